@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Holdfast: distributed locks that hold.
+ *
+ * A lock is a name that one owner at a time holds for a bounded time, its
+ * lease. The library renews the lease until you release it, tells you when it
+ * can no longer be kept, and gives every acquisition a fence: a number that
+ * only ever rises, for the store that you protect to refuse stale writers.
+ *
+ *     hf_client_open("redis://a,b,c", NULL, &client, &error);
+ *     hf_request_init(&request, "invoice-42");
+ *     if (hf_lock_acquire(client, &request, &lock, &error) == HF_OK) {
+ *         write_with_fence(hf_lock_fence(lock));
+ *         hf_lock_release(lock);
+ *     }
+ *     hf_client_close(client);
+ *
+ * Rules that hold for every function:
+ * - Structs that you fill begin with `size` and are set up by their init
+ *   function. A plain return is borrowed, a `**out` is yours; on failure
+ *   nothing changes hands and `*out` is NULL. `error` may be NULL.
+ * - A handle belongs to whoever has it, not to a thread. One client may be
+ *   used from many threads at once; one lock by one thread at a time, but for
+ *   hf_lock_covers(), hf_lock_state(), hf_lock_remaining_ms() and
+ *   hf_lock_fence(), which any thread may call until the lock is released.
+ * - After fork() the child's use of a client or lock is HF_INVALID, and its
+ *   hf_client_close() frees memory without touching the wire.
+ * - Times are milliseconds. They are measured on CLOCK_BOOTTIME, which counts
+ *   the time in which the machine was suspended.
+ */
+#ifndef HF_HOLDFAST_H
+#define HF_HOLDFAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HF_VERSION_MAJOR 0
+#define HF_VERSION_MINOR 1
+#define HF_VERSION_PATCH 0
+#define HF_VERSION_TEXT "0.1.0"
+
+#if defined(__GNUC__)
+#define HF_API __attribute__((visibility("default")))
+#define HF_NODISCARD __attribute__((warn_unused_result))
+#else
+#define HF_API
+#define HF_NODISCARD
+#endif
+
+/* ---- Outcomes ---------------------------------------------------------- */
+
+/** Every status: symbol, text. The order is ABI: append only. */
+#define HF_STATUS_MAP(X)                                                       \
+    X(HF_OK, "ok")                                                             \
+    X(HF_BUSY, "held by somebody else")                                        \
+    X(HF_LOST, "no longer ours")                                               \
+    X(HF_UNKNOWN, "sent, but not confirmed")                                   \
+    X(HF_UNAVAILABLE, "no majority of the store can be reached")               \
+    X(HF_QUARANTINED, "too many servers may have forgotten locks")             \
+    X(HF_DENIED, "not permitted")                                              \
+    X(HF_INVALID, "invalid argument or use")                                   \
+    X(HF_CONFIG, "unusable configuration")                                     \
+    X(HF_UNSUPPORTED, "not supported by this store")                           \
+    X(HF_CANCELLED, "cancelled")                                               \
+    X(HF_NO_MEMORY, "out of memory")                                           \
+    X(HF_INTERNAL, "internal error")
+
+/** What came of a call. HF_OK is 0. */
+enum hf_status {
+#define HF_STATUS_ENUM(symbol, text) symbol,
+    HF_STATUS_MAP(HF_STATUS_ENUM)
+#undef HF_STATUS_ENUM
+};
+
+/** Why a call did not succeed. Caller-owned, never allocated. */
+struct hf_error {
+    enum hf_status status;
+    int node;        /**< index of the node concerned, or -1 */
+    char text[1000]; /**< one line, lower case, no newline at its end */
+};
+
+/** The symbol of a status, e.g. "HF_BUSY". Static; "HF_?" if unknown. */
+HF_API const char *hf_status_name(enum hf_status status);
+
+/** A short text for a status. Static. */
+HF_API const char *hf_status_text(enum hf_status status);
+
+/** The library's version, e.g. "0.1.0". Static. */
+HF_API const char *hf_version(void);
+
+/* ---- Client ------------------------------------------------------------ */
+
+/** Longest lock name in bytes. Names are any bytes, at least one. */
+#define HF_NAME_MAX 1024
+
+/** Most nodes a store may have. Nine outlive four failures; past that the
+ * slowest reply, not safety, decides. */
+#define HF_NODES_MAX 9
+
+/** Room for an owner with its fence as text ("OWNER@FENCE"), with the NUL. */
+#define HF_OWNER_TEXT_MAX 512
+
+struct hf_client;
+struct hf_lock;
+struct hf_op;
+
+/** Who runs the client between your calls. */
+enum hf_thread_mode {
+    HF_THREAD_AUTO, /**< the library starts a thread when there is something
+                         to renew; it blocks all signals */
+    HF_THREAD_NONE  /**< nothing happens outside your calls: run the client
+                         with hf_client_fd() and hf_client_process() */
+};
+
+/** State of a lock as its owner sees it. LOST and RELEASED are final. */
+enum hf_lock_state {
+    HF_STATE_HELD,    /**< confirmed lately */
+    HF_STATE_AT_RISK, /**< not confirmed lately, deadline still ahead */
+    HF_STATE_LOST,    /**< deadline passed, or a majority said so */
+    HF_STATE_RELEASED
+};
+
+/** Severity of a log line. */
+enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARN, HF_LOG_INFO, HF_LOG_DEBUG };
+
+/**
+ * Told what goes on inside. Must not call back into the library.
+ *
+ * @param user   `log_user` of the options.
+ * @param level  Severity.
+ * @param text   One line without newline, borrowed for the call.
+ *
+ * Threads: any; never two at once for one client.
+ */
+typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
+
+/**
+ * Told of each change of a held lock's state. May call only the hf_lock_*
+ * functions that any thread may call. Runs no more once hf_lock_release() has
+ * been called.
+ *
+ * @param user   `state_user` of the options.
+ * @param lock   The lock, borrowed for the call.
+ * @param state  Its new state: HELD (again), AT_RISK or LOST.
+ *
+ * Threads: the library's thread, or one that is inside a call on the client.
+ */
+typedef void hf_state_fn(void *user, struct hf_lock *lock,
+                         enum hf_lock_state state);
+
+/** How to open a client. Set up by hf_client_options_init(). */
+struct hf_client_options {
+    size_t size;
+    enum hf_thread_mode thread; /**< HF_THREAD_AUTO */
+    const char *password;       /**< instead of one in the URL, or NULL */
+    hf_log_fn *log;             /**< NULL: silent */
+    void *log_user;
+    hf_state_fn *on_state; /**< NULL: ask, or use hf_client_next_event() */
+    void *state_user;
+};
+
+/** Fill @p options with the defaults. */
+HF_API void hf_client_options_init(struct hf_client_options *options);
+
+/**
+ * Open a store. Returns at once: connecting goes on during the first calls.
+ *
+ * @param url      See holdfast(1), STORES. NULL means "local:".
+ * @param options  NULL for the defaults. Borrowed for the call.
+ * @param out      The client; yours until hf_client_close().
+ * @param error    Why not, or NULL.
+ *
+ * @return HF_OK; HF_INVALID - malformed URL or unknown parameter;
+ *         HF_CONFIG - a store that cannot work, e.g. an even number of nodes;
+ *         HF_UNSUPPORTED - a store that this build lacks; HF_NO_MEMORY.
+ *
+ * Threads: any.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_open(const char *url, const struct hf_client_options *options,
+               struct hf_client **out, struct hf_error *error);
+
+/**
+ * Release what is still held and free the client with all its locks.
+ *
+ * @param client  NULL is fine. No other call on it may be under way.
+ *
+ * Units: takes at most about node_timeout (50 ms), however many locks.
+ */
+HF_API void hf_client_close(struct hf_client *client);
+
+/**
+ * End every blocking call on the client with HF_CANCELLED; nothing of theirs
+ * is left behind. Safe in a signal handler and from any thread. A call that
+ * is not under way yet is not affected, except one that is interrupted before
+ * it ever blocked.
+ */
+HF_API void hf_client_interrupt(struct hf_client *client);
+
+/* ---- Acquire ----------------------------------------------------------- */
+
+#define HF_WAIT_FOREVER INT64_C(-1)
+
+/** What frees a lock before its lease ends, on stores that can see it (the
+ * embedded one). Elsewhere the lease alone decides. */
+enum hf_life {
+    HF_LIFE_PROCESS, /**< the end of this process, and of every process added
+                          with hf_lock_add_process() */
+    HF_LIFE_LEASE    /**< nothing but the lease */
+};
+
+/** What to acquire. Set up by hf_request_init(). */
+struct hf_request {
+    size_t size;
+    const void *name; /**< borrowed for the call */
+    size_t name_len;
+    int64_t ttl_ms;    /**< lease: 30,000; at most the store's max_ttl */
+    int64_t wait_ms;   /**< 0: try; HF_WAIT_FOREVER; else at most that long */
+    const char *label; /**< shown to others beside host and pid, or NULL */
+    enum hf_life life;
+    void *user; /**< hf_lock_user() returns it */
+};
+
+/** Fill @p request: @p name (a C string; set name and name_len yourself for
+ * other bytes), ttl 30 s, does not wait. */
+HF_API void hf_request_init(struct hf_request *request, const char *name);
+
+/**
+ * Acquire a lock.
+ *
+ * @param client   The client.
+ * @param request  What, for how long, waiting how long. Borrowed.
+ * @param out      The lock; yours until hf_lock_release() or hf_lock_give().
+ * @param error    Why not: for HF_BUSY who holds it, for HF_UNAVAILABLE each
+ *                 node with its reason. Or NULL.
+ *
+ * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
+ *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
+ *         ends otherwise, or after 5 s if a majority was never reached;
+ *         HF_QUARANTINED - like it, but because servers restarted;
+ *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *         Whatever it is, nothing is left behind.
+ *
+ * Threads: any number at once. I/O happens in the calling thread.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
+                struct hf_lock **out, struct hf_error *error);
+
+/**
+ * Give a lock back. Always consumes the handle; NULL is fine (HF_OK). After
+ * it returns no callback runs for the lock.
+ *
+ * @return HF_OK - a majority freed it; HF_LOST - it was no longer ours;
+ *         HF_UNKNOWN - not confirmed within node_timeout: being finished in
+ *         the background, at the latest the lease frees it.
+ */
+HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
+
+/**
+ * Give a lock back but keep its name taken, marked as ended, until @p keep_ms
+ * after this call: nobody acquires it before. hf_lock_release() otherwise.
+ */
+HF_API enum hf_status hf_lock_release_keeping(struct hf_lock *lock,
+                                              int64_t keep_ms);
+
+/* ---- While holding ----------------------------------------------------- */
+
+/** The fence: greater than that of every acquisition of this name that
+ * completed before this one began. 0 only where the store has none. */
+HF_API uint64_t hf_lock_fence(const struct hf_lock *lock);
+
+/**
+ * Is the lock safe to rely on for the next @p ms milliseconds? Cheap enough
+ * to ask before every write: one clock read, no lock, no system call.
+ */
+HF_API bool hf_lock_covers(const struct hf_lock *lock, int64_t ms);
+
+/** The state now, judged on the local clock too. */
+HF_API enum hf_lock_state hf_lock_state(const struct hf_lock *lock);
+
+/** Milliseconds until the deadline; 0 if LOST or RELEASED. */
+HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
+
+/** `user` of the request. */
+HF_API void *hf_lock_user(const struct hf_lock *lock);
+
+/** The name, borrowed until release; its length in @p name_len unless NULL. */
+HF_API const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len);
+
+/** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). */
+HF_API void hf_lock_owner(const struct hf_lock *lock,
+                          char text[HF_OWNER_TEXT_MAX]);
+
+/**
+ * Renew now, with another lease length from here on.
+ *
+ * @param lock    A lock that is not LOST.
+ * @param ttl_ms  The new lease; 0 keeps the present one.
+ * @param error   Why not, or NULL.
+ *
+ * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE - not
+ *         confirmed, the lock stays what it was; HF_INVALID; HF_CANCELLED.
+ */
+HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
+                                     struct hf_error *error);
+
+/**
+ * Have another process keep the lock alive: the embedded store frees it only
+ * when this process, and all that were added, are gone. No effect on stores
+ * that know only leases.
+ *
+ * @param lock  The lock.
+ * @param pid   A process, or the negative of a process group, as in kill(2).
+ *
+ * @return HF_OK; HF_LOST; HF_INVALID - no such process, or more than three.
+ */
+HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
+
+/**
+ * Hand a lock on: write "OWNER@FENCE" for somebody to hf_lock_adopt(), and
+ * consume the handle without releasing. From this call on the lock is not
+ * ours; its lease runs on, and only the lease frees it.
+ *
+ * @return HF_OK; HF_LOST - @p text is empty then.
+ */
+HF_API enum hf_status hf_lock_give(struct hf_lock *lock,
+                                   char text[HF_OWNER_TEXT_MAX]);
+
+/**
+ * Take over a lock that was handed on. Never brings back a lost one.
+ *
+ * @param client    The client.
+ * @param request   Name, ttl, label, life and user; wait_ms is not used.
+ * @param owner     "OWNER@FENCE" as hf_lock_give() wrote it.
+ * @param out       The lock.
+ * @param error     Why not, or NULL.
+ *
+ * @return HF_OK - a majority confirmed that it is still held; HF_LOST;
+ *         HF_UNAVAILABLE; HF_INVALID - malformed owner; and as for acquire.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
+              const char *owner, struct hf_lock **out, struct hf_error *error);
+
+/**
+ * Release a lock that was handed on, without adopting it first.
+ *
+ * @return HF_OK; HF_LOST - it was no longer theirs; HF_UNKNOWN; HF_INVALID;
+ *         HF_UNAVAILABLE; and as for acquire.
+ */
+HF_API enum hf_status hf_owner_release(struct hf_client *client,
+                                       const void *name, size_t name_len,
+                                       const char *owner,
+                                       struct hf_error *error);
+
+/* ---- Events and event loops -------------------------------------------- */
+
+/** A change of a lock's state. */
+struct hf_lock_event {
+    struct hf_lock *lock;
+    enum hf_lock_state state;
+};
+
+/**
+ * The next change that was not fetched yet. A lock that changed twice in
+ * between is reported once, with its latest state.
+ *
+ * @return true if there was one. Never blocks.
+ */
+HF_API bool hf_client_next_event(struct hf_client *client,
+                                 struct hf_lock_event *out);
+
+/**
+ * One descriptor for any event loop: readable when hf_client_process() has
+ * something to do, timers included. Owned by the client.
+ */
+HF_API int hf_client_fd(struct hf_client *client);
+
+/**
+ * Do what is due: read, count votes, renew, call back. Never blocks.
+ *
+ * Threads: callbacks of hf_op_* run in here, and nowhere else.
+ */
+HF_API void hf_client_process(struct hf_client *client);
+
+/**
+ * The end of an hf_op_start_*() call. May start and cancel other operations
+ * and release the lock.
+ *
+ * @param user    As given at the start.
+ * @param lock    The lock, yours, if @p status is HF_OK and it was an
+ *                acquisition; else NULL.
+ * @param status  As hf_lock_acquire() or hf_lock_release() would return.
+ * @param error   Details, borrowed for the call; never NULL.
+ */
+typedef void hf_op_fn(void *user, struct hf_lock *lock, enum hf_status status,
+                      const struct hf_error *error);
+
+/**
+ * Start an acquisition; @p done is called exactly once from
+ * hf_client_process(), unless hf_op_cancel() came first.
+ *
+ * @param client   The client.
+ * @param request  Copied, name and label too.
+ * @param done     Told the outcome.
+ * @param user     Handed to @p done.
+ * @param out      The operation, for hf_op_cancel() until @p done was called.
+ *                 May be NULL.
+ * @param error    Why it did not start, or NULL.
+ *
+ * @return HF_OK - started; HF_INVALID; HF_NO_MEMORY.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
+                    hf_op_fn *done, void *user, struct hf_op **out,
+                    struct hf_error *error);
+
+/**
+ * Start a release. Consumes @p lock at once.
+ *
+ * @param lock  The lock.
+ * @param done  Told the outcome from hf_client_process(); NULL if nobody
+ *              wants to know.
+ * @param user  Handed to @p done.
+ */
+HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
+                                void *user);
+
+/** Give up an acquisition: its callback is not called, nothing is left
+ * behind. NULL is fine. */
+HF_API void hf_op_cancel(struct hf_op *op);
+
+/* ---- Looking, breaking, setting up ------------------------------------- */
+
+/** What kind of holder a name has. */
+enum hf_holder_kind {
+    HF_HOLDER_NONE,
+    HF_HOLDER_OURS,    /**< a Holdfast client */
+    HF_HOLDER_ENDED,   /**< released, but kept taken (`--once`, `--min-hold`) */
+    HF_HOLDER_FOREIGN, /**< a plain key of another library */
+    HF_HOLDER_TYPE     /**< a key of a foreign type, e.g. Redisson's hash */
+};
+
+/** One holder, as a node or a majority reports it. */
+struct hf_holder {
+    enum hf_holder_kind kind;
+    char owner[HF_OWNER_TEXT_MAX]; /**< the owner as stored, printable */
+    char host[72];                 /**< empty for foreign holders */
+    int64_t pid;                   /**< 0 if unknown */
+    int64_t since_s;               /**< Unix time of its attempt; 0 unknown */
+    char label[128];               /**< empty if none */
+    int64_t remaining_ms;          /**< -1: a key without expiry */
+    uint64_t fence;                /**< the counter; 0 unknown */
+};
+
+/** What a node is good for now. */
+enum hf_node_state {
+    HF_NODE_CONNECTING,
+    HF_NODE_UP,
+    HF_NODE_QUARANTINED, /**< reached, but may have forgotten locks */
+    HF_NODE_DOWN
+};
+
+/** One node of a store. */
+struct hf_node {
+    char address[128];           /**< without password */
+    enum hf_node_state state;
+    char reason[200];            /**< why not UP; empty otherwise */
+    int64_t quarantine_left_ms;  /**< 0 unless quarantined */
+    int64_t rtt_us;              /**< smoothed round trip; 0 unknown */
+};
+
+/** A name as each node, and the majority, sees it. */
+struct hf_info {
+    int n_nodes;
+    struct hf_holder holder; /**< of a majority; NONE if free or split */
+    bool split;              /**< held, but nobody has a majority */
+    struct {
+        bool answered;
+        struct hf_holder holder;
+    } nodes[HF_NODES_MAX];
+};
+
+/** Who holds @p name? @return HF_OK, or as for acquire. */
+HF_API HF_NODISCARD enum hf_status
+hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
+                  struct hf_info *out, struct hf_error *error);
+
+/**
+ * Told of one taken name.
+ *
+ * @param user      As given.
+ * @param name      Borrowed for the call.
+ * @param name_len  Bytes.
+ * @param info      Borrowed for the call.
+ *
+ * @return false to stop the listing.
+ */
+typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
+                        const struct hf_info *info);
+
+/**
+ * List taken names, sorted by bytes.
+ *
+ * @param client   The client.
+ * @param pattern  Glob on names (`*`, `?`, `[a-z]`, `\` escapes); NULL: all.
+ * @param each     Told of each name.
+ * @param user     Handed to @p each.
+ * @param error    Why not, or NULL.
+ *
+ * @return HF_OK, or as for acquire.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
+               void *user, struct hf_error *error);
+
+/**
+ * Take a name from its holder. Its fence moves on, so that a guarded store
+ * refuses the old holder; the holder learns of it at its next renewal.
+ *
+ * @param client    The client.
+ * @param name      What.
+ * @param name_len  Bytes.
+ * @param now       false: the name stays taken until the holder's lease must
+ *                  be over, and the call waits for that. true: free at once.
+ * @param held_until_ms  How long from now on the old holder may still believe
+ *                  to hold (0 if it was free; -1 if nobody can say). Or NULL.
+ * @param error     Why not, or NULL.
+ *
+ * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
+ *         foreign key without expiry; HF_CANCELLED; and as for acquire.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_break(struct hf_client *client, const void *name, size_t name_len,
+                bool now, int64_t *held_until_ms, struct hf_error *error);
+
+/** Number of nodes of the store; 1 for the embedded one. */
+HF_API int hf_client_nodes(const struct hf_client *client);
+
+/** What is known of node @p idx now, without asking it. */
+HF_API void hf_client_node(struct hf_client *client, int idx,
+                           struct hf_node *out);
+
+/** How bad a finding is. */
+enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_UNFIT };
+
+/**
+ * Told of one finding of hf_client_examine().
+ *
+ * @param user      As given.
+ * @param severity  How bad.
+ * @param node      Node concerned, or -1.
+ * @param text      What was found, and the remedy. Borrowed for the call.
+ */
+typedef void hf_finding_fn(void *user, enum hf_severity severity, int node,
+                           const char *text);
+
+/**
+ * Is this deployment fit for locks? Reports every finding with its remedy.
+ *
+ * @return HF_OK - the findings tell; or why it could not be examined.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_examine(struct hf_client *client, hf_finding_fn *each, void *user,
+                  struct hf_error *error);
+
+/**
+ * Declare that the servers hold no locks that matter (new servers, or all
+ * clients are stopped): ends their quarantine, and makes this client's
+ * max_ttl and number of nodes the store's.
+ *
+ * @return HF_OK - on every node; HF_UNAVAILABLE - names the nodes where not.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_init_nodes(struct hf_client *client, struct hf_error *error);
+
+/** The URL of the store without its password, as the client understood it:
+ * for messages. Borrowed until close. */
+HF_API const char *hf_client_url(const struct hf_client *client);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

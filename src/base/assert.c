@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void put(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored; /* we are about to abort: nothing better can be done */
+}
+
+_Noreturn void hf_assert_failed(const char *what, const char *file, int line)
+{
+    char digits[12];
+    size_t at = sizeof(digits) - 1;
+    digits[at] = '\0';
+    do {
+        digits[--at] = (char)('0' + line % 10);
+        line /= 10;
+    } while (line > 0 && at > 0);
+    put("holdfast: assertion failed: ");
+    put(what);
+    put(" at ");
+    put(file);
+    put(":");
+    put(digits + at);
+    put("\n");
+    abort();
+}

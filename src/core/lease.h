@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One owner's life: from the first ACQUIRE to the last trace gone.
+ *
+ * A lease is one attempt under one fresh owner. It asks the nodes, counts
+ * their votes, is held or gives up, renews, and ends only when no node can
+ * have its owner any more. Whether a failed attempt is followed by another is
+ * not its business (core/retry.h): another attempt is another lease.
+ *
+ *     hf_lease_init(&lease, n_nodes, ttl);
+ *     hf_lease_step(&lease, &nodes, &(struct hf_event){HF_EV_ACQUIRE, now},
+ *                   &effects);
+ *     for each effects.sends: ask the node; its answer is an HF_EV_ANSWER
+ *     at hf_lease_wake():     HF_EV_TIMER
+ *     when effects.outcome:   tell whoever waits
+ *     when effects.done:      the memory may go
+ *
+ * It performs no I/O, reads no clock, allocates nothing, and does not know its
+ * own name or owner: those are the caller's, and never change. */
+#ifndef HF_CORE_LEASE_H
+#define HF_CORE_LEASE_H
+
+#include "base/time.h"
+#include "core/nodes.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a node is asked to do with a name. The scripts in store/redis/ and the
+ * transactions in store/local/ say exactly what each does. */
+enum hf_verb {
+    HF_VERB_ACQUIRE, /* take it if free; counter: hint */
+    HF_VERB_CONFIRM, /* still ours? raise to counter, refresh the expiry */
+    HF_VERB_RELEASE, /* free it if ours; align a free counter */
+    HF_VERB_BREAK,   /* take it from whoever has it (not a lease's) */
+    HF_VERB_INSPECT, /* who has it? (not a lease's) */
+    HF_VERB_SCAN     /* which names are taken? (not a lease's) */
+};
+
+/* A node's answer. No answer is unknown, never a refusal. */
+enum hf_verdict {
+    HF_VERDICT_OK,      /* ACQUIRE, CONFIRM: yours, at `counter`; RELEASE: it
+                           was yours and is free now */
+    HF_VERDICT_REFUSED, /* not yours; `counter` is the name's; ACQUIRE: rival,
+                           left */
+    HF_VERDICT_UNSENT,  /* never left this machine: the node is not reachable */
+    HF_VERDICT_UNKNOWN, /* sent, and the connection broke: it may be yours */
+    HF_VERDICT_ERROR    /* the node refused to execute; nothing changed */
+};
+
+enum hf_event_kind {
+    HF_EV_ACQUIRE, /* begin: ask everybody; counter: hint or 0 */
+    HF_EV_ADOPT,   /* begin: confirm what somebody handed on; counter: fence */
+    HF_EV_DISOWN,  /* begin: release what somebody handed on; counter: fence */
+    HF_EV_ANSWER,
+    HF_EV_TIMER,   /* hf_lease_wake() has come */
+    HF_EV_NODE,    /* `node` changed its standing in struct hf_nodes */
+    HF_EV_FORGOT,  /* `node` turned out to be another server, or to have lost
+                      its memory: votes from before are void */
+    HF_EV_EXTEND,  /* renew now; ttl: new lease, or 0 for the present one */
+    HF_EV_RELEASE, /* give up or give back; ends in effects.done */
+    HF_EV_FORSAKE  /* handed on: stop, and take nothing back */
+};
+
+struct hf_event {
+    enum hf_event_kind kind;
+    struct hf_instant now; /* never earlier than in the step before */
+    uint8_t node;          /* ANSWER, NODE, FORGOT */
+    enum hf_verb verb;     /* ANSWER: to what */
+    enum hf_verdict verdict;
+    struct hf_instant sent; /* ANSWER: when the request was sent, or before */
+    uint64_t counter;
+    uint64_t floor;         /* ANSWER to CONFIRM: least counter the node lets a
+                               name be raised to, if it refused to raise; or 0 */
+    uint32_t rival;         /* ANSWER: digest of the refusing owner, not 0 */
+    struct hf_span left;    /* ANSWER: the rival's remaining lease; negative:
+                               it has no expiry */
+    struct hf_span ttl;     /* EXTEND */
+};
+
+/* What came of the lease as a whole; reported once each, in effects. */
+enum hf_outcome {
+    HF_OUT_NONE,
+    HF_OUT_HELD,      /* ACQUIRE, ADOPT: fence and deadline are valid */
+    HF_OUT_TAKEN,     /* ACQUIRE: a rival has, or may reach, a majority */
+    HF_OUT_SPLIT,     /* ACQUIRE: votes went to several, nobody has enough */
+    HF_OUT_UNREACHED, /* a majority did not answer */
+    HF_OUT_TOO_SLOW,  /* ACQUIRE: granted, but the lease was used up */
+    HF_OUT_EXTENDED,  /* EXTEND */
+    HF_OUT_UNEXTENDED,/* EXTEND: not confirmed in time; the lease goes on */
+    HF_OUT_LOST,      /* no longer ours: while held, on ADOPT or on release */
+    HF_OUT_RELEASED,  /* RELEASE, DISOWN: a majority freed it */
+    HF_OUT_UNKNOWN    /* RELEASE, DISOWN: not confirmed in time; goes on */
+};
+
+struct hf_send {
+    uint8_t node;
+    enum hf_verb verb;
+    bool holder;      /* CONFIRM: may take the name back if nobody has it */
+    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen */
+};
+
+struct hf_effects {
+    struct hf_send sends[2 * HF_NODES_MAX];
+    unsigned n_sends;
+    enum hf_outcome outcome;
+    bool state_changed; /* hf_lease_state() differs from before the step */
+    bool done;          /* nothing of this owner is left; no more steps */
+    uint16_t missed;    /* nodes that just let their timeout pass */
+};
+
+enum hf_phase {
+    HF_PHASE_IDLE,      /* initialised */
+    HF_PHASE_ASKING,    /* counting grants */
+    HF_PHASE_ADOPTING,  /* counting confirmations of a handed-on owner */
+    HF_PHASE_HOLDING,   /* held, at risk, or lost but not yet given back */
+    HF_PHASE_RELEASING, /* giving back, to the last node */
+    HF_PHASE_DONE
+};
+
+/* What one node said to this owner. */
+struct hf_vote {
+    uint64_t counter;        /* e: largest heard as "yours"; 0: none that counts */
+    uint64_t refused;        /* f: largest heard as "not yours": votes up to it
+                                are stale */
+    struct hf_instant until; /* d: sending of the request that proved it, + ttl */
+    struct hf_instant due;   /* the outstanding request is late from then on */
+    uint32_t rival;
+    uint32_t left_ms;        /* the rival's remaining lease; UINT32_MAX: none */
+    uint8_t said;            /* enum: nothing, yours, not yours, error, unknown */
+    uint8_t pending;         /* requests without answer yet, a bit per verb */
+    uint8_t round;           /* of the last confirmation or loss that counts */
+    uint8_t flags;
+};
+
+/* Compact, since a client may hold 100,000: with one node at most 128 bytes,
+ * and 48 for every further one. Private to core but for its size; ask with the
+ * functions below. `votes` has as many as the store has nodes. */
+struct hf_lease {
+    uint8_t phase;
+    uint8_t state; /* enum hf_lock_state */
+    uint8_t n_nodes;
+    uint8_t round;       /* number of the present renewal */
+    uint8_t flags;
+    uint8_t jitter;      /* 0..255: how much earlier than a third to renew */
+    uint16_t reserved;
+    struct hf_span ttl;
+    uint64_t fence;      /* T; while ASKING: the value to raise to, so far */
+    struct hf_instant deadline;
+    struct hf_instant confirmed; /* start of the last confirmed round */
+    struct hf_instant round_at;  /* start of the present round or phase */
+    struct hf_instant next;      /* next try within the round, or time to give
+                                    up waiting for connections */
+    struct hf_instant wake;
+    struct hf_vote votes[];
+};
+
+static inline size_t hf_lease_size(unsigned n_nodes)
+{
+    return sizeof(struct hf_lease) + n_nodes * sizeof(struct hf_vote);
+}
+
+/* `jitter` is any random byte: it spreads the renewals of many leases. */
+void hf_lease_init(struct hf_lease *lease, unsigned n_nodes,
+                   struct hf_span ttl, uint8_t jitter);
+
+/* Feed one event; `out` is overwritten. */
+void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
+                   const struct hf_event *event, struct hf_effects *out);
+
+/* When HF_EV_TIMER is due; HF_NEVER if not at all. It may come late; it may
+ * come earlier by up to hf_renewal_slack(). */
+static inline struct hf_instant hf_lease_wake(const struct hf_lease *lease)
+{
+    return lease->wake;
+}
+
+static inline enum hf_lock_state hf_lease_state(const struct hf_lease *lease)
+{
+    return (enum hf_lock_state)lease->state;
+}
+
+static inline uint64_t hf_lease_fence(const struct hf_lease *lease)
+{
+    return lease->fence;
+}
+
+/* Last instant at which the holder may act; meaningful in HELD and AT_RISK. */
+static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
+{
+    return lease->deadline;
+}
+
+/* The largest counter that any node has named: the hint for a next attempt
+ * is one more. */
+uint64_t hf_lease_seen(const struct hf_lease *lease);
+
+/* After TAKEN: the shortest time in which a majority can be free again, as the
+ * rivals' leases say; HF_NEVER-like span (INT64_MAX) if they have no expiry. */
+struct hf_span hf_lease_rival_left(const struct hf_lease *lease);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The owner as nodes store it, and as people read it:
+ *
+ *     <32 hex digits>:<host>:<pid>:<unix seconds>[:<label>]
+ *     ended:<owner>                                  released, but kept taken
+ *
+ * The digits are 128 bits of kernel entropy, drawn for one attempt; the rest
+ * says where they come from. Bytes of host and label other than letters,
+ * digits, '.', '-' and '_' are written %XX, so that an owner is one printable
+ * word without '@', which separates it from its fence in OWNER@FENCE. A host
+ * or label too long for HF_OWNER_MAX is cut for display; the digits never. */
+#ifndef HF_CORE_OWNER_H
+#define HF_CORE_OWNER_H
+
+#include "core/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Write the owner's text; @return its length, without NUL (none is written). */
+size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
+                     const char *host, int64_t pid, int64_t since_s,
+                     const char *label);
+
+/* Describe what a node stores under a name, whoever wrote it: fills kind
+ * (OURS, ENDED or FOREIGN), owner (printable: other bytes as %XX, cut to
+ * fit), host, pid, since_s and label of @p out, and leaves the rest. */
+void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);
+
+/* Split OWNER@FENCE. @return false if it is not one. */
+bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence);
+
+/* Digest to tell rivals apart; never 0. */
+uint32_t hf_owner_digest(const void *text, size_t len);
+
+#endif

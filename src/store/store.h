@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a store is: nodes that can be asked, and that answer.
+ *
+ *     client ── ask(verb, node, name, owner, …) ──▶ store
+ *     client ◀── answer(cookie, verdict, …) ─────── store
+ *     client ◀── standing(node, …) ───────────────  store
+ *
+ * A store speaks one server's language and knows nothing of quorums, leases
+ * and retries: those are core's, once for all stores. It answers every ask
+ * exactly once, however it ends; it never retries one. Requests to one node
+ * travel on one connection in the order they were asked, so that a release is
+ * always behind what it cancels. Adding a store: ARCHITECTURE.md. */
+#ifndef HF_STORE_STORE_H
+#define HF_STORE_STORE_H
+
+#include "base/time.h"
+#include "core/lease.h"
+#include "core/nodes.h"
+#include "store/url.h"
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hf_store;
+struct hf_loop; /* io/loop.h */
+
+/* What a store can do beyond exclusive leases with a fence. */
+enum hf_capability {
+    HF_CAP_LIVENESS = (1 << 0) /* sees processes end (enum hf_life) */
+};
+
+/* Processes whose end frees a name, for stores with HF_CAP_LIVENESS. */
+#define HF_LIFE_PROCESSES_MAX 4
+struct hf_life_set {
+    uint32_t count; /* 0: nothing but the lease */
+    int64_t pids[HF_LIFE_PROCESSES_MAX]; /* negative: a process group */
+};
+
+struct hf_bytes {
+    const void *data;
+    size_t len;
+};
+
+struct hf_ask {
+    uint64_t cookie; /* comes back in the answer */
+    enum hf_verb verb;
+    uint8_t node;
+    bool holder;       /* CONFIRM */
+    bool now;          /* BREAK: do not keep the name taken */
+    const void *name;  /* borrowed for the call, like owner and life */
+    size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all */
+    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK */
+    size_t owner_len;
+    int64_t ttl_ms;    /* ACQUIRE, CONFIRM; RELEASE: keep the name taken, marked
+                          ended, for so long (0: free it) */
+    uint64_t counter;  /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
+                          SCAN: cursor, first 0 */
+    const struct hf_life_set *life; /* ACQUIRE, CONFIRM; NULL: leave as it is */
+};
+
+struct hf_answer {
+    uint64_t cookie;
+    enum hf_verb verb;
+    uint8_t node;
+    enum hf_verdict verdict;
+    struct hf_instant sent; /* at or before the moment it was sent */
+    uint64_t counter;  /* SCAN: cursor of the next page, 0 at the end */
+    uint64_t floor;
+    int64_t left_ms;   /* REFUSED, INSPECT, BREAK: of the holder; negative: no
+                          expiry */
+    enum hf_holder_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
+    const void *owner; /* REFUSED, INSPECT, BREAK: as stored; borrowed; may be
+                          NULL where the node did not say */
+    size_t owner_len;
+    const struct hf_bytes *names; /* SCAN: n_names names, without prefix */
+    size_t n_names;
+    enum hf_status fault; /* UNSENT, UNKNOWN, ERROR: HF_UNAVAILABLE, HF_DENIED,
+                             HF_CONFIG (no try will help) or HF_QUARANTINED */
+    const char *reason;   /* for those: one line; borrowed */
+};
+
+/* What the client offers to a store. Called from inside ask(), process() and
+ * flush(), in the thread that called; the callee does not call back into the
+ * store from answer() when that was called from inside ask() (it queues). */
+typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
+
+/* A node's standing, or the reason for it, changed.
+ * @param forgot  votes from before are void (core/quarantine.h).
+ * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED or HF_CONFIG. HF_CONFIG fails
+ *                every acquisition at once, majority or not: a replica, the
+ *                same server twice, another max_ttl. */
+typedef void hf_store_standing_fn(void *client, unsigned node,
+                                  enum hf_standing standing, bool forgot,
+                                  enum hf_status fault, const char *reason);
+
+typedef void hf_store_log_fn(void *client, enum hf_log_level level,
+                             const char *text);
+
+struct hf_store_env {
+    void *client;
+    struct hf_loop *loop; /* where a store registers its sockets and timers */
+    hf_store_answer_fn *answer;
+    hf_store_standing_fn *standing;
+    hf_store_log_fn *log;
+};
+
+/* Open. Does not block and does not fail because a server is away.
+ * @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED with a
+ *         text in @p error. */
+typedef enum hf_status hf_store_open_fn(const struct hf_url *url,
+                                        const struct hf_store_env *env,
+                                        struct hf_store **out,
+                                        struct hf_error *error);
+
+/* Free everything. Outstanding asks are not answered any more. @param forked
+ * true: in a child process; close descriptors, but say nothing to anybody. */
+typedef void hf_store_close_fn(struct hf_store *store, bool forked);
+
+/* Queue one request. May answer before it returns. Never blocks on a network;
+ * the embedded store executes at once, bounded by node_timeout. */
+typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
+                             struct hf_instant now);
+
+/* Write what was queued. Called once after a batch of asks. May be NULL. */
+typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
+
+/* Addresses, state, reason, quarantine: for people. */
+typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
+                                  struct hf_instant now, struct hf_node *out);
+
+/* Set-up jobs that talk to each node on its own and take their time: INIT
+ * declares it new (hf_client_init_nodes), EXAMINE reports findings. Each ends
+ * in one `done` per node, from process(). The store reconnects as needed. */
+enum hf_job { HF_JOB_INIT, HF_JOB_EXAMINE };
+struct hf_job_sink {
+    void *user;
+    hf_finding_fn *finding; /* EXAMINE */
+    void (*done)(void *user, unsigned node, enum hf_status status,
+                 const char *reason);
+};
+typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
+                             enum hf_job job, const struct hf_job_sink *sink);
+
+/* Drop the sink of jobs that are still under way: nobody listens any more. */
+typedef void hf_store_job_cancel_fn(struct hf_store *store);
+
+struct hf_store_ops {
+    const char *name;      /* "redis" */
+    const char *const *schemes; /* NULL-terminated */
+    uint32_t capabilities; /* enum hf_capability */
+    /* Back-off while waiting: what a poll costs this store decides. */
+    struct hf_span retry_base;
+    struct hf_span retry_cap;
+    hf_store_open_fn *open;
+    hf_store_close_fn *close;
+    hf_store_ask_fn *ask;
+    hf_store_flush_fn *flush;
+    hf_store_describe_fn *describe;
+    hf_store_job_fn *job;
+    hf_store_job_cancel_fn *job_cancel;
+};
+
+/* Every store begins with this. */
+struct hf_store {
+    const struct hf_store_ops *ops;
+    unsigned n_nodes;
+};
+
+extern const struct hf_store_ops hf_store_redis;
+extern const struct hf_store_ops hf_store_local;
+
+/* The store for a URL scheme, or NULL (store/registry.c). */
+const struct hf_store_ops *hf_store_find(const char *scheme);
+
+#endif
