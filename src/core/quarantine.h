@@ -62,12 +62,13 @@ struct hf_judgement {
     bool forgot;              /* votes from before now are void */
     bool write;               /* `marker` is to be written: compare with the
                                  old value first; another client may be faster */
-    struct hf_marker marker;  /* what to write; `value` is filled by the caller
-                                 with fresh entropy */
+    struct hf_marker marker;  /* what to write; an empty `value` is filled by
+                                 the caller with fresh entropy */
 };
 
-/* @param now  our clock; @param max_ttl_ms, nodes  our configuration;
- * @param strict  false: quarantine=off. Does not change @p known. */
+/* Judge. `now` is our clock, max_ttl_ms and nodes our configuration, strict
+ * false with quarantine=off. `known` is not changed: once the marker is read
+ * (or written), the caller notes its value and the judgement's `until`. */
 void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_marker *marker,
                          const struct hf_acquaintance *known,

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/nodes.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
+                   struct hf_span node_timeout, struct hf_span connect_timeout)
+{
+    HF_ASSERT(count >= 1 && count <= HF_NODES_MAX && count % 2 == 1);
+    memset(nodes, 0, sizeof(*nodes));
+    nodes->count = (uint8_t)count;
+    nodes->quorum = (uint8_t)(count / 2 + 1);
+    nodes->connecting = hf_nodes_all(nodes);
+    nodes->node_timeout = node_timeout;
+    nodes->connect_timeout = connect_timeout;
+}
+
+static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_standing standing)
+{
+    switch (standing) {
+    case HF_STANDING_CONNECTING:
+        return &nodes->connecting;
+    case HF_STANDING_VOTING:
+        return &nodes->voting;
+    case HF_STANDING_REPAIRING:
+        return &nodes->repairing;
+    case HF_STANDING_DOWN:
+        break;
+    }
+    return &nodes->down;
+}
+
+void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
+                  enum hf_standing standing)
+{
+    HF_ASSERT(node < nodes->count);
+    uint16_t bit = (uint16_t)(1U << node);
+    *mask_of(nodes, hf_nodes_standing(nodes, node)) ^= bit;
+    *mask_of(nodes, standing) |= bit;
+    HF_ASSERT((nodes->connecting ^ nodes->voting ^ nodes->repairing ^
+               nodes->down) == hf_nodes_all(nodes));
+}
+
+enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node)
+{
+    HF_ASSERT(node < nodes->count);
+    unsigned bit = 1U << node;
+    if ((nodes->voting & bit) != 0) {
+        return HF_STANDING_VOTING;
+    }
+    if ((nodes->repairing & bit) != 0) {
+        return HF_STANDING_REPAIRING;
+    }
+    return (nodes->connecting & bit) != 0 ? HF_STANDING_CONNECTING
+                                          : HF_STANDING_DOWN;
+}
+
+/* Weight of a new round trip: one eighth, as TCP's own estimate (RFC 6298). */
+void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
+                       struct hf_span took)
+{
+    HF_ASSERT(node < nodes->count);
+    nodes->misses[node] = 0;
+    if (took.ns <= 0) {
+        return; /* the embedded store: no round trip to measure */
+    }
+    int64_t old_ns = nodes->rtt[node].ns;
+    nodes->rtt[node].ns = old_ns == 0 ? took.ns : old_ns + (took.ns - old_ns) / 8;
+}
+
+void hf_nodes_missed(struct hf_nodes *nodes, unsigned node)
+{
+    HF_ASSERT(node < nodes->count);
+    if (nodes->misses[node] < HF_NODE_MISSES_MAX) {
+        nodes->misses[node]++;
+    }
+}
+
+bool hf_nodes_is_slow(const struct hf_nodes *nodes, unsigned node)
+{
+    HF_ASSERT(node < nodes->count);
+    return nodes->misses[node] >= HF_NODE_MISSES_MAX;
+}
+
+struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
+                                struct hf_span ttl)
+{
+    HF_ASSERT(node < nodes->count);
+    struct hf_span share = {ttl.ns / 20};
+    struct hf_span trips = {nodes->rtt[node].ns * 3};
+    return hf_span_max(hf_span_min(nodes->node_timeout, share), trips);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owner texts. Written without stdio: core stays free of locale and heap, and
+ * this is on the path of every acquisition. */
+#include "core/owner.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+static const char hex_digits[] = "0123456789abcdef";
+
+/* Written before an owner whose lock was released but is kept taken. */
+static const char ended_mark[] = "ended:";
+
+#define ID_TEXT_LEN ((size_t)2 * HF_OWNER_ID_LEN)
+
+/* Cut for display, so that an owner never exceeds HF_OWNER_MAX: 32 digits, 4
+ * separators, 64 of host, 20 each of pid and time, the rest for the label. */
+#define HOST_TEXT_MAX 64
+#define LABEL_TEXT_MAX 240
+
+static bool is_plain(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+}
+
+/* @return bytes written, whole escapes only, at most `max`. */
+static size_t emit_escaped(char *out, size_t max, const char *text)
+{
+    size_t len = 0;
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        size_t need = is_plain(c) ? 1 : 3;
+        if (len + need > max) {
+            break;
+        }
+        if (need == 1) {
+            out[len++] = (char)c;
+        } else {
+            out[len++] = '%';
+            out[len++] = hex_digits[c >> 4];
+            out[len++] = hex_digits[c & 15];
+        }
+    }
+    return len;
+}
+
+static size_t emit_number(char *out, int64_t value)
+{
+    char reversed[20];
+    size_t n = 0;
+    uint64_t rest = value < 0 ? 0 : (uint64_t)value;
+    do {
+        reversed[n++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    for (size_t i = 0; i < n; i++) {
+        out[i] = reversed[n - 1 - i];
+    }
+    return n;
+}
+
+size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
+                     const char *host, int64_t pid, int64_t since_s,
+                     const char *label)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < HF_OWNER_ID_LEN; i++) {
+        out[len++] = hex_digits[id[i] >> 4];
+        out[len++] = hex_digits[id[i] & 15];
+    }
+    out[len++] = ':';
+    len += emit_escaped(out + len, HOST_TEXT_MAX, host);
+    out[len++] = ':';
+    len += emit_number(out + len, pid);
+    out[len++] = ':';
+    len += emit_number(out + len, since_s);
+    if (label != NULL && label[0] != '\0') {
+        out[len++] = ':';
+        len += emit_escaped(out + len, LABEL_TEXT_MAX, label);
+    }
+    HF_ASSERT(len <= HF_OWNER_MAX);
+    return len;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Any bytes as printable text: what is not printable ASCII becomes %XX. */
+static void describe_printable(const char *text, size_t len, char *out,
+                               size_t cap)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        bool is_shown = c > ' ' && c < 0x7f;
+        if (at + (is_shown ? 1 : 3) >= cap) {
+            break;
+        }
+        if (is_shown) {
+            out[at++] = (char)c;
+        } else {
+            out[at++] = '%';
+            out[at++] = hex_digits[c >> 4];
+            out[at++] = hex_digits[c & 15];
+        }
+    }
+    out[at] = '\0';
+}
+
+/* A field as it was before emit_escaped(), but for control characters, which
+ * stay escaped: it goes to terminals. */
+static void describe_field(const char *text, size_t len, char *out, size_t cap)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < len && at + 1 < cap; i++) {
+        char c = text[i];
+        if (c == '%' && len - i > 2) {
+            int high = hex_value(text[i + 1]);
+            int low = hex_value(text[i + 2]);
+            int code = high < 0 || low < 0 ? -1 : high * 16 + low;
+            if (code >= ' ' && code != 0x7f) {
+                c = (char)code;
+                i += 2;
+            }
+        }
+        out[at++] = c;
+    }
+    out[at] = '\0';
+}
+
+static bool describe_number(const char *text, size_t len, int64_t *out)
+{
+    if (len == 0 || len > 18) {
+        return false;
+    }
+    int64_t value = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        value = value * 10 + (text[i] - '0');
+    }
+    *out = value;
+    return true;
+}
+
+/* Up to the next ':' or the end; moves *at behind it. */
+static size_t next_field(const char *text, size_t len, size_t *at)
+{
+    size_t start = *at;
+    size_t end = start;
+    while (end < len && text[end] != ':') {
+        end++;
+    }
+    *at = end < len ? end + 1 : end;
+    return end - start;
+}
+
+static bool has_id(const char *text, size_t len)
+{
+    if (len <= ID_TEXT_LEN || text[ID_TEXT_LEN] != ':') {
+        return false;
+    }
+    for (size_t i = 0; i < ID_TEXT_LEN; i++) {
+        if (hex_value(text[i]) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
+{
+    if (!has_id(text, len)) {
+        return false;
+    }
+    size_t at = ID_TEXT_LEN + 1;
+    size_t host = at;
+    size_t host_len = next_field(text, len, &at);
+    size_t pid = at;
+    size_t pid_len = next_field(text, len, &at);
+    size_t since = at;
+    size_t since_len = next_field(text, len, &at);
+    if (!describe_number(text + pid, pid_len, &out->pid) ||
+        !describe_number(text + since, since_len, &out->since_s)) {
+        return false;
+    }
+    describe_field(text + host, host_len, out->host, sizeof(out->host));
+    describe_field(text + at, len - at, out->label, sizeof(out->label));
+    return true;
+}
+
+void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
+{
+    const char *bytes = text;
+    size_t mark_len = sizeof(ended_mark) - 1;
+    out->host[0] = '\0';
+    out->label[0] = '\0';
+    out->pid = 0;
+    out->since_s = 0;
+    out->kind = HF_HOLDER_OURS;
+    if (len > mark_len && memcmp(bytes, ended_mark, mark_len) == 0) {
+        out->kind = HF_HOLDER_ENDED;
+        bytes += mark_len;
+        len -= mark_len;
+    }
+    describe_printable(bytes, len, out->owner, sizeof(out->owner));
+    if (!describe_ours(bytes, len, out)) {
+        out->kind = HF_HOLDER_FOREIGN;
+        out->pid = 0;
+        out->since_s = 0;
+    }
+}
+
+bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
+{
+    size_t len = strnlen(text, HF_OWNER_TEXT_MAX);
+    size_t at = len;
+    while (at > 0 && text[at - 1] != '@') {
+        at--;
+    }
+    int64_t number = 0;
+    if (at < 2 || at - 1 > HF_OWNER_MAX ||
+        !describe_number(text + at, len - at, &number) || number <= 0 ||
+        (uint64_t)number > HF_FENCE_MAX || !has_id(text, at - 1)) {
+        return false;
+    }
+    *owner_len = at - 1;
+    *fence = (uint64_t)number;
+    return true;
+}
+
+/* FNV-1a, 32 bits: rivals differ in 128 random bits, any mixing tells them
+ * apart; a collision costs one retry. */
+uint32_t hf_owner_digest(const void *text, size_t len)
+{
+    const unsigned char *bytes = text;
+    uint32_t digest = 2166136261U;
+    for (size_t i = 0; i < len; i++) {
+        digest = (digest ^ bytes[i]) * 16777619U;
+    }
+    return digest == 0 ? 1 : digest;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/validity.h"
+
+struct hf_span hf_drift(struct hf_span ttl)
+{
+    return (struct hf_span){ttl.ns / 100 + 2000000};
+}
+
+struct hf_span hf_validity_min(struct hf_span ttl)
+{
+    return (struct hf_span){ttl.ns / 3};
+}
+
+struct hf_span hf_renewal_period(struct hf_span ttl)
+{
+    return (struct hf_span){ttl.ns / 3};
+}
+
+struct hf_span hf_risk_after(struct hf_span ttl)
+{
+    return (struct hf_span){ttl.ns / 2};
+}
+
+struct hf_span hf_renewal_retry(struct hf_span ttl)
+{
+    return hf_span_max(hf_span_ms(1), (struct hf_span){ttl.ns / 30});
+}
+
+struct hf_span hf_renewal_slack(struct hf_span ttl)
+{
+    return hf_span_min(hf_span_ms(20), (struct hf_span){ttl.ns / 100});
+}
