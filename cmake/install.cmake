@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cmake --install` puts where; pkg-config file and CMake package.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS holdfast holdfast_static EXPORT HoldfastTargets)
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/holdfast"
+  DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+if(TARGET holdfast_cli)
+  install(TARGETS holdfast_cli)
+endif()
+if(TARGET holdfast-tls)
+  install(TARGETS holdfast-tls
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+endif()
+if(EXISTS "${CMAKE_SOURCE_DIR}/docs/holdfast.1")
+  install(FILES "${CMAKE_SOURCE_DIR}/docs/holdfast.1"
+    DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
+
+set(HF_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/Holdfast")
+install(EXPORT HoldfastTargets NAMESPACE Holdfast::
+  DESTINATION "${HF_PACKAGE_DIR}")
+configure_package_config_file("${CMAKE_SOURCE_DIR}/cmake/HoldfastConfig.cmake.in"
+  "${CMAKE_BINARY_DIR}/generated/HoldfastConfig.cmake"
+  INSTALL_DESTINATION "${HF_PACKAGE_DIR}")
+write_basic_package_version_file(
+  "${CMAKE_BINARY_DIR}/generated/HoldfastConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES "${CMAKE_BINARY_DIR}/generated/HoldfastConfig.cmake"
+  "${CMAKE_BINARY_DIR}/generated/HoldfastConfigVersion.cmake"
+  DESTINATION "${HF_PACKAGE_DIR}")
+
+configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast.pc.in"
+  "${CMAKE_BINARY_DIR}/generated/holdfast.pc" @ONLY)
+install(FILES "${CMAKE_BINARY_DIR}/generated/holdfast.pc"
+  DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

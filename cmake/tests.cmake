@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests, their helpers, examples and benches: one executable per C file, in
+# the folder of the build tree that bears its source's name.
+#
+#   tests/unit/test_*.c       cmocka, linked with the static library
+#   tests/conformance/*.c     the same against real servers; if NAME.t.sh
+#   tests/cli/*.c             stands beside NAME.c, that script drives it
+#   tests/lib/*.c             helper programs; *_shim.c: for LD_PRELOAD
+#   examples/*.c, bench/*.c   examples see the public header only
+#
+# A test that needs more of the linker says so in a line of its own:
+#   /* link: -Wl,--wrap=malloc */
+
+find_library(HF_CMOCKA cmocka)
+pkg_check_modules(UV IMPORTED_TARGET libuv)
+
+function(hf_program source folder)
+  get_filename_component(name "${source}" NAME_WE)
+  set(target "${folder}-${name}")
+  string(REPLACE "/" "-" target "${target}")
+  if(name MATCHES "_shim$")
+    add_library(${target} MODULE "${source}")
+    set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}"
+      LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}"
+      C_VISIBILITY_PRESET default)
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    return()
+  endif()
+  add_executable(${target} "${source}")
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME "${name}"
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}")
+  file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
+  foreach(line IN LISTS link)
+    string(REGEX REPLACE "^/\\* link: (.*) \\*/$" "\\1" line "${line}")
+    separate_arguments(line UNIX_COMMAND "${line}")
+    target_link_options(${target} PRIVATE ${line})
+  endforeach()
+  target_link_libraries(${target} PRIVATE holdfast_static ${ARGN})
+endfunction()
+
+hf_glob(HF_TEST_SOURCES "tests/unit/test_*.c" "tests/conformance/*.c"
+  "tests/cli/*.c" "tests/interop/*.c" "tests/lib/*.c")
+foreach(source IN LISTS HF_TEST_SOURCES)
+  cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}"
+    OUTPUT_VARIABLE relative)
+  get_filename_component(folder "${relative}" DIRECTORY)
+  file(STRINGS "${source}" uses_cmocka REGEX "#include <cmocka\\.h>")
+  if(uses_cmocka AND NOT HF_CMOCKA)
+    message(STATUS "no cmocka: ${relative} is not built")
+  elseif(uses_cmocka)
+    hf_program("${source}" "${folder}" hf_settings "${HF_CMOCKA}")
+  else()
+    hf_program("${source}" "${folder}" hf_settings)
+  endif()
+endforeach()
+
+hf_glob(HF_BENCH_SOURCES "bench/*.c")
+foreach(source IN LISTS HF_BENCH_SOURCES)
+  hf_program("${source}" bench hf_settings)
+endforeach()
+
+hf_glob(HF_EXAMPLE_SOURCES "examples/*.c")
+foreach(source IN LISTS HF_EXAMPLE_SOURCES)
+  file(STRINGS "${source}" uses_uv REGEX "#include <uv\\.h>")
+  if(uses_uv AND NOT UV_FOUND)
+    message(STATUS "no libuv: ${source} is not built")
+  elseif(uses_uv)
+    hf_program("${source}" examples PkgConfig::UV)
+  else()
+    hf_program("${source}" examples)
+  endif()
+endforeach()
