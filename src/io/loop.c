@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One epoll descriptor, and a list of timers.
+ *
+ * hf_loop_wait() may run without the client's mutex while another thread, with
+ * the mutex, watches and unwatches descriptors. So the kernel is never given a
+ * pointer: it is given a slot and the slot's generation, and dispatch, which
+ * has the mutex, finds out whether the watch is still there. What was found is
+ * written by the waiting thread alone, and read by the same thread after it.
+ *
+ * epoll counts CLOCK_MONOTONIC, which stands still while the machine is
+ * suspended; leases do not. Waits long enough for that to matter are ended by
+ * a CLOCK_BOOTTIME timer beside the descriptors; short ones save the call. */
+#include "io/loop.h"
+
+#include "base/assert.h"
+#include "io/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+/* Descriptors of one store: at most two for each of nine nodes, and the
+ * client's own. */
+#define SLOTS_MAX 64
+
+#define FOUND_MAX 32
+
+/* Waits from here on survive a suspend to the millisecond. */
+#define LONG_WAIT_NS INT64_C(100000000)
+
+/* What the kernel hands back for the loop's own timer. */
+#define OWN_TIMER UINT64_MAX
+
+struct slot {
+    struct hf_watch *watch; /* NULL: free */
+    uint32_t generation;
+};
+
+struct hf_loop {
+    int epoll_fd;
+    int timer_fd; /* -1 until the first long wait */
+    bool has_pwait2;
+    int n_found;
+    struct epoll_event found[FOUND_MAX];
+    struct slot slots[SLOTS_MAX];
+    struct hf_timer *timers;
+};
+
+struct hf_loop *hf_loop_new(void)
+{
+    struct hf_loop *loop = calloc(1, sizeof(*loop));
+    if (loop == NULL) {
+        return NULL;
+    }
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->epoll_fd < 0) {
+        free(loop);
+        return NULL;
+    }
+    loop->timer_fd = -1;
+    loop->has_pwait2 = true;
+    return loop;
+}
+
+void hf_loop_free(struct hf_loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    if (loop->timer_fd >= 0) {
+        close(loop->timer_fd);
+    }
+    close(loop->epoll_fd);
+    free(loop);
+}
+
+int hf_loop_fd(const struct hf_loop *loop)
+{
+    return loop->epoll_fd;
+}
+
+/* ---- Descriptors ------------------------------------------------------- */
+
+static unsigned slot_of(const struct hf_loop *loop,
+                        const struct hf_watch *watch)
+{
+    unsigned at = 0;
+    while (at < SLOTS_MAX && loop->slots[at].watch != watch) {
+        at++;
+    }
+    return at;
+}
+
+bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
+{
+    HF_ASSERT(watch->fd >= 0 && watch->ready != NULL);
+    HF_ASSERT(slot_of(loop, watch) == SLOTS_MAX);
+    unsigned at = slot_of(loop, NULL);
+    HF_ASSERT(at < SLOTS_MAX);
+    struct slot *slot = &loop->slots[at];
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLOUT | EPOLLET,
+        .data.u64 = (uint64_t)(slot->generation + 1) << 32 | at,
+    };
+    if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) != 0) {
+        return false;
+    }
+    slot->generation++;
+    slot->watch = watch;
+    return true;
+}
+
+void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
+{
+    unsigned at = slot_of(loop, watch);
+    if (at == SLOTS_MAX) {
+        return; /* never watched, or not any more */
+    }
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    loop->slots[at].watch = NULL;
+}
+
+/* ---- Timers ------------------------------------------------------------ */
+
+void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer)
+{
+    HF_ASSERT(timer->fire != NULL);
+    timer->next = loop->timers;
+    loop->timers = timer;
+}
+
+void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer)
+{
+    struct hf_timer **at = &loop->timers;
+    while (*at != NULL && *at != timer) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = timer->next;
+    }
+}
+
+void hf_timer_set(struct hf_timer *timer, struct hf_instant at)
+{
+    timer->at = at;
+}
+
+struct hf_instant hf_loop_next_timer(const struct hf_loop *loop)
+{
+    struct hf_instant next = HF_NEVER;
+    for (const struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
+        next = hf_instant_min(next, t->at);
+    }
+    return next;
+}
+
+/* The handlers may add, drop and set timers: the list is searched afresh each
+ * time. A timer that sets itself into the past waits for the next dispatch. */
+static void fire_timers(struct hf_loop *loop, struct hf_instant now)
+{
+    unsigned most = 0;
+    for (const struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
+        most++;
+    }
+    for (; most > 0; most--) {
+        struct hf_timer *due = NULL;
+        for (struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
+            if (!hf_instant_before(now, t->at) &&
+                (due == NULL || hf_instant_before(t->at, due->at))) {
+                due = t;
+            }
+        }
+        if (due == NULL) {
+            return;
+        }
+        due->at = HF_NEVER;
+        due->fire(due, now);
+    }
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+static struct timespec timespec_of(int64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+}
+
+/* Have the loop's own timer end the wait. @return false: it cannot be had, and
+ * the wait has to count by itself. */
+static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
+{
+    if (loop->timer_fd < 0) {
+        int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (fd < 0) {
+            return false;
+        }
+        struct epoll_event event = {.events = EPOLLIN | EPOLLET,
+                                    .data.u64 = OWN_TIMER};
+        if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
+            close(fd);
+            return false;
+        }
+        loop->timer_fd = fd;
+    }
+    struct itimerspec at = {.it_value = timespec_of(until.ns)};
+    return timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0;
+}
+
+/* left_ns negative: no limit. */
+static int wait_kernel(struct hf_loop *loop, int64_t left_ns)
+{
+    if (loop->has_pwait2) {
+        struct timespec limit = timespec_of(left_ns < 0 ? 0 : left_ns);
+        int n = epoll_pwait2(loop->epoll_fd, loop->found, FOUND_MAX,
+                             left_ns < 0 ? NULL : &limit, NULL);
+        /* EPERM is what older seccomp filters answer to what they do not
+         * know; epoll_pwait2 itself never does. */
+        if (n >= 0 || (errno != ENOSYS && errno != EPERM)) {
+            return n;
+        }
+        loop->has_pwait2 = false;
+    }
+    int64_t ms = left_ns < 0 ? -1 : hf_span_ms_ceil((struct hf_span){left_ns});
+    return epoll_wait(loop->epoll_fd, loop->found, FOUND_MAX,
+                      ms > INT32_MAX ? INT32_MAX : (int)ms);
+}
+
+/* Forget the loop's own timer among what was found. */
+static void drop_own_timer(struct hf_loop *loop)
+{
+    for (int i = 0; i < loop->n_found; i++) {
+        if (loop->found[i].data.u64 == OWN_TIMER) {
+            loop->found[i] = loop->found[--loop->n_found];
+            return;
+        }
+    }
+}
+
+int hf_loop_wait(struct hf_loop *loop, struct hf_instant until)
+{
+    int64_t left_ns = -1;
+    if (until.ns != HF_NEVER.ns) {
+        left_ns = 0;
+        if (until.ns > 0) {
+            left_ns = hf_instant_until(hf_clock_now(), until).ns;
+            left_ns = left_ns < 0 ? 0 : left_ns;
+        }
+        if (left_ns >= LONG_WAIT_NS && arm_own_timer(loop, until)) {
+            left_ns = -1;
+        }
+    }
+    int n = wait_kernel(loop, left_ns);
+    HF_ASSERT(n >= 0 || errno == EINTR);
+    loop->n_found = n < 0 ? 0 : n;
+    drop_own_timer(loop);
+    return loop->n_found;
+}
+
+void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
+{
+    int n = loop->n_found;
+    loop->n_found = 0;
+    for (int i = 0; i < n; i++) {
+        uint64_t key = loop->found[i].data.u64;
+        const struct slot *slot = &loop->slots[key & 0xffffffff];
+        if (slot->watch != NULL && slot->generation == (uint32_t)(key >> 32)) {
+            slot->watch->ready(slot->watch, loop->found[i].events, now);
+        }
+    }
+    fire_timers(loop, now);
+}
