@@ -24,6 +24,11 @@ function(hf_program source folder)
       LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/${folder}"
       C_VISIBILITY_PRESET default)
     target_compile_definitions(${target} PRIVATE _GNU_SOURCE)
+    target_compile_options(${target} PRIVATE ${HF_WARNINGS})
+    if(HF_SANITIZE) # it is loaded into programs that are not ours
+      target_compile_options(${target} PRIVATE -fno-sanitize=all)
+      target_link_options(${target} PRIVATE -fno-sanitize=all)
+    endif()
     return()
   endif()
   add_executable(${target} "${source}")

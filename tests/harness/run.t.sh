@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/run must see every way in which a test can fail.
+. "$(dirname "$0")/../lib/tap.sh"
+
+mkdir -p "$W/tree/tests/cli" "$W/tree/build"
+cp "$HF_SOURCE/tests/run" "$W/tree/tests/run"
+
+trial() { # BODY
+    printf '#!/bin/bash\n%s\n' "$1" >"$W/tree/tests/cli/x.t.sh"
+    chmod +x "$W/tree/tests/cli/x.t.sh"
+    capture "$W/tree/tests/run"
+    out=${out##*$'\n'}
+}
+
+trial 'echo "ok 1 - a"; echo "ok 2 # SKIP b"; echo 1..2'
+is "$code $out" "0 1 passed, 0 failed, 1 skipped" "success and a skip"
+trial 'echo "not ok 1 - a"; echo 1..1; exit 1'
+is "$code $out" "1 0 passed, 1 failed, 0 skipped" "a failure"
+trial 'echo "ok 1 - a"; echo 1..1; kill -SEGV $$'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a crash after its plan"
+trial 'echo "ok 1 - a"'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "no plan"
+trial 'echo 1..2; echo "ok 1 - a"'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "fewer cases than planned"
+trial $'# timeout: 1\necho "ok 1 - a"; echo 1..1; sleep 60'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a test that hangs"
+trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
+trial 'echo "1..0 # SKIP no reason"'
+is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
+finish

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Real servers for shell tests. Source after tap.sh. Every server has a NAME,
+# a folder of its own, and is stopped by its pid when the test ends.
+#
+#   server_start NAME [OPTION...] [-- ARG...]     waits until it answers
+#       --tcp            on a free TCP port (else a unix socket)
+#       --tls            TLS on a free TCP port; certificates by tls_make
+#       --valkey         valkey-server (see have_valkey)
+#       --aof always|everysec      append-only file
+#       --clock          under the clock shim; see server_clock
+#       ARGs             go to the server: -- --requirepass secret
+#   servers_start N [OPTION...]      s1 ... sN; sets URLS, all in one URL text
+#   ${SERVER_URL[NAME]} ${SERVER_PID[NAME]} ${SERVER_DIR[NAME]}
+#   ${SERVER_PORT[NAME]} or ${SERVER_SOCK[NAME]}
+#   server_cli NAME ARG...           redis-cli to it
+#   server_stop NAME / server_kill NAME        SIGTERM / SIGKILL, and reaped
+#   server_pause NAME / server_resume NAME     SIGSTOP / SIGCONT
+#   server_restart NAME              as it was started, same folder and address
+#   server_clock NAME SECONDS        its wall clock, off by so much
+#   tls_make                         $W/tls/{ca,server,other}.{crt,key}
+#   servers_declare URL              fresh servers have forgotten nothing
+#
+# A fresh server has no vote until max_ttl has passed: declare it, or open it
+# with quarantine=off.
+
+declare -A SERVER_PID=() SERVER_URL=() SERVER_DIR=() SERVER_PORT=()
+declare -A SERVER_SOCK=() SERVER_ARGS=() SERVER_PROGRAM=() SERVER_CLOCK=()
+declare -A SERVER_TLS=()
+URLS=''
+
+have_valkey() {
+    command -v valkey-server >/dev/null
+}
+
+servers_end() {
+    local name
+    for name in "${!SERVER_PID[@]}"; do
+        server_kill "$name"
+    done
+}
+at_exit servers_end
+
+# A port that nobody listens on, below the ephemeral range. Somebody may take
+# it before the server does; server_start then tries another one.
+free_port() {
+    local port
+    while :; do
+        port=$((10000 + (RANDOM * 32768 + RANDOM) % 22000))
+        (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
+    done
+    echo "$port"
+}
+
+server_cli() {
+    local name=$1
+    shift
+    if [ -n "${SERVER_TLS[$name]:-}" ]; then
+        timeout 10 redis-cli --tls --cacert "$W/tls/ca.crt" -h 127.0.0.1 \
+            -p "${SERVER_PORT[$name]}" --no-auth-warning "$@"
+    elif [ -n "${SERVER_PORT[$name]:-}" ]; then
+        timeout 10 redis-cli -h 127.0.0.1 -p "${SERVER_PORT[$name]}" \
+            --no-auth-warning "$@"
+    else
+        timeout 10 redis-cli -s "${SERVER_SOCK[$name]}" --no-auth-warning "$@"
+    fi
+}
+
+# Does it answer? With a password it says NOAUTH, which is an answer. The pid
+# file is written before the socket listens, and nobody else knows our folder.
+server_answers() {
+    local reply
+    reply=$(server_cli "$1" info server 2>&1)
+    case $reply in
+    *process_id:"${SERVER_PID[$1]}"[!0-9]*) return 0 ;;
+    *NOAUTH* | *NOPERM*) return 0 ;;
+    esac
+    is_gone "${SERVER_PID[$1]}" && return 0
+    return 1
+}
+
+server_launch() {
+    local name=$1 address=() dir=${SERVER_DIR[$1]} env=(env) args=()
+    local tls=$W/tls
+    if [ -n "${SERVER_TLS[$name]:-}" ]; then
+        address=(--port 0 --tls-port "${SERVER_PORT[$name]}"
+            --bind 127.0.0.1 --tls-cert-file "$tls/server.crt"
+            --tls-key-file "$tls/server.key"
+            --tls-ca-cert-file "$tls/ca.crt" --tls-auth-clients no)
+    elif [ -n "${SERVER_PORT[$name]:-}" ]; then
+        address=(--port "${SERVER_PORT[$name]}" --bind 127.0.0.1)
+    else
+        address=(--port 0 --unixsocket "${SERVER_SOCK[$name]}"
+            --unixsocketperm 700)
+    fi
+    if [ -n "${SERVER_CLOCK[$name]:-}" ]; then
+        env+=("CLOCKSHIM=${SERVER_CLOCK[$name]}"
+            "LD_PRELOAD=$HF_BUILD/tests/lib/clock_shim.so")
+    fi
+    eval "args=(${SERVER_ARGS[$name]})"
+    "${env[@]}" "${SERVER_PROGRAM[$name]}" "${address[@]}" --save '' \
+        --dir "$dir" --logfile "$dir/log" "${args[@]}" \
+        >"$dir/stdout" 2>&1 </dev/null &
+    SERVER_PID[$name]=$!
+    if wait_until 15 server_answers "$name" &&
+        ! is_gone "${SERVER_PID[$name]}"; then
+        return 0
+    fi
+    server_kill "$name"
+    return 1
+}
+
+server_start() {
+    local name=$1 tcp='' tls='' try scheme args=()
+    shift
+    SERVER_PROGRAM[$name]=redis-server SERVER_CLOCK[$name]=''
+    SERVER_TLS[$name]=''
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --tcp) tcp=1 ;;
+        --tls) tcp=1 tls=1 ;;
+        --valkey) SERVER_PROGRAM[$name]=valkey-server ;;
+        --aof) args+=(--appendonly yes --appendfsync "$2") && shift ;;
+        --clock) SERVER_CLOCK[$name]=$W/$name.clock ;;
+        --) shift && args+=("$@") && break ;;
+        *) echo "server_start: $1?" >&2 && return 1 ;;
+        esac
+        shift
+    done
+    SERVER_DIR[$name]=$W/$name
+    mkdir -p "$W/$name"
+    SERVER_ARGS[$name]=${args:+$(printf '%q ' "${args[@]}")}
+    if [ -n "${SERVER_CLOCK[$name]}" ]; then
+        head -c 8 /dev/zero >"${SERVER_CLOCK[$name]}"
+    fi
+    [ -z "$tls" ] || { tls_make && SERVER_TLS[$name]=1; }
+    scheme=redis
+    if [ -z "$tcp" ]; then
+        SERVER_SOCK[$name]=$W/$name/s
+        SERVER_URL[$name]=redis+unix://$W/$name/s
+        server_launch "$name" && return 0
+    else
+        for try in 1 2 3 4 5; do
+            SERVER_PORT[$name]=$(free_port)
+            SERVER_URL[$name]=redis${tls:+s}://127.0.0.1:${SERVER_PORT[$name]}
+            server_launch "$name" && return 0
+        done
+    fi
+    diag "server $name did not start:"
+    diag "$(tail -n 5 "${SERVER_DIR[$name]}/log" "${SERVER_DIR[$name]}/stdout")"
+    return 1
+}
+
+servers_start() {
+    local n=$1 i
+    shift
+    URLS=''
+    for ((i = 1; i <= n; i++)); do
+        server_start "s$i" "$@" || return 1
+        URLS+="${URLS:+ }${SERVER_URL[s$i]}"
+    done
+}
+
+servers_declare() {
+    holdfast doctor --init -q -u "$1" >/dev/null 2>&1
+}
+
+server_signal() {
+    [ -n "${SERVER_PID[$1]:-}" ] && kill "-$2" "${SERVER_PID[$1]}" 2>/dev/null
+}
+
+server_stop() {
+    server_signal "$1" TERM
+    wait "${SERVER_PID[$1]:-}" 2>/dev/null
+    unset "SERVER_PID[$1]"
+}
+
+server_kill() {
+    server_signal "$1" KILL
+    wait "${SERVER_PID[$1]:-}" 2>/dev/null
+    unset "SERVER_PID[$1]"
+}
+
+server_is_stopped() {
+    [[ $(sed 's/.*) //' "/proc/${SERVER_PID[$1]}/stat") == T* ]]
+}
+
+server_pause() {
+    server_signal "$1" STOP && wait_until 5 server_is_stopped "$1"
+}
+
+server_resume() {
+    server_signal "$1" CONT
+}
+
+server_restart() {
+    [ -z "${SERVER_PID[$1]:-}" ] || server_stop "$1"
+    server_launch "$1"
+}
+
+# The shim reads 8 bytes, signed nanoseconds in host order, from a mapped file.
+server_clock() {
+    local ns=$(($2 * 1000000000)) i bytes=''
+    for ((i = 0; i < 8; i++)); do
+        bytes+=$(printf '\\%03o' $(((ns >> (8 * i)) & 255)))
+    done
+    # shellcheck disable=SC2059 # the escapes are the point
+    printf "$bytes" |
+        dd of="${SERVER_CLOCK[$1]}" bs=8 conv=notrunc status=none
+}
+
+tls_make() {
+    local t=$W/tls name
+    [ ! -e "$t/other.crt" ] || return 0
+    mkdir -p "$t"
+    for name in ca other; do
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+            -keyout "$t/$name.key" -out "$t/$name.crt" -days 2 \
+            -subj "/CN=test $name" 2>/dev/null || return 1
+    done
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes \
+        -keyout "$t/server.key" -out "$t/server.csr" \
+        -subj "/CN=test server" 2>/dev/null || return 1
+    openssl x509 -req -in "$t/server.csr" -CA "$t/ca.crt" -CAkey "$t/ca.key" \
+        -CAcreateserial -out "$t/server.crt" -days 2 -extfile <(
+            echo "subjectAltName=DNS:localhost,IP:127.0.0.1"
+        ) 2>/dev/null
+}

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A shell test in a few words. Source it first; see the end for an example.
+#
+#   ok WHAT COMMAND [ARG...]     passes if the command succeeds
+#   is GOT WANT WHAT             equal strings          (isnt: unequal)
+#   like GOT REGEX WHAT          extended regex, anywhere in it (unlike: not)
+#   pass WHAT / fail WHAT / skip WHAT WHY / diag TEXT
+#   capture COMMAND [ARG...]     sets $out, $err, $code
+#   wait_until SECONDS COMMAND [ARG...]   polls; false when time is up
+#   now_ms                       a clock for differences
+#   at_exit COMMAND...           run when the test ends, last one first
+#   skip_all WHY                 the whole test cannot run here
+#   finish                       last line of a test: prints the plan
+#
+#   . "$(dirname "$0")/../lib/tap.sh"
+#   capture holdfast --version
+#   is "$code" 0 "--version succeeds"
+#   finish
+#
+# $W is a private folder, gone afterwards. No sleeping to let things settle:
+# wait for a condition, with a deadline.
+set -uo pipefail
+
+HF_SOURCE=${HF_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
+HF_BUILD=${HF_BUILD:-$HF_SOURCE/build}
+case :$PATH: in
+*":$HF_BUILD:"*) ;;
+*) PATH=$HF_BUILD:$PATH ;;
+esac
+export HF_SOURCE HF_BUILD PATH
+export HOLDFAST_MODULE_DIR=${HOLDFAST_MODULE_DIR:-$HF_BUILD}
+unset HOLDFAST_URL HOLDFAST_NAME HOLDFAST_FENCE HOLDFAST_OWNER
+
+W=$(mktemp -d "${TMPDIR:-/tmp}/hf.XXXXXX")
+tap_shell=$BASHPID
+tap_count=0 tap_failed=0 tap_finished=''
+tap_exits=()
+
+tap_end() {
+    local status=$? i
+    [ "$BASHPID" = "$tap_shell" ] || return "$status"
+    trap - EXIT
+    set +eu
+    for ((i = ${#tap_exits[@]} - 1; i >= 0; i--)); do
+        eval "${tap_exits[i]}"
+    done
+    rm -rf "$W"
+    [ -n "$tap_finished" ] || exit "$((status ? status : 1))"
+    exit $((tap_failed ? 1 : 0))
+}
+trap tap_end EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+at_exit() {
+    tap_exits+=("$(printf '%q ' "$@")")
+}
+
+diag() {
+    printf '%s\n' "$*" | sed 's/^/# /'
+}
+
+pass() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1"
+}
+
+fail() {
+    tap_count=$((tap_count + 1)) tap_failed=$((tap_failed + 1))
+    echo "not ok $tap_count - $1"
+    diag "at ${BASH_SOURCE[2]:-$0}:${BASH_LINENO[1]:-?}"
+}
+
+skip() {
+    tap_count=$((tap_count + 1))
+    echo "ok $tap_count - $1 # SKIP $2"
+}
+
+skip_all() {
+    echo "1..0 # SKIP $1"
+    tap_finished=1
+    exit 0
+}
+
+ok() {
+    local what=$1 status
+    shift
+    "$@"
+    status=$?
+    if [ $status = 0 ]; then
+        pass "$what"
+    else
+        fail "$what"
+        diag "status $status: $*"
+    fi
+}
+
+is() {
+    if [ "$1" = "$2" ]; then
+        pass "$3"
+    else
+        fail "$3"
+        diag " got: $1" $'\n'"want: $2"
+    fi
+}
+
+isnt() {
+    if [ "$1" != "$2" ]; then
+        pass "$3"
+    else
+        fail "$3"
+        diag "got and did not want: $1"
+    fi
+}
+
+like() {
+    if [[ $1 =~ $2 ]]; then
+        pass "$3"
+    else
+        fail "$3"
+        diag "     got: $1" $'\n'"not like: $2"
+    fi
+}
+
+unlike() {
+    if [[ ! $1 =~ $2 ]]; then
+        pass "$3"
+    else
+        fail "$3"
+        diag "got: $1" $'\n'"like: $2"
+    fi
+}
+
+# shellcheck disable=SC2034 # out, err and code are for the test
+capture() {
+    code=0
+    "$@" >"$W/.out" 2>"$W/.err" || code=$?
+    out=$(tr -d '\0' <"$W/.out")
+    err=$(tr -d '\0' <"$W/.err")
+}
+
+now_ms() {
+    local now=${EPOCHREALTIME/[.,]/}
+    echo "${now%???}"
+}
+
+wait_until() {
+    local end=$(($(now_ms) + $1 * 1000))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$(now_ms)" -lt "$end" ] || return 1
+        sleep 0.01
+    done
+}
+
+# Is the process gone, or a zombie of somebody else's?
+is_gone() { # PID
+    local state
+    state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0
+    [[ -z $state || $state == Z* || $state == X* ]]
+}
+
+finish() {
+    echo "1..$tap_count"
+    tap_finished=1
+    exit $((tap_failed ? 1 : 0))
+}
