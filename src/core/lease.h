@@ -70,27 +70,27 @@ struct hf_event {
     enum hf_verdict verdict;
     struct hf_instant sent; /* ANSWER: when the request was sent, or before */
     uint64_t counter;
-    uint64_t floor;         /* ANSWER to CONFIRM: least counter the node lets a
-                               name be raised to, if it refused to raise; or 0 */
-    uint32_t rival;         /* ANSWER: digest of the refusing owner, not 0 */
-    struct hf_span left;    /* ANSWER: the rival's remaining lease; negative:
-                               it has no expiry */
-    struct hf_span ttl;     /* EXTEND */
+    uint64_t floor;      /* ANSWER to CONFIRM: least counter the node lets a
+                            name be raised to, if it refused to raise; or 0 */
+    uint32_t rival;      /* ANSWER: digest of the refusing owner, not 0 */
+    struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
+                            it has no expiry */
+    struct hf_span ttl;  /* EXTEND */
 };
 
 /* What came of the lease as a whole; reported once each, in effects. */
 enum hf_outcome {
     HF_OUT_NONE,
-    HF_OUT_HELD,      /* ACQUIRE, ADOPT: fence and deadline are valid */
-    HF_OUT_TAKEN,     /* ACQUIRE: a rival has, or may reach, a majority */
-    HF_OUT_SPLIT,     /* ACQUIRE: votes went to several, nobody has enough */
-    HF_OUT_UNREACHED, /* a majority did not answer */
-    HF_OUT_TOO_SLOW,  /* ACQUIRE: granted, but the lease was used up */
-    HF_OUT_EXTENDED,  /* EXTEND */
-    HF_OUT_UNEXTENDED,/* EXTEND: not confirmed in time; the lease goes on */
-    HF_OUT_LOST,      /* no longer ours: while held, on ADOPT or on release */
-    HF_OUT_RELEASED,  /* RELEASE, DISOWN: a majority freed it */
-    HF_OUT_UNKNOWN    /* RELEASE, DISOWN: not confirmed in time; goes on */
+    HF_OUT_HELD,       /* ACQUIRE, ADOPT: fence and deadline are valid */
+    HF_OUT_TAKEN,      /* ACQUIRE: a rival has, or may reach, a majority */
+    HF_OUT_SPLIT,      /* ACQUIRE: votes went to several, nobody has enough */
+    HF_OUT_UNREACHED,  /* a majority did not answer */
+    HF_OUT_TOO_SLOW,   /* ACQUIRE: granted, but the lease was used up */
+    HF_OUT_EXTENDED,   /* EXTEND */
+    HF_OUT_UNEXTENDED, /* EXTEND: not confirmed in time; the lease goes on */
+    HF_OUT_LOST,       /* no longer ours: while held, on ADOPT or on release */
+    HF_OUT_RELEASED,   /* RELEASE, DISOWN: a majority freed it */
+    HF_OUT_UNKNOWN     /* RELEASE, DISOWN: not confirmed in time; goes on */
 };
 
 struct hf_send {
@@ -118,39 +118,38 @@ enum hf_phase {
     HF_PHASE_DONE
 };
 
-/* What one node said to this owner. */
+/* What one node said to this owner. Private to core. */
 struct hf_vote {
-    uint64_t counter;        /* e: largest heard as "yours"; 0: none that counts */
-    uint64_t refused;        /* f: largest heard as "not yours": votes up to it
-                                are stale */
-    struct hf_instant until; /* d: sending of the request that proved it, + ttl */
+    uint64_t counter; /* e: largest heard as "yours"; 0: none that counts */
+    uint64_t refused; /* f: largest heard as "not yours": votes up to it
+                         are stale */
+    struct hf_instant until; /* d: sending of the request that proved it, + ttl
+                              */
     struct hf_instant due;   /* the outstanding request is late from then on */
-    uint32_t rival;
-    uint32_t left_ms;        /* the rival's remaining lease; UINT32_MAX: none */
-    uint8_t said;            /* enum: nothing, yours, not yours, error, unknown */
-    uint8_t pending;         /* requests without answer yet, a bit per verb */
-    uint8_t round;           /* of the last confirmation or loss that counts */
-    uint8_t flags;
+    uint32_t rival;          /* digest of the owner that it named; 0: none */
+    uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX: none */
+    uint8_t said;     /* enum hf_said */
+    uint8_t pending;  /* requests without answer yet, a bit per verb */
+    uint8_t flags;    /* enum hf_vote_flags */
 };
 
-/* Compact, since a client may hold 100,000: with one node at most 128 bytes,
- * and 48 for every further one. Private to core but for its size; ask with the
- * functions below. `votes` has as many as the store has nodes. */
+/* Compact, since a client may hold 100,000: 72 bytes, and 48 for every node
+ * (the votes). Private to core but for its size; ask with the functions
+ * below. */
 struct hf_lease {
     uint8_t phase;
     uint8_t state; /* enum hf_lock_state */
     uint8_t n_nodes;
-    uint8_t round;       /* number of the present renewal */
-    uint8_t flags;
-    uint8_t jitter;      /* 0..255: how much earlier than a third to renew */
-    uint16_t reserved;
+    uint8_t flags;  /* enum hf_lease_flags */
+    uint8_t jitter; /* 0..255: how much earlier than a third to renew */
+    uint8_t raises; /* CONFIRMs sent to bring counters together */
     struct hf_span ttl;
-    uint64_t fence;      /* T; while ASKING: the value to raise to, so far */
-    struct hf_instant deadline;
-    struct hf_instant confirmed; /* start of the last confirmed round */
-    struct hf_instant round_at;  /* start of the present round or phase */
-    struct hf_instant next;      /* next try within the round, or time to give
-                                    up waiting for connections */
+    uint64_t fence;              /* T; while ASKING: T will be at least this */
+    struct hf_instant deadline;  /* RELEASING: nothing can be left after it */
+    struct hf_instant confirmed; /* sending of what was last confirmed */
+    struct hf_instant round_at;  /* start of the present phase or renewal */
+    struct hf_instant next;      /* next renewal or try; ASKING: end of waiting
+                                    for connections */
     struct hf_instant wake;
     struct hf_vote votes[];
 };
@@ -161,8 +160,8 @@ static inline size_t hf_lease_size(unsigned n_nodes)
 }
 
 /* `jitter` is any random byte: it spreads the renewals of many leases. */
-void hf_lease_init(struct hf_lease *lease, unsigned n_nodes,
-                   struct hf_span ttl, uint8_t jitter);
+void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
+                   uint8_t jitter);
 
 /* Feed one event; `out` is overwritten. */
 void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,

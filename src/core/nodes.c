@@ -67,14 +67,21 @@ void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
         return; /* the embedded store: no round trip to measure */
     }
     int64_t old_ns = nodes->rtt[node].ns;
-    nodes->rtt[node].ns = old_ns == 0 ? took.ns : old_ns + (took.ns - old_ns) / 8;
+    nodes->rtt[node].ns =
+        old_ns == 0 ? took.ns : old_ns + (took.ns - old_ns) / 8;
 }
 
-void hf_nodes_missed(struct hf_nodes *nodes, unsigned node)
+void hf_nodes_missed(struct hf_nodes *nodes, unsigned node,
+                     struct hf_instant now)
 {
     HF_ASSERT(node < nodes->count);
-    if (nodes->misses[node] < HF_NODE_MISSES_MAX) {
-        nodes->misses[node]++;
+    struct hf_instant again =
+        hf_instant_add(nodes->missed_at[node], nodes->node_timeout);
+    if (nodes->misses[node] == 0 || !hf_instant_before(now, again)) {
+        nodes->missed_at[node] = now;
+        if (nodes->misses[node] < HF_NODE_MISSES_MAX) {
+            nodes->misses[node]++;
+        }
     }
 }
 

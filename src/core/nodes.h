@@ -23,14 +23,15 @@ enum hf_standing {
 
 struct hf_nodes {
     uint8_t count;
-    uint8_t quorum;       /* count / 2 + 1 */
-    uint16_t connecting;  /* one mask per standing; each node is in one */
+    uint8_t quorum;      /* count / 2 + 1 */
+    uint16_t connecting; /* one mask per standing; each node is in one */
     uint16_t voting;
     uint16_t repairing;
     uint16_t down;
-    uint8_t misses[HF_NODES_MAX];       /* timeouts since the last answer */
-    struct hf_span rtt[HF_NODES_MAX];   /* smoothed; 0: not measured yet */
-    struct hf_span node_timeout;        /* as configured */
+    uint8_t misses[HF_NODES_MAX]; /* timeouts since the last answer */
+    struct hf_instant missed_at[HF_NODES_MAX];
+    struct hf_span rtt[HF_NODES_MAX]; /* smoothed; 0: not measured yet */
+    struct hf_span node_timeout;      /* as configured */
     struct hf_span connect_timeout;
 };
 
@@ -47,8 +48,9 @@ enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node);
 void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
                        struct hf_span took);
 
-/* A request was not answered in time. */
-void hf_nodes_missed(struct hf_nodes *nodes, unsigned node);
+/* A request was not answered in time. Many that miss together are one miss. */
+void hf_nodes_missed(struct hf_nodes *nodes, unsigned node,
+                     struct hf_instant now);
 
 /* Missed its timeout several times in a row: waited for only if the majority
  * needs it. */

@@ -77,14 +77,13 @@ static bool has_lost(const struct hf_identity *identity,
 }
 
 /* All that it may have lost is over, by a margin for stepped clocks. */
-static bool is_long_over(const struct hf_identity *identity,
-                         const struct hf_marker *marker,
-                         const struct hf_acquaintance *known,
-                         int64_t max_ttl_ms)
+static bool
+is_long_over(const struct hf_identity *identity, const struct hf_marker *marker,
+             const struct hf_acquaintance *known, int64_t max_ttl_ms)
 {
     bool is_flushed = !marker->exists && known->has_met;
-    bool is_promotion = marker->exists &&
-                        same_id(identity->run_id, marker->run_id);
+    bool is_promotion =
+        marker->exists && same_id(identity->run_id, marker->run_id);
     return !is_flushed && !is_promotion &&
            identity->uptime_ms > max_ttl_ms + UPTIME_SLACK_MS;
 }
@@ -148,8 +147,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     bool lost = has_lost(identity, marker, known, max_ttl_ms);
     bool needs_time =
         lost && !is_long_over(identity, marker, known, max_ttl_ms);
-    struct hf_instant until =
-        until_of(identity, marker, known, span, now);
+    struct hf_instant until = until_of(identity, marker, known, span, now);
     renew_marker(identity, marker, max_ttl_ms, nodes, &out->marker);
     out->write = is_stale(marker, &out->marker);
     if (needs_time) {

@@ -24,20 +24,21 @@
 struct hf_identity {
     char run_id[HF_SERVER_ID_MAX];
     char replid[HF_SERVER_ID_MAX];
-    bool has_replid2;     /* it was promoted: replid2 is not all zeros */
-    int64_t uptime_ms;    /* by its wall clock: a hint only */
-    int64_t time_ms;      /* its wall clock */
-    bool knows_fsync;     /* we may ask for appendfsync */
-    bool fsync_always;    /* appendonly yes and appendfsync always, now */
+    bool has_replid2;  /* it was promoted: replid2 is not all zeros */
+    int64_t uptime_ms; /* by its wall clock: a hint only */
+    int64_t time_ms;   /* its wall clock */
+    bool knows_fsync;  /* we may ask for appendfsync */
+    bool fsync_always; /* appendonly yes and appendfsync always, now */
 };
 
 /* The marker, key hf:node. */
 struct hf_marker {
     bool exists;
-    char value[HF_SERVER_ID_MAX]; /* random; every granting script compares it */
+    char value[HF_SERVER_ID_MAX]; /* random; every granting script compares it
+                                   */
     char run_id[HF_SERVER_ID_MAX];
     char replid[HF_SERVER_ID_MAX];
-    int64_t until_ms;  /* end of a quarantine, node's wall clock; 0: none */
+    int64_t until_ms; /* end of a quarantine, node's wall clock; 0: none */
     int64_t max_ttl_ms;
     int64_t nodes;     /* of the store */
     bool fsync_always; /* was so when it was written */
@@ -51,19 +52,19 @@ struct hf_acquaintance {
 };
 
 enum hf_trust {
-    HF_TRUST_VOTES,       /* its memory is whole */
-    HF_TRUST_QUARANTINE,  /* no vote until `until` */
-    HF_TRUST_MISMATCH     /* the marker has another max_ttl or number of nodes */
+    HF_TRUST_VOTES,      /* its memory is whole */
+    HF_TRUST_QUARANTINE, /* no vote until `until` */
+    HF_TRUST_MISMATCH    /* the marker has another max_ttl or number of nodes */
 };
 
 struct hf_judgement {
     enum hf_trust trust;
-    struct hf_instant until;  /* QUARANTINE: on our clock */
-    bool forgot;              /* votes from before now are void */
-    bool write;               /* `marker` is to be written: compare with the
-                                 old value first; another client may be faster */
-    struct hf_marker marker;  /* what to write; an empty `value` is filled by
-                                 the caller with fresh entropy */
+    struct hf_instant until; /* QUARANTINE: on our clock */
+    bool forgot;             /* votes from before now are void */
+    bool write;              /* `marker` is to be written: compare with the
+                                old value first; another client may be faster */
+    struct hf_marker marker; /* what to write; an empty `value` is filled by
+                                the caller with fresh entropy */
 };
 
 /* Judge. `now` is our clock, max_ttl_ms and nodes our configuration, strict

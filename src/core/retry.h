@@ -22,14 +22,15 @@ struct hf_retry {
     struct hf_span cap;
     uint64_t seed;
     uint32_t attempts;
-    bool has_reached;        /* a majority answered once */
+    uint32_t too_slow; /* attempts in a row whose lease was used up */
+    bool has_reached;  /* a majority answered once */
 };
 
 enum hf_retry_kind {
-    HF_RETRY_AGAIN,      /* another attempt at `at` */
-    HF_RETRY_BUSY,       /* it is over: HF_BUSY */
-    HF_RETRY_UNREACHED,  /* it is over: HF_UNAVAILABLE or a nearer reason */
-    HF_RETRY_TOO_SLOW    /* it is over: no lease this short can be had */
+    HF_RETRY_AGAIN,     /* another attempt at `at` */
+    HF_RETRY_BUSY,      /* it is over: HF_BUSY */
+    HF_RETRY_UNREACHED, /* it is over: HF_UNAVAILABLE or a nearer reason */
+    HF_RETRY_TOO_SLOW   /* it is over: no lease this short can be had */
 };
 
 struct hf_retry_verdict {
@@ -45,10 +46,10 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
 
 /* The attempt of `lease` ended with `outcome` (TAKEN, SPLIT, UNREACHED or
  * TOO_SLOW). `hopeless`: every node that is missing said definitely no. */
-struct hf_retry_verdict hf_retry_after(struct hf_retry *retry,
-                                       enum hf_outcome outcome,
-                                       const struct hf_lease *lease,
-                                       bool hopeless, struct hf_instant now);
+struct hf_retry_verdict
+hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
+               const struct hf_lease *lease, enum hf_outcome outcome,
+               bool hopeless, struct hf_instant now);
 
 /* When an attempt that is under way must be given up, whatever it waits for:
  * the wait is over, or nothing was ever reached for too long. */

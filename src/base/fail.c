@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
+                       const char *format, ...)
+{
+    if (error != NULL) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof(error->text), format, arguments);
+        va_end(arguments);
+        error->status = status;
+        error->node = -1;
+    }
+    return status;
+}
+
+enum hf_status hf_fail_memory(struct hf_error *error)
+{
+    return hf_fail(error, HF_NO_MEMORY, "out of memory");
+}

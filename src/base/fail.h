@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a function that can fail says why: in one line, to whoever asked. */
+#ifndef HF_BASE_FAIL_H
+#define HF_BASE_FAIL_H
+
+#include <holdfast/holdfast.h>
+
+/* Write @p status and the text into @p error (NULL is fine), node -1; what
+ * does not fit is cut. @return status, so that one can `return hf_fail(…)`. */
+enum hf_status
+hf_fail(struct hf_error *error, enum hf_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for memory that could not be had. */
+enum hf_status hf_fail_memory(struct hf_error *error);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONE OWNER'S LIFE
+ *
+ *   IDLE ──ACQUIRE──▶ ASKING ──majority at one T──▶ HOLDING ──RELEASE──┐
+ *     │                  │                            ▲                ▼
+ *     │                  └──out of reach, cancelled───┼────────▶ RELEASING
+ *     ├──ADOPT────▶ ADOPTING ──majority confirms──────┘                │
+ *     └──DISOWN──────────────────────────────────────────▶ ────────────┤
+ *                                       nothing can be left of it ──▶ DONE
+ *
+ * Cost in round trips: one to be held, a second only if the nodes' counters
+ * differ; one to give back. Nothing is sent while held but a renewal every
+ * third of the lease.
+ *
+ * Safety rests on a few rules, each checked by a model (facts): an owner lives
+ * for one attempt; a vote counts for the counter that its node named; validity
+ * counts from sending; a renewal needs a majority at exactly T; what was not
+ * answered is unknown, and is released again until answered or expired. */
+#include "core/lease_parts.h"
+
+#include <string.h>
+
+void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
+                   uint8_t jitter)
+{
+    HF_ASSERT(n_nodes >= 1 && n_nodes <= HF_NODES_MAX);
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    memset(lease, 0, hf_lease_size(n_nodes));
+    lease->phase = HF_PHASE_IDLE;
+    lease->state = HF_STATE_RELEASED;
+    lease->n_nodes = (uint8_t)n_nodes;
+    lease->jitter = jitter;
+    lease->ttl = ttl;
+    lease->wake = HF_NEVER;
+    lease->next = HF_NEVER;
+    for (unsigned i = 0; i < n_nodes; i++) {
+        lease->votes[i].until = HF_LONG_AGO;
+    }
+}
+
+void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
+                  uint64_t counter)
+{
+    struct hf_vote *vote = &step->lease->votes[node];
+    HF_ASSERT(!hf_is_pending(vote, verb));
+    HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
+    bool holder =
+        verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;
+    step->out->sends[step->out->n_sends++] = (struct hf_send){
+        .node = (uint8_t)node,
+        .verb = verb,
+        .holder = holder,
+        .counter = counter,
+    };
+    vote->pending |= (uint8_t)(1U << verb);
+    vote->flags &= (uint8_t)~HF_VOTE_LATE;
+    vote->due =
+        hf_instant_add(step->event->now,
+                       hf_nodes_timeout(step->nodes, node, step->lease->ttl));
+    if (verb == HF_VERB_ACQUIRE || holder) {
+        vote->flags |= HF_VOTE_MAY_HOLD;
+    }
+}
+
+void hf_step_report(struct hf_step *step, enum hf_outcome outcome)
+{
+    HF_ASSERT(step->out->outcome == HF_OUT_NONE);
+    step->out->outcome = outcome;
+}
+
+/* ---- Dispatch ---------------------------------------------------------- */
+
+static void on_answer(struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(event->verb == HF_VERB_ACQUIRE ||
+              event->verb == HF_VERB_CONFIRM || event->verb == HF_VERB_RELEASE);
+    HF_ASSERT(hf_is_pending(vote, event->verb));
+    vote->pending &= (uint8_t) ~(1U << event->verb);
+    vote->flags &= (uint8_t)~HF_VOTE_LATE;
+    switch (step->lease->phase) {
+    case HF_PHASE_ASKING:
+        hf_ask_answer(step);
+        break;
+    case HF_PHASE_ADOPTING:
+    case HF_PHASE_HOLDING:
+        hf_hold_answer(step);
+        break;
+    default:
+        hf_release_answer(step);
+        break;
+    }
+}
+
+/* Requests past their timeout: not lost, but not waited for either. */
+static void mark_late(struct hf_step *step)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        struct hf_vote *vote = &step->lease->votes[i];
+        if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0 &&
+            !hf_instant_before(step->event->now, vote->due)) {
+            vote->flags |= HF_VOTE_LATE;
+            step->out->missed |= hf_bit(i);
+        }
+    }
+}
+
+static void on_timer(struct hf_step *step)
+{
+    mark_late(step);
+    switch (step->lease->phase) {
+    case HF_PHASE_ASKING:
+        hf_ask_judge(step);
+        break;
+    case HF_PHASE_ADOPTING:
+    case HF_PHASE_HOLDING:
+        hf_hold_timer(step);
+        break;
+    case HF_PHASE_RELEASING:
+        hf_release_timer(step);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_node(struct hf_step *step)
+{
+    switch (step->lease->phase) {
+    case HF_PHASE_ASKING:
+        hf_ask_node(step);
+        break;
+    case HF_PHASE_ADOPTING:
+    case HF_PHASE_HOLDING:
+        hf_hold_node(step);
+        break;
+    case HF_PHASE_RELEASING:
+        hf_release_node(step);
+        break;
+    default:
+        break;
+    }
+}
+
+/* A server without memory: what it said binds nobody any more. What it was
+ * sent may still be on its way, so pending stays. */
+static void on_forgot(struct hf_step *step)
+{
+    struct hf_vote *vote = &step->lease->votes[step->event->node];
+    vote->counter = 0;
+    vote->refused = 0;
+    vote->until = HF_LONG_AGO;
+    vote->said = HF_SAID_NOTHING;
+    vote->rival = 0;
+    vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+    on_node(step);
+}
+
+static void on_release(struct hf_step *step)
+{
+    switch (step->lease->phase) {
+    case HF_PHASE_HOLDING:
+        hf_release_begin(step, true);
+        break;
+    case HF_PHASE_ASKING:
+    case HF_PHASE_ADOPTING:
+        hf_release_begin(step, false);
+        break;
+    default:
+        break; /* given up already: it drains by itself */
+    }
+}
+
+static void dispatch(struct hf_step *step)
+{
+    switch (step->event->kind) {
+    case HF_EV_ACQUIRE:
+        hf_ask_begin(step);
+        break;
+    case HF_EV_ADOPT:
+        hf_hold_adopt(step);
+        break;
+    case HF_EV_DISOWN:
+        hf_release_disown(step);
+        break;
+    case HF_EV_ANSWER:
+        on_answer(step);
+        break;
+    case HF_EV_TIMER:
+        on_timer(step);
+        break;
+    case HF_EV_NODE:
+        on_node(step);
+        break;
+    case HF_EV_FORGOT:
+        on_forgot(step);
+        break;
+    case HF_EV_EXTEND:
+        hf_hold_extend(step);
+        break;
+    case HF_EV_RELEASE:
+        on_release(step);
+        break;
+    case HF_EV_FORSAKE:
+        hf_release_finish(step);
+        break;
+    }
+}
+
+/* In HOLDING and RELEASING `next` is moved on when it has come; while ASKING
+ * or ADOPTING it is the end of waiting for connections, and stays. */
+static struct hf_instant wake_of(const struct hf_lease *lease,
+                                 struct hf_instant now)
+{
+    struct hf_instant due = hf_votes_due(lease);
+    struct hf_instant wake = hf_instant_min(lease->next, due);
+    switch (lease->phase) {
+    case HF_PHASE_HOLDING:
+        if (lease->state == HF_STATE_LOST) {
+            return HF_NEVER;
+        }
+        if (lease->state == HF_STATE_HELD) {
+            wake =
+                hf_instant_min(wake, hf_instant_add(lease->confirmed,
+                                                    hf_risk_after(lease->ttl)));
+        }
+        return hf_instant_min(wake, lease->deadline);
+    case HF_PHASE_RELEASING:
+        return hf_instant_min(wake, lease->deadline);
+    case HF_PHASE_ASKING:
+    case HF_PHASE_ADOPTING:
+        return hf_instant_before(now, lease->next) ? wake : due;
+    default:
+        return HF_NEVER;
+    }
+}
+
+/* INV-1: whoever believes to hold has a fence and a deadline ahead of it. */
+static void check(const struct hf_step *step)
+{
+    const struct hf_lease *lease = step->lease;
+    if (lease->phase == HF_PHASE_HOLDING && lease->state != HF_STATE_LOST) {
+        HF_ASSERT(lease->fence > 0 && lease->fence <= HF_FENCE_MAX);
+        HF_ASSERT(hf_instant_before(step->event->now, lease->deadline));
+    }
+    HF_ASSERT(step->out->done == (lease->phase == HF_PHASE_DONE));
+}
+
+void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
+                   const struct hf_event *event, struct hf_effects *out)
+{
+    struct hf_step step = {lease, nodes, event, out};
+    uint8_t before = lease->state;
+    HF_ASSERT(lease->n_nodes == nodes->count);
+    HF_ASSERT(lease->phase != HF_PHASE_DONE);
+    HF_ASSERT(event->node < lease->n_nodes);
+    out->n_sends = 0;
+    out->outcome = HF_OUT_NONE;
+    out->missed = 0;
+    out->done = false;
+    dispatch(&step);
+    lease->wake = wake_of(lease, event->now);
+    out->state_changed = lease->state != before;
+    check(&step);
+}
+
+/* ---- Queries ----------------------------------------------------------- */
+
+uint64_t hf_lease_seen(const struct hf_lease *lease)
+{
+    uint64_t seen = lease->fence;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        seen = vote->counter > seen ? vote->counter : seen;
+        seen = vote->refused > seen ? vote->refused : seen;
+    }
+    return seen;
+}
+
+/* A majority can be free once all but the `free` nodes that we need are: the
+ * k-th shortest of the rivals' leases, where k nodes are still missing. */
+struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
+{
+    unsigned quorum = lease->n_nodes / 2U + 1;
+    uint32_t sorted[HF_NODES_MAX];
+    unsigned n = 0;
+    unsigned granted = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        granted += vote->said == HF_SAID_YOURS || vote->said == HF_SAID_FREED;
+        if (vote->said != HF_SAID_NOT_YOURS) {
+            continue;
+        }
+        unsigned at = n++;
+        while (at > 0 && sorted[at - 1] > vote->left_ms) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = vote->left_ms;
+    }
+    unsigned missing = quorum > granted ? quorum - granted : 1;
+    if (n < missing || sorted[missing - 1] == UINT32_MAX) {
+        return (struct hf_span){INT64_MAX};
+    }
+    return hf_span_ms(sorted[missing - 1]);
+}

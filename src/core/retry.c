@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/retry.h"
+
+#include "base/assert.h"
+
+/* A try is over within a second, and so is its exit: leave 100 ms for the
+ * caller. It goes on that long only while it is not told "held by another". */
+#define TRY_LIMIT_MS 900
+
+/* A store that was never reached in this time is not there: a wait without end
+ * would hide a wrong URL. 200 ms are left for the caller to say so in 5 s. */
+#define NEVER_REACHED_LIMIT_MS 4800
+
+/* Leases used up before they were granted, in a row: one may be a hiccup. */
+#define TOO_SLOW_MAX 3
+
+void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
+                   struct hf_span wait, bool reached, struct hf_span base,
+                   struct hf_span cap, uint64_t seed)
+{
+    HF_ASSERT(base.ns > 0 && cap.ns >= base.ns);
+    *retry = (struct hf_retry){
+        .began = now,
+        .until = wait.ns < 0 ? HF_NEVER : hf_instant_add(now, wait),
+        .base = base,
+        .cap = cap,
+        .seed = seed,
+        .has_reached = reached,
+    };
+}
+
+static bool is_try(const struct hf_retry *retry)
+{
+    return retry->until.ns == retry->began.ns;
+}
+
+struct hf_instant hf_retry_limit(const struct hf_retry *retry)
+{
+    if (is_try(retry)) {
+        return hf_instant_add(retry->began, hf_span_ms(TRY_LIMIT_MS));
+    }
+    if (!retry->has_reached && retry->until.ns == HF_NEVER.ns) {
+        return hf_instant_add(retry->began, hf_span_ms(NEVER_REACHED_LIMIT_MS));
+    }
+    return retry->until;
+}
+
+/* splitmix64: each draw depends on seed and number of the attempt alone.
+ * Source: Steele, Lea, Flood, "Fast Splittable PRNGs" (OOPSLA 2014). */
+static uint64_t draw(const struct hf_retry *retry)
+{
+    uint64_t z =
+        retry->seed + (uint64_t)retry->attempts * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static struct hf_span fraction(struct hf_span whole, uint64_t random)
+{
+    return (struct hf_span){(int64_t)(random % (uint64_t)(whole.ns + 1))};
+}
+
+/* base, 2 base, 4 base … cap. */
+static struct hf_span ceiling(const struct hf_retry *retry)
+{
+    struct hf_span span = retry->base;
+    for (uint32_t i = 1; i < retry->attempts && span.ns < retry->cap.ns; i++) {
+        span.ns *= 2;
+    }
+    return hf_span_min(span, retry->cap);
+}
+
+/* Full jitter. Behind a rival at least half, and not past the end of its
+ * lease by more than one base: whoever died is followed at once. */
+static struct hf_instant
+next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
+             const struct hf_lease *lease, struct hf_instant now)
+{
+    struct hf_span top = ceiling(retry);
+    uint64_t random = draw(retry);
+    if (outcome != HF_OUT_TAKEN) {
+        return hf_instant_add(now, fraction(top, random));
+    }
+    struct hf_span half = {top.ns / 2};
+    struct hf_span pause = {half.ns + fraction(half, random).ns};
+    struct hf_instant free_at = hf_instant_add(now, hf_lease_rival_left(lease));
+    if (hf_instant_before(free_at, hf_instant_add(now, pause))) {
+        return hf_instant_add(free_at, fraction(retry->base, random));
+    }
+    return hf_instant_add(now, pause);
+}
+
+static unsigned reachable(const struct hf_nodes *nodes)
+{
+    return (unsigned)__builtin_popcount(
+        (unsigned)(nodes->voting | nodes->repairing));
+}
+
+static enum hf_retry_kind end_kind(enum hf_outcome outcome)
+{
+    if (outcome == HF_OUT_UNREACHED) {
+        return HF_RETRY_UNREACHED;
+    }
+    return outcome == HF_OUT_TOO_SLOW ? HF_RETRY_TOO_SLOW : HF_RETRY_BUSY;
+}
+
+struct hf_retry_verdict
+hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
+               const struct hf_lease *lease, enum hf_outcome outcome,
+               bool hopeless, struct hf_instant now)
+{
+    HF_ASSERT(outcome == HF_OUT_TAKEN || outcome == HF_OUT_SPLIT ||
+              outcome == HF_OUT_UNREACHED || outcome == HF_OUT_TOO_SLOW);
+    struct hf_retry_verdict over = {end_kind(outcome), now};
+    retry->attempts++;
+    retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;
+    if (outcome != HF_OUT_UNREACHED || reachable(nodes) >= nodes->quorum) {
+        retry->has_reached = true;
+    }
+
+    if (is_try(retry) && (outcome == HF_OUT_TAKEN || hopeless)) {
+        return over;
+    }
+    if (retry->too_slow >= TOO_SLOW_MAX) {
+        return over;
+    }
+    struct hf_instant at = next_attempt(retry, outcome, lease, now);
+    if (!hf_instant_before(at, hf_retry_limit(retry))) {
+        return over;
+    }
+    return (struct hf_retry_verdict){HF_RETRY_AGAIN, at};
+}
