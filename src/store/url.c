@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Store URLs.
+ *
+ *     URLS   = URL { blanks URL }              several: one node each or more
+ *     URL    = scheme "://" [ user ":" password "@" ] host { "," host }
+ *              [ "/" db ] [ "?" parameters ]
+ *            | scheme "+unix://" [ user ":" password "@" ] path [ "?" … ]
+ *            | "local:" [ [ "//" ] path ] [ "?" parameters ]
+ *
+ * What stands before '@', and whatever may turn out to be the rest of a
+ * password with an unescaped '/', '?' or '@', is never repeated in an error
+ * text: texts end up in logs. */
+#include "store/url.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+#include "base/nearest.h"
+#include "store/url_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Schemes ----------------------------------------------------------- */
+
+enum family { FAMILY_LOCAL, FAMILY_TCP, FAMILY_TLS, FAMILY_UNIX, FAMILY_LATER };
+
+struct scheme {
+    const char *name;
+    enum family family;
+};
+
+static const struct scheme schemes[] = {
+    {"local", FAMILY_LOCAL},          {"redis", FAMILY_TCP},
+    {"rediss", FAMILY_TLS},           {"redis+unix", FAMILY_UNIX},
+    {"valkey", FAMILY_TCP},           {"valkeys", FAMILY_TLS},
+    {"valkey+unix", FAMILY_UNIX},     {"redis+sentinel", FAMILY_LATER},
+    {"redis+cluster", FAMILY_LATER},  {"valkey+sentinel", FAMILY_LATER},
+    {"valkey+cluster", FAMILY_LATER}, {"postgres", FAMILY_LATER},
+    {"postgresql", FAMILY_LATER},     {"mysql", FAMILY_LATER},
+    {"mariadb", FAMILY_LATER},        {"etcd", FAMILY_LATER},
+    {"zookeeper", FAMILY_LATER},      {"consul", FAMILY_LATER},
+};
+#define N_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
+#define SCHEME_MAX 15
+#define SCHEMES_OFFERED                                                        \
+    "local:, redis://, rediss://, redis+unix://, valkey://, valkeys://, "      \
+    "valkey+unix://"
+
+static enum hf_status fail_scheme(const char *word, struct hf_error *error)
+{
+    const char *offered[N_SCHEMES + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < N_SCHEMES; i++) {
+        if (schemes[i].family != FAMILY_LATER) {
+            offered[n++] = schemes[i].name;
+        }
+    }
+    offered[n] = NULL;
+    const char *near = hf_nearest(word, offered);
+    return hf_fail(
+        error, HF_INVALID,
+        "unknown store \"%s:\"%s%s%s (a store URL begins with " SCHEMES_OFFERED
+        ")",
+        word, near == NULL ? "" : ": did you mean \"", near == NULL ? "" : near,
+        near == NULL ? "" : ":\"?");
+}
+
+/* Take the scheme and its ':' off the front of @p rest. */
+static enum hf_status read_scheme(struct hf_piece *rest,
+                                  const struct scheme **out,
+                                  struct hf_error *error)
+{
+    bool has_rest;
+    char word[SCHEME_MAX + 1];
+    struct hf_piece name = hf_piece_cut(rest, ':', &has_rest);
+    if (!has_rest || name.len == 0 || name.len > SCHEME_MAX ||
+        hf_piece_has(name, '@') || hf_piece_has(name, '/')) {
+        return hf_fail(error, HF_INVALID,
+                       "not a store URL: it begins with " SCHEMES_OFFERED
+                       " (in a path, write a blank as %%20)");
+    }
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        word[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+    }
+    word[name.len] = '\0';
+    for (size_t i = 0; i < N_SCHEMES; i++) {
+        if (strcmp(word, schemes[i].name) == 0) {
+            *out = &schemes[i];
+            return schemes[i].family != FAMILY_LATER
+                       ? HF_OK
+                       : hf_fail(error, HF_UNSUPPORTED,
+                                 "the store \"%s:\" is not part of this "
+                                 "version (it has " SCHEMES_OFFERED ")",
+                                 word);
+        }
+    }
+    return fail_scheme(word, error);
+}
+
+/* ---- The embedded store ------------------------------------------------ */
+
+static enum hf_status read_local(struct hf_url_parse *parse,
+                                 struct hf_piece rest)
+{
+    struct hf_url *url = parse->url;
+    if (rest.len >= 2 && rest.at[0] == '/' && rest.at[1] == '/') {
+        rest.at += 2;
+        rest.len -= 2;
+        if (rest.len == 0) {
+            return hf_fail(parse->error, HF_INVALID,
+                           "\"local://\" lacks a folder: write local: for the "
+                           "default one, or local:///folder");
+        }
+    }
+    if (rest.len == 0) {
+        return HF_OK;
+    }
+    if (rest.at[0] != '/') {
+        return hf_fail(parse->error, HF_INVALID,
+                       "the folder \"%.*s\" of a local store is relative: "
+                       "write local:///folder with its whole path",
+                       rest.len > 200 ? 200 : (int)rest.len, rest.at);
+    }
+    enum hf_status status = hf_piece_decode(rest, "the folder of a local store",
+                                            &url->path, parse->error);
+    if (status == HF_OK) {
+        size_t len = strlen(url->path);
+        while (len > 1 && url->path[len - 1] == '/') {
+            url->path[--len] = '\0';
+        }
+    }
+    return status;
+}
+
+/* ---- The whole --------------------------------------------------------- */
+
+static enum hf_status read_family(struct hf_url_parse *parse,
+                                  const struct scheme *scheme,
+                                  struct hf_piece rest)
+{
+    if (scheme->family == FAMILY_LOCAL) {
+        return read_local(parse, rest);
+    }
+    if (rest.len < 2 || rest.at[0] != '/' || rest.at[1] != '/') {
+        return hf_fail(parse->error, HF_INVALID,
+                       "\"%s:\" is followed by \"//\" and the server",
+                       scheme->name);
+    }
+    rest.at += 2;
+    rest.len -= 2;
+    if (scheme->family == FAMILY_UNIX) {
+        return hf_url_read_socket(parse, rest);
+    }
+    return hf_url_read_servers(parse, rest, scheme->family == FAMILY_TLS);
+}
+
+static enum hf_status read_url(struct hf_url_parse *parse, struct hf_piece rest)
+{
+    const struct scheme *scheme = NULL;
+    bool has_query;
+    struct hf_url *url = parse->url;
+    enum hf_status status = read_scheme(&rest, &scheme, parse->error);
+    if (status != HF_OK) {
+        return status;
+    }
+    bool is_first = url->scheme == NULL;
+    bool is_local = scheme->family == FAMILY_LOCAL;
+    if (!is_first && (is_local || strcmp(url->scheme, "local") == 0)) {
+        return hf_fail(parse->error, HF_CONFIG,
+                       "a local store is one folder on one machine: it cannot "
+                       "be given with other URLs (in a path, write a blank as "
+                       "%%20)");
+    }
+    if (is_first) {
+        url->scheme = strdup(scheme->name);
+        if (url->scheme == NULL) {
+            return hf_fail_memory(parse->error);
+        }
+    }
+    if (hf_piece_has(rest, '#')) {
+        return hf_fail(parse->error, HF_INVALID, "a store URL has a '#': %s",
+                       HF_URL_ESCAPE_HINT);
+    }
+    struct hf_piece before = hf_piece_cut(&rest, '?', &has_query);
+    if (hf_piece_has(rest, '@')) {
+        return hf_fail(parse->error, HF_INVALID,
+                       "a store URL has '@' behind '?': %s",
+                       HF_URL_ESCAPE_HINT);
+    }
+    status = read_family(parse, scheme, before);
+    if (status != HF_OK) {
+        return status;
+    }
+    return hf_params_read(&parse->params, rest, url, parse->error);
+}
+
+/* ---- For people -------------------------------------------------------- */
+
+static bool is_same_group(const struct hf_endpoint *a,
+                          const struct hf_endpoint *b)
+{
+    const char *a_user = a->user == NULL ? "" : a->user;
+    const char *b_user = b->user == NULL ? "" : b->user;
+    return !a->is_unix && !b->is_unix && a->is_tls == b->is_tls &&
+           a->db == b->db && strcmp(a_user, b_user) == 0;
+}
+
+static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
+{
+    const struct hf_endpoint *e = &url->endpoints[i];
+    bool is_valkey = strncmp(url->scheme, "valkey", 6) == 0;
+    bool is_v6 = !e->is_unix && strchr(e->host, ':') != NULL;
+    if (i > 0 && is_same_group(e - 1, e)) {
+        fputc(',', out);
+    } else {
+        fprintf(out, "%s%s%s://%s%s", i == 0 ? "" : " ",
+                is_valkey ? "valkey" : "redis",
+                e->is_unix  ? "+unix"
+                : e->is_tls ? "s"
+                            : "",
+                e->user == NULL ? "" : e->user, e->user == NULL ? "" : "@");
+    }
+    fprintf(out, "%s%s%s", is_v6 ? "[" : "", e->host, is_v6 ? "]" : "");
+    if (!e->is_unix) {
+        fprintf(out, ":%u", (unsigned)e->port);
+    }
+    bool is_last = i + 1 == url->n_endpoints || !is_same_group(e, e + 1);
+    if (is_last && e->db != 0) {
+        fprintf(out, "/%d", e->db);
+    }
+}
+
+/* The URL as it was understood, without passwords and parameters. */
+static char *show(const struct hf_url *url)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *out = open_memstream(&text, &len);
+    if (out == NULL) {
+        return NULL;
+    }
+    if (url->n_endpoints == 0) {
+        fprintf(out, "local:%s%s", url->path == NULL ? "" : "//",
+                url->path == NULL ? "" : url->path);
+    }
+    for (unsigned i = 0; i < url->n_endpoints; i++) {
+        show_endpoint(out, url, i);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* ---- All URLs ---------------------------------------------------------- */
+
+static struct hf_url *url_new(void)
+{
+    struct hf_url *url = calloc(1, sizeof(*url));
+    if (url == NULL) {
+        return NULL;
+    }
+    url->connect_timeout_ms = HF_CONNECT_TIMEOUT_MS_DEFAULT;
+    url->node_timeout_ms = HF_NODE_TIMEOUT_MS_DEFAULT;
+    url->fence_keep_ms = HF_FENCE_KEEP_MS_DEFAULT;
+    url->max_ttl_ms = HF_MAX_TTL_MS_DEFAULT;
+    url->quarantine = true;
+    url->prefix = strdup("lock:");
+    if (url->prefix == NULL) {
+        free(url);
+        return NULL;
+    }
+    return url;
+}
+
+static enum hf_status read_all(struct hf_url_parse *parse, const char *text)
+{
+    static const char blanks[] = " \t\r\n";
+    enum hf_status status = HF_OK;
+    text += strspn(text, blanks);
+    if (*text == '\0') {
+        return hf_fail(parse->error, HF_INVALID, "the store URL is empty");
+    }
+    while (status == HF_OK && *text != '\0') {
+        struct hf_piece one = {text, strcspn(text, blanks)};
+        status = read_url(parse, one);
+        text += one.len;
+        text += strspn(text, blanks);
+    }
+    if (status == HF_OK) {
+        status = hf_url_check_servers(parse);
+    }
+    if (status == HF_OK) {
+        status = hf_params_finish(&parse->params, parse->url, parse->error);
+    }
+    return status;
+}
+
+enum hf_status hf_url_parse(const char *text, const char *password,
+                            struct hf_url **out, struct hf_error *error)
+{
+    *out = NULL;
+    struct hf_url_parse parse = {
+        .url = url_new(), .password = password, .error = error};
+    if (parse.url == NULL) {
+        return hf_fail_memory(error);
+    }
+    enum hf_status status = read_all(&parse, text == NULL ? "local:" : text);
+    if (status == HF_OK) {
+        parse.url->display = show(parse.url);
+        if (parse.url->display == NULL) {
+            status = hf_fail_memory(error);
+        }
+    }
+    if (status != HF_OK) {
+        hf_url_free(parse.url);
+        return status;
+    }
+    *out = parse.url;
+    return HF_OK;
+}
+
+void hf_url_free(struct hf_url *url)
+{
+    if (url == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < url->n_endpoints; i++) {
+        free(url->endpoints[i].host);
+        free(url->endpoints[i].user);
+        hf_secret_free(url->endpoints[i].password);
+    }
+    free(url->scheme);
+    free(url->path);
+    free(url->display);
+    free(url->prefix);
+    free(url->tls_ca);
+    free(url->tls_cert);
+    free(url->tls_key);
+    free(url);
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parameters behind '?', the same for every store. */
+#include "base/assert.h"
+#include "base/duration.h"
+#include "base/fail.h"
+#include "base/nearest.h"
+#include "store/url_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No connection and no reply is waited for longer than a minute: longer than
+ * that no lease of sensible length survives anyway. */
+#define TIMEOUT_MS_MAX 60000
+
+/* A counter that is kept for a year is kept for ever. */
+#define FENCE_KEEP_MS_MAX INT64_C(31622400000)
+
+/* Long enough for any naming scheme, short enough to leave the name room. */
+#define PREFIX_MAX 256
+
+/* In the order of `known`, with NULL at its end. */
+enum parameter {
+    P_PREFIX,
+    P_CONNECT_TIMEOUT,
+    P_NODE_TIMEOUT,
+    P_TLS_CA,
+    P_TLS_CERT,
+    P_TLS_KEY,
+    P_QUARANTINE,
+    P_FENCE_KEEP,
+    P_MAX_TTL,
+    N_PARAMETERS
+};
+
+static const char *const known[] = {
+    "prefix",  "connect_timeout", "node_timeout", "tls_ca",  "tls_cert",
+    "tls_key", "quarantine",      "fence_keep",   "max_ttl", NULL,
+};
+
+static bool was_given(const struct hf_params *params, enum parameter which)
+{
+    return (params->given & 1U << which) != 0;
+}
+
+static enum hf_status fail_unknown(const char *name, struct hf_error *error)
+{
+    char list[256] = "";
+    size_t used = 0;
+    for (unsigned i = 0; i < N_PARAMETERS; i++) {
+        int n = snprintf(list + used, sizeof(list) - used, "%s%s",
+                         i == 0 ? "" : ", ", known[i]);
+        used += (size_t)n;
+        HF_ASSERT(used < sizeof(list));
+    }
+    const char *near = hf_nearest(name, known);
+    return hf_fail(error, HF_INVALID,
+                   "unknown URL parameter \"%.40s\"%s%s%s (known: %s)", name,
+                   near == NULL ? "" : ": did you mean \"",
+                   near == NULL ? "" : near, near == NULL ? "" : "\"?", list);
+}
+
+static enum hf_status set_text(char **field, const char *value,
+                               enum parameter which, bool again,
+                               struct hf_error *error)
+{
+    if (again && strcmp(*field, value) != 0) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"%s\" is given twice: \"%s\", \"%s\"",
+                       known[which], *field, value);
+    }
+    char *copy = strdup(value);
+    if (copy == NULL) {
+        return hf_fail_memory(error);
+    }
+    free(*field);
+    *field = copy;
+    return HF_OK;
+}
+
+static enum hf_status set_duration(int64_t *field, int64_t least, int64_t most,
+                                   const char *value, enum parameter which,
+                                   bool again, struct hf_error *error)
+{
+    int64_t ms;
+    if (!hf_duration_parse(value, &ms)) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"%s\": \"%.40s\" is no duration (write "
+                       "250ms, 10s, 5m, 1h30m; a plain number is seconds)",
+                       known[which], value);
+    }
+    if (ms < least || ms > most) {
+        char low[HF_DURATION_TEXT_MAX], high[HF_DURATION_TEXT_MAX];
+        hf_duration_emit(low, least);
+        hf_duration_emit(high, most);
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"%s\": \"%.40s\" is not from %s to %s",
+                       known[which], value, low, high);
+    }
+    if (again && *field != ms) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"%s\" is given twice with different "
+                       "values",
+                       known[which]);
+    }
+    *field = ms;
+    return HF_OK;
+}
+
+static enum hf_status set_quarantine(struct hf_url *url, const char *value,
+                                     bool again, struct hf_error *error)
+{
+    bool strict = strcmp(value, "strict") == 0;
+    if (!strict && strcmp(value, "off") != 0) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"quarantine\": \"%.40s\" is neither "
+                       "\"strict\" nor \"off\"",
+                       value);
+    }
+    if (again && url->quarantine != strict) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"quarantine\" is given twice with "
+                       "different values");
+    }
+    url->quarantine = strict;
+    return HF_OK;
+}
+
+static enum hf_status set_prefix(struct hf_url *url, const char *value,
+                                 bool again, struct hf_error *error)
+{
+    if (strncmp(value, "hf:", 3) == 0) {
+        return hf_fail(error, HF_CONFIG,
+                       "a prefix must not begin with \"hf:\": Holdfast keeps "
+                       "its own records there");
+    }
+    if (strlen(value) > PREFIX_MAX) {
+        return hf_fail(error, HF_CONFIG,
+                       "the prefix has %zu bytes; at most %d are possible",
+                       strlen(value), PREFIX_MAX);
+    }
+    return set_text(&url->prefix, value, P_PREFIX, again, error);
+}
+
+static enum hf_status set_parameter(const struct hf_params *params,
+                                    enum parameter which, const char *value,
+                                    struct hf_url *url, struct hf_error *error)
+{
+    bool again = was_given(params, which);
+    switch (which) {
+    case P_PREFIX:
+        return set_prefix(url, value, again, error);
+    case P_CONNECT_TIMEOUT:
+        return set_duration(&url->connect_timeout_ms, 1, TIMEOUT_MS_MAX, value,
+                            which, again, error);
+    case P_NODE_TIMEOUT:
+        return set_duration(&url->node_timeout_ms, 1, TIMEOUT_MS_MAX, value,
+                            which, again, error);
+    case P_TLS_CA:
+        return set_text(&url->tls_ca, value, which, again, error);
+    case P_TLS_CERT:
+        return set_text(&url->tls_cert, value, which, again, error);
+    case P_TLS_KEY:
+        return set_text(&url->tls_key, value, which, again, error);
+    case P_QUARANTINE:
+        return set_quarantine(url, value, again, error);
+    case P_FENCE_KEEP:
+        return set_duration(&url->fence_keep_ms, 1, FENCE_KEEP_MS_MAX, value,
+                            which, again, error);
+    case P_MAX_TTL:
+        return set_duration(&url->max_ttl_ms, HF_TTL_MS_MIN, HF_MAX_TTL_MS_MAX,
+                            value, which, again, error);
+    case N_PARAMETERS:
+        break;
+    }
+    HF_ASSERT(which < N_PARAMETERS);
+    return HF_INTERNAL;
+}
+
+static enum hf_status read_one(struct hf_params *params, struct hf_piece item,
+                               struct hf_url *url, struct hf_error *error)
+{
+    char *name = NULL, *value = NULL;
+    bool has_value;
+    struct hf_piece name_piece = hf_piece_cut(&item, '=', &has_value);
+    enum hf_status status =
+        hf_piece_decode(name_piece, "a URL parameter's name", &name, error);
+    unsigned which = 0;
+    if (status != HF_OK) {
+        goto done;
+    }
+    while (which < N_PARAMETERS && strcmp(name, known[which]) != 0) {
+        which++;
+    }
+    if (which == N_PARAMETERS) {
+        status = fail_unknown(name, error);
+        goto done;
+    }
+    if (!has_value) {
+        status = hf_fail(error, HF_INVALID, "URL parameter \"%s\" has no value",
+                         name);
+        goto done;
+    }
+    status = hf_piece_decode(item, name, &value, error);
+    if (status == HF_OK) {
+        status =
+            set_parameter(params, (enum parameter)which, value, url, error);
+        params->given |= 1U << which;
+    }
+done:
+    free(name);
+    free(value);
+    return status;
+}
+
+enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
+                              struct hf_url *url, struct hf_error *error)
+{
+    bool has_more = query.len > 0;
+    while (has_more) {
+        struct hf_piece item = hf_piece_cut(&query, '&', &has_more);
+        enum hf_status status = read_one(params, item, url, error);
+        if (status != HF_OK) {
+            return status;
+        }
+    }
+    return HF_OK;
+}
+
+enum hf_status hf_params_finish(const struct hf_params *params,
+                                struct hf_url *url, struct hf_error *error)
+{
+    /* A counter must outlive every lease that may have been granted under it,
+     * and the leases of a quarantine that follows: twice the longest. */
+    int64_t least = 2 * url->max_ttl_ms;
+    if (was_given(params, P_FENCE_KEEP) && url->fence_keep_ms < least) {
+        char keep[HF_DURATION_TEXT_MAX], twice[HF_DURATION_TEXT_MAX];
+        hf_duration_emit(keep, url->fence_keep_ms);
+        hf_duration_emit(twice, least);
+        return hf_fail(error, HF_CONFIG,
+                       "fence_keep=%s is less than twice max_ttl (%s): a "
+                       "counter must outlive the leases granted under it",
+                       keep, twice);
+    }
+    if (url->fence_keep_ms < least) {
+        url->fence_keep_ms = least; /* a default that follows a long max_ttl */
+    }
+    if ((url->tls_cert == NULL) != (url->tls_key == NULL)) {
+        return hf_fail(error, HF_CONFIG,
+                       "tls_cert and tls_key belong together: %s is missing",
+                       url->tls_cert == NULL ? "tls_cert" : "tls_key");
+    }
+    return HF_OK;
+}

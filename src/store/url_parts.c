@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/url_parts.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct hf_piece hf_piece_cut(struct hf_piece *whole, char c, bool *has_rest)
+{
+    struct hf_piece before = *whole;
+    const char *found =
+        whole->len == 0 ? NULL : memchr(whole->at, c, whole->len);
+    *has_rest = found != NULL;
+    if (found != NULL) {
+        before.len = (size_t)(found - whole->at);
+        whole->len -= before.len + 1;
+        whole->at = found + 1;
+    } else {
+        whole->at += whole->len;
+        whole->len = 0;
+    }
+    return before;
+}
+
+static int hex_of(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
+                               char **out, struct hf_error *error)
+{
+    char *text = malloc(piece.len + 1);
+    if (text == NULL) {
+        return hf_fail_memory(error);
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < piece.len; i++) {
+        int c = (unsigned char)piece.at[i];
+        if (c == '%') {
+            bool whole = piece.len - i > 2;
+            int high = whole ? hex_of(piece.at[i + 1]) : -1;
+            int low = whole ? hex_of(piece.at[i + 2]) : -1;
+            c = high < 0 || low < 0 ? 0 : high * 16 + low;
+            i += 2;
+        }
+        if (c == 0) {
+            explicit_bzero(text, used);
+            free(text);
+            return hf_fail(error, HF_INVALID,
+                           "%s: '%%' is not followed by the two hex digits of "
+                           "a byte other than 00",
+                           what);
+        }
+        text[used++] = (char)c;
+    }
+    text[used] = '\0';
+    *out = text;
+    return HF_OK;
+}
+
+bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out)
+{
+    int64_t number = 0;
+    for (size_t i = 0; i < piece.len; i++) {
+        char c = piece.at[i];
+        if (c < '0' || c > '9') {
+            return false;
+        }
+        number = number * 10 + (c - '0');
+        if (number > most) {
+            return false;
+        }
+    }
+    *out = number;
+    return piece.len > 0;
+}
+
+bool hf_piece_has(struct hf_piece piece, char c)
+{
+    return piece.len > 0 && memchr(piece.at, c, piece.len) != NULL;
+}
+
+void hf_secret_free(char *secret)
+{
+    if (secret != NULL) {
+        explicit_bzero(secret, strlen(secret));
+        free(secret);
+    }
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Store URLs: what is understood, what is refused, and that no password ever
+ * shows. */
+#include "store/url.h"
+
+#include "base/duration.h"
+#include "base/nearest.h"
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct hf_url *good_with(const char *text, const char *password)
+{
+    struct hf_url *url = NULL;
+    struct hf_error error = {HF_OK, 0, ""};
+    enum hf_status status = hf_url_parse(text, password, &url, &error);
+    if (status != HF_OK) {
+        fail_msg("%s: %s", text, error.text);
+    }
+    return url;
+}
+
+static struct hf_url *good(const char *text)
+{
+    return good_with(text, NULL);
+}
+
+/* Refused with @p status, @p said in the text, and never `sesame`. */
+static void bad(const char *text, enum hf_status status, const char *said)
+{
+    struct hf_url *url = NULL;
+    struct hf_error error = {HF_OK, 0, ""};
+    enum hf_status got = hf_url_parse(text, NULL, &url, &error);
+    assert_null(url);
+    if (got != status || strstr(error.text, said) == NULL) {
+        fail_msg("%s: status %d, text: %s", text, (int)got, error.text);
+    }
+    assert_null(strstr(error.text, "sesame"));
+    assert_null(strchr(error.text, '\n'));
+    assert_int_equal(error.node, -1);
+}
+
+static void one_server(void **state)
+{
+    (void)state;
+    struct hf_url *url = good("redis://example.org");
+    assert_string_equal(url->scheme, "redis");
+    assert_int_equal(url->n_endpoints, 1);
+    assert_string_equal(url->endpoints[0].host, "example.org");
+    assert_int_equal(url->endpoints[0].port, 6379);
+    assert_false(url->endpoints[0].is_tls);
+    assert_null(url->endpoints[0].user);
+    assert_null(url->endpoints[0].password);
+    assert_string_equal(url->prefix, "lock:");
+    assert_int_equal(url->connect_timeout_ms, 1000);
+    assert_int_equal(url->node_timeout_ms, 50);
+    assert_int_equal(url->fence_keep_ms, 3600000);
+    assert_int_equal(url->max_ttl_ms, 60000);
+    assert_true(url->quarantine);
+    hf_url_free(url);
+}
+
+static void everything_at_once(void **state)
+{
+    (void)state;
+    struct hf_url *url =
+        good("REDISS://us%65r:p%40ss%2F%25@a:1,b,[::1]:3,[fe80::2],c:65535/7"
+             "?prefix=x%26y:&node_timeout=20ms&connect_timeout=2&tls_ca=/a%20b"
+             "&tls_cert=/c&tls_key=/k&quarantine=off&fence_keep=2h"
+             "&max_ttl=1m30s");
+    assert_string_equal(url->scheme, "rediss");
+    assert_int_equal(url->n_endpoints, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_string_equal(url->endpoints[i].user, "user");
+        assert_string_equal(url->endpoints[i].password, "p@ss/%");
+        assert_int_equal(url->endpoints[i].db, 7);
+        assert_true(url->endpoints[i].is_tls);
+    }
+    assert_int_equal(url->endpoints[0].port, 1);
+    assert_int_equal(url->endpoints[1].port, 6379);
+    assert_string_equal(url->endpoints[2].host, "::1");
+    assert_int_equal(url->endpoints[2].port, 3);
+    assert_string_equal(url->endpoints[3].host, "fe80::2");
+    assert_int_equal(url->endpoints[3].port, 6379);
+    assert_int_equal(url->endpoints[4].port, 65535);
+    assert_string_equal(url->prefix, "x&y:");
+    assert_int_equal(url->node_timeout_ms, 20);
+    assert_int_equal(url->connect_timeout_ms, 2000);
+    assert_string_equal(url->tls_ca, "/a b");
+    assert_string_equal(url->tls_cert, "/c");
+    assert_string_equal(url->tls_key, "/k");
+    assert_false(url->quarantine);
+    assert_int_equal(url->fence_keep_ms, 7200000);
+    assert_int_equal(url->max_ttl_ms, 90000);
+    assert_string_equal(url->display,
+                        "rediss://user@a:1,b:6379,[::1]:3,[fe80::2]:6379,"
+                        "c:65535/7");
+    hf_url_free(url);
+}
+
+static void several_whole_urls(void **state)
+{
+    (void)state;
+    struct hf_url *url = good(" rediss://:one@a  redis+unix:///run/a%20b.sock\t"
+                              "valkey://u:two@c:1/2?prefix=p:\n");
+    assert_int_equal(url->n_endpoints, 3);
+    assert_true(url->endpoints[0].is_tls);
+    assert_string_equal(url->endpoints[0].password, "one");
+    assert_null(url->endpoints[0].user);
+    assert_true(url->endpoints[1].is_unix);
+    assert_string_equal(url->endpoints[1].host, "/run/a b.sock");
+    assert_null(url->endpoints[1].password);
+    assert_string_equal(url->endpoints[2].user, "u");
+    assert_string_equal(url->endpoints[2].password, "two");
+    assert_int_equal(url->endpoints[2].db, 2);
+    assert_string_equal(url->prefix, "p:");
+    assert_null(strstr(url->display, "one"));
+    assert_null(strstr(url->display, "two"));
+    hf_url_free(url);
+}
+
+static void a_password_from_elsewhere(void **state)
+{
+    (void)state;
+    struct hf_url *url = good_with("redis://u:old@a,b,c", "new");
+    assert_string_equal(url->endpoints[2].password, "new");
+    assert_string_equal(url->endpoints[2].user, "u");
+    hf_url_free(url);
+    url = good_with("redis://u@a", "new");
+    assert_string_equal(url->endpoints[0].password, "new");
+    hf_url_free(url);
+    url = good_with("redis+unix:///s", "new");
+    assert_string_equal(url->endpoints[0].password, "new");
+    assert_null(url->endpoints[0].user);
+    hf_url_free(url);
+}
+
+static void the_embedded_store(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *path, *display;
+    } cases[] = {
+        {NULL, NULL, "local:"},
+        {"local:", NULL, "local:"},
+        {"local:?prefix=a", NULL, "local:"},
+        {"local:///var/x/", "/var/x", "local:///var/x"},
+        {"local:/var/x", "/var/x", "local:///var/x"},
+        {"Local:///a%20b?max_ttl=5m", "/a b", "local:///a b"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct hf_url *url = good(cases[i].text);
+        assert_string_equal(url->scheme, "local");
+        assert_int_equal(url->n_endpoints, 0);
+        if (cases[i].path == NULL) {
+            assert_null(url->path);
+        } else {
+            assert_string_equal(url->path, cases[i].path);
+        }
+        assert_string_equal(url->display, cases[i].display);
+        hf_url_free(url);
+    }
+    bad("local:var", HF_INVALID, "relative");
+    bad("local://var/x", HF_INVALID, "relative");
+    bad("local://", HF_INVALID, "lacks a folder");
+    bad("local:///my folder", HF_INVALID, "%20");
+    bad("local: redis://a redis://b", HF_CONFIG, "one machine");
+    bad("redis://a local:", HF_CONFIG, "one machine");
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    bad("", HF_INVALID, "empty");
+    bad("  ", HF_INVALID, "empty");
+    bad("localhost", HF_INVALID, "not a store URL");
+    bad("localhost:6379", HF_INVALID, "unknown store \"localhost:\"");
+    bad("reddis://a", HF_INVALID, "did you mean \"redis:\"");
+    bad("redis:/a", HF_INVALID, "followed by \"//\"");
+    bad("redis://", HF_INVALID, "empty or malformed host");
+    bad("redis://a,,b", HF_INVALID, "empty or malformed host");
+    bad("redis://::1", HF_INVALID, "empty or malformed host");
+    bad("redis://[::1", HF_INVALID, "empty or malformed host");
+    bad("redis://[::1]x", HF_INVALID, "empty or malformed host");
+    bad("redis://a:", HF_INVALID, "port");
+    bad("redis://a:0", HF_INVALID, "port");
+    bad("redis://a:65536", HF_INVALID, "port");
+    bad("redis://a/x", HF_INVALID, "database");
+    bad("redis://a/-1", HF_INVALID, "database");
+    bad("redis://a%00b", HF_INVALID, "%");
+    bad("redis://a%4", HF_INVALID, "%");
+    bad("redis+unix://x/y", HF_INVALID, "absolute");
+    bad("redis+unix:///x%zz", HF_INVALID, "socket's path");
+    bad("redis://u@a", HF_INVALID, "no password");
+    for (size_t i = 0; i < 6; i++) {
+        static const char *const later[] = {
+            "redis+sentinel://a/m", "redis+cluster://a",
+            "postgres://a",         "etcd://a",
+            "zookeeper://a",        "consul://a"};
+        bad(later[i], HF_UNSUPPORTED, "not part of this version");
+    }
+}
+
+static void numbers_of_servers(void **state)
+{
+    (void)state;
+    bad("redis://a,b", HF_CONFIG, "2 servers");
+    bad("redis://a redis://b", HF_CONFIG, "2 servers");
+    bad("redis://a,b,c,d", HF_CONFIG, "4 servers");
+    bad("redis://a,b,c,d,e,f,g,h,i,j,k", HF_CONFIG, "11 servers");
+    bad("redis://a,b,A:6379", HF_CONFIG, "given twice");
+    bad("redis://a/1 redis://a/2 redis://b", HF_CONFIG, "given twice");
+    bad("redis+unix:///a redis+unix:///b redis+unix:///a", HF_CONFIG,
+        "given twice");
+    struct hf_url *url = good("redis://a,a:1,a:2,a:3,a:4,a:5,a:6,a:7,a:8");
+    assert_int_equal(url->n_endpoints, 9);
+    hf_url_free(url);
+}
+
+static void parameters(void **state)
+{
+    (void)state;
+    bad("redis://a?prefx=a", HF_INVALID, "did you mean \"prefix\"?");
+    bad("redis://a?maxttl=5s", HF_INVALID, "did you mean \"max_ttl\"?");
+    bad("redis://a?zzzzzz=5s", HF_INVALID, "known: prefix, connect_timeout");
+    bad("redis://a?prefix", HF_INVALID, "no value");
+}
+
+static void parameter_values(void **state)
+{
+    (void)state;
+    bad("redis://a?max_ttl=soon", HF_INVALID, "no duration");
+    bad("redis://a?max_ttl=-1", HF_INVALID, "no duration");
+    bad("redis://a?max_ttl=2d", HF_INVALID, "not from 10ms to 1d");
+    bad("redis://a?node_timeout=0", HF_INVALID, "not from 1ms to 1m");
+    bad("redis://a?quarantine=on", HF_INVALID, "neither");
+    bad("redis://a?prefix=hf:x", HF_CONFIG, "hf:");
+    bad("redis://a?fence_keep=1m", HF_CONFIG, "twice max_ttl (2m)");
+    bad("redis://a?tls_cert=/x", HF_CONFIG, "tls_key is missing");
+    bad("redis://a?prefix=a&prefix=b", HF_INVALID, "twice");
+    bad("redis://a?max_ttl=1m redis://b redis://c?max_ttl=2m", HF_INVALID,
+        "twice");
+    struct hf_url *url =
+        good("redis://a?prefix=q redis://b redis://c?prefix=q");
+    assert_string_equal(url->prefix, "q");
+    hf_url_free(url);
+    url = good("redis://a?max_ttl=2h");
+    assert_int_equal(url->fence_keep_ms, 4 * 3600 * 1000);
+    hf_url_free(url);
+    url = good("redis://a?prefix=");
+    assert_string_equal(url->prefix, "");
+    hf_url_free(url);
+}
+
+static void passwords_stay_secret(void **state)
+{
+    (void)state;
+    static const char *const urls[] = {
+        "redis://:open@sesame@a",
+        "redis://u:open/sesame@a",
+        "redis://u:open?sesame@a",
+        "redis://u:open#sesame@a",
+        "redis://u:1/sesame@a",
+        "redis://u:1?sesame=1@a",
+        "redis://:sesame/x@a",
+        "redis://u:sesame%zz@a",
+        "redis://:sesame",
+        "redis://u:sesame",
+        "redis://u:sesame@",
+        "redis://u:sesame@a:x",
+        "redis://u:sesame@a,b",
+        "redis+unix://:sesame@x",
+        "redis://u:sesame@a?x=y",
+        "redis://u:sesame@a/x",
+        "redis://u:1,sesame@a,b,c:x",
+    };
+    for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+        struct hf_url *url = NULL;
+        struct hf_error error = {HF_OK, 0, ""};
+        assert_int_not_equal(hf_url_parse(urls[i], NULL, &url, &error), HF_OK);
+        if (strstr(error.text, "sesame") != NULL) {
+            fail_msg("%s: %s", urls[i], error.text);
+        }
+    }
+    struct hf_url *url = good("redis://u:sesame@a");
+    assert_null(strstr(url->display, "sesame"));
+    hf_url_free(url);
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {
+        {"250ms", 250},
+        {"10s", 10000},
+        {"5m", 300000},
+        {"1h30m", 5400000},
+        {"0", 0},
+        {"7", 7000},
+        {"0.5", 500},
+        {"1.5s", 1500},
+        {"2d", 172800000},
+        {"1m1ms", 60001},
+        {"0.001", 1},
+        {"1h0.5m", 3630000},
+        {"", -1},
+        {"s", -1},
+        {"-1", -1},
+        {"1x", -1},
+        {"30m1h", -1},
+        {"1h30", -1},
+        {"1s1s", -1},
+        {"0.0001", -1},
+        {"1.", -1},
+        {".5", -1},
+        {" 1", -1},
+        {"1 s", -1},
+        {"99999999999999999999", -1},
+        {"9007199254740993d", -1},
+        {"1.0000000000", -1},
+        {"inf", -1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int64_t ms = -1;
+        bool is_good = hf_duration_parse(cases[i].text, &ms);
+        if (is_good != (cases[i].ms >= 0) || ms != cases[i].ms) {
+            fail_msg("\"%s\": %lld", cases[i].text, (long long)ms);
+        }
+    }
+    for (int64_t ms = 0; ms < INT64_C(1) << 40; ms = ms * 3 + 1) {
+        char text[HF_DURATION_TEXT_MAX];
+        int64_t again = -1;
+        hf_duration_emit(text, ms);
+        assert_true(hf_duration_parse(text, &again));
+        assert_int_equal(again, ms);
+    }
+}
+
+static void nearest_words(void **state)
+{
+    (void)state;
+    static const char *const known[] = {"release", "run", "acquire", NULL};
+    assert_string_equal(hf_nearest("relaese", known), "release");
+    assert_string_equal(hf_nearest("rn", known), "run");
+    assert_string_equal(hf_nearest("aquire", known), "acquire");
+    assert_null(hf_nearest("xyzzy", known));
+    assert_null(hf_nearest("", known));
+    assert_null(hf_nearest("a-word-that-is-far-too-long-to-be-meant", known));
+}
+
+static void stores_by_scheme(void **state)
+{
+    (void)state;
+    assert_ptr_equal(hf_store_find("local"), &hf_store_local);
+    assert_ptr_equal(hf_store_find("redis"), &hf_store_redis);
+    assert_ptr_equal(hf_store_find("valkey+unix"), &hf_store_redis);
+    assert_null(hf_store_find("etcd"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_server),
+        cmocka_unit_test(everything_at_once),
+        cmocka_unit_test(several_whole_urls),
+        cmocka_unit_test(a_password_from_elsewhere),
+        cmocka_unit_test(the_embedded_store),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(numbers_of_servers),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(parameter_values),
+        cmocka_unit_test(passwords_stay_secret),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(nearest_words),
+        cmocka_unit_test(stores_by_scheme),
+    };
+    return cmocka_run_group_tests_name("url", tests, NULL, NULL);
+}
