@@ -8,6 +8,9 @@
 #   tests/lib/*.c             helper programs; *_shim.c: for LD_PRELOAD
 #   examples/*.c, bench/*.c   examples see the public header only
 #
+# A C file of tests/ or bench/ without main() is linked into every program of
+# its folder.
+#
 # A test that needs more of the linker says so in a line of its own:
 #   /* link: -Wl,--wrap=malloc */
 
@@ -43,25 +46,37 @@ function(hf_program source folder)
   target_link_libraries(${target} PRIVATE holdfast_static ${ARGN})
 endfunction()
 
-hf_glob(HF_TEST_SOURCES "tests/unit/test_*.c" "tests/conformance/*.c"
-  "tests/cli/*.c" "tests/interop/*.c" "tests/lib/*.c")
-foreach(source IN LISTS HF_TEST_SOURCES)
-  cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_SOURCE_DIR}"
-    OUTPUT_VARIABLE relative)
-  get_filename_component(folder "${relative}" DIRECTORY)
-  file(STRINGS "${source}" uses_cmocka REGEX "#include <cmocka\\.h>")
-  if(uses_cmocka AND NOT HF_CMOCKA)
-    message(STATUS "no cmocka: ${relative} is not built")
-  elseif(uses_cmocka)
-    hf_program("${source}" "${folder}" hf_settings "${HF_CMOCKA}")
-  else()
-    hf_program("${source}" "${folder}" hf_settings)
+# The programs of one folder, and what they share.
+function(hf_programs folder)
+  hf_glob(sources "${folder}/*.c")
+  set(programs "")
+  set(shared "")
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" main REGEX "^int main\\(")
+    file(STRINGS "${source}" uses_cmocka REGEX "#include <cmocka\\.h>")
+    if(uses_cmocka AND NOT HF_CMOCKA)
+      message(STATUS "no cmocka: ${source} is not built")
+    elseif(main OR source MATCHES "_shim\\.c$")
+      list(APPEND programs "${source}")
+    else()
+      list(APPEND shared "${source}")
+    endif()
+  endforeach()
+  set(links hf_settings "$<$<BOOL:${HF_CMOCKA}>:${HF_CMOCKA}>")
+  if(shared)
+    string(REPLACE "/" "-" target "${folder}-shared")
+    add_library(${target} OBJECT ${shared})
+    target_link_libraries(${target} PRIVATE holdfast_static hf_settings)
+    list(APPEND links ${target})
   endif()
-endforeach()
+  foreach(source IN LISTS programs)
+    hf_program("${source}" "${folder}" ${links})
+  endforeach()
+endfunction()
 
-hf_glob(HF_BENCH_SOURCES "bench/*.c")
-foreach(source IN LISTS HF_BENCH_SOURCES)
-  hf_program("${source}" bench hf_settings)
+foreach(folder tests/unit tests/conformance tests/cli tests/interop tests/lib
+    bench)
+  hf_programs(${folder})
 endforeach()
 
 hf_glob(HF_EXAMPLE_SOURCES "examples/*.c")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Debian packages for the scripts. Source it.
+#
+#   packages_need WHY PKG...     install what is missing; says so first
+#   packages_backport PKG...     from the release's backports, and nothing
+#                                else from there; false if there are none
+#
+# Nothing is asked, no service is started, /etc/apt stays as it is.
+
+packages_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        echo "need root to install packages: run as root, or install sudo" >&2
+        return 1
+    fi
+}
+
+packages_missing() {
+    local pkg
+    for pkg; do
+        dpkg-query -W -f '${db:Status-Abbrev}' "$pkg" 2>/dev/null |
+            grep -q '^ii' || echo "$pkg"
+    done
+}
+
+# A distribution's package starts its server; ours are started by the tests.
+# policy-rc.d is how Debian says no. An existing one is left alone.
+packages_install() {
+    local policy=/usr/sbin/policy-rc.d made='' status=0
+    if [ ! -e $policy ]; then
+        printf '#!/bin/sh\nexit 101\n' | packages_root tee $policy >/dev/null
+        packages_root chmod +x $policy
+        made=1
+    fi
+    packages_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -o DPkg::Lock::Timeout=300 -qq "$@" </dev/null || status=$?
+    [ -z "$made" ] || packages_root rm -f $policy
+    return $status
+}
+
+packages_need() {
+    local why=$1 missing log
+    shift
+    missing=$(packages_missing "$@")
+    [ -n "$missing" ] || return 0
+    # shellcheck disable=SC2086 # a list
+    echo "installing what $why needs:" $missing
+    log=$(mktemp)
+    # shellcheck disable=SC2024,SC2086
+    if ! packages_root apt-get -o DPkg::Lock::Timeout=300 -qq update \
+        >"$log" 2>&1 ||
+        ! packages_install install -y --no-install-recommends $missing \
+            >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        return 1
+    fi
+    rm -f "$log"
+}
+
+# The machine's own mirror, with the suite replaced.
+packages_backport_source() {
+    local suite=$1
+    if [ -e /etc/apt/sources.list.d/debian.sources ]; then
+        awk -v suite="$suite" 'BEGIN { RS = ""; ORS = "\n\n" } NR == 1 {
+            sub(/Suites:[^\n]*/, "Suites: " suite); print }' \
+            /etc/apt/sources.list.d/debian.sources
+    else
+        awk -v suite="$suite" '$1 == "deb" && !done {
+            for (i = 2; $i ~ /^\[/ || open; i++)
+                open = $i !~ /\]$/
+            print "Types: deb\nURIs: " $i "\nSuites: " suite \
+                "\nComponents: main\nSigned-By: " \
+                "/usr/share/keyrings/debian-archive-keyring.gpg"
+            done = 1 }' /etc/apt/sources.list
+    fi
+}
+
+packages_backport() {
+    local missing release dir options status=0
+    missing=$(packages_missing "$@")
+    [ -n "$missing" ] || return 0
+    release=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    [ -n "$release" ] || return 1
+    # shellcheck disable=SC2086
+    echo "installing from $release-backports:" $missing
+    dir=$(mktemp -d)
+    mkdir -p "$dir/parts" "$dir/lists/partial"
+    cp /etc/apt/sources.list.d/* "$dir/parts/" 2>/dev/null
+    packages_backport_source "$release-backports" >"$dir/parts/bpo.sources"
+    options=(-o "Dir::Etc::sourceparts=$dir/parts"
+        -o "Dir::State::lists=$dir/lists" -o APT::Sandbox::User=root)
+    # shellcheck disable=SC2024,SC2086
+    packages_root apt-get -qq "${options[@]}" update >"$dir/log" 2>&1 &&
+        packages_install "${options[@]}" install -y \
+            --no-install-recommends $missing >>"$dir/log" 2>&1 || status=1
+    [ $status = 0 ] || tail -n 5 "$dir/log" >&2
+    packages_root rm -rf "$dir"
+    return $status
+}
+
+# What it takes to build.
+# shellcheck disable=SC2034
+PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
+    liblmdb-dev libssl-dev)
