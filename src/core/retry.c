@@ -125,9 +125,12 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
     if (retry->too_slow >= TOO_SLOW_MAX) {
         return over;
     }
-    struct hf_instant at = next_attempt(retry, outcome, lease, now);
-    if (!hf_instant_before(at, hf_retry_limit(retry))) {
+    /* The last attempt is made just before the end, not a pause earlier. */
+    struct hf_instant last = hf_instant_add(hf_retry_limit(retry),
+                                            (struct hf_span){-retry->base.ns});
+    if (!hf_instant_before(now, last)) {
         return over;
     }
-    return (struct hf_retry_verdict){HF_RETRY_AGAIN, at};
+    struct hf_instant at = next_attempt(retry, outcome, lease, now);
+    return (struct hf_retry_verdict){HF_RETRY_AGAIN, hf_instant_min(at, last)};
 }

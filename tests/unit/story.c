@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "story.h"
+
+#include "core/lease.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LINE_MAX_LEN 256
+
+struct teller {
+    struct hf_nodes nodes;
+    struct hf_lease *lease;
+    struct hf_instant sent[HF_NODES_MAX][HF_VERB_SCAN + 1];
+    struct hf_event event;
+    struct hf_effects effects;
+    char did[LINE_MAX_LEN];
+};
+
+static struct hf_instant at_ms(long ms)
+{
+    return (struct hf_instant){(int64_t)ms * 1000000};
+}
+
+static void say(struct teller *teller, const char *format, ...)
+{
+    size_t len = strlen(teller->did);
+    va_list args;
+    if (len > 0 && len + 1 < LINE_MAX_LEN) {
+        teller->did[len++] = ' ';
+    }
+    va_start(args, format);
+    vsnprintf(teller->did + len, LINE_MAX_LEN - len, format, args);
+    va_end(args);
+}
+
+static const char *outcome_text(enum hf_outcome outcome)
+{
+    static const char *const texts[] = {
+        [HF_OUT_NONE] = "",
+        [HF_OUT_HELD] = "held",
+        [HF_OUT_TAKEN] = "taken",
+        [HF_OUT_SPLIT] = "split",
+        [HF_OUT_UNREACHED] = "unreached",
+        [HF_OUT_TOO_SLOW] = "too-slow",
+        [HF_OUT_EXTENDED] = "extended",
+        [HF_OUT_UNEXTENDED] = "unextended",
+        [HF_OUT_LOST] = "lost",
+        [HF_OUT_RELEASED] = "released",
+        [HF_OUT_UNKNOWN] = "unknown",
+    };
+    return texts[outcome];
+}
+
+static void tell_send(struct teller *teller, const struct hf_send *send)
+{
+    static const char letters[] = "ACR";
+    teller->sent[send->node][send->verb] = teller->event.now;
+    if (send->verb == HF_VERB_ACQUIRE && send->counter == 0) {
+        say(teller, "%uA", send->node);
+        return;
+    }
+    say(teller, "%u%c%llu%s", send->node, letters[send->verb],
+        (unsigned long long)send->counter, send->holder ? "h" : "");
+}
+
+static void tell_state(struct teller *teller)
+{
+    enum hf_lock_state state = hf_lease_state(teller->lease);
+    if (!teller->effects.state_changed ||
+        teller->effects.outcome == HF_OUT_HELD) {
+        return;
+    }
+    if (state == HF_STATE_AT_RISK) {
+        say(teller, "at-risk");
+    } else if (state == HF_STATE_HELD) {
+        say(teller, "safe");
+    }
+}
+
+static void tell(struct teller *teller)
+{
+    const struct hf_effects *effects = &teller->effects;
+    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
+        if ((effects->missed & (1U << i)) != 0) {
+            say(teller, "late %u", i);
+            hf_nodes_missed(&teller->nodes, i, teller->event.now);
+        }
+    }
+    if (effects->outcome == HF_OUT_HELD) {
+        say(teller, "held %llu till %lld",
+            (unsigned long long)hf_lease_fence(teller->lease),
+            (long long)(hf_lease_deadline(teller->lease).ns / 1000000));
+    } else if (effects->outcome != HF_OUT_NONE) {
+        say(teller, "%s", outcome_text(effects->outcome));
+    }
+    tell_state(teller);
+    for (unsigned i = 0; i < effects->n_sends; i++) {
+        tell_send(teller, &effects->sends[i]);
+    }
+    if (effects->done) {
+        say(teller, "done");
+    }
+}
+
+/* ---- Reading a line ---------------------------------------------------- */
+
+static void read_answer(struct teller *teller, unsigned node, char **words,
+                        int n)
+{
+    struct hf_event *event = &teller->event;
+    const char *said = words[2];
+    event->kind = HF_EV_ANSWER;
+    event->node = (uint8_t)node;
+    event->verb = words[1][0] == 'A'   ? HF_VERB_ACQUIRE
+                  : words[1][0] == 'C' ? HF_VERB_CONFIRM
+                                       : HF_VERB_RELEASE;
+    event->sent = teller->sent[node][event->verb];
+    event->counter = n > 3 ? strtoull(words[3], NULL, 10) : 0;
+    event->rival = 99;
+    if (strcmp(said, "ok") == 0) {
+        event->verdict = HF_VERDICT_OK;
+        event->floor = n > 4 ? strtoull(words[4], NULL, 10) : 0;
+    } else if (strcmp(said, "no") == 0) {
+        event->verdict = HF_VERDICT_REFUSED;
+        event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
+        event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 1000);
+    } else if (strcmp(said, "unsent") == 0) {
+        event->verdict = HF_VERDICT_UNSENT;
+    } else if (strcmp(said, "unknown") == 0) {
+        event->verdict = HF_VERDICT_UNKNOWN;
+    } else {
+        assert_string_equal(said, "error");
+        event->verdict = HF_VERDICT_ERROR;
+    }
+    if (event->verdict <= HF_VERDICT_REFUSED) {
+        hf_nodes_answered(&teller->nodes, node, hf_span_us(1));
+    }
+}
+
+static enum hf_standing standing_of(const char *word)
+{
+    if (strcmp(word, "voting") == 0) {
+        return HF_STANDING_VOTING;
+    }
+    if (strcmp(word, "repairing") == 0) {
+        return HF_STANDING_REPAIRING;
+    }
+    return strcmp(word, "connecting") == 0 ? HF_STANDING_CONNECTING
+                                           : HF_STANDING_DOWN;
+}
+
+static void read_event(struct teller *teller, char **words, int n)
+{
+    static const struct {
+        const char *word;
+        enum hf_event_kind kind;
+    } kinds[] = {
+        {"acquire", HF_EV_ACQUIRE}, {"adopt", HF_EV_ADOPT},
+        {"disown", HF_EV_DISOWN},   {"extend", HF_EV_EXTEND},
+        {"release", HF_EV_RELEASE}, {"forsake", HF_EV_FORSAKE},
+        {"timer", HF_EV_TIMER},     {"node", HF_EV_NODE},
+        {"forgot", HF_EV_FORGOT},
+    };
+    struct hf_event *event = &teller->event;
+    if (words[0][0] >= '0' && words[0][0] <= '9') {
+        read_answer(teller, (unsigned)atoi(words[0]), words, n);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (strcmp(words[0], kinds[i].word) == 0) {
+            event->kind = kinds[i].kind;
+            uint64_t number = n > 1 ? strtoull(words[1], NULL, 10) : 0;
+            event->counter = number;
+            event->ttl = hf_span_ms((int64_t)number);
+            if (event->kind == HF_EV_NODE || event->kind == HF_EV_FORGOT) {
+                event->node = (uint8_t)number;
+            }
+            if (event->kind == HF_EV_NODE) {
+                hf_nodes_set(&teller->nodes, event->node,
+                             standing_of(words[2]));
+            }
+            return;
+        }
+    }
+    fail_msg("the story has no event '%s'", words[0]);
+}
+
+/* A timer line must be due: a story that wakes a lease too early lies. */
+static void check_timer(const struct teller *teller, const char *line)
+{
+    struct hf_instant wake = hf_lease_wake(teller->lease);
+    if (teller->event.kind == HF_EV_TIMER &&
+        hf_instant_before(teller->event.now, wake)) {
+        fail_msg("%s\n  the timer is due only at %lld", line,
+                 (long long)(wake.ns / 1000000));
+    }
+}
+
+static void tell_line(struct teller *teller, const char *line)
+{
+    char copy[LINE_MAX_LEN];
+    char *words[8] = {0};
+    int n = 0;
+    char *save = NULL;
+    snprintf(copy, sizeof(copy), "%s", line);
+    char *bar = strchr(copy, '|');
+    assert_non_null(bar);
+    *bar = '\0';
+    char *expected = bar + 1 + strspn(bar + 1, " ");
+    char *close = strchr(copy, ']');
+    assert_non_null(close);
+    memset(&teller->event, 0, sizeof(teller->event));
+    teller->event.now = at_ms(strtol(copy + 1, NULL, 10));
+    for (char *word = strtok_r(close + 1, " ", &save); word != NULL && n < 8;
+         word = strtok_r(NULL, " ", &save)) {
+        words[n++] = word;
+    }
+    assert_true(n > 0);
+    read_event(teller, words, n);
+    check_timer(teller, line);
+    teller->did[0] = '\0';
+    hf_lease_step(teller->lease, &teller->nodes, &teller->event,
+                  &teller->effects);
+    tell(teller);
+    if (strcmp(teller->did, expected) != 0) {
+        fail_msg("%s\n  but it did: %s", line, teller->did);
+    }
+}
+
+void story(unsigned n_nodes, int ttl_ms, const char *text)
+{
+    struct teller teller;
+    memset(&teller, 0, sizeof(teller));
+    hf_nodes_init(&teller.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
+    for (unsigned i = 0; i < n_nodes; i++) {
+        hf_nodes_set(&teller.nodes, i, HF_STANDING_VOTING);
+    }
+    union {
+        struct hf_lease lease;
+        char room[sizeof(struct hf_lease) +
+                  HF_NODES_MAX * sizeof(struct hf_vote)];
+    } memory;
+    teller.lease = &memory.lease;
+    hf_lease_init(teller.lease, n_nodes, hf_span_ms(ttl_ms), 0);
+    while (*text != '\0') {
+        char line[LINE_MAX_LEN];
+        size_t len = strcspn(text, "\n");
+        assert_true(len < sizeof(line));
+        memcpy(line, text, len);
+        line[len] = '\0';
+        text += len + (text[len] == '\n');
+        tell_line(&teller, line);
+    }
+}

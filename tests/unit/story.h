@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories: what happens to one lease, in virtual time, and what it does.
+ *
+ *     [time] event             | what the lease does
+ *
+ * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
+ *           forsake   timer   node N STANDING   forgot N
+ *           N VERB ok C [FLOOR]   N VERB no C [RIVAL [LEFT]]   N VERB unsent
+ *           N VERB unknown   N VERB error           VERB: A, C or R
+ * Deeds:    0A 1A      ACQUIRE to nodes 0 and 1 (A5: with hint 5)
+ *           2C7 2C7h   CONFIRM of fence 7 (h: as holder)
+ *           2R7        RELEASE with largest counter 7
+ *           held 7 till 94, taken, split, unreached, too-slow, extended,
+ *           unextended, released, unknown, lost; at-risk, safe; done;
+ *           late 2     node 2 missed its timeout
+ *
+ * Answers are to the request that the story saw last, sent when it was. Times
+ * are milliseconds. node_timeout is 50 ms, connect_timeout 1 s, jitter 0. */
+#ifndef HF_TESTS_STORY_H
+#define HF_TESTS_STORY_H
+
+/* Run a story; on the first line that differs, print both and fail the test.
+ * All nodes vote from the start. */
+void story(unsigned n_nodes, int ttl_ms, const char *text);
+
+#endif

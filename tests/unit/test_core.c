@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owners, retry, nodes and the judgement on servers that forget. */
+#include "core/owner.h"
+#include "core/quarantine.h"
+#include "core/retry.h"
+#include "core/validity.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- Owners ------------------------------------------------------------ */
+
+static void owner_survives_the_wire(void **state)
+{
+    (void)state;
+    uint8_t id[HF_OWNER_ID_LEN];
+    char text[HF_OWNER_MAX];
+    struct hf_holder holder;
+    memset(id, 0xab, sizeof(id));
+    size_t len = hf_owner_emit(text, id, "db 3", 4711, 1700000000, "a:b@c\n");
+    assert_null(memchr(text, '@', len));
+    assert_null(memchr(text, ' ', len));
+    hf_owner_describe(text, len, &holder);
+    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_string_equal(holder.host, "db 3");
+    assert_int_equal(holder.pid, 4711);
+    assert_int_equal(holder.since_s, 1700000000);
+    /* control characters stay escaped: this goes to terminals */
+    assert_string_equal(holder.label, "a:b@c%0a");
+}
+
+static void owner_that_ended(void **state)
+{
+    (void)state;
+    const char text[] = "ended:00112233445566778899aabbccddeeff:h:1:2";
+    struct hf_holder holder;
+    hf_owner_describe(text, sizeof(text) - 1, &holder);
+    assert_int_equal(holder.kind, HF_HOLDER_ENDED);
+    assert_int_equal(holder.pid, 1);
+}
+
+static void foreign_owners_are_shown_printable(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "x",
+        "00112233445566778899aabbccddeeff",
+        "ended:",
+        "00112233445566778899aabbccddeeff:h:x:2",
+        "00112233445566778899aabbccddeefg:h:1:2",
+    };
+    struct hf_holder holder;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        hf_owner_describe(texts[i], strlen(texts[i]), &holder);
+        assert_int_equal(holder.kind, HF_HOLDER_FOREIGN);
+        assert_int_equal(holder.pid, 0);
+    }
+    hf_owner_describe("a\0\x1b", 3, &holder);
+    assert_string_equal(holder.owner, "a%00%1b");
+}
+
+static void the_longest_owner_fits(void **state)
+{
+    (void)state;
+    uint8_t id[HF_OWNER_ID_LEN] = {0};
+    char host[300];
+    char label[600];
+    char text[HF_OWNER_MAX];
+    struct hf_holder holder;
+    memset(host, '/', sizeof(host) - 1);
+    memset(label, '\xff', sizeof(label) - 1);
+    host[sizeof(host) - 1] = label[sizeof(label) - 1] = '\0';
+    size_t len =
+        hf_owner_emit(text, id, host, INT64_MAX / 10, INT64_MAX / 10, label);
+    assert_true(len <= HF_OWNER_MAX);
+    hf_owner_describe(text, len, &holder);
+    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+}
+
+static void owner_at_fence(void **state)
+{
+    (void)state;
+    size_t len = 0;
+    uint64_t fence = 0;
+    const char *good = "00112233445566778899aabbccddeeff:h:1:2@77";
+    assert_true(hf_owner_parse(good, &len, &fence));
+    assert_int_equal(len, strlen(good) - 3);
+    assert_int_equal(fence, 77);
+    static const char *const bad[] = {
+        "",
+        "@",
+        "@7",
+        "00112233445566778899aabbccddeeff:h:1:2",
+        "00112233445566778899aabbccddeeff:h:1:2@",
+        "00112233445566778899aabbccddeeff:h:1:2@0",
+        "00112233445566778899aabbccddeeff:h:1:2@7x",
+        "00112233445566778899aabbccddeeff:h:1:2@99999999999999999",
+        "0011@7",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(hf_owner_parse(bad[i], &len, &fence));
+    }
+}
+
+/* ---- Retry ------------------------------------------------------------- */
+
+static struct hf_instant at_ms(int64_t ms)
+{
+    return (struct hf_instant){ms * 1000000};
+}
+
+struct attempt {
+    struct hf_nodes nodes;
+    union {
+        struct hf_lease lease;
+        char room[sizeof(struct hf_lease) +
+                  HF_NODES_MAX * sizeof(struct hf_vote)];
+    } memory;
+};
+
+/* An attempt whose one node refused with a rival that has `left_ms` left. */
+static void refused(struct attempt *attempt, int64_t left_ms)
+{
+    struct hf_effects effects;
+    struct hf_event event = {.kind = HF_EV_ACQUIRE, .now = at_ms(0)};
+    hf_nodes_init(&attempt->nodes, 1, hf_span_ms(50), hf_span_ms(1000));
+    hf_nodes_set(&attempt->nodes, 0, HF_STANDING_VOTING);
+    hf_lease_init(&attempt->memory.lease, 1, hf_span_ms(1000), 0);
+    hf_lease_step(&attempt->memory.lease, &attempt->nodes, &event, &effects);
+    event.kind = HF_EV_ANSWER;
+    event.verb = HF_VERB_ACQUIRE;
+    event.verdict = HF_VERDICT_REFUSED;
+    event.rival = 1;
+    event.left = hf_span_ms(left_ms);
+    hf_lease_step(&attempt->memory.lease, &attempt->nodes, &event, &effects);
+    assert_int_equal(effects.outcome, HF_OUT_TAKEN);
+}
+
+static struct hf_retry_verdict after(struct hf_retry *retry,
+                                     struct attempt *attempt,
+                                     enum hf_outcome outcome, int64_t now_ms)
+{
+    return hf_retry_after(retry, &attempt->nodes, &attempt->memory.lease,
+                          outcome, false, at_ms(now_ms));
+}
+
+static void retry_of(struct hf_retry *retry, int64_t wait_ms, uint64_t seed)
+{
+    hf_retry_init(retry, at_ms(0), hf_span_ms(wait_ms), false, hf_span_ms(10),
+                  hf_span_ms(250), seed);
+}
+
+static void a_try_is_over_when_taken_but_not_when_split(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 5000);
+    retry_of(&retry, 0, 1);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 1).kind,
+                     HF_RETRY_BUSY);
+    retry_of(&retry, 0, 1);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 1).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 899).kind,
+                     HF_RETRY_BUSY);
+}
+
+static void back_off_grows_and_is_bounded_by_the_rivals_lease(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 40);
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        retry_of(&retry, -1, seed);
+        for (int i = 0; i < 20; i++) {
+            struct hf_retry_verdict verdict =
+                after(&retry, &attempt, HF_OUT_TAKEN, 1000);
+            assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+            assert_true(verdict.at.ns >= at_ms(1005).ns);
+            assert_true(verdict.at.ns <= at_ms(1000 + 40 + 10).ns);
+        }
+    }
+    refused(&attempt, 60000);
+    int64_t longest = 0;
+    retry_of(&retry, -1, 7);
+    for (int i = 0; i < 200; i++) {
+        int64_t ns =
+            after(&retry, &attempt, HF_OUT_TAKEN, 1000).at.ns - at_ms(1000).ns;
+        longest = ns > longest ? ns : longest;
+    }
+    assert_true(longest > hf_span_ms(200).ns);
+    assert_true(longest <= hf_span_ms(250).ns);
+}
+
+static void a_store_never_reached_ends_a_wait_without_end(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 40);
+    hf_nodes_set(&attempt.nodes, 0, HF_STANDING_DOWN);
+    retry_of(&retry, -1, 1);
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 100).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).kind,
+                     HF_RETRY_UNREACHED);
+    /* reached once, or in quarantine: an outage is waited for */
+    hf_nodes_set(&attempt.nodes, 0, HF_STANDING_REPAIRING);
+    retry_of(&retry, -1, 1);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
+}
+
+static void a_bounded_wait_ends_in_time(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 60000);
+    retry_of(&retry, 2000, 1);
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(2000).ns);
+    for (int64_t now = 0; now < 1700; now += 250) {
+        struct hf_retry_verdict verdict =
+            after(&retry, &attempt, HF_OUT_TAKEN, now);
+        assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+        assert_true(verdict.at.ns < at_ms(2000).ns);
+    }
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 2000).kind,
+                     HF_RETRY_BUSY);
+}
+
+/* A lock that comes free just before the end is still had: the last attempt
+ * is made shortly before it, not a back-off earlier. */
+static void the_last_attempt_is_made_just_before_the_end(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 60000);
+    retry_of(&retry, 2000, 1);
+    for (int i = 0; i < 8; i++) {
+        (void)after(&retry, &attempt, HF_OUT_TAKEN, 0);
+    }
+    struct hf_retry_verdict verdict =
+        after(&retry, &attempt, HF_OUT_TAKEN, 1950);
+    assert_int_equal(verdict.kind, HF_RETRY_AGAIN);
+    assert_int_equal(verdict.at.ns, at_ms(1990).ns);
+}
+
+static void no_lease_this_short_can_be_had(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 1);
+    retry_of(&retry, -1, 1);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 1).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 2).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 3).kind,
+                     HF_RETRY_TOO_SLOW);
+}
+
+/* ---- Nodes and validity ------------------------------------------------ */
+
+static void misses_make_slow_and_an_answer_makes_quick(void **state)
+{
+    (void)state;
+    struct hf_nodes nodes;
+    hf_nodes_init(&nodes, 3, hf_span_ms(50), hf_span_ms(1000));
+    for (int i = 0; i < 9; i++) {
+        hf_nodes_missed(&nodes, 1, at_ms(0));
+    }
+    assert_false(hf_nodes_is_slow(&nodes, 1));
+    hf_nodes_missed(&nodes, 1, at_ms(50));
+    hf_nodes_missed(&nodes, 1, at_ms(100));
+    assert_true(hf_nodes_is_slow(&nodes, 1));
+    assert_false(hf_nodes_is_slow(&nodes, 0));
+    hf_nodes_answered(&nodes, 1, hf_span_ms(1));
+    assert_false(hf_nodes_is_slow(&nodes, 1));
+}
+
+static void timeouts_follow_lease_and_round_trip(void **state)
+{
+    (void)state;
+    struct hf_nodes nodes;
+    hf_nodes_init(&nodes, 1, hf_span_ms(50), hf_span_ms(1000));
+    assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(30000)).ns,
+                     hf_span_ms(50).ns);
+    assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(200)).ns,
+                     hf_span_ms(10).ns);
+    hf_nodes_answered(&nodes, 0, hf_span_ms(40));
+    assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(200)).ns,
+                     hf_span_ms(120).ns);
+}
+
+static void drift_is_one_percent_and_two_ms(void **state)
+{
+    (void)state;
+    assert_int_equal(hf_drift(hf_span_ms(30000)).ns, hf_span_ms(302).ns);
+}
+
+static void time_saturates(void **state)
+{
+    (void)state;
+    assert_int_equal(hf_instant_add(HF_NEVER, hf_span_ms(-5)).ns, INT64_MAX);
+    assert_int_equal(hf_instant_add(at_ms(5), hf_span_ms(INT64_MAX)).ns,
+                     INT64_MAX);
+    assert_int_equal(hf_instant_until(HF_LONG_AGO, HF_NEVER).ns, INT64_MAX);
+    assert_int_equal(hf_span_ms_ceil((struct hf_span){1}), 1);
+    assert_int_equal(hf_span_ms_floor((struct hf_span){1999999}), 1);
+}
+
+/* ---- Servers that forget ----------------------------------------------- */
+
+#define MAX_TTL_MS 60000
+#define NODES 3
+
+static const struct hf_identity young = {
+    .run_id = "run1", .replid = "repl1", .uptime_ms = 1000, .time_ms = 5000000};
+static const struct hf_marker mark = {.exists = true,
+                                      .value = "v1",
+                                      .run_id = "run1",
+                                      .replid = "repl1",
+                                      .max_ttl_ms = MAX_TTL_MS,
+                                      .nodes = NODES};
+static const struct hf_acquaintance stranger = {.until = {INT64_MIN}};
+static const struct hf_acquaintance friend = {
+    .has_met = true, .value = "v1", .until = {INT64_MIN}};
+
+static struct hf_judgement judge(const struct hf_identity *identity,
+                                 const struct hf_marker *marker,
+                                 const struct hf_acquaintance *known)
+{
+    struct hf_judgement out;
+    hf_quarantine_judge(identity, marker, known, MAX_TTL_MS, NODES, true,
+                        at_ms(1000), &out);
+    return out;
+}
+
+static void the_same_server_votes(void **state)
+{
+    (void)state;
+    struct hf_judgement out = judge(&young, &mark, &stranger);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.write);
+    assert_false(out.forgot);
+}
+
+static void a_restart_is_quarantined_for_max_ttl(void **state)
+{
+    (void)state;
+    struct hf_identity identity = young;
+    snprintf(identity.run_id, sizeof(identity.run_id), "run2");
+    struct hf_judgement out = judge(&identity, &mark, &friend);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_true(out.forgot);
+    assert_true(out.write);
+    assert_string_equal(out.marker.value, ""); /* others must notice */
+    assert_int_equal(out.until.ns, at_ms(61000).ns);
+    assert_int_equal(out.marker.until_ms, 5000000 + MAX_TTL_MS);
+}
+
+static void a_durable_restart_is_not(void **state)
+{
+    (void)state;
+    struct hf_identity identity = young;
+    struct hf_marker marker = mark;
+    snprintf(identity.run_id, sizeof(identity.run_id), "run2");
+    identity.knows_fsync = identity.fsync_always = true;
+    marker.fsync_always = true;
+    assert_int_equal(judge(&identity, &marker, &friend).trust, HF_TRUST_VOTES);
+    assert_string_equal(judge(&identity, &marker, &friend).marker.value, "v1");
+    /* everysec then, always now: the last second may be gone */
+    marker.fsync_always = false;
+    assert_int_equal(judge(&identity, &marker, &friend).trust,
+                     HF_TRUST_QUARANTINE);
+    /* always then, everysec now: whatever it was when it stopped */
+    marker.fsync_always = true;
+    identity.fsync_always = false;
+    assert_int_equal(judge(&identity, &marker, &friend).trust,
+                     HF_TRUST_QUARANTINE);
+}
+
+static void a_promotion_in_place_is_quarantined(void **state)
+{
+    (void)state;
+    struct hf_identity identity = young;
+    snprintf(identity.replid, sizeof(identity.replid), "repl2");
+    identity.uptime_ms = INT64_C(86400000);
+    /* its first replica was attached */
+    assert_int_equal(judge(&identity, &mark, &friend).trust, HF_TRUST_VOTES);
+    assert_false(judge(&identity, &mark, &friend).forgot);
+    identity.has_replid2 = true;
+    assert_int_equal(judge(&identity, &mark, &friend).trust,
+                     HF_TRUST_QUARANTINE);
+}
+
+static void a_flush_is_seen_by_those_who_knew(void **state)
+{
+    (void)state;
+    struct hf_identity identity = young;
+    struct hf_marker none = {0};
+    identity.uptime_ms = INT64_C(86400000);
+    assert_int_equal(judge(&identity, &none, &friend).trust,
+                     HF_TRUST_QUARANTINE);
+    assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
+    assert_true(judge(&identity, &none, &stranger).write);
+}
+
+static void a_new_server_is_quarantined_an_old_one_not(void **state)
+{
+    (void)state;
+    struct hf_identity identity = young;
+    struct hf_marker none = {0};
+    assert_int_equal(judge(&identity, &none, &stranger).trust,
+                     HF_TRUST_QUARANTINE);
+    identity.uptime_ms = MAX_TTL_MS;
+    assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
+}
+
+static void late_comers_learn_the_end_from_the_marker(void **state)
+{
+    (void)state;
+    struct hf_marker marker = mark;
+    marker.until_ms = young.time_ms + 40000;
+    assert_int_equal(judge(&young, &marker, &stranger).until.ns,
+                     at_ms(41000).ns);
+    /* a stepped server clock cannot make it longer than a whole one */
+    marker.until_ms = young.time_ms + 4000000;
+    assert_int_equal(judge(&young, &marker, &stranger).until.ns,
+                     at_ms(61000).ns);
+    /* who saw it begin trusts the own clock */
+    struct hf_acquaintance witness = friend;
+    witness.until = at_ms(7000);
+    assert_int_equal(judge(&young, &marker, &witness).until.ns, at_ms(7000).ns);
+}
+
+static void a_declared_server_votes_at_once(void **state)
+{
+    (void)state;
+    struct hf_acquaintance witness = friend;
+    struct hf_marker marker = mark;
+    witness.until = at_ms(70000);
+    snprintf(marker.value, sizeof(marker.value), "v2");
+    struct hf_judgement out = judge(&young, &marker, &witness);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.forgot);
+}
+
+static void other_settings_are_refused(void **state)
+{
+    (void)state;
+    struct hf_marker marker = mark;
+    marker.max_ttl_ms++;
+    assert_int_equal(judge(&young, &marker, &friend).trust, HF_TRUST_MISMATCH);
+    marker = mark;
+    marker.nodes = 5;
+    assert_int_equal(judge(&young, &marker, &friend).trust, HF_TRUST_MISMATCH);
+    assert_false(judge(&young, &marker, &friend).write);
+}
+
+static void quarantine_off_votes_but_marks(void **state)
+{
+    (void)state;
+    struct hf_marker none = {0};
+    struct hf_judgement out;
+    hf_quarantine_judge(&young, &none, &stranger, MAX_TTL_MS, NODES, false,
+                        at_ms(0), &out);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_int_equal(out.marker.until_ms, young.time_ms + MAX_TTL_MS);
+}
+
+static void a_quarantine_lasts_ten_seconds_at_least(void **state)
+{
+    (void)state;
+    assert_int_equal(hf_quarantine_span(1000).ns, hf_span_ms(10000).ns);
+    assert_int_equal(hf_quarantine_span(60000).ns, hf_span_ms(60000).ns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(owner_survives_the_wire),
+        cmocka_unit_test(owner_that_ended),
+        cmocka_unit_test(foreign_owners_are_shown_printable),
+        cmocka_unit_test(the_longest_owner_fits),
+        cmocka_unit_test(owner_at_fence),
+        cmocka_unit_test(a_try_is_over_when_taken_but_not_when_split),
+        cmocka_unit_test(back_off_grows_and_is_bounded_by_the_rivals_lease),
+        cmocka_unit_test(a_store_never_reached_ends_a_wait_without_end),
+        cmocka_unit_test(a_bounded_wait_ends_in_time),
+        cmocka_unit_test(the_last_attempt_is_made_just_before_the_end),
+        cmocka_unit_test(no_lease_this_short_can_be_had),
+        cmocka_unit_test(misses_make_slow_and_an_answer_makes_quick),
+        cmocka_unit_test(timeouts_follow_lease_and_round_trip),
+        cmocka_unit_test(drift_is_one_percent_and_two_ms),
+        cmocka_unit_test(time_saturates),
+        cmocka_unit_test(the_same_server_votes),
+        cmocka_unit_test(a_restart_is_quarantined_for_max_ttl),
+        cmocka_unit_test(a_durable_restart_is_not),
+        cmocka_unit_test(a_promotion_in_place_is_quarantined),
+        cmocka_unit_test(a_flush_is_seen_by_those_who_knew),
+        cmocka_unit_test(a_new_server_is_quarantined_an_old_one_not),
+        cmocka_unit_test(late_comers_learn_the_end_from_the_marker),
+        cmocka_unit_test(a_declared_server_votes_at_once),
+        cmocka_unit_test(other_settings_are_refused),
+        cmocka_unit_test(quarantine_off_votes_but_marks),
+        cmocka_unit_test(a_quarantine_lasts_ten_seconds_at_least),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One owner's life, told in stories (story.h says how to read them). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+/* ttl 1000: drift 12, validity at least 333, renewal at 333, risk at 500. */
+
+static void one_node_one_round_trip(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[3] 0 A ok 7         | held 7 till 988\n"
+          "[40] release         | 0R7\n"
+          "[42] 0 R ok          | released done\n");
+}
+
+static void the_hint_is_sent(void **state)
+{
+    (void)state;
+    story(1, 1000, "[0] acquire 5        | 0A5\n");
+}
+
+static void held_at_the_majority_and_the_late_are_brought_in(void **state)
+{
+    (void)state;
+    story(5, 1000,
+          "[0] acquire          | 0A 1A 2A 3A 4A\n"
+          "[2] 4 A ok 7         | \n"
+          "[3] 0 A ok 7         | \n"
+          "[4] 2 A ok 7         | held 7 till 988\n"
+          "[9] 1 A ok 5         | 1C7h\n"
+          "[10] 1 C ok 7        | \n"
+          "[50] timer           | late 3\n"
+          "[70] 3 A ok 7        | \n"
+          "[80] release         | 0R7 1R7 2R7 3R7 4R7\n"
+          "[81] 0 R ok          | \n"
+          "[82] 1 R ok          | \n"
+          "[83] 2 R ok          | released\n"
+          "[84] 3 R ok          | \n"
+          "[85] 4 R ok          | done\n");
+}
+
+/* The deadline counts from sending, and from the majority's, not the first's
+ * answer: here all are sent at 0. */
+static void validity_counts_from_sending(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[100] acquire        | 0A 1A 2A\n"
+          "[110] 0 A ok 7       | \n"
+          "[140] 1 A ok 7       | held 7 till 1088\n");
+}
+
+static void a_lease_used_up_is_not_granted(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[700] 0 A ok 7       | too-slow 0R7\n"
+          "[701] 0 R ok         | done\n");
+}
+
+static void differing_counters_need_a_second_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 0 C ok 9         | held 9 till 988\n"
+          "[4] 2 A ok 3         | 2C9h\n");
+}
+
+static void a_late_vote_settles_it_before_the_second_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 2 A ok 9         | held 9 till 988\n"
+          "[4] 0 C ok 9         | \n");
+}
+
+/* A confirmation is a vote for the counter that the node names. */
+static void an_ok_with_another_counter_is_no_vote(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 0 C ok 12        | 1C12\n"
+          "[4] 1 C ok 12        | held 12 till 990\n");
+}
+
+static void a_floor_above_lifts_the_fence(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 0 C ok 7 20      | 0C20 1C20\n"
+          "[4] 0 C ok 20        | \n"
+          "[5] 1 C ok 20        | held 20 till 991\n");
+}
+
+static void taken_as_soon_as_one_rival_has_a_majority(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A no 8 5 400   | \n"
+          "[2] 1 A no 8 5 400   | taken 2R8\n"
+          "[3] 2 A ok 2         | \n"
+          "[4] 2 R ok           | done\n");
+}
+
+static void one_busy_node_needs_no_release(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A no 8 5 400   | taken done\n");
+}
+
+/* Five start together: 2, 2 and 1. Nobody holds it; all must not stand back. */
+static void a_split_vote_is_nobodys_lock(void **state)
+{
+    (void)state;
+    story(5, 1000,
+          "[0] acquire          | 0A 1A 2A 3A 4A\n"
+          "[1] 0 A ok 1         | \n"
+          "[1] 1 A ok 1         | \n"
+          "[2] 2 A no 1 5       | \n"
+          "[2] 3 A no 1 5       | \n"
+          "[3] 4 A no 1 6       | split 0R1 1R1\n"
+          "[4] 0 R ok           | \n"
+          "[4] 1 R ok           | done\n");
+}
+
+static void no_answer_is_unknown_and_is_released(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[50] timer           | late 1 late 2 unreached 0R7 1R7 2R7\n"
+          "[51] 0 R ok          | \n"
+          "[60] 1 A ok 7        | \n"
+          "[61] 1 R ok          | \n"
+          "[100] timer          | late 2\n"
+          "[1050] timer         | done\n");
+}
+
+/* The reply was lost with the connection: ask again under the same owner. */
+static void a_lost_reply_is_made_good_under_the_same_owner(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[5] node 0 connecting | \n"
+          "[5] 0 A unknown      | \n"
+          "[9] node 0 voting    | 0A\n"
+          "[11] 0 A ok 7        | held 7 till 997\n");
+}
+
+/* Validity counts from the request that proved it: the second. */
+static void an_unknown_request_is_released_when_the_node_is_back(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[5] node 0 down      | unreached\n"
+          "[5] 0 A unknown      | \n"
+          "[400] node 0 voting  | 0R0\n"
+          "[401] 0 R ok         | done\n");
+}
+
+static void what_may_be_left_is_over_after_its_ttl(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[5] node 0 down      | unreached\n"
+          "[5] 0 A unknown      | \n"
+          "[1005] timer         | done\n");
+}
+
+static void a_dead_node_decides_nothing(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] node 0 down      | \n"
+          "[1] 0 A unsent       | \n"
+          "[2] 1 A ok 7         | \n"
+          "[3] 2 A ok 7         | held 7 till 988\n");
+}
+
+static void renewed_by_a_majority_of_one_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 0 C ok 7       | \n"
+          "[336] 2 C ok 7       | \n"
+          "[384] timer          | late 1\n"
+          "[668] timer          | 0C7h 2C7h\n");
+}
+
+static void a_renewal_at_another_counter_does_not_renew(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 0 C ok 8       | \n"
+          "[336] 2 C ok 9       | \n"
+          "[384] timer          | late 1 0C7h 2C7h\n"
+          "[500] timer          | late 0 late 2 at-risk\n"
+          "[988] timer          | lost\n");
+}
+
+static void at_risk_then_lost_by_our_own_clock(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[334] timer          | 0C7h\n"
+          "[384] timer          | late 0\n"
+          "[500] timer          | at-risk\n"
+          "[988] timer          | lost\n"
+          "[990] 0 C ok 7       | \n"
+          "[991] release        | lost 0R7\n"
+          "[992] 0 R ok         | done\n");
+}
+
+static void safe_again_when_confirmed_late(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[334] timer          | 0C7h\n"
+          "[384] timer          | late 0\n"
+          "[500] timer          | at-risk\n"
+          "[700] 0 C ok 7       | safe\n");
+}
+
+static void lost_when_a_majority_says_so(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 0 C no 8       | \n"
+          "[335] 1 C ok 7       | \n"
+          "[336] 2 C no 8       | lost\n");
+}
+
+static void a_quarantined_node_repairs_but_does_not_vote(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[9] node 0 repairing | \n"
+          "[9] forgot 0         | \n"
+          "[9] node 1 down      | \n"
+          "[334] timer          | 0C7h 2C7h\n"
+          "[335] 0 C ok 7       | \n"
+          "[335] 2 C ok 7       | \n"
+          "[500] timer          | at-risk\n"
+          "[988] timer          | lost\n");
+}
+
+static void extended_with_a_new_ttl(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[100] extend 4000    | 0C7h\n"
+          "[101] 0 C ok 7       | extended\n"
+          "[1434] timer         | 0C7h\n");
+}
+
+static void not_extended_when_unreachable(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[9] node 0 down      | \n"
+          "[100] extend         | unextended\n"
+          "[500] timer          | at-risk\n");
+}
+
+static void adopted_only_when_a_majority_confirms(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] adopt 7          | 0C7 1C7 2C7\n"
+          "[1] 0 C ok 7         | \n"
+          "[2] 1 C no 7         | \n"
+          "[3] 2 C ok 7         | held 7 till 988\n");
+    story(3, 1000,
+          "[0] adopt 7          | 0C7 1C7 2C7\n"
+          "[1] 0 C no 8         | \n"
+          "[2] 1 C no 8         | lost\n"
+          "[3] 2 C ok 7         | done\n");
+}
+
+static void release_tells_lost_from_unknown(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] disown 7         | 0R7 1R7 2R7\n"
+          "[1] 0 R no 8         | \n"
+          "[2] 1 R ok           | \n"
+          "[3] 2 R no 8         | lost done\n");
+    story(1, 1000,
+          "[0] disown 7         | 0R7\n"
+          "[50] timer           | late 0 unknown\n"
+          "[60] 0 R ok          | done\n");
+}
+
+static void cancelled_while_asking_leaves_nothing(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] release          | 0R7 1R7 2R7\n"
+          "[3] 0 R ok           | \n"
+          "[4] 1 A ok 7         | \n"
+          "[4] 1 R ok           | \n"
+          "[5] 2 A ok 7         | \n"
+          "[5] 2 R ok           | done\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_node_one_round_trip),
+        cmocka_unit_test(the_hint_is_sent),
+        cmocka_unit_test(held_at_the_majority_and_the_late_are_brought_in),
+        cmocka_unit_test(validity_counts_from_sending),
+        cmocka_unit_test(a_lease_used_up_is_not_granted),
+        cmocka_unit_test(differing_counters_need_a_second_round),
+        cmocka_unit_test(a_late_vote_settles_it_before_the_second_round),
+        cmocka_unit_test(an_ok_with_another_counter_is_no_vote),
+        cmocka_unit_test(a_floor_above_lifts_the_fence),
+        cmocka_unit_test(taken_as_soon_as_one_rival_has_a_majority),
+        cmocka_unit_test(one_busy_node_needs_no_release),
+        cmocka_unit_test(a_split_vote_is_nobodys_lock),
+        cmocka_unit_test(no_answer_is_unknown_and_is_released),
+        cmocka_unit_test(a_lost_reply_is_made_good_under_the_same_owner),
+        cmocka_unit_test(an_unknown_request_is_released_when_the_node_is_back),
+        cmocka_unit_test(what_may_be_left_is_over_after_its_ttl),
+        cmocka_unit_test(a_dead_node_decides_nothing),
+        cmocka_unit_test(renewed_by_a_majority_of_one_round),
+        cmocka_unit_test(a_renewal_at_another_counter_does_not_renew),
+        cmocka_unit_test(at_risk_then_lost_by_our_own_clock),
+        cmocka_unit_test(safe_again_when_confirmed_late),
+        cmocka_unit_test(lost_when_a_majority_says_so),
+        cmocka_unit_test(a_quarantined_node_repairs_but_does_not_vote),
+        cmocka_unit_test(extended_with_a_new_ttl),
+        cmocka_unit_test(not_extended_when_unreachable),
+        cmocka_unit_test(adopted_only_when_a_majority_confirms),
+        cmocka_unit_test(release_tells_lost_from_unknown),
+        cmocka_unit_test(cancelled_while_asking_leaves_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
