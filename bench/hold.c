@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What it costs to hold many locks: one client acquires them all, then only
+ * keeps them, and is measured meanwhile.
+ *
+ *   hold --url URL --pids P[,...] [--locks N] [--seconds S] [--nodes N]
+ *        [--thread auto|none] --count COMMAND
+ *
+ * Memory is what the resident set grew by from the first hundred locks to the
+ * last, per lock, less the bytes of its name; so buffers that are there
+ * anyway count for nothing. CPU is the whole process' while it holds, divided
+ * by the renewals that the servers saw: each reports how many scripts it ran,
+ * and a renewal is one script on each node. */
+#include "measure.h"
+
+#include <holdfast/holdfast.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define LEASE_MS 10000
+#define NAME_LEN 12
+#define IN_FLIGHT 64
+#define FIRST 100
+
+struct bench {
+    struct hf_client *client;
+    struct hf_lock **locks;
+    int n_locks;
+    int next;
+    int n_held;
+    int goal;
+    bool own_loop; /* renewed from here, not by the library's thread */
+};
+
+static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error);
+
+static void acquire_next(struct bench *b)
+{
+    char name[NAME_LEN + 1];
+    struct hf_request request;
+    struct hf_error error;
+    (void)snprintf(name, sizeof(name), "held-%07d", b->next++);
+    hf_request_init(&request, name);
+    request.ttl_ms = LEASE_MS;
+    if (hf_op_start_acquire(b->client, &request, on_acquired, b, NULL,
+                            &error) != HF_OK) {
+        die_text("start", error.text);
+    }
+}
+
+static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error)
+{
+    struct bench *b = user;
+    if (status != HF_OK) {
+        die_text("acquire", error->text);
+    }
+    b->locks[b->n_held++] = lock;
+    if (b->next < b->goal) {
+        acquire_next(b);
+    }
+}
+
+static void process_for(struct bench *b, int ms)
+{
+    struct pollfd fd = {.fd = hf_client_fd(b->client), .events = POLLIN};
+    if (poll(&fd, 1, ms) > 0) {
+        hf_client_process(b->client);
+    }
+}
+
+static void acquire_up_to(struct bench *b, int goal)
+{
+    b->goal = goal;
+    for (int i = 0; i < IN_FLIGHT && b->next < goal; i++) {
+        acquire_next(b);
+    }
+    while (b->n_held < goal) {
+        process_for(b, 5000);
+    }
+}
+
+static void hold_for(struct bench *b, double seconds)
+{
+    int64_t end = now_ns() + (int64_t)(seconds * 1e9);
+    for (;;) {
+        int64_t left = end - now_ns();
+        if (left <= 0) {
+            return;
+        }
+        if (b->own_loop) {
+            process_for(b, (int)(left / 1000000) + 1);
+        } else {
+            (void)usleep((useconds_t)(left / 1000) + 1);
+        }
+    }
+}
+
+static int count_lost(const struct bench *b)
+{
+    int lost = 0;
+    for (int i = 0; i < b->n_held; i++) {
+        lost += hf_lock_state(b->locks[i]) == HF_STATE_LOST;
+    }
+    return lost;
+}
+
+static long resident_bytes(void)
+{
+    long size = 0;
+    long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file == NULL || fscanf(file, "%ld %ld", &size, &resident) != 2) {
+        die("statm");
+    }
+    (void)fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
+}
+
+/* Scripts that the servers have run so far: bench/run gives a command that
+ * prints their sum. */
+static double count_scripts(const char *command)
+{
+    double sum = 0;
+    FILE *pipe = command == NULL ? NULL : popen(command, "r");
+    if (pipe == NULL || fscanf(pipe, "%lf", &sum) != 1) {
+        die_text("hold", "--count must print the scripts run so far");
+    }
+    (void)pclose(pipe);
+    return sum;
+}
+
+static void report(const struct bench *b, const struct cpu *cpu, double scripts,
+                   int nodes, long grown)
+{
+    double renewals = scripts / nodes;
+    double wall_s = (double)cpu->wall_ns / 1e9;
+    (void)printf(
+        "job=hold locks=%d renewals=%.0f period=%.2f us_per_renewal=%.3f "
+        "core_percent=%.2f server_us=%.3f bytes=%.0f rss_mb=%.1f lost=%d\n",
+        b->n_held, renewals, b->n_held * wall_s / renewals,
+        (double)cpu->client_ns / 1e3 / renewals,
+        100.0 * (double)cpu->client_ns / (double)cpu->wall_ns,
+        (double)cpu->server_ns / 1e3 / renewals,
+        (double)grown / (b->n_held - FIRST) - NAME_LEN,
+        (double)resident_bytes() / 1e6, count_lost(b));
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {0};
+    struct cpu cpu;
+    struct hf_client_options options;
+    struct hf_error error;
+    const char *count = arg_text(argc, argv, "--count", NULL);
+    b.n_locks = arg_int(argc, argv, "--locks", 100000);
+    b.locks = must_alloc((size_t)b.n_locks, sizeof(*b.locks));
+    memset(b.locks, 1, (size_t)b.n_locks * sizeof(*b.locks)); /* resident */
+    b.own_loop = strcmp(arg_text(argc, argv, "--thread", "auto"), "none") == 0;
+    hf_client_options_init(&options);
+    options.thread = b.own_loop ? HF_THREAD_NONE : HF_THREAD_AUTO;
+    if (hf_client_open(arg_text(argc, argv, "--url", NULL), &options, &b.client,
+                       &error) != HF_OK) {
+        die_text("open", error.text);
+    }
+    cpu_init(&cpu, arg_text(argc, argv, "--pids", NULL));
+    acquire_up_to(&b, FIRST);
+    long before = resident_bytes();
+    acquire_up_to(&b, b.n_locks);
+    hold_for(&b, LEASE_MS / 1e3); /* every lock was renewed twice or more */
+    long grown = resident_bytes() - before;
+    double scripts = count_scripts(count);
+    cpu_start(&cpu);
+    hold_for(&b, arg_double(argc, argv, "--seconds", 10));
+    cpu_stop(&cpu);
+    scripts = count_scripts(count) - scripts;
+    report(&b, &cpu, scripts, arg_int(argc, argv, "--nodes", 1), grown);
+    (void)fflush(stdout);
+    hf_client_close(b.client);
+    free(b.locks);
+    return 0;
+}
