@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world.h"
+
+#include "core/lease.h"
+#include "core/validity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLIENTS_MAX 6
+#define WIRE_MAX 64
+#define TTL_MS 1000
+#define HISTORY_MAX 4096
+
+/* A request on its way, then the answer to it on its way back. */
+struct letter {
+    bool is_answer;
+    uint32_t owner; /* number of the attempt */
+    struct hf_event event;
+    bool holder;
+    struct hf_instant at; /* arrives; never before the one in front */
+};
+
+struct wire {
+    struct letter letters[WIRE_MAX];
+    unsigned n;
+    bool broken; /* requests still arrive, answers do not */
+};
+
+struct node {
+    uint32_t owner; /* 0: none */
+    uint32_t last;
+    uint64_t counter;
+    struct hf_instant expiry;
+};
+
+struct client {
+    union {
+        struct hf_lease lease;
+        char room[sizeof(struct hf_lease) +
+                  HF_NODES_MAX * sizeof(struct hf_vote)];
+    } memory;
+    struct hf_nodes nodes;
+    struct wire wires[HF_NODES_MAX];
+    uint32_t owner;
+    uint64_t hint;
+    struct hf_instant began;
+    struct hf_instant resumes; /* paused until then */
+    struct hf_instant idle_until;
+    uint64_t floor_at_begin; /* greatest fence completed before it began */
+    uint64_t fence_at_round; /* … before the present renewal began */
+    bool is_busy;            /* has a lease that is not done */
+};
+
+struct world {
+    const struct world_plan *plan;
+    struct world_report *report;
+    uint64_t random;
+    struct hf_instant now;
+    struct node nodes[HF_NODES_MAX];
+    struct client clients[CLIENTS_MAX];
+    uint32_t owners;
+    uint64_t fences[HISTORY_MAX];
+    unsigned n_fences;
+    uint64_t top; /* greatest completed fence */
+};
+
+static uint64_t draw(struct world *world, uint64_t below)
+{
+    world->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = world->random;
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return (z ^ (z >> 31)) % below;
+}
+
+static struct hf_instant later(const struct world *world, int64_t us)
+{
+    return hf_instant_add(world->now, hf_span_us(us));
+}
+
+static void violate(struct world *world, const char *what)
+{
+    if (world->report->violation == NULL) {
+        world->report->violation = what;
+    }
+}
+
+/* ---- Nodes: the four scripts ------------------------------------------- */
+
+static void node_acquire(struct node *node, const struct letter *letter,
+                         struct hf_instant until, struct hf_event *answer)
+{
+    answer->verdict = HF_VERDICT_OK;
+    if (node->owner == letter->owner) {
+        node->expiry = hf_instant_max(node->expiry, until);
+    } else if (node->owner != 0) {
+        answer->verdict = HF_VERDICT_REFUSED;
+        answer->rival = node->owner;
+        answer->left = hf_span_ms(100);
+    } else {
+        uint64_t hint = letter->event.counter;
+        node->counter = node->counter + 1 > hint ? node->counter + 1 : hint;
+        node->owner = node->last = letter->owner;
+        node->expiry = until;
+    }
+}
+
+static void node_confirm(struct node *node, const struct letter *letter,
+                         struct hf_instant until, struct hf_event *answer)
+{
+    uint64_t fence = letter->event.counter;
+    bool may_take = node->owner == 0 && letter->holder &&
+                    (node->counter < fence ||
+                     (node->counter == fence && node->last == letter->owner));
+    answer->verdict = HF_VERDICT_OK;
+    if (node->owner == letter->owner) {
+        node->counter = node->counter < fence ? fence : node->counter;
+        node->expiry = hf_instant_max(node->expiry, until);
+    } else if (may_take) {
+        node->owner = node->last = letter->owner;
+        node->counter = fence;
+        node->expiry = until;
+    } else {
+        answer->verdict = HF_VERDICT_REFUSED;
+        answer->rival = node->owner == 0 ? 1 : node->owner;
+        answer->left = hf_span_ms(100);
+    }
+}
+
+static void node_release(struct node *node, const struct letter *letter,
+                         struct hf_event *answer)
+{
+    uint64_t fence = letter->event.counter;
+    answer->verdict = HF_VERDICT_REFUSED;
+    if (node->owner == letter->owner) {
+        node->owner = node->last = 0;
+        node->counter = node->counter < fence ? fence : node->counter;
+        answer->verdict = HF_VERDICT_OK;
+    } else if (node->owner == 0 && node->counter < fence) {
+        node->counter = fence;
+        node->last = 0;
+    }
+}
+
+static void node_expire(struct world *world, struct node *node)
+{
+    bool is_mad = world->plan->wrong_clocks && draw(world, 20) == 0;
+    if (is_mad || !hf_instant_before(world->now, node->expiry)) {
+        node->owner = 0;
+    }
+}
+
+static void node_execute(struct world *world, unsigned idx,
+                         struct letter *letter)
+{
+    struct node *node = &world->nodes[idx];
+    struct hf_event *answer = &letter->event;
+    struct hf_instant until = later(world, (int64_t)TTL_MS * 1000);
+    node_expire(world, node);
+    switch (answer->verb) {
+    case HF_VERB_ACQUIRE:
+        node_acquire(node, letter, until, answer);
+        break;
+    case HF_VERB_CONFIRM:
+        node_confirm(node, letter, until, answer);
+        break;
+    default:
+        node_release(node, letter, answer);
+        break;
+    }
+    answer->counter = node->counter;
+}
+
+/* ---- Clients ----------------------------------------------------------- */
+
+static void post(struct world *world, struct wire *wire, struct letter letter)
+{
+    int64_t us = 100 + (int64_t)draw(world, 2000);
+    if (draw(world, 50) == 0) {
+        us += (int64_t)draw(world, (uint64_t)TTL_MS * 1500);
+    }
+    letter.at = later(world, us);
+    for (unsigned i = 0; i < wire->n; i++) {
+        if (wire->letters[i].is_answer == letter.is_answer) {
+            letter.at = hf_instant_max(letter.at, wire->letters[i].at);
+        }
+    }
+    if (wire->n < WIRE_MAX) {
+        wire->letters[wire->n++] = letter;
+    }
+}
+
+static void note_held(struct world *world, struct client *client)
+{
+    uint64_t fence = hf_lease_fence(&client->memory.lease);
+    world->report->grants++;
+    for (unsigned i = 0; i < world->n_fences; i++) {
+        if (world->fences[i] == fence) {
+            violate(world, "C1: two acquisitions with one fence");
+        }
+    }
+    if (fence <= client->floor_at_begin) {
+        violate(world, "C2: a later acquisition with a smaller fence");
+    }
+    if (world->n_fences < HISTORY_MAX) {
+        world->fences[world->n_fences++] = fence;
+    }
+    world->top = fence > world->top ? fence : world->top;
+}
+
+static void apply(struct world *world, struct client *client,
+                  const struct hf_effects *effects)
+{
+    struct hf_lease *lease = &client->memory.lease;
+    for (unsigned i = 0; i < effects->n_sends; i++) {
+        const struct hf_send *send = &effects->sends[i];
+        struct letter letter = {
+            .owner = client->owner,
+            .holder = send->holder,
+            .event = {.kind = HF_EV_ANSWER,
+                      .node = send->node,
+                      .verb = send->verb,
+                      .counter = send->counter,
+                      .sent = world->now},
+        };
+        if (send->verb == HF_VERB_CONFIRM && lease->phase == HF_PHASE_ASKING) {
+            world->report->second_rounds++;
+        }
+        post(world, &client->wires[send->node], letter);
+    }
+    if (effects->outcome == HF_OUT_HELD) {
+        note_held(world, client);
+    }
+    if (effects->done || effects->outcome == HF_OUT_TAKEN ||
+        effects->outcome == HF_OUT_SPLIT) {
+        client->hint = hf_lease_seen(lease) + 1;
+    }
+    if (effects->outcome == HF_OUT_LOST && lease->phase == HF_PHASE_HOLDING) {
+        client->idle_until = later(world, (int64_t)draw(world, 5000));
+    }
+    if (effects->done) {
+        client->is_busy = false;
+        client->idle_until = later(world, (int64_t)draw(world, 5000));
+    }
+}
+
+static void step(struct world *world, struct client *client,
+                 struct hf_event event)
+{
+    struct hf_effects effects;
+    struct hf_lease *lease = &client->memory.lease;
+    struct hf_instant confirmed = lease->confirmed;
+    struct hf_instant round_at = lease->round_at;
+    bool was_holding = lease->phase == HF_PHASE_HOLDING;
+    event.now = world->now;
+    hf_lease_step(lease, &client->nodes, &event, &effects);
+    if (was_holding && lease->phase == HF_PHASE_HOLDING) {
+        if (lease->round_at.ns != round_at.ns) {
+            client->fence_at_round = world->top;
+        }
+        if (lease->confirmed.ns > confirmed.ns) {
+            world->report->renewals++;
+            if (client->fence_at_round > lease->fence) {
+                violate(world, "E1: renewed after a greater fence completed");
+            }
+        }
+    }
+    apply(world, client, &effects);
+}
+
+static void begin(struct world *world, struct client *client)
+{
+    client->owner = ++world->owners;
+    client->is_busy = true;
+    client->floor_at_begin = world->top;
+    client->fence_at_round = 0;
+    hf_lease_init(&client->memory.lease, world->plan->n_nodes,
+                  hf_span_ms(TTL_MS), (uint8_t)draw(world, 256));
+    step(world, client,
+         (struct hf_event){.kind = HF_EV_ACQUIRE,
+                           .counter = draw(world, 2) ? client->hint : 0});
+}
+
+/* ---- What happens next ------------------------------------------------- */
+
+static void remove_letter(struct wire *wire, unsigned idx)
+{
+    wire->n--;
+    memmove(&wire->letters[idx], &wire->letters[idx + 1],
+            (wire->n - idx) * sizeof(wire->letters[0]));
+}
+
+/* The connection is gone: every request without an answer is unknown; those
+ * on their way still arrive, or do not. */
+static void break_wire(struct world *world, struct client *client,
+                       unsigned node)
+{
+    struct wire *wire = &client->wires[node];
+    struct letter cut[WIRE_MAX];
+    unsigned n_cut = wire->n;
+    memcpy(cut, wire->letters, sizeof(cut));
+    for (unsigned i = wire->n; i-- > 0;) {
+        if (wire->letters[i].is_answer) {
+            remove_letter(wire, i);
+        } else {
+            wire->letters[i].event.kind = HF_EV_NODE; /* a ghost */
+        }
+    }
+    hf_nodes_set(&client->nodes, node, HF_STANDING_CONNECTING);
+    for (unsigned i = 0; i < n_cut && client->is_busy; i++) {
+        if (cut[i].owner == client->owner &&
+            cut[i].event.kind == HF_EV_ANSWER) {
+            cut[i].event.verdict = HF_VERDICT_UNKNOWN;
+            step(world, client, cut[i].event);
+        }
+    }
+    hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
+    if (client->is_busy) {
+        step(world, client,
+             (struct hf_event){.kind = HF_EV_NODE, .node = (uint8_t)node});
+    }
+}
+
+static void deliver(struct world *world, struct client *client, unsigned node,
+                    unsigned idx)
+{
+    struct wire *wire = &client->wires[node];
+    struct letter letter = wire->letters[idx];
+    remove_letter(wire, idx);
+    if (letter.is_answer) {
+        if (client->is_busy && letter.owner == client->owner) {
+            step(world, client, letter.event);
+        }
+        return;
+    }
+    bool is_ghost = letter.event.kind == HF_EV_NODE;
+    if (is_ghost && draw(world, 2) == 0) {
+        return;
+    }
+    node_execute(world, node, &letter);
+    if (!is_ghost) {
+        letter.is_answer = true;
+        post(world, wire, letter);
+    }
+}
+
+/* The earliest letter or timer that a client which is not paused may see. */
+struct next {
+    struct hf_instant at;
+    struct client *client;
+    unsigned node;
+    int letter; /* -1: timer or begin */
+};
+
+static void consider(struct next *next, struct hf_instant at,
+                     struct client *client, unsigned node, int letter)
+{
+    if (hf_instant_before(at, next->at)) {
+        *next = (struct next){at, client, node, letter};
+    }
+}
+
+/* Its user has still to give it back. */
+static bool is_lost(const struct client *client)
+{
+    return client->memory.lease.phase == HF_PHASE_HOLDING &&
+           client->memory.lease.state == HF_STATE_LOST;
+}
+
+static void look_at(struct world *world, struct client *client,
+                    struct next *next)
+{
+    for (unsigned node = 0; node < world->plan->n_nodes; node++) {
+        struct wire *wire = &client->wires[node];
+        for (unsigned i = 0; i < wire->n; i++) {
+            struct hf_instant at = wire->letters[i].at;
+            if (wire->letters[i].is_answer) {
+                at = hf_instant_max(at, client->resumes);
+            }
+            consider(next, at, client, node, (int)i);
+        }
+    }
+    struct hf_instant timer = client->is_busy && !is_lost(client)
+                                  ? hf_lease_wake(&client->memory.lease)
+                                  : client->idle_until;
+    if (timer.ns != HF_NEVER.ns) {
+        consider(next, hf_instant_max(timer, client->resumes), client, 0, -1);
+    }
+}
+
+static void mischief(struct world *world)
+{
+    struct client *client =
+        &world->clients[draw(world, world->plan->n_clients)];
+    if (world->plan->breaks && draw(world, 60) == 0) {
+        if (!hf_instant_before(world->now, client->resumes)) {
+            break_wire(world, client,
+                       (unsigned)draw(world, world->plan->n_nodes));
+        }
+    }
+    if (world->plan->pauses && draw(world, 80) == 0) {
+        client->resumes =
+            later(world, (int64_t)draw(world, (uint64_t)TTL_MS * 2000));
+    }
+    if (client->is_busy && draw(world, 12) == 0 &&
+        !hf_instant_before(world->now, client->resumes) &&
+        client->memory.lease.phase != HF_PHASE_RELEASING) {
+        step(world, client, (struct hf_event){.kind = HF_EV_RELEASE});
+    }
+}
+
+static void check_beliefs(struct world *world)
+{
+    unsigned believers = 0;
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        struct client *client = &world->clients[i];
+        const struct hf_lease *lease = &client->memory.lease;
+        believers += client->is_busy && lease->phase == HF_PHASE_HOLDING &&
+                     lease->state != HF_STATE_LOST &&
+                     hf_instant_before(world->now, lease->deadline);
+    }
+    if (believers > 1) {
+        world->report->overlaps++;
+        if (!world->plan->wrong_clocks) {
+            violate(world, "C4: two believe that they hold");
+        }
+    }
+}
+
+static void happen(struct world *world)
+{
+    struct next next = {.at = HF_NEVER};
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        look_at(world, &world->clients[i], &next);
+    }
+    if (next.client == NULL) {
+        violate(world, "nothing can happen any more");
+        return;
+    }
+    world->now = hf_instant_max(world->now, next.at);
+    if (next.letter >= 0) {
+        deliver(world, next.client, next.node, (unsigned)next.letter);
+    } else if (next.client->is_busy) {
+        enum hf_event_kind kind =
+            is_lost(next.client) ? HF_EV_RELEASE : HF_EV_TIMER;
+        step(world, next.client, (struct hf_event){.kind = kind});
+    } else {
+        begin(world, next.client);
+    }
+}
+
+void world_run(const struct world_plan *plan, struct world_report *report)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    if (world == NULL) {
+        abort();
+    }
+    memset(report, 0, sizeof(*report));
+    world->plan = plan;
+    world->report = report;
+    world->random = plan->seed;
+    for (unsigned i = 0; i < plan->n_clients; i++) {
+        struct client *client = &world->clients[i];
+        hf_nodes_init(&client->nodes, plan->n_nodes, hf_span_ms(50),
+                      hf_span_ms(1000));
+        for (unsigned node = 0; node < plan->n_nodes; node++) {
+            hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
+        }
+        client->idle_until = later(world, (int64_t)draw(world, 5000));
+    }
+    for (unsigned i = 0; i < plan->events && report->violation == NULL; i++) {
+        happen(world);
+        mischief(world);
+        check_beliefs(world);
+    }
+    free(world);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A small world of nodes and clients in virtual time, out of one seed: every
+ * client runs the shipped lease machine; nodes are the algorithm's four
+ * scripts in C; connections keep order, delay, and break, with what was sent
+ * on them lost or executed later; clients pause for longer than a lease. After
+ * every event it checks:
+ *
+ *   C1  no two completed acquisitions have the same fence
+ *   C2  one that completed before another began has the smaller fence
+ *   E1  no renewal succeeds after a greater fence completed
+ *   C4  two clients never believe at once that they hold (right clocks only)
+ *
+ * The full simulator, with the shipped scripts, belongs to sim/. */
+#ifndef HF_TESTS_WORLD_H
+#define HF_TESTS_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct world_plan {
+    uint64_t seed;
+    unsigned n_nodes;
+    unsigned n_clients;
+    bool wrong_clocks; /* any lease may end on a node at any moment */
+    bool breaks;       /* connections break */
+    bool pauses;       /* clients stop for up to two leases */
+    unsigned events;   /* how long the story is */
+};
+
+struct world_report {
+    const char *violation; /* NULL: none */
+    uint64_t grants;
+    uint64_t second_rounds; /* CONFIRMs sent while asking */
+    uint64_t renewals;
+    uint64_t overlaps; /* of beliefs; a violation with right clocks */
+};
+
+void world_run(const struct world_plan *plan, struct world_report *report);
+
+#endif
