@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contends for a name through the library, until FOLDER/stop exists.
+ *
+ *     contender URL NAME SECTION FOLDER
+ *
+ * Notes in FOLDER/trouble what should not happen: a lock lost while it was
+ * held for some milliseconds of a lease of two seconds, or an error. */
+#include <holdfast/holdfast.h>
+
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *folder;
+
+static void trouble(const char *what, const char *text)
+{
+    FILE *file = fopen("trouble", "a");
+    if (file != NULL) {
+        fprintf(file, "ours: %s %s\n", what, text);
+        fclose(file);
+    }
+}
+
+static int run_section(const char *section, uint64_t fence)
+{
+    char value[32];
+    snprintf(value, sizeof(value), "%llu", (unsigned long long)fence);
+    setenv("HOLDFAST_FENCE", value, 1);
+    char *argv[] = {strdup(section), strdup(folder), strdup("ours"),
+                    strdup("5"), NULL};
+    pid_t pid;
+    int status = -1;
+    if (posix_spawn(&pid, section, NULL, NULL, argv, environ) == 0) {
+        waitpid(pid, &status, 0);
+    }
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        free(argv[i]);
+    }
+    return status;
+}
+
+static void contend(struct hf_client *client, const char *name,
+                    const char *section)
+{
+    struct hf_request request;
+    struct hf_error error = {0};
+    struct hf_lock *lock;
+    hf_request_init(&request, name);
+    request.ttl_ms = 2000;
+    request.wait_ms = 5000;
+    enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
+    if (status == HF_BUSY) {
+        return;
+    }
+    if (status != HF_OK) {
+        trouble(hf_status_name(status), error.text);
+        return;
+    }
+    run_section(section, hf_lock_fence(lock));
+    status = hf_lock_release(lock);
+    if (status != HF_OK) {
+        trouble("release", hf_status_name(status));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5 || chdir(argv[4]) < 0) {
+        fprintf(stderr, "usage: contender URL NAME SECTION FOLDER\n");
+        return 64;
+    }
+    folder = argv[4];
+    struct hf_client *client;
+    struct hf_error error = {0};
+    if (hf_client_open(argv[1], NULL, &client, &error) != HF_OK) {
+        trouble("open", error.text);
+        return 1;
+    }
+    while (access("stop", F_OK) != 0) {
+        contend(client, argv[2], argv[3]);
+    }
+    hf_client_close(client);
+    return 0;
+}

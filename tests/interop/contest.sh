@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Eight processes of ours and eight of another library contend for one key,
+# while holders and bystanders are killed. Source after tap.sh and servers.sh.
+#
+#   npm_install                       the libraries, into $W/node
+#   contest WHAT URL THEIR-COMMAND... cases about who was let in when; the
+#                                     command gets SECTION FOLDER appended
+#
+# Ours: four through the library, four shells with `holdfast run`. HF_SECONDS
+# says how long (15).
+
+contest_section=$HF_BUILD/tests/interop/section
+
+npm_install() {
+    command -v npm >/dev/null || skip_all "npm is not installed"
+    mkdir -p "$W/node"
+    cp "$HF_SOURCE"/tests/interop/{package.json,package-lock.json} "$W/node"
+    cp "$HF_SOURCE"/tests/interop/*.js "$W/node"
+    (cd "$W/node" && npm ci --ignore-scripts --no-audit --no-fund) \
+        >"$W/npm.log" 2>&1 || {
+        diag "$(tail -n 5 "$W/npm.log")"
+        skip_all "npm cannot install the libraries"
+    }
+}
+
+ours_by_command() {
+    local code
+    while [ ! -e "$folder/stop" ]; do
+        holdfast run -u "$url" -t 2s -w 5s contended -- \
+            "$contest_section" "$folder" ours 5 2>>"$folder/ours.err"
+        code=$?
+        case $code in
+        0 | 75) ;;
+        *) echo "ours: run ended with $code" >>"$folder/trouble" ;;
+        esac
+    done
+}
+
+contender_start() { # INDEX
+    case $1 in
+    [0-3]) "$HF_BUILD/tests/interop/contender" "$url" contended \
+        "$contest_section" "$folder" & ;;
+    [4-7]) ours_by_command & ;;
+    *) "${theirs[@]}" "$contest_section" "$folder" & ;;
+    esac 2>>"$folder/stderr" >>"$folder/stdout"
+    contenders[$1]=$!
+}
+
+# Whoever is inside now: the process that holds its lock.
+contest_kill_holder() {
+    local inside
+    inside=$(cat "$folder/witness" 2>/dev/null)
+    [ -n "$inside" ] || return 1
+    holder=$(sed -nE 's/^PPid:\s*//p' "/proc/$inside/status" 2>/dev/null)
+    [ -n "$holder" ] && [ "$holder" -gt 1 ] && [ "$holder" != $$ ] &&
+        kill -KILL "$holder" 2>/dev/null
+}
+
+contest_revive() {
+    local i
+    for i in "${!contenders[@]}"; do
+        if is_gone "${contenders[$i]}"; then
+            wait "${contenders[$i]}" 2>/dev/null
+            contender_start "$i"
+        fi
+    done
+}
+
+# Processes of this contest, however far they have wandered.
+contest_members() {
+    env -u HF_CONTEST grep -lzxF "HF_CONTEST=$folder" /proc/[0-9]*/environ \
+        2>/dev/null
+}
+
+contest_is_over() {
+    local i
+    for i in "${!contenders[@]}"; do
+        if is_gone "${contenders[$i]}"; then
+            wait "${contenders[$i]}" 2>/dev/null
+            unset "contenders[$i]"
+        fi
+    done
+    [ ${#contenders[@]} = 0 ] && [ -z "$(contest_members)" ]
+}
+
+contest_run() { # SECONDS
+    local end=$(($(now_ms) + $1 * 1000)) i victim
+    for ((i = 0; i < 16; i++)); do
+        contender_start $i
+    done
+    while [ "$(now_ms)" -lt $end ]; do
+        sleep 0.5
+        if ((RANDOM % 2)); then
+            wait_until 1 contest_kill_holder && kills=$((kills + 1))
+        else
+            victim=${contenders[RANDOM % 16]}
+            kill -KILL "$victim" 2>/dev/null && kills=$((kills + 1))
+        fi
+        contest_revive
+    done
+    touch "$folder/stop"
+}
+
+contest() {
+    local what=$1 url=$2 theirs=("${@:3}") folder kills=0 holder ours others
+    local -A contenders=()
+    folder=$(mktemp -d "$W/c.XXXXXX")
+    export HF_CONTEST=$folder
+    contest_run "${HF_SECONDS:-15}"
+    ok "$what: all end when told to" wait_until 30 contest_is_over
+    unset HF_CONTEST
+    touch "$folder/trouble" "$folder/overlaps" "$folder"/grants.{ours,theirs}
+    ours=$(wc -l <"$folder/grants.ours")
+    others=$(wc -l <"$folder/grants.theirs")
+    diag "$what: $ours grants of ours, $others of theirs, $kills killed"
+    is "$(cat "$folder/overlaps")" "" "$what: never two inside"
+    ok "$what: ours are let in" test "$ours" -gt 20
+    ok "$what: theirs are let in" test "$others" -gt 20
+    is "$(sort "$folder/trouble" | uniq -c | head -n 5)" "" \
+        "$what: nobody's lock is taken away, and nothing fails"
+    is "$(awk '$2 <= last { print last, $2 } { last = $2 }' \
+        "$folder/grants.ours" | head -n 3)" "" "$what: our fences rise"
+    if [ -s "$folder/stderr" ]; then
+        diag "$(sort "$folder/stderr" | uniq -c | head -n 5)"
+    fi
+}
+
+# All data gone, and with it the store that a server belonged to.
+servers_empty() {
+    local name
+    SOCKETS=''
+    for name in s1 s2 s3; do
+        server_cli $name flushall >/dev/null
+        SOCKETS+="${SOCKETS:+,}${SERVER_SOCK[$name]}"
+    done
+}
+
+stranger() { # WHAT: asks the stranger, prints its answer
+    local answer
+    echo "$1" >&"${STRANGER[1]}"
+    read -r -t 10 answer <&"${STRANGER[0]}"
+    echo "$answer"
+}
+
+# Neither side can take or release what the other holds. The name is strange.
+contest_strangers() { # URL STRANGER-COMMAND...
+    local url=$1 key name owner
+    shift
+    coproc STRANGER { "$@" 2>"$W/stranger.err"; }
+    is "$(stranger acquire)" acquired "they hold"
+    capture holdfast acquire -u "$url" --try strange
+    is "$code" 75 "we are refused"
+    capture holdfast ls -u "$url" strange
+    like "$out" strange "ls shows theirs"
+    is "$(stranger release)" released "they release"
+
+    capture holdfast acquire -u "$url" -t 20s strange
+    is "$code" 0 "we hold"
+    is "$(stranger acquire)" refused "they are refused"
+    ok "we release" holdfast release -u "$url" strange --owner "${out%% *}"
+
+    # Now each finds the other's where its own was.
+    is "$(stranger acquire)" acquired "they hold again"
+    key=$(server_cli s1 keys '*strange')
+    for name in s1 s2 s3; do
+        server_cli $name del "$key" >/dev/null
+    done
+    capture holdfast acquire -u "$url" -t 20s strange
+    is "$code" 0 "their key is deleted by hand: we hold"
+    owner=${out%% *}
+    stranger release >/dev/null
+    is "$(server_cli s1 get "$key")" "${owner%@*}" \
+        "their late release leaves ours"
+    for name in s1 s2 s3; do
+        server_cli $name del "$key" >/dev/null
+    done
+    is "$(stranger acquire)" acquired "ours is deleted by hand: they hold"
+    capture holdfast release -u "$url" strange --owner "$owner"
+    is "$code" 76 "our late release says that it was lost"
+    is "$(stranger release)" released "and left theirs"
+}

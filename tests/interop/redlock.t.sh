@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# node-redlock (npm "redlock") and Holdfast on one key.
+# timeout: 300
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/contest.sh"
+
+npm_install
+ok "three servers" servers_start 3
+ok "one is a store" servers_declare "${SERVER_URL[s1]}"
+contest "node-redlock, one server" "${SERVER_URL[s1]}" \
+    node "$W/node/contender.js" redlock lock:contended "${SERVER_SOCK[s1]}"
+
+servers_empty
+ok "three are a store" servers_declare "$URLS"
+contest "node-redlock, three servers" "$URLS" \
+    node "$W/node/contender.js" redlock lock:contended "$SOCKETS"
+
+contest_strangers "$URLS" node "$W/node/stranger.js" redlock lock:strange \
+    "$SOCKETS"
+finish

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# redis-semaphore's Mutex and RedlockMutex, and Holdfast, on one key.
+# timeout: 300
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/contest.sh"
+
+# It puts "mutex:" before its names; prefix= makes ours the same.
+npm_install
+ok "three servers" servers_start 3
+ok "one is a store" servers_declare "${SERVER_URL[s1]}"
+contest "redis-semaphore, one server" "${SERVER_URL[s1]}?prefix=mutex:" \
+    node "$W/node/contender.js" semaphore contended "${SERVER_SOCK[s1]}"
+
+servers_empty
+ok "three are a store" servers_declare "$URLS"
+contest "redis-semaphore, three servers" "$URLS?prefix=mutex:" \
+    node "$W/node/contender.js" semaphore contended "$SOCKETS"
+
+contest_strangers "$URLS?prefix=mutex:" \
+    node "$W/node/stranger.js" semaphore strange "$SOCKETS"
+finish
