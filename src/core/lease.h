@@ -124,7 +124,7 @@ struct hf_vote {
     uint64_t refused; /* f: largest heard as "not yours": votes up to it
                          are stale */
     struct hf_instant until; /* d: sending of the request that proved it, + ttl
-                              */
+                                - drift */
     struct hf_instant due;   /* the outstanding request is late from then on */
     uint32_t rival;          /* digest of the owner that it named; 0: none */
     uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX: none */

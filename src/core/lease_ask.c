@@ -92,9 +92,7 @@ static void decide_held(struct hf_step *step, uint16_t voters)
     struct hf_lease *lease = step->lease;
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
-    struct hf_instant deadline =
-        hf_instant_add(until, (struct hf_span){-hf_drift(lease->ttl).ns});
-    if (hf_instant_until(step->event->now, deadline).ns <
+    if (hf_instant_until(step->event->now, until).ns <
         hf_validity_min(lease->ttl).ns) {
         give_up(step, HF_OUT_TOO_SLOW);
         return;

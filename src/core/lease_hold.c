@@ -83,10 +83,8 @@ static void confirmed(struct hf_step *step, uint16_t voters)
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
     struct hf_instant sent =
-        hf_instant_add(until, (struct hf_span){-lease->ttl.ns});
-    struct hf_instant deadline =
-        hf_instant_add(until, (struct hf_span){-hf_drift(lease->ttl).ns});
-    lease->deadline = hf_instant_max(lease->deadline, deadline);
+        hf_instant_add(until, (struct hf_span){-hf_validity(lease->ttl).ns});
+    lease->deadline = hf_instant_max(lease->deadline, until);
     lease->confirmed = hf_instant_max(lease->confirmed, sent);
     lease->flags |= HF_LEASE_ROUND_DONE;
     lease->next = renewal_at(lease);
@@ -153,19 +151,6 @@ static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
     hf_release_begin(step, false);
 }
 
-static void succeed_adoption(struct hf_step *step, uint16_t voters)
-{
-    struct hf_lease *lease = step->lease;
-    struct hf_instant until =
-        hf_votes_until(lease, voters, step->nodes->quorum);
-    struct hf_span needed = {hf_drift(lease->ttl).ns};
-    if (hf_instant_until(step->event->now, until).ns <= needed.ns) {
-        fail_adoption(step, HF_OUT_UNREACHED);
-        return;
-    }
-    hf_hold_begin(step, voters);
-}
-
 /* Can enough answers still come for what somebody waits for? */
 static bool is_hopeful(const struct hf_step *step, uint16_t voters)
 {
@@ -181,7 +166,7 @@ static void judge_adoption(struct hf_step *step, uint16_t voters,
                            uint16_t refusers)
 {
     if (hf_is_majority(step, voters)) {
-        succeed_adoption(step, voters);
+        hf_hold_begin(step, voters);
     } else if (hf_is_majority(step, refusers)) {
         fail_adoption(step, HF_OUT_LOST);
     } else if (!is_hopeful(step, voters)) {
@@ -257,11 +242,7 @@ void hf_hold_answer(struct hf_step *step)
         hf_vote_grant(step, vote);
         break;
     case HF_VERDICT_REFUSED:
-        /* A late refusal of our ACQUIRE says nothing of what we hold. */
         hf_vote_refusal(step, vote);
-        if (step->event->verb == HF_VERB_ACQUIRE) {
-            vote->flags &= (uint8_t) ~(HF_VOTE_IN_ROUND | HF_VOTE_MAY_HOLD);
-        }
         break;
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:

@@ -76,7 +76,8 @@ uint16_t hf_votes_for(const struct hf_lease *lease, uint64_t counter,
  * majority needs them. */
 uint16_t hf_votes_awaited(const struct hf_step *step);
 
-/* The instant until which at least `quorum` of the nodes in `mask` hold. */
+/* The instant until which at least `quorum` of the nodes in `mask` may be
+ * relied on. */
 struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
                                  unsigned quorum);
 

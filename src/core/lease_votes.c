@@ -134,7 +134,8 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
     }
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->until = hf_instant_max(
-            vote->until, hf_instant_add(event->sent, step->lease->ttl));
+            vote->until,
+            hf_instant_add(event->sent, hf_validity(step->lease->ttl)));
         vote->flags |= HF_VOTE_IN_ROUND;
     }
 }
@@ -154,9 +155,6 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
     vote->said = HF_SAID_NOT_YOURS;
     if (vote->refused < event->counter) {
         vote->refused = event->counter;
-    }
-    if (vote->counter <= vote->refused) {
-        vote->counter = 0;
     }
     vote->rival = event->rival;
     vote->left_ms = saturated_ms(event->left);

@@ -6,6 +6,11 @@ struct hf_span hf_drift(struct hf_span ttl)
     return (struct hf_span){ttl.ns / 100 + 2000000};
 }
 
+struct hf_span hf_validity(struct hf_span ttl)
+{
+    return (struct hf_span){ttl.ns - hf_drift(ttl).ns};
+}
+
 struct hf_span hf_validity_min(struct hf_span ttl)
 {
     return (struct hf_span){ttl.ns / 3};

@@ -17,6 +17,10 @@
  * is far above what oscillators do, 2 ms is the expiry's own precision). */
 struct hf_span hf_drift(struct hf_span ttl);
 
+/* How long a node's "yours" may be relied on, from the sending of the request
+ * that it answered: ttl - drift. */
+struct hf_span hf_validity(struct hf_span ttl);
+
 /* Least validity that is worth being told "held": a third of the lease, which
  * is when its first renewal is due. */
 struct hf_span hf_validity_min(struct hf_span ttl);

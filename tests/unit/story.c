@@ -97,6 +97,9 @@ static void tell(struct teller *teller)
         say(teller, "held %llu till %lld",
             (unsigned long long)hf_lease_fence(teller->lease),
             (long long)(hf_lease_deadline(teller->lease).ns / 1000000));
+    } else if (effects->outcome == HF_OUT_EXTENDED) {
+        say(teller, "extended till %lld",
+            (long long)(hf_lease_deadline(teller->lease).ns / 1000000));
     } else if (effects->outcome != HF_OUT_NONE) {
         say(teller, "%s", outcome_text(effects->outcome));
     }
@@ -223,6 +226,10 @@ static void tell_line(struct teller *teller, const char *line)
         words[n++] = word;
     }
     assert_true(n > 0);
+    if (strcmp(words[0], "slow") == 0) {
+        teller->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
+        return;
+    }
     read_event(teller, words, n);
     check_timer(teller, line);
     teller->did[0] = '\0';

@@ -4,14 +4,14 @@
  *     [time] event             | what the lease does
  *
  * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
- *           forsake   timer   node N STANDING   forgot N
+ *           forsake   timer   node N STANDING   forgot N   slow N (no step)
  *           N VERB ok C [FLOOR]   N VERB no C [RIVAL [LEFT]]   N VERB unsent
  *           N VERB unknown   N VERB error           VERB: A, C or R
  * Deeds:    0A 1A      ACQUIRE to nodes 0 and 1 (A5: with hint 5)
  *           2C7 2C7h   CONFIRM of fence 7 (h: as holder)
  *           2R7        RELEASE with largest counter 7
- *           held 7 till 94, taken, split, unreached, too-slow, extended,
- *           unextended, released, unknown, lost; at-risk, safe; done;
+ *           held 7 till 94, extended till 94, taken, split, unreached,
+ *           too-slow, unextended, released, unknown, lost; at-risk, safe; done;
  *           late 2     node 2 missed its timeout
  *
  * Answers are to the request that the story saw last, sent when it was. Times

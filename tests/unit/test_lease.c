@@ -303,8 +303,103 @@ static void extended_with_a_new_ttl(void **state)
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[100] extend 4000    | 0C7h\n"
-          "[101] 0 C ok 7       | extended\n"
+          "[101] 0 C ok 7       | extended till 4058\n"
           "[1434] timer         | 0C7h\n");
+}
+
+/* The node never shortens an expiry, so we need not stop earlier. */
+static void a_shorter_ttl_does_not_move_the_deadline_back(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[100] extend 100     | 0C7h\n"
+          "[101] 0 C ok 7       | extended till 988\n");
+}
+
+/* Nor when it is confirmed by other nodes than those that granted it. */
+static void other_confirmers_do_not_move_it_back_either(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A no 6         | \n"
+          "[100] extend 100     | 0C7h 1C7h 2C7h\n"
+          "[101] 1 C ok 7       | \n"
+          "[102] 2 C ok 7       | extended till 988\n");
+}
+
+static void a_slow_node_is_not_waited_for(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] slow 2           |\n"
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A no 6         | split 0R7 2R7\n");
+    story(3, 1000,
+          "[0] slow 2           |\n"
+          "[0] node 0 down      | \n"
+          "[0] acquire          | 1A 2A\n"
+          "[1] 1 A ok 7         | \n"
+          "[40] 2 A ok 7        | held 7 till 988\n");
+}
+
+static void what_a_quarantined_node_denies_does_not_count(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[9] node 0 repairing | \n"
+          "[9] node 1 repairing | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 0 C no 1       | \n"
+          "[335] 1 C no 1       | \n"
+          "[336] 2 C ok 7       | \n");
+}
+
+static void votes_of_before_a_restart_are_void(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] node 0 repairing | \n"
+          "[2] forgot 0         | \n"
+          "[3] node 0 voting    | 0A\n"
+          "[4] 1 A ok 7         | \n"
+          "[5] 0 A ok 7         | held 7 till 988\n");
+}
+
+/* The answer on its way was for the old ttl: it proves nothing of the new. */
+static void an_answer_of_before_the_extension_does_not_extend(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[334] timer          | 0C7h\n"
+          "[340] extend 4000    | \n"
+          "[341] 0 C ok 7       | 0C7h\n"
+          "[342] 0 C ok 7       | extended till 4299\n");
+}
+
+static void cancelled_while_unknown_is_released_on_return(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[5] node 0 connecting | \n"
+          "[5] 0 A unknown      | \n"
+          "[20] release         | \n"
+          "[90] node 0 voting   | 0R0\n"
+          "[91] 0 R no 7        | done\n");
 }
 
 static void not_extended_when_unreachable(void **state)
@@ -388,6 +483,13 @@ int main(void)
         cmocka_unit_test(lost_when_a_majority_says_so),
         cmocka_unit_test(a_quarantined_node_repairs_but_does_not_vote),
         cmocka_unit_test(extended_with_a_new_ttl),
+        cmocka_unit_test(a_shorter_ttl_does_not_move_the_deadline_back),
+        cmocka_unit_test(other_confirmers_do_not_move_it_back_either),
+        cmocka_unit_test(a_slow_node_is_not_waited_for),
+        cmocka_unit_test(what_a_quarantined_node_denies_does_not_count),
+        cmocka_unit_test(votes_of_before_a_restart_are_void),
+        cmocka_unit_test(an_answer_of_before_the_extension_does_not_extend),
+        cmocka_unit_test(cancelled_while_unknown_is_released_on_return),
         cmocka_unit_test(not_extended_when_unreachable),
         cmocka_unit_test(adopted_only_when_a_majority_confirms),
         cmocka_unit_test(release_tells_lost_from_unknown),
