@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/socket.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* An address may take at least this long, however many there are: less than a
+ * distant round trip would skip all of them. */
+#define PER_ADDRESS_MS_MIN 250
+
+/* Keepalive finds out that a silent peer is gone, where nobody asks it
+ * anything: first probe after 30 s, dead after four without answer. */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_EACH_S 10
+#define KEEPALIVE_COUNT 4
+
+static void on_ready(struct hf_watch *watch, uint32_t events,
+                     struct hf_instant now);
+
+void hf_socket_init(struct hf_socket *socket, struct hf_loop *loop,
+                    hf_socket_fn *event)
+{
+    memset(socket, 0, sizeof(*socket));
+    socket->watch.fd = -1;
+    socket->watch.ready = on_ready;
+    socket->loop = loop;
+    socket->event = event;
+    socket->give_up = HF_NEVER;
+}
+
+static void fail(struct hf_socket *socket, const char *what, int error)
+{
+    socket->state = HF_SOCKET_FAILED;
+    socket->give_up = HF_NEVER;
+    if (what != NULL) {
+        snprintf(socket->reason, sizeof(socket->reason), "%s%s%s", what,
+                 error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+    }
+}
+
+/* ---- Connecting -------------------------------------------------------- */
+
+static void drop_descriptor(struct hf_socket *socket)
+{
+    if (socket->watch.fd >= 0) {
+        hf_loop_unwatch(socket->loop, &socket->watch);
+        close(socket->watch.fd);
+        socket->watch.fd = -1;
+    }
+    socket->is_ended = false;
+}
+
+static void set_options(int fd)
+{
+    int on = 1;
+    int idle = KEEPALIVE_IDLE_S;
+    int each = KEEPALIVE_EACH_S;
+    int count = KEEPALIVE_COUNT;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &each, sizeof(each));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+/* The bytes can flow: shake hands if that is asked for. */
+static void secure(struct hf_socket *socket)
+{
+    struct hf_tls *tls = socket->target.tls;
+    if (tls == NULL) {
+        socket->state = HF_SOCKET_OPEN;
+        socket->give_up = HF_NEVER;
+        return;
+    }
+    const struct hf_tls_ops *ops = hf_tls_ops(tls);
+    if (socket->tls == NULL) {
+        socket->tls = ops->open(hf_tls_context(tls), socket->watch.fd,
+                                socket->target.host, socket->reason,
+                                sizeof(socket->reason));
+        if (socket->tls == NULL) {
+            fail(socket, NULL, 0);
+            return;
+        }
+        socket->state = HF_SOCKET_SECURING;
+    }
+    int done =
+        ops->handshake(socket->tls, socket->reason, sizeof(socket->reason));
+    if (done < 0) {
+        fail(socket, NULL, 0);
+    } else if (done > 0) {
+        socket->state = HF_SOCKET_OPEN;
+        socket->give_up = HF_NEVER;
+    }
+}
+
+static int open_stream(sa_family_t family)
+{
+    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && family != AF_UNIX) {
+        set_options(fd);
+    }
+    return fd;
+}
+
+/* @return false: this address will not do; errno says why. */
+static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
+                        socklen_t len, struct hf_instant now)
+{
+    int fd = open_stream(to->sa_family);
+    if (fd < 0) {
+        return false;
+    }
+    /* A unix socket whose queue is full says EAGAIN and never tells when it
+     * has room: that address fails, and is tried again after the back-off. */
+    bool is_connected = connect(fd, to, len) == 0;
+    if (!is_connected && errno != EINPROGRESS) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return false;
+    }
+    socket->watch.fd = fd;
+    if (!hf_loop_watch(socket->loop, &socket->watch)) {
+        int error = errno;
+        close(fd);
+        socket->watch.fd = -1;
+        errno = error;
+        return false;
+    }
+    socket->state = HF_SOCKET_CONNECTING;
+    socket->give_up = hf_instant_add(now, socket->per_address);
+    if (is_connected) {
+        secure(socket);
+    }
+    return true;
+}
+
+/* Try addresses from `at` on until one is under way. */
+static void try_addresses(struct hf_socket *socket, int error,
+                          struct hf_instant now)
+{
+    for (; socket->at < socket->addresses.n; socket->at++) {
+        const struct hf_address *to = &socket->addresses.list[socket->at];
+        if (try_connect(socket, (const struct sockaddr *)&to->sockaddr, to->len,
+                        now)) {
+            return;
+        }
+        error = errno;
+    }
+    fail(socket, error == ETIMEDOUT ? "no answer" : "cannot connect",
+         error == ETIMEDOUT ? 0 : error);
+}
+
+static void start_unix(struct hf_socket *socket, struct hf_instant now)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    size_t len = strlen(socket->target.host);
+    if (len >= sizeof(to.sun_path)) {
+        fail(socket, "the path of a unix socket has at most 107 bytes", 0);
+        return;
+    }
+    memcpy(to.sun_path, socket->target.host, len + 1);
+    if (!try_connect(socket, (const struct sockaddr *)&to, sizeof(to), now)) {
+        fail(socket, "cannot connect", errno);
+    }
+}
+
+static void begin_addresses(struct hf_socket *socket, struct hf_instant now)
+{
+    HF_ASSERT(socket->addresses.n > 0);
+    struct hf_span each = {socket->per_address.ns / socket->addresses.n};
+    socket->per_address = hf_span_min(
+        socket->per_address, hf_span_max(each, hf_span_ms(PER_ADDRESS_MS_MIN)));
+    socket->at = 0;
+    try_addresses(socket, 0, now);
+}
+
+void hf_socket_start(struct hf_socket *socket,
+                     const struct hf_socket_target *target,
+                     struct hf_span timeout, struct hf_instant now)
+{
+    HF_ASSERT(socket->state == HF_SOCKET_CLOSED);
+    socket->target = *target;
+    socket->per_address = timeout;
+    socket->reason[0] = '\0';
+    if (target->is_unix) {
+        start_unix(socket, now);
+        return;
+    }
+    if (hf_resolve_numeric(target->host, target->port, &socket->addresses)) {
+        begin_addresses(socket, now);
+        return;
+    }
+    socket->resolve = hf_resolve_start(target->host, target->port);
+    if (socket->resolve == NULL) {
+        fail(socket, "cannot look up the host", errno);
+        return;
+    }
+    socket->watch.fd = hf_resolve_fd(socket->resolve);
+    if (!hf_loop_watch(socket->loop, &socket->watch)) {
+        socket->watch.fd = -1;
+        fail(socket, "cannot look up the host", errno);
+        return;
+    }
+    socket->state = HF_SOCKET_RESOLVING;
+    socket->give_up = hf_instant_add(now, timeout);
+}
+
+static void drop_resolve(struct hf_socket *socket)
+{
+    if (socket->resolve != NULL) {
+        if (socket->watch.fd >= 0) {
+            hf_loop_unwatch(socket->loop, &socket->watch);
+            socket->watch.fd = -1; /* the look-up closes it */
+        }
+        hf_resolve_drop(socket->resolve);
+        socket->resolve = NULL;
+    }
+}
+
+static void on_resolved(struct hf_socket *socket, struct hf_instant now)
+{
+    bool found = hf_resolve_take(socket->resolve, &socket->addresses,
+                                 socket->reason, sizeof(socket->reason));
+    if (!found && socket->reason[0] == '\0') {
+        return;
+    }
+    drop_resolve(socket);
+    if (found) {
+        begin_addresses(socket, now);
+    } else {
+        fail(socket, NULL, 0);
+    }
+}
+
+static void try_next(struct hf_socket *socket, int error, struct hf_instant now)
+{
+    drop_descriptor(socket);
+    if (socket->target.is_unix) {
+        fail(socket, "cannot connect", error);
+        return;
+    }
+    socket->at++;
+    try_addresses(socket, error, now);
+}
+
+static void on_connected(struct hf_socket *socket, uint32_t events,
+                         struct hf_instant now)
+{
+    if ((events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) == 0) {
+        return;
+    }
+    int error = 0;
+    socklen_t len = sizeof(error);
+    if (getsockopt(socket->watch.fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        try_next(socket, error, now);
+    } else if ((events & EPOLLOUT) != 0 && (events & EPOLLHUP) == 0) {
+        secure(socket);
+    }
+}
+
+void hf_socket_expire(struct hf_socket *socket, struct hf_instant now)
+{
+    socket->give_up = HF_NEVER;
+    switch (socket->state) {
+    case HF_SOCKET_RESOLVING:
+        fail(socket, "the host's address is not found in time", 0);
+        break;
+    case HF_SOCKET_CONNECTING:
+        try_next(socket, ETIMEDOUT, now);
+        break;
+    case HF_SOCKET_SECURING:
+        fail(socket, "no answer to the TLS handshake", 0);
+        break;
+    case HF_SOCKET_CLOSED:
+    case HF_SOCKET_OPEN:
+    case HF_SOCKET_FAILED:
+        break;
+    }
+}
+
+/* The watch is the socket's first member. */
+static void on_ready(struct hf_watch *watch, uint32_t events,
+                     struct hf_instant now)
+{
+    struct hf_socket *socket = (struct hf_socket *)(void *)watch;
+    switch (socket->state) {
+    case HF_SOCKET_RESOLVING:
+        on_resolved(socket, now);
+        break;
+    case HF_SOCKET_CONNECTING:
+        on_connected(socket, events, now);
+        break;
+    case HF_SOCKET_SECURING:
+        secure(socket);
+        break;
+    case HF_SOCKET_OPEN:
+        socket->is_ended |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+        break;
+    case HF_SOCKET_CLOSED:
+    case HF_SOCKET_FAILED:
+        return;
+    }
+    socket->event(socket, now);
+}
+
+/* ---- Bytes ------------------------------------------------------------- */
+
+static bool is_later(int error)
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len)
+{
+    HF_ASSERT(socket->state == HF_SOCKET_OPEN && len > 0);
+    ssize_t n;
+    if (socket->tls != NULL) {
+        n = hf_tls_ops(socket->target.tls)
+                ->read(socket->tls, data, len, socket->reason,
+                       sizeof(socket->reason));
+        if (n < 0) {
+            fail(socket, NULL, 0);
+        }
+        return n;
+    }
+    do {
+        n = recv(socket->watch.fd, data, len, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        return n;
+    }
+    if (n < 0 && is_later(errno)) {
+        return 0;
+    }
+    fail(socket, n == 0 ? "the server closed the connection" : "broken",
+         n == 0 ? 0 : errno);
+    return -1;
+}
+
+ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
+{
+    HF_ASSERT(socket->state == HF_SOCKET_OPEN && len > 0);
+    ssize_t n;
+    if (socket->tls != NULL) {
+        n = hf_tls_ops(socket->target.tls)
+                ->write(socket->tls, data, len, socket->reason,
+                        sizeof(socket->reason));
+        if (n < 0) {
+            fail(socket, NULL, 0);
+        }
+        return n;
+    }
+    do {
+        n = send(socket->watch.fd, data, len, MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0) {
+        return n;
+    }
+    if (is_later(errno)) {
+        return 0;
+    }
+    fail(socket, "broken", errno);
+    return -1;
+}
+
+/* Under TLS only the end itself is seen: waiting bytes may be its notice, but
+ * a session ticket as well. */
+bool hf_socket_is_dead(struct hf_socket *socket)
+{
+    char byte;
+    ssize_t n = recv(socket->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && !is_later(errno));
+}
+
+/* A forked child shares the loop's kernel side with its parent: to unwatch
+ * there would make the parent deaf. */
+void hf_socket_close(struct hf_socket *socket, bool quiet)
+{
+    if (quiet && socket->resolve != NULL) {
+        socket->resolve = NULL; /* its thread is the parent's */
+        socket->watch.fd = -1;
+    }
+    drop_resolve(socket);
+    if (socket->tls != NULL) {
+        hf_tls_ops(socket->target.tls)->close(socket->tls, quiet);
+        socket->tls = NULL;
+    }
+    if (quiet && socket->watch.fd >= 0) {
+        close(socket->watch.fd);
+        socket->watch.fd = -1;
+    }
+    drop_descriptor(socket);
+    socket->state = HF_SOCKET_CLOSED;
+    socket->give_up = HF_NEVER;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of a name:
+ *
+ *     <prefix><name>                the lock: what other libraries use too
+ *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
+ *     hf:{<lock key>}:fence         the same where the lock key is its own tag
+ *
+ * No name's keys are another name's: lock keys do not begin with "hf:", side
+ * keys do, and from a side key its lock key can be read. */
+#ifndef HF_REDIS_KEYS_H
+#define HF_REDIS_KEYS_H
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The marker of a server. */
+#define HF_REDIS_MARKER_KEY "hf:node"
+
+#define HF_REDIS_PREFIX_MAX 256
+#define HF_REDIS_LOCK_KEY_MAX (HF_REDIS_PREFIX_MAX + HF_NAME_MAX)
+#define HF_REDIS_SIDE_KEY_MAX (2 * HF_REDIS_LOCK_KEY_MAX + 32)
+
+struct hf_redis_keys {
+    size_t lock_len;
+    size_t fence_len;
+    char lock[HF_REDIS_LOCK_KEY_MAX];
+    char fence[HF_REDIS_SIDE_KEY_MAX];
+};
+
+/* Of a Redis Cluster: CRC16 of the key, or of its hash tag, modulo 16384. */
+unsigned hf_redis_slot(const char *key, size_t len);
+
+/* @return false: the lock key would begin with "hf:". */
+bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
+                        size_t prefix_len, const void *name, size_t name_len);
+
+/* The pattern for SCAN: prefix taken literally, then the glob or `*`.
+ * @return its length; 0: it does not fit. */
+size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
+                             size_t prefix_len, const void *glob,
+                             size_t glob_len);
+
+#endif

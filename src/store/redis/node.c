@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/redis/node.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Back-off between connections that come to nothing. */
+#define RETRY_FIRST_MS 50
+#define RETRY_MOST_MS 2000
+
+/* A request unanswered for so long means that the server hangs, or that the
+ * network swallows what it says: what is queued for it must not grow. */
+#define HANG_MS_MIN 1000
+#define HANG_TIMEOUTS 10
+
+#define READ_BYTES 16384
+
+static void connect_now(struct hf_redis_node *node, struct hf_instant now);
+
+static struct hf_span hang_span(const struct hf_redis_node *node)
+{
+    struct hf_span span = node->store->node_timeout;
+    if (__builtin_mul_overflow(span.ns, HANG_TIMEOUTS, &span.ns)) {
+        span.ns = INT64_MAX;
+    }
+    return hf_span_max(span, hf_span_ms(HANG_MS_MIN));
+}
+
+/* ---- Standing ---------------------------------------------------------- */
+
+void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
+                         bool forgot, enum hf_status fault, const char *reason)
+{
+    bool is_same = node->standing == standing && node->fault == fault &&
+                   strcmp(node->reason, reason) == 0;
+    node->standing = standing;
+    node->fault = fault;
+    if (reason != node->reason) {
+        snprintf(node->reason, sizeof(node->reason), "%s", reason);
+    }
+    if (!is_same || forgot) {
+        node->store->env.standing(node->store->env.client, node->index,
+                                  standing, forgot, fault, node->reason);
+    }
+}
+
+/* ---- Timer ------------------------------------------------------------- */
+
+void hf_redis_node_arm(struct hf_redis_node *node)
+{
+    struct hf_instant at = HF_NEVER;
+    switch (node->phase) {
+    case HF_REDIS_WAITING:
+        at = node->retry_at;
+        break;
+    case HF_REDIS_CONNECTING:
+        at = hf_instant_min(node->deadline, node->socket.give_up);
+        break;
+    case HF_REDIS_GREETING:
+    case HF_REDIS_MARKING:
+        at = node->deadline;
+        break;
+    case HF_REDIS_READY:
+        if (node->standing == HF_STANDING_REPAIRING) {
+            at = node->quarantined_until;
+        }
+        break;
+    }
+    const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
+    if (node->phase == HF_REDIS_READY && oldest != NULL) {
+        at = hf_instant_min(at, hf_instant_add(oldest->sent, hang_span(node)));
+    }
+    hf_timer_set(&node->timer, node->is_doomed ? HF_LONG_AGO : at);
+}
+
+void hf_redis_node_doom(struct hf_redis_node *node, const char *reason)
+{
+    if (node->is_doomed) {
+        return;
+    }
+    node->is_doomed = true;
+    if (reason != node->socket.reason) {
+        snprintf(node->socket.reason, sizeof(node->socket.reason), "%s",
+                 reason);
+    }
+    hf_redis_node_arm(node);
+}
+
+/* ---- Losing ------------------------------------------------------------ */
+
+/* Full jitter on the upper half, so that a fleet does not knock at once. */
+static struct hf_span back_off(struct hf_redis_node *node)
+{
+    int64_t ms = RETRY_FIRST_MS;
+    for (unsigned i = 1; i < node->failures && ms < RETRY_MOST_MS; i++) {
+        ms *= 2;
+    }
+    ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
+    uint64_t *seed = &node->store->seed;
+    *seed =
+        *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return hf_span_ms(ms / 2 + (int64_t)((*seed >> 33) % (uint64_t)(ms / 2)));
+}
+
+/* Everything unanswered is unknown, but what never left is certainly unsent.
+ * Nothing is queued meanwhile: the node is not READY. */
+static void answer_pending(struct hf_redis_node *node, const char *reason)
+{
+    struct hf_wire *wire = &node->wire;
+    const struct hf_pending *oldest;
+    while ((oldest = hf_wire_oldest(wire)) != NULL) {
+        struct hf_pending pending = *oldest;
+        bool is_unsent = wire->begin >= wire->sent;
+        hf_wire_pop(wire);
+        if (pending.verb <= HF_VERB_SCAN) {
+            hf_redis_answer_none(node, &pending,
+                                 is_unsent ? HF_VERDICT_UNSENT
+                                           : HF_VERDICT_UNKNOWN,
+                                 HF_UNAVAILABLE, reason);
+        }
+    }
+    hf_wire_reset(wire);
+}
+
+void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
+                        const char *reason, struct hf_instant now)
+{
+    char why[sizeof(node->reason)];
+    snprintf(why, sizeof(why), "%s", reason);
+    bool is_first_try = node->was_ready;
+    node->phase = HF_REDIS_WAITING;
+    node->is_doomed = false;
+    node->was_ready = false;
+    node->examination = 0;
+    hf_socket_close(&node->socket, false);
+    if (is_first_try) {
+        node->failures = 0;
+        node->retry_at = now;
+        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
+                            why);
+    } else {
+        node->failures++;
+        node->retry_at = hf_instant_add(now, back_off(node));
+        hf_redis_node_stand(node, HF_STANDING_DOWN, false, fault, why);
+        hf_redis_jobs_end(node, fault, why);
+    }
+    answer_pending(node, why);
+    if (is_first_try) {
+        connect_now(node, now);
+    }
+    hf_redis_node_arm(node);
+}
+
+/* ---- Connecting -------------------------------------------------------- */
+
+static void look_at_socket(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (node->socket.state == HF_SOCKET_FAILED) {
+        hf_redis_node_lost(node, HF_UNAVAILABLE, node->socket.reason, now);
+    } else if (node->socket.state == HF_SOCKET_OPEN &&
+               node->phase == HF_REDIS_CONNECTING) {
+        node->last_io = now;
+        hf_redis_greet(node, true, now);
+    }
+}
+
+static void connect_now(struct hf_redis_node *node, struct hf_instant now)
+{
+    HF_ASSERT(node->phase == HF_REDIS_WAITING);
+    node->phase = HF_REDIS_CONNECTING;
+    node->deadline = hf_instant_add(now, node->store->connect_timeout);
+    hf_wire_reset(&node->wire);
+    if (!hf_reply_reset(&node->reply)) {
+        hf_redis_node_lost(node, HF_UNAVAILABLE, "out of memory", now);
+        return;
+    }
+    struct hf_socket_target target = {
+        .is_unix = node->endpoint->is_unix,
+        .host = node->endpoint->host,
+        .port = node->endpoint->port,
+        .tls = node->endpoint->is_tls ? node->store->tls : NULL,
+    };
+    hf_socket_start(&node->socket, &target, node->store->connect_timeout, now);
+    look_at_socket(node, now);
+    hf_redis_node_arm(node);
+}
+
+/* ---- Reading and writing ------------------------------------------------ */
+
+static void measure(struct hf_redis_node *node,
+                    const struct hf_pending *pending, struct hf_instant now)
+{
+    struct hf_span took = hf_instant_until(pending->sent, now);
+    node->rtt.ns = node->rtt.ns == 0
+                       ? took.ns
+                       : node->rtt.ns + (took.ns - node->rtt.ns) / 8;
+}
+
+static void take_reply(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
+    if (oldest == NULL) {
+        char why[160];
+        hf_redis_fault(hf_reply_text(&node->reply, 0), why, sizeof(why));
+        hf_redis_node_doom(node, why[0] != '\0' ? why : "spoke unasked");
+        return;
+    }
+    struct hf_pending pending = *oldest;
+    measure(node, &pending, now);
+    if (pending.script != NULL &&
+        strncmp(hf_reply_text(&node->reply, 0), "NOSCRIPT", 8) == 0 &&
+        hf_wire_resend(&node->wire, HF_VERB_RELEASE)) {
+        return;
+    }
+    hf_wire_pop(&node->wire);
+    if (pending.verb <= HF_VERB_SCAN) {
+        hf_redis_answer(node, &pending, now);
+    } else if (pending.verb < HF_REDIS_EXAMINE) {
+        hf_redis_greeted(node, &pending, now);
+    } else {
+        hf_redis_examined(node, &pending, now);
+    }
+}
+
+/* Take the replies that are whole. Answers may make the client ask again, so
+ * the connection may be doomed, but is never torn down, meanwhile. */
+static void take_replies(struct hf_redis_node *node, struct hf_instant now)
+{
+    int found = 0;
+    while (!node->is_doomed && (found = hf_reply_next(&node->reply)) > 0) {
+        take_reply(node, now);
+    }
+    if (found < 0) {
+        hf_redis_node_doom(node, "does not speak the Redis protocol");
+    }
+}
+
+static void read_all(struct hf_redis_node *node, struct hf_instant now)
+{
+    char data[READ_BYTES];
+    bool is_more = true;
+    while (is_more && !node->is_doomed) {
+        ssize_t n = hf_socket_read(&node->socket, data, sizeof(data));
+        if (n <= 0) {
+            if (n < 0) {
+                hf_redis_node_doom(node, node->socket.reason);
+            }
+            return;
+        }
+        node->last_io = now;
+        if (!hf_reply_feed(&node->reply, data, (size_t)n)) {
+            hf_redis_node_doom(node, "out of memory");
+            return;
+        }
+        /* A short read has emptied the socket; only if its end was seen too
+         * must it be read to that end. Under TLS it says nothing. */
+        is_more = (size_t)n == sizeof(data) || node->socket.is_ended ||
+                  node->socket.tls != NULL;
+        take_replies(node, now);
+    }
+}
+
+void hf_redis_node_flush(struct hf_redis_node *node, struct hf_instant now)
+{
+    const char *data;
+    size_t len;
+    (void)now;
+    while (!node->is_doomed && node->socket.state == HF_SOCKET_OPEN &&
+           (len = hf_wire_unsent(&node->wire, &data)) > 0) {
+        ssize_t n = hf_socket_write(&node->socket, data, len);
+        if (n < 0) {
+            hf_redis_node_doom(node, node->socket.reason);
+            return;
+        }
+        if (n == 0) {
+            return;
+        }
+        hf_wire_wrote(&node->wire, (size_t)n);
+    }
+}
+
+static void on_socket(struct hf_socket *socket, struct hf_instant now)
+{
+    struct hf_redis_node *node = (struct hf_redis_node *)(void *)socket;
+    look_at_socket(node, now);
+    if (node->socket.state == HF_SOCKET_OPEN) {
+        read_all(node, now);
+        hf_redis_node_flush(node, now);
+    }
+    if (node->is_doomed) {
+        char why[sizeof(node->socket.reason)];
+        memcpy(why, node->socket.reason, sizeof(why));
+        hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
+        return;
+    }
+    if (node->phase != HF_REDIS_READY) {
+        hf_redis_node_arm(node);
+    }
+}
+
+/* ---- Time -------------------------------------------------------------- */
+
+static void on_late(struct hf_redis_node *node, struct hf_instant now)
+{
+    char why[120];
+    int64_t ms = hf_span_ms_floor(node->store->connect_timeout);
+    snprintf(why, sizeof(why),
+             node->phase == HF_REDIS_CONNECTING
+                 ? "no connection within %lld ms"
+                 : "accepted the connection, but did not answer within %lld ms",
+             (long long)ms);
+    hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
+}
+
+static void check_hang(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
+    struct hf_span limit = hang_span(node);
+    if (oldest == NULL ||
+        hf_instant_before(now, hf_instant_add(oldest->sent, limit))) {
+        return;
+    }
+    char why[80];
+    snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
+             (long long)hf_span_ms_floor(limit));
+    hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
+}
+
+static void check_connecting(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (!hf_instant_before(now, node->socket.give_up)) {
+        hf_socket_expire(&node->socket, now);
+        look_at_socket(node, now);
+    }
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    struct hf_redis_node *node =
+        (struct hf_redis_node *)(void *)((char *)timer -
+                                         offsetof(struct hf_redis_node, timer));
+    bool is_early = hf_instant_before(now, node->deadline);
+    if (node->is_doomed) {
+        char why[sizeof(node->socket.reason)];
+        memcpy(why, node->socket.reason, sizeof(why));
+        hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
+    } else if (node->phase == HF_REDIS_WAITING) {
+        if (!hf_instant_before(now, node->retry_at)) {
+            connect_now(node, now);
+        }
+    } else if (node->phase != HF_REDIS_READY && !is_early) {
+        on_late(node, now);
+    } else if (node->phase == HF_REDIS_CONNECTING) {
+        check_connecting(node, now);
+    } else if (node->phase == HF_REDIS_READY) {
+        if (node->standing == HF_STANDING_REPAIRING &&
+            !hf_instant_before(now, node->quarantined_until)) {
+            hf_redis_node_stand(node, HF_STANDING_VOTING, false, HF_OK, "");
+        }
+        check_hang(node, now);
+    }
+    hf_redis_node_arm(node);
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
+{
+    hf_socket_init(&node->socket, node->store->env.loop, on_socket);
+    node->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
+    hf_loop_add_timer(node->store->env.loop, &node->timer);
+    hf_wire_init(&node->wire);
+    node->standing = HF_STANDING_CONNECTING;
+    node->fault = HF_UNAVAILABLE;
+    snprintf(node->reason, sizeof(node->reason), "connecting");
+    node->known.until = HF_LONG_AGO;
+    node->quarantined_until = HF_LONG_AGO;
+    node->phase = HF_REDIS_WAITING;
+    node->retry_at = now;
+    node->last_io = now;
+    hf_redis_node_arm(node);
+}
+
+void hf_redis_node_close(struct hf_redis_node *node, bool forked)
+{
+    if (node->store == NULL) {
+        return; /* never opened */
+    }
+    if (!forked) {
+        hf_redis_node_flush(node, node->last_io);
+    }
+    hf_loop_drop_timer(node->store->env.loop, &node->timer);
+    hf_socket_close(&node->socket, forked);
+    hf_wire_fini(&node->wire);
+    hf_reply_fini(&node->reply);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One Redis server as this client knows it: a connection that comes and goes,
+ * and what the server has said of itself.
+ *
+ *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
+ *        ▲            │             │  ▲          │         │
+ *        └────────────┴─────────────┴──┼──────────┴─────────┤ lost
+ *                                      └────────────────────┘ marker changed
+ *
+ * Greeting asks who the server is and reads its marker, in one round trip;
+ * core/quarantine.h judges; marking writes the marker if that is called for.
+ * Only a READY node is asked anything about locks. A connection is torn down
+ * from hf_loop_dispatch() only, so that no answer is given from inside
+ * another's. */
+#ifndef HF_REDIS_NODE_H
+#define HF_REDIS_NODE_H
+
+#include "core/quarantine.h"
+#include "io/loop.h"
+#include "io/socket.h"
+#include "store/redis/keys.h"
+#include "store/redis/reply.h"
+#include "store/redis/wire.h"
+#include "store/store.h"
+
+enum hf_redis_phase {
+    HF_REDIS_WAITING,
+    HF_REDIS_CONNECTING,
+    HF_REDIS_GREETING,
+    HF_REDIS_MARKING,
+    HF_REDIS_READY
+};
+
+/* What a pending request is, besides enum hf_verb. */
+enum hf_redis_request {
+    HF_REDIS_AUTH = 32,
+    HF_REDIS_SELECT,
+    HF_REDIS_INFO_SERVER,
+    HF_REDIS_INFO_REPLICATION,
+    HF_REDIS_TIME,
+    HF_REDIS_APPENDONLY,
+    HF_REDIS_APPENDFSYNC,
+    HF_REDIS_MARKER, /* the last of a greeting */
+    HF_REDIS_MARK,
+    HF_REDIS_EXAMINE /* and those behind it: examine.c */
+};
+
+struct hf_redis;
+
+struct hf_redis_node {
+    struct hf_socket socket; /* first: its callback finds the node */
+    struct hf_timer timer;
+    struct hf_redis *store;
+    const struct hf_endpoint *endpoint;
+    unsigned index;
+    char address[128];
+
+    enum hf_redis_phase phase;
+    unsigned failures;          /* connections in a row that came to nothing */
+    bool was_ready;             /* this connection */
+    bool is_doomed;             /* to be torn down at the next dispatch */
+    struct hf_instant deadline; /* of connecting, greeting and marking */
+    struct hf_instant retry_at; /* WAITING */
+    struct hf_instant last_io;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+    struct hf_wire wire;
+    struct hf_reply reply;
+
+    /* What the server said of itself in the last greeting. */
+    struct hf_identity identity;
+    struct hf_marker marker;
+    bool is_aof;
+    bool is_fsync_always;
+    bool is_cluster;
+    bool is_sentinel;
+    char primary[96]; /* of which it is a replica; empty: of none */
+    char version[40];
+    int64_t replicas;
+    struct hf_instant clock_at; /* when identity.time_ms was read, about */
+    enum hf_status greet_fault; /* first thing that went wrong, HF_OK */
+
+    /* What we make of it. */
+    struct hf_acquaintance known;
+    struct hf_judgement judgement;
+    struct hf_instant quarantined_until; /* HF_LONG_AGO */
+    enum hf_standing standing;
+    enum hf_status fault;
+    char reason[200];
+
+    unsigned jobs;        /* a bit per enum hf_job: asked for */
+    unsigned examination; /* replies still to come */
+};
+
+struct hf_redis {
+    struct hf_store base; /* first */
+    struct hf_store_env env;
+    char *prefix;
+    size_t prefix_len;
+    char fence_keep[24]; /* ms, as the scripts take it */
+    int64_t max_ttl_ms;
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    bool strict;
+    struct hf_endpoint *endpoints;
+    struct hf_tls *tls;
+    struct hf_job_sink sink;
+    bool has_sink;
+    uint64_t seed;          /* of the back-off's jitter */
+    struct hf_bytes *names; /* of a SCAN's answer */
+    size_t names_cap;
+    struct hf_redis_node nodes[];
+};
+
+/* ---- node.c: the connection -------------------------------------------- */
+
+void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
+void hf_redis_node_close(struct hf_redis_node *node, bool forked);
+
+/* Write what is queued. */
+void hf_redis_node_flush(struct hf_redis_node *node, struct hf_instant now);
+
+/* It is of no use as it is: close, say why, try again later. From dispatch
+ * only. */
+void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
+                        const char *reason, struct hf_instant now);
+
+/* The same from anywhere, at the next dispatch. */
+void hf_redis_node_doom(struct hf_redis_node *node, const char *reason);
+
+/* Set the timer to whatever comes first. */
+void hf_redis_node_arm(struct hf_redis_node *node);
+
+/* Tell the client where the node stands. */
+void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
+                         bool forgot, enum hf_status fault, const char *reason);
+
+/* ---- greet.c: who is it? ----------------------------------------------- */
+
+/* Ask, on a connection that is open; `is_fresh`: log in first. */
+void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
+                    struct hf_instant now);
+
+/* A reply to a greeting or to marking. */
+void hf_redis_greeted(struct hf_redis_node *node,
+                      const struct hf_pending *pending, struct hf_instant now);
+
+/* Why a quarantined node does not count, and until when. */
+void hf_redis_quarantine_text(const struct hf_redis_node *node,
+                              struct hf_instant now, char *out, size_t size);
+
+/* ---- ask.c: verbs to commands, replies to answers ----------------------- */
+
+void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
+                  struct hf_instant now);
+void hf_redis_answer(struct hf_redis_node *node,
+                     const struct hf_pending *pending, struct hf_instant now);
+
+/* A request that has no reply: UNSENT or UNKNOWN. */
+void hf_redis_answer_none(struct hf_redis_node *node,
+                          const struct hf_pending *pending,
+                          enum hf_verdict verdict, enum hf_status fault,
+                          const char *reason);
+
+/* ---- fault.c: the server's words ---------------------------------------- */
+
+/* What an error reply means; `out` gets the server's words, shortened. */
+enum hf_status hf_redis_fault(const char *text, char *out, size_t size);
+
+/* Does it mean that the server is no longer what it said it was? */
+bool hf_redis_fault_is_identity(const char *text);
+
+/* ---- examine.c: jobs ----------------------------------------------------- */
+
+/* A greeting ended well, and the node is READY: go on with what was asked. */
+void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
+void hf_redis_examined(struct hf_redis_node *node,
+                       const struct hf_pending *pending, struct hf_instant now);
+
+/* End the jobs asked of a node. */
+void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
+                       const char *reason);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scripts of this folder as constants: cmake/embed_lua.cmake makes them
+ * from the .lua files, each of which says what it does and answers. */
+#ifndef HF_REDIS_SCRIPTS_H
+#define HF_REDIS_SCRIPTS_H
+
+#include <stddef.h>
+
+struct hf_script {
+    const char *name;
+    const char *text;
+    size_t len;
+    char sha1[41];
+};
+
+extern const struct hf_script hf_script_acquire;
+extern const struct hf_script hf_script_confirm;
+extern const struct hf_script hf_script_release;
+extern const struct hf_script hf_script_break;
+extern const struct hf_script hf_script_inspect;
+extern const struct hf_script hf_script_marker;
+
+#endif

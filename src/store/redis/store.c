@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Redis and Valkey: one node, or N that are asked each by itself. What each
+ * verb does at a node is in the .lua files; what a connection goes through is
+ * in node.h. */
+#include "store/redis/node.h"
+
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A poll costs the server a script, and the waiter a round trip. */
+#define RETRY_BASE_MS 10
+#define RETRY_CAP_MS 500
+
+static const char *const schemes[] = {
+    "redis", "rediss", "redis+unix", "valkey", "valkeys", "valkey+unix", NULL};
+
+static struct hf_redis *redis_of(struct hf_store *store)
+{
+    return (struct hf_redis *)(void *)store;
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static enum hf_status refuse(struct hf_error *error, enum hf_status status,
+                             const char *text)
+{
+    error->status = status;
+    error->node = -1;
+    snprintf(error->text, sizeof(error->text), "%s", text);
+    return status;
+}
+
+static enum hf_status check(const struct hf_url *url, struct hf_error *error)
+{
+    if (url->n_endpoints < 1 || url->n_endpoints > HF_NODES_MAX ||
+        url->n_endpoints % 2 == 0) {
+        return refuse(error, HF_CONFIG,
+                      "the number of nodes must be odd, 1 to 9");
+    }
+    if (strlen(url->prefix) > HF_REDIS_PREFIX_MAX) {
+        return refuse(error, HF_INVALID, "prefix: at most 256 bytes");
+    }
+    return HF_OK;
+}
+
+static void name_node(struct hf_redis_node *node)
+{
+    const struct hf_endpoint *to = node->endpoint;
+    if (to->is_unix) {
+        snprintf(node->address, sizeof(node->address), "%s", to->host);
+    } else if (strchr(to->host, ':') != NULL) {
+        snprintf(node->address, sizeof(node->address), "[%s]:%u", to->host,
+                 (unsigned)to->port);
+    } else {
+        snprintf(node->address, sizeof(node->address), "%s:%u", to->host,
+                 (unsigned)to->port);
+    }
+}
+
+/* A fence must outlast the lease that it belongs to. */
+static void set_up(struct hf_redis *store, const struct hf_url *url)
+{
+    int64_t keep_ms = url->fence_keep_ms > url->max_ttl_ms ? url->fence_keep_ms
+                                                           : url->max_ttl_ms;
+    snprintf(store->fence_keep, sizeof(store->fence_keep), "%lld",
+             (long long)keep_ms);
+    store->max_ttl_ms = url->max_ttl_ms;
+    store->node_timeout = hf_span_ms(url->node_timeout_ms);
+    store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
+    store->strict = url->quarantine;
+    hf_entropy(&store->seed, sizeof(store->seed));
+}
+
+static bool has_tls(const struct hf_url *url)
+{
+    for (unsigned i = 0; i < url->n_endpoints; i++) {
+        if (url->endpoints[i].is_tls) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static char *copy_text(const char *text)
+{
+    return text == NULL ? NULL : strdup(text);
+}
+
+/* The URL is the client's; the endpoints are needed as long as the store. */
+static struct hf_endpoint *copy_endpoints(const struct hf_url *url, bool *ok)
+{
+    struct hf_endpoint *list = calloc(url->n_endpoints, sizeof(*list));
+    *ok = list != NULL;
+    for (unsigned i = 0; *ok && i < url->n_endpoints; i++) {
+        const struct hf_endpoint *from = &url->endpoints[i];
+        list[i] = *from;
+        list[i].host = copy_text(from->host);
+        list[i].user = copy_text(from->user);
+        list[i].password = copy_text(from->password);
+    }
+    for (unsigned i = 0; *ok && i < url->n_endpoints; i++) {
+        const struct hf_endpoint *from = &url->endpoints[i];
+        *ok = list[i].host != NULL &&
+              (list[i].user != NULL) == (from->user != NULL) &&
+              (list[i].password != NULL) == (from->password != NULL);
+    }
+    return list;
+}
+
+static void free_endpoints(struct hf_endpoint *list, unsigned n)
+{
+    for (unsigned i = 0; list != NULL && i < n; i++) {
+        if (list[i].password != NULL) {
+            explicit_bzero(list[i].password, strlen(list[i].password));
+        }
+        free(list[i].host);
+        free(list[i].user);
+        free(list[i].password);
+    }
+    free(list);
+}
+
+static void free_store(struct hf_redis *store)
+{
+    free_endpoints(store->endpoints, store->base.n_nodes);
+    hf_tls_free(store->tls);
+    free(store->prefix);
+    free(store->names);
+    free(store);
+}
+
+static bool open_nodes(struct hf_redis *store)
+{
+    struct hf_instant now = hf_clock_now();
+    for (unsigned i = 0; i < store->base.n_nodes; i++) {
+        struct hf_redis_node *node = &store->nodes[i];
+        node->store = store;
+        node->index = i;
+        node->endpoint = &store->endpoints[i];
+        name_node(node);
+        hf_redis_node_open(node, now);
+        if (!hf_reply_init(&node->reply)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void close_nodes(struct hf_redis *store, bool forked)
+{
+    for (unsigned i = 0; i < store->base.n_nodes; i++) {
+        hf_redis_node_close(&store->nodes[i], forked);
+    }
+}
+
+static enum hf_status load_tls(struct hf_redis *store, const struct hf_url *url,
+                               struct hf_error *error)
+{
+    struct hf_tls_settings settings = {
+        .ca = url->tls_ca, .cert = url->tls_cert, .key = url->tls_key};
+    char why[sizeof(error->text)];
+    store->tls = hf_tls_new(&settings, why, sizeof(why));
+    return store->tls == NULL ? refuse(error, HF_CONFIG, why) : HF_OK;
+}
+
+static enum hf_status redis_open(const struct hf_url *url,
+                                 const struct hf_store_env *env,
+                                 struct hf_store **out, struct hf_error *error)
+{
+    *out = NULL;
+    enum hf_status status = check(url, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_redis *store =
+        calloc(1, sizeof(*store) + url->n_endpoints * sizeof(store->nodes[0]));
+    if (store == NULL) {
+        return refuse(error, HF_NO_MEMORY, "out of memory");
+    }
+    bool ok;
+    store->base = (struct hf_store){&hf_store_redis, url->n_endpoints};
+    store->env = *env;
+    store->endpoints = copy_endpoints(url, &ok);
+    store->prefix = strdup(url->prefix);
+    store->prefix_len = strlen(url->prefix);
+    set_up(store, url);
+    if (has_tls(url)) {
+        status = load_tls(store, url, error);
+    }
+    if (status == HF_OK &&
+        (!ok || store->prefix == NULL || !open_nodes(store))) {
+        close_nodes(store, false);
+        status = refuse(error, HF_NO_MEMORY, "out of memory");
+    }
+    if (status != HF_OK) {
+        free_store(store);
+        return status;
+    }
+    *out = &store->base;
+    return HF_OK;
+}
+
+static void redis_close(struct hf_store *base, bool forked)
+{
+    struct hf_redis *store = redis_of(base);
+    close_nodes(store, forked);
+    free_store(store);
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+static void redis_ask(struct hf_store *base, const struct hf_ask *ask,
+                      struct hf_instant now)
+{
+    hf_redis_ask(&redis_of(base)->nodes[ask->node], ask, now);
+}
+
+static void redis_flush(struct hf_store *base, struct hf_instant now)
+{
+    struct hf_redis *store = redis_of(base);
+    for (unsigned i = 0; i < base->n_nodes; i++) {
+        hf_redis_node_flush(&store->nodes[i], now);
+    }
+}
+
+static void redis_describe(const struct hf_store *base, unsigned index,
+                           struct hf_instant now, struct hf_node *out)
+{
+    static const enum hf_node_state states[] = {
+        [HF_STANDING_CONNECTING] = HF_NODE_CONNECTING,
+        [HF_STANDING_VOTING] = HF_NODE_UP,
+        [HF_STANDING_REPAIRING] = HF_NODE_QUARANTINED,
+        [HF_STANDING_DOWN] = HF_NODE_DOWN,
+    };
+    const struct hf_redis *store = (const struct hf_redis *)(const void *)base;
+    const struct hf_redis_node *node = &store->nodes[index];
+    memset(out, 0, sizeof(*out));
+    memcpy(out->address, node->address, sizeof(out->address));
+    out->state = states[node->standing];
+    out->rtt_us = node->rtt.ns / 1000;
+    if (node->standing == HF_STANDING_REPAIRING) {
+        struct hf_span left = hf_instant_until(now, node->quarantined_until);
+        out->quarantine_left_ms = hf_span_ms_ceil(left);
+        hf_redis_quarantine_text(node, now, out->reason, sizeof(out->reason));
+    } else {
+        memcpy(out->reason, node->reason, sizeof(out->reason));
+    }
+}
+
+/* ---- Jobs -------------------------------------------------------------- */
+
+/* Each job begins with a fresh greeting, or a fresh try to connect. */
+static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
+                      const struct hf_job_sink *sink)
+{
+    struct hf_redis *store = redis_of(base);
+    struct hf_redis_node *node = &store->nodes[index];
+    store->sink = *sink;
+    store->has_sink = true;
+    node->jobs |= 1U << job;
+    if (node->phase == HF_REDIS_READY && !node->is_doomed) {
+        hf_redis_greet(node, false, hf_clock_now());
+    } else if (node->phase == HF_REDIS_WAITING) {
+        node->retry_at = HF_LONG_AGO;
+        hf_redis_node_arm(node);
+    }
+}
+
+static void redis_job_cancel(struct hf_store *base)
+{
+    struct hf_redis *store = redis_of(base);
+    store->has_sink = false;
+    for (unsigned i = 0; i < base->n_nodes; i++) {
+        store->nodes[i].jobs = 0;
+    }
+}
+
+const struct hf_store_ops hf_store_redis = {
+    .name = "redis",
+    .schemes = schemes,
+    .capabilities = 0,
+    .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
+    .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
+    .open = redis_open,
+    .close = redis_close,
+    .ask = redis_ask,
+    .flush = redis_flush,
+    .describe = redis_describe,
+    .job = redis_job,
+    .job_cancel = redis_job_cancel,
+};

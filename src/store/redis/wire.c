@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/redis/wire.h"
+
+#include "base/assert.h"
+
+#include <hiredis/hiredis.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BYTES 4096
+#define FIRST_PENDING 32
+
+void hf_wire_init(struct hf_wire *wire)
+{
+    memset(wire, 0, sizeof(*wire));
+}
+
+void hf_wire_fini(struct hf_wire *wire)
+{
+    free(wire->data);
+    free(wire->ring);
+    hf_wire_init(wire);
+}
+
+void hf_wire_reset(struct hf_wire *wire)
+{
+    wire->begin = wire->sent = wire->end = 0;
+    wire->head = wire->count = 0;
+}
+
+/* Room for `len` bytes behind `end`: move the live ones to the front if that
+ * frees at least half, else grow. */
+static bool reserve_bytes(struct hf_wire *wire, size_t len)
+{
+    if (wire->end + len <= wire->cap) {
+        return true;
+    }
+    size_t live = wire->end - wire->begin;
+    if (live + len > HF_WIRE_BYTES_MAX) {
+        return false;
+    }
+    if (live + len > wire->cap / 2) {
+        size_t cap = wire->cap == 0 ? FIRST_BYTES : wire->cap;
+        while (cap / 2 < live + len) {
+            cap *= 2;
+        }
+        char *data = realloc(wire->data, cap);
+        if (data == NULL) {
+            return false;
+        }
+        wire->data = data;
+        wire->cap = cap;
+    }
+    memmove(wire->data, wire->data + wire->begin, live);
+    wire->sent -= wire->begin;
+    wire->begin = 0;
+    wire->end = live;
+    return true;
+}
+
+static bool reserve_pending(struct hf_wire *wire)
+{
+    if (wire->count < wire->ring_cap) {
+        return true;
+    }
+    size_t cap = wire->ring_cap == 0 ? FIRST_PENDING : 2 * wire->ring_cap;
+    struct hf_pending *ring = calloc(cap, sizeof(*ring));
+    if (ring == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < wire->count; i++) {
+        ring[i] = wire->ring[(wire->head + i) & (wire->ring_cap - 1)];
+    }
+    free(wire->ring);
+    wire->ring = ring;
+    wire->ring_cap = cap;
+    wire->head = 0;
+    return true;
+}
+
+static void commit(struct hf_wire *wire, size_t len,
+                   const struct hf_pending *pending)
+{
+    size_t at = (wire->head + wire->count) & (wire->ring_cap - 1);
+    wire->ring[at] = *pending;
+    wire->ring[at].bytes = (uint32_t)len;
+    wire->count++;
+    wire->end += len;
+}
+
+bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
+                  const size_t *lens, const struct hf_pending *pending)
+{
+    char *command = NULL;
+    int len = redisFormatCommandArgv(&command, argc, argv, lens);
+    if (len < 0) {
+        return false;
+    }
+    bool fits = reserve_bytes(wire, (size_t)len) && reserve_pending(wire);
+    if (fits) {
+        memcpy(wire->data + wire->end, command, (size_t)len);
+        commit(wire, (size_t)len, pending);
+    }
+    redisFreeCommand(command);
+    return fits;
+}
+
+size_t hf_wire_unsent(const struct hf_wire *wire, const char **data)
+{
+    *data = wire->data + wire->sent;
+    return wire->end - wire->sent;
+}
+
+void hf_wire_wrote(struct hf_wire *wire, size_t n)
+{
+    HF_ASSERT(n <= wire->end - wire->sent);
+    wire->sent += n;
+}
+
+const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire)
+{
+    return wire->count == 0 ? NULL : &wire->ring[wire->head];
+}
+
+void hf_wire_pop(struct hf_wire *wire)
+{
+    HF_ASSERT(wire->count > 0);
+    wire->begin += wire->ring[wire->head].bytes;
+    wire->head = (wire->head + 1) & (wire->ring_cap - 1);
+    wire->count--;
+    if (wire->count == 0 && wire->sent == wire->end) {
+        wire->begin = wire->sent = wire->end = 0;
+    }
+}
+
+static bool is_followed(const struct hf_wire *wire, uint8_t verb)
+{
+    uint32_t owner = wire->ring[wire->head].owner;
+    for (size_t i = 1; i < wire->count; i++) {
+        const struct hf_pending *at =
+            &wire->ring[(wire->head + i) & (wire->ring_cap - 1)];
+        if (at->verb == verb && at->owner == owner) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "*7 $7 EVALSHA $40 <sha1> …" becomes "*7 $4 EVAL $<len> <text> …". */
+bool hf_wire_resend(struct hf_wire *wire, uint8_t verb)
+{
+    static const char evalsha[] = "$7\r\nEVALSHA\r\n$40\r\n";
+    struct hf_pending pending = *hf_wire_oldest(wire);
+    HF_ASSERT(pending.script != NULL);
+    if (pending.verb != verb && is_followed(wire, verb)) {
+        return false;
+    }
+    char head[64];
+    int head_len = snprintf(head, sizeof(head), "$4\r\nEVAL\r\n$%zu\r\n",
+                            pending.script->len);
+    size_t len = pending.bytes - (sizeof(evalsha) - 1) - 40 + (size_t)head_len +
+                 pending.script->len;
+    if (!reserve_bytes(wire, len) || !reserve_pending(wire)) {
+        return false;
+    }
+    const char *old = wire->data + wire->begin;
+    const char *name = memchr(old, '$', pending.bytes);
+    HF_ASSERT(name != NULL && memcmp(name, evalsha, sizeof(evalsha) - 1) == 0);
+    const char *rest = name + sizeof(evalsha) - 1 + 40;
+    char *to = wire->data + wire->end;
+    to = (char *)memcpy(to, old, (size_t)(name - old)) + (name - old);
+    to = (char *)memcpy(to, head, (size_t)head_len) + head_len;
+    to = (char *)memcpy(to, pending.script->text, pending.script->len) +
+         pending.script->len;
+    memcpy(to, rest, pending.bytes - (size_t)(rest - old));
+    pending.script = NULL; /* EVAL cannot be answered NOSCRIPT */
+    commit(wire, len, &pending);
+    hf_wire_pop(wire);
+    return true;
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Every verb, and every branch of every script, on a real server. */
+#include "redis_world.h"
+
+#define BUCKET UINT64_C(4194304)
+#define FAR (UINT64_C(1) << 32)
+
+static uint64_t server_us(struct server *server)
+{
+    redisReply *reply = redisCommand(server->control, "TIME");
+    uint64_t us = strtoull(reply->element[0]->str, NULL, 10) * 1000000 +
+                  strtoull(reply->element[1]->str, NULL, 10);
+    freeReplyObject(reply);
+    return us;
+}
+
+static uint64_t server_floor(struct server *server)
+{
+    uint64_t us = server_us(server);
+    return us - us % BUCKET;
+}
+
+static void test_acquire(struct rig *rig, struct server *server)
+{
+    uint64_t floor = server_floor(server);
+    struct said a = acquire(rig, "a", "owner-a", 0);
+    ok(a.verdict == HF_VERDICT_OK, "a free name is granted");
+    ok(a.counter >= floor && a.counter <= server_us(server) &&
+           (a.counter % BUCKET == 0),
+       "at the clock floor");
+    ok(strcmp(told(server, "GET lock:a"), "owner-a") == 0,
+       "the key is the plain Redlock format: the owner alone");
+    long long ttl = told_number(server, "PTTL", "lock:a");
+    ok(ttl > 9000 && ttl <= 10000, "with its expiry");
+    ttl = told_number(server, "PTTL", "hf:{lock:a}:fence");
+    ok(ttl > 3590000 && ttl <= 3600000, "the fence is kept for fence_keep");
+
+    struct said b = acquire(rig, "a", "owner-b", 0);
+    ok(b.verdict == HF_VERDICT_REFUSED && b.counter == a.counter &&
+           strcmp(b.owner, "owner-a") == 0 && b.left_ms > 9000,
+       "held: refused with counter, owner and what is left");
+    told(server, "PEXPIRE lock:a 500");
+    struct said again = acquire(rig, "a", "owner-a", 0);
+    ok(again.verdict == HF_VERDICT_OK && again.counter == a.counter,
+       "asked again by its owner: the same counter");
+    ok(told_number(server, "PTTL", "lock:a") > 9000, "and a fresh expiry");
+    told(server, "PEXPIRE lock:a 50000");
+    acquire(rig, "a", "owner-a", 0);
+    ok(told_number(server, "PTTL", "lock:a") > 49000, "never a shorter one");
+
+    told(server, "DEL lock:a");
+    b = acquire(rig, "a", "owner-b", 0);
+    ok(b.verdict == HF_VERDICT_OK && b.counter > a.counter,
+       "the next owner's counter is greater");
+    told(server, "DEL lock:a");
+    struct said c = acquire(rig, "a", "owner-c", b.counter + 1000);
+    ok(c.counter == b.counter + 1000, "a hint is followed");
+    told(server, "DEL lock:a");
+    struct said d = acquire(rig, "a", "owner-d", 5);
+    ok(d.verdict == HF_VERDICT_OK && d.counter > c.counter,
+       "a hint below is not");
+    told(server, "DEL lock:a");
+    struct said e = acquire(rig, "a", "owner-e", d.counter + FAR + BUCKET * 9);
+    ok(e.verdict == HF_VERDICT_ERROR &&
+           strcmp(told(server, "EXISTS lock:a"), "0") == 0,
+       "a hint far beyond is refused, and nothing changes");
+    struct said f = acquire(rig, "a", "owner-f", d.counter + FAR / 2);
+    ok(f.counter == d.counter + FAR / 2 &&
+           told_number(server, "PTTL", "hf:{lock:a}:fence") >
+               3600000 + (long long)(FAR / 2 / 1000) - 10000,
+       "a counter ahead of the clock is kept until the clock is past it");
+    told(server, "DEL lock:a");
+}
+
+static void test_bounds(struct rig *rig, struct server *server)
+{
+    told(server, "SET hf:{lock:top}:fence 9007199254740990 PX 100000");
+    struct said a = acquire(rig, "top", "a", 0);
+    ok(a.verdict == HF_VERDICT_OK && a.counter == HF_FENCE_MAX,
+       "the greatest fence, to the last digit");
+    ok(strcmp(told(server, "GET hf:{lock:top}:fence"), "9007199254740991 a") ==
+           0,
+       "and written so");
+    release(rig, "top", "a", a.counter);
+    struct said b = acquire(rig, "top", "b", 0);
+    ok(b.verdict == HF_VERDICT_ERROR &&
+           strcmp(told(server, "EXISTS lock:top"), "0") == 0,
+       "beyond it nothing is granted");
+    told(server, "SET hf:{lock:bad}:fence nonsense");
+    struct said c = acquire(rig, "bad", "a", 0);
+    ok(c.verdict == HF_VERDICT_ERROR &&
+           strcmp(told(server, "EXISTS lock:bad"), "0") == 0,
+       "a fence that is none: refused before anything is written");
+    told(server, "DEL hf:{lock:bad}:fence");
+}
+
+static void test_confirm(struct rig *rig, struct server *server)
+{
+    struct said a = acquire(rig, "c", "a", 0);
+    uint64_t t = a.counter;
+    told(server, "PEXPIRE lock:c 500");
+    struct said said = confirm(rig, "c", "a", t, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
+           told_number(server, "PTTL", "lock:c") > 9000,
+       "the owner extends, and keeps its counter");
+    told(server, "PEXPIRE lock:c 50000");
+    confirm(rig, "c", "a", t, true);
+    ok(told_number(server, "PTTL", "lock:c") > 49000, "never shorter");
+    told(server, "PEXPIRE hf:{lock:c}:fence 1000");
+    confirm(rig, "c", "a", t, true);
+    ok(told_number(server, "PTTL", "hf:{lock:c}:fence") > 3590000,
+       "the fence's expiry is refreshed too");
+
+    said = confirm(rig, "c", "a", t + 7, false);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 7,
+       "a raise is followed");
+    said = confirm(rig, "c", "a", t + 3, false);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 7,
+       "a lower one is answered with the actual counter");
+    said = confirm(rig, "c", "b", t + 100, true);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 7 &&
+           strcmp(said.owner, "a") == 0,
+       "somebody else's is refused");
+
+    told(server, "DEL lock:c");
+    said = confirm(rig, "c", "a", t + 100, false);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_NONE &&
+           strcmp(told(server, "EXISTS lock:c"), "0") == 0,
+       "a raise never takes a free node");
+    said = confirm(rig, "c", "b", t + 7, true);
+    ok(said.verdict == HF_VERDICT_REFUSED,
+       "nor does a holder at a counter that another owned");
+    said = confirm(rig, "c", "a", t + 7, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 7 &&
+           strcmp(told(server, "GET lock:c"), "a") == 0,
+       "the last owner takes its own back");
+    told(server, "DEL lock:c");
+    said = confirm(rig, "c", "b", t + 9, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 9,
+       "a holder above takes what nobody has");
+    told(server, "DEL lock:c");
+    said = confirm(rig, "c", "d", t + 8, true);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 9,
+       "a holder below does not");
+    said = confirm(rig, "c", "d", t + 2 * FAR, true);
+    ok(said.verdict == HF_VERDICT_ERROR, "nor one out of bounds");
+}
+
+static void test_floor(struct rig *rig, struct server *server)
+{
+    told(server, "SET lock:f a PX 10000");
+    told(server, "SET hf:{lock:f}:fence %s PX 100000", "0000000000000005 a");
+    struct said said = confirm(rig, "f", "a", 7, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == 5 &&
+           said.floor >= server_floor(server) - BUCKET && said.floor > 7,
+       "a raise below the floor: yours, but at the old counter");
+    told(server, "DEL lock:f");
+    said = confirm(rig, "f", "a", 7, true);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.floor > 7,
+       "a holder below the floor takes nothing back, and hears the floor");
+    said = confirm(rig, "f", "a", 5, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == 5,
+       "but at its own counter");
+    told(server, "DEL lock:f hf:{lock:f}:fence");
+    said = confirm(rig, "f", "a", server_floor(server), true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter >= BUCKET,
+       "a node that lost everything is repaired at the floor");
+}
+
+static void test_release(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "r", "a", 0).counter;
+    struct said said = release(rig, "r", "b", t);
+    ok(said.verdict == HF_VERDICT_REFUSED && strcmp(said.owner, "a") == 0,
+       "another's is not released");
+    said = release(rig, "r", "a", t);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
+           strcmp(told(server, "EXISTS lock:r"), "0") == 0,
+       "one's own is");
+    said = confirm(rig, "r", "a", t, true);
+    ok(said.verdict == HF_VERDICT_REFUSED,
+       "and a late renewal does not bring it back");
+    ok(told_number(server, "PTTL", "hf:{lock:r}:fence") > 3590000,
+       "the counter is kept, with its expiry");
+    said = release(rig, "r", "a", t);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_NONE &&
+           said.counter == t,
+       "released twice: not ours, nobody's");
+    said = release(rig, "r", "x", t + 50);
+    ok(said.counter == t + 50, "a free counter is aligned");
+    said = release(rig, "r", "x", t + 20);
+    ok(said.counter == t + 50, "never downwards");
+    said = release(rig, "r", "x", t + 3 * FAR);
+    ok(said.counter == t + 50, "nor out of bounds");
+    ok(acquire(rig, "r", "b", 0).counter == t + 51, "the next one follows it");
+    said = release(rig, "r", "b", t + 60);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 60,
+       "a release raises what it frees");
+    acquire(rig, "r", "c", 0);
+    said = release(rig, "r", "c", 0);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t + 61,
+       "a release of an unanswered acquire knows no counter");
+
+    t = acquire(rig, "r", "d", 0).counter;
+    told(server, "DEL lock:r");
+    release(rig, "r", "d", t);
+    ok(confirm(rig, "r", "d", t, true).verdict == HF_VERDICT_REFUSED,
+       "released after its expiry: not brought back either");
+    said = release(rig, "never-seen", "a", 0);
+    ok(said.verdict == HF_VERDICT_REFUSED &&
+           strcmp(told(server, "EXISTS hf:{lock:never-seen}:fence"), "0") == 0,
+       "a name that never was leaves nothing");
+}
+
+static void test_keep(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "k", "a", 0).counter;
+    struct hf_ask ask = ask_of(HF_VERB_RELEASE, "k", "a");
+    ask.counter = t;
+    ask.ttl_ms = 90000;
+    struct said said = rig_ask(rig, ask);
+    ok(said.verdict == HF_VERDICT_OK &&
+           strcmp(told(server, "GET lock:k"), "ended:a") == 0 &&
+           told_number(server, "PTTL", "lock:k") > 89000,
+       "kept taken, marked ended, for as long as asked");
+    said = rig_ask(rig, ask);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t,
+       "asked again after a lost reply: still well");
+    ok(confirm(rig, "k", "a", t, true).verdict == HF_VERDICT_REFUSED,
+       "an ended lock is not renewed");
+    said = acquire(rig, "k", "b", 0);
+    ok(said.verdict == HF_VERDICT_REFUSED && strcmp(said.owner, "ended:a") == 0,
+       "nor acquired");
+    told(server, "DEL lock:k");
+}
+
+static void test_foreign(struct rig *rig, struct server *server)
+{
+    told(server, "HSET lock:h field 1");
+    told(server, "PEXPIRE lock:h 30000");
+    struct said said = acquire(rig, "h", "a", 0);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_TYPE &&
+           strcmp(said.owner, "hash") == 0 && said.left_ms > 29000,
+       "a key of another type is a holder of another kind");
+    said = confirm(rig, "h", "a", server_floor(server), true);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_TYPE,
+       "to a renewal too");
+    said = release(rig, "h", "a", 0);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_TYPE,
+       "and to a release");
+    said = inspect(rig, "h");
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_TYPE &&
+           strcmp(said.owner, "hash") == 0,
+       "and is shown as what it is");
+    told(server, "DEL lock:h");
+    told(server, "SET lock:p somebody");
+    said = acquire(rig, "p", "a", 0);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
+           strcmp(said.owner, "somebody") == 0,
+       "a plain key without expiry: refused, without end");
+    told(server, "DEL lock:p");
+}
+
+static void test_inspect(struct rig *rig, struct server *server)
+{
+    struct said said = inspect(rig, "i");
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_NONE &&
+           said.counter == 0,
+       "a name that never was is free");
+    uint64_t t = acquire(rig, "i", "a", 0).counter;
+    said = inspect(rig, "i");
+    ok(said.kind == HF_HOLDER_FOREIGN && strcmp(said.owner, "a") == 0 &&
+           said.counter == t && said.left_ms > 9000,
+       "a taken one shows owner, counter and what is left");
+    release(rig, "i", "a", t);
+    said = inspect(rig, "i");
+    ok(said.kind == HF_HOLDER_NONE && said.counter == t,
+       "a released one its counter");
+    (void)server;
+}
+
+static struct said break_it(struct rig *rig, const char *name,
+                            const char *owner, bool now)
+{
+    struct hf_ask ask = ask_of(HF_VERB_BREAK, name, owner);
+    ask.now = now;
+    return rig_ask(rig, ask);
+}
+
+static void test_break(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "b", "a", 0).counter;
+    struct said said = break_it(rig, "b", "breaker", false);
+    ok(said.verdict == HF_VERDICT_OK && strcmp(said.owner, "a") == 0 &&
+           said.left_ms > 9000 && said.counter > t,
+       "broken: names who had it, and how long; the counter moves on");
+    long long left = told_number(server, "PTTL", "lock:b");
+    ok(strcmp(told(server, "GET lock:b"), "breaker") == 0 && left > 9000 &&
+           left <= 10000,
+       "it stays taken for as long as it was");
+    ok(confirm(rig, "b", "a", t, true).verdict == HF_VERDICT_REFUSED,
+       "its holder hears of it");
+    uint64_t c = said.counter;
+    said = break_it(rig, "b", "breaker", false);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == c,
+       "asked again after a lost reply: the same");
+    said = break_it(rig, "b", "second", true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter > c &&
+           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "--now: free at once");
+    said = break_it(rig, "b", "third", false);
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_NONE &&
+           said.left_ms == 0 && strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "a free name stays free");
+    told(server, "SET lock:b somebody");
+    said = break_it(rig, "b", "fourth", false);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
+           strcmp(told(server, "GET lock:b"), "somebody") == 0,
+       "a key without expiry is not waited for");
+    said = break_it(rig, "b", "fourth", true);
+    ok(said.verdict == HF_VERDICT_OK && said.left_ms < 0 &&
+           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "but --now takes it");
+    told(server, "RPUSH lock:b x");
+    told(server, "PEXPIRE lock:b 20000");
+    said = break_it(rig, "b", "fifth", false);
+    left = told_number(server, "PTTL", "lock:b");
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_TYPE &&
+           strcmp(said.owner, "list") == 0 && left > 19000 && left <= 20000 &&
+           strcmp(told(server, "GET lock:b"), "fifth") == 0,
+       "so is a key of another type, keeping its time");
+    told(server, "DEL lock:b");
+}
+
+static void test_expiry(struct rig *rig, struct server *server)
+{
+    struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "x", "a");
+    ask.ttl_ms = 30;
+    uint64_t t = rig_ask(rig, ask).counter;
+    for (int i = 0; i < 500 && told_number(server, "EXISTS", "lock:x"); i++) {
+        usleep(2000);
+    }
+    struct said said = acquire(rig, "x", "b", 0);
+    ok(said.verdict == HF_VERDICT_OK && said.counter > t,
+       "after its expiry a lock is followed, at a greater counter");
+    said = confirm(rig, "x", "a", t, true);
+    ok(said.verdict == HF_VERDICT_REFUSED, "and its holder hears that");
+    release(rig, "x", "b", said.counter);
+}
+
+static void test_names(struct rig *rig, struct server *server)
+{
+    static const struct {
+        const char *name;
+        size_t len;
+        const char *what;
+    } names[] = {
+        {"two words", 9, "a blank"},
+        {"line\nbreak", 10, "a newline"},
+        {"nul\0inside", 10, "a NUL"},
+        {"gr\xc3\xbc\xc3\x9f"
+         "e",
+         7, "UTF-8"},
+        {"a}b", 3, "a closing brace"},
+        {"{}", 2, "empty braces"},
+        {"x{}y{z}", 7, "an empty hash tag"},
+        {"{tag}rest", 9, "a hash tag"},
+        {"\xff\xfe", 2, "bytes that are no text"},
+        {"*[?]\\", 5, "a glob"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "", "o");
+        ask.name = names[i].name;
+        ask.name_len = names[i].len;
+        struct said taken = rig_ask(rig, ask);
+        ask.owner = "p";
+        struct said refused = rig_ask(rig, ask);
+        ask.verb = HF_VERB_RELEASE;
+        ask.owner = "o";
+        ask.ttl_ms = 0;
+        ask.counter = taken.counter;
+        redisReply *reply = redisCommand(server->control, "GET lock:%b",
+                                         names[i].name, names[i].len);
+        bool is_there = reply->type == REDIS_REPLY_STRING;
+        freeReplyObject(reply);
+        struct said freed = rig_ask(rig, ask);
+        ok(taken.verdict == HF_VERDICT_OK && is_there &&
+               refused.verdict == HF_VERDICT_REFUSED &&
+               freed.verdict == HF_VERDICT_OK,
+           "a name with %s", names[i].what);
+    }
+    char longest[HF_NAME_MAX + 1];
+    memset(longest, '}', HF_NAME_MAX);
+    longest[HF_NAME_MAX] = '\0';
+    ok(acquire(rig, longest, "o", 0).verdict == HF_VERDICT_OK,
+       "the longest name");
+    release(rig, longest, "o", 0);
+}
+
+/* All pages; their names, as far as they fit. */
+static struct said scan_all(struct rig *rig, const char *pattern)
+{
+    struct said all = {.came = false};
+    uint64_t cursor = 0;
+    do {
+        struct said page =
+            rig_ask(rig, (struct hf_ask){.verb = HF_VERB_SCAN,
+                                         .name = pattern,
+                                         .name_len = strlen(pattern),
+                                         .counter = cursor});
+        size_t len = strlen(all.names);
+        snprintf(all.names + len, sizeof(all.names) - len, "%.1000s",
+                 page.names);
+        all.n_names += page.n_names;
+        all.verdict = page.verdict;
+        cursor = page.counter;
+    } while (all.verdict == HF_VERDICT_OK && cursor != 0);
+    return all;
+}
+
+static void test_scan(struct rig *rig, struct server *server)
+{
+    told(server, "FLUSHALL");
+    rig_until(rig, acquire(rig, "one", "o", 0).verdict == HF_VERDICT_OK, 5000);
+    acquire(rig, "two", "o", 0);
+    told(server, "SET other:three x");
+    struct said said = rig_ask(rig, (struct hf_ask){.verb = HF_VERB_SCAN});
+    ok(said.verdict == HF_VERDICT_OK && said.counter == 0 &&
+           said.n_names == 2 && strstr(said.names, "one ") != NULL &&
+           strstr(said.names, "two ") != NULL,
+       "a scan names what is under the prefix, without it: %s", said.names);
+    said = rig_ask(rig, (struct hf_ask){
+                            .verb = HF_VERB_SCAN, .name = "t*", .name_len = 2});
+    ok(said.n_names == 1 && strcmp(said.names, "two ") == 0,
+       "and follows a pattern");
+    for (int i = 0; i < 5000; i++) {
+        told(server, "SET lock:many:%d x", i);
+    }
+    said = scan_all(rig, "many:*");
+    ok(said.n_names == 5000, "five thousand, page by page");
+}
+
+static void test_prefix(struct server *server)
+{
+    struct rig rig;
+    rig_init(&rig, 1, server);
+    char prefix[] = "a*[b]?:";
+    rig.url.prefix = prefix;
+    rig_start(&rig, NULL);
+    rig_votes(&rig, 0);
+    acquire(&rig, "here", "o", 0);
+    told(server, "SET axxb: x");
+    struct said said = scan_all(&rig, "");
+    ok(said.n_names == 1 && strcmp(said.names, "here ") == 0,
+       "a prefix is taken literally: %s", said.names);
+    rig_close(&rig);
+    rig_init(&rig, 1, server);
+    prefix[0] = '\0';
+    rig.url.prefix = prefix;
+    rig_start(&rig, NULL);
+    rig_votes(&rig, 0);
+    said = acquire(&rig, "hf:node", "o", 0);
+    ok(said.verdict == HF_VERDICT_ERROR && said.fault == HF_INVALID &&
+           strcmp(told(server, "TYPE hf:node"), "hash") == 0,
+       "a key of our own cannot be locked: %s", said.reason);
+    said = scan_all(&rig, "h*");
+    ok(strstr(said.names, "hf:") == NULL, "nor is it shown");
+    rig_close(&rig);
+}
+
+int main(void)
+{
+    struct server server;
+    struct rig rig;
+    server_start(&server, NULL);
+    rig_open(&rig, &server);
+    test_acquire(&rig, &server);
+    test_bounds(&rig, &server);
+    test_confirm(&rig, &server);
+    test_floor(&rig, &server);
+    test_release(&rig, &server);
+    test_keep(&rig, &server);
+    test_foreign(&rig, &server);
+    test_inspect(&rig, &server);
+    test_break(&rig, &server);
+    test_expiry(&rig, &server);
+    test_names(&rig, &server);
+    test_scan(&rig, &server);
+    test_prefix(&server);
+    rig_close(&rig);
+    server_remove(&server);
+    return tap_done();
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the Redis store stand on: real servers that this process
+ * starts and stops, and a store that is driven by hand.
+ *
+ *     struct server server;  server_start(&server, "--appendonly", "yes", 0);
+ *     struct rig rig;        rig_open(&rig, 1, &server);
+ *     struct said said = rig_ask(&rig, &(struct hf_ask){…});
+ */
+#ifndef HF_TESTS_REDIS_WORLD_H
+#define HF_TESTS_REDIS_WORLD_H
+
+#include "base/time.h"
+#include "io/clock.h"
+#include "io/loop.h"
+#include "store/store.h"
+#include "store/url.h"
+
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- TAP --------------------------------------------------------------- */
+
+static int tap_n;
+static int tap_failed;
+
+static inline void ok_at(int line, bool passed, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("%sok %d - ", passed ? "" : "not ", ++tap_n);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    if (!passed) {
+        tap_failed++;
+        printf("# line %d\n", line);
+    }
+    fflush(stdout);
+}
+#define ok(...) ok_at(__LINE__, __VA_ARGS__)
+
+static inline int tap_done(void)
+{
+    printf("1..%d\n", tap_n);
+    return tap_failed == 0 ? 0 : 1;
+}
+
+/* ---- Servers ------------------------------------------------------------ */
+
+struct server {
+    pid_t pid;
+    char dir[64];
+    char path[80];
+    redisContext *control;
+};
+
+static inline const char *server_program(void)
+{
+    const char *program = getenv("HF_TEST_SERVER");
+    return program != NULL ? program : "redis-server";
+}
+
+static inline void server_connect(struct server *server)
+{
+    for (int i = 0; i < 1000; i++) {
+        server->control = redisConnectUnix(server->path);
+        if (server->control != NULL && server->control->err == 0) {
+            return;
+        }
+        redisFree(server->control);
+        usleep(5000);
+    }
+    printf("Bail out! %s does not start\n", server_program());
+    exit(1);
+}
+
+/* Start again in the folder it has; options end with NULL. */
+static inline void server_run(struct server *server, ...)
+{
+    const char *argv[40] = {server_program(),
+                            "--port",
+                            "0",
+                            "--unixsocket",
+                            server->path,
+                            "--save",
+                            "",
+                            "--dir",
+                            server->dir,
+                            "--logfile",
+                            "log",
+                            "--daemonize",
+                            "no"};
+    int argc = 13;
+    va_list args;
+    va_start(args, server);
+    while ((argv[argc] = va_arg(args, const char *)) != NULL) {
+        argc++;
+    }
+    va_end(args);
+    unlink(server->path);
+    server->pid = fork();
+    if (server->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execvp(argv[0], (char *const *)(uintptr_t)argv);
+        _exit(127);
+    }
+    server_connect(server);
+}
+
+static inline void server_name(struct server *server)
+{
+    memset(server, 0, sizeof(*server));
+    snprintf(server->dir, sizeof(server->dir), "/tmp/hf-redis-XXXXXX");
+    if (mkdtemp(server->dir) == NULL) {
+        exit(1);
+    }
+    snprintf(server->path, sizeof(server->path), "%s/s", server->dir);
+}
+
+#define server_start(server, ...)                                              \
+    (server_name(server), server_run((server), __VA_ARGS__))
+
+static inline void server_kill(struct server *server)
+{
+    redisFree(server->control);
+    server->control = NULL;
+    kill(server->pid, SIGKILL);
+    waitpid(server->pid, NULL, 0);
+    server->pid = 0;
+}
+
+static inline void server_remove(struct server *server)
+{
+    if (server->pid != 0) {
+        server_kill(server);
+    }
+    char command[120];
+    snprintf(command, sizeof(command), "rm -rf -- '%s'", server->dir);
+    if (system(command) != 0) {
+        exit(1);
+    }
+}
+
+/* Run a command on the side; its reply as text, in a buffer used again. */
+static inline const char *told(struct server *server, const char *format, ...)
+{
+    static char text[8192];
+    va_list args;
+    va_start(args, format);
+    redisReply *reply = redisvCommand(server->control, format, args);
+    va_end(args);
+    if (reply == NULL) {
+        return "(gone)";
+    }
+    if (reply->type == REDIS_REPLY_INTEGER) {
+        snprintf(text, sizeof(text), "%lld", reply->integer);
+    } else {
+        snprintf(text, sizeof(text), "%s",
+                 reply->str == NULL ? "(nil)" : reply->str);
+    }
+    freeReplyObject(reply);
+    return text;
+}
+
+static inline long long told_number(struct server *server, const char *command,
+                                    const char *key)
+{
+    return strtoll(told(server, "%s %s", command, key), NULL, 10);
+}
+
+/* ---- A store driven by hand --------------------------------------------- */
+
+/* An answer that outlives its call. */
+struct said {
+    bool came;
+    enum hf_verdict verdict;
+    enum hf_verb verb;
+    uint64_t cookie;
+    uint64_t counter;
+    uint64_t floor;
+    int64_t left_ms;
+    enum hf_holder_kind kind;
+    enum hf_status fault;
+    size_t owner_len;
+    size_t n_names;
+    char owner[600];
+    char reason[300];
+    char names[2000]; /* separated by blanks */
+};
+
+#define SAID_MAX 4096
+
+struct rig {
+    struct hf_loop *loop;
+    struct hf_store *store;
+    struct hf_url url;
+    struct said *said; /* in the order of coming */
+    unsigned n_said;
+    uint64_t cookie;
+    enum hf_standing standing[HF_NODES_MAX];
+    enum hf_status fault[HF_NODES_MAX];
+    char reason[HF_NODES_MAX][300];
+    unsigned forgot[HF_NODES_MAX];
+    unsigned n_findings;
+    char findings[8192];
+    unsigned n_done;
+    enum hf_status done;
+    char done_reason[300];
+};
+
+static inline void rig_answer(void *client, const struct hf_answer *answer)
+{
+    struct rig *rig = client;
+    struct said *said = &rig->said[rig->n_said++ % SAID_MAX];
+    memset(said, 0, sizeof(*said));
+    said->came = true;
+    said->verdict = answer->verdict;
+    said->verb = answer->verb;
+    said->cookie = answer->cookie;
+    said->counter = answer->counter;
+    said->floor = answer->floor;
+    said->left_ms = answer->left_ms;
+    said->kind = answer->kind;
+    said->fault = answer->fault;
+    said->owner_len = answer->owner_len;
+    said->n_names = answer->n_names;
+    if (answer->owner != NULL && answer->owner_len < sizeof(said->owner)) {
+        memcpy(said->owner, answer->owner, answer->owner_len);
+    }
+    if (answer->reason != NULL) {
+        snprintf(said->reason, sizeof(said->reason), "%s", answer->reason);
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < answer->n_names; i++) {
+        size_t len = answer->names[i].len;
+        if (at + len + 2 < sizeof(said->names)) {
+            memcpy(said->names + at, answer->names[i].data, len);
+            said->names[at + len] = ' ';
+            at += len + 1;
+        }
+    }
+}
+
+static inline void rig_standing(void *client, unsigned node,
+                                enum hf_standing standing, bool forgot,
+                                enum hf_status fault, const char *reason)
+{
+    struct rig *rig = client;
+    rig->standing[node] = standing;
+    rig->fault[node] = fault;
+    rig->forgot[node] += forgot ? 1 : 0;
+    snprintf(rig->reason[node], sizeof(rig->reason[node]), "%s", reason);
+}
+
+static inline void rig_log(void *client, enum hf_log_level level,
+                           const char *text)
+{
+    (void)client;
+    (void)level;
+    (void)text;
+}
+
+/* Defaults that tests change before rig_start(). */
+static inline void rig_init(struct rig *rig, unsigned n,
+                            const struct server *servers)
+{
+    memset(rig, 0, sizeof(*rig));
+    rig->said = calloc(SAID_MAX, sizeof(*rig->said));
+    rig->url.n_endpoints = n;
+    static char prefix[] = "lock:";
+    rig->url.prefix = prefix;
+    rig->url.connect_timeout_ms = 1000;
+    rig->url.node_timeout_ms = 50;
+    rig->url.fence_keep_ms = 3600000;
+    rig->url.max_ttl_ms = 60000;
+    for (unsigned i = 0; i < n; i++) {
+        rig->url.endpoints[i].is_unix = true;
+        rig->url.endpoints[i].host = (char *)(uintptr_t)servers[i].path;
+    }
+}
+
+static inline enum hf_status rig_start(struct rig *rig, struct hf_error *error)
+{
+    rig->loop = hf_loop_new();
+    struct hf_store_env env = {
+        .client = rig,
+        .loop = rig->loop,
+        .answer = rig_answer,
+        .standing = rig_standing,
+        .log = rig_log,
+    };
+    struct hf_error unused;
+    return hf_store_redis.open(&rig->url, &env, &rig->store,
+                               error == NULL ? &unused : error);
+}
+
+static inline void rig_close(struct rig *rig)
+{
+    if (rig->store != NULL) {
+        hf_store_redis.close(rig->store, false);
+    }
+    hf_loop_free(rig->loop);
+    free(rig->said);
+}
+
+/* One turn of the loop, of at most `ms`. */
+static inline void rig_turn(struct rig *rig, int64_t ms)
+{
+    struct hf_instant until =
+        hf_instant_min(hf_instant_add(hf_clock_now(), hf_span_ms(ms)),
+                       hf_loop_next_timer(rig->loop));
+    hf_loop_wait(rig->loop, until);
+    hf_loop_dispatch(rig->loop, hf_clock_now());
+}
+
+/* Turn until the condition holds, or for at most so long. */
+#define rig_until(rig, condition, ms)                                          \
+    do {                                                                       \
+        struct hf_instant end_ =                                               \
+            hf_instant_add(hf_clock_now(), hf_span_ms(ms));                    \
+        while (!(condition) && hf_instant_before(hf_clock_now(), end_)) {      \
+            rig_turn((rig), 20);                                               \
+        }                                                                      \
+    } while (0)
+
+static inline bool rig_votes(struct rig *rig, unsigned node)
+{
+    rig_until(rig, rig->standing[node] == HF_STANDING_VOTING, 5000);
+    return rig->standing[node] == HF_STANDING_VOTING;
+}
+
+/* One node on `server`, quarantine off, ready to be asked. */
+static inline void rig_open(struct rig *rig, struct server *server)
+{
+    rig_init(rig, 1, server);
+    if (rig_start(rig, NULL) != HF_OK || !rig_votes(rig, 0)) {
+        printf("Bail out! no vote: %s\n", rig->reason[0]);
+        exit(1);
+    }
+}
+
+static inline uint64_t rig_send(struct rig *rig, struct hf_ask ask)
+{
+    ask.cookie = ++rig->cookie;
+    hf_store_redis.ask(rig->store, &ask, hf_clock_now());
+    return ask.cookie;
+}
+
+static inline void rig_flush(struct rig *rig)
+{
+    hf_store_redis.flush(rig->store, hf_clock_now());
+}
+
+static inline struct said rig_find(const struct rig *rig, uint64_t cookie)
+{
+    for (unsigned i = 0; i < rig->n_said && i < SAID_MAX; i++) {
+        if (rig->said[i].cookie == cookie) {
+            return rig->said[i];
+        }
+    }
+    return (struct said){.came = false};
+}
+
+static inline struct said rig_await(struct rig *rig, uint64_t cookie)
+{
+    rig_until(rig, rig_find(rig, cookie).came, 5000);
+    return rig_find(rig, cookie);
+}
+
+/* Ask, and wait for the answer. */
+static inline struct said rig_ask(struct rig *rig, struct hf_ask ask)
+{
+    rig->n_said = 0;
+    uint64_t cookie = rig_send(rig, ask);
+    rig_flush(rig);
+    return rig_await(rig, cookie);
+}
+
+static inline struct hf_ask ask_of(enum hf_verb verb, const char *name,
+                                   const char *owner)
+{
+    return (struct hf_ask){
+        .verb = verb,
+        .name = name,
+        .name_len = strlen(name),
+        .owner = owner,
+        .owner_len = owner == NULL ? 0 : strlen(owner),
+        .ttl_ms = verb == HF_VERB_RELEASE ? 0 : 10000,
+    };
+}
+
+static inline struct said acquire(struct rig *rig, const char *name,
+                                  const char *owner, uint64_t hint)
+{
+    struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, name, owner);
+    ask.counter = hint;
+    return rig_ask(rig, ask);
+}
+
+static inline struct said confirm(struct rig *rig, const char *name,
+                                  const char *owner, uint64_t fence,
+                                  bool holder)
+{
+    struct hf_ask ask = ask_of(HF_VERB_CONFIRM, name, owner);
+    ask.counter = fence;
+    ask.holder = holder;
+    return rig_ask(rig, ask);
+}
+
+static inline struct said release(struct rig *rig, const char *name,
+                                  const char *owner, uint64_t seen)
+{
+    struct hf_ask ask = ask_of(HF_VERB_RELEASE, name, owner);
+    ask.counter = seen;
+    return rig_ask(rig, ask);
+}
+
+static inline struct said inspect(struct rig *rig, const char *name)
+{
+    return rig_ask(rig, ask_of(HF_VERB_INSPECT, name, NULL));
+}
+
+#endif
