@@ -101,7 +101,7 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     HF_ASSERT(at < SLOTS_MAX);
     struct slot *slot = &loop->slots[at];
     struct epoll_event event = {
-        .events = EPOLLIN | EPOLLOUT | EPOLLET,
+        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
         .data.u64 = (uint64_t)(slot->generation + 1) << 32 | at,
     };
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) != 0) {

@@ -17,7 +17,8 @@ struct hf_loop;
 struct hf_watch;
 
 /* Told that a descriptor is ready. Edge-triggered: read and write until
- * EAGAIN. `events` is a set of EPOLLIN, EPOLLOUT, EPOLLHUP, EPOLLERR. */
+ * EAGAIN. `events` is a set of EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLHUP,
+ * EPOLLERR. */
 typedef void hf_watch_fn(struct hf_watch *watch, uint32_t events,
                          struct hf_instant now);
 
