@@ -30,6 +30,7 @@ install(FILES "${CMAKE_BINARY_DIR}/generated/HoldfastConfig.cmake"
   "${CMAKE_BINARY_DIR}/generated/HoldfastConfigVersion.cmake"
   DESTINATION "${HF_PACKAGE_DIR}")
 
+file(RELATIVE_PATH HF_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast.pc.in"
   "${CMAKE_BINARY_DIR}/generated/holdfast.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/generated/holdfast.pc"

@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What an installation gives: programs build against it with pkg-config, with
+# CMake and from C++, and run.
+# timeout: 300
+. "$(dirname "$0")/../lib/tap.sh"
+
+ok "it installs" env DESTDIR="$W/root" cmake --install "$HF_BUILD" \
+    --config RelWithDebInfo >"$W/log"
+prefix=$W/root$(sed -n 's/^CMAKE_INSTALL_PREFIX:PATH=//p' \
+    "$HF_BUILD/CMakeCache.txt")
+libdir=$(dirname "$(find "$prefix" -name libholdfast.so)")
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+
+capture "$prefix/bin/holdfast" --version
+like "$out" "$(pkg-config --modversion holdfast)" "the command, of this version"
+ok "the manual" test -s "$prefix/share/man/man1/holdfast.1"
+ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
+capture find "$prefix/include" -name '*.h'
+is "${out#"$prefix"/include/}" holdfast/holdfast.h "the public header, no other"
+
+flags=$(pkg-config --cflags --libs holdfast)
+for example in "$HF_SOURCE"/examples/*.c; do
+    more=$(grep -q '<uv.h>' "$example" && pkg-config --cflags --libs libuv)
+    # shellcheck disable=SC2086 # flags are a list
+    ok "$(basename "$example") builds with pkg-config" gcc -std=c11 -Wall \
+        -Werror -D_POSIX_C_SOURCE=200809L -o "$W/example" "$example" $flags \
+        $more
+done
+
+cat >"$W/use.c" <<'END'
+#include <holdfast/holdfast.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct hf_client *client;
+    struct hf_request request;
+    struct hf_lock *lock;
+    struct hf_error error;
+    (void)argc;
+    if (hf_client_open(argv[1], NULL, &client, &error) != HF_OK) {
+        puts(error.text);
+        return 1;
+    }
+    hf_request_init(&request, "installed");
+    if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+        puts(error.text);
+        return 1;
+    }
+    puts(hf_lock_fence(lock) > 0 ? "held" : "no fence");
+    hf_lock_release(lock);
+    hf_client_close(client);
+    return 0;
+}
+END
+cp "$W/use.c" "$W/use.cc"
+url=local://$W/store
+
+# shellcheck disable=SC2086
+ok "C99" gcc -std=c99 -pedantic -Wall -Werror -o "$W/c99" "$W/use.c" $flags
+is "$(LD_LIBRARY_PATH=$libdir "$W/c99" "$url")" held "it runs"
+# shellcheck disable=SC2086
+ok "C++17" g++ -std=c++17 -pedantic -Wall -Werror -o "$W/cc" "$W/use.cc" $flags
+is "$(LD_LIBRARY_PATH=$libdir "$W/cc" "$url")" held "it runs"
+# shellcheck disable=SC2046
+ok "static" gcc -std=c11 -o "$W/static" "$W/use.c" \
+    $(pkg-config --cflags holdfast) "$libdir/libholdfast.a" \
+    $(pkg-config --libs --static holdfast | sed 's/-lholdfast//')
+is "$("$W/static" "$url")" held "it runs"
+
+mkdir "$W/project"
+cp "$W/use.c" "$W/project"
+cat >"$W/project/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(use C)
+find_package(Holdfast 0.1 REQUIRED)
+add_executable(shared use.c)
+target_link_libraries(shared PRIVATE Holdfast::holdfast)
+add_executable(static use.c)
+target_link_libraries(static PRIVATE Holdfast::holdfast_static)
+END
+ok "a CMake project finds it" cmake -S "$W/project" -B "$W/project/build" \
+    -DCMAKE_PREFIX_PATH="$prefix" >>"$W/log"
+ok "and builds" cmake --build "$W/project/build" >>"$W/log"
+is "$("$W/project/build/shared" "$url")" held "shared, it runs"
+is "$("$W/project/build/static" "$url")" held "static, it runs"
+
+# Nothing that only some URLs need is loaded for the others.
+capture ldd "$prefix/bin/holdfast"
+unlike "$out" 'ssl|crypto|curl|libpq' "the command does not load TLS"
+finish
