@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was said on the command line, checked and converted. */
+#ifndef CLI_ARGS_H
+#define CLI_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* More words than this are not looked at: one name is enough. */
+#define CLI_WORDS_MAX 8
+
+/* A duration or number that was not given. */
+#define CLI_UNSET INT64_C(-1)
+
+enum cli_on_lost { CLI_LOST_KILL, CLI_LOST_WARN };
+enum cli_on_unreachable { CLI_UNREACHABLE_FAIL, CLI_UNREACHABLE_RUN };
+
+struct cli_args {
+    /* common */
+    const char *url;
+    bool is_json;
+    bool is_verbose;
+    bool is_quiet;
+    bool wants_help;
+    /* run, acquire */
+    bool is_try;
+    int64_t wait_ms;
+    int64_t once_ms;
+    int64_t ttl_ms;
+    int64_t min_hold_ms;
+    int64_t max_hold_ms;
+    int64_t kill_grace_ms;
+    int64_t on_lost;
+    int64_t on_unreachable;
+    int64_t conflict_code;
+    int64_t status_fd;
+    const char *label;
+    const char *name; /* --name, else the first word */
+    /* others */
+    const char *owner;
+    bool is_now;
+    bool is_init;
+    /* words that are no options, and what follows "--" */
+    const char *words[CLI_WORDS_MAX];
+    size_t n_words; /* may be more than were kept */
+    char **command; /* NULL without "--" */
+};
+
+void cli_args_init(struct cli_args *args);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command: started as if nobody stood between it and the shell. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include "link.h"
+#include "signals.h"
+#include "term.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_child {
+    pid_t pid; /* and process group; 0: not started */
+    bool is_over;
+    int status; /* as waitpid() tells it */
+};
+
+struct cli_child_start {
+    char **command;
+    const struct cli_signals *signals;
+    const struct cli_term *term; /* its terminal goes to the command */
+    pid_t foreground;            /* if this group has it */
+    struct cli_shared *shared;   /* exec_errno */
+};
+
+/* Fork and execute. That a command cannot be executed is known when it ends:
+ * cli_child_code(). @return false with errno if there is no process to have. */
+bool cli_child_start(struct cli_child *child,
+                     const struct cli_child_start *how);
+
+/* Tell the command and whoever is in its group; stopped ones wake up. */
+void cli_child_signal(const struct cli_child *child, int number);
+
+/* What a shell would say: its code, or 128+N for signal N. */
+int cli_child_code(const struct cli_child *child);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast acquire: take a lock and leave it to whoever has the line. */
+#include "cmd.h"
+
+#include "ancestor.h"
+#include "exit_code.h"
+#include "handed.h"
+#include "message.h"
+#include "opts_wait.h"
+#include "signals.h"
+#include "store.h"
+#include "take.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+static const struct cli_opt opts[] = {
+    CLI_OPT_TRY,
+    CLI_OPT_WAIT,
+    CLI_OPT_TTL,
+    CLI_OPT_CONFLICT_CODE,
+    CLI_OPT_LABEL,
+    CLI_OPT_NAME,
+    {.letter = 's', .name = "shared", .kind = CLI_OPT_LATER},
+    {.letter = 'p', .name = "permits", .kind = CLI_OPT_LATER, .meta = "N"},
+    {.name = NULL},
+};
+
+static int stop_taking(void *user)
+{
+    const int *signals = user;
+    struct signalfd_siginfo info;
+    while (read(*signals, &info, sizeof(info)) == sizeof(info)) {
+        if (cli_signals_ends((int)info.ssi_signo)) {
+            return (int)info.ssi_signo;
+        }
+    }
+    return 0;
+}
+
+/* From here to the printed line no signal may end us: it would leave a lock
+ * that nobody knows. SIGPIPE too is blocked, and a write says EPIPE. SIGTSTP
+ * may stop us: the lease goes on. */
+static int hold_signals(struct cli_signals *signals)
+{
+    sigset_t wanted;
+    cli_signals_block(signals);
+    wanted = signals->relayed;
+    (void)sigaddset(&wanted, SIGPIPE);
+    (void)sigdelset(&wanted, SIGTSTP);
+    (void)sigdelset(&wanted, SIGCONT);
+    (void)sigprocmask(SIG_SETMASK, &wanted, NULL);
+    (void)sigdelset(&wanted, SIGPIPE);
+    return signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int acquire(struct cli_args *args, struct hf_client *client, int signals)
+{
+    struct hf_request request;
+    struct cli_take take = {
+        .client = client,
+        .request = &request,
+        .status = {-1, args->name},
+        .stop_fd = signals,
+        .stop = stop_taking,
+        .user = &signals,
+        .is_quiet = args->is_quiet,
+        .foreground = getpgrp(),
+    };
+    cli_take_request(&request, args);
+    request.life = HF_LIFE_LEASE;
+    if (cli_ancestor_holds(client, &request)) {
+        return cli_message(CLI_EXIT_USAGE, args->name,
+                           "held by the `holdfast run` that this one runs "
+                           "under: it would wait for itself");
+    }
+    if (cli_take(&take) != HF_OK) {
+        return cli_take_failed(&take, args);
+    }
+    return cli_handed_print(client, take.lock, args);
+}
+
+static int run(struct cli_args *args)
+{
+    struct cli_signals held;
+    struct hf_client *client;
+    if (args->is_try && args->wait_ms != CLI_UNSET) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--try does not wait: leave out --wait");
+    }
+    int signals = hold_signals(&held);
+    if (signals < 0) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", errno);
+    }
+    int code = cli_store_find(args, &client);
+    if (code == 0) {
+        code = acquire(args, client, signals);
+        hf_client_close(client);
+    }
+    return code;
+}
+
+const struct cli_cmd cli_cmd_acquire = {
+    .name = "acquire",
+    .usage = "[OPTIONS] NAME",
+    .summary = "take the lock and exit, for scripts",
+    .text =
+        "Prints one line, \"OWNER@FENCE FENCE SECONDS_LEFT\". Nothing renews "
+        "the lock: it\nends with its lease, unless extend is given the owner "
+        "in time; release gives it\nback. Prefer run where a command can be "
+        "named.\n\n"
+        "  line=$(holdfast acquire -t 60s deploy) || exit\n"
+        "  export HOLDFAST_OWNER=${line%% *}\n"
+        "  ...\n"
+        "  holdfast release deploy\n",
+    .opts = opts,
+    .takes_name = true,
+    .run = run,
+};

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast extend: adopt a lock, which renews it, and hand it on again. */
+#include "cmd.h"
+
+#include "exit_code.h"
+#include "handed.h"
+#include "opts_wait.h"
+#include "store.h"
+#include "take.h"
+
+#include <signal.h>
+
+static const struct cli_opt opts[] = {
+    CLI_OPT_OWNER,
+    CLI_OPT_TTL,
+    CLI_OPT_NAME,
+    {.name = NULL},
+};
+
+static int extend(struct cli_args *args, struct hf_client *client,
+                  const char *owner)
+{
+    struct hf_request request;
+    struct hf_lock *lock;
+    struct hf_error error = {.text = ""};
+    cli_take_request(&request, args);
+    request.life = HF_LIFE_LEASE;
+    enum hf_status status =
+        hf_lock_adopt(client, &request, owner, &lock, &error);
+    return status == HF_OK ? cli_handed_print(client, lock, args)
+                           : cli_store_fail(status, args->name, &error);
+}
+
+static int run(struct cli_args *args)
+{
+    struct hf_client *client;
+    sigset_t pipe;
+    const char *owner = cli_handed_owner(args);
+    if (owner == NULL) {
+        return CLI_EXIT_USAGE;
+    }
+    (void)sigemptyset(&pipe);
+    (void)sigaddset(&pipe, SIGPIPE);
+    (void)sigprocmask(SIG_BLOCK, &pipe, NULL);
+    int code = cli_store_find(args, &client);
+    if (code == 0) {
+        code = extend(args, client, owner);
+        hf_client_close(client);
+    }
+    return code;
+}
+
+const struct cli_cmd cli_cmd_extend = {
+    .name = "extend",
+    .usage = "NAME [--owner OWNER@FENCE] [--ttl DUR]",
+    .summary = "renew a lock that acquire took",
+    .text = "Needs a majority of the nodes that still have the owner: a lost "
+            "lock is never\nbrought back (exit 76). Prints a line as acquire "
+            "does.\n",
+    .opts = opts,
+    .takes_name = true,
+    .run = run,
+};

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast help: the commands, one command, or the stores. */
+#include "cmd.h"
+
+#include "exit_code.h"
+#include "message.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static const char stores_text[] =
+    "The store is -u URL, else HOLDFAST_URL, else the url of\n"
+    "~/.config/holdfast/config or /etc/holdfast/config, else local:\n\n"
+    "  local:                          this machine, nothing to set up\n"
+    "  local:///DIR                    the same, in a folder of its own\n"
+    "  redis://[USER:PASSWORD@]HOST[:PORT][/DB]\n"
+    "                                  one Redis or Valkey\n"
+    "  redis://A:6379,B:6379,C:6379    a majority of several (Redlock): an\n"
+    "                                  odd number of independent servers\n"
+    "  rediss://...                    the same with TLS\n"
+    "  redis+unix:///PATH.sock         a unix socket\n"
+    "  \"rediss://A redis+unix:///B redis://C\"\n"
+    "                                  several whole URLs, by blanks\n"
+    "  valkey://, valkeys://, valkey+unix:// alike\n\n"
+    "Parameters, behind ? and separated by &; in the configuration file as\n"
+    "lines `key = value`:\n"
+    "  prefix=TEXT            of every key (lock:)\n"
+    "  connect_timeout=DUR    (1s)\n"
+    "  node_timeout=DUR       for an answer (50ms, at most 5% of the ttl)\n"
+    "  tls_ca=, tls_cert=, tls_key=   files\n"
+    "  quarantine=strict|off  servers that may have forgotten locks do not\n"
+    "                         count until every lock is over (strict)\n"
+    "  max_ttl=DUR            longest lease; the same for all (60s)\n"
+    "  fence_keep=DUR         how long an idle name's counter is kept (1h)\n\n"
+    "The configuration file has `url` and `password_file` besides. One that\n"
+    "has a password and that everybody may read is refused.\n";
+
+static int print_end(struct cli_out *out)
+{
+    return cli_out_flush(out)
+               ? 0
+               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out->error);
+}
+
+int cli_cmd_help_print(const struct cli_cmd *cmd)
+{
+    struct cli_out out;
+    cli_out_init(&out, STDOUT_FILENO);
+    cli_out_text(&out, "usage: holdfast ");
+    cli_out_text(&out, cmd->name);
+    cli_out_text(&out, " ");
+    cli_out_text(&out, cmd->usage);
+    cli_out_text(&out, "\n\n");
+    cli_out_text(&out, cmd->text);
+    if (cmd->opts != NULL) {
+        cli_out_text(&out, "\nOptions:\n");
+        cli_opt_help(&out, cmd->opts);
+    }
+    cli_out_text(&out, "\nOf every command:\n");
+    cli_opt_help(&out, cli_opts_common);
+    return print_end(&out);
+}
+
+static int print_all(void)
+{
+    struct cli_out out;
+    cli_out_init(&out, STDOUT_FILENO);
+    cli_out_text(&out, "holdfast: distributed locks that hold\n\n"
+                       "usage: holdfast COMMAND [OPTIONS] ...\n\n");
+    for (size_t i = 0; cli_cmds[i] != NULL; i++) {
+        const struct cli_cmd *cmd = cli_cmds[i];
+        if (cmd->run == NULL) {
+            continue;
+        }
+        cli_out_text(&out, "  ");
+        cli_out_text(&out, cmd->name);
+        cli_out_pad(&out, 10 - strlen(cmd->name));
+        cli_out_text(&out, cmd->summary);
+        cli_out_text(&out, "\n");
+    }
+    cli_out_text(&out, "\n"
+                       "holdfast help COMMAND says more, holdfast help stores "
+                       "where locks can be,\nholdfast --version which this "
+                       "is. Of every command:\n");
+    cli_opt_help(&out, cli_opts_common);
+    return print_end(&out);
+}
+
+static int run(struct cli_args *args)
+{
+    struct cli_out out;
+    if (args->n_words == 0) {
+        return print_all();
+    }
+    if (strcmp(args->words[0], "stores") == 0) {
+        cli_out_init(&out, STDOUT_FILENO);
+        cli_out_text(&out, stores_text);
+        return print_end(&out);
+    }
+    const struct cli_cmd *cmd = cli_cmd_find(args->words[0]);
+    if (cmd == NULL) {
+        return cli_cmd_unknown(args->words[0]);
+    }
+    if (cmd->run == NULL) {
+        return cli_message(CLI_EXIT_USAGE, cmd->name, "is not in this version");
+    }
+    return cli_cmd_help_print(cmd);
+}
+
+const struct cli_cmd cli_cmd_help = {
+    .name = "help",
+    .usage = "[COMMAND | stores]",
+    .summary = "this text, a command's, or where locks can be",
+    .text = "Says what a command does and which options it takes.\n",
+    .words_max = 1,
+    .run = run,
+};

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast release: give back what acquire took. */
+#include "cmd.h"
+
+#include "exit_code.h"
+#include "handed.h"
+#include "opts_wait.h"
+#include "store.h"
+
+#include <string.h>
+
+static const struct cli_opt opts[] = {
+    CLI_OPT_OWNER,
+    CLI_OPT_NAME,
+    {.name = NULL},
+};
+
+static int run(struct cli_args *args)
+{
+    struct hf_client *client;
+    struct hf_error error = {.text = ""};
+    const char *owner = cli_handed_owner(args);
+    if (owner == NULL) {
+        return CLI_EXIT_USAGE;
+    }
+    int code = cli_store_find(args, &client);
+    if (code != 0) {
+        return code;
+    }
+    enum hf_status status =
+        hf_owner_release(client, args->name, strlen(args->name), owner, &error);
+    hf_client_close(client);
+    return status == HF_OK ? 0 : cli_store_fail(status, args->name, &error);
+}
+
+const struct cli_cmd cli_cmd_release = {
+    .name = "release",
+    .usage = "NAME [--owner OWNER@FENCE]",
+    .summary = "give back a lock that acquire took",
+    .text = "Exit 76 if it was no longer the owner's: then nothing was "
+            "changed.\n",
+    .opts = opts,
+    .takes_name = true,
+    .run = run,
+};

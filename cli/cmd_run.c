@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast run: the options that must fit together, then wrapper.c. */
+#include "cmd.h"
+
+#include "duration.h"
+#include "exit_code.h"
+#include "message.h"
+#include "opts_wait.h"
+#include "take.h"
+#include "wrapper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define FIELD(field) offsetof(struct cli_args, field)
+
+static const char *const on_lost[] = {"kill", "warn", NULL};
+static const char *const on_unreachable[] = {"fail", "run", NULL};
+
+static const struct cli_opt opts[] = {
+    CLI_OPT_TRY,
+    CLI_OPT_WAIT,
+    {.name = "once",
+     .kind = CLI_OPT_DURATION,
+     .offset = FIELD(once_ms),
+     .meta = "DUR",
+     .min = 1,
+     .help = "cron form: held elsewhere, or started less\n"
+             "than DUR ago anywhere = print nothing, exit 0"},
+    CLI_OPT_TTL,
+    {.name = "min-hold",
+     .kind = CLI_OPT_DURATION,
+     .offset = FIELD(min_hold_ms),
+     .meta = "DUR",
+     .help = "keep the name taken for at least that long\n"
+             "from the start; the code is returned at once"},
+    {.name = "max-hold",
+     .kind = CLI_OPT_DURATION,
+     .offset = FIELD(max_hold_ms),
+     .meta = "DUR",
+     .min = 1,
+     .help = "end the command after that long, exit 124"},
+    {.name = "kill-grace",
+     .kind = CLI_OPT_DURATION,
+     .offset = FIELD(kill_grace_ms),
+     .meta = "DUR",
+     .help = "SIGTERM this long before the lease ends,\n"
+             "SIGKILL in time for all to be gone before it\n"
+             "does; default: ttl/4, at most 10s"},
+    {.name = "on-lost",
+     .kind = CLI_OPT_CHOICE,
+     .offset = FIELD(on_lost),
+     .meta = "kill|warn",
+     .choices = on_lost,
+     .help = "when the lease cannot be kept; warn: exit 76\n"
+             "if the command itself ended with 0; default:\n"
+             "kill"},
+    {.name = "on-unreachable",
+     .kind = CLI_OPT_CHOICE,
+     .offset = FIELD(on_unreachable),
+     .meta = "fail|run",
+     .choices = on_unreachable,
+     .help = "when no store can be reached; run: go on with\n"
+             "HOLDFAST_FENCE=0; default: fail"},
+    CLI_OPT_CONFLICT_CODE,
+    {.name = "status-fd",
+     .kind = CLI_OPT_NUMBER,
+     .offset = FIELD(status_fd),
+     .meta = "N",
+     .min = 0,
+     .max = 1048576,
+     .help = "write a JSON line per event: waiting,\n"
+             "acquired, renewed, at-risk, lost, released"},
+    CLI_OPT_LABEL,
+    CLI_OPT_NAME,
+    {.letter = 's', .name = "shared", .kind = CLI_OPT_LATER},
+    {.letter = 'p', .name = "permits", .kind = CLI_OPT_LATER, .meta = "N"},
+    {.name = "again", .kind = CLI_OPT_LATER},
+    {.name = NULL},
+};
+
+/* More than half of the lease leaves no time to miss one renewal and get the
+ * next: the command would be ended for nothing. */
+static int check_grace(const struct cli_args *args)
+{
+    struct hf_request request;
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    cli_take_request(&request, args);
+    if (args->kill_grace_ms <= request.ttl_ms / 2) {
+        return 0;
+    }
+    cli_message_begin(&out);
+    cli_out_text(&out, "--kill-grace ");
+    cli_out_text(&out, cli_duration_text(args->kill_grace_ms, text));
+    cli_out_text(&out, ": at most half of the ttl, which is ");
+    cli_out_text(&out, cli_duration_text(request.ttl_ms, text));
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+static int check(const struct cli_args *args)
+{
+    if (args->once_ms != CLI_UNSET && args->wait_ms != CLI_UNSET) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--once does not wait: leave out --wait");
+    }
+    if (args->is_try && args->wait_ms != CLI_UNSET) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--try does not wait: leave out --wait");
+    }
+    if (args->is_json) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "run prints nothing: --status-fd has JSON");
+    }
+    if (args->status_fd != CLI_UNSET &&
+        fcntl((int)args->status_fd, F_GETFD) < 0) {
+        return cli_message_errno(CLI_EXIT_USAGE, "--status-fd", errno);
+    }
+    return check_grace(args);
+}
+
+static int run(struct cli_args *args)
+{
+    struct cli_run it = {.args = args};
+    int code = check(args);
+    if (code == 0) {
+        code = cli_config_find(&it.config, args);
+    }
+    if (code != 0) {
+        return code;
+    }
+    if (args->status_fd > STDERR_FILENO) {
+        /* Ours alone: the reader sees its end when we are gone, whatever the
+         * command leaves behind. */
+        (void)fcntl((int)args->status_fd, F_SETFD, FD_CLOEXEC);
+    }
+    return cli_wrapper(&it);
+}
+
+const struct cli_cmd cli_cmd_run = {
+    .name = "run",
+    .usage = "[OPTIONS] NAME -- COMMAND [ARG...]",
+    .summary = "run COMMAND while holding the lock",
+    .text =
+        "Takes the lock, runs COMMAND, keeps the lock renewed, and gives it "
+        "back. If\nthe lock cannot be kept, COMMAND and all that it started "
+        "are ended before\nanybody else can be granted it. COMMAND gets "
+        "HOLDFAST_NAME, HOLDFAST_FENCE and\nHOLDFAST_OWNER. The exit code is "
+        "that of COMMAND (128+N: signal N), or 75 not\nacquired, 76 lock "
+        "lost, 69 store unreachable, 77 not permitted, 64 usage, 78\n"
+        "configuration, 70 internal error, 124 --max-hold, 126/127 COMMAND "
+        "cannot run.\n\n"
+        "  holdfast run --once 1h nightly-report -- ./report.sh\n"
+        "  holdfast run -w 10m migrate -- ./migrate.sh --all\n",
+    .opts = opts,
+    .takes_name = true,
+    .takes_command = true,
+    .run = run,
+};

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file has lines `key = value`; `#` begins a comment line. Keys are `url`,
+ * `password_file`, and the parameters that URLs have. Whether a parameter is
+ * known is the library's to say: they are appended to the URL, so that there
+ * is one list of them, and one place that checks them. */
+#include "config.h"
+
+#include "exit_code.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* More than any configuration has; a device or a log file by mistake. */
+#define FILE_MAX 16384
+
+/* A file while it is read. */
+struct file {
+    struct cli_config *config;
+    bool is_shared; /* everybody may read it */
+    unsigned line;
+    char params[sizeof(((struct cli_config *)0)->url) / 2];
+    char text[FILE_MAX];
+};
+
+static int complain(const struct file *file, const char *what)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out, file->config->path);
+    if (file->line > 0) {
+        cli_out_text(&out, ":");
+        cli_out_int(&out, file->line);
+    }
+    cli_out_text(&out, ": ");
+    cli_out_text(&out, what);
+    return cli_message_end(&out, CLI_EXIT_CONFIG);
+}
+
+/* @return 0 with `text` filled and terminated; else errno. */
+static int read_all(const char *path, char *text, size_t room, bool *is_shared)
+{
+    struct stat info;
+    size_t len = 0;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return errno;
+    }
+    int error = fstat(fd, &info) < 0     ? errno
+                : S_ISDIR(info.st_mode)  ? EISDIR
+                : !S_ISREG(info.st_mode) ? EINVAL
+                                         : 0;
+    *is_shared = (info.st_mode & S_IROTH) != 0;
+    while (error == 0 && n > 0) {
+        n = read(fd, text + len, room - 1 - len);
+        error = n < 0 ? errno : 0;
+        len += n > 0 ? (size_t)n : 0;
+        error = error == 0 && len == room - 1 ? EFBIG : error;
+    }
+    (void)close(fd);
+    text[len] = '\0';
+    return error;
+}
+
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t\r");
+    size_t len = strlen(text);
+    while (len > 0 && strchr(" \t\r", text[len - 1]) != NULL) {
+        text[--len] = '\0';
+    }
+    return text;
+}
+
+/* "scheme://user:password@": a colon before the '@' of an authority. */
+static bool has_password(const char *url)
+{
+    for (const char *at = strstr(url, "://"); at != NULL;
+         at = strstr(at, "://")) {
+        at += 3;
+        size_t len = strcspn(at, "/?# \t");
+        const char *end = memrchr(at, '@', len);
+        if (end != NULL && memchr(at, ':', (size_t)(end - at)) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int take_password_file(struct file *file, const char *path)
+{
+    struct cli_config *config = file->config;
+    struct cli_out out;
+    bool is_shared = false;
+    int error =
+        read_all(path, config->password, sizeof(config->password), &is_shared);
+    config->password[strcspn(config->password, "\r\n")] = '\0';
+    if (error == 0 && is_shared) {
+        cli_message_begin(&out);
+        cli_out_text(&out, path);
+        cli_out_text(&out, ": holds a password and everybody may read it; "
+                           "chmod o-r it");
+        return cli_message_end(&out, CLI_EXIT_CONFIG);
+    }
+    if (error == 0 && config->password[0] == '\0') {
+        return cli_message(CLI_EXIT_CONFIG, path, "holds no password");
+    }
+    return error == 0 ? 0 : cli_message_errno(CLI_EXIT_CONFIG, path, error);
+}
+
+static int take_param(struct file *file, const char *key, const char *value)
+{
+    struct cli_out out;
+    size_t used = strlen(file->params);
+    if (key[strspn(key, "abcdefghijklmnopqrstuvwxyz_")] != '\0') {
+        return complain(file, "not a `key = value` line");
+    }
+    if (used + strlen(key) + 3 * strlen(value) + 3 > sizeof(file->params)) {
+        return complain(file, "too long");
+    }
+    cli_out_init_text(&out, file->params + used, sizeof(file->params) - used);
+    cli_out_text(&out, used > 0 ? "&" : "");
+    cli_out_text(&out, key);
+    cli_out_text(&out, "=");
+    for (; *value != '\0'; value++) {
+        if (strchr("%&#?+ ,", *value) != NULL) {
+            static const char hex[] = "0123456789ABCDEF";
+            char code[3] = {'%', hex[(unsigned char)*value >> 4],
+                            hex[*value & 15]};
+            cli_out_bytes(&out, code, sizeof(code));
+        } else {
+            cli_out_bytes(&out, value, 1);
+        }
+    }
+    return 0;
+}
+
+static int take_line(struct file *file, char *line)
+{
+    struct cli_config *config = file->config;
+    line = trimmed(line);
+    if (line[0] == '\0' || line[0] == '#') {
+        return 0;
+    }
+    char *equals = strchr(line, '=');
+    if (equals == NULL) {
+        return complain(file, "not a `key = value` line");
+    }
+    *equals = '\0';
+    const char *key = trimmed(line);
+    const char *value = trimmed(equals + 1);
+    if (strcmp(key, "password_file") == 0) {
+        return take_password_file(file, value);
+    }
+    if (strcmp(key, "url") != 0) {
+        return take_param(file, key, value);
+    }
+    if (strlen(value) >= sizeof(config->url) / 2) {
+        return complain(file, "too long");
+    }
+    if (file->is_shared && has_password(value)) {
+        return complain(file, "holds a password and everybody may read it; "
+                              "chmod o-r it, or use password_file");
+    }
+    memcpy(config->url, value, strlen(value) + 1);
+    return 0;
+}
+
+/* The file's parameters go behind those that its URL has. */
+static int join(struct file *file)
+{
+    struct cli_config *config = file->config;
+    struct cli_out out;
+    size_t len = strlen(config->url);
+    file->line = 0;
+    if (len == 0) {
+        return complain(file, "has no `url = …` line");
+    }
+    if (file->params[0] == '\0') {
+        return 0;
+    }
+    cli_out_init_text(&out, config->url + len, sizeof(config->url) - len);
+    cli_out_text(&out, strchr(config->url, '?') != NULL ? "&" : "?");
+    cli_out_text(&out, file->params);
+    return 0;
+}
+
+/* @return 0 if there was one, -1 if there is none, else the exit code. */
+static int load(struct cli_config *config)
+{
+    struct file file = {.config = config};
+    int code = 0;
+    int error =
+        read_all(config->path, file.text, sizeof(file.text), &file.is_shared);
+    if (error == ENOENT || error == ENOTDIR) {
+        return -1;
+    }
+    if (error != 0) {
+        return cli_message_errno(CLI_EXIT_CONFIG, config->path, error);
+    }
+    config->source = CLI_FROM_FILE;
+    for (char *line = file.text; line != NULL && code == 0;) {
+        char *next = strchr(line, '\n');
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        file.line++;
+        code = take_line(&file, line);
+        line = next;
+    }
+    code = code == 0 ? join(&file) : code;
+    explicit_bzero(file.text, sizeof(file.text));
+    return code;
+}
+
+static int load_in(struct cli_config *config, const char *folder,
+                   const char *rest)
+{
+    struct cli_out out;
+    if (folder == NULL || folder[0] != '/' ||
+        strlen(folder) + strlen(rest) >= sizeof(config->path)) {
+        return -1;
+    }
+    cli_out_init_text(&out, config->path, sizeof(config->path));
+    cli_out_text(&out, folder);
+    cli_out_text(&out, rest);
+    return load(config);
+}
+
+static int load_any(struct cli_config *config)
+{
+    const char *folder = getenv("XDG_CONFIG_HOME");
+    int code =
+        folder != NULL && folder[0] != '\0'
+            ? load_in(config, folder, "/holdfast/config")
+            : load_in(config, getenv("HOME"), "/.config/holdfast/config");
+    return code >= 0 ? code : load_in(config, "/etc", "/holdfast/config");
+}
+
+int cli_config_find(struct cli_config *config, const struct cli_args *args)
+{
+    const char *url = args->url;
+    config->source = CLI_FROM_OPTION;
+    config->path[0] = config->url[0] = config->password[0] = '\0';
+    if (url == NULL) {
+        url = getenv("HOLDFAST_URL");
+        config->source = CLI_FROM_ENVIRONMENT;
+    }
+    /* An empty variable is an unset one; an empty -u is a mistake. */
+    if (args->url == NULL && (url == NULL || url[0] == '\0')) {
+        config->source = CLI_FROM_NOWHERE;
+        int code = load_any(config);
+        return code > 0 ? code : 0;
+    }
+    if (strlen(url) >= sizeof(config->url)) {
+        return cli_message(CLI_EXIT_CONFIG, NULL,
+                           "the store's URL is too long");
+    }
+    memcpy(config->url, url, strlen(url) + 1);
+    return 0;
+}
+
+void cli_config_wipe(struct cli_config *config)
+{
+    explicit_bzero(config->password, sizeof(config->password));
+    explicit_bzero(config->url, sizeof(config->url));
+}

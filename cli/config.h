@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which store: -u, else HOLDFAST_URL, else the first configuration file that
+ * is there, else the embedded one. */
+#ifndef CLI_CONFIG_H
+#define CLI_CONFIG_H
+
+#include "args.h"
+
+enum cli_config_source {
+    CLI_FROM_OPTION,
+    CLI_FROM_ENVIRONMENT,
+    CLI_FROM_FILE,
+    CLI_FROM_NOWHERE /* the embedded store, by default */
+};
+
+struct cli_config {
+    enum cli_config_source source;
+    char path[512];      /* of the file, for messages */
+    char url[8192];      /* with the file's parameters */
+    char password[1024]; /* of `password_file`; empty: none */
+};
+
+/* @return 0, or the exit code (78) after a line on stderr. */
+int cli_config_find(struct cli_config *config, const struct cli_args *args);
+
+/* Wipe what is secret. */
+void cli_config_wipe(struct cli_config *config);
+
+#endif

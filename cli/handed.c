@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "handed.h"
+
+#include "exit_code.h"
+#include "message.h"
+#include "when.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *cli_handed_owner(const struct cli_args *args)
+{
+    const char *owner =
+        args->owner != NULL ? args->owner : getenv("HOLDFAST_OWNER");
+    if (owner == NULL || owner[0] == '\0') {
+        (void)cli_message(CLI_EXIT_USAGE, args->name,
+                          "whose? put what acquire printed into "
+                          "HOLDFAST_OWNER, or give --owner OWNER@FENCE");
+        return NULL;
+    }
+    return owner;
+}
+
+static void print(struct cli_out *out, const struct cli_args *args,
+                  const char *owner, uint64_t fence, int64_t left_ms)
+{
+    cli_out_init(out, STDOUT_FILENO);
+    if (!args->is_json) {
+        cli_out_text(out, owner);
+        cli_out_text(out, " ");
+        cli_out_fence(out, fence);
+        cli_out_text(out, " ");
+        cli_out_seconds(out, left_ms);
+        cli_out_text(out, "\n");
+        return;
+    }
+    cli_out_json_open(out);
+    cli_out_json_text(out, "name", args->name);
+    cli_out_json_text(out, "owner", owner);
+    cli_out_json_fence(out, fence);
+    cli_out_json_int(out, "deadline_ms", cli_when_wall_ms() + left_ms);
+    cli_out_json_int(out, "remaining_ms", left_ms);
+    cli_out_json_close(out);
+}
+
+int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
+                     const struct cli_args *args)
+{
+    char owner[HF_OWNER_TEXT_MAX];
+    struct cli_out out;
+    uint64_t fence = hf_lock_fence(lock);
+    int64_t left_ms = hf_lock_remaining_ms(lock);
+    if (hf_lock_give(lock, owner) != HF_OK) {
+        return cli_message(CLI_EXIT_LOST, args->name,
+                           "the lease was over before it could be printed");
+    }
+    print(&out, args, owner, fence, left_ms);
+    if (cli_out_flush(&out)) {
+        return 0;
+    }
+    (void)hf_owner_release(client, args->name, strlen(args->name), owner, NULL);
+    return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks that outlive a command: what acquire prints and extend and release
+ * are given. */
+#ifndef CLI_HANDED_H
+#define CLI_HANDED_H
+
+#include "args.h"
+
+#include <holdfast/holdfast.h>
+
+/* --owner, else HOLDFAST_OWNER; NULL after a line on stderr. */
+const char *cli_handed_owner(const struct cli_args *args);
+
+/* Hand the lock on by printing it; consumes it. What cannot be printed is
+ * released: nobody could ever give it back. @return the exit code. */
+int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
+                     const struct cli_args *args);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of one run: open, take, start, watch, give back. Whatever happens
+ * while watching, time is looked at first (keeper_end.c). */
+#include "keeper.h"
+
+#include "ancestor.h"
+#include "duration.h"
+#include "exit_code.h"
+#include "message.h"
+#include "store.h"
+#include "take.h"
+#include "when.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* cli_take() was stopped because the wrapper is gone: no signal has it. */
+#define WRAPPER_GONE 1000
+
+/* ---- Becoming the keeper ------------------------------------------------ */
+
+static int set_up(struct cli_keeper *keeper)
+{
+    sigset_t all, child;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)prctl(PR_SET_NAME, "holdfast-keeper");
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    keeper->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    keeper->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (keeper->signals < 0 || keeper->timer < 0) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "keeper", errno);
+    }
+    return 0;
+}
+
+/* ---- Taking the lock ----------------------------------------------------- */
+
+static int stop_taking(void *user)
+{
+    const struct cli_keeper *keeper = user;
+    for (;;) {
+        struct cli_link_word word = cli_link_read(keeper->link);
+        if (word.what == CLI_LINK_NONE) {
+            return 0;
+        }
+        if (word.what == CLI_LINK_GONE) {
+            return WRAPPER_GONE;
+        }
+        if (word.what == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
+            return word.value;
+        }
+    }
+}
+
+static int refuse_ancestor(const struct cli_keeper *keeper)
+{
+    return cli_message(CLI_EXIT_USAGE, keeper->args->name,
+                       "held by the `holdfast run` that this one runs under: "
+                       "it would wait for itself");
+}
+
+/* --on-unreachable run: say so, and go on without. */
+static int go_without(const struct cli_keeper *keeper,
+                      const struct cli_take *take)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": running WITHOUT the lock: ");
+    cli_out_text(&out, take->error.text);
+    return cli_message_end(&out, 0);
+}
+
+/* @return 0 to start the command. */
+static int take_lock(struct cli_keeper *keeper,
+                     const struct hf_request *request)
+{
+    struct cli_take take = {
+        .client = keeper->client,
+        .request = request,
+        .status = keeper->status,
+        .stop_fd = keeper->link,
+        .stop = stop_taking,
+        .user = keeper,
+        .is_quiet = keeper->args->is_quiet,
+        .foreground = keeper->run->link.wrapper_group,
+    };
+    if (cli_ancestor_holds(keeper->client, request)) {
+        return refuse_ancestor(keeper);
+    }
+    enum hf_status status = cli_take(&take);
+    if (status == HF_UNAVAILABLE &&
+        keeper->args->on_unreachable == CLI_UNREACHABLE_RUN) {
+        return go_without(keeper, &take);
+    }
+    if (status == HF_CANCELLED && take.signal == WRAPPER_GONE) {
+        return CLI_EXIT_INTERNAL; /* nobody is there to be told */
+    }
+    if (status != HF_OK) {
+        return cli_take_failed(&take, keeper->args);
+    }
+    keeper->lock = take.lock;
+    return 0;
+}
+
+/* ---- Starting the command ------------------------------------------------ */
+
+static void export_lock(const struct cli_keeper *keeper)
+{
+    char fence[24];
+    char owner[HF_OWNER_TEXT_MAX] = "";
+    struct cli_out out;
+    cli_out_init_text(&out, fence, sizeof(fence));
+    cli_out_fence(&out, keeper->lock != NULL ? hf_lock_fence(keeper->lock) : 0);
+    if (keeper->lock != NULL) {
+        hf_lock_owner(keeper->lock, owner);
+    }
+    (void)setenv("HOLDFAST_NAME", keeper->args->name, 1);
+    (void)setenv("HOLDFAST_FENCE", fence, 1);
+    (void)setenv("HOLDFAST_OWNER", owner, 1);
+}
+
+static int start_command(struct cli_keeper *keeper)
+{
+    struct cli_run *run = keeper->run;
+    struct cli_child_start how = {
+        .command = keeper->args->command,
+        .signals = &run->signals,
+        .term = &keeper->term,
+        .foreground = run->link.wrapper_group,
+        .shared = run->link.shared,
+    };
+    /* Where a store sees processes end, the lock is free only when wrapper,
+     * keeper and command are all gone. */
+    if (keeper->lock != NULL) {
+        (void)hf_lock_add_process(keeper->lock, run->link.wrapper);
+    }
+    export_lock(keeper);
+    cli_term_find(&keeper->term, run->link.wrapper_group);
+    if (!cli_child_start(&keeper->child, &how)) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
+    }
+    if (keeper->lock != NULL) {
+        (void)hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid);
+    }
+    return 0;
+}
+
+/* ---- Watching ------------------------------------------------------------ */
+
+static void set_timer(struct cli_keeper *keeper)
+{
+    int64_t at = cli_keeper_next(keeper);
+    if (at == keeper->timer_ns) {
+        return;
+    }
+    struct itimerspec when = {.it_interval = {0, 0}};
+    keeper->timer_ns = at;
+    if (at != INT64_MAX) {
+        /* Never 0, which would disarm it. */
+        at = at < 1 ? 1 : at;
+        when.it_value.tv_sec = (time_t)(at / 1000000000);
+        when.it_value.tv_nsec = (long)(at % 1000000000);
+    }
+    (void)timerfd_settime(keeper->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* Orphans of the command's come to us, and are reaped too. */
+static void reap(struct cli_keeper *keeper)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+    while (read(keeper->signals, &info, sizeof(info)) > 0) {
+    }
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != keeper->child.pid) {
+            continue;
+        }
+        if (WIFSTOPPED(status)) {
+            cli_keeper_stopped(keeper, WSTOPSIG(status));
+            continue;
+        }
+        keeper->child.status = status;
+        keeper->child.is_over = true;
+        atomic_store(&keeper->run->link.shared->group, 0);
+    }
+}
+
+static void serve(struct cli_keeper *keeper, struct pollfd *fds)
+{
+    uint64_t ticks;
+    if (fds[0].revents != 0) {
+        (void)!read(keeper->timer, &ticks, sizeof(ticks));
+        keeper->timer_ns = 0; /* rang: set it again, whatever is next */
+    }
+    if (fds[1].revents != 0) {
+        reap(keeper);
+    }
+    if (fds[2].revents != 0 && !cli_keeper_hear(keeper)) {
+        fds[2].fd = -1;
+        cli_keeper_end(keeper, CLI_WHY_WRAPPER);
+    }
+    if (fds[3].revents != 0 && !keeper->child.is_over) {
+        hf_client_process(keeper->client);
+        cli_keeper_look(keeper);
+    }
+}
+
+static void watch(struct cli_keeper *keeper)
+{
+    struct pollfd fds[4] = {
+        {.fd = keeper->timer, .events = POLLIN},
+        {.fd = keeper->signals, .events = POLLIN},
+        {.fd = keeper->link, .events = POLLIN},
+        {.fd = hf_client_fd(keeper->client), .events = POLLIN},
+    };
+    while (!keeper->child.is_over) {
+        set_timer(keeper);
+        int n = poll(fds, 4, -1);
+        if (cli_keeper_enforce(keeper)) {
+            return;
+        }
+        if (n > 0) {
+            serve(keeper, fds);
+        }
+    }
+    if (keeper->why != CLI_WHY_NONE) {
+        /* It obeyed; what it started may not have. */
+        cli_keeper_kill(keeper);
+    }
+}
+
+/* ---- Giving back --------------------------------------------------------- */
+
+/* How long the name stays taken: --once and --min-hold count from the start. */
+static int64_t keep_ms(const struct cli_keeper *keeper)
+{
+    int64_t hold = keeper->args->once_ms > keeper->args->min_hold_ms
+                       ? keeper->args->once_ms
+                       : keeper->args->min_hold_ms;
+    int64_t gone = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    return hold > gone ? hold - gone : 0;
+}
+
+/* @return false if it was somebody else's by then. */
+static bool give_back(struct cli_keeper *keeper, bool has_run)
+{
+    struct hf_lock *lock = keeper->lock;
+    if (lock == NULL) {
+        return true;
+    }
+    atomic_store(&keeper->run->link.shared->guard_ns, 0);
+    keeper->lock = NULL;
+    int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
+    enum hf_status status =
+        keep > 0 ? hf_lock_release_keeping(lock, keep) : hf_lock_release(lock);
+    if (!keeper->is_lost) {
+        cli_status_say(&keeper->status,
+                       status == HF_LOST ? "lost" : "released");
+    }
+    return status != HF_LOST;
+}
+
+static int say_survivor(const struct cli_keeper *keeper, int code)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": lost, and process ");
+    cli_out_int(&out, keeper->survivor);
+    cli_out_text(&out, " of the command could not be ended");
+    return cli_message_end(&out, code);
+}
+
+static int say_max_hold(const struct cli_keeper *keeper)
+{
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": the command was ended after ");
+    cli_out_text(&out, cli_duration_text(keeper->args->max_hold_ms, text));
+    cli_out_text(&out, " (--max-hold)");
+    return cli_message_end(&out, CLI_EXIT_MAX_HOLD);
+}
+
+/* The code for a command that was ended by us. */
+static int ended_code(const struct cli_keeper *keeper)
+{
+    if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
+        return say_survivor(keeper, CLI_EXIT_LOST);
+    }
+    switch (keeper->why) {
+    case CLI_WHY_LOST:
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lock could not be kept; the command was "
+                           "ended");
+    case CLI_WHY_MAX_HOLD:
+        return say_max_hold(keeper);
+    case CLI_WHY_NONE:
+    case CLI_WHY_WRAPPER:
+        break;
+    }
+    return CLI_EXIT_INTERNAL; /* nobody is there to be told */
+}
+
+/* The code for a command that ended by itself. */
+static int own_code(const struct cli_keeper *keeper, bool was_ours)
+{
+    int error = atomic_load(&keeper->run->link.shared->exec_errno);
+    int code = cli_child_code(&keeper->child);
+    if (error != 0) {
+        return cli_message_errno(code, keeper->args->command[0], error);
+    }
+    if (code != 0) {
+        return code;
+    }
+    if (keeper->is_lost) {
+        return CLI_EXIT_LOST; /* --on-lost warn has said so */
+    }
+    if (!was_ours) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lock was no longer ours when the command "
+                           "ended");
+    }
+    return 0;
+}
+
+static int run_command(struct cli_keeper *keeper)
+{
+    int code = start_command(keeper);
+    if (code != 0) {
+        (void)give_back(keeper, false);
+        return code;
+    }
+    if (keeper->lock != NULL) {
+        cli_keeper_look(keeper);
+    }
+    watch(keeper);
+    (void)cli_term_move(&keeper->term, keeper->child.pid,
+                        keeper->run->link.wrapper_group);
+    cli_term_close(&keeper->term);
+    bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
+    bool was_ours = give_back(keeper, has_run);
+    return keeper->why != CLI_WHY_NONE ? ended_code(keeper)
+                                       : own_code(keeper, was_ours);
+}
+
+static int keep(struct cli_keeper *keeper)
+{
+    struct hf_request request;
+    cli_take_request(&request, keeper->args);
+    bool is_silent = keeper->args->once_ms != CLI_UNSET;
+    if (!is_silent) {
+        cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
+    }
+    int code = take_lock(keeper, &request);
+    if (code != 0) {
+        return code;
+    }
+    if (is_silent) {
+        cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
+    }
+    cli_keeper_begin(keeper, request.ttl_ms);
+    return run_command(keeper);
+}
+
+int cli_keeper(struct cli_run *run)
+{
+    struct cli_keeper keeper = {
+        .run = run,
+        .args = run->args,
+        .link = run->link.fds[1],
+        .status = {(int)run->args->status_fd, run->args->name},
+        .deadline_ns = INT64_MAX,
+    };
+    int code = set_up(&keeper);
+    if (code == 0) {
+        code = cli_store_open(&run->config, run->args, &keeper.client);
+    }
+    if (code != 0) {
+        return code;
+    }
+    code = keep(&keeper);
+    hf_client_close(keeper.client);
+    return code;
+}

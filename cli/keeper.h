@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that holds the lease: takes the lock, starts the command,
+ * renews, has the command dead before the lease can end, and gives back. */
+#ifndef CLI_KEEPER_H
+#define CLI_KEEPER_H
+
+#include "child.h"
+#include "status.h"
+#include "wrapper.h"
+
+#include <holdfast/holdfast.h>
+
+/* Runs in the forked process. @return the exit code of the whole. */
+int cli_keeper(struct cli_run *run);
+
+/* Why the command is being ended before its time. */
+enum cli_why {
+    CLI_WHY_NONE,
+    CLI_WHY_LOST, /* the lease ends, or was lost */
+    CLI_WHY_MAX_HOLD,
+    CLI_WHY_WRAPPER /* nobody waits for it any more */
+};
+
+/* What the keeper's files share. Times are CLOCK_BOOTTIME in nanoseconds. */
+struct cli_keeper {
+    struct cli_run *run;
+    const struct cli_args *args;
+    int link; /* our end */
+    int signals;
+    int timer;
+    int64_t timer_ns; /* what it is set to */
+    struct hf_client *client;
+    struct hf_lock *lock;     /* NULL: running without (--on-unreachable run) */
+    enum hf_lock_state state; /* as it was last seen */
+    struct cli_status status;
+    struct cli_term term;
+    struct cli_child child;
+    int64_t started_ns;  /* the lock was taken */
+    int64_t deadline_ns; /* end of the lease, INT64_MAX without one */
+    int64_t grace_ns;    /* from SIGTERM to SIGKILL */
+    int64_t margin_ns;   /* from SIGKILL to the deadline */
+    enum cli_why why;
+    int64_t ending_ns; /* when SIGTERM was sent */
+    bool is_lost;      /* it was, whatever was done about it */
+    pid_t survivor;    /* a descendant that would not die; 0: none */
+};
+
+/* keeper_end.c: the lock was just taken, for @p ttl_ms (or there is none). */
+void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
+
+/* keeper_end.c: look at the lock after the client has done something. */
+void cli_keeper_look(struct cli_keeper *keeper);
+
+/* keeper_end.c: do what the time asks for; first thing after every wait.
+ * @return true when everything was ended. */
+bool cli_keeper_enforce(struct cli_keeper *keeper);
+
+/* keeper_end.c: when cli_keeper_enforce() wants to be called next. */
+int64_t cli_keeper_next(const struct cli_keeper *keeper);
+
+/* keeper_end.c: begin to end the command: SIGTERM now. */
+void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);
+
+/* keeper_end.c: SIGKILL to all that descends, and wait until it is gone. */
+void cli_keeper_kill(struct cli_keeper *keeper);
+
+/* keeper_jobs.c: the command was stopped by a signal. */
+void cli_keeper_stopped(struct cli_keeper *keeper, int number);
+
+/* keeper_jobs.c: everything that the wrapper said.
+ * @return false when the wrapper is gone. */
+bool cli_keeper_hear(struct cli_keeper *keeper);
+
+#endif

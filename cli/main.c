@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast(1): find the command, parse its options, run it. */
+#include "cmd.h"
+
+#include "exit_code.h"
+#include "message.h"
+#include "nearest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <holdfast/holdfast.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Commands of later versions: known, so that nobody takes them for slips. */
+#define LATER(command)                                                         \
+    {                                                                          \
+        .name = command                                                        \
+    }
+static const struct cli_cmd later[] = {
+    LATER("top"),   LATER("get"),        LATER("put"),
+    LATER("guard"), LATER("completion"),
+};
+
+const struct cli_cmd *const cli_cmds[] = {
+    &cli_cmd_run,    &cli_cmd_acquire,
+    &cli_cmd_extend, &cli_cmd_release,
+    &cli_cmd_ls,     &cli_cmd_break,
+    &cli_cmd_doctor, &cli_cmd_help,
+    &later[0],       &later[1],
+    &later[2],       &later[3],
+    &later[4],       NULL,
+};
+
+const struct cli_cmd *cli_cmd_find(const char *name)
+{
+    for (size_t i = 0; cli_cmds[i] != NULL; i++) {
+        if (strcmp(cli_cmds[i]->name, name) == 0) {
+            return cli_cmds[i];
+        }
+    }
+    return NULL;
+}
+
+int cli_cmd_unknown(const char *name)
+{
+    struct cli_nearest nearest;
+    struct cli_out out;
+    cli_nearest_init(&nearest, name, strlen(name));
+    for (size_t i = 0; cli_cmds[i] != NULL; i++) {
+        if (cli_cmds[i]->run != NULL) {
+            cli_nearest_try(&nearest, cli_cmds[i]->name);
+        }
+    }
+    cli_message_begin(&out);
+    cli_out_text(&out, "unknown command ");
+    (void)cli_out_shown(&out, name, strlen(name));
+    if (nearest.best != NULL) {
+        cli_out_text(&out, ": did you mean ");
+        cli_out_text(&out, nearest.best);
+        cli_out_text(&out, "?");
+    }
+    cli_out_text(&out, " (see holdfast help)");
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+/* A line that refuses: "holdfast ls: TEXT (holdfast ls USAGE)". */
+static int refuse(const struct cli_cmd *cmd, const char *text)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out, cmd->name);
+    cli_out_text(&out, ": ");
+    cli_out_text(&out, text);
+    cli_out_text(&out, " (usage: holdfast ");
+    cli_out_text(&out, cmd->name);
+    cli_out_text(&out, " ");
+    cli_out_text(&out, cmd->usage);
+    cli_out_text(&out, ")");
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+/* "run" without "--": the line as it was probably meant. The first word that
+ * is no option is the name, the next begins the command. */
+static int lacks_dashes(const struct cli_cmd *cmd, char **words)
+{
+    struct cli_out out;
+    unsigned n_words = 0;
+    bool is_value = false, is_placed = false;
+    cli_message_begin(&out);
+    cli_out_text(&out, "run: no -- before the command; probably meant: "
+                       "holdfast run");
+    for (; *words != NULL; words++) {
+        bool is_named = strncmp(*words, "--name=", 7) == 0;
+        bool is_word = !is_value && (*words[0] != '-' || is_named);
+        if (is_word && !is_placed && n_words == 1 && !is_named) {
+            cli_out_text(&out, " --");
+            is_placed = true;
+        }
+        n_words += is_word ? 1 : 0;
+        is_value = !is_value && !is_placed &&
+                   cli_opt_takes_next(cmd->opts, *words) && !is_named;
+        cli_out_text(&out, " ");
+        cli_out_quoted(&out, *words);
+    }
+    cli_out_text(&out, is_placed      ? ""
+                       : n_words == 0 ? " NAME -- COMMAND"
+                                      : " -- COMMAND");
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+static bool has_dashes(char **words)
+{
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, "--") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool asks_for_help(char **words)
+{
+    for (; *words != NULL; words++) {
+        if (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Without a command, what follows "--" are words like others. */
+static void take_rest_as_words(struct cli_args *args)
+{
+    char **rest = args->command;
+    for (; rest != NULL && *rest != NULL; rest++) {
+        if (args->n_words < CLI_WORDS_MAX) {
+            args->words[args->n_words] = *rest;
+        }
+        args->n_words++;
+    }
+    args->command = NULL;
+}
+
+static int check_name(const struct cli_cmd *cmd, struct cli_args *args)
+{
+    struct cli_out out;
+    if (args->name == NULL && args->n_words > 0) {
+        args->name = args->words[0];
+        args->n_words--;
+        memmove(args->words, args->words + 1,
+                (CLI_WORDS_MAX - 1) * sizeof(args->words[0]));
+    }
+    if (args->name == NULL) {
+        return refuse(cmd, "which lock? a name is missing");
+    }
+    size_t len = strlen(args->name);
+    if (len == 0 || len > HF_NAME_MAX) {
+        cli_message_begin(&out);
+        cli_out_text(&out, "a name has 1 to ");
+        cli_out_int(&out, HF_NAME_MAX);
+        cli_out_text(&out, " bytes; this one has ");
+        cli_out_int(&out, (int64_t)len);
+        return cli_message_end(&out, CLI_EXIT_USAGE);
+    }
+    if (args->n_words > 0) {
+        return refuse(cmd, "several names are not in this version");
+    }
+    return 0;
+}
+
+static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
+{
+    if (!cmd->takes_command) {
+        take_rest_as_words(args);
+    }
+    if (cmd->takes_name) {
+        return check_name(cmd, args);
+    }
+    if (args->n_words < cmd->words_min) {
+        return refuse(cmd, "a word is missing");
+    }
+    if (args->n_words > cmd->words_max) {
+        return refuse(cmd, "too many words");
+    }
+    return 0;
+}
+
+static int run(const struct cli_cmd *cmd, struct cli_args *args, char **words)
+{
+    if (cmd->run == NULL) {
+        return cli_message(CLI_EXIT_USAGE, cmd->name, "is not in this version");
+    }
+    if (cmd->takes_command && !has_dashes(words)) {
+        return asks_for_help(words) ? cli_cmd_help_print(cmd)
+                                    : lacks_dashes(cmd, words);
+    }
+    int code = cli_opt_parse(args, cmd->name, cmd->opts, words);
+    if (code == 0 && args->wants_help) {
+        return cli_cmd_help_print(cmd);
+    }
+    if (code == 0) {
+        code = check_words(cmd, args);
+    }
+    if (code == 0 && cmd->takes_command && args->command[0] == NULL) {
+        return refuse(cmd, "no command behind --");
+    }
+    return code != 0 ? code : cmd->run(args);
+}
+
+/* Descriptors 0 to 2 that were closed must not become one of ours, or a
+ * message would go into a store's socket. Closed again on exec. */
+static void keep_standard_descriptors(void)
+{
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            (void)open("/dev/null", O_RDWR | O_CLOEXEC);
+        }
+    }
+}
+
+static int print_version(void)
+{
+    struct cli_out out;
+    cli_out_init(&out, STDOUT_FILENO);
+    cli_out_text(&out, "holdfast ");
+    cli_out_text(&out, hf_version());
+    cli_out_text(&out, "\n");
+    return cli_out_flush(&out)
+               ? 0
+               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_args args;
+    keep_standard_descriptors();
+    cli_args_init(&args);
+    char **words = argc > 0 ? argv + 1 : argv;
+    if (*words != NULL &&
+        (strcmp(*words, "--version") == 0 || strcmp(*words, "-V") == 0)) {
+        return print_version();
+    }
+    int code = cli_opt_parse_leading(&args, &words);
+    if (code != 0) {
+        return code;
+    }
+    if (args.wants_help) {
+        return cli_cmd_help.run(&args);
+    }
+    if (*words == NULL) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "which command? (see holdfast help)");
+    }
+    const struct cli_cmd *cmd = cli_cmd_find(*words);
+    return cmd != NULL ? run(cmd, &args, words + 1) : cli_cmd_unknown(*words);
+}

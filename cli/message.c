@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "message.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_message_begin(struct cli_out *out)
+{
+    cli_out_init(out, STDERR_FILENO);
+    cli_out_text(out, "holdfast: ");
+}
+
+int cli_message_end(struct cli_out *out, int code)
+{
+    cli_out_text(out, "\n");
+    (void)cli_out_flush(out);
+    return code;
+}
+
+int cli_message(int code, const char *what, const char *text)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    if (what != NULL) {
+        (void)cli_out_shown(&out, what, strlen(what));
+        cli_out_text(&out, ": ");
+    }
+    cli_out_text(&out, text);
+    return cli_message_end(&out, code);
+}
+
+int cli_message_errno(int code, const char *what, int errnum)
+{
+    return cli_message(code, what, strerror(errnum));
+}
+
+bool cli_message_fits(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Damerau's distance (insert, delete, replace, swap neighbours) by dynamic
+ * programming over three rows. Words are short: longer ones are not slips. */
+#include "nearest.h"
+
+#include <string.h>
+
+#define WORD_MAX 40
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned distance(const char *a, size_t a_len, const char *b,
+                         size_t b_len)
+{
+    unsigned rows[3][WORD_MAX + 1];
+    unsigned *before = rows[0], *above = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_len; j++) {
+        above[j] = (unsigned)j;
+    }
+    for (size_t i = 1; i <= a_len; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_len; j++) {
+            unsigned replace = above[j - 1] + (a[i - 1] != b[j - 1]);
+            row[j] = least(replace, least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+                a[i - 2] == b[j - 1]) {
+                row[j] = least(row[j], before[j - 2] + 1);
+            }
+        }
+        unsigned *spare = before;
+        before = above;
+        above = row;
+        row = spare;
+    }
+    return above[b_len];
+}
+
+void cli_nearest_init(struct cli_nearest *nearest, const char *word, size_t len)
+{
+    *nearest = (struct cli_nearest){.word = word, .len = len};
+}
+
+void cli_nearest_try(struct cli_nearest *nearest, const char *known)
+{
+    size_t len = strlen(known);
+    if (nearest->len > WORD_MAX || len > WORD_MAX) {
+        return;
+    }
+    unsigned far = distance(nearest->word, nearest->len, known, len);
+    /* A third of the word may be wrong; the start of a longer one is near. */
+    if (nearest->len >= 3 && nearest->len < len &&
+        memcmp(known, nearest->word, nearest->len) == 0) {
+        far = 1;
+    }
+    if (far > (unsigned)least(3, (unsigned)(len / 3) + 1)) {
+        return;
+    }
+    if (nearest->best == NULL || far < nearest->distance) {
+        nearest->best = known;
+        nearest->distance = far;
+    }
+}

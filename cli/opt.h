@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options: tables of what a command takes, and one parser for all.
+ *
+ * Options may stand anywhere before "--", long ones as --wait=5s or --wait 5s,
+ * short ones as -w5s, -w 5s or joined (-nq). Every mistake is one line that
+ * names what was probably meant, and exit 64. */
+#ifndef CLI_OPT_H
+#define CLI_OPT_H
+
+#include "args.h"
+#include "out.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cli_opt_kind {
+    CLI_OPT_FLAG,     /* bool */
+    CLI_OPT_TEXT,     /* const char * */
+    CLI_OPT_DURATION, /* int64_t, milliseconds */
+    CLI_OPT_NUMBER,   /* int64_t from min to max */
+    CLI_OPT_CHOICE,   /* int64_t, index in choices */
+    CLI_OPT_LATER     /* known, but not in this version */
+};
+
+struct cli_opt {
+    char letter;      /* 0: none */
+    const char *name; /* without "--" */
+    enum cli_opt_kind kind;
+    size_t offset;    /* of its field in struct cli_args */
+    const char *meta; /* what to call the value: "DUR"; NULL: takes none */
+    int64_t min, max; /* NUMBER; DURATION: min */
+    const char *const *choices; /* NULL-terminated */
+    const char *help; /* lines of at most 48 columns; NULL: not shown */
+};
+
+/* Options of every command; ended by one without a name. */
+extern const struct cli_opt cli_opts_common[];
+
+/* Parse `argv` (NULL-terminated) for a command with `opts` beside the common
+ * ones. @return 0, or the exit code after a line on stderr. */
+int cli_opt_parse(struct cli_args *args, const char *command,
+                  const struct cli_opt *opts, char **argv);
+
+/* Parse leading common options; `argv` is moved to the first other word. */
+int cli_opt_parse_leading(struct cli_args *args, char ***argv);
+
+/* Does this word start options with a value in the next one? For guessing
+ * where a command begins. */
+bool cli_opt_takes_next(const struct cli_opt *opts, const char *word);
+
+/* The options as help shows them. */
+void cli_opt_help(struct cli_out *out, const struct cli_opt *opts);
+
+#endif

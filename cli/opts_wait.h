@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that run and acquire share. */
+#ifndef CLI_OPTS_WAIT_H
+#define CLI_OPTS_WAIT_H
+
+#include "opt.h"
+
+#define CLI_OPT_TRY                                                            \
+    {                                                                          \
+        .letter = 'n', .name = "try", .kind = CLI_OPT_FLAG,                    \
+        .offset = offsetof(struct cli_args, is_try), .help = "do not wait"     \
+    }
+
+#define CLI_OPT_WAIT                                                           \
+    {                                                                          \
+        .letter = 'w', .name = "wait", .kind = CLI_OPT_DURATION,               \
+        .offset = offsetof(struct cli_args, wait_ms), .meta = "DUR",           \
+        .help = "wait at most that long (250ms, 10s, 5m,\n"                    \
+                "1h30m; plain number = seconds); default: for\n"               \
+                "ever"                                                         \
+    }
+
+#define CLI_OPT_TTL                                                            \
+    {                                                                          \
+        .letter = 't', .name = "ttl", .kind = CLI_OPT_DURATION,                \
+        .offset = offsetof(struct cli_args, ttl_ms), .meta = "DUR", .min = 10, \
+        .help = "lease length, renewed while held: how soon\n"                 \
+                "others may take over after this host dies;\n"                 \
+                "default: 30s"                                                 \
+    }
+
+#define CLI_OPT_CONFLICT_CODE                                                  \
+    {                                                                          \
+        .letter = 'E', .name = "conflict-exit-code", .kind = CLI_OPT_NUMBER,   \
+        .offset = offsetof(struct cli_args, conflict_code), .meta = "N",       \
+        .max = 255,                                                            \
+        .help = "exit code when not acquired in time;\ndefault: 75"            \
+    }
+
+#define CLI_OPT_LABEL                                                          \
+    {                                                                          \
+        .name = "label", .kind = CLI_OPT_TEXT,                                 \
+        .offset = offsetof(struct cli_args, label), .meta = "TEXT",            \
+        .help = "shown by ls beside host, pid, start time"                     \
+    }
+
+#define CLI_OPT_NAME                                                           \
+    {                                                                          \
+        .name = "name", .kind = CLI_OPT_TEXT,                                  \
+        .offset = offsetof(struct cli_args, name), .meta = "NAME",             \
+        .help = "the name, if it begins with -: --name=-x"                     \
+    }
+
+#define CLI_OPT_OWNER                                                          \
+    {                                                                          \
+        .name = "owner", .kind = CLI_OPT_TEXT,                                 \
+        .offset = offsetof(struct cli_args, owner), .meta = "OWNER@FENCE",     \
+        .help = "as acquire printed it; better put into\n"                     \
+                "HOLDFAST_OWNER, since others can see options"                 \
+    }
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "out.h"
+
+#include "utf8.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+void cli_out_init(struct cli_out *out, int fd)
+{
+    out->fd = fd;
+    out->error = 0;
+    out->has_one = false;
+    out->len = 0;
+    out->room = sizeof(out->own);
+    out->text = out->own;
+}
+
+void cli_out_init_text(struct cli_out *out, char *text, size_t room)
+{
+    cli_out_init(out, -1);
+    out->text = text;
+    out->room = room;
+    text[0] = '\0';
+}
+
+/* A descriptor that somebody else made non-blocking may say EAGAIN. */
+static bool wait_writable(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    return poll(&ready, 1, -1) > 0 || errno == EINTR;
+}
+
+bool cli_out_flush(struct cli_out *out)
+{
+    size_t done = 0;
+    if (out->fd < 0) {
+        return true;
+    }
+    while (out->error == 0 && done < out->len) {
+        ssize_t n = write(out->fd, out->text + done, out->len - done);
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno == EAGAIN && wait_writable(out->fd)) {
+            continue;
+        } else if (errno != EINTR) {
+            out->error = errno;
+        }
+    }
+    out->len = 0;
+    return out->error == 0;
+}
+
+/* Text in memory: cut, and kept terminated. */
+static void keep(struct cli_out *out, const void *data, size_t len)
+{
+    size_t room = out->room - 1 - out->len;
+    size_t n = len < room ? len : room;
+    memcpy(out->text + out->len, data, n);
+    out->len += n;
+    out->text[out->len] = '\0';
+}
+
+void cli_out_bytes(struct cli_out *out, const void *data, size_t len)
+{
+    const char *from = data;
+    if (out->fd < 0) {
+        keep(out, data, len);
+        return;
+    }
+    while (len > 0) {
+        size_t room = out->room - out->len;
+        size_t n = len < room ? len : room;
+        memcpy(out->text + out->len, from, n);
+        out->len += n;
+        from += n;
+        len -= n;
+        if (out->len == out->room) {
+            (void)cli_out_flush(out);
+        }
+    }
+}
+
+void cli_out_text(struct cli_out *out, const char *text)
+{
+    cli_out_bytes(out, text, strlen(text));
+}
+
+void cli_out_fence(struct cli_out *out, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    cli_out_bytes(out, digits + at, sizeof(digits) - at);
+}
+
+void cli_out_int(struct cli_out *out, int64_t value)
+{
+    if (value < 0) {
+        cli_out_text(out, "-");
+        cli_out_fence(out, 0 - (uint64_t)value);
+        return;
+    }
+    cli_out_fence(out, (uint64_t)value);
+}
+
+void cli_out_pad(struct cli_out *out, size_t columns)
+{
+    for (size_t i = 0; i < columns; i++) {
+        cli_out_bytes(out, " ", 1);
+    }
+}
+
+void cli_out_seconds(struct cli_out *out, int64_t ms)
+{
+    int64_t rest = ms % 1000;
+    char dot[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                   (char)('0' + rest % 10)};
+    cli_out_int(out, ms / 1000);
+    cli_out_bytes(out, dot, sizeof(dot));
+}
+
+static const char hex[] = "0123456789abcdef";
+
+size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    size_t columns = 0;
+    for (size_t i = 0; i < len;) {
+        size_t n = cli_utf8_len(p + i, len - i);
+        if (n == 0 || p[i] < 0x20 || p[i] == 0x7f) {
+            char code[4] = {'\\', 'x', hex[p[i] >> 4], hex[p[i] & 15]};
+            cli_out_bytes(out, code, sizeof(code));
+            columns += sizeof(code);
+            i++;
+            continue;
+        }
+        if (p[i] == '\\') {
+            cli_out_text(out, "\\");
+            columns++;
+        }
+        cli_out_bytes(out, p + i, n);
+        columns++;
+        i += n;
+    }
+    return columns;
+}
+
+void cli_out_quoted(struct cli_out *out, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_@%+=:,./-";
+    if (word[0] != '\0' && word[strspn(word, plain)] == '\0') {
+        cli_out_text(out, word);
+        return;
+    }
+    cli_out_text(out, "'");
+    for (const char *p = word; *p != '\0'; p++) {
+        if (*p == '\'') {
+            cli_out_text(out, "'\\''");
+        } else {
+            (void)cli_out_bytes(out, *p == '\n' ? " " : p, 1);
+        }
+    }
+    cli_out_text(out, "'");
+}
+
+void cli_out_json_open(struct cli_out *out)
+{
+    cli_out_text(out, "{");
+    out->has_one = false;
+}
+
+void cli_out_json_close(struct cli_out *out)
+{
+    cli_out_text(out, "}\n");
+}
+
+void cli_out_json_key(struct cli_out *out, const char *key)
+{
+    cli_out_text(out, out->has_one ? ",\"" : "\"");
+    cli_out_text(out, key);
+    cli_out_text(out, "\":");
+    out->has_one = true;
+}
+
+static void json_char(struct cli_out *out, const unsigned char *p, size_t n)
+{
+    char code[6] = {'\\', 'u', '0', '0', hex[p[0] >> 4 & 15], hex[p[0] & 15]};
+    if (p[0] < 0x20 || p[0] == 0x7f) {
+        cli_out_bytes(out, code, sizeof(code));
+        return;
+    }
+    if (p[0] == '"' || p[0] == '\\') {
+        cli_out_text(out, "\\");
+    }
+    cli_out_bytes(out, p, n);
+}
+
+void cli_out_json_bytes(struct cli_out *out, const char *key, const void *data,
+                        size_t len)
+{
+    const unsigned char *p = data;
+    bool is_clean = true;
+    cli_out_json_key(out, key);
+    cli_out_text(out, "\"");
+    for (size_t i = 0; i < len;) {
+        size_t n = cli_utf8_len(p + i, len - i);
+        if (n == 0) {
+            is_clean = false;
+            cli_out_text(out, "\\ufffd");
+            n = 1;
+        } else {
+            json_char(out, p + i, n);
+        }
+        i += n;
+    }
+    cli_out_text(out, "\"");
+    if (is_clean) {
+        return;
+    }
+    cli_out_text(out, ",\"");
+    cli_out_text(out, key);
+    cli_out_text(out, "_hex\":\"");
+    for (size_t i = 0; i < len; i++) {
+        char pair[2] = {hex[p[i] >> 4], hex[p[i] & 15]};
+        cli_out_bytes(out, pair, sizeof(pair));
+    }
+    cli_out_text(out, "\"");
+}
+
+void cli_out_json_text(struct cli_out *out, const char *key, const char *text)
+{
+    cli_out_json_bytes(out, key, text, strlen(text));
+}
+
+void cli_out_json_int(struct cli_out *out, const char *key, int64_t value)
+{
+    cli_out_json_key(out, key);
+    cli_out_int(out, value);
+}
+
+void cli_out_json_fence(struct cli_out *out, uint64_t value)
+{
+    cli_out_json_key(out, "fence");
+    cli_out_fence(out, value);
+}
+
+void cli_out_json_bool(struct cli_out *out, const char *key, bool value)
+{
+    cli_out_json_key(out, key);
+    cli_out_text(out, value ? "true" : "false");
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Output without stdio: start-up is counted in microseconds, and a message
+ * must reach the terminal in one write, whole.
+ *
+ *     struct cli_out out;
+ *     cli_out_init(&out, STDOUT_FILENO);
+ *     cli_out_json_open(&out);
+ *     cli_out_json_bytes(&out, "name", name, name_len);
+ *     cli_out_json_close(&out);
+ *     if (!cli_out_flush(&out)) …
+ */
+#ifndef CLI_OUT_H
+#define CLI_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLI_OUT_ROOM 4096
+
+struct cli_out {
+    int fd;       /* -1: into `text` only, cut to fit */
+    int error;    /* errno of the first write that did not work */
+    bool has_one; /* JSON: a member was written */
+    size_t len;
+    size_t room;
+    char *text;
+    char own[CLI_OUT_ROOM];
+};
+
+/* Write to a descriptor, in pieces of CLI_OUT_ROOM. */
+void cli_out_init(struct cli_out *out, int fd);
+
+/* Write into `text`, always terminated, cut to fit. */
+void cli_out_init_text(struct cli_out *out, char *text, size_t room);
+
+void cli_out_bytes(struct cli_out *out, const void *data, size_t len);
+void cli_out_text(struct cli_out *out, const char *text);
+void cli_out_int(struct cli_out *out, int64_t value);
+void cli_out_fence(struct cli_out *out, uint64_t value);
+void cli_out_pad(struct cli_out *out, size_t columns);
+
+/* "12.345": milliseconds as seconds. */
+void cli_out_seconds(struct cli_out *out, int64_t ms);
+
+/* Bytes for people: control characters, and what is not UTF-8, as \xNN; a
+ * backslash as two. @return columns, roughly: one for each character. */
+size_t cli_out_shown(struct cli_out *out, const void *data, size_t len);
+
+/* A word as a shell would have to be given it. */
+void cli_out_quoted(struct cli_out *out, const char *word);
+
+/* One JSON object, on a line of its own. Bytes that are not UTF-8 become
+ * U+FFFD, and a second member "KEY_hex" has them all. */
+void cli_out_json_open(struct cli_out *out);
+void cli_out_json_key(struct cli_out *out, const char *key);
+void cli_out_json_text(struct cli_out *out, const char *key, const char *text);
+void cli_out_json_bytes(struct cli_out *out, const char *key, const void *data,
+                        size_t len);
+void cli_out_json_int(struct cli_out *out, const char *key, int64_t value);
+void cli_out_json_fence(struct cli_out *out, uint64_t value);
+void cli_out_json_bool(struct cli_out *out, const char *key, bool value);
+void cli_out_json_close(struct cli_out *out);
+
+/* Write what is left. @return false, with out->error, if any of it is lost. */
+bool cli_out_flush(struct cli_out *out);
+
+#endif

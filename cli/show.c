@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "show.h"
+
+#include "duration.h"
+#include "when.h"
+
+#include <string.h>
+
+static const char *state_text(enum hf_holder_kind kind)
+{
+    switch (kind) {
+    case HF_HOLDER_NONE:
+        return "free";
+    case HF_HOLDER_OURS:
+        return "held";
+    case HF_HOLDER_ENDED:
+        return "ended";
+    case HF_HOLDER_FOREIGN:
+        return "foreign";
+    case HF_HOLDER_TYPE:
+        return "foreign-type";
+    }
+    return "unknown";
+}
+
+void cli_show_left(struct cli_out *out, int64_t remaining_ms)
+{
+    char text[CLI_DURATION_TEXT];
+    if (remaining_ms < 0) {
+        cli_out_text(out, "no expiry");
+        return;
+    }
+    cli_out_text(out, cli_duration_text(remaining_ms, text));
+    cli_out_text(out, " left");
+}
+
+static void show_who(struct cli_out *out, const struct hf_holder *holder)
+{
+    switch (holder->kind) {
+    case HF_HOLDER_NONE:
+        cli_out_text(out, "free");
+        return;
+    case HF_HOLDER_OURS:
+        cli_out_text(out, "held by ");
+        break;
+    case HF_HOLDER_ENDED:
+        cli_out_text(out, "ended, and kept taken, by ");
+        break;
+    case HF_HOLDER_FOREIGN:
+        cli_out_text(out, "held by another kind of client (value ");
+        (void)cli_out_shown(out, holder->owner, strlen(holder->owner));
+        cli_out_text(out, ")");
+        return;
+    case HF_HOLDER_TYPE:
+        cli_out_text(out, "held by another kind of client (not a plain key)");
+        return;
+    }
+    (void)cli_out_shown(out, holder->host, strlen(holder->host));
+    cli_out_text(out, " pid ");
+    cli_out_int(out, holder->pid);
+}
+
+void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
+{
+    show_who(out, holder);
+    if (holder->kind == HF_HOLDER_NONE) {
+        return;
+    }
+    if (holder->since_s > 0) {
+        cli_out_text(out, " since ");
+        cli_when_text(out, holder->since_s);
+    }
+    if (holder->label[0] != '\0') {
+        cli_out_text(out, " (");
+        (void)cli_out_shown(out, holder->label, strlen(holder->label));
+        cli_out_text(out, ")");
+    }
+    if (holder->remaining_ms < 0) {
+        cli_out_text(out, ", has no expiry");
+        return;
+    }
+    cli_out_text(out, ", frees by ");
+    /* Rounded up: a name must not be taken longer than was said. */
+    cli_when_text(out,
+                  (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
+}
+
+void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
+                          bool split)
+{
+    cli_out_json_text(out, "state", split ? "split" : state_text(holder->kind));
+    if (holder->fence > 0) {
+        cli_out_json_fence(out, holder->fence);
+    }
+    if (holder->kind == HF_HOLDER_NONE) {
+        return;
+    }
+    cli_out_json_text(out, "owner", holder->owner);
+    if (holder->host[0] != '\0') {
+        cli_out_json_text(out, "host", holder->host);
+        cli_out_json_int(out, "pid", holder->pid);
+        cli_out_json_int(out, "since", holder->since_s);
+    }
+    if (holder->label[0] != '\0') {
+        cli_out_json_text(out, "label", holder->label);
+    }
+    cli_out_json_key(out, "remaining_ms");
+    if (holder->remaining_ms < 0) {
+        cli_out_text(out, "null");
+    } else {
+        cli_out_int(out, holder->remaining_ms);
+    }
+}
+
+const char *cli_show_node_state(enum hf_node_state state)
+{
+    switch (state) {
+    case HF_NODE_CONNECTING:
+        return "connecting";
+    case HF_NODE_UP:
+        return "up";
+    case HF_NODE_QUARANTINED:
+        return "quarantined";
+    case HF_NODE_DOWN:
+        return "down";
+    }
+    return "unknown";
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Holders and nodes, for people and as JSON. */
+#ifndef CLI_SHOW_H
+#define CLI_SHOW_H
+
+#include "out.h"
+
+#include <holdfast/holdfast.h>
+
+/* "held by db3 pid 4711 since 02:00:04 (nightly job), frees by 02:00:41". */
+void cli_show_holder(struct cli_out *out, const struct hf_holder *holder);
+
+/* Members of an open JSON object: state, host, pid, since … */
+void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
+                          bool split);
+
+/* "up", "down" …; why not, if it is not up. */
+const char *cli_show_node_state(enum hf_node_state state);
+
+/* "12.3s left" or "no expiry". */
+void cli_show_left(struct cli_out *out, int64_t remaining_ms);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "signals.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const int relayed[] = {SIGHUP,  SIGINT,  SIGQUIT,  SIGTERM, SIGUSR1,
+                              SIGUSR2, SIGALRM, SIGWINCH, SIGTSTP};
+
+static bool is_ignored(int number)
+{
+    struct sigaction action;
+    return sigaction(number, NULL, &action) == 0 &&
+           action.sa_handler == SIG_IGN;
+}
+
+void cli_signals_block(struct cli_signals *signals)
+{
+    static const struct sigaction as_usual = {.sa_handler = SIG_DFL};
+    (void)sigemptyset(&signals->relayed);
+    for (size_t i = 0; i < sizeof(relayed) / sizeof(relayed[0]); i++) {
+        if (!is_ignored(relayed[i])) {
+            (void)sigaddset(&signals->relayed, relayed[i]);
+        }
+    }
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++) {
+        (void)sigaddset(&signals->relayed, number);
+    }
+    (void)sigaddset(&signals->relayed, SIGCONT);
+    sigset_t blocked = signals->relayed;
+    (void)sigaddset(&blocked, SIGCHLD);
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &signals->before);
+    signals->ignored_child = is_ignored(SIGCHLD);
+    if (signals->ignored_child) {
+        (void)sigaction(SIGCHLD, &as_usual, NULL);
+    }
+}
+
+void cli_signals_restore(const struct cli_signals *signals)
+{
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    if (signals->ignored_child) {
+        (void)sigaction(SIGCHLD, &ignore, NULL);
+    }
+    (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+bool cli_signals_ends(int number)
+{
+    return number != SIGWINCH && number != SIGTSTP && number != SIGCONT &&
+           number != SIGCHLD;
+}
+
+void cli_signals_name(struct cli_out *out, int number)
+{
+    const char *name = sigabbrev_np(number);
+    if (name == NULL) {
+        cli_out_text(out, "signal ");
+        cli_out_int(out, number);
+        return;
+    }
+    cli_out_text(out, "SIG");
+    cli_out_text(out, name);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "status.h"
+
+#include "message.h"
+#include "out.h"
+#include "when.h"
+
+static void begin(struct cli_out *out, const struct cli_status *status,
+                  const char *event)
+{
+    cli_out_init(out, status->fd);
+    cli_out_json_open(out);
+    cli_out_json_text(out, "event", event);
+    cli_out_json_text(out, "name", status->name);
+}
+
+/* A line is at most PIPE_BUF long but for monstrous names, so that a pipe that
+ * has room takes it whole. */
+static void end(struct cli_out *out)
+{
+    cli_out_json_close(out);
+    (void)cli_out_flush(out);
+}
+
+void cli_status_say(const struct cli_status *status, const char *event)
+{
+    struct cli_out out;
+    if (status->fd < 0 || !cli_message_fits(status->fd)) {
+        return;
+    }
+    begin(&out, status, event);
+    end(&out);
+}
+
+void cli_status_lock(const struct cli_status *status, const char *event,
+                     const struct hf_lock *lock)
+{
+    struct cli_out out;
+    char owner[HF_OWNER_TEXT_MAX];
+    if (status->fd < 0 || !cli_message_fits(status->fd)) {
+        return;
+    }
+    int64_t left = hf_lock_remaining_ms(lock);
+    hf_lock_owner(lock, owner);
+    begin(&out, status, event);
+    cli_out_json_fence(&out, hf_lock_fence(lock));
+    cli_out_json_text(&out, "owner", owner);
+    cli_out_json_int(&out, "deadline_ms", cli_when_wall_ms() + left);
+    cli_out_json_int(&out, "remaining_ms", left);
+    end(&out);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store.h"
+
+#include "exit_code.h"
+#include "message.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#define SYSTEM_FOLDER "/var/lib/holdfast"
+
+/* -v: what the library says, marked so that it is no error of ours. */
+static void log_line(void *user, enum hf_log_level level, const char *text)
+{
+    static const char *const names[] = {
+        [HF_LOG_ERROR] = "error",
+        [HF_LOG_WARN] = "warning",
+        [HF_LOG_INFO] = "info",
+        [HF_LOG_DEBUG] = "debug",
+    };
+    struct cli_out out;
+    (void)user;
+    if (!cli_message_fits(STDERR_FILENO)) {
+        return;
+    }
+    cli_out_init(&out, STDERR_FILENO);
+    cli_out_text(&out, "holdfast[");
+    cli_out_text(&out, names[level]);
+    cli_out_text(&out, "]: ");
+    cli_out_text(&out, text);
+    (void)cli_message_end(&out, 0);
+}
+
+/* A mistake in a URL is one of usage where it was typed, and one of
+ * configuration where it was found. */
+static int open_code(enum hf_status status, enum cli_config_source source)
+{
+    int code = cli_exit_code(status);
+    if (code != CLI_EXIT_USAGE && code != CLI_EXIT_CONFIG) {
+        return code;
+    }
+    if (status == HF_CONFIG) {
+        return CLI_EXIT_CONFIG;
+    }
+    return source == CLI_FROM_OPTION ? CLI_EXIT_USAGE : CLI_EXIT_CONFIG;
+}
+
+static int open_failed(const struct cli_config *config, enum hf_status status,
+                       const struct hf_error *error)
+{
+    int code = open_code(status, config->source);
+    switch (config->source) {
+    case CLI_FROM_OPTION:
+        return cli_message(code, "-u", error->text);
+    case CLI_FROM_ENVIRONMENT:
+        return cli_message(code, "HOLDFAST_URL", error->text);
+    case CLI_FROM_FILE:
+        return cli_message(code, config->path, error->text);
+    case CLI_FROM_NOWHERE:
+        break;
+    }
+    return cli_message(code, NULL, error->text);
+}
+
+int cli_store_open(struct cli_config *config, const struct cli_args *args,
+                   struct hf_client **out)
+{
+    struct hf_client_options options;
+    struct hf_error error = {.text = ""};
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.password = config->password[0] != '\0' ? config->password : NULL;
+    options.log = args->is_verbose ? log_line : NULL;
+    const char *url =
+        config->source == CLI_FROM_NOWHERE ? "local:" : config->url;
+    enum hf_status status = hf_client_open(url, &options, out, &error);
+    cli_config_wipe(config);
+    return status == HF_OK ? 0 : open_failed(config, status, &error);
+}
+
+void cli_store_notice(const struct cli_config *config,
+                      const struct cli_args *args,
+                      const struct hf_client *client)
+{
+    struct cli_out out;
+    if (config->source != CLI_FROM_NOWHERE || args->is_quiet) {
+        return;
+    }
+    const char *url = hf_client_url(client);
+    const char *folder = strchr(url, '/');
+    cli_out_init(&out, STDERR_FILENO);
+    cli_out_text(&out, "no store configured: this lock covers only this "
+                       "machine");
+    while (folder != NULL && folder[0] == '/' && folder[1] == '/') {
+        folder++;
+    }
+    if (folder != NULL && strcmp(folder, SYSTEM_FOLDER) != 0) {
+        cli_out_text(&out, " and this user, in ");
+        cli_out_text(&out, folder);
+    }
+    cli_out_text(&out, " (set HOLDFAST_URL or /etc/holdfast/config; "
+                       "-u local: silences this)");
+    (void)cli_message_end(&out, 0);
+}
+
+int cli_store_find(const struct cli_args *args, struct hf_client **out)
+{
+    struct cli_config config;
+    int code = cli_config_find(&config, args);
+    if (code == 0) {
+        code = cli_store_open(&config, args, out);
+    }
+    if (code == 0) {
+        cli_store_notice(&config, args, *out);
+    }
+    return code;
+}
+
+int cli_store_fail(enum hf_status status, const char *name,
+                   const struct hf_error *error)
+{
+    const char *text =
+        error->text[0] != '\0' ? error->text : hf_status_text(status);
+    return cli_message(cli_exit_code(status), name, text);
+}

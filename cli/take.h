@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Take a lock, waiting if asked to, with an ear for whoever wants it stopped,
+ * and a line on the terminal for whoever watches. Used by `run`, whose keeper
+ * is told of signals by its wrapper, and by `acquire`, which sees its own. */
+#ifndef CLI_TAKE_H
+#define CLI_TAKE_H
+
+#include "args.h"
+#include "status.h"
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Look at `stop_fd`, which is readable. @return the signal to stop with, 0 to
+ * go on. */
+typedef int cli_take_stop_fn(void *user);
+
+struct cli_take {
+    struct hf_client *client;
+    const struct hf_request *request;
+    struct cli_status status;
+    int stop_fd;
+    cli_take_stop_fn *stop;
+    void *user;
+    bool is_quiet;
+    pid_t foreground; /* the process group for which a line is shown */
+    /* what came of it */
+    struct hf_lock *lock;
+    struct hf_error error;
+    enum hf_status outcome;
+    int signal; /* HF_CANCELLED: why */
+    bool is_over;
+};
+
+/* Fill the request from the options. */
+void cli_take_request(struct hf_request *request, const struct cli_args *args);
+
+/* @return take->outcome; HF_OK: take->lock is the caller's. */
+enum hf_status cli_take(struct cli_take *take);
+
+/* The line and the exit code when it did not succeed. */
+int cli_take_failed(const struct cli_take *take, const struct cli_args *args);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The terminal's foreground process group. Callers have SIGTTOU blocked: they
+ * set it from the background. */
+#ifndef CLI_TERM_H
+#define CLI_TERM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_term {
+    int fd;      /* on the controlling terminal; -1: none known */
+    bool is_own; /* we opened it */
+};
+
+/* The terminal on stdin, if `group` has it. */
+void cli_term_find(struct cli_term *term, pid_t group);
+
+/* The controlling terminal, whatever stdin is. */
+void cli_term_open(struct cli_term *term);
+
+void cli_term_close(struct cli_term *term);
+
+/* The group in the foreground, or -1. */
+pid_t cli_term_group(const struct cli_term *term);
+
+/* Put `to` into the foreground, if `from` is there. @return whether it is. */
+bool cli_term_move(const struct cli_term *term, pid_t from, pid_t to);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "when.h"
+
+#include <time.h>
+
+int64_t cli_when_now_ns(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t cli_when_wall_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void cli_when_text(struct cli_out *out, int64_t unix_s)
+{
+    time_t at = (time_t)unix_s;
+    time_t now = time(NULL);
+    struct tm then, today;
+    char text[64];
+    if (localtime_r(&at, &then) == NULL || localtime_r(&now, &today) == NULL) {
+        cli_out_int(out, unix_s);
+        return;
+    }
+    bool is_today =
+        then.tm_yday == today.tm_yday && then.tm_year == today.tm_year;
+    size_t n = strftime(text, sizeof(text),
+                        is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
+    cli_out_bytes(out, text, n);
+}

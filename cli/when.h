@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks: one for decisions, one for people. */
+#ifndef CLI_WHEN_H
+#define CLI_WHEN_H
+
+#include "out.h"
+
+#include <stdint.h>
+
+#define CLI_NS_PER_MS INT64_C(1000000)
+
+/* CLOCK_BOOTTIME in nanoseconds: it counts suspend, as leases do. */
+int64_t cli_when_now_ns(void);
+
+/* Unix time in milliseconds: for people and logs, never for decisions. */
+int64_t cli_when_wall_ms(void);
+
+/* "02:00:04", with the day before it if that is not today. */
+void cli_when_text(struct cli_out *out, int64_t unix_s);
+
+#endif
