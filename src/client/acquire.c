@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AN ACQUISITION: ATTEMPTS UNTIL ONE IS HELD OR THE WAIT IS OVER
+ *
+ *   attempt 1 ── taken ── pause ── attempt 2 ── … ── held
+ *      └ drains by itself              └ a new lock, a fresh owner
+ *
+ * One owner per attempt: an owner that was used twice could be given a lock by
+ * a late answer to its first life (facts: breaks exclusion in 11 steps). What
+ * a failed attempt may have been granted it gives back by itself, also after
+ * the caller has gone. The largest counter that it saw is the next one's hint,
+ * so that the nodes agree in one round trip. */
+#include "client/op.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+
+static void attempt(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    struct hf_lock *lock = hf_lock_new(client, &op->order);
+    if (lock == NULL) {
+        hf_fail_memory(&op->error);
+        hf_op_finish(op, HF_NO_MEMORY);
+        return;
+    }
+    lock->op = op;
+    op->lock = lock;
+    op->answered = 0;
+    op->refusing = 0;
+    hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
+    struct hf_event event = {
+        .kind = HF_EV_ACQUIRE, .now = client->now, .counter = op->counter};
+    hf_client_step(client, lock, &event);
+}
+
+void hf_acquire_begin(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    const struct hf_store_ops *ops = client->store->ops;
+    struct hf_span wait = op->order.wait_ms < 0 ? (struct hf_span){-1}
+                                                : hf_span_ms(op->order.wait_ms);
+    hf_retry_init(&op->retry, client->now, wait, client->has_reached,
+                  ops->retry_base, ops->retry_cap, hf_client_random(client));
+    enum hf_status status = hf_blame_final(op);
+    if (status != HF_OK) {
+        hf_op_finish(op, status);
+        return;
+    }
+    attempt(op);
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+static void finish_busy(struct hf_op *op)
+{
+    hf_rival_write(&op->rival, op->client->now, op->error.text,
+                   sizeof(op->error.text));
+    op->error.node = op->rival.is_known ? (int)op->rival.node : -1;
+    hf_op_finish(op, HF_BUSY);
+}
+
+static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
+{
+    switch (kind) {
+    case HF_RETRY_BUSY:
+        finish_busy(op);
+        break;
+    case HF_RETRY_TOO_SLOW:
+        hf_op_fail(op, HF_UNAVAILABLE,
+                   "a lease of %lld ms is used up before a majority has "
+                   "answered: choose a longer ttl",
+                   (long long)op->order.ttl_ms);
+        break;
+    case HF_RETRY_AGAIN:
+    case HF_RETRY_UNREACHED:
+        hf_op_finish(op, hf_blame_write(op));
+        break;
+    }
+}
+
+/* ---- An attempt's outcome ---------------------------------------------- */
+
+static void win(struct hf_op *op, struct hf_lock *lock)
+{
+    op->client->has_reached = true;
+    lock->op = NULL;
+    lock->flags |= HF_LOCK_OURS;
+    hf_op_finish(op, HF_OK); /* op->lock is the result */
+}
+
+static void try_again(struct hf_op *op, struct hf_lock *lock,
+                      enum hf_outcome outcome)
+{
+    struct hf_client *client = op->client;
+    const struct hf_lease *lease = hf_lock_lease(lock);
+    uint64_t seen = hf_lease_seen(lease);
+    enum hf_status status = hf_blame_final(op);
+    struct hf_retry_verdict verdict =
+        hf_retry_after(&op->retry, &client->nodes, lease, outcome,
+                       hf_blame_is_hopeless(op), client->now);
+    client->has_reached |= op->retry.has_reached;
+    op->counter = seen > 0 && seen < HF_FENCE_MAX ? seen + 1 : seen;
+    hf_op_part(op);
+    if (status != HF_OK) {
+        hf_op_finish(op, status);
+    } else if (verdict.kind == HF_RETRY_AGAIN) {
+        hf_heap_set(&client->heap, &op->item, verdict.at);
+    } else {
+        finish_as(op, verdict.kind);
+    }
+}
+
+void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
+                        enum hf_outcome outcome)
+{
+    switch (outcome) {
+    case HF_OUT_HELD:
+        win(op, lock);
+        break;
+    case HF_OUT_TAKEN:
+    case HF_OUT_SPLIT:
+    case HF_OUT_UNREACHED:
+    case HF_OUT_TOO_SLOW:
+        try_again(op, lock, outcome);
+        break;
+    case HF_OUT_NONE:
+    case HF_OUT_EXTENDED:
+    case HF_OUT_UNEXTENDED:
+    case HF_OUT_LOST:
+    case HF_OUT_RELEASED:
+    case HF_OUT_UNKNOWN:
+        HF_ASSERT(false); /* none of an attempt */
+    }
+}
+
+/* The pause is over; or an attempt is under way and nobody waits any longer. */
+void hf_acquire_due(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    if (lock == NULL) {
+        attempt(op);
+        return;
+    }
+    hf_op_part(op);
+    finish_as(op, op->rival.is_known ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
+    hf_client_signal(op->client, lock, HF_EV_RELEASE);
+}

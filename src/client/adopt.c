@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks that are handed from process to process as "OWNER@FENCE". Adopting is
+ * one renewal that takes nothing back: it succeeds only if a majority says
+ * that the owner still has it, at that fence. */
+#include "client/op.h"
+
+#include "base/fail.h"
+#include "core/owner.h"
+
+#include "base/assert.h"
+
+static enum hf_status read_owner(const char *text, struct hf_order *order,
+                                 uint64_t *fence, struct hf_error *error)
+{
+    size_t len = 0;
+    if (text == NULL || !hf_owner_parse(text, &len, fence) || *fence == 0 ||
+        len > HF_OWNER_MAX) {
+        return hf_fail(error, HF_INVALID,
+                       "not an owner: expected OWNER@FENCE, as acquire "
+                       "printed it");
+    }
+    order->text = text;
+    order->text_len = len;
+    order->is_owner = true;
+    return HF_OK;
+}
+
+/* Start the one attempt of `op`. */
+static void begin(struct hf_op *op, enum hf_event_kind kind)
+{
+    struct hf_client *client = op->client;
+    struct hf_lock *lock =
+        hf_op_list(op) ? hf_lock_new(client, &op->order) : NULL;
+    if (lock == NULL) {
+        hf_fail_memory(&op->error);
+        hf_op_finish(op, HF_NO_MEMORY);
+        return;
+    }
+    lock->op = op;
+    op->lock = lock;
+    hf_retry_init(&op->retry, client->now, (struct hf_span){0},
+                  client->has_reached, client->store->ops->retry_base,
+                  client->store->ops->retry_cap, 0);
+    hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
+    struct hf_event event = {
+        .kind = kind, .now = client->now, .counter = op->counter};
+    hf_client_step(client, lock, &event);
+}
+
+void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
+                      enum hf_outcome outcome)
+{
+    if (outcome == HF_OUT_HELD) {
+        op->client->has_reached = true;
+        lock->op = NULL;
+        lock->flags |= HF_LOCK_OURS;
+        hf_op_finish(op, HF_OK);
+        return;
+    }
+    hf_op_part(op);
+    if (outcome == HF_OUT_LOST) {
+        hf_op_fail(op, HF_LOST, "%s", hf_status_text(HF_LOST));
+    } else {
+        hf_op_finish(op, hf_blame_write(op));
+    }
+}
+
+/* Nobody waits any longer. */
+void hf_adopt_due(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    HF_ASSERT(lock != NULL);
+    hf_op_part(op);
+    hf_op_finish(op, op->kind == HF_OP_DISOWN && op->answered != 0
+                         ? HF_UNKNOWN
+                         : hf_blame_write(op));
+    if (op->kind == HF_OP_ADOPT) {
+        hf_client_signal(op->client, lock, HF_EV_FORSAKE);
+    }
+}
+
+static enum hf_status adopt(struct hf_client *client,
+                            const struct hf_request *request, const char *owner,
+                            struct hf_lock **out, struct hf_error *error)
+{
+    struct hf_op op;
+    hf_op_init(&op, client, HF_OP_ADOPT);
+    enum hf_status status = hf_order_read(client, request, &op.order, error);
+    if (status == HF_OK) {
+        status = read_owner(owner, &op.order, &op.counter, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    begin(&op, HF_EV_ADOPT);
+    status = hf_op_await(&op, error);
+    if (status == HF_OK) {
+        status = hf_client_start_thread(client, error);
+        *out = status == HF_OK ? op.lock : NULL;
+        if (status != HF_OK) {
+            hf_client_signal(client, op.lock, HF_EV_FORSAKE);
+        }
+    }
+    return status;
+}
+
+enum hf_status
+hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
+              const char *owner, struct hf_lock **out, struct hf_error *error)
+{
+    if (out == NULL) {
+        return hf_fail(error, HF_INVALID, "no place for the lock");
+    }
+    *out = NULL;
+    enum hf_status status = hf_client_enter(client, error);
+    if (status == HF_OK) {
+        status = adopt(client, request, owner, out, error);
+        hf_client_leave(client);
+    }
+    return status;
+}
+
+enum hf_status hf_owner_disown(struct hf_client *client,
+                               const struct hf_order *order, uint64_t counter,
+                               struct hf_error *error)
+{
+    struct hf_op op;
+    hf_op_init(&op, client, HF_OP_DISOWN);
+    op.order = *order;
+    op.counter = counter;
+    begin(&op, HF_EV_DISOWN);
+    enum hf_status status = hf_op_await(&op, error);
+    hf_client_start_thread(client, NULL); /* for what is not answered yet */
+    return status;
+}
+
+enum hf_status hf_owner_release(struct hf_client *client, const void *name,
+                                size_t name_len, const char *owner,
+                                struct hf_error *error)
+{
+    uint64_t fence = 0;
+    enum hf_status status = hf_client_enter(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_order order = {
+        .name = name,
+        .name_len = name_len,
+        .ttl_ms = client->url->max_ttl_ms,
+        .is_lasting = true,
+    };
+    status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        status = read_owner(owner, &order, &fence, error);
+    }
+    if (status == HF_OK) {
+        status = hf_owner_disown(client, &order, fence, error);
+    }
+    hf_client_leave(client);
+    return status;
+}

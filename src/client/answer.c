@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the store says, in the core's terms. */
+#include "client/client.h"
+#include "client/lock.h"
+#include "client/look.h"
+#include "client/op.h"
+
+#include "core/owner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A wait of 24 days says as much as no expiry does. */
+static struct hf_span left_of(const struct hf_answer *answer)
+{
+    return answer->left_ms < 0 ? (struct hf_span){-1}
+                               : hf_span_ms(answer->left_ms);
+}
+
+static struct hf_event event_of(const struct hf_client *client,
+                                const struct hf_answer *answer)
+{
+    bool has_rival = answer->verdict == HF_VERDICT_REFUSED &&
+                     answer->owner != NULL && answer->owner_len > 0;
+    return (struct hf_event){
+        .kind = HF_EV_ANSWER,
+        .now = client->now,
+        .node = answer->node,
+        .verb = answer->verb,
+        .verdict = answer->verdict,
+        .sent = answer->sent,
+        .counter = answer->counter,
+        .floor = answer->floor,
+        .rival =
+            has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
+        .left = left_of(answer),
+    };
+}
+
+/* An answer that was not read when it came tells nothing of the round trip,
+ * only that the node is well. */
+static void measure(struct hf_client *client, const struct hf_answer *answer)
+{
+    struct hf_span took = hf_instant_until(answer->sent, client->now);
+    if (answer->verdict == HF_VERDICT_UNSENT ||
+        answer->verdict == HF_VERDICT_UNKNOWN) {
+        return;
+    }
+    if (hf_instant_before(answer->sent, client->reading_since)) {
+        took = hf_span_min(took, client->nodes.rtt[answer->node]);
+    }
+    hf_nodes_answered(&client->nodes, answer->node, took);
+}
+
+static void note_reason(struct hf_client *client,
+                        const struct hf_answer *answer)
+{
+    struct hf_peer *peer = &client->peers[answer->node];
+    peer->fault = answer->fault;
+    snprintf(peer->reason, sizeof(peer->reason), "%s",
+             answer->reason != NULL ? answer->reason : "");
+}
+
+void hf_client_post(struct hf_client *client, uint64_t cookie,
+                    const struct hf_event *event)
+{
+    if (client->inbox_count == client->inbox_capacity) {
+        size_t capacity =
+            client->inbox_capacity == 0 ? 32 : 2 * client->inbox_capacity;
+        struct hf_letter *inbox =
+            realloc(client->inbox, capacity * sizeof(*inbox));
+        if (inbox == NULL) {
+            return; /* as if it had been lost on its way: safe, and rare */
+        }
+        client->inbox = inbox;
+        client->inbox_capacity = capacity;
+    }
+    client->inbox[client->inbox_count++] = (struct hf_letter){cookie, *event};
+}
+
+static void answer_lock(struct hf_client *client, struct hf_lock *lock,
+                        const struct hf_answer *answer)
+{
+    struct hf_event event = event_of(client, answer);
+    if (lock->op != NULL) {
+        hf_op_note(lock->op, answer);
+    }
+    if (client->in_store > 0 || client->changed != 0 ||
+        client->inbox_count > 0) {
+        hf_client_post(client, answer->cookie, &event);
+    } else if ((lock->flags & HF_LOCK_OVER) == 0) {
+        hf_client_step(client, lock, &event);
+    }
+}
+
+void hf_client_on_answer(void *user, const struct hf_answer *answer)
+{
+    struct hf_client *client = user;
+    client->n_pending--;
+    client->n_answers++;
+    measure(client, answer);
+    if (answer->verdict != HF_VERDICT_OK &&
+        answer->verdict != HF_VERDICT_REFUSED) {
+        note_reason(client, answer);
+    }
+    struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);
+    if (item == NULL) {
+        return; /* of an attempt that is over */
+    }
+    if (item->kind == HF_ITEM_LOOK) {
+        hf_look_answer(hf_look_of(item), answer);
+    } else {
+        answer_lock(client, hf_lock_of(item), answer);
+    }
+}
+
+void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
+                           bool forgot, enum hf_status fault,
+                           const char *reason)
+{
+    struct hf_client *client = user;
+    struct hf_peer *peer = &client->peers[node];
+    hf_nodes_set(&client->nodes, node, standing);
+    bool is_down = standing == HF_STANDING_DOWN;
+    peer->config = is_down && fault == HF_CONFIG ? HF_CONFIG : HF_OK;
+    peer->fault = is_down ? fault : HF_OK;
+    snprintf(peer->reason, sizeof(peer->reason), "%s",
+             reason != NULL ? reason : "");
+    client->changed |= (uint16_t)(1U << node);
+    if (forgot) {
+        client->forgot |= (uint16_t)(1U << node);
+    }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an event to what is done about it: the lease is stepped, its requests
+ * go to the store, its state to the readers, its outcome to whoever waits, its
+ * next timer into the heap. */
+#include "client/client.h"
+#include "client/lock.h"
+#include "client/op.h"
+
+#include "base/assert.h"
+
+void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
+{
+    client->n_pending++;
+    client->is_dirty = true;
+    client->in_store++;
+    client->store->ops->ask(client->store, ask, client->now);
+    client->in_store--;
+}
+
+/* How long a released name stays taken; 0: not at all. */
+static int64_t keep_ms(const struct hf_lock *lock)
+{
+    if ((lock->flags & HF_LOCK_KEEPING) == 0) {
+        return 0;
+    }
+    return hf_span_ms_ceil(hf_instant_until(lock->client->now, lock->keep));
+}
+
+static void send_all(struct hf_client *client, struct hf_lock *lock,
+                     const struct hf_effects *effects)
+{
+    char owner[HF_OWNER_MAX];
+    size_t owner_len = hf_lock_emit_owner(lock, owner);
+    int64_t ttl_ms = hf_span_ms_floor(hf_lock_lease(lock)->ttl);
+    struct hf_ask ask = {
+        .cookie = hf_slots_cookie(&client->slots, &lock->item),
+        .name = hf_lock_name_bytes(lock),
+        .name_len = lock->name_len,
+        .owner = owner,
+        .owner_len = owner_len,
+        .life = hf_lock_life(lock),
+    };
+    for (unsigned i = 0; i < effects->n_sends; i++) {
+        const struct hf_send *send = &effects->sends[i];
+        ask.verb = send->verb;
+        ask.node = send->node;
+        ask.holder = send->holder;
+        ask.counter = send->counter;
+        ask.ttl_ms = send->verb == HF_VERB_RELEASE ? keep_ms(lock) : ttl_ms;
+        hf_client_ask(client, &ask);
+    }
+}
+
+static void note_missed(struct hf_client *client, uint16_t missed)
+{
+    for (unsigned i = 0; missed != 0; i++, missed >>= 1) {
+        if ((missed & 1) != 0) {
+            hf_nodes_missed(&client->nodes, i, client->now);
+        }
+    }
+}
+
+/* One step. @return false: the lock is gone. */
+static bool step_once(struct hf_client *client, struct hf_lock *lock,
+                      const struct hf_event *event)
+{
+    struct hf_effects effects;
+    hf_lease_step(hf_lock_lease(lock), &client->nodes, event, &effects);
+    note_missed(client, effects.missed);
+    hf_lock_mirror(lock);
+    if (effects.n_sends > 0) {
+        send_all(client, lock, &effects);
+    }
+    if (effects.state_changed && (lock->flags & HF_LOCK_OURS) != 0) {
+        hf_client_tell(client, lock);
+    }
+    if (effects.outcome != HF_OUT_NONE) {
+        if (lock->op != NULL) {
+            hf_op_outcome(lock->op, lock, effects.outcome);
+        } else if ((lock->flags & HF_LOCK_CALLING) != 0) {
+            hf_release_owe(lock, effects.outcome);
+        }
+    }
+    if (effects.done) {
+        lock->flags |= HF_LOCK_OVER;
+        hf_heap_set(&client->heap, &lock->item, HF_NEVER);
+        if (lock->op == NULL && (lock->flags & HF_LOCK_OWED) == 0) {
+            hf_lock_free(lock);
+        }
+        return false;
+    }
+    hf_heap_set(&client->heap, &lock->item, hf_lease_wake(hf_lock_lease(lock)));
+    return true;
+}
+
+/* An outcome may ask that the attempt be given up; that is a step of its own,
+ * after the one that brought the outcome. */
+void hf_client_step(struct hf_client *client, struct hf_lock *lock,
+                    const struct hf_event *event)
+{
+    HF_ASSERT((lock->flags & HF_LOCK_OVER) == 0);
+    if (!step_once(client, lock, event)) {
+        return;
+    }
+    if ((lock->flags & HF_LOCK_GIVE_UP) != 0) {
+        struct hf_event release = {.kind = HF_EV_RELEASE, .now = client->now};
+        lock->flags &= (uint8_t)~HF_LOCK_GIVE_UP;
+        step_once(client, lock, &release);
+    }
+}
+
+void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
+                      enum hf_event_kind kind)
+{
+    struct hf_event event = {.kind = kind, .now = client->now};
+    hf_client_step(client, lock, &event);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why there is no majority, in one line that names each node that is missing:
+ *
+ *     no majority (1 of 3 nodes): 10.0.0.1:6379 connection refused;
+ *     10.0.0.2:6379 no answer in 50 ms */
+#include "client/op.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A line that is put together; what does not fit is cut. */
+struct line {
+    char *at;
+    char *end;
+};
+
+static void add(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    size_t room = (size_t)(line->end - line->at);
+    va_start(args, format);
+    int len = vsnprintf(line->at, room, format, args);
+    va_end(args);
+    if (len > 0) {
+        line->at += (size_t)len < room ? (size_t)len : room - 1;
+    }
+}
+
+static uint16_t missing_of(const struct hf_op *op)
+{
+    return (uint16_t)(hf_nodes_all(&op->client->nodes) & ~op->answered);
+}
+
+static bool is_in(uint16_t mask, unsigned node)
+{
+    return (mask & (1U << node)) != 0;
+}
+
+/* What this node's not voting is called. */
+static enum hf_status fault_of(const struct hf_op *op, unsigned node)
+{
+    const struct hf_client *client = op->client;
+    enum hf_standing standing = hf_nodes_standing(&client->nodes, node);
+    if (standing == HF_STANDING_REPAIRING) {
+        return HF_QUARANTINED;
+    }
+    bool has_said = is_in(op->refusing, node) || standing == HF_STANDING_DOWN;
+    enum hf_status fault = client->peers[node].fault;
+    return has_said && fault != HF_OK ? fault : HF_UNAVAILABLE;
+}
+
+static unsigned count(const struct hf_op *op, uint16_t mask,
+                      enum hf_status fault)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < op->client->nodes.count; i++) {
+        n += is_in(mask, i) && fault_of(op, i) == fault;
+    }
+    return n;
+}
+
+bool hf_blame_is_hopeless(const struct hf_op *op)
+{
+    uint16_t missing = missing_of(op);
+    for (unsigned i = 0; i < op->client->nodes.count; i++) {
+        bool is_down =
+            hf_nodes_standing(&op->client->nodes, i) == HF_STANDING_DOWN;
+        if (is_in(missing, i) && !is_down && fault_of(op, i) != HF_DENIED) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The reason of a node that did not vote. */
+static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
+{
+    const struct hf_client *client = op->client;
+    enum hf_standing standing = hf_nodes_standing(&client->nodes, node);
+    struct hf_node info = {0};
+    client->store->ops->describe(client->store, node, client->now, &info);
+    add(line, "%s ", info.address);
+    if (standing == HF_STANDING_VOTING && is_in(op->refusing, node) &&
+        client->peers[node].reason[0] != '\0') {
+        add(line, "%s", client->peers[node].reason);
+    } else if (standing == HF_STANDING_VOTING) {
+        struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
+                                                  hf_span_ms(op->order.ttl_ms));
+        add(line, "no answer in %lld ms", (long long)hf_span_ms_ceil(timeout));
+    } else if (info.reason[0] != '\0') {
+        add(line, "%s", info.reason);
+    } else if (standing == HF_STANDING_REPAIRING) {
+        add(line, "may have forgotten locks; counts again in %lld s",
+            (long long)(info.quarantine_left_ms + 999) / 1000);
+    } else {
+        add(line, "no connection yet");
+    }
+}
+
+static const char *advice(enum hf_status status)
+{
+    return status == HF_QUARANTINED ? " (new servers? holdfast doctor --init)"
+                                    : "";
+}
+
+static void write_line(struct hf_op *op, enum hf_status status)
+{
+    const struct hf_nodes *nodes = &op->client->nodes;
+    uint16_t missing = missing_of(op);
+    struct line line = {op->error.text,
+                        op->error.text + sizeof(op->error.text)};
+    if (nodes->count > 1) {
+        add(&line,
+            "no majority (%d of %d nodes): ", __builtin_popcount(op->answered),
+            nodes->count);
+    }
+    const char *separator = "";
+    for (unsigned i = 0; i < nodes->count; i++) {
+        if (is_in(missing, i)) {
+            add(&line, "%s", separator);
+            add_reason(&line, op, i);
+            separator = "; ";
+        }
+    }
+    if (strstr(op->error.text, "doctor --init") == NULL) {
+        add(&line, "%s", advice(status));
+    }
+    op->error.node =
+        __builtin_popcount(missing) == 1 ? __builtin_ctz(missing) : -1;
+}
+
+enum hf_status hf_blame_write(struct hf_op *op)
+{
+    const struct hf_nodes *nodes = &op->client->nodes;
+    uint16_t missing = missing_of(op);
+    unsigned lacking = nodes->quorum;
+    unsigned answered = (unsigned)__builtin_popcount(op->answered);
+    lacking -= answered < lacking ? answered : lacking;
+    enum hf_status status = HF_UNAVAILABLE;
+    if (missing != 0 && count(op, missing, HF_DENIED) ==
+                            (unsigned)__builtin_popcount(missing)) {
+        status = HF_DENIED;
+    } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
+        status = HF_QUARANTINED;
+    }
+    write_line(op, status);
+    return status;
+}
+
+enum hf_status hf_blame_final(struct hf_op *op)
+{
+    const struct hf_client *client = op->client;
+    uint16_t missing = missing_of(op);
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        bool is_refusing = is_in(op->refusing, i);
+        if (client->peers[i].config == HF_CONFIG ||
+            (is_refusing && client->peers[i].fault == HF_CONFIG)) {
+            struct hf_node info = {0};
+            client->store->ops->describe(client->store, i, client->now, &info);
+            snprintf(op->error.text, sizeof(op->error.text), "%s %s",
+                     info.address, client->peers[i].reason);
+            op->error.node = (int)i;
+            return HF_CONFIG;
+        }
+    }
+    if (count(op, missing, HF_DENIED) + client->nodes.quorum >
+        client->nodes.count) {
+        write_line(op, HF_DENIED);
+        return HF_DENIED;
+    }
+    return HF_OK;
+}

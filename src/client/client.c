@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening a client, and the way into and out of every public call. */
+#include "client/client.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+#include "io/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+void hf_client_tick(struct hf_client *client)
+{
+    client->now = hf_instant_max(client->now, hf_clock_now());
+}
+
+enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
+{
+    if (client == NULL) {
+        return hf_fail(error, HF_INVALID, "no client");
+    }
+    if (hf_client_is_forked(client)) {
+        return hf_fail(error, HF_INVALID,
+                       "this client belongs to the parent process: open one "
+                       "after fork()");
+    }
+    if (error != NULL) {
+        error->status = HF_OK;
+        error->node = -1;
+        error->text[0] = '\0';
+    }
+    pthread_mutex_lock(&client->mutex);
+    hf_client_tick(client);
+    if (!client->is_polling && !client->is_processing) {
+        client->reading_since = client->now;
+    }
+    return HF_OK;
+}
+
+void hf_client_leave(struct hf_client *client)
+{
+    hf_client_settle(client);
+    hf_client_arm(client);
+    pthread_mutex_unlock(&client->mutex);
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static void on_log(void *user, enum hf_log_level level, const char *text)
+{
+    hf_client_log(user, level, "%s", text);
+}
+
+static enum hf_status read_options(const struct hf_client_options *options,
+                                   struct hf_client_options *out,
+                                   struct hf_error *error)
+{
+    hf_client_options_init(out);
+    if (options == NULL) {
+        return HF_OK;
+    }
+    if (options->size < sizeof(*options)) {
+        return hf_fail(error, HF_INVALID,
+                       "the options were not set up by "
+                       "hf_client_options_init()");
+    }
+    const unsigned char *bytes = (const unsigned char *)options;
+    for (size_t i = sizeof(*options); i < options->size; i++) {
+        if (bytes[i] != 0) {
+            return hf_fail(error, HF_UNSUPPORTED,
+                           "the options ask for what this version of the "
+                           "library does not know");
+        }
+    }
+    if (options->thread != HF_THREAD_AUTO &&
+        options->thread != HF_THREAD_NONE) {
+        return hf_fail(error, HF_INVALID, "no such thread mode: %d",
+                       (int)options->thread);
+    }
+    *out = *options;
+    return HF_OK;
+}
+
+/* What does not depend on the store. */
+static struct hf_client *make(void)
+{
+    struct hf_client *client = calloc(1, sizeof(*client));
+    if (client == NULL) {
+        return NULL;
+    }
+    pthread_mutex_init(&client->mutex, NULL);
+    hf_slots_init(&client->slots);
+    hf_heap_init(&client->heap);
+    client->events_first = client->events_last = HF_NOWHERE;
+    client->calls_first = client->calls_last = HF_NOWHERE;
+    client->poke.fd = -1;
+    client->poke.ready = hf_client_on_poke;
+    client->timer_fd = -1;
+    client->armed = HF_NEVER;
+    client->loop_fd = -1;
+    client->done_fd = -1;
+    client->now = hf_clock_now();
+    client->reading_since = HF_LONG_AGO;
+    return client;
+}
+
+static enum hf_status make_loop(struct hf_client *client,
+                                struct hf_error *error)
+{
+    if (!hf_page_open(client)) {
+        return hf_fail_memory(error);
+    }
+    hf_entropy(&client->random, sizeof(client->random));
+    gethostname(client->host, HF_HOST_MAX);
+    client->loop = hf_loop_new();
+    client->poke.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (client->loop == NULL || client->poke.fd < 0 ||
+        !hf_loop_watch(client->loop, &client->poke)) {
+        return hf_fail(error, HF_NO_MEMORY, "no descriptors left: %s",
+                       strerror(errno));
+    }
+    return HF_OK;
+}
+
+static enum hf_status open_store(struct hf_client *client,
+                                 struct hf_error *error)
+{
+    const struct hf_url *url = client->url;
+    const struct hf_store_ops *ops = hf_store_find(url->scheme);
+    if (ops == NULL) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "this build has no store for %s:", url->scheme);
+    }
+    unsigned n_nodes = url->n_endpoints > 0 ? url->n_endpoints : 1;
+    if (n_nodes > HF_NODES_MAX || n_nodes % 2 == 0) {
+        return hf_fail(error, HF_CONFIG,
+                       "%u nodes: an odd number of at most %d is needed, "
+                       "since a majority decides",
+                       n_nodes, HF_NODES_MAX);
+    }
+    hf_nodes_init(&client->nodes, n_nodes, hf_span_ms(url->node_timeout_ms),
+                  hf_span_ms(url->connect_timeout_ms));
+    struct hf_store_env env = {
+        .client = client,
+        .loop = client->loop,
+        .answer = hf_client_on_answer,
+        .standing = hf_client_on_standing,
+        .log = on_log,
+    };
+    enum hf_status status = ops->open(url, &env, &client->store, error);
+    HF_ASSERT(status != HF_OK || client->store->n_nodes == n_nodes);
+    return status;
+}
+
+enum hf_status hf_client_open(const char *url,
+                              const struct hf_client_options *options,
+                              struct hf_client **out, struct hf_error *error)
+{
+    if (out == NULL) {
+        return hf_fail(error, HF_INVALID, "no place for the client");
+    }
+    *out = NULL;
+    struct hf_client *client = make();
+    if (client == NULL) {
+        return hf_fail_memory(error);
+    }
+    enum hf_status status = read_options(options, &client->options, error);
+    if (status == HF_OK) {
+        status =
+            hf_url_parse(url != NULL ? url : "local:", client->options.password,
+                         &client->url, error);
+    }
+    if (status == HF_OK) {
+        status = make_loop(client, error);
+    }
+    if (status == HF_OK) {
+        status = open_store(client, error);
+    }
+    if (status != HF_OK) {
+        hf_client_free(client);
+        return status;
+    }
+    client->options.password = NULL; /* borrowed for the call */
+    *out = client;
+    return HF_OK;
+}
+
+const char *hf_client_url(const struct hf_client *client)
+{
+    return client == NULL ? "" : client->url->display;
+}
+
+int hf_client_nodes(const struct hf_client *client)
+{
+    return client == NULL ? 0 : client->nodes.count;
+}

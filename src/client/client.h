@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside a client. One mutex guards all of it but what lock.h names.
+ *
+ *     public call            hf_client_enter()
+ *       an event for a lease hf_client_step() → core → store->ops->ask()
+ *       wait for its end     hf_client_wait()  (wait.c: who reads for whom)
+ *     return                 hf_client_leave() (flush, arm the timer)
+ *
+ * A store's callbacks may come in the middle of ask() and flush(); what they
+ * bring is queued then, and hf_client_settle() works it off. */
+#ifndef HF_CLIENT_CLIENT_H
+#define HF_CLIENT_CLIENT_H
+
+#include "client/item.h"
+#include "core/lease.h"
+#include "core/nodes.h"
+#include "io/loop.h"
+#include "store/store.h"
+#include "store/url.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+struct hf_page;   /* page.c */
+struct hf_waiter; /* wait.c */
+
+/* Bytes of a host's name that go into owners. */
+#define HF_HOST_MAX 64
+
+/* Why a node did not do what it was asked, as it last said. */
+struct hf_peer {
+    enum hf_status fault;  /* HF_OK: nothing to say */
+    enum hf_status config; /* HF_CONFIG while its standing says so */
+    char reason[200];
+};
+
+/* An answer that came while the store was busy. */
+struct hf_letter {
+    uint64_t cookie;
+    struct hf_event event;
+};
+
+struct hf_ops {
+    struct hf_op *first;
+    struct hf_op *last;
+};
+
+struct hf_client {
+    pthread_mutex_t mutex;
+    struct hf_page *page;
+    pid_t pid;
+    char host[HF_HOST_MAX + 1];
+    struct hf_client_options options;
+    pthread_t calling_back; /* meaningful while is_calling_back */
+    bool is_calling_back;   /* in on_state, with the mutex held */
+
+    struct hf_url *url;
+    struct hf_loop *loop;
+    struct hf_store *store;
+    struct hf_nodes nodes;
+    struct hf_peer peers[HF_NODES_MAX];
+    bool has_reached;      /* a majority, once */
+    struct hf_instant now; /* read last; never goes back */
+    uint64_t random;       /* for jitter, not for owners */
+
+    struct hf_slots slots;
+    struct hf_heap heap;
+    struct hf_ops ops;      /* under way */
+    struct hf_ops finished; /* callbacks that hf_client_process() owes */
+    uint32_t events_first;  /* locks that changed, by slot */
+    uint32_t events_last;
+    uint32_t calls_first; /* released locks whose callback is owed */
+    uint32_t calls_last;
+
+    unsigned in_store; /* depth of ask() and flush() */
+    bool is_dirty;     /* asked since the last flush */
+    bool has_heard;    /* answers to questions (look.c) */
+    uint16_t changed;  /* nodes whose standing is news to the leases */
+    uint16_t forgot;
+    uint32_t n_pending; /* asked and not answered */
+    uint64_t n_answers;
+    struct hf_letter *inbox;
+    size_t inbox_count, inbox_capacity;
+
+    /* wait.c */
+    bool is_polling; /* somebody is in hf_loop_wait() without the mutex */
+    struct hf_instant poll_until;
+    struct hf_instant reading_since; /* answers to what was sent before are
+                                        read late: they measure nothing */
+    struct hf_waiter *waiters;
+    struct hf_watch poke; /* an eventfd: wakes the one who polls */
+    atomic_uint interrupts;
+
+    /* timer.c, thread.c */
+    int timer_fd; /* -1: not needed yet */
+    struct hf_instant armed;
+    pthread_t thread;
+    bool has_thread;
+    bool is_stopping;
+
+    /* process.c */
+    int loop_fd; /* -1 until hf_client_fd() */
+    int done_fd;
+    bool is_done_signalled;
+    bool is_processing;
+    pthread_t processor;
+};
+
+/* ---- client.c ---------------------------------------------------------- */
+
+/* Begin a public call: take the mutex, read the clock.
+ * @return HF_OK; HF_INVALID with a text - no client, or a forked child. */
+enum hf_status hf_client_enter(struct hf_client *client,
+                               struct hf_error *error);
+
+/* Work off what is queued, see that the rest will be, and let go. */
+void hf_client_leave(struct hf_client *client);
+
+void hf_client_tick(struct hf_client *client);
+
+/* ---- page.c: what a fork must not copy --------------------------------- */
+
+bool hf_page_open(struct hf_client *client);
+void hf_page_close(struct hf_client *client);
+bool hf_client_is_forked(const struct hf_client *client);
+
+/* Kernel entropy, drawn 256 bytes at a time. */
+void hf_client_entropy(struct hf_client *client, void *out, size_t len);
+
+/* A number for jitter. */
+uint64_t hf_client_random(struct hf_client *client);
+
+/* ---- apply.c, answer.c, settle.c --------------------------------------- */
+
+/* Feed one event to an attempt and do what it asks for. It may be gone
+ * afterwards. */
+void hf_client_step(struct hf_client *client, struct hf_lock *lock,
+                    const struct hf_event *event);
+
+/* The same for an event that is only a kind. */
+void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
+                      enum hf_event_kind kind);
+
+/* Give the store one request. */
+void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
+
+/* What the store calls. */
+void hf_client_on_answer(void *client, const struct hf_answer *answer);
+void hf_client_on_standing(void *client, unsigned node,
+                           enum hf_standing standing, bool forgot,
+                           enum hf_status fault, const char *reason);
+
+/* Queue an answer for hf_client_settle(). */
+void hf_client_post(struct hf_client *client, uint64_t cookie,
+                    const struct hf_event *event);
+
+/* Work off the queues, run what is due, flush; until nothing is left. */
+void hf_client_settle(struct hf_client *client);
+
+/* Read what has arrived, without waiting; then settle. */
+void hf_client_look(struct hf_client *client);
+
+/* ---- timer.c, thread.c ------------------------------------------------- */
+
+/* When something is due next; HF_NEVER while nothing is held or under way. */
+struct hf_instant hf_client_due(const struct hf_client *client);
+
+/* Have the timer go off in time; only ever earlier than it stands. */
+void hf_client_arm(struct hf_client *client);
+
+/* Set the timer exactly; clears one that went off. */
+void hf_client_set_timer(struct hf_client *client, struct hf_instant at);
+
+/* Make the timer if there is none. @return false: no descriptor. */
+bool hf_client_open_timer(struct hf_client *client);
+
+/* Start the thread if there is to be one and there is none.
+ * @return HF_OK or HF_NO_MEMORY. */
+enum hf_status hf_client_start_thread(struct hf_client *client,
+                                      struct hf_error *error);
+void hf_client_stop_thread(struct hf_client *client);
+
+/* ---- events.c, process.c ----------------------------------------------- */
+
+/* The state of a lock that a user holds has changed. */
+void hf_client_tell(struct hf_client *client, struct hf_lock *lock);
+
+/* Take a lock out of the queue of changes. */
+void hf_client_untell(struct hf_client *client, struct hf_lock *lock);
+
+/* hf_client_process() owes callbacks: make the descriptor readable. */
+void hf_client_owe(struct hf_client *client);
+
+/* Is this thread inside hf_client_process(), which will flush at its end? */
+bool hf_client_is_deferring(const struct hf_client *client);
+
+/* wait.c: somebody poked the one who polls. */
+void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
+                       struct hf_instant now);
+
+/* close.c: free what hf_client_open() made, as far as it got. */
+void hf_client_free(struct hf_client *client);
+
+/* A line for the user's log. */
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Closing: everything that is held is given back, pipelined, while answers
+ * keep coming; a store that is silent for one timeout is left to the leases'
+ * own end. In a forked child nothing is said to anybody. */
+#include "client/op.h"
+
+#include "io/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Requests under way at once: enough to keep a server busy, few enough to
+ * stay within its input buffers. */
+#define IN_FLIGHT_MAX 1024
+
+/* However many locks: then the process wants to end. */
+#define CLOSE_MS_MAX 5000
+
+static void give_back(struct hf_client *client, uint32_t slot)
+{
+    struct hf_item *item = hf_slots_at(&client->slots, slot);
+    if (item == NULL || item->kind != HF_ITEM_LOCK) {
+        return;
+    }
+    struct hf_lock *lock = hf_lock_of(item);
+    if ((lock->flags & HF_LOCK_OVER) == 0) {
+        hf_client_untell(client, lock);
+        lock->flags &= (uint8_t)~HF_LOCK_OURS;
+        hf_client_signal(client, lock, HF_EV_RELEASE);
+    }
+}
+
+static struct hf_span patience(const struct hf_client *client)
+{
+    struct hf_span longest = {0};
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        longest = hf_span_max(
+            longest, hf_nodes_timeout(&client->nodes, i,
+                                      hf_span_ms(client->url->max_ttl_ms)));
+    }
+    return longest;
+}
+
+static void wait_for_answers(struct hf_client *client, struct hf_instant until)
+{
+    hf_loop_wait(client->loop, hf_instant_min(until, hf_client_due(client)));
+    hf_client_tick(client);
+    hf_loop_dispatch(client->loop, client->now);
+    hf_client_settle(client);
+}
+
+static void release_all(struct hf_client *client)
+{
+    struct hf_instant end =
+        hf_instant_add(client->now, hf_span_ms(CLOSE_MS_MAX));
+    struct hf_instant until = hf_instant_add(client->now, patience(client));
+    uint32_t slot = 0;
+    uint64_t heard = client->n_answers;
+    for (;;) {
+        while (slot < hf_slots_end(&client->slots) &&
+               client->n_pending < IN_FLIGHT_MAX) {
+            give_back(client, slot++);
+        }
+        hf_client_settle(client);
+        bool is_all = slot == hf_slots_end(&client->slots);
+        if (client->n_answers != heard) {
+            heard = client->n_answers;
+            until = hf_instant_add(client->now, patience(client));
+        }
+        if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||
+            (is_all && client->n_pending == 0 &&
+             client->nodes.connecting == 0) ||
+            !hf_instant_before(client->now, until)) {
+            return;
+        }
+        if (is_all || client->n_pending > 0) {
+            wait_for_answers(client, until);
+        }
+    }
+}
+
+static void drop_ops(struct hf_client *client)
+{
+    while (client->ops.first != NULL) {
+        hf_op_drop(client->ops.first);
+    }
+    while (client->finished.first != NULL) {
+        hf_op_drop(client->finished.first);
+    }
+}
+
+static void close_fd(int fd)
+{
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static void free_items(struct hf_client *client)
+{
+    for (uint32_t i = 0; i < hf_slots_end(&client->slots); i++) {
+        struct hf_item *item = hf_slots_at(&client->slots, i);
+        if (item != NULL && item->kind == HF_ITEM_LOCK) {
+            free(hf_lock_of(item));
+        }
+    }
+    for (struct hf_op *op = client->finished.first; op != NULL;) {
+        struct hf_op *next = op->next;
+        free(op);
+        op = next;
+    }
+    for (struct hf_op *op = client->ops.first; op != NULL;) {
+        struct hf_op *next = op->next;
+        if (op->callback != NULL) {
+            free(op); /* others are on some stack of the parent's */
+        }
+        op = next;
+    }
+}
+
+void hf_client_free(struct hf_client *client)
+{
+    bool forked = client->page != NULL && hf_client_is_forked(client);
+    if (client->store != NULL) {
+        client->store->ops->close(client->store, forked);
+    }
+    free_items(client);
+    hf_heap_fini(&client->heap);
+    hf_slots_fini(&client->slots);
+    free(client->inbox);
+    hf_url_free(client->url);
+    close_fd(client->loop_fd);
+    close_fd(client->done_fd);
+    close_fd(client->timer_fd);
+    close_fd(client->poke.fd);
+    hf_loop_free(client->loop);
+    hf_page_close(client);
+    if (!forked) {
+        pthread_mutex_destroy(&client->mutex);
+    }
+    free(client);
+}
+
+void hf_client_close(struct hf_client *client)
+{
+    if (client == NULL) {
+        return;
+    }
+    if (!hf_client_is_forked(client)) {
+        hf_client_stop_thread(client);
+        pthread_mutex_lock(&client->mutex);
+        hf_client_tick(client);
+        drop_ops(client);
+        release_all(client);
+        pthread_mutex_unlock(&client->mutex);
+    }
+    hf_client_free(client);
+}

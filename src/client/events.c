@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes of state: told to the callback at once, and kept for
+ * hf_client_next_event(), a lock at most once. The queue is made of the locks
+ * themselves, so that it can be neither full nor out of memory. */
+#include "client/lock.h"
+#include "client/queue.h"
+
+#include "base/assert.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- A queue of locks, linked by slots --------------------------------- */
+
+static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
+{
+    return hf_lock_of(hf_slots_at(&client->slots, slot));
+}
+
+void hf_queue_push(struct hf_client *client, uint32_t *first, uint32_t *last,
+                   struct hf_lock *lock)
+{
+    lock->queue_prev = *last;
+    lock->queue_next = HF_NOWHERE;
+    if (*last != HF_NOWHERE) {
+        lock_at(client, *last)->queue_next = lock->item.slot;
+    } else {
+        *first = lock->item.slot;
+    }
+    *last = lock->item.slot;
+}
+
+void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
+                     struct hf_lock *lock)
+{
+    if (lock->queue_prev != HF_NOWHERE) {
+        lock_at(client, lock->queue_prev)->queue_next = lock->queue_next;
+    } else {
+        *first = lock->queue_next;
+    }
+    if (lock->queue_next != HF_NOWHERE) {
+        lock_at(client, lock->queue_next)->queue_prev = lock->queue_prev;
+    } else {
+        *last = lock->queue_prev;
+    }
+    lock->queue_prev = HF_NOWHERE;
+    lock->queue_next = HF_NOWHERE;
+}
+
+/* ---- Changes ----------------------------------------------------------- */
+
+void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
+{
+    if ((lock->flags & HF_LOCK_TOLD) == 0) {
+        lock->flags |= HF_LOCK_TOLD;
+        hf_queue_push(client, &client->events_first, &client->events_last,
+                      lock);
+        hf_client_owe(client);
+    }
+    if (client->options.on_state != NULL) {
+        client->calling_back = pthread_self();
+        client->is_calling_back = true;
+        client->options.on_state(client->options.state_user, lock,
+                                 hf_lease_state(hf_lock_lease(lock)));
+        client->is_calling_back = false;
+    }
+}
+
+void hf_client_untell(struct hf_client *client, struct hf_lock *lock)
+{
+    if ((lock->flags & HF_LOCK_TOLD) != 0) {
+        lock->flags &= (uint8_t)~HF_LOCK_TOLD;
+        hf_queue_remove(client, &client->events_first, &client->events_last,
+                        lock);
+    }
+}
+
+bool hf_client_next_event(struct hf_client *client, struct hf_lock_event *out)
+{
+    if (out == NULL || hf_client_enter(client, NULL) != HF_OK) {
+        return false;
+    }
+    hf_client_settle(client);
+    bool has_one = client->events_first != HF_NOWHERE;
+    if (has_one) {
+        struct hf_lock *lock = lock_at(client, client->events_first);
+        hf_client_untell(client, lock);
+        out->lock = lock;
+        out->state = hf_lease_state(hf_lock_lease(lock));
+    }
+    hf_client_leave(client);
+    return has_one;
+}
+
+/* ---- The log ----------------------------------------------------------- */
+
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+{
+    if (client->options.log == NULL) {
+        return;
+    }
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    client->options.log(client->options.log_user, level, text);
+}

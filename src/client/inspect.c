@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has a name: what each node says, and what a majority of them makes of
+ * it. */
+#include "client/inspect.h"
+
+#include "base/fail.h"
+#include "core/owner.h"
+
+#include <string.h>
+
+void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->fence = answer->counter;
+    if (answer->kind == HF_HOLDER_NONE) {
+        return;
+    }
+    out->kind = answer->kind;
+    if (answer->kind != HF_HOLDER_TYPE && answer->owner != NULL) {
+        hf_owner_describe(answer->owner, answer->owner_len, out);
+    }
+    out->remaining_ms = answer->left_ms;
+}
+
+static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
+{
+    struct hf_info *info = look->user;
+    info->nodes[answer->node].answered = true;
+    hf_holder_read(answer, &info->nodes[answer->node].holder);
+    return false;
+}
+
+static bool is_same(const struct hf_holder *a, const struct hf_holder *b)
+{
+    return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    if (a_ms < 0 || b_ms < 0) {
+        return a_ms < 0 ? b_ms : a_ms;
+    }
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* How many nodes have the holder of node `idx`; those behind it only, so that
+ * each holder is counted once. `out` gets the soonest end and the largest
+ * counter of them all. */
+static int count_same(const struct hf_info *info, int idx,
+                      struct hf_holder *out)
+{
+    int count = 0;
+    *out = info->nodes[idx].holder;
+    for (int i = idx; i < info->n_nodes; i++) {
+        const struct hf_holder *other = &info->nodes[i].holder;
+        if (info->nodes[i].answered && is_same(out, other)) {
+            count++;
+            out->remaining_ms = sooner(out->remaining_ms, other->remaining_ms);
+            out->fence = other->fence > out->fence ? other->fence : out->fence;
+        }
+    }
+    return count;
+}
+
+static void merge(struct hf_info *info, int quorum)
+{
+    int n_free = 0;
+    int n_held = 0;
+    for (int i = 0; i < info->n_nodes; i++) {
+        struct hf_holder holder;
+        if (!info->nodes[i].answered) {
+            continue;
+        }
+        bool is_free = info->nodes[i].holder.kind == HF_HOLDER_NONE;
+        n_free += is_free;
+        n_held += !is_free;
+        if (count_same(info, i, &holder) >= quorum) {
+            info->holder = holder;
+            return;
+        }
+    }
+    info->split = n_held > 0 && n_free < quorum;
+}
+
+bool hf_inspect_begin(struct hf_look *look, struct hf_client *client,
+                      const void *name, size_t name_len, struct hf_info *info)
+{
+    memset(info, 0, sizeof(*info));
+    info->n_nodes = client->nodes.count;
+    hf_look_init(look, client, HF_VERB_INSPECT, name, name_len);
+    look->heard = on_answer;
+    look->user = info;
+    return hf_look_begin(look);
+}
+
+enum hf_status hf_inspect_await(struct hf_look *look, struct hf_error *error)
+{
+    enum hf_status status = hf_op_await(&look->op, error);
+    if (status == HF_OK) {
+        merge(look->user, look->op.client->nodes.quorum);
+    }
+    return status;
+}
+
+enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
+                                 size_t name_len, struct hf_info *out,
+                                 struct hf_error *error)
+{
+    struct hf_look look;
+    if (out == NULL) {
+        return hf_fail(error, HF_INVALID, "no place for what is found");
+    }
+    enum hf_status status = hf_client_enter(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        status = hf_inspect_begin(&look, client, name, name_len, out)
+                     ? hf_inspect_await(&look, error)
+                     : hf_fail_memory(error);
+    }
+    hf_client_leave(client);
+    return status;
+}

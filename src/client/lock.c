@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/lock.h"
+
+#include "base/assert.h"
+#include "core/owner.h"
+#include "io/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(struct hf_lock) <= 80, "100,000 are held at once");
+_Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
+_Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
+
+static bool has_life(const struct hf_client *client)
+{
+    return (client->store->ops->capabilities & HF_CAP_LIVENESS) != 0;
+}
+
+static size_t lease_size(const struct hf_lock *lock)
+{
+    return hf_lease_size(lock->client->nodes.count);
+}
+
+static char *tail(struct hf_lock *lock)
+{
+    return (char *)(lock + 1) + lease_size(lock);
+}
+
+struct hf_life_set *hf_lock_life(struct hf_lock *lock)
+{
+    if (!has_life(lock->client)) {
+        return NULL;
+    }
+    return (struct hf_life_set *)(void *)tail(lock);
+}
+
+static size_t life_size(const struct hf_client *client)
+{
+    return has_life(client) ? sizeof(struct hf_life_set) : 0;
+}
+
+const char *hf_lock_name_bytes(const struct hf_lock *lock)
+{
+    return (const char *)(lock + 1) + lease_size(lock) +
+           life_size(lock->client);
+}
+
+static const char *text_bytes(const struct hf_lock *lock)
+{
+    return hf_lock_name_bytes(lock) + lock->name_len;
+}
+
+/* The bytes behind the lease. */
+static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
+{
+    struct hf_life_set *life = hf_lock_life(lock);
+    if (life != NULL) {
+        *life = (struct hf_life_set){0};
+        if (!order->is_lasting) {
+            life->count = 1;
+            life->pids[0] = lock->client->pid;
+        }
+    }
+    char *name = tail(lock) + life_size(lock->client);
+    memcpy(name, order->name, order->name_len);
+    if (order->text_len > 0) {
+        memcpy(name + order->name_len, order->text, order->text_len);
+    }
+}
+
+struct hf_lock *hf_lock_new(struct hf_client *client,
+                            const struct hf_order *order)
+{
+    HF_ASSERT(order->name_len <= HF_NAME_MAX);
+    HF_ASSERT(order->text_len <= HF_OWNER_MAX);
+    struct hf_lock *lock =
+        malloc(sizeof(*lock) + hf_lease_size(client->nodes.count) +
+               life_size(client) + order->name_len + order->text_len);
+    if (lock == NULL) {
+        return NULL;
+    }
+    *lock = (struct hf_lock){
+        .item = {HF_NOWHERE, HF_NOWHERE, HF_ITEM_LOCK},
+        .name_len = (uint16_t)order->name_len,
+        .text_len = (uint16_t)order->text_len,
+        .since_s = (uint32_t)hf_clock_wall_s(),
+        .flags = order->is_owner ? HF_LOCK_ADOPTED : 0,
+        .client = client,
+        .user = order->user,
+        .deadline_ns = INT64_MIN,
+        .queue_prev = HF_NOWHERE,
+        .queue_next = HF_NOWHERE,
+        .state = HF_STATE_RELEASED,
+    };
+    if (!hf_heap_reserve(&client->heap)) {
+        free(lock);
+        return NULL;
+    }
+    if (!hf_slots_add(&client->slots, &lock->item)) {
+        hf_heap_unreserve(&client->heap);
+        free(lock);
+        return NULL;
+    }
+    if (!order->is_owner) {
+        hf_client_entropy(client, lock->id, sizeof(lock->id));
+    }
+    fill_tail(lock, order);
+    hf_lease_init(hf_lock_lease(lock), client->nodes.count,
+                  hf_span_ms(order->ttl_ms), (uint8_t)hf_client_random(client));
+    return lock;
+}
+
+void hf_lock_free(struct hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    HF_ASSERT(lock->op == NULL);
+    hf_client_untell(client, lock);
+    hf_heap_set(&client->heap, &lock->item, HF_NEVER);
+    hf_heap_unreserve(&client->heap);
+    hf_slots_remove(&client->slots, &lock->item);
+    free(lock);
+}
+
+size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
+{
+    const char *text = text_bytes(lock);
+    if ((lock->flags & HF_LOCK_ADOPTED) != 0) {
+        memcpy(out, text, lock->text_len);
+        return lock->text_len;
+    }
+    char label[UINT8_MAX + 1];
+    HF_ASSERT(lock->text_len < sizeof(label));
+    memcpy(label, text, lock->text_len);
+    label[lock->text_len] = '\0';
+    return hf_owner_emit(out, lock->id, lock->client->host, lock->client->pid,
+                         lock->since_s, lock->text_len > 0 ? label : NULL);
+}
+
+/* The deadline first: whoever sees the new state sees it, too. */
+void hf_lock_mirror(struct hf_lock *lock)
+{
+    const struct hf_lease *lease = hf_lock_lease(lock);
+    enum hf_lock_state state = hf_lease_state(lease);
+    bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
+    if ((lock->flags & HF_LOCK_CALLING) != 0) {
+        return; /* released: the place holds something else */
+    }
+    atomic_store_explicit(&lock->deadline_ns,
+                          is_held ? hf_lease_deadline(lease).ns : INT64_MIN,
+                          memory_order_relaxed);
+    atomic_store_explicit(&lock->state, (uint8_t)state, memory_order_release);
+}

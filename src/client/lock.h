@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One attempt: one owner, one lease, and, if it comes to be held, the user's
+ * handle.
+ *
+ * A client may hold 100,000, so all is in one allocation, of at most 256 bytes
+ * beside the name with one node:
+ *
+ *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
+ *     name | label or whole owner
+ *
+ * `deadline` and `state` are read without the mutex. */
+#ifndef HF_CLIENT_LOCK_H
+#define HF_CLIENT_LOCK_H
+
+#include "client/client.h"
+#include "client/item.h"
+
+enum hf_lock_flags {
+    HF_LOCK_OURS = (1 << 0),    /* the user has the handle: tell of changes */
+    HF_LOCK_ADOPTED = (1 << 1), /* the text is a whole owner, not a label */
+    HF_LOCK_TOLD = (1 << 2),    /* in the queue of changes */
+    HF_LOCK_KEEPING = (1 << 3), /* released, but to stay taken until `keep` */
+    HF_LOCK_CALLING = (1 << 4), /* released; `done` is told the outcome */
+    HF_LOCK_OWED = (1 << 5),    /* outcome known; in the queue of callbacks */
+    HF_LOCK_OVER = (1 << 6),    /* its lease is done */
+    HF_LOCK_GIVE_UP = (1 << 7), /* after this step: release */
+};
+
+struct hf_lock {
+    struct hf_item item;
+    uint16_t name_len;
+    uint16_t text_len;
+    uint32_t since_s; /* Unix time of the attempt, for people */
+    uint8_t flags;
+    uint8_t outcome;       /* of an asynchronous release: enum hf_status */
+    _Atomic uint8_t state; /* enum hf_lock_state */
+    uint8_t reserved;
+    struct hf_client *client;
+    uint8_t id[HF_OWNER_ID_LEN];
+    struct hf_op *op; /* who waits for an outcome; NULL: nobody */
+    union {
+        void *user;
+        struct hf_instant keep; /* HF_LOCK_KEEPING */
+        hf_op_fn *done;         /* HF_LOCK_CALLING */
+    };
+    union {
+        _Atomic int64_t deadline_ns; /* INT64_MIN: not held */
+        void *done_user;             /* HF_LOCK_CALLING */
+    };
+    uint32_t queue_prev; /* in one of the client's queues, by slot */
+    uint32_t queue_next;
+};
+
+/* What somebody wants: a request, checked and with lengths. Borrowed. */
+struct hf_order {
+    const void *name;
+    size_t name_len;
+    const char *text; /* the label, or the whole owner if `is_owner` */
+    size_t text_len;
+    bool is_owner;
+    bool is_lasting; /* HF_LIFE_LEASE */
+    int64_t ttl_ms;
+    int64_t wait_ms;
+    void *user;
+};
+
+/* A new attempt under a fresh owner, or under the one of the order. It is in
+ * the tables, not yet begun. @return NULL: no memory. */
+struct hf_lock *hf_lock_new(struct hf_client *client,
+                            const struct hf_order *order);
+
+/* Out of all tables and queues. */
+void hf_lock_free(struct hf_lock *lock);
+
+static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
+{
+    return (struct hf_lease *)(lock + 1);
+}
+
+static inline const struct hf_lease *
+hf_lock_lease_const(const struct hf_lock *lock)
+{
+    return (const struct hf_lease *)(lock + 1);
+}
+
+/* The processes that keep it; NULL where the store cannot see any. */
+struct hf_life_set *hf_lock_life(struct hf_lock *lock);
+
+const char *hf_lock_name_bytes(const struct hf_lock *lock);
+
+/* Its owner as nodes know it. @return the length; no NUL is written. */
+size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
+
+/* What the lease says, where other threads read it. */
+void hf_lock_mirror(struct hf_lock *lock);
+
+/* Its state as of client->now: LOST if the deadline has passed. */
+enum hf_lock_state hf_lock_state_now(struct hf_lock *lock);
+
+/* "OWNER@FENCE" */
+void hf_lock_write_owner(const struct hf_lock *lock,
+                         char text[HF_OWNER_TEXT_MAX]);
+
+static inline struct hf_lock *hf_lock_of(struct hf_item *item)
+{
+    return (struct hf_lock *)item;
+}
+
+#endif

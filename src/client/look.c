@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/look.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+/* A store that is not reached in this time is not there: a command that only
+ * looks ends within a second. */
+#define LOOK_MS_MAX 900
+
+void hf_look_init(struct hf_look *look, struct hf_client *client,
+                  enum hf_verb verb, const void *name, size_t name_len)
+{
+    hf_op_init(&look->op, client, HF_OP_LOOK);
+    memset((char *)look + sizeof(look->op), 0,
+           sizeof(*look) - sizeof(look->op));
+    look->op.item.kind = HF_ITEM_LOOK;
+    look->op.order.name = name;
+    look->op.order.name_len = name_len;
+    look->op.order.ttl_ms = client->url->max_ttl_ms;
+    look->verb = verb;
+}
+
+bool hf_look_begin(struct hf_look *look)
+{
+    struct hf_client *client = look->op.client;
+    if (!hf_op_list(&look->op)) {
+        return false;
+    }
+    if (!hf_slots_add(&client->slots, &look->op.item)) {
+        hf_op_unlist(&look->op);
+        return false;
+    }
+    look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
+    hf_heap_set(&client->heap, &look->op.item, look->hard_end);
+    hf_look_pump(look);
+    return true;
+}
+
+static void ask(struct hf_look *look, unsigned node)
+{
+    struct hf_client *client = look->op.client;
+    struct hf_ask question = {
+        .cookie = hf_slots_cookie(&client->slots, &look->op.item),
+        .verb = look->verb,
+        .node = (uint8_t)node,
+        .now = look->now,
+        .name = look->op.order.name,
+        .name_len = look->op.order.name_len,
+        .owner = look->owner,
+        .owner_len = look->owner_len,
+        .ttl_ms = look->op.order.ttl_ms,
+        .counter = look->verb == HF_VERB_SCAN ? look->cursor[node] : 0,
+    };
+    uint16_t bit = (uint16_t)(1U << node);
+    look->asked |= bit;
+    look->waiting |= bit;
+    look->again &= (uint16_t)~bit;
+    hf_client_ask(client, &question);
+}
+
+/* The longest that a node which is still silent is given once a majority has
+ * answered. */
+static struct hf_span patience(const struct hf_look *look)
+{
+    const struct hf_nodes *nodes = &look->op.client->nodes;
+    struct hf_span longest = {0};
+    for (unsigned i = 0; i < nodes->count; i++) {
+        longest = hf_span_max(
+            longest,
+            hf_nodes_timeout(nodes, i, hf_span_ms(look->op.order.ttl_ms)));
+    }
+    return longest;
+}
+
+static bool has_majority(const struct hf_look *look)
+{
+    return __builtin_popcount(look->op.answered) >=
+           look->op.client->nodes.quorum;
+}
+
+static void finish(struct hf_look *look)
+{
+    hf_op_finish(&look->op,
+                 has_majority(look) ? HF_OK : hf_blame_write(&look->op));
+}
+
+/* Over, or how long still? */
+static void judge(struct hf_look *look)
+{
+    struct hf_client *client = look->op.client;
+    uint16_t coming = (uint16_t)(look->waiting | look->again |
+                                 (client->nodes.connecting & ~look->asked));
+    if (coming == 0) {
+        finish(look);
+        return;
+    }
+    if (has_majority(look)) {
+        struct hf_instant soft_end =
+            hf_instant_add(client->now, patience(look));
+        look->hard_end = hf_instant_min(look->hard_end, soft_end);
+    }
+    hf_heap_set(&client->heap, &look->op.item, look->hard_end);
+}
+
+void hf_look_pump(struct hf_look *look)
+{
+    const struct hf_nodes *nodes = &look->op.client->nodes;
+    uint16_t up = (uint16_t)(nodes->voting | nodes->repairing);
+    for (;;) {
+        uint16_t next = (uint16_t)(up & (look->again | ~look->asked));
+        if (next == 0) {
+            break;
+        }
+        ask(look, (unsigned)__builtin_ctz(next));
+    }
+    look->again &= up;
+    judge(look);
+}
+
+void hf_look_due(struct hf_look *look)
+{
+    finish(look);
+}
+
+/* Called while the store may be busy: only take note; hf_client_settle() pumps
+ * afterwards. */
+void hf_look_answer(struct hf_look *look, const struct hf_answer *answer)
+{
+    struct hf_client *client = look->op.client;
+    uint16_t bit = (uint16_t)(1U << answer->node);
+    look->waiting &= (uint16_t)~bit;
+    client->has_heard = true;
+    if (answer->verdict != HF_VERDICT_OK &&
+        answer->verdict != HF_VERDICT_REFUSED) {
+        look->op.refusing |= bit;
+        return;
+    }
+    if (look->heard(look, answer)) {
+        look->again |= bit;
+        look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
+    } else {
+        look->op.answered |= bit;
+    }
+}

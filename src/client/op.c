@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/op.h"
+
+#include "client/look.h"
+
+#include "base/assert.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hf_op_init(struct hf_op *op, struct hf_client *client,
+                enum hf_op_kind kind)
+{
+    memset(op, 0, offsetof(struct hf_op, rival));
+    op->item = (struct hf_item){HF_NOWHERE, HF_NOWHERE, HF_ITEM_OP};
+    op->kind = kind;
+    op->client = client;
+    op->status = HF_INTERNAL;
+    op->interrupts = atomic_load(&client->interrupts);
+    op->rival.is_known = false;
+    op->error.status = HF_OK;
+    op->error.node = -1;
+    op->error.text[0] = '\0';
+}
+
+void hf_ops_append(struct hf_ops *ops, struct hf_op *op)
+{
+    op->prev = ops->last;
+    op->next = NULL;
+    if (ops->last != NULL) {
+        ops->last->next = op;
+    } else {
+        ops->first = op;
+    }
+    ops->last = op;
+}
+
+void hf_ops_remove(struct hf_ops *ops, struct hf_op *op)
+{
+    if (op->prev != NULL) {
+        op->prev->next = op->next;
+    } else {
+        ops->first = op->next;
+    }
+    if (op->next != NULL) {
+        op->next->prev = op->prev;
+    } else {
+        ops->last = op->prev;
+    }
+    op->prev = NULL;
+    op->next = NULL;
+}
+
+bool hf_op_list(struct hf_op *op)
+{
+    HF_ASSERT(!op->is_listed);
+    if (!hf_heap_reserve(&op->client->heap)) {
+        return false;
+    }
+    op->is_reserved = true;
+    op->is_listed = true;
+    hf_ops_append(&op->client->ops, op);
+    return true;
+}
+
+void hf_op_unlist(struct hf_op *op)
+{
+    if (op->is_listed) {
+        hf_ops_remove(&op->client->ops, op);
+        op->is_listed = false;
+    }
+    if (op->is_reserved) {
+        hf_heap_set(&op->client->heap, &op->item, HF_NEVER);
+        hf_heap_unreserve(&op->client->heap);
+        op->is_reserved = false;
+    }
+    if (op->item.slot != HF_NOWHERE) {
+        hf_slots_remove(&op->client->slots, &op->item);
+    }
+}
+
+void hf_op_finish(struct hf_op *op, enum hf_status status)
+{
+    HF_ASSERT(!op->is_done);
+    hf_op_unlist(op);
+    op->is_done = true;
+    op->status = status;
+    op->error.status = status;
+    if (op->callback != NULL) {
+        hf_ops_append(&op->client->finished, op);
+        hf_client_owe(op->client);
+    } else if (op->waiter != NULL) {
+        hf_waiter_wake(op->waiter);
+    }
+}
+
+void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
+                ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(op->error.text, sizeof(op->error.text), format, args);
+    va_end(args);
+    hf_op_finish(op, status);
+}
+
+void hf_op_part(struct hf_op *op)
+{
+    if (op->lock != NULL) {
+        op->lock->op = NULL;
+        op->lock = NULL;
+    }
+}
+
+/* What was handed on by somebody stays theirs; an attempt of our own is given
+ * up; what is being given back, or is held, goes on without us. */
+void hf_op_abandon(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    HF_ASSERT(!op->is_done);
+    hf_op_part(op);
+    if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
+        hf_client_signal(op->client, lock, HF_EV_RELEASE);
+    } else if (lock != NULL && op->kind == HF_OP_ADOPT) {
+        hf_client_signal(op->client, lock, HF_EV_FORSAKE);
+    }
+    hf_op_unlist(op);
+    op->is_done = true;
+    op->status = op->kind == HF_OP_RELEASE ? HF_UNKNOWN : HF_CANCELLED;
+    snprintf(op->error.text, sizeof(op->error.text), "%s",
+             hf_status_text(op->status));
+    op->error.status = op->status;
+}
+
+void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
+                   enum hf_outcome outcome)
+{
+    HF_ASSERT(op->lock == lock);
+    switch (op->kind) {
+    case HF_OP_ACQUIRE:
+        hf_acquire_outcome(op, lock, outcome);
+        break;
+    case HF_OP_ADOPT:
+        hf_adopt_outcome(op, lock, outcome);
+        break;
+    case HF_OP_EXTEND:
+        hf_extend_outcome(op, outcome);
+        break;
+    case HF_OP_RELEASE:
+    case HF_OP_DISOWN:
+        hf_release_outcome(op, outcome);
+        break;
+    case HF_OP_LOOK:
+    case HF_OP_JOB:
+    case HF_OP_PAUSE:
+        HF_ASSERT(false); /* they have no attempt */
+    }
+}
+
+void hf_op_due(struct hf_op *op)
+{
+    switch (op->kind) {
+    case HF_OP_ACQUIRE:
+        hf_acquire_due(op);
+        break;
+    case HF_OP_ADOPT:
+    case HF_OP_DISOWN:
+        hf_adopt_due(op);
+        break;
+    case HF_OP_LOOK:
+        hf_look_due((struct hf_look *)op);
+        break;
+    case HF_OP_JOB:
+        hf_job_due(op);
+        break;
+    case HF_OP_PAUSE:
+        hf_op_finish(op, HF_OK);
+        break;
+    case HF_OP_EXTEND:
+    case HF_OP_RELEASE:
+        HF_ASSERT(false); /* they have no timer of their own */
+    }
+}
+
+void hf_op_node(struct hf_op *op)
+{
+    if (op->kind == HF_OP_LOOK) {
+        hf_look_pump((struct hf_look *)op);
+    } else if (op->kind == HF_OP_ACQUIRE && !op->is_done) {
+        enum hf_status status = hf_blame_final(op);
+        if (status != HF_OK) {
+            struct hf_lock *lock = op->lock;
+            hf_op_part(op);
+            hf_op_finish(op, status);
+            if (lock != NULL) {
+                hf_client_signal(op->client, lock, HF_EV_RELEASE);
+            }
+        }
+    }
+}
+
+static void note_rival(struct hf_op *op, const struct hf_answer *answer)
+{
+    struct hf_rival *rival = &op->rival;
+    rival->is_known = true;
+    rival->kind = answer->kind;
+    rival->node = answer->node;
+    rival->left_ms = answer->left_ms;
+    rival->heard = op->client->now;
+    rival->len = answer->owner == NULL ? 0 : answer->owner_len;
+    if (rival->len > sizeof(rival->owner)) {
+        rival->len = sizeof(rival->owner);
+    }
+    memcpy(rival->owner, answer->owner == NULL ? "" : answer->owner,
+           rival->len);
+}
+
+void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
+{
+    uint16_t bit = (uint16_t)(1U << answer->node);
+    switch (answer->verdict) {
+    case HF_VERDICT_OK:
+        op->answered |= bit;
+        break;
+    case HF_VERDICT_REFUSED:
+        op->answered |= bit;
+        if (op->kind == HF_OP_ACQUIRE && answer->verb == HF_VERB_ACQUIRE) {
+            note_rival(op, answer);
+        }
+        break;
+    case HF_VERDICT_UNSENT:
+    case HF_VERDICT_UNKNOWN:
+    case HF_VERDICT_ERROR:
+        op->refusing |= bit;
+        break;
+    }
+}

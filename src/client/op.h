@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Something that somebody waits for: an acquisition with its retries, an
+ * adoption, an extension, a release, a question to the nodes.
+ *
+ * A blocking call has its operation on the stack, an asynchronous one on the
+ * heap. An acquisition owns no owner: each of its attempts is a lock of its
+ * own, and one that failed drains by itself. */
+#ifndef HF_CLIENT_OP_H
+#define HF_CLIENT_OP_H
+
+#include "client/client.h"
+#include "client/lock.h"
+#include "core/retry.h"
+
+enum hf_op_kind {
+    HF_OP_ACQUIRE,
+    HF_OP_ADOPT,
+    HF_OP_DISOWN,
+    HF_OP_EXTEND,
+    HF_OP_RELEASE,
+    HF_OP_LOOK, /* struct hf_look begins with it */
+    HF_OP_JOB,  /* set-up work of the store */
+    HF_OP_PAUSE /* until its timer goes off */
+};
+
+/* Who refused us last, in its own words. */
+struct hf_rival {
+    bool is_known;
+    enum hf_holder_kind kind; /* TYPE, or find out from `owner` */
+    unsigned node;
+    int64_t left_ms;
+    struct hf_instant heard;
+    size_t len;
+    char owner[HF_OWNER_MAX];
+};
+
+struct hf_op {
+    struct hf_item item;
+    enum hf_op_kind kind;
+    bool is_done;
+    bool is_reserved; /* has room in the heap */
+    bool is_listed;   /* in client->ops */
+    enum hf_status status;
+    struct hf_client *client;
+    struct hf_op *prev, *next;
+    struct hf_lock *lock;     /* the attempt under way; at last the result */
+    struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
+    unsigned interrupts;      /* of the client, when it began */
+
+    struct hf_order order;
+    uint64_t counter; /* hint, or fence */
+    struct hf_retry retry;
+    uint16_t answered; /* nodes that voted, in this attempt */
+    uint16_t refusing; /* nodes that said why not */
+
+    hf_op_fn *callback; /* asynchronous only */
+    void *user;
+
+    struct hf_rival rival;
+    struct hf_error error;
+};
+
+/* Everything but the big buffers is zero. */
+void hf_op_init(struct hf_op *op, struct hf_client *client,
+                enum hf_op_kind kind);
+
+/* Put it among those under way; it may have a timer. @return false: no
+ * memory. */
+bool hf_op_list(struct hf_op *op);
+void hf_op_unlist(struct hf_op *op);
+
+/* Append to and remove from a list of operations. */
+void hf_ops_append(struct hf_ops *ops, struct hf_op *op);
+void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
+
+/* It is over: tell whoever waits. op->error is filled. */
+void hf_op_finish(struct hf_op *op, enum hf_status status);
+
+/* Over with a text. */
+void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
+                ...) __attribute__((format(printf, 3, 4)));
+
+/* Stop it where it is; nothing is left behind. Not yet done. */
+void hf_op_abandon(struct hf_op *op);
+
+/* The attempt that it waits for came to this. */
+void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
+                   enum hf_outcome outcome);
+
+/* Its timer went off. */
+void hf_op_due(struct hf_op *op);
+
+/* A node changed; op is under way. */
+void hf_op_node(struct hf_op *op);
+
+/* A node answered the attempt of this operation. */
+void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
+
+/* Abandon an asynchronous operation, or its result, and free it. */
+void hf_op_drop(struct hf_op *op);
+
+/* The lock is not this operation's any more: it drains by itself. */
+void hf_op_part(struct hf_op *op);
+
+/* ---- wait.c ------------------------------------------------------------ */
+
+/* Until op is done or interrupted. @return false: interrupted. */
+bool hf_client_wait(struct hf_client *client, struct hf_op *op);
+
+/* Wait, abandon if interrupted, copy the error out. */
+enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
+
+void hf_waiter_wake(struct hf_waiter *waiter);
+
+/* ---- acquire.c, adopt.c, release.c, extend.c --------------------------- */
+
+void hf_acquire_begin(struct hf_op *op);
+void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
+                        enum hf_outcome outcome);
+void hf_acquire_due(struct hf_op *op);
+void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
+                      enum hf_outcome outcome);
+void hf_adopt_due(struct hf_op *op);
+void hf_job_due(struct hf_op *op); /* setup.c */
+void hf_extend_outcome(struct hf_op *op, enum hf_outcome outcome);
+void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome);
+
+/* Release what order->text names; blocks. */
+enum hf_status hf_owner_disown(struct hf_client *client,
+                               const struct hf_order *order, uint64_t counter,
+                               struct hf_error *error);
+
+/* Begin to give a lock back. Nobody waits unless `op`. */
+void hf_release_start(struct hf_lock *lock, struct hf_op *op);
+
+/* The outcome of an asynchronous release: its callback is owed now. */
+void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
+
+/* What an outcome of a release is called. */
+enum hf_status hf_release_status(enum hf_outcome outcome);
+
+/* ---- blame.c, rival.c -------------------------------------------------- */
+
+/* Why there is no majority: status, and a line that names each node that is
+ * missing with its reason. */
+enum hf_status hf_blame_write(struct hf_op *op);
+
+/* HF_CONFIG with a text if some node can never work as configured, HF_DENIED
+ * if too many refuse us; else HF_OK. */
+enum hf_status hf_blame_final(struct hf_op *op);
+
+/* Every node that did not vote said definitely no. */
+bool hf_blame_is_hopeless(const struct hf_op *op);
+
+/* "held by db3 pid 4711 since 02:00:04 (label), lease ends in 12.3 s" */
+void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
+                    char *out, size_t len);
+
+/* ---- request.c --------------------------------------------------------- */
+
+/* Check a user's request. @return HF_OK or HF_INVALID with a text. */
+enum hf_status hf_order_read(const struct hf_client *client,
+                             const struct hf_request *request,
+                             struct hf_order *out, struct hf_error *error);
+
+enum hf_status hf_name_check(const void *name, size_t name_len,
+                             struct hf_error *error);
+enum hf_status hf_ttl_check(const struct hf_client *client, int64_t ttl_ms,
+                            struct hf_error *error);
+
+#endif

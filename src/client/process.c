@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* For event loops: one descriptor, and one function to call when it is
+ * readable.
+ *
+ *     hf_client_fd() = epoll of { the sockets' epoll, the timer, an eventfd }
+ *
+ * It is an epoll of its own because a blocking call in another thread takes
+ * events out of the sockets' epoll: what is owed to hf_client_process() must
+ * stay readable until that has run. With the library's thread the timer is
+ * the thread's; without, it is in here.
+ *
+ * Callbacks run in hf_client_process() alone, without the mutex, so that they
+ * may call anything. What they start is written at the end in one go. */
+#include "client/op.h"
+#include "client/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+bool hf_client_is_deferring(const struct hf_client *client)
+{
+    return client->is_processing &&
+           pthread_equal(client->processor, pthread_self());
+}
+
+void hf_client_owe(struct hf_client *client)
+{
+    if (client->done_fd >= 0 && !client->is_done_signalled &&
+        !hf_client_is_deferring(client)) {
+        client->is_done_signalled = true;
+        eventfd_write(client->done_fd, 1);
+    }
+}
+
+/* ---- The descriptor ---------------------------------------------------- */
+
+static bool add_fd(int epoll_fd, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+static bool has_debts(const struct hf_client *client)
+{
+    return client->finished.first != NULL ||
+           client->calls_first != HF_NOWHERE ||
+           client->events_first != HF_NOWHERE;
+}
+
+static void open_fd(struct hf_client *client)
+{
+    int epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    int done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    bool needs_timer = client->options.thread == HF_THREAD_NONE;
+    bool ok = epoll_fd >= 0 && done_fd >= 0 && add_fd(epoll_fd, done_fd) &&
+              add_fd(epoll_fd, hf_loop_fd(client->loop)) &&
+              (!needs_timer || (hf_client_open_timer(client) &&
+                                add_fd(epoll_fd, client->timer_fd)));
+    if (!ok) {
+        if (epoll_fd >= 0) {
+            close(epoll_fd);
+        }
+        if (done_fd >= 0) {
+            close(done_fd);
+        }
+        return;
+    }
+    client->loop_fd = epoll_fd;
+    client->done_fd = done_fd;
+    if (has_debts(client)) {
+        hf_client_owe(client);
+    }
+}
+
+int hf_client_fd(struct hf_client *client)
+{
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return -1;
+    }
+    if (client->loop_fd < 0) {
+        open_fd(client);
+    }
+    int fd = client->loop_fd;
+    hf_client_leave(client);
+    return fd;
+}
+
+/* ---- Callbacks --------------------------------------------------------- */
+
+static void call_op(struct hf_client *client, struct hf_op *op)
+{
+    struct hf_lock *lock = op->status == HF_OK ? op->lock : NULL;
+    hf_ops_remove(&client->finished, op);
+    pthread_mutex_unlock(&client->mutex);
+    op->callback(op->user, lock, op->status, &op->error);
+    free(op);
+    pthread_mutex_lock(&client->mutex);
+}
+
+static void call_lock(struct hf_client *client, struct hf_lock *lock)
+{
+    hf_op_fn *done = lock->done;
+    void *user = lock->done_user;
+    enum hf_status status = (enum hf_status)lock->outcome;
+    hf_queue_remove(client, &client->calls_first, &client->calls_last, lock);
+    lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
+    if ((lock->flags & HF_LOCK_OVER) != 0) {
+        hf_lock_free(lock);
+    } else {
+        hf_lock_mirror(lock);
+    }
+    struct hf_error error;
+    error.status = status;
+    error.node = -1;
+    strcpy(error.text, status == HF_OK ? "" : hf_status_text(status));
+    pthread_mutex_unlock(&client->mutex);
+    done(user, NULL, status, &error);
+    pthread_mutex_lock(&client->mutex);
+}
+
+static unsigned count_ops(const struct hf_client *client)
+{
+    unsigned n = 0;
+    for (struct hf_op *op = client->finished.first; op != NULL; op = op->next) {
+        n++;
+    }
+    return n;
+}
+
+static unsigned count_calls(const struct hf_client *client)
+{
+    unsigned n = 0;
+    for (uint32_t slot = client->calls_first; slot != HF_NOWHERE; n++) {
+        slot = hf_lock_of(hf_slots_at(&client->slots, slot))->queue_next;
+    }
+    return n;
+}
+
+/* As many as are owed now; what callbacks finish is for the next time, so that
+ * a store which answers at once cannot keep the loop in here for ever. */
+static void call_back(struct hf_client *client)
+{
+    unsigned n_ops = count_ops(client);
+    unsigned n_calls = count_calls(client);
+    for (; n_ops > 0 && client->finished.first != NULL; n_ops--) {
+        call_op(client, client->finished.first);
+    }
+    for (; n_calls > 0 && client->calls_first != HF_NOWHERE; n_calls--) {
+        call_lock(client,
+                  hf_lock_of(hf_slots_at(&client->slots, client->calls_first)));
+    }
+}
+
+static void process(struct hf_client *client)
+{
+    client->is_processing = true;
+    client->processor = pthread_self();
+    if (client->is_done_signalled) {
+        eventfd_t count;
+        eventfd_read(client->done_fd, &count);
+        client->is_done_signalled = false;
+    }
+    hf_client_look(client);
+    call_back(client);
+    hf_client_tick(client);
+    client->is_processing = false;
+    hf_client_settle(client);
+    bool owes =
+        client->finished.first != NULL || client->calls_first != HF_NOWHERE;
+    if (owes) {
+        hf_client_owe(client);
+    }
+}
+
+/* A timer that went off stays readable until it is set again. */
+static void rearm(struct hf_client *client)
+{
+    if (client->options.thread == HF_THREAD_NONE && client->timer_fd >= 0 &&
+        !hf_instant_before(client->now, client->armed)) {
+        hf_client_set_timer(client, hf_client_due(client));
+    }
+}
+
+void hf_client_process(struct hf_client *client)
+{
+    if (client == NULL || hf_client_is_forked(client)) {
+        return;
+    }
+    pthread_mutex_lock(&client->mutex);
+    hf_client_tick(client);
+    if (!client->is_processing) {
+        process(client);
+        rearm(client);
+    }
+    hf_client_leave(client);
+}

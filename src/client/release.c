@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Giving back. The handle is consumed at once: from then on no callback runs
+ * for the lock, whose object lives on until no node can have its owner any
+ * more. Nothing here allocates. */
+#include "client/op.h"
+#include "client/queue.h"
+
+#include "base/assert.h"
+
+void hf_release_start(struct hf_lock *lock, struct hf_op *op)
+{
+    hf_client_untell(lock->client, lock);
+    lock->flags &= (uint8_t)~HF_LOCK_OURS;
+    lock->op = op;
+    if (op != NULL) {
+        op->lock = lock;
+    }
+    hf_client_signal(lock->client, lock, HF_EV_RELEASE);
+}
+
+enum hf_status hf_release_status(enum hf_outcome outcome)
+{
+    if (outcome == HF_OUT_RELEASED) {
+        return HF_OK;
+    }
+    return outcome == HF_OUT_LOST ? HF_LOST : HF_UNKNOWN;
+}
+
+void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome)
+{
+    enum hf_status status = hf_release_status(outcome);
+    if (op->kind == HF_OP_DISOWN && status == HF_UNKNOWN && op->answered == 0) {
+        status = hf_blame_write(op);
+    }
+    hf_op_part(op);
+    if (status == HF_OK || op->error.text[0] != '\0') {
+        hf_op_finish(op, status);
+    } else {
+        hf_op_fail(op, status, "%s", hf_status_text(status));
+    }
+}
+
+/* keep_ms negative: free it. */
+static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
+{
+    struct hf_client *client = lock->client;
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return HF_INVALID;
+    }
+    struct hf_op op;
+    hf_op_init(&op, client, HF_OP_RELEASE);
+    if (for_ms > 0) {
+        lock->flags |= HF_LOCK_KEEPING;
+        lock->keep = hf_instant_add(client->now, hf_span_ms(for_ms));
+    }
+    hf_release_start(lock, &op);
+    enum hf_status status = hf_op_await(&op, NULL);
+    hf_client_start_thread(client, NULL); /* for what is not answered yet */
+    hf_client_leave(client);
+    return status;
+}
+
+enum hf_status hf_lock_release(struct hf_lock *lock)
+{
+    return lock == NULL ? HF_OK : release(lock, 0);
+}
+
+enum hf_status hf_lock_release_keeping(struct hf_lock *lock, int64_t keep_ms)
+{
+    return lock == NULL ? HF_OK : release(lock, keep_ms);
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
+{
+    struct hf_client *client = lock->client;
+    HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
+    lock->flags |= HF_LOCK_OWED;
+    lock->outcome = (uint8_t)hf_release_status(outcome);
+    hf_queue_push(client, &client->calls_first, &client->calls_last, lock);
+    hf_client_owe(client);
+}
+
+void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
+{
+    if (lock == NULL || hf_client_enter(lock->client, NULL) != HF_OK) {
+        return;
+    }
+    struct hf_client *client = lock->client;
+    if (done != NULL) {
+        lock->flags |= HF_LOCK_CALLING;
+        lock->done = done;
+        lock->done_user = user;
+    }
+    hf_release_start(lock, NULL);
+    hf_client_leave(client);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds it, for people. */
+#include "client/op.h"
+
+#include "core/owner.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static void write_clock(int64_t since_s, char out[16])
+{
+    time_t at = (time_t)since_s;
+    struct tm broken;
+    out[0] = '\0';
+    if (since_s > 0 && localtime_r(&at, &broken) != NULL) {
+        strftime(out, 16, "%H:%M:%S", &broken);
+    }
+}
+
+/* "db3 pid 4711 since 02:00:04 (label)" */
+static void write_whom(const struct hf_holder *holder, char *out, size_t len)
+{
+    char since[16];
+    write_clock(holder->since_s, since);
+    bool has_label = holder->label[0] != '\0';
+    snprintf(out, len, "%s pid %lld%s%s%s%s%s",
+             holder->host[0] != '\0' ? holder->host : "?",
+             (long long)holder->pid, since[0] != '\0' ? " since " : "", since,
+             has_label ? " (" : "", holder->label, has_label ? ")" : "");
+}
+
+static void write_holder(const struct hf_holder *holder, char *out, size_t len)
+{
+    char whom[300];
+    write_whom(holder, whom, sizeof(whom));
+    switch (holder->kind) {
+    case HF_HOLDER_OURS:
+        snprintf(out, len, "held by %s", whom);
+        break;
+    case HF_HOLDER_ENDED:
+        snprintf(out, len, "kept taken after its end by %s", whom);
+        break;
+    case HF_HOLDER_FOREIGN:
+        snprintf(out, len, "held by another kind of client (%.80s)",
+                 holder->owner);
+        break;
+    case HF_HOLDER_TYPE:
+        snprintf(out, len,
+                 "held by another kind of client (its key has another type)");
+        break;
+    case HF_HOLDER_NONE:
+        snprintf(out, len, "held by somebody else");
+        break;
+    }
+}
+
+static void write_left(const struct hf_rival *rival, enum hf_holder_kind kind,
+                       struct hf_instant now, char *out, size_t len)
+{
+    if (rival->left_ms < 0) {
+        snprintf(out, len, ", without expiry");
+        return;
+    }
+    int64_t left_ms =
+        rival->left_ms - hf_span_ms_floor(hf_instant_until(rival->heard, now));
+    left_ms = left_ms < 0 ? 0 : left_ms;
+    snprintf(out, len, ", %s in %lld.%lld s",
+             kind == HF_HOLDER_ENDED ? "free" : "lease ends",
+             (long long)left_ms / 1000, (long long)left_ms % 1000 / 100);
+}
+
+void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
+                    char *out, size_t len)
+{
+    if (!rival->is_known) {
+        snprintf(out, len, "%s", hf_status_text(HF_BUSY));
+        return;
+    }
+    struct hf_holder holder = {0};
+    if (rival->len > 0) {
+        hf_owner_describe(rival->owner, rival->len, &holder);
+    }
+    if (rival->kind == HF_HOLDER_TYPE) {
+        holder.kind = HF_HOLDER_TYPE;
+    }
+    write_holder(&holder, out, len);
+    size_t used = strlen(out);
+    write_left(rival, holder.kind, now, out + used, len - used);
+}

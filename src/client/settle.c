@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Working off what cannot be done where it arises.
+ *
+ * While the store is inside ask() or flush() nothing may be asked of it, so
+ * answers that come there wait in the inbox, and news of nodes in two masks.
+ * Here, with the store at rest, they reach the leases: nodes first, since a
+ * server that forgot must not be counted; then answers in order; then timers;
+ * and at last one flush() for all that was asked. Renewals that are due a
+ * little later go with those that are due now: one write for many. */
+#include "client/client.h"
+#include "client/lock.h"
+#include "client/look.h"
+#include "client/op.h"
+
+#include "base/assert.h"
+#include "core/validity.h"
+
+static void spread_to_lock(struct hf_client *client, struct hf_lock *lock,
+                           unsigned node, enum hf_event_kind kind)
+{
+    struct hf_event event = {
+        .kind = kind, .now = client->now, .node = (uint8_t)node};
+    if ((lock->flags & HF_LOCK_OVER) == 0) {
+        hf_client_step(client, lock, &event);
+    }
+}
+
+static void spread_to_locks(struct hf_client *client, unsigned node,
+                            enum hf_event_kind kind)
+{
+    uint32_t end = hf_slots_end(&client->slots);
+    for (uint32_t i = 0; i < end; i++) {
+        struct hf_item *item = hf_slots_at(&client->slots, i);
+        if (item != NULL && item->kind == HF_ITEM_LOCK) {
+            spread_to_lock(client, hf_lock_of(item), node, kind);
+        }
+    }
+}
+
+/* The node has another standing; every lease and question hears of it. */
+static void spread(struct hf_client *client)
+{
+    unsigned node = (unsigned)__builtin_ctz(client->changed);
+    uint16_t bit = (uint16_t)(1U << node);
+    bool forgot = (client->forgot & bit) != 0;
+    client->changed &= (uint16_t)~bit;
+    client->forgot &= (uint16_t)~bit;
+    if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
+        client->has_reached = true;
+    }
+    spread_to_locks(client, node, forgot ? HF_EV_FORGOT : HF_EV_NODE);
+    struct hf_op *next = NULL;
+    for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
+        next = op->next;
+        hf_op_node(op);
+    }
+}
+
+static void read_inbox(struct hf_client *client)
+{
+    for (size_t i = 0; i < client->inbox_count && client->changed == 0; i++) {
+        struct hf_letter letter = client->inbox[i];
+        struct hf_item *item = hf_slots_find(&client->slots, letter.cookie);
+        client->inbox[i].cookie = 0; /* no slot has generation 0 */
+        if (item == NULL || item->kind != HF_ITEM_LOCK) {
+            continue;
+        }
+        struct hf_lock *lock = hf_lock_of(item);
+        if ((lock->flags & HF_LOCK_OVER) == 0) {
+            letter.event.now = client->now;
+            hf_client_step(client, lock, &letter.event);
+        }
+    }
+    if (client->changed == 0) {
+        client->inbox_count = 0;
+    }
+}
+
+/* Whether a timer at `at` may go off now, given that another did. */
+static bool may_join(const struct hf_client *client,
+                     const struct hf_heap_entry *entry)
+{
+    struct hf_span slack = {0};
+    if (entry->item->kind == HF_ITEM_LOCK) {
+        slack = hf_renewal_slack(hf_lock_lease(hf_lock_of(entry->item))->ttl);
+    }
+    return !hf_instant_before(hf_instant_add(client->now, slack), entry->at);
+}
+
+static void go_off(struct hf_client *client, struct hf_item *item)
+{
+    switch ((enum hf_item_kind)item->kind) {
+    case HF_ITEM_LOCK:
+        hf_client_signal(client, hf_lock_of(item), HF_EV_TIMER);
+        break;
+    case HF_ITEM_OP:
+    case HF_ITEM_LOOK:
+        hf_op_due((struct hf_op *)item);
+        break;
+    }
+}
+
+/* A timer that went off and did not move would go off for ever. */
+#define STUCK_PAUSE_MS 1
+
+/* An item that goes off early and finds nothing to do stays where it is; the
+ * others behind it then wait for their own time. */
+static void run_due(struct hf_client *client)
+{
+    if (hf_instant_before(client->now, hf_heap_next(&client->heap))) {
+        return;
+    }
+    while (client->heap.count > 0 &&
+           may_join(client, &client->heap.entries[0])) {
+        struct hf_heap_entry first = client->heap.entries[0];
+        bool is_early = hf_instant_before(client->now, first.at);
+        go_off(client, first.item);
+        const struct hf_heap_entry *top = &client->heap.entries[0];
+        bool is_stuck = client->heap.count > 0 && top->item == first.item &&
+                        top->at.ns == first.at.ns;
+        if (is_stuck && is_early) {
+            return;
+        }
+        if (is_stuck) {
+            hf_heap_set(
+                &client->heap, first.item,
+                hf_instant_add(client->now, hf_span_ms(STUCK_PAUSE_MS)));
+        }
+    }
+}
+
+/* Questions that were answered: over, or to be asked on. */
+static void pump_looks(struct hf_client *client)
+{
+    struct hf_op *next = NULL;
+    client->has_heard = false;
+    for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
+        next = op->next;
+        if (op->kind == HF_OP_LOOK) {
+            hf_look_pump((struct hf_look *)op);
+        }
+    }
+}
+
+static void flush(struct hf_client *client)
+{
+    client->is_dirty = false;
+    if (client->store->ops->flush != NULL) {
+        client->in_store++;
+        client->store->ops->flush(client->store, client->now);
+        client->in_store--;
+    }
+}
+
+void hf_client_settle(struct hf_client *client)
+{
+    HF_ASSERT(client->in_store == 0);
+    for (;;) {
+        if (client->changed != 0) {
+            spread(client);
+        } else if (client->inbox_count > 0) {
+            read_inbox(client);
+        } else if (client->has_heard) {
+            pump_looks(client);
+        } else if (!hf_instant_before(client->now,
+                                      hf_heap_next(&client->heap))) {
+            run_due(client);
+        } else if (client->is_dirty && !hf_client_is_deferring(client)) {
+            flush(client);
+        } else {
+            return;
+        }
+    }
+}
+
+void hf_client_look(struct hf_client *client)
+{
+    if (!client->is_polling) {
+        hf_loop_wait(client->loop, HF_LONG_AGO);
+        hf_client_tick(client);
+        hf_loop_dispatch(client->loop, client->now);
+    }
+    hf_client_settle(client);
+}

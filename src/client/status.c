@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <holdfast/holdfast.h>
+
+const char *hf_status_name(enum hf_status status)
+{
+    switch (status) {
+#define CASE(symbol, text)                                                     \
+    case symbol:                                                               \
+        return #symbol;
+        HF_STATUS_MAP(CASE)
+#undef CASE
+    }
+    return "HF_?";
+}
+
+const char *hf_status_text(enum hf_status status)
+{
+    switch (status) {
+#define CASE(symbol, text)                                                     \
+    case symbol:                                                               \
+        return text;
+        HF_STATUS_MAP(CASE)
+#undef CASE
+    }
+    return "unknown status";
+}
+
+const char *hf_version(void)
+{
+    return HF_VERSION_TEXT;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The library's own thread: renews while the program does something else.
+ *
+ * It starts with the first lock that is held or still being given back, blocks
+ * all signals, and sleeps on the timer (timer.c). When that goes off it does
+ * what is due, unless some call is waiting, which does it anyway. While
+ * requests are under way or connections are being made and nobody waits, it
+ * also listens on the sockets; it stops doing so as soon as a call waits, so
+ * that it never comes between a caller and its reply. */
+#include "client/client.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+
+#include <poll.h>
+#include <signal.h>
+
+static bool should_listen(const struct hf_client *client)
+{
+    return client->waiters == NULL && client->loop_fd < 0 &&
+           (client->n_pending > 0 ||
+            (client->nodes.connecting != 0 && client->slots.n_used > 0));
+}
+
+/* Sleep until the timer goes off or, listening, something arrives. */
+static void sleep_until_due(struct hf_client *client)
+{
+    struct pollfd fds[2] = {
+        {.fd = client->timer_fd, .events = POLLIN},
+        {.fd = hf_loop_fd(client->loop), .events = POLLIN},
+    };
+    nfds_t n = should_listen(client) ? 2 : 1;
+    pthread_mutex_unlock(&client->mutex);
+    poll(fds, n, -1);
+    pthread_mutex_lock(&client->mutex);
+}
+
+static void *run(void *arg)
+{
+    struct hf_client *client = arg;
+    pthread_mutex_lock(&client->mutex);
+    while (!client->is_stopping) {
+        hf_client_tick(client);
+        hf_client_look(client);
+        struct hf_instant due =
+            client->waiters != NULL ? HF_NEVER : hf_client_due(client);
+        if (due.ns != client->armed.ns) {
+            hf_client_set_timer(client, due);
+        }
+        if (!client->is_stopping) {
+            sleep_until_due(client);
+        }
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return NULL;
+}
+
+enum hf_status hf_client_start_thread(struct hf_client *client,
+                                      struct hf_error *error)
+{
+    if (client->options.thread != HF_THREAD_AUTO || client->has_thread) {
+        return HF_OK;
+    }
+    if (!hf_client_open_timer(client)) {
+        return hf_fail(error, HF_NO_MEMORY, "no descriptor left for a timer");
+    }
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&client->thread, NULL, run, client);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        return hf_fail(error, HF_NO_MEMORY, "no thread for renewals");
+    }
+    client->has_thread = true;
+    return HF_OK;
+}
+
+void hf_client_stop_thread(struct hf_client *client)
+{
+    if (!client->has_thread) {
+        return;
+    }
+    pthread_mutex_lock(&client->mutex);
+    client->is_stopping = true;
+    hf_client_set_timer(client, (struct hf_instant){1});
+    pthread_mutex_unlock(&client->mutex);
+    pthread_join(client->thread, NULL);
+    client->has_thread = false;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timer that goes off when nobody is inside the library: a descriptor on
+ * CLOCK_BOOTTIME, since a lease runs on while the machine is suspended. It
+ * wakes the library's thread, or, without one, makes hf_client_fd() readable.
+ *
+ * It is set only to go off earlier than it stands, and never taken back: a
+ * program that takes and gives back locks all day pays for it once in a third
+ * of a lease, and it goes off for nothing then. */
+#include "client/client.h"
+
+#include "base/assert.h"
+
+#include <sys/timerfd.h>
+
+struct hf_instant hf_client_due(const struct hf_client *client)
+{
+    if (client->heap.count == 0 && client->ops.first == NULL) {
+        return HF_NEVER; /* idle: not even connections are looked after */
+    }
+    return hf_instant_min(hf_heap_next(&client->heap),
+                          hf_loop_next_timer(client->loop));
+}
+
+bool hf_client_open_timer(struct hf_client *client)
+{
+    if (client->timer_fd < 0) {
+        client->timer_fd =
+            timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        client->armed = HF_NEVER;
+    }
+    return client->timer_fd >= 0;
+}
+
+void hf_client_set_timer(struct hf_client *client, struct hf_instant at)
+{
+    struct itimerspec when = {0};
+    if (at.ns != HF_NEVER.ns) {
+        int64_t ns = at.ns > 0 ? at.ns : 1; /* 0 would disarm it */
+        when.it_value.tv_sec = (time_t)(ns / 1000000000);
+        when.it_value.tv_nsec = (long)(ns % 1000000000);
+    }
+    int failed =
+        timerfd_settime(client->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
+    HF_ASSERT(failed == 0);
+    client->armed = at;
+}
+
+void hf_client_arm(struct hf_client *client)
+{
+    if (client->timer_fd < 0 || client->waiters != NULL) {
+        return; /* whoever waits looks after the timers */
+    }
+    struct hf_instant due = hf_client_due(client);
+    if (hf_instant_before(due, client->armed)) {
+        hf_client_set_timer(client, due);
+    }
+}
