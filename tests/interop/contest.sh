@@ -84,6 +84,15 @@ contest_is_over() {
     [ ${#contenders[@]} = 0 ] && [ -z "$(contest_members)" ]
 }
 
+contest_end() { # FOLDER
+    local folder=$1 member
+    touch "$folder/stop"
+    for member in $(contest_members); do
+        member=${member#/proc/}
+        kill -KILL "${member%/environ}" 2>/dev/null
+    done
+}
+
 contest_run() { # SECONDS
     local end=$(($(now_ms) + $1 * 1000)) i victim
     for ((i = 0; i < 16; i++)); do
@@ -94,7 +103,7 @@ contest_run() { # SECONDS
         if ((RANDOM % 2)); then
             wait_until 1 contest_kill_holder && kills=$((kills + 1))
         else
-            victim=${contenders[RANDOM % 16]}
+            victim=${contenders[$((RANDOM % 16))]}
             kill -KILL "$victim" 2>/dev/null && kills=$((kills + 1))
         fi
         contest_revive
@@ -106,6 +115,7 @@ contest() {
     local what=$1 url=$2 theirs=("${@:3}") folder kills=0 holder ours others
     local -A contenders=()
     folder=$(mktemp -d "$W/c.XXXXXX")
+    at_exit contest_end "$folder"
     export HF_CONTEST=$folder
     contest_run "${HF_SECONDS:-15}"
     ok "$what: all end when told to" wait_until 30 contest_is_over
