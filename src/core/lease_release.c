@@ -170,25 +170,29 @@ void hf_release_answer(struct hf_step *step)
     judge(step);
 }
 
+/* To every node that is up and still needs it. All before judging: several
+ * nodes may have come up before we are told of the first. */
+static void send_releases(struct hf_step *step)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        if ((step->lease->votes[i].flags & HF_VOTE_UNRELEASED) != 0) {
+            send_release(step, i);
+        }
+    }
+}
+
 void hf_release_timer(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
     if (!hf_instant_before(step->event->now, lease->next)) {
         lease->next = HF_NEVER;
-        for (unsigned i = 0; i < lease->n_nodes; i++) {
-            if ((lease->votes[i].flags & HF_VOTE_UNRELEASED) != 0) {
-                send_release(step, i);
-            }
-        }
+        send_releases(step);
     }
     judge(step);
 }
 
 void hf_release_node(struct hf_step *step)
 {
-    unsigned node = step->event->node;
-    if ((step->lease->votes[node].flags & HF_VOTE_UNRELEASED) != 0) {
-        send_release(step, node);
-    }
+    send_releases(step);
     judge(step);
 }
