@@ -117,8 +117,8 @@ contest() {
     folder=$(mktemp -d "$W/c.XXXXXX")
     at_exit contest_end "$folder"
     export HF_CONTEST=$folder
-    contest_run "${HF_SECONDS:-15}"
-    ok "$what: all end when told to" wait_until 30 contest_is_over
+    contest_run "${HF_SECONDS:-15}" 2>>"$folder/shell" # bash tells of kills
+    ok "$what: all end when told to" wait_until 30 contest_is_over 2>>"$folder/shell"
     unset HF_CONTEST
     touch "$folder/trouble" "$folder/overlaps" "$folder"/grants.{ours,theirs}
     ours=$(wc -l <"$folder/grants.ours")
