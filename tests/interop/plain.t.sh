@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Plain redis-cli, SET NX PX and compare-and-delete, and Holdfast on one key.
 # timeout: 300
+# alone
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/contest.sh"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # redis-semaphore's Mutex and RedlockMutex, and Holdfast, on one key.
 # timeout: 300
+# alone
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/contest.sh"
