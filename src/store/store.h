@@ -86,7 +86,8 @@ struct hf_answer {
  * store from answer() when that was called from inside ask() (it queues). */
 typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 
-/* A node's standing, or the reason for it, changed.
+/* A node's standing, or the reason for it, changed. May be called from inside
+ * open() too: the embedded store has no connection to wait for.
  * @param forgot  votes from before are void (core/quarantine.h).
  * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED or HF_CONFIG. HF_CONFIG fails
  *                every acquisition at once, majority or not: a replica, the

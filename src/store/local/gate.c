@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate: one robust mutex for readers and writers alike.
+ *
+ * LMDB brings a lock of its own, but waits for it without limit, so that one
+ * stopped process would block everybody past every deadline; and its table of
+ * readers goes by process number, which two containers that share the folder
+ * both begin at 1. This gate is waited for no longer than node_timeout. Its
+ * being one for all costs nothing: a transaction takes less than a
+ * microsecond, does no system call, and a kill inside it leaves the old state
+ * whole, since LMDB writes pages anew and flips to them last. The kernel passes
+ * a dead process's mutex on (EOWNERDEAD); there is nothing to repair.
+ *
+ * Stop signals are not held back inside. That would be two system calls around
+ * every transaction of some hundred nanoseconds, and could not hold back
+ * SIGSTOP, a debugger or a freezer; whoever meets one waits for node_timeout
+ * and names the process.
+ *
+ * One boot. A lease is counted on CLOCK_BOOTTIME and dies with the machine, so
+ * contents of another boot are void. Every user keeps a shared flock on the
+ * gate for as long as it is open; who finds another boot's contents takes the
+ * exclusive one, makes them anew in place, and never unlinks anything: a path
+ * that names two files at two times would be two locks. Fences go on above all
+ * earlier ones (floor_least), whatever the clock says after the boot.
+ *
+ * Opening costs, when all is well: open, flock, fstat, mmap, and a read of the
+ * boot id. */
+#include "store/local/gate.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
+
+/* Of the page and of the records: another one is another store. */
+#define VERSION 1
+
+#define PAGE_BYTES 4096
+_Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
+
+/* How long others may take to set the files up: a disk may have to spin up. */
+#define SETUP_MS_MAX 2000
+
+/* ---- This boot --------------------------------------------------------- */
+
+static bool read_boot(char boot[HF_GATE_BOOT_MAX])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    memset(boot, 0, HF_GATE_BOOT_MAX);
+    ssize_t len = read(fd, boot, HF_GATE_BOOT_MAX - 1);
+    close(fd);
+    return len >= 36;
+}
+
+/* 0 where the kernel has no time namespaces: then there is one. */
+static uint64_t read_time_space(void)
+{
+    struct stat about;
+    return stat("/proc/self/ns/time", &about) == 0 ? about.st_ino : 0;
+}
+
+/* ---- The file ---------------------------------------------------------- */
+
+/* Open it, making it if it is not there. Without O_CREAT first: sticky folders
+ * forbid that flag for others' files. The mode is set again, since the umask
+ * took its part. @return a descriptor, or -1 with errno. */
+static int open_or_make(const char *path, mode_t mode)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == ENOENT) {
+        fd = open(path, flags | O_CREAT | O_EXCL, mode);
+        if (fd >= 0) {
+            fchmod(fd, mode);
+        } else if (errno == EEXIST) {
+            fd = open(path, flags);
+        }
+    }
+    return fd;
+}
+
+/* flock with a limit. @return 0, or an errno; EWOULDBLOCK: in use. */
+static int lock_file(int fd, int kind)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+    for (int waited_ms = 0;; waited_ms++) {
+        if (flock(fd, kind | LOCK_NB) == 0) {
+            return 0;
+        }
+        if (errno != EWOULDBLOCK && errno != EINTR) {
+            return errno;
+        }
+        if (waited_ms >= SETUP_MS_MAX) {
+            return EWOULDBLOCK;
+        }
+        nanosleep(&nap, NULL);
+    }
+}
+
+static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
+                               struct hf_error *error)
+{
+    /* Allocated, not only long enough: a full disk must not become SIGBUS. */
+    int number = is_allocated ? 0 : posix_fallocate(gate->fd, 0, PAGE_BYTES);
+    if (number != 0) {
+        return hf_folder_fail(gate->gate_path, number, "write", error);
+    }
+    gate->page =
+        mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, gate->fd, 0);
+    if (gate->page == MAP_FAILED) {
+        gate->page = NULL;
+        return hf_folder_fail(gate->gate_path, errno, "map", error);
+    }
+    return HF_OK;
+}
+
+/* ---- Setting up -------------------------------------------------------- */
+
+static enum hf_status mutex_init(pthread_mutex_t *mutex, struct hf_error *error)
+{
+    pthread_mutexattr_t kind;
+    int number = pthread_mutexattr_init(&kind);
+    if (number == 0) {
+        number = pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+    }
+    if (number == 0) {
+        number = pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+    }
+    if (number == 0) {
+        number = pthread_mutex_init(mutex, &kind);
+    }
+    pthread_mutexattr_destroy(&kind);
+    return number == 0 ? HF_OK
+                       : hf_fail(error, HF_UNSUPPORTED,
+                                 "this system has no robust mutexes between "
+                                 "processes (errno %d)",
+                                 number);
+}
+
+static bool is_blank(const struct hf_gate_page *page)
+{
+    static const char nothing[sizeof(page->magic)];
+    return memcmp(page->magic, nothing, sizeof(nothing)) == 0;
+}
+
+static bool is_ours(const struct hf_gate_page *page)
+{
+    return memcmp(page->magic, magic, sizeof(magic)) == 0;
+}
+
+static bool is_of_boot(const struct hf_gate_page *page, const char *boot)
+{
+    return is_ours(page) &&
+           __atomic_load_n(&page->is_ready, __ATOMIC_ACQUIRE) &&
+           memcmp(page->boot, boot, HF_GATE_BOOT_MAX) == 0;
+}
+
+/* A page that somebody else's program wrote, or locks without their gate: not
+ * ours to overwrite. */
+static enum hf_status check_foreign(const struct hf_gate *gate,
+                                    struct hf_error *error)
+{
+    struct stat about;
+    if (is_ours(gate->page)) {
+        return HF_OK;
+    }
+    if (!is_blank(gate->page)) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s is not a file of Holdfast's, or is damaged: stop all "
+            "users of the folder, then remove it",
+            gate->gate_path);
+    }
+    if (stat(gate->data_path, &about) == 0 && about.st_size > 0) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s is there without its %s: it is another program's, or "
+            "the gate was removed; stop all users of the folder, "
+            "then remove it",
+            gate->data_path, strrchr(gate->gate_path, '/') + 1);
+    }
+    return HF_OK;
+}
+
+/* Make the contents anew. We have the exclusive flock: nobody uses them. */
+static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
+                            hf_gate_renew_fn *make, struct hf_error *error)
+{
+    struct hf_gate_page *page = gate->page;
+    enum hf_status status = check_foreign(gate, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    bool was_ours = is_ours(page) && page->version == VERSION;
+    uint64_t granted_max = was_ours ? page->granted_max : 0;
+    __atomic_store_n(&page->is_ready, 0, __ATOMIC_RELEASE);
+    memcpy(page->magic, magic, sizeof(magic));
+    uint64_t map_bytes = 0;
+    status = make(gate->data_path, mode, &map_bytes, error);
+    if (status == HF_OK) {
+        status = mutex_init(&page->mutex, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    page->version = VERSION;
+    page->mutex_size = sizeof(page->mutex);
+    page->sweep_len = 0;
+    memcpy(page->boot, boot, HF_GATE_BOOT_MAX);
+    page->time_space = read_time_space();
+    page->map_bytes = map_bytes;
+    page->granted_max = granted_max;
+    page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
+    page->n_writes = 0;
+    page->holder_pid = 0;
+    __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
+    return HF_OK;
+}
+
+static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
+                                  struct hf_error *error)
+{
+    if (is_ours(gate->page) && gate->page->is_ready &&
+        memcmp(gate->page->boot, boot, HF_GATE_BOOT_MAX) != 0) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s is in use by processes with another boot id: a "
+                       "container that hides the machine's own, or another "
+                       "machine; give each a folder of its own",
+                       gate->gate_path);
+    }
+    return hf_fail(error, HF_UNAVAILABLE,
+                   "%s is being set up by a process that does not get on (is "
+                   "it stopped?)",
+                   gate->gate_path);
+}
+
+/* With the exclusive flock, unless somebody was faster. */
+static enum hf_status set_up(struct hf_gate *gate, const char *boot,
+                             mode_t mode, hf_gate_renew_fn *make,
+                             struct hf_error *error)
+{
+    flock(gate->fd, LOCK_UN);
+    for (int waited_ms = 0; !is_of_boot(gate->page, boot); waited_ms++) {
+        const struct timespec nap = {.tv_nsec = 1000000};
+        if (flock(gate->fd, LOCK_EX | LOCK_NB) == 0) {
+            enum hf_status status = HF_OK;
+            if (!is_of_boot(gate->page, boot)) {
+                status = renew(gate, boot, mode, make, error);
+            }
+            if (status != HF_OK) {
+                return status;
+            }
+            break;
+        }
+        if (waited_ms >= SETUP_MS_MAX) {
+            return fail_in_use(gate, boot, error);
+        }
+        nanosleep(&nap, NULL);
+    }
+    int number = lock_file(gate->fd, LOCK_SH);
+    return number == 0 && is_of_boot(gate->page, boot)
+               ? HF_OK
+               : fail_in_use(gate, boot, error);
+}
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static enum hf_status check_kind(const struct hf_gate *gate,
+                                 struct hf_error *error)
+{
+    const struct hf_gate_page *page = gate->page;
+    if (page->version != VERSION || page->mutex_size != sizeof(page->mutex)) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s is in use by another version of Holdfast, or one for "
+            "another C library: stop its users, then remove it and "
+            "%s",
+            gate->gate_path, gate->data_path);
+    }
+    if (page->time_space != read_time_space()) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s is in use in another time namespace, whose clock is "
+                       "not ours: give each a folder of its own",
+                       gate->gate_path);
+    }
+    return HF_OK;
+}
+
+static enum hf_status
+open_locked(struct hf_gate *gate, const struct hf_folder *folder,
+            hf_gate_renew_fn *make, struct hf_error *error)
+{
+    char boot[HF_GATE_BOOT_MAX];
+    struct stat about;
+    if (!read_boot(boot)) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "cannot read /proc/sys/kernel/random/boot_id: the "
+                       "embedded store needs /proc");
+    }
+    if (fstat(gate->fd, &about) != 0 || !S_ISREG(about.st_mode)) {
+        return hf_fail(error, HF_CONFIG, "%s is not a file", gate->gate_path);
+    }
+    if (about.st_size != 0 && about.st_size != PAGE_BYTES) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s is not a file of Holdfast's, or is damaged: stop all "
+            "users of the folder, then remove it",
+            gate->gate_path);
+    }
+    enum hf_status status =
+        map_page(gate, about.st_size > 0 && about.st_blocks > 0, error);
+    if (status == HF_OK && !is_of_boot(gate->page, boot)) {
+        status = set_up(gate, boot, folder->file_mode, make, error);
+    }
+    return status == HF_OK ? check_kind(gate, error) : status;
+}
+
+enum hf_status hf_gate_open(struct hf_gate *gate,
+                            const struct hf_folder *folder,
+                            struct hf_span patience, hf_gate_renew_fn *make,
+                            struct hf_error *error)
+{
+    gate->page = NULL;
+    gate->pid = getpid();
+    gate->pid_space = 0;
+    gate->patience = patience;
+    snprintf(gate->gate_path, sizeof(gate->gate_path), "%s/locks.gate",
+             folder->path);
+    snprintf(gate->data_path, sizeof(gate->data_path), "%s/locks.mdb",
+             folder->path);
+    gate->fd = open_or_make(gate->gate_path, folder->file_mode);
+    if (gate->fd < 0) {
+        return hf_folder_fail(gate->gate_path, errno, "open", error);
+    }
+    int number = lock_file(gate->fd, LOCK_SH);
+    enum hf_status status =
+        number == 0
+            ? open_locked(gate, folder, make, error)
+            : hf_fail(error, HF_UNAVAILABLE,
+                      "%s is being set up by a process that does not get on "
+                      "(is it stopped?)",
+                      gate->gate_path);
+    if (status != HF_OK) {
+        hf_gate_close(gate);
+    }
+    return status;
+}
+
+void hf_gate_close(struct hf_gate *gate)
+{
+    if (gate->page != NULL) {
+        munmap(gate->page, PAGE_BYTES);
+        gate->page = NULL;
+    }
+    if (gate->fd >= 0) {
+        close(gate->fd);
+        gate->fd = -1;
+    }
+}
+
+bool hf_gate_is_linked(const struct hf_gate *gate)
+{
+    struct stat about;
+    return fstat(gate->fd, &about) == 0 && about.st_nlink > 0;
+}
+
+/* ---- Passing ----------------------------------------------------------- */
+
+static int lock_in_time(struct hf_gate *gate)
+{
+    pthread_mutex_t *mutex = &gate->page->mutex;
+    int number = pthread_mutex_trylock(mutex);
+    if (number != EBUSY) {
+        return number;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t ns = until.tv_nsec + gate->patience.ns % 1000000000;
+    until.tv_sec += (time_t)(gate->patience.ns / 1000000000 + ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
+}
+
+enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
+{
+    struct hf_gate_page *page = gate->page;
+    int number = lock_in_time(gate);
+    if (number == EOWNERDEAD) {
+        number = pthread_mutex_consistent(&page->mutex);
+    }
+    if (number == ETIMEDOUT) {
+        bool is_near = page->holder_space == gate->pid_space;
+        snprintf(text, size,
+                 "%s is held by process %" PRId64 "%s, which does not get on "
+                 "(is it stopped?)",
+                 gate->gate_path, page->holder_pid,
+                 is_near ? "" : " of another pid namespace");
+        return HF_UNAVAILABLE;
+    }
+    if (number != 0) {
+        snprintf(
+            text, size,
+            "%s is damaged (mutex: %s): stop all users of the folder, then "
+            "remove it",
+            gate->gate_path, strerrordesc_np(number));
+        return HF_CONFIG;
+    }
+    page->holder_pid = gate->pid;
+    page->holder_space = gate->pid_space;
+    return HF_OK;
+}
+
+void hf_gate_leave(struct hf_gate *gate)
+{
+    int failed = pthread_mutex_unlock(&gate->page->mutex);
+    HF_ASSERT(failed == 0);
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Have the processes that keep a lock alive ended?
+ *
+ * A lock is freed before its lease ends only if the answer is a certain yes,
+ * since a wrong one is two holders. What makes it uncertain, and how:
+ *
+ *   number used again    the start time differs: the old one has ended
+ *   zombie               ended, unless threads of it run on: a leader that left
+ *                        by pthread_exit() is a zombie with a thread count
+ *   group, leader gone   the group lives while any member does; members are
+ *                        found by walking /proc. Its number cannot become a
+ *                        process's again while the group exists, so a leader
+ *                        with another start time means that the group is over
+ *   other pid namespace  its numbers mean nothing here: lives
+ *   /proc hides others   (hidepid) kill(2) says whether the number is in use,
+ *                        which without a start time means: lives
+ *   /proc not ours       (a namespace without its own /proc) nothing can be
+ *                        told: lives
+ *
+ * Cost: kill(2) and one small read for each process, some 10 us; a walk of
+ * /proc only for a group whose leader is gone. It runs outside of transactions
+ * and only when somebody wants a name that is held. */
+#include "store/local/life.h"
+
+#include "base/assert.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Longest line of /proc/PID/stat: 52 numbers and a name of 64 bytes. */
+#define STAT_MAX 1200
+
+struct stat_line {
+    char state;
+    int64_t group;
+    int64_t n_threads;
+    uint64_t start;
+};
+
+/* Fields 3 (state), 5 (pgrp), 20 (num_threads) and 22 (starttime) of proc(5).
+ * The name in field 2 may hold anything: parse from its last ')'. */
+static bool parse_stat(const char *text, struct stat_line *out)
+{
+    const char *at = strrchr(text, ')');
+    if (at == NULL || at[1] != ' ' || at[2] == '\0') {
+        return false;
+    }
+    at += 2;
+    out->state = *at;
+    for (int field = 3; field <= 22; field++) {
+        if (field == 5) {
+            out->group = strtoll(at, NULL, 10);
+        } else if (field == 20) {
+            out->n_threads = strtoll(at, NULL, 10);
+        } else if (field == 22) {
+            out->start = strtoull(at, NULL, 10);
+            return true;
+        }
+        at = strchr(at, ' ');
+        if (at == NULL) {
+            return false;
+        }
+        at++;
+    }
+    return false;
+}
+
+static bool read_stat(int64_t pid, struct stat_line *out)
+{
+    char path[40], text[STAT_MAX];
+    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t len = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (len <= 0) {
+        return false;
+    }
+    text[len] = '\0';
+    return parse_stat(text, out);
+}
+
+/* Only the main thread has ended if the kernel still counts others. */
+static bool is_zombie(const struct stat_line *line)
+{
+    return (line->state == 'Z' || line->state == 'X') && line->n_threads <= 1;
+}
+
+/* The number is not in use, by a process or (negative) by a group. */
+static bool is_unused(int64_t pid)
+{
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* ---- Ourselves --------------------------------------------------------- */
+
+static void look(struct hf_proc_view *view)
+{
+    struct stat space;
+    struct stat_line line;
+    char self[24], own[24];
+    if (view->is_ready) {
+        return;
+    }
+    view->is_ready = true;
+    view->own_pid = getpid();
+    if (stat("/proc/self/ns/pid", &space) != 0) {
+        return;
+    }
+    view->pid_space = space.st_ino;
+    ssize_t len = readlink("/proc/self", self, sizeof(self) - 1);
+    snprintf(own, sizeof(own), "%lld", (long long)view->own_pid);
+    if (len <= 0) {
+        return;
+    }
+    self[len] = '\0';
+    view->can_see = strcmp(self, own) == 0 && read_stat(view->own_pid, &line);
+    view->own_start = view->can_see ? line.start : 0;
+}
+
+uint64_t hf_pid_space(struct hf_proc_view *view)
+{
+    look(view);
+    return view->pid_space;
+}
+
+void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
+                       struct hf_processes *out)
+{
+    struct stat_line line;
+    HF_ASSERT(set->count <= HF_LIFE_PROCESSES_MAX);
+    look(view);
+    out->count = 0;
+    out->pid_space = view->pid_space;
+    if (!view->can_see) {
+        return;
+    }
+    for (uint32_t i = 0; i < set->count; i++) {
+        int64_t pid = set->pids[i];
+        int64_t leader = pid < 0 ? -pid : pid;
+        out->of[i].pid = pid;
+        if (pid == view->own_pid) {
+            out->of[i].start = view->own_start;
+        } else {
+            out->of[i].start = read_stat(leader, &line) ? line.start : 0;
+        }
+    }
+    out->count = set->count;
+}
+
+/* ---- Others ------------------------------------------------------------ */
+
+/* A member that runs; true also if that cannot be told: process 1, which is
+ * everybody else's, is hidden where others are. */
+static bool group_has_member(int64_t group)
+{
+    struct stat_line line;
+    bool found = false;
+    DIR *proc = read_stat(1, &line) ? opendir("/proc") : NULL;
+    if (proc == NULL) {
+        return true;
+    }
+    for (struct dirent *entry = readdir(proc); entry != NULL && !found;
+         entry = readdir(proc)) {
+        if (isdigit((unsigned char)entry->d_name[0])) {
+            int64_t pid = strtoll(entry->d_name, NULL, 10);
+            found = read_stat(pid, &line)
+                        ? line.group == group && !is_zombie(&line)
+                        : !is_unused(pid);
+        }
+    }
+    closedir(proc);
+    return found;
+}
+
+static bool group_is_over(const struct hf_process *process)
+{
+    struct stat_line line;
+    int64_t leader = -process->pid;
+    if (is_unused(process->pid)) {
+        return true;
+    }
+    if (read_stat(leader, &line)) {
+        if (process->start != 0 && line.start != process->start) {
+            return true;
+        }
+        if (line.group == leader && !is_zombie(&line)) {
+            return false;
+        }
+    } else if (!is_unused(leader)) {
+        return false; /* hidden from us, and so may the members be */
+    }
+    /* Twice: one that forked and ended behind the walk's back is found by the
+     * second. */
+    return !group_has_member(leader) && !group_has_member(leader);
+}
+
+static bool process_is_over(const struct hf_process *process)
+{
+    struct stat_line line;
+    if (is_unused(process->pid)) {
+        return true;
+    }
+    if (!read_stat(process->pid, &line)) {
+        return is_unused(process->pid); /* it ended meanwhile, or is hidden */
+    }
+    return is_zombie(&line) ||
+           (process->start != 0 && line.start != process->start);
+}
+
+bool hf_processes_are_over(struct hf_proc_view *view,
+                           const struct hf_processes *life)
+{
+    look(view);
+    if (life->count == 0 || !view->can_see ||
+        life->pid_space != view->pid_space) {
+        return false;
+    }
+    for (uint32_t i = 0; i < life->count; i++) {
+        const struct hf_process *process = &life->of[i];
+        bool is_over = process->pid < 0 ? group_is_over(process)
+                                        : process_is_over(process);
+        if (!is_over) {
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded store: locks for all processes of one machine, with nothing to
+ * set up. Two files in one folder: the gate (gate.c), through which everybody
+ * goes, and the records (table.c), whose rules are in verbs.c. */
+#include "store/local/local.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <stddef.h>
+#include <string.h>
+
+/* ---- What comes from the loop ------------------------------------------ */
+
+static void run_job(struct hf_local *local)
+{
+    struct hf_job_sink sink = local->job.copy;
+    if (local->job.sink == NULL) {
+        return;
+    }
+    local->job.sink = NULL;
+    if (local->job.job == HF_JOB_EXAMINE) {
+        hf_local_examine(local, &sink);
+    }
+    sink.done(sink.user, 0, HF_OK, NULL);
+}
+
+static void take_turn(struct hf_timer *timer, struct hf_instant now)
+{
+    (void)now;
+    run_job((struct hf_local *)((char *)timer -
+                                offsetof(struct hf_local, turn)));
+}
+
+/* ---- Opening and closing ----------------------------------------------- */
+
+/* Inside the gate: the file's size must not change between our looking at it
+ * and our mapping it. */
+static enum hf_status open_table(struct hf_local *local, struct hf_error *error)
+{
+    char reason[HF_REASON_MAX];
+    enum hf_status status = hf_gate_enter(&local->gate, reason, sizeof(reason));
+    if (status != HF_OK) {
+        return hf_fail(error, status, "%s", reason);
+    }
+    status = hf_table_open(&local->table, &local->gate, error);
+    hf_gate_leave(&local->gate);
+    return status;
+}
+
+static enum hf_status open_files(struct hf_local *local,
+                                 const struct hf_url *url,
+                                 struct hf_error *error)
+{
+    struct hf_span patience = hf_span_ms(url->node_timeout_ms);
+    enum hf_status status = hf_folder_open(url->path, &local->folder, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_gate_open(&local->gate, &local->folder, patience,
+                          hf_table_renew, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    local->gate.pid_space = hf_pid_space(&local->view);
+    status = open_table(local, error);
+    if (status != HF_OK) {
+        hf_gate_close(&local->gate);
+    }
+    return status;
+}
+
+static enum hf_status open_local(const struct hf_url *url,
+                                 const struct hf_store_env *env,
+                                 struct hf_store **out, struct hf_error *error)
+{
+    *out = NULL;
+    struct hf_local *local = calloc(1, sizeof(*local));
+    if (local == NULL) {
+        return hf_fail_memory(error);
+    }
+    local->store = (struct hf_store){&hf_store_local, 1};
+    local->env = *env;
+    local->fence_keep_ns = hf_span_ms(url->fence_keep_ms).ns;
+    local->prefix = strdup(url->prefix);
+    enum hf_status status = local->prefix == NULL
+                                ? hf_fail_memory(error)
+                                : open_files(local, url, error);
+    if (status != HF_OK) {
+        free(local->prefix);
+        free(local);
+        return status;
+    }
+    local->turn = (struct hf_timer){.at = HF_NEVER, .fire = take_turn};
+    hf_loop_add_timer(env->loop, &local->turn);
+    *out = &local->store;
+    env->standing(env->client, 0, HF_STANDING_VOTING, false, HF_OK, NULL);
+    return HF_OK;
+}
+
+static void close_local(struct hf_store *store, bool forked)
+{
+    struct hf_local *local = (struct hf_local *)store;
+    (void)forked; /* to unmap and to close descriptors says nothing to anybody
+                   */
+    if (local == NULL) {
+        return;
+    }
+    hf_loop_drop_timer(local->env.loop, &local->turn);
+    hf_table_close(&local->table);
+    hf_gate_close(&local->gate);
+    free(local->prefix);
+    free(local);
+}
+
+/* ---- For people -------------------------------------------------------- */
+
+static void describe(const struct hf_store *store, unsigned node,
+                     struct hf_instant now, struct hf_node *out)
+{
+    const struct hf_local *local = (const struct hf_local *)store;
+    HF_ASSERT(node == 0);
+    (void)now;
+    memset(out, 0, sizeof(*out));
+    snprintf(out->address, sizeof(out->address), "local://%.110s",
+             local->folder.path);
+    out->state = local->is_cut_off ? HF_NODE_DOWN : HF_NODE_UP;
+    if (local->is_cut_off) {
+        snprintf(out->reason, sizeof(out->reason),
+                 "its files were removed while in use");
+    }
+}
+
+static void start_job(struct hf_store *store, unsigned node, enum hf_job job,
+                      const struct hf_job_sink *sink)
+{
+    struct hf_local *local = (struct hf_local *)store;
+    HF_ASSERT(node == 0);
+    HF_ASSERT(local->job.sink == NULL);
+    local->job.job = job;
+    local->job.copy = *sink;
+    local->job.sink = &local->job.copy;
+    hf_timer_set(&local->turn, hf_clock_now());
+}
+
+static void cancel_job(struct hf_store *store)
+{
+    struct hf_local *local = (struct hf_local *)store;
+    local->job.sink = NULL;
+}
+
+static const char *const schemes[] = {"local", NULL};
+
+const struct hf_store_ops hf_store_local = {
+    .name = "local",
+    .schemes = schemes,
+    .capabilities = HF_CAP_LIVENESS,
+    /* A poll costs a microsecond or two, and a look into /proc. */
+    .retry_base = {100000},
+    .retry_cap = {50000000},
+    .open = open_local,
+    .close = close_local,
+    .ask = hf_local_ask,
+    .flush = NULL,
+    .describe = describe,
+    .job = start_job,
+    .job_cancel = cancel_job,
+};

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names as LMDB keys.
+ *
+ * LMDB keys have at most 511 bytes, names with their prefix up to 1,280. A
+ * short one is its own key; of a longer one the key is its beginning and a
+ * digest, and the record carries the whole text, which is compared: two names
+ * are never taken for one, whatever the digest. */
+#include "base/assert.h"
+#include "store/local/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TAG_WHOLE 'n'
+#define TAG_CUT 'x'
+
+/* What of a long name stands in the key, before 16 bytes of digest. */
+#define CUT_LEN 256
+
+/* ---- Keys -------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t state, const unsigned char *data, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        state = (state ^ data[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        state ^= state >> 29;
+    }
+    return state;
+}
+
+/* Copy @p len bytes of prefix and name, laid end to end. */
+static void copy_text(unsigned char *out, const struct hf_table_key *key,
+                      size_t len)
+{
+    size_t of_prefix = key->prefix_len < len ? key->prefix_len : len;
+    memcpy(out, key->prefix, of_prefix);
+    memcpy(out + of_prefix, key->name, len - of_prefix);
+}
+
+void hf_table_key_init(struct hf_table_key *key, const char *prefix,
+                       const void *name, size_t name_len)
+{
+    key->prefix = prefix;
+    key->prefix_len = strlen(prefix);
+    key->name = name;
+    key->name_len = name_len;
+    size_t len = key->prefix_len + name_len;
+    key->is_cut = len > HF_GATE_KEY_MAX - 1;
+    key->bytes[0] = key->is_cut ? TAG_CUT : TAG_WHOLE;
+    if (!key->is_cut) {
+        copy_text(key->bytes + 1, key, len);
+        key->len = 1 + len;
+        return;
+    }
+    copy_text(key->bytes + 1, key, CUT_LEN);
+    for (unsigned half = 0; half < 2; half++) {
+        uint64_t digest =
+            mix(half + 1, (const unsigned char *)prefix, key->prefix_len);
+        digest = mix(digest, name, name_len);
+        memcpy(key->bytes + 1 + CUT_LEN + 8 * half, &digest, sizeof(digest));
+    }
+    key->len = 1 + CUT_LEN + 16;
+}
+
+/* Does the text that a record carries say that it is this name's? */
+static bool is_text_of(const unsigned char *text, size_t len,
+                       const struct hf_table_key *key)
+{
+    return len == key->prefix_len + key->name_len &&
+           memcmp(text, key->prefix, key->prefix_len) == 0 &&
+           memcmp(text + key->prefix_len, key->name, key->name_len) == 0;
+}
+
+int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
+                 struct hf_record *out)
+{
+    unsigned char bytes[HF_GATE_KEY_MAX];
+    memcpy(bytes, key->bytes, key->len);
+    MDB_val at = {key->len, bytes};
+    MDB_val value;
+    int number = mdb_get(table->txn, table->names, &at, &value);
+    if (number != 0) {
+        return number;
+    }
+    const unsigned char *data = value.mv_data;
+    size_t used = hf_record_parse(data, value.mv_size, out);
+    if (used == 0) {
+        return MDB_CORRUPTED;
+    }
+    if (key->is_cut && !is_text_of(data + used, value.mv_size - used, key)) {
+        return MDB_KEYEXIST; /* another name with this digest */
+    }
+    return 0;
+}
+
+int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
+                 const struct hf_record *record)
+{
+    unsigned char bytes[HF_GATE_KEY_MAX];
+    unsigned char data[HF_RECORD_BYTES_MAX + 256 + HF_NAME_MAX];
+    memcpy(bytes, key->bytes, key->len);
+    MDB_val at = {key->len, bytes};
+    MDB_val value = {hf_record_emit(record, data), data};
+    if (key->is_cut) {
+        size_t len = key->prefix_len + key->name_len;
+        HF_ASSERT(value.mv_size + len <= sizeof(data));
+        copy_text(data + value.mv_size, key, len);
+        value.mv_size += len;
+    }
+    return mdb_put(table->txn, table->names, &at, &value, 0);
+}
+
+/* ---- Walks ------------------------------------------------------------- */
+
+/* To the first key behind @p at. */
+static int seek_behind(MDB_cursor *cursor, const unsigned char *at,
+                       size_t at_len, MDB_val *key, MDB_val *value)
+{
+    unsigned char bytes[HF_GATE_KEY_MAX];
+    if (at_len == 0) {
+        return mdb_cursor_get(cursor, key, value, MDB_FIRST);
+    }
+    memcpy(bytes, at, at_len);
+    *key = (MDB_val){at_len, bytes};
+    int number = mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
+    if (number == 0 && key->mv_size == at_len &&
+        memcmp(key->mv_data, at, at_len) == 0) {
+        number = mdb_cursor_get(cursor, key, value, MDB_NEXT);
+    }
+    return number;
+}
+
+/* Tell of one record, if its name has the prefix. */
+static int tell(const struct hf_table_walk *walk, const MDB_val *key,
+                const MDB_val *value, hf_table_each_fn *each, void *user,
+                bool *goes_on)
+{
+    struct hf_record record;
+    const unsigned char *text = (const unsigned char *)key->mv_data + 1;
+    size_t len = key->mv_size - 1;
+    size_t used = hf_record_parse(value->mv_data, value->mv_size, &record);
+    if (used == 0) {
+        return MDB_CORRUPTED;
+    }
+    if (((const unsigned char *)key->mv_data)[0] == TAG_CUT) {
+        text = (const unsigned char *)value->mv_data + used;
+        len = value->mv_size - used;
+    }
+    if (len >= walk->prefix_len &&
+        memcmp(text, walk->prefix, walk->prefix_len) == 0) {
+        *goes_on = each(user, text + walk->prefix_len, len - walk->prefix_len,
+                        &record);
+    }
+    return 0;
+}
+
+int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
+                  unsigned most, hf_table_each_fn *each, void *user)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    bool goes_on = true;
+    int number = mdb_cursor_open(table->txn, table->names, &cursor);
+    if (number != 0) {
+        return number;
+    }
+    number = seek_behind(cursor, walk->at, walk->at_len, &key, &value);
+    for (; number == 0 && goes_on && most > 0; most--) {
+        if (key.mv_size < 1 || key.mv_size > sizeof(walk->at)) {
+            number = MDB_CORRUPTED;
+            break;
+        }
+        memcpy(walk->at, key.mv_data, key.mv_size);
+        walk->at_len = key.mv_size;
+        number = tell(walk, &key, &value, each, user, &goes_on);
+        if (number == 0) {
+            number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    walk->is_over = number != 0 || !goes_on;
+    return number == MDB_NOTFOUND ? 0 : number;
+}
+
+/* ---- Sweeping ---------------------------------------------------------- */
+
+/* Remove the record under the cursor if it is idle. */
+static int sweep_one(struct hf_gate_page *page, MDB_cursor *cursor,
+                     const MDB_val *value, int64_t keep_ns,
+                     const struct hf_moment *now, bool *has_removed)
+{
+    struct hf_record record;
+    if (hf_record_parse(value->mv_data, value->mv_size, &record) == 0) {
+        return MDB_CORRUPTED;
+    }
+    if (!hf_record_is_idle(&record, keep_ns, now)) {
+        return 0;
+    }
+    /* Before the removal: then no grant comes below it, even if the clock that
+     * the floor is made of is set back. */
+    if (page->floor_least <= record.counter) {
+        page->floor_least = record.counter + 1;
+    }
+    *has_removed = true;
+    return mdb_cursor_del(cursor, 0);
+}
+
+int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+                   const struct hf_moment *now)
+{
+    struct hf_gate_page *page = table->gate->page;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    bool has_removed = false;
+    size_t at_len = page->sweep_len > HF_GATE_KEY_MAX ? 0 : page->sweep_len;
+    int number = hf_table_begin(table);
+    if (number != 0) {
+        return number;
+    }
+    number = mdb_cursor_open(table->txn, table->names, &cursor);
+    if (number != 0) {
+        hf_table_abort(table);
+        return number;
+    }
+    number = seek_behind(cursor, page->sweep_key, at_len, &key, &value);
+    for (; number == 0 && most > 0; most--) {
+        page->sweep_len = 0;
+        memcpy(page->sweep_key, key.mv_data, key.mv_size);
+        page->sweep_len = (uint32_t)key.mv_size;
+        number = sweep_one(page, cursor, &value, keep_ns, now, &has_removed);
+        if (number == 0) {
+            number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    if (number == MDB_NOTFOUND) {
+        page->sweep_len = 0; /* round again */
+        number = 0;
+    }
+    if (number == 0 && has_removed) {
+        return hf_table_commit(table);
+    }
+    hf_table_abort(table);
+    return number;
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records in an LMDB file that all processes have mapped.
+ *
+ * Kept small and fast by what locks do not need: nothing is ever synced, since
+ * contents end with the boot (a killed process loses nothing: what it wrote to
+ * the map is the kernel's). MDB_WRITEMAP makes a transaction 0.6 us where
+ * writing pages by system call takes 4; its price, that a page without disk
+ * behind it is SIGBUS, is paid in advance: the whole file is allocated before
+ * it is mapped, and when it is full it is doubled with fallocate first, so that
+ * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
+ *
+ * A killed writer: LMDB changes no page that the last commit refers to, and
+ * commits by writing the older of two meta pages, its number last. So whoever
+ * comes next finds the last commit, whole. */
+#include "store/local/table.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/fs.h>
+
+/* Some 2,000 names; made once a boot. */
+#define BYTES_FIRST (UINT64_C(1) << 20)
+
+#define ENV_FLAGS                                                              \
+    (MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOMETASYNC | MDB_NOTLS |     \
+     MDB_WRITEMAP | MDB_NOMEMINIT)
+
+/* ---- Opening ----------------------------------------------------------- */
+
+static enum hf_status fail_lmdb(const char *path, int number,
+                                struct hf_error *error)
+{
+    if (number > 0) {
+        return hf_folder_fail(path, number, "open", error);
+    }
+    return hf_fail(error, HF_CONFIG,
+                   "%s is not Holdfast's, or is damaged (LMDB: %s): stop all "
+                   "users of the folder, then remove its files",
+                   path, mdb_strerror(number));
+}
+
+static int env_open(const char *path, mode_t mode, uint64_t map_bytes,
+                    MDB_env **out)
+{
+    MDB_env *env;
+    int number = mdb_env_create(&env);
+    if (number != 0) {
+        return number;
+    }
+    number = mdb_env_set_mapsize(env, map_bytes);
+    if (number == 0) {
+        number = mdb_env_open(env, path, ENV_FLAGS, mode);
+    }
+    int fd = -1;
+    if (number == 0) {
+        number = mdb_env_get_fd(env, &fd);
+    }
+    /* LMDB 0.9 has no flag for it. */
+    if (number == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+        number = errno;
+    }
+    if (number != 0) {
+        mdb_env_close(env);
+        return number;
+    }
+    *out = env;
+    return 0;
+}
+
+/* On btrfs a page that is written again takes new space, which may be gone. A
+ * file that is not copied on write keeps its own. Fails elsewhere, harmlessly.
+ */
+static void forbid_copies(int fd)
+{
+    int flags = 0;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0) {
+        flags |= FS_NOCOW_FL;
+        ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    }
+}
+
+/* An empty file with its mode, whatever it held. @return 0, or an errno. */
+static int make_empty(const char *path, mode_t mode)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) {
+        return errno;
+    }
+    int number = ftruncate(fd, 0) == 0 ? 0 : errno;
+    fchmod(fd, mode); /* not ours: then it has its mode already */
+    forbid_copies(fd);
+    if (number == 0) {
+        /* Is there room at all? Ask before LMDB writes. */
+        number = posix_fallocate(fd, 0, (off_t)BYTES_FIRST);
+    }
+    if (number == 0) {
+        number = ftruncate(fd, 0) == 0 ? 0 : errno;
+    }
+    close(fd);
+    return number;
+}
+
+enum hf_status hf_table_renew(const char *data_path, mode_t mode,
+                              uint64_t *map_bytes, struct hf_error *error)
+{
+    MDB_env *env = NULL;
+    MDB_txn *txn;
+    MDB_dbi names;
+    int fd;
+    int number = make_empty(data_path, mode);
+    if (number != 0) {
+        return hf_folder_fail(data_path, number, "make", error);
+    }
+    number = env_open(data_path, mode, BYTES_FIRST, &env);
+    if (number == 0) {
+        number = mdb_env_get_fd(env, &fd);
+    }
+    if (number == 0) {
+        number = posix_fallocate(fd, 0, (off_t)BYTES_FIRST);
+    }
+    if (number == 0) {
+        number = mdb_txn_begin(env, NULL, 0, &txn);
+    }
+    if (number == 0) {
+        number = mdb_dbi_open(txn, NULL, 0, &names);
+        mdb_txn_abort(txn);
+    }
+    if (env != NULL) {
+        mdb_env_close(env);
+    }
+    *map_bytes = BYTES_FIRST;
+    return number == 0 ? HF_OK : fail_lmdb(data_path, number, error);
+}
+
+/* What the gate says must be there. LMDB itself would make it so, and find
+ * nothing but zeros. */
+static enum hf_status check_size(const struct hf_gate *gate,
+                                 struct hf_error *error)
+{
+    struct stat about;
+    uint64_t need = gate->page->map_bytes;
+    if (stat(gate->data_path, &about) != 0) {
+        if (errno != ENOENT) {
+            return hf_folder_fail(gate->data_path, errno, "open", error);
+        }
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s has been removed while it was in use: stop all users "
+            "of the folder, then remove %s too",
+            gate->data_path, gate->gate_path);
+    }
+    if (need < BYTES_FIRST || need > HF_TABLE_BYTES_MAX || need % 4096 != 0 ||
+        about.st_size < (off_t)need) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s is damaged: it has %lld bytes of %" PRIu64
+                       "; stop all users of the folder, then remove its files",
+                       gate->data_path, (long long)about.st_size, need);
+    }
+    return HF_OK;
+}
+
+enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
+                             struct hf_error *error)
+{
+    table->env = NULL;
+    table->txn = NULL;
+    table->gate = gate;
+    enum hf_status status = check_size(gate, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    table->map_bytes = gate->page->map_bytes;
+    int number = env_open(gate->data_path, 0600, table->map_bytes, &table->env);
+    if (number == 0) {
+        number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->txn);
+    }
+    if (number == 0) {
+        number = mdb_dbi_open(table->txn, NULL, 0, &table->names);
+        hf_table_abort(table);
+    }
+    if (number != 0) {
+        hf_table_close(table);
+        return fail_lmdb(gate->data_path, number, error);
+    }
+    return HF_OK;
+}
+
+void hf_table_close(struct hf_table *table)
+{
+    if (table->env != NULL) {
+        mdb_env_close(table->env);
+        table->env = NULL;
+    }
+}
+
+/* ---- Transactions ------------------------------------------------------ */
+
+int hf_table_begin(struct hf_table *table)
+{
+    HF_ASSERT(table->txn == NULL);
+    uint64_t map_bytes = table->gate->page->map_bytes;
+    if (map_bytes != table->map_bytes) {
+        int number = mdb_env_set_mapsize(table->env, map_bytes);
+        if (number != 0) {
+            return number;
+        }
+        table->map_bytes = map_bytes;
+    }
+    return mdb_txn_begin(table->env, NULL, 0, &table->txn);
+}
+
+int hf_table_commit(struct hf_table *table)
+{
+    MDB_txn *txn = table->txn;
+    table->txn = NULL;
+    return mdb_txn_commit(txn);
+}
+
+void hf_table_abort(struct hf_table *table)
+{
+    if (table->txn != NULL) {
+        mdb_txn_abort(table->txn);
+        table->txn = NULL;
+    }
+}
+
+/* Disk first, then our map, then everybody's: killed anywhere in between, the
+ * file is merely longer than it says. */
+int hf_table_grow(struct hf_table *table)
+{
+    uint64_t old_bytes = table->map_bytes;
+    uint64_t new_bytes = old_bytes * 2;
+    int fd;
+    HF_ASSERT(table->txn == NULL);
+    if (new_bytes > HF_TABLE_BYTES_MAX) {
+        return EFBIG;
+    }
+    int number = mdb_env_get_fd(table->env, &fd);
+    if (number == 0) {
+        number = posix_fallocate(fd, (off_t)old_bytes,
+                                 (off_t)(new_bytes - old_bytes));
+    }
+    if (number == 0) {
+        number = mdb_env_set_mapsize(table->env, new_bytes);
+    }
+    if (number == 0) {
+        table->map_bytes = new_bytes;
+        table->gate->page->map_bytes = new_bytes;
+    }
+    return number;
+}
+
+enum hf_status hf_table_text(const struct hf_table *table, int number,
+                             char *text, size_t size)
+{
+    const char *path = table->gate->data_path;
+    if (number == ENOSPC || number == EDQUOT) {
+        snprintf(text, size,
+                 "%s cannot grow beyond %" PRIu64 " MiB: the disk is full",
+                 path, table->map_bytes >> 20);
+        return HF_UNAVAILABLE;
+    }
+    if (number == EFBIG || number == MDB_MAP_FULL) {
+        snprintf(text, size,
+                 "%s is full: it has its greatest size, %" PRIu64 " MiB", path,
+                 table->map_bytes >> 20);
+        return HF_UNAVAILABLE;
+    }
+    if (number == ENOMEM) {
+        snprintf(text, size, "out of memory");
+        return HF_UNAVAILABLE;
+    }
+    snprintf(text, size,
+             "%s is damaged (LMDB: %s): stop all users of the folder, then "
+             "remove its files",
+             path, mdb_strerror(number));
+    return HF_CONFIG;
+}

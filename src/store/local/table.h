@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names and their records, on LMDB. Everything but opening and closing happens
+ * inside the gate.
+ *
+ *     hf_table_begin(table)
+ *     hf_table_get(table, prefix, name, &record)
+ *     hf_table_put(table, prefix, name, &record)      only if it changed
+ *     hf_table_commit(table) or hf_table_abort(table)
+ *
+ * Results are 0 or an LMDB or system error number; hf_table_text() tells what
+ * they mean. HF_TABLE_FULL from put or commit: abort, hf_table_grow(), begin
+ * again. */
+#ifndef HF_STORE_LOCAL_TABLE_H
+#define HF_STORE_LOCAL_TABLE_H
+
+#include "store/local/gate.h"
+#include "store/local/record.h"
+#include "store/store.h"
+
+#include <lmdb.h>
+#include <stdint.h>
+
+#define HF_TABLE_FULL MDB_MAP_FULL
+
+/* Greatest size of the file; 100,000 names take some 40 MiB. */
+#define HF_TABLE_BYTES_MAX (UINT64_C(4) << 30)
+
+struct hf_table {
+    MDB_env *env;
+    MDB_txn *txn; /* NULL: none under way */
+    MDB_dbi names;
+    uint64_t map_bytes; /* as this process has it mapped */
+    struct hf_gate *gate;
+};
+
+/* Inside the gate. */
+enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
+                             struct hf_error *error);
+void hf_table_close(struct hf_table *table);
+
+/* Makes an empty file; a hf_gate_renew_fn. */
+enum hf_status hf_table_renew(const char *data_path, mode_t mode,
+                              uint64_t *map_bytes, struct hf_error *error);
+
+int hf_table_begin(struct hf_table *table);
+int hf_table_commit(struct hf_table *table);
+void hf_table_abort(struct hf_table *table);
+int hf_table_grow(struct hf_table *table);
+
+/* A name under a prefix: the key and, if it was cut to fit, the whole text. */
+struct hf_table_key {
+    unsigned char bytes[HF_GATE_KEY_MAX];
+    size_t len;
+    const char *prefix; /* borrowed */
+    size_t prefix_len;
+    const void *name; /* borrowed */
+    size_t name_len;
+    bool is_cut;
+};
+
+void hf_table_key_init(struct hf_table_key *key, const char *prefix,
+                       const void *name, size_t name_len);
+
+/* MDB_NOTFOUND: there is none. */
+int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
+                 struct hf_record *out);
+int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
+                 const struct hf_record *record);
+
+/* Told of one name. @return false to stop. */
+typedef bool hf_table_each_fn(void *user, const void *name, size_t name_len,
+                              const struct hf_record *record);
+
+/* A walk over all names of a prefix, in steps, between which others may work.
+ */
+struct hf_table_walk {
+    const char *prefix; /* borrowed */
+    size_t prefix_len;
+    unsigned char at[HF_GATE_KEY_MAX]; /* last key seen */
+    size_t at_len;                     /* 0: before the first */
+    bool is_over;
+};
+
+/* Visit at most @p most records. */
+int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
+                  unsigned most, hf_table_each_fn *each, void *user);
+
+/* Remove idle names among the next few; begins and commits by itself. */
+int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+                   const struct hf_moment *now);
+
+/* How an error number is to be answered, and its text. */
+enum hf_status hf_table_text(const struct hf_table *table, int number,
+                             char *text, size_t size);
+
+#endif

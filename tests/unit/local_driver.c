@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "local_driver.h"
+
+#include "io/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static void on_answer(void *client, const struct hf_answer *answer)
+{
+    struct driver *d = client;
+    d->n_answers++;
+    d->answer = *answer;
+    if (answer->owner != NULL) {
+        memcpy(d->owner, answer->owner, answer->owner_len);
+        d->owner[answer->owner_len] = '\0';
+        d->answer.owner = d->owner;
+    }
+    if (answer->reason != NULL) {
+        snprintf(d->reason, sizeof(d->reason), "%s", answer->reason);
+        d->answer.reason = d->reason;
+    }
+    size_t used = 0;
+    d->n_names = (unsigned)answer->n_names;
+    d->names[0] = '\0';
+    for (size_t i = 0; i < answer->n_names; i++) {
+        size_t len = answer->names[i].len;
+        if (used + len + 2 < sizeof(d->names)) {
+            memcpy(d->names + used, answer->names[i].data, len);
+            d->names[used + len] = '\n';
+            d->names[used + len + 1] = '\0';
+            used += len + 1;
+        }
+    }
+}
+
+static void on_standing(void *client, unsigned node, enum hf_standing standing,
+                        bool forgot, enum hf_status fault, const char *reason)
+{
+    struct driver *d = client;
+    (void)node;
+    (void)forgot;
+    (void)fault;
+    (void)reason;
+    d->is_voting = standing == HF_STANDING_VOTING;
+}
+
+static void on_log(void *client, enum hf_log_level level, const char *text)
+{
+    (void)client;
+    (void)level;
+    (void)text;
+}
+
+void folder_make(char path[64])
+{
+    snprintf(path, 64, "/tmp/hf-local-XXXXXX");
+    if (mkdtemp(path) == NULL || chmod(path, 0755) != 0) {
+        abort();
+    }
+}
+
+void folder_drop(const char *path)
+{
+    static const char *const files[] = {"locks.gate", "locks.mdb"};
+    char name[200];
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(name, sizeof(name), "%s/%s", path, files[i]);
+        unlink(name);
+    }
+    rmdir(path);
+}
+
+enum hf_status driver_open(struct driver *d, const char *folder,
+                           const char *query, struct hf_error *error)
+{
+    char text[4200];
+    memset(d, 0, sizeof(*d));
+    snprintf(text, sizeof(text), "local://%s%s", folder, query);
+    enum hf_status status = hf_url_parse(text, NULL, &d->url, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    d->loop = hf_loop_new();
+    struct hf_store_env env = {
+        .client = d,
+        .loop = d->loop,
+        .answer = on_answer,
+        .standing = on_standing,
+        .log = on_log,
+    };
+    status = hf_store_local.open(d->url, &env, &d->store, error);
+    if (status != HF_OK) {
+        driver_close(d);
+    }
+    return status;
+}
+
+void driver_start(struct driver *d, const char *folder)
+{
+    struct hf_error error;
+    if (driver_open(d, folder, "", &error) != HF_OK) {
+        fprintf(stderr, "# %s\n", error.text);
+        abort();
+    }
+}
+
+void driver_close(struct driver *d)
+{
+    if (d->store != NULL) {
+        d->store->ops->close(d->store, false);
+    }
+    hf_loop_free(d->loop);
+    hf_url_free(d->url);
+    d->store = NULL;
+    d->loop = NULL;
+    d->url = NULL;
+}
+
+const struct hf_answer *driver_ask(struct driver *d, const struct hf_ask *ask)
+{
+    unsigned before = d->n_answers;
+    d->store->ops->ask(d->store, ask, hf_clock_now());
+    if (d->n_answers != before + 1) {
+        abort(); /* exactly one answer, at once */
+    }
+    return &d->answer;
+}
+
+static struct hf_ask ask_for(enum hf_verb verb, const char *name,
+                             const char *owner)
+{
+    return (struct hf_ask){
+        .cookie = 7,
+        .verb = verb,
+        .name = name,
+        .name_len = name == NULL ? 0 : strlen(name),
+        .owner = owner,
+        .owner_len = owner == NULL ? 0 : strlen(owner),
+    };
+}
+
+const struct hf_answer *acquire(struct driver *d, const char *name,
+                                const char *owner, int64_t ttl_ms,
+                                int64_t life_pid)
+{
+    struct hf_life_set life = {life_pid == 0 ? 0U : 1U, {life_pid}};
+    struct hf_ask ask = ask_for(HF_VERB_ACQUIRE, name, owner);
+    ask.ttl_ms = ttl_ms;
+    ask.life = &life;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *confirm(struct driver *d, const char *name,
+                                const char *owner, uint64_t fence,
+                                int64_t ttl_ms, bool holder)
+{
+    struct hf_ask ask = ask_for(HF_VERB_CONFIRM, name, owner);
+    ask.ttl_ms = ttl_ms;
+    ask.counter = fence;
+    ask.holder = holder;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *release(struct driver *d, const char *name,
+                                const char *owner, uint64_t largest,
+                                int64_t keep_ms)
+{
+    struct hf_ask ask = ask_for(HF_VERB_RELEASE, name, owner);
+    ask.ttl_ms = keep_ms;
+    ask.counter = largest;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *break_name(struct driver *d, const char *name,
+                                   const char *owner, bool now)
+{
+    struct hf_ask ask = ask_for(HF_VERB_BREAK, name, owner);
+    ask.now = now;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *inspect(struct driver *d, const char *name)
+{
+    struct hf_ask ask = ask_for(HF_VERB_INSPECT, name, NULL);
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *scan(struct driver *d, const char *pattern)
+{
+    struct hf_ask ask = ask_for(HF_VERB_SCAN, pattern, NULL);
+    return driver_ask(d, &ask);
+}
+
+void pass_ms(int64_t ms)
+{
+    int64_t end = hf_clock_now().ns + ms * 1000000;
+    while (hf_clock_now().ns < end) {
+        const struct timespec nap = {.tv_nsec = 200000};
+        nanosleep(&nap, NULL);
+    }
+}

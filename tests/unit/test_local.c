@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded store, verb by verb, through struct hf_store. */
+#include "local_driver.h"
+
+#include "base/glob.h"
+#include "core/limits.h"
+#include "io/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define TTL 20000
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+static struct driver *driver_of(void **state)
+{
+    return &((struct fixture *)*state)->d;
+}
+
+static uint64_t granted(const struct hf_answer *answer)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_OK);
+    assert_true(answer->counter > 0);
+    return answer->counter;
+}
+
+static void refused(const struct hf_answer *answer, const char *owner)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
+    if (owner == NULL) {
+        assert_null(answer->owner);
+    } else {
+        assert_string_equal(answer->owner, owner);
+    }
+}
+
+static uint64_t wall_us(void)
+{
+    return (uint64_t)hf_clock_wall_s() * 1000000;
+}
+
+static void votes_from_the_start(void **state)
+{
+    assert_true(driver_of(state)->is_voting);
+}
+
+static void takes_turns(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t first = granted(acquire(d, "job", A, TTL, 0));
+    const struct hf_answer *no = acquire(d, "job", B, TTL, 0);
+    refused(no, A);
+    assert_int_equal(no->counter, first);
+    assert_in_range(no->left_ms, TTL - 1000, TTL);
+    assert_int_equal(release(d, "job", A, first, 0)->verdict, HF_VERDICT_OK);
+    uint64_t second = granted(acquire(d, "job", B, TTL, 0));
+    assert_true(second > first);
+    refused(release(d, "job", A, first, 0), B);
+    assert_int_equal(granted(acquire(d, "other", A, TTL, 0)) > 0, 1);
+}
+
+static void fences_begin_at_the_clock(void **state)
+{
+    uint64_t c = granted(acquire(driver_of(state), "job", A, TTL, 0));
+    assert_int_equal(c & ((1U << 22) - 1), 0);
+    assert_true(c <= wall_us() + 1000000);
+    assert_true(c >= wall_us() - 6000000);
+}
+
+static void a_retry_is_the_same_grant(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    assert_int_equal(granted(acquire(d, "job", A, TTL, 0)), c);
+}
+
+static void a_lease_is_never_shortened(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    assert_int_equal(granted(acquire(d, "job", A, 100, 0)), c);
+    assert_int_equal(granted(confirm(d, "job", A, c, 100, true)), c);
+    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    assert_int_equal(granted(confirm(d, "job", A, c, 2 * TTL, true)), c);
+    assert_in_range(inspect(d, "job")->left_ms, 2 * TTL - 1000, 2 * TTL);
+}
+
+static void a_lease_ends(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t first = granted(acquire(d, "job", A, 30, 0));
+    refused(acquire(d, "job", B, TTL, 0), A);
+    pass_ms(31);
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_true(granted(acquire(d, "job", B, TTL, 0)) > first);
+    refused(confirm(d, "job", A, first, TTL, true), B);
+}
+
+static void the_last_owner_takes_back(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, 20, 0));
+    pass_ms(21);
+    refused(confirm(d, "job", A, c, TTL, false), NULL); /* a mere raise */
+    refused(confirm(d, "job", B, c, TTL, true), NULL);  /* another's */
+    assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
+    refused(acquire(d, "job", B, TTL, 0), A);
+}
+
+static void a_release_is_final(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    granted(release(d, "job", A, c, 0));
+    refused(confirm(d, "job", A, c, TTL, true), NULL);
+    refused(release(d, "job", A, c, 0), NULL);
+    /* Also one that comes after the lease has ended. */
+    c = granted(acquire(d, "job", A, 20, 0));
+    pass_ms(21);
+    refused(release(d, "job", A, c, 0), NULL);
+    refused(confirm(d, "job", A, c, TTL, true), NULL);
+}
+
+static void raising(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, TTL, 0));
+    assert_int_equal(granted(confirm(d, "job", A, c + 5, TTL, false)), c + 5);
+    assert_int_equal(granted(confirm(d, "job", A, c + 2, TTL, false)), c + 5);
+    refused(confirm(d, "job", B, c + 9, TTL, true), A);
+    assert_int_equal(inspect(d, "job")->counter, c + 5);
+    granted(release(d, "job", A, c + 7, 0)); /* aligned */
+    assert_int_equal(inspect(d, "job")->counter, c + 7);
+    refused(release(d, "job", B, c + 9, 0), NULL); /* free: aligned too */
+    assert_int_equal(inspect(d, "job")->counter, c + 9);
+}
+
+static void raising_a_name_that_is_not_there(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t bucket = wall_us() & ~((UINT64_C(1) << 22) - 1);
+    refused(confirm(d, "job", A, 5, TTL, true), NULL);
+    assert_true(d->answer.floor >= bucket); /* that is why */
+    refused(confirm(d, "job", A, wall_us() + 9000000, TTL, false), NULL);
+    assert_int_equal(d->answer.floor, 0);
+    uint64_t fence = wall_us() + 9000000;
+    assert_int_equal(granted(confirm(d, "job", A, fence, TTL, true)), fence);
+    refused(acquire(d, "job", B, TTL, 0), A);
+}
+
+static void hints_and_bounds(void **state)
+{
+    struct driver *d = driver_of(state);
+    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
+                         .name = "job",
+                         .name_len = 3,
+                         .owner = A,
+                         .owner_len = sizeof(A) - 1,
+                         .ttl_ms = TTL,
+                         .counter = wall_us() + 99000000};
+    assert_int_equal(granted(driver_ask(d, &ask)), ask.counter);
+    granted(release(d, "job", A, 0, 0));
+    ask.counter += UINT64_C(1) << 33;
+    assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(d->answer.fault, HF_CONFIG);
+    uint64_t c = inspect(d, "job")->counter;
+    assert_int_equal(
+        confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL, true)->verdict,
+        HF_VERDICT_ERROR);
+    assert_int_equal(inspect(d, "job")->counter, c);
+    refused(release(d, "job", A, c + (UINT64_C(1) << 33), 0), NULL);
+    assert_int_equal(inspect(d, "job")->counter, c);
+}
+
+static void kept_when_ended(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, TTL, getpid()));
+    granted(release(d, "job", A, c, 60));
+    assert_int_equal(granted(release(d, "job", A, c, 60)), c); /* a retry */
+    refused(acquire(d, "job", B, TTL, 0), "ended:" A);
+    refused(confirm(d, "job", A, c, TTL, true), "ended:" A);
+    assert_in_range(inspect(d, "job")->left_ms, 1, 60);
+    pass_ms(61);
+    assert_true(granted(acquire(d, "job", B, TTL, 0)) > c);
+}
+
+static void breaking(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t c = granted(acquire(d, "job", A, 200, 0));
+    const struct hf_answer *broken = break_name(d, "job", B, false);
+    assert_true(granted(broken) > c);
+    assert_string_equal(broken->owner, A);
+    assert_in_range(broken->left_ms, 1, 200);
+    uint64_t moved = broken->counter;
+    assert_int_equal(granted(break_name(d, "job", B, false)), moved);
+    refused(confirm(d, "job", A, c, TTL, true), B);
+    refused(acquire(d, "job", A, TTL, 0), B);
+    pass_ms(201); /* never longer than the holder had */
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_true(granted(acquire(d, "job", A, TTL, 0)) > moved);
+    broken = break_name(d, "job", B, true);
+    assert_string_equal(broken->owner, A);
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    c = broken->counter;
+    broken = break_name(d, "job", B, false);
+    assert_true(granted(broken) > c); /* free: the fence moves on all the same
+                                       */
+    assert_null(broken->owner);
+    assert_int_equal(broken->left_ms, 0);
+}
+
+static void any_bytes_are_a_name(void **state)
+{
+    struct driver *d = driver_of(state);
+    static const struct {
+        const char *bytes;
+        size_t len;
+    } names[] = {{"a", 1},   {"a\0", 2},      {"a\0b", 3},       {" ", 1},
+                 {"\n", 1},  {"\xc3\xa9", 2}, {"\xff\0\xff", 3}, {"{}", 2},
+                 {"a}b", 3}, {"..", 2}};
+    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
+                         .owner = A,
+                         .owner_len = sizeof(A) - 1,
+                         .ttl_ms = TTL};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ask.name = names[i].bytes;
+        ask.name_len = names[i].len;
+        ask.verb = HF_VERB_INSPECT;
+        assert_int_equal(driver_ask(d, &ask)->kind, HF_HOLDER_NONE);
+        ask.verb = HF_VERB_ACQUIRE;
+        granted(driver_ask(d, &ask));
+    }
+    scan(d, NULL);
+    assert_int_equal(d->n_names, sizeof(names) / sizeof(names[0]));
+}
+
+/* Names that differ in their last byte only, around the length at which keys
+ * are cut, and up to the longest. */
+static void long_names(void **state)
+{
+    struct driver *d = driver_of(state);
+    char name[HF_NAME_MAX];
+    memset(name, 'n', sizeof(name));
+    struct hf_ask ask = {.name = name, .ttl_ms = TTL};
+    unsigned made = 0;
+    for (size_t len = 490; len <= HF_NAME_MAX; len += len < 520 ? 1 : 84) {
+        for (char last = 'a'; last <= 'c'; last++) {
+            name[len - 1] = last;
+            ask.name_len = len;
+            ask.owner = A;
+            ask.owner_len = sizeof(A) - 1;
+            ask.verb = HF_VERB_ACQUIRE;
+            granted(driver_ask(d, &ask));
+            ask.owner = B;
+            refused(driver_ask(d, &ask), A);
+            made++;
+        }
+        name[len - 1] = 'n';
+    }
+    scan(d, NULL);
+    assert_int_equal(d->n_names, made);
+    scan(d, "n*b");
+    assert_int_equal(d->n_names, made / 3);
+}
+
+static void longest_of_all(void **state)
+{
+    struct driver *d = driver_of(state);
+    char name[HF_NAME_MAX], owner[HF_OWNER_MAX];
+    memset(name, 'n', sizeof(name));
+    memset(owner, 'o', sizeof(owner));
+    struct hf_life_set life = {4, {getpid(), getppid(), 1, -getpgrp()}};
+    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
+                         .name = name,
+                         .name_len = sizeof(name),
+                         .owner = owner,
+                         .owner_len = sizeof(owner),
+                         .ttl_ms = TTL,
+                         .life = &life};
+    granted(driver_ask(d, &ask));
+    ask.verb = HF_VERB_RELEASE; /* and keep: "ended:" in front */
+    granted(driver_ask(d, &ask));
+    ask.verb = HF_VERB_INSPECT;
+    assert_int_equal(driver_ask(d, &ask)->owner_len, HF_OWNER_MAX + 6);
+}
+
+static void scanning(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "red-1", A, TTL, 0));
+    granted(acquire(d, "red-2", A, TTL, 0));
+    granted(acquire(d, "blue", A, 20, 0));
+    granted(acquire(d, "free", A, TTL, 0));
+    granted(release(d, "free", A, 0, 0));
+    scan(d, "red-*");
+    assert_string_equal(d->names, "red-1\nred-2\n");
+    scan(d, NULL);
+    assert_string_equal(d->names, "blue\nred-1\nred-2\n");
+    assert_int_equal(d->answer.counter, 0);
+    pass_ms(21);
+    scan(d, "[a-q]*");
+    assert_int_equal(d->n_names, 0);
+}
+
+static void prefixes_are_apart(void **state)
+{
+    struct fixture *f = *state;
+    struct driver other;
+    struct hf_error error;
+    assert_int_equal(driver_open(&other, f->folder, "?prefix=x:", &error),
+                     HF_OK);
+    granted(acquire(&f->d, "job", A, TTL, 0));
+    granted(acquire(&other, "job", B, TTL, 0));
+    scan(&other, NULL);
+    assert_string_equal(other.names, "job\n");
+    refused(acquire(&f->d, "job", B, TTL, 0), A);
+    driver_close(&other);
+}
+
+static void two_clients_see_the_same(void **state)
+{
+    struct fixture *f = *state;
+    struct driver other;
+    driver_start(&other, f->folder);
+    uint64_t c = granted(acquire(&f->d, "job", A, TTL, 0));
+    refused(acquire(&other, "job", B, TTL, 0), A);
+    granted(release(&f->d, "job", A, c, 0));
+    assert_true(granted(acquire(&other, "job", B, TTL, 0)) > c);
+    driver_close(&other);
+}
+
+static void survives_reopening(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t c = granted(acquire(&f->d, "job", A, TTL, 0));
+    driver_close(&f->d);
+    driver_start(&f->d, f->folder);
+    refused(acquire(&f->d, "job", B, TTL, 0), A);
+    assert_int_equal(granted(confirm(&f->d, "job", A, c, TTL, true)), c);
+}
+
+/* An idle name is forgotten, and a fence that comes after is greater. */
+static void idle_names_are_swept(void **state)
+{
+    struct fixture *f = *state;
+    struct driver d;
+    struct hf_error error;
+    char name[32];
+    assert_int_equal(
+        driver_open(&d, f->folder, "?max_ttl=10ms&fence_keep=20ms", &error),
+        HF_OK);
+    granted(acquire(&d, "kept", A, TTL, 0));
+    for (unsigned i = 0; i < 200; i++) {
+        snprintf(name, sizeof(name), "idle-%u", i);
+        uint64_t c = granted(acquire(&d, name, A, TTL, 0));
+        granted(release(&d, name, A, c, 0));
+    }
+    uint64_t before = inspect(&d, "idle-7")->counter;
+    assert_true(before > 0);
+    /* The floor has to pass the counters: a bucket of 4.2 s. */
+    pass_ms(4400);
+    for (unsigned i = 0; i < 600; i++) {
+        uint64_t c = granted(acquire(&d, "busy", A, TTL, 0));
+        granted(release(&d, "busy", A, c, 0));
+    }
+    assert_int_equal(inspect(&d, "idle-7")->counter, 0);
+    assert_int_equal(inspect(&d, "idle-199")->counter, 0);
+    refused(acquire(&d, "kept", B, TTL, 0), A);
+    assert_true(granted(acquire(&d, "idle-7", B, TTL, 0)) > before);
+    driver_close(&d);
+}
+
+static void patterns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } cases[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"*", "abc", true},
+        {"a*c", "abbbc", true},
+        {"a*c", "abbb", false},
+        {"*a*b*c*", "xaxbxc", true},
+        {"*a*b*c*", "xaxcxb", false},
+        {"?", "", false},
+        {"?", "a", true},
+        {"[a-c]x", "bx", true},
+        {"[a-c]x", "dx", false},
+        {"[^a-c]x", "dx", true},
+        {"[c-a]", "b", true},
+        {"[\\]]", "]", true},
+        {"\\*", "*", true},
+        {"\\*", "a", false},
+        {"[abc", "b", true},
+        {"a\\", "a\\", true},
+        {"[a-]", "-", true},
+        {"**", "a", true},
+        {"a**b", "ab", true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool got = hf_glob_match(cases[i].pattern, strlen(cases[i].pattern),
+                                 cases[i].text, strlen(cases[i].text));
+        if (got != cases[i].matches) {
+            fail_msg("\"%s\" on \"%s\"", cases[i].pattern, cases[i].text);
+        }
+    }
+    char stars[200], text[2000];
+    memset(stars, '*', sizeof(stars));
+    for (size_t i = 1; i < sizeof(stars); i += 2) {
+        stars[i] = 'a';
+    }
+    stars[sizeof(stars) - 1] = 'b';
+    memset(text, 'a', sizeof(text));
+    assert_false(hf_glob_match(stars, sizeof(stars), text, sizeof(text)));
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(votes_from_the_start),
+        IN_FOLDER(takes_turns),
+        IN_FOLDER(fences_begin_at_the_clock),
+        IN_FOLDER(a_retry_is_the_same_grant),
+        IN_FOLDER(a_lease_is_never_shortened),
+        IN_FOLDER(a_lease_ends),
+        IN_FOLDER(the_last_owner_takes_back),
+        IN_FOLDER(a_release_is_final),
+        IN_FOLDER(raising),
+        IN_FOLDER(raising_a_name_that_is_not_there),
+        IN_FOLDER(hints_and_bounds),
+        IN_FOLDER(kept_when_ended),
+        IN_FOLDER(breaking),
+        IN_FOLDER(any_bytes_are_a_name),
+        IN_FOLDER(long_names),
+        IN_FOLDER(longest_of_all),
+        IN_FOLDER(scanning),
+        IN_FOLDER(prefixes_are_apart),
+        IN_FOLDER(two_clients_see_the_same),
+        IN_FOLDER(survives_reopening),
+        IN_FOLDER(idle_names_are_swept),
+        cmocka_unit_test(patterns),
+    };
+    return cmocka_run_group_tests_name("local", tests, NULL, NULL);
+}
