@@ -242,19 +242,6 @@ void hf_redis_answer_none(struct hf_redis_node *node,
     give(node, &answer);
 }
 
-/* The server is not what it said it was: ask it again. Whoever waits for an
- * answer still gets it, behind the greeting or before. */
-static void doubt(struct hf_redis_node *node, const char *why,
-                  struct hf_instant now)
-{
-    if (node->phase != HF_REDIS_READY || node->is_doomed) {
-        return;
-    }
-    hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
-                        why);
-    hf_redis_greet(node, true, now);
-}
-
 static void answer_error(struct hf_redis_node *node,
                          const struct hf_pending *pending, const char *text,
                          struct hf_instant now)
@@ -262,7 +249,7 @@ static void answer_error(struct hf_redis_node *node,
     char why[160];
     enum hf_status fault = hf_redis_fault(text, why, sizeof(why));
     if (hf_redis_fault_is_identity(text)) {
-        doubt(node, why, now);
+        hf_redis_doubt(node, why, now);
     }
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, fault, why);
 }
@@ -273,7 +260,7 @@ static void answer_changed(struct hf_redis_node *node,
 {
     static const char why[] = "its marker has changed: flushed, or declared "
                               "new";
-    doubt(node, why, now);
+    hf_redis_doubt(node, why, now);
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
 }
 

@@ -1,27 +1,291 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: what `holdfast doctor` asks of a node. INIT is done by the greeting
+ * (greet.c), which writes the marker without judging. EXAMINE goes on behind
+ * a greeting: it reads the settings that decide whether locks can be lost, and
+ * takes and gives back a lock of its own, since only that shows that every
+ * right is there. Each finding says what to do about it. */
 #include "store/redis/node.h"
+
+#include "io/clock.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Clocks further apart than that are not kept by NTP. */
+#define SKEW_MS_MAX 1000
+
+/* KEEPTTL came with 6.0, effects replication as the default with 5.0. */
+#define VERSION_MIN 6
+
+static bool is_asked(const struct hf_redis_node *node, enum hf_job job)
+{
+    return (node->jobs & (1U << job)) != 0;
+}
+
+__attribute__((format(printf, 3, 4))) static void
+find(struct hf_redis_node *node, enum hf_severity severity, const char *format,
+     ...)
+{
+    struct hf_redis *store = node->store;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (store->has_sink && store->sink.finding != NULL) {
+        store->sink.finding(store->sink.user, severity, (int)node->index, text);
+    }
+}
 
 void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
                        const char *reason)
 {
     struct hf_redis *store = node->store;
-    bool is_asked = node->jobs != 0;
+    if (node->jobs == 0) {
+        return;
+    }
+    if (is_asked(node, HF_JOB_EXAMINE) && status != HF_OK) {
+        find(node, HF_FINDING_UNFIT, "%s", reason);
+    }
     node->jobs = 0;
-    if (is_asked && store->has_sink) {
+    if (store->has_sink) {
         store->sink.done(store->sink.user, node->index, status, reason);
     }
 }
 
+/* ---- Asking ------------------------------------------------------------ */
+
+static void push(struct hf_redis_node *node, uint8_t request, int argc,
+                 const char **argv, struct hf_instant now)
+{
+    size_t lens[12];
+    for (int i = 0; i < argc; i++) {
+        lens[i] = strlen(argv[i]);
+    }
+    struct hf_pending pending = {.sent = now, .verb = request};
+    if (!hf_wire_push(&node->wire, argc, argv, lens, &pending)) {
+        hf_redis_node_doom(node, "out of memory");
+    }
+}
+
+static void push_config(struct hf_redis_node *node, uint8_t request,
+                        const char *name, struct hf_instant now)
+{
+    push(node, request, 3, (const char *[]){"CONFIG", "GET", name}, now);
+}
+
+/* A lock that is nobody's business, for a second at most. */
+static void push_probe(struct hf_redis_node *node, struct hf_instant now)
+{
+    uint64_t random[2];
+    char owner[40];
+    char lock[HF_REDIS_PREFIX_MAX + 64];
+    char fence[HF_REDIS_PREFIX_MAX + 96];
+    hf_entropy(random, sizeof(random));
+    snprintf(owner, sizeof(owner), "%016" PRIx64 "%016" PRIx64, random[0],
+             random[1]);
+    snprintf(lock, sizeof(lock), "%sholdfast-doctor-%.8s", node->store->prefix,
+             owner);
+    snprintf(fence, sizeof(fence), "hf:{%s}:fence", lock);
+    push(node, HF_REDIS_PROBE_TAKE, 11,
+         (const char *[]){"EVAL", hf_script_acquire.text, "3", lock, fence,
+                          HF_REDIS_MARKER_KEY, owner, "1000", "0",
+                          node->known.value, "1000"},
+         now);
+    push(node, HF_REDIS_PROBE_GIVE, 9,
+         (const char *[]){"EVAL", hf_script_release.text, "2", lock, fence,
+                          owner, "0", "0", "1000"},
+         now);
+}
+
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 {
-    (void)now;
-    hf_redis_jobs_end(node, HF_OK, "");
+    if (is_asked(node, HF_JOB_INIT)) {
+        if (!node->is_declared) { /* asked for while another was written */
+            hf_redis_greet(node, false, now);
+            return;
+        }
+        node->is_declared = false;
+    }
+    if (!is_asked(node, HF_JOB_EXAMINE)) {
+        hf_redis_jobs_end(node, HF_OK, "");
+        return;
+    }
+    if (node->examination.is_under_way) {
+        return; /* its replies are on their way */
+    }
+    memset(&node->examination, 0, sizeof(node->examination));
+    node->examination.is_under_way = true;
+    push_config(node, HF_REDIS_MAXMEMORY, "maxmemory", now);
+    push_config(node, HF_REDIS_POLICY, "maxmemory-policy", now);
+    push_config(node, HF_REDIS_MIN_REPLICAS, "min-replicas-to-write", now);
+    push_probe(node, now);
+    hf_redis_node_flush(node, now);
+    hf_redis_node_arm(node);
+}
+
+/* ---- Finding ----------------------------------------------------------- */
+
+static void find_identity(struct hf_redis_node *node)
+{
+    const char *number = strchr(node->version, ' ');
+    int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
+    if (major > 0 && major < VERSION_MIN) {
+        find(node, HF_FINDING_UNFIT,
+             "is %s: Holdfast needs Redis 6 or later, or Valkey",
+             node->version);
+        return;
+    }
+    find(node, HF_FINDING_OK,
+         "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
+         node->version[0] == '\0' ? "a server that hides its version"
+                                  : node->version,
+         node->identity.uptime_ms / 1000, node->rtt.ns / 1000);
+}
+
+static void find_memory(struct hf_redis_node *node)
+{
+    const struct hf_redis_examination *seen = &node->examination;
+    bool can_evict =
+        seen->policy[0] != '\0' && strcmp(seen->policy, "noeviction") != 0;
+    if (can_evict && seen->maxmemory > 0) {
+        find(node, HF_FINDING_UNFIT,
+             "evicts keys when memory is short (maxmemory-policy %s), locks "
+             "too: set maxmemory-policy noeviction",
+             seen->policy);
+    } else if (can_evict) {
+        find(node, HF_FINDING_WARNING,
+             "would evict locks if it ever got a maxmemory (maxmemory-policy "
+             "%s): set maxmemory-policy noeviction",
+             seen->policy);
+    }
+}
+
+static void find_durability(struct hf_redis_node *node)
+{
+    int64_t wait_s =
+        hf_quarantine_span(node->store->max_ttl_ms).ns / INT64_C(1000000000);
+    if (!node->store->strict) {
+        find(node, HF_FINDING_WARNING,
+             "quarantine=off: after a restart that loses data it grants locks "
+             "that are still held; remove it from the URL");
+    } else if (!node->identity.knows_fsync) {
+        find(node, HF_FINDING_WARNING,
+             "does not let us ask whether its data survive a restart: after "
+             "each it does not count for %" PRId64
+             " s (allow CONFIG GET: +config|get)",
+             wait_s);
+    } else if (node->identity.fsync_always) {
+        find(node, HF_FINDING_OK,
+             "appendfsync always: a restart forgets nothing");
+    } else {
+        find(node, HF_FINDING_OK,
+             "after a restart it does not count for %" PRId64
+             " s (with appendonly yes and appendfsync always it would at once, "
+             "at the price of a disk write per lock)",
+             wait_s);
+    }
+}
+
+static void find_replicas(struct hf_redis_node *node)
+{
+    if (node->replicas > 0 && node->examination.min_replicas < 1) {
+        find(node, HF_FINDING_WARNING,
+             "has replicas, but min-replicas-to-write is 0: a failover can "
+             "lose locks and leave two primaries; set min-replicas-to-write 1 "
+             "and min-replicas-max-lag, or do without replicas");
+    }
+}
+
+static void find_time(struct hf_redis_node *node)
+{
+    if (node->rtt.ns > node->store->node_timeout.ns) {
+        find(node, HF_FINDING_WARNING,
+             "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
+             " ms): set node_timeout to three round trips, and use leases of "
+             "at least twenty times that",
+             node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
+    }
+    for (unsigned i = 0; i < node->store->base.n_nodes; i++) {
+        const struct hf_redis_node *other = &node->store->nodes[i];
+        if (i >= node->index || other->identity.time_ms == 0) {
+            continue;
+        }
+        int64_t apart =
+            node->identity.time_ms - other->identity.time_ms -
+            hf_instant_until(other->clock_at, node->clock_at).ns / 1000000;
+        if (apart > SKEW_MS_MAX || apart < -SKEW_MS_MAX) {
+            find(node, HF_FINDING_WARNING,
+                 "its clock is %" PRId64 " ms %s that of %s: fences that "
+                 "survive lost data need clocks that agree; run NTP on both",
+                 apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of",
+                 other->address);
+        }
+    }
+    int64_t off_s = node->identity.time_ms / 1000 - hf_clock_wall_s();
+    if (off_s > 2 || off_s < -2) {
+        find(node, HF_FINDING_WARNING,
+             "its clock is %" PRId64 " s %s ours: run NTP on both",
+             off_s < 0 ? -off_s : off_s, off_s < 0 ? "behind" : "ahead of");
+    }
+}
+
+static void find_all(struct hf_redis_node *node, struct hf_instant now)
+{
+    find_identity(node);
+    find_memory(node);
+    find_durability(node);
+    find_replicas(node);
+    find_time(node);
+    if (!node->examination.knows_config) {
+        find(node, HF_FINDING_WARNING,
+             "does not let us ask for maxmemory-policy and "
+             "min-replicas-to-write: make sure of noeviction, or allow "
+             "+config|get");
+    }
+    if (node->examination.fault[0] != '\0') {
+        find(node, HF_FINDING_UNFIT,
+             "a lock could not be taken and given back: %s",
+             node->examination.fault);
+    }
+    if (node->standing == HF_STANDING_REPAIRING) {
+        char text[200];
+        hf_redis_quarantine_text(node, now, text, sizeof(text));
+        find(node, HF_FINDING_WARNING, "%s", text);
+    }
 }
 
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now)
 {
-    (void)node;
-    (void)pending;
-    (void)now;
+    const struct hf_reply *reply = &node->reply;
+    struct hf_redis_examination *seen = &node->examination;
+    bool is_error = reply->items[0].type == HF_REPLY_ERROR;
+    switch (pending->verb) {
+    case HF_REDIS_MAXMEMORY:
+        seen->maxmemory = hf_reply_integer(reply, 2);
+        break;
+    case HF_REDIS_POLICY:
+        seen->knows_config = reply->n >= 3;
+        snprintf(seen->policy, sizeof(seen->policy), "%s",
+                 hf_reply_text(reply, 2));
+        break;
+    case HF_REDIS_MIN_REPLICAS:
+        seen->min_replicas = hf_reply_integer(reply, 2);
+        break;
+    default:
+        if (is_error && seen->fault[0] == '\0') {
+            hf_redis_fault(hf_reply_text(reply, 0), seen->fault,
+                           sizeof(seen->fault));
+        }
+        break;
+    }
+    if (pending->verb == HF_REDIS_PROBE_GIVE && seen->is_under_way) {
+        seen->is_under_way = false;
+        find_all(node, now);
+        hf_redis_jobs_end(node, HF_OK, "");
+    }
 }

@@ -64,7 +64,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
         break;
     case HF_REDIS_READY:
         if (node->standing == HF_STANDING_REPAIRING) {
-            at = node->quarantined_until;
+            at = hf_instant_min(node->quarantined_until, node->peek_at);
         }
         break;
     }
@@ -128,12 +128,18 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
                         const char *reason, struct hf_instant now)
 {
     char why[sizeof(node->reason)];
+    if (node->greet_fault != HF_OK) { /* said before the end, or its cause */
+        fault = node->greet_fault;
+        reason = node->greet_reason;
+    }
     snprintf(why, sizeof(why), "%s", reason);
     bool is_first_try = node->was_ready;
     node->phase = HF_REDIS_WAITING;
     node->is_doomed = false;
     node->was_ready = false;
-    node->examination = 0;
+    node->is_declared = false;
+    node->greet_fault = HF_OK;
+    node->examination.is_under_way = false;
     hf_socket_close(&node->socket, false);
     if (is_first_try) {
         node->failures = 0;
@@ -217,7 +223,7 @@ static void take_reply(struct hf_redis_node *node, struct hf_instant now)
     hf_wire_pop(&node->wire);
     if (pending.verb <= HF_VERB_SCAN) {
         hf_redis_answer(node, &pending, now);
-    } else if (pending.verb < HF_REDIS_EXAMINE) {
+    } else if (pending.verb < HF_REDIS_MAXMEMORY) {
         hf_redis_greeted(node, &pending, now);
     } else {
         hf_redis_examined(node, &pending, now);
@@ -336,6 +342,18 @@ static void check_connecting(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
+static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (node->standing != HF_STANDING_REPAIRING) {
+        return;
+    }
+    if (!hf_instant_before(now, node->quarantined_until)) {
+        hf_redis_node_stand(node, HF_STANDING_VOTING, false, HF_OK, "");
+    } else if (!hf_instant_before(now, node->peek_at)) {
+        hf_redis_peek(node, now);
+    }
+}
+
 static void on_timer(struct hf_timer *timer, struct hf_instant now)
 {
     struct hf_redis_node *node =
@@ -355,10 +373,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     } else if (node->phase == HF_REDIS_CONNECTING) {
         check_connecting(node, now);
     } else if (node->phase == HF_REDIS_READY) {
-        if (node->standing == HF_STANDING_REPAIRING &&
-            !hf_instant_before(now, node->quarantined_until)) {
-            hf_redis_node_stand(node, HF_STANDING_VOTING, false, HF_OK, "");
-        }
+        check_quarantine(node, now);
         check_hang(node, now);
     }
     hf_redis_node_arm(node);

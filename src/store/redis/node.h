@@ -23,6 +23,9 @@
 #include "store/redis/wire.h"
 #include "store/store.h"
 
+/* In quarantine, how often to see whether somebody declared the server new. */
+#define HF_REDIS_PEEK_MS 500
+
 enum hf_redis_phase {
     HF_REDIS_WAITING,
     HF_REDIS_CONNECTING,
@@ -42,7 +45,12 @@ enum hf_redis_request {
     HF_REDIS_APPENDFSYNC,
     HF_REDIS_MARKER, /* the last of a greeting */
     HF_REDIS_MARK,
-    HF_REDIS_EXAMINE /* and those behind it: examine.c */
+    HF_REDIS_PEEK, /* in quarantine: is the marker still the one we know? */
+    HF_REDIS_MAXMEMORY, /* from here on: an examination's */
+    HF_REDIS_POLICY,
+    HF_REDIS_MIN_REPLICAS,
+    HF_REDIS_PROBE_TAKE,
+    HF_REDIS_PROBE_GIVE /* its last */
 };
 
 struct hf_redis;
@@ -78,17 +86,30 @@ struct hf_redis_node {
     int64_t replicas;
     struct hf_instant clock_at; /* when identity.time_ms was read, about */
     enum hf_status greet_fault; /* first thing that went wrong, HF_OK */
+    char greet_reason[200];
 
     /* What we make of it. */
     struct hf_acquaintance known;
+    char met_run_id[HF_SERVER_ID_MAX]; /* when last READY */
     struct hf_judgement judgement;
     struct hf_instant quarantined_until; /* HF_LONG_AGO */
+    bool is_flushed; /* its marker went while we looked on */
     enum hf_standing standing;
     enum hf_status fault;
     char reason[200];
 
-    unsigned jobs;        /* a bit per enum hf_job: asked for */
-    unsigned examination; /* replies still to come */
+    struct hf_instant peek_at; /* REPAIRING: next look at the marker */
+    bool is_declared;          /* this marking is what INIT asked for */
+
+    unsigned jobs; /* a bit per enum hf_job: asked for */
+    struct hf_redis_examination {
+        bool is_under_way;
+        bool knows_config;
+        int64_t maxmemory;
+        int64_t min_replicas;
+        char policy[32];
+        char fault[160]; /* what taking and giving back a lock met; empty */
+    } examination;
 };
 
 struct hf_redis {
@@ -140,9 +161,24 @@ void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
 void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
                     struct hf_instant now);
 
-/* A reply to a greeting or to marking. */
+/* The server may not be what it said it was: ask again, log in again. */
+void hf_redis_doubt(struct hf_redis_node *node, const char *why,
+                    struct hf_instant now);
+
+/* Quarantined: has somebody else ended it (doctor --init)? */
+void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now);
+
+/* A reply to a greeting, to marking or to a peek. */
 void hf_redis_greeted(struct hf_redis_node *node,
                       const struct hf_pending *pending, struct hf_instant now);
+
+/* ---- trust.c: does it remember? ------------------------------------------ */
+
+/* A greeting is complete: may the node be asked about locks? */
+void hf_redis_judge(struct hf_redis_node *node, struct hf_instant now);
+
+/* A reply to the marker script. */
+void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
 
 /* Why a quarantined node does not count, and until when. */
 void hf_redis_quarantine_text(const struct hf_redis_node *node,

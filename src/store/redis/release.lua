@@ -12,7 +12,8 @@
 -- I2: no owner is installed. `last` is forgotten, else a CONFIRM that comes
 --     late would bring the lock back.
 -- It grants nothing, so it needs no marker. A T out of bounds is ignored
--- rather than refused: whoever gives back must not be kept from it.
+-- rather than refused: whoever gives back must not be kept from it. Nor by a
+-- full memory: DEL comes first, and a script that has written may go on.
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
@@ -30,7 +31,14 @@ if owner and not is_mine then
     end
     return {0, c, redis.call('PTTL', KEYS[1]), owner}
 end
+if is_mine and ARGV[3] == '0' then
+    redis.call('DEL', KEYS[1])
+elseif is_mine then
+    redis.call('SET', KEYS[1], 'ended:' .. owner, 'PX', ARGV[3])
+end
 local T = tonumber(ARGV[2])
+local is_last = fence and #fence > 16 and
+    (is_mine or string.sub(fence, 18) == ARGV[1])
 if T > c then
     local time = redis.call('TIME')
     local us = time[1] * 1000000 + time[2]
@@ -41,19 +49,13 @@ if T > c then
         end
         redis.call('SET', KEYS[2], string.format('%016.0f', T), 'PX', keep)
         c = T
-        fence = false
+        is_last = false
     end
 end
-if fence and #fence > 16 and
-    (is_mine or string.sub(fence, 18) == ARGV[1]) then
+if is_last then
     redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
 end
-if not is_mine then
-    return {0, c, -2, ''}
+if is_mine then
+    return c
 end
-if ARGV[3] == '0' then
-    redis.call('DEL', KEYS[1])
-else
-    redis.call('SET', KEYS[1], 'ended:' .. owner, 'PX', ARGV[3])
-end
-return c
+return {0, c, -2, ''}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Servers that forget, and servers that can be no node: identity, marker and
+ * quarantine, with real servers that are killed, flushed and restarted. */
+#include "redis_world.h"
+
+static void rig_finding(void *user, enum hf_severity severity, int node,
+                        const char *text)
+{
+    static const char *const names[] = {"fit", "warning", "unfit"};
+    struct rig *rig = user;
+    size_t len = strlen(rig->findings);
+    rig->n_findings++;
+    snprintf(rig->findings + len, sizeof(rig->findings) - len, "%d %s %s\n",
+             node, names[severity], text);
+}
+
+static void rig_done(void *user, unsigned node, enum hf_status status,
+                     const char *reason)
+{
+    struct rig *rig = user;
+    (void)node;
+    rig->n_done++;
+    rig->done = status;
+    snprintf(rig->done_reason, sizeof(rig->done_reason), "%s", reason);
+}
+
+static enum hf_status rig_job(struct rig *rig, enum hf_job job)
+{
+    struct hf_job_sink sink = {rig, rig_finding, rig_done};
+    rig->n_done = 0;
+    rig->findings[0] = '\0';
+    for (unsigned i = 0; i < rig->url.n_endpoints; i++) {
+        hf_store_redis.job(rig->store, i, job, &sink);
+    }
+    rig_until(rig, rig->n_done == rig->url.n_endpoints, 5000);
+    return rig->n_done == rig->url.n_endpoints ? rig->done : HF_UNKNOWN;
+}
+
+static void rig_strict(struct rig *rig, unsigned n, struct server *servers,
+                       int64_t max_ttl_ms)
+{
+    rig_init(rig, n, servers);
+    rig->url.quarantine = true;
+    rig->url.max_ttl_ms = max_ttl_ms;
+    rig_start(rig, NULL);
+}
+
+#define until_standing(rig, node, wanted)                                      \
+    (__extension__({                                                           \
+        rig_until((rig), (rig)->standing[node] == (wanted), 5000);             \
+        (rig)->standing[node] == (wanted);                                     \
+    }))
+
+static void test_new_server(struct server *server)
+{
+    struct rig rig;
+    struct rig late;
+    rig_strict(&rig, 1, server, 60000);
+    ok(until_standing(&rig, 0, HF_STANDING_REPAIRING) &&
+           rig.fault[0] == HF_QUARANTINED &&
+           strstr(rig.reason[0], "may have forgotten locks") != NULL &&
+           strstr(rig.reason[0], "doctor --init") != NULL,
+       "a server just started has no vote: %s", rig.reason[0]);
+    struct said said = acquire(&rig, "a", "o", 0);
+    ok(said.verdict == HF_VERDICT_UNSENT && said.fault == HF_QUARANTINED,
+       "it is not asked to grant");
+    said = inspect(&rig, "a");
+    ok(said.verdict == HF_VERDICT_OK, "but may be looked at");
+    struct hf_node node;
+    hf_store_redis.describe(rig.store, 0, hf_clock_now(), &node);
+    ok(node.state == HF_NODE_QUARANTINED && node.quarantine_left_ms > 50000 &&
+           node.quarantine_left_ms <= 60000,
+       "described so, with the time left");
+
+    rig_strict(&late, 1, server, 60000);
+    ok(until_standing(&late, 0, HF_STANDING_REPAIRING),
+       "a client that comes later reads it in the marker");
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),
+       "declared new, it votes at once");
+    ok(until_standing(&late, 0, HF_STANDING_VOTING),
+       "and the waiting client sees that too");
+    ok(acquire(&late, "a", "o", 0).verdict == HF_VERDICT_OK, "and acquires");
+    ok(confirm(&rig, "a", "o", 1, false).verdict == HF_VERDICT_OK,
+       "both go on without another greeting");
+    rig_close(&late);
+    rig_strict(&late, 1, server, 60000);
+    ok(rig_votes(&late, 0) && late.forgot[0] == 0,
+       "the next client finds it trusted");
+    rig_close(&late);
+    rig_close(&rig);
+}
+
+static void test_mismatch(struct server *server)
+{
+    struct rig rig;
+    rig_strict(&rig, 1, server, 30000);
+    ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
+           strstr(rig.reason[0], "60000") && strstr(rig.reason[0], "30000"),
+       "another max_ttl: %s", rig.reason[0]);
+    ok(acquire(&rig, "m", "o", 0).fault == HF_CONFIG, "asks are refused so");
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),
+       "--init makes it the store's");
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_OK, "and can be repeated");
+    rig_close(&rig);
+
+    struct server three[3] = {*server, *server, *server};
+    server_start(&three[1], NULL);
+    server_start(&three[2], NULL);
+    rig_strict(&rig, 3, three, 30000);
+    ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
+           strstr(rig.reason[0], "store of 1") != NULL,
+       "another number of nodes: %s", rig.reason[0]);
+    rig_close(&rig);
+    rig_strict(&rig, 1, server, 60000);
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_OK, "set back");
+    rig_close(&rig);
+    server_remove(&three[1]);
+    server_remove(&three[2]);
+}
+
+static void test_flush(struct server *server)
+{
+    struct rig rig;
+    rig_strict(&rig, 1, server, 60000);
+    rig_votes(&rig, 0);
+    uint64_t t = acquire(&rig, "f", "o", 0).counter;
+    told(server, "FLUSHALL");
+    struct said said = confirm(&rig, "f", "o", t, true);
+    ok(said.verdict == HF_VERDICT_ERROR &&
+           rig.standing[0] != HF_STANDING_VOTING,
+       "FLUSHALL under a holder is seen: %s", said.reason);
+    ok(until_standing(&rig, 0, HF_STANDING_REPAIRING) && rig.forgot[0] == 1,
+       "votes from before are void, and it has none for a while: %s",
+       rig.reason[0]);
+    said = confirm(&rig, "f", "o", t, true);
+    ok(said.verdict == HF_VERDICT_OK || said.floor > t,
+       "meanwhile a holder repairs its key");
+    rig_job(&rig, HF_JOB_INIT);
+    rig_close(&rig);
+}
+
+static void test_restart_empty(struct server *server)
+{
+    struct rig rig;
+    rig_strict(&rig, 1, server, 60000);
+    rig_votes(&rig, 0);
+    acquire(&rig, "g", "o", 0);
+    server_kill(server);
+    ok(until_standing(&rig, 0, HF_STANDING_DOWN), "a killed server is away: %s",
+       rig.reason[0]);
+    server_run(server, NULL);
+    ok(until_standing(&rig, 0, HF_STANDING_REPAIRING) && rig.forgot[0] == 1,
+       "back without its memory, it has no vote: %s", rig.reason[0]);
+    rig_job(&rig, HF_JOB_INIT);
+    rig_close(&rig);
+}
+
+static void run_aof(struct server *server, const char *fsync)
+{
+    server_run(server, "--appendonly", "yes", "--appendfsync", fsync, NULL);
+}
+
+static void test_durable(void)
+{
+    struct server server;
+    struct rig rig;
+    server_name(&server);
+    run_aof(&server, "always");
+    rig_strict(&rig, 1, &server, 60000);
+    rig_job(&rig, HF_JOB_INIT);
+    rig_votes(&rig, 0);
+    uint64_t t = acquire(&rig, "d", "o", 0).counter;
+    server_kill(&server);
+    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, 5000);
+    run_aof(&server, "always");
+    ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
+       "appendfsync always, before and after: no quarantine");
+    struct said said = confirm(&rig, "d", "o", t, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t,
+       "and the lock is still held");
+
+    told(&server, "CONFIG SET appendfsync everysec");
+    rig_close(&rig);
+    rig_strict(&rig, 1, &server, 60000);
+    rig_votes(&rig, 0); /* notes in the marker that it is not safe now */
+    server_kill(&server);
+    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, 5000);
+    run_aof(&server, "always");
+    ok(until_standing(&rig, 0, HF_STANDING_REPAIRING),
+       "everysec before, always after: quarantine");
+    rig_close(&rig);
+    server_remove(&server);
+}
+
+static void test_off(struct server *server)
+{
+    struct rig rig;
+    rig_open(&rig, server);
+    uint64_t t = acquire(&rig, "q", "o", 0).counter;
+    told(server, "FLUSHALL");
+    confirm(&rig, "q", "o", t, true);
+    ok(rig_votes(&rig, 0) && rig.forgot[0] == 1,
+       "quarantine=off: flushed, it votes on, but old votes are void");
+    rig_close(&rig);
+}
+
+static void test_ineligible(struct server *server)
+{
+    struct rig rig;
+    struct server three[3];
+    server_start(&three[0], NULL);
+    server_start(&three[1], NULL);
+    three[2] = three[0];
+    rig_strict(&rig, 3, three, 60000);
+    rig_until(&rig, rig.fault[0] == HF_CONFIG || rig.fault[2] == HF_CONFIG,
+              5000);
+    unsigned twin = rig.fault[0] == HF_CONFIG ? 0 : 2;
+    ok(rig.fault[twin] == HF_CONFIG &&
+           strstr(rig.reason[twin], "same server") != NULL &&
+           strstr(rig.reason[twin], three[0].path) != NULL,
+       "the same server twice: %s", rig.reason[twin]);
+    rig_close(&rig);
+    server_remove(&three[1]);
+
+    struct server cluster;
+    server_name(&cluster);
+    server_run(&cluster, "--cluster-enabled", "yes", NULL);
+    rig_strict(&rig, 1, &cluster, 60000);
+    ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
+           strstr(rig.reason[0], "Cluster member") != NULL,
+       "a Cluster member: %s", rig.reason[0]);
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_CONFIG, "which --init does not change");
+    rig_close(&rig);
+    server_remove(&cluster);
+
+    told(&three[0], "FLUSHALL");
+    rig_open(&rig, &three[0]);
+    told(&three[0], "REPLICAOF 127.0.0.1 1");
+    struct said said = acquire(&rig, "r", "o", 0);
+    ok(said.verdict == HF_VERDICT_ERROR && said.fault == HF_UNAVAILABLE &&
+           strstr(said.reason, "READONLY") != NULL,
+       "a server that became a replica: %s", said.reason);
+    ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
+           strstr(rig.reason[0], "replica (of 127.0.0.1:1)") != NULL,
+       "is refused: %s", rig.reason[0]);
+    told(&three[0], "REPLICAOF NO ONE");
+    ok(rig_votes(&rig, 0), "and taken again when it is a primary again");
+    rig_close(&rig);
+    server_remove(&three[0]);
+    (void)server;
+}
+
+static void test_examine(struct server *server)
+{
+    struct rig rig;
+    rig_strict(&rig, 1, server, 60000);
+    rig_job(&rig, HF_JOB_INIT);
+    ok(rig_job(&rig, HF_JOB_EXAMINE) == HF_OK && rig.n_findings >= 2 &&
+           strstr(rig.findings, "unfit") == NULL,
+       "a plain server is fit");
+    printf("# %s", rig.findings);
+    ok(strcmp(told(server, "KEYS lock:holdfast-doctor*"), "(nil)") == 0,
+       "the examination leaves no lock");
+    told(server, "CONFIG SET maxmemory 100mb");
+    told(server, "CONFIG SET maxmemory-policy allkeys-lru");
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "unfit evicts keys") != NULL, "one that evicts: %s",
+       strstr(rig.findings, "unfit"));
+    told(server, "CONFIG SET maxmemory-policy noeviction");
+    told(server, "CONFIG SET maxmemory 1");
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "unfit a lock could not be taken") != NULL,
+       "one that is full");
+    told(server, "CONFIG SET maxmemory 0");
+    rig_close(&rig);
+    server_kill(server);
+    rig_strict(&rig, 1, server, 60000);
+    ok(rig_job(&rig, HF_JOB_EXAMINE) == HF_UNAVAILABLE &&
+           strstr(rig.findings, "unfit") != NULL,
+       "one that is away: %s", rig.done_reason);
+    rig_close(&rig);
+    server_run(server, NULL);
+}
+
+int main(void)
+{
+    struct server server;
+    struct server short_lived;
+    struct rig timed;
+    server_start(&short_lived, NULL);
+    rig_strict(&timed, 1, &short_lived, 5000);
+    until_standing(&timed, 0, HF_STANDING_REPAIRING);
+    struct hf_instant began = hf_clock_now();
+
+    server_start(&server, NULL);
+    test_new_server(&server);
+    test_mismatch(&server);
+    test_flush(&server);
+    test_restart_empty(&server);
+    test_durable();
+    test_off(&server);
+    test_ineligible(&server);
+    test_examine(&server);
+    server_remove(&server);
+
+    rig_until(&timed, timed.standing[0] == HF_STANDING_VOTING, 15000);
+    int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
+    ok(timed.standing[0] == HF_STANDING_VOTING && took >= 9000,
+       "a quarantine ends by itself, after 10 s at least: %lld",
+       (long long)took);
+    ok(acquire(&timed, "t", "o", 0).verdict == HF_VERDICT_OK, "and it grants");
+    rig_close(&timed);
+    server_remove(&short_lived);
+    return tap_done();
+}
