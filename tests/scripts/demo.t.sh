@@ -1,0 +1,26 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The demo loses nothing with the lock, and would say so if it did.
+# timeout: 180
+. "$(dirname "$0")/../lib/tap.sh"
+
+capture "$HF_SOURCE/scripts/demo" 15
+is "$code" 0 "the demo succeeds"
+like "$out" "killed server s4" "one server is killed"
+like "$out" "killed server s5" "and another"
+like "$out" "with the lock: +45 added, the counter says 45" "nothing is lost"
+
+# A lock that keeps nobody out: runs what stands after "--".
+mkdir "$W/broken"
+cat >"$W/broken/holdfast" <<'END'
+#!/bin/bash
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    shift
+done
+[ $# = 0 ] || "${@:2}"
+END
+chmod +x "$W/broken/holdfast"
+HF_BUILD=$W/broken capture "$HF_SOURCE/scripts/demo" 15
+is "$code" 1 "with a broken lock it fails"
+like "$out" "The lock lost [0-9]+ updates" "and says how many were lost"
+finish
