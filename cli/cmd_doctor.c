@@ -73,6 +73,13 @@ static void on_finding(void *user, enum hf_severity severity, int node,
     cli_out_text(out, "\n");
 }
 
+static const char *verdict(int worst)
+{
+    return worst == FIT        ? "fit for locks\n"
+           : worst == WARNINGS ? "fit for locks, with warnings\n"
+                               : "NOT fit for locks\n";
+}
+
 static int examine(struct hf_client *client, bool is_json)
 {
     struct report report = {.client = client, .is_json = is_json};
@@ -80,6 +87,9 @@ static int examine(struct hf_client *client, bool is_json)
     cli_out_init(&report.out, STDOUT_FILENO);
     enum hf_status status =
         hf_client_examine(client, on_finding, &report, &error);
+    if (status == HF_OK && !is_json) {
+        cli_out_text(&report.out, verdict(report.worst));
+    }
     if (!cli_out_flush(&report.out)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", report.out.error);
     }

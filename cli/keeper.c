@@ -25,6 +25,9 @@
 /* cli_take() was stopped because the wrapper is gone: no signal has it. */
 #define WRAPPER_GONE 1000
 
+/* The lock was taken, or is gone without: no exit code, since 0 is one. */
+#define START (-1)
+
 /* ---- Becoming the keeper ------------------------------------------------ */
 
 static int set_up(struct cli_keeper *keeper)
@@ -80,10 +83,10 @@ static int go_without(const struct cli_keeper *keeper,
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": running WITHOUT the lock: ");
     cli_out_text(&out, take->error.text);
-    return cli_message_end(&out, 0);
+    return cli_message_end(&out, START);
 }
 
-/* @return 0 to start the command. */
+/* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
 {
@@ -112,7 +115,7 @@ static int take_lock(struct cli_keeper *keeper,
         return cli_take_failed(&take, keeper->args);
     }
     keeper->lock = take.lock;
-    return 0;
+    return START;
 }
 
 /* ---- Starting the command ------------------------------------------------ */
@@ -368,7 +371,7 @@ static int keep(struct cli_keeper *keeper)
         cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
     }
     int code = take_lock(keeper, &request);
-    if (code != 0) {
+    if (code != START) {
         return code;
     }
     if (is_silent) {

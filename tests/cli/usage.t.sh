@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What is refused on the command line, and how it is said.
+. "$(dirname "$0")/../lib/tap.sh"
+export HOLDFAST_URL=local://$W/store
+
+# One line on stderr that begins "holdfast: ", nothing on stdout, the code.
+refused() { # CODE REGEX WHAT COMMAND...
+    local want=$1 regex=$2 what=$3
+    shift 3
+    capture "$@"
+    is "$code" "$want" "$what: exit $want"
+    like "$err" "^holdfast: [^"$'\n'"]*$" "$what: one line"
+    like "$err" "$regex" "$what: says it"
+    is "$out" '' "$what: nothing on stdout"
+}
+
+refused 64 'which command' 'no command' holdfast
+refused 64 'unknown command rnu: did you mean run\?' 'slip in a command' \
+    holdfast rnu x -- true
+refused 64 'unknown option --wiat: did you mean --wait\?' 'slip in an option' \
+    holdfast run --wiat 5 x -- true
+refused 64 'unknown option --tll: did you mean --ttl' 'with a value joined' \
+    holdfast run --tll=5 x -- true
+refused 64 'unknown option -N: did you mean -n \(--try\)' 'wrong case' \
+    holdfast run -N x -- true
+refused 64 'unknown option --zzzzzz \(see holdfast run --help\)' \
+    'nothing near' holdfast run --zzzzzz x -- true
+refused 64 'unknown option -x' 'unknown letter' holdfast run -x x -- true
+refused 64 '--wait needs a value: --wait DUR' 'no value' \
+    holdfast run x --wait -- true
+refused 64 '--try takes no value' 'a value too many' \
+    holdfast run --try=yes x -- true
+
+refused 64 'probably meant: holdfast run nightly -- ./report.sh -v$' \
+    'run without --' holdfast run nightly ./report.sh -v
+refused 64 "meant: holdfast run -w 5 a -- echo 'b c' d\$" \
+    'run without -- behind options' holdfast run -w 5 a echo 'b c' d
+refused 64 'meant: holdfast run --ttl=3s --name=-x -- ls -l$' \
+    'run without -- with --name' holdfast run --ttl=3s --name=-x ls -l
+refused 64 'meant: holdfast run nightly -- COMMAND$' 'run with a name only' \
+    holdfast run nightly
+refused 64 'meant: holdfast run NAME -- COMMAND$' 'run with nothing' \
+    holdfast run
+refused 64 'no command behind --' 'nothing behind --' holdfast run x --
+refused 64 'a name is missing' 'no name' holdfast run -- true
+refused 64 'several names are not in this version' 'two names' \
+    holdfast run a b -- true
+
+for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 99999999999999999999; do
+    refused 64 "not a duration|not negative" "--wait '$value'" \
+        holdfast run --wait="$value" x -- true
+done
+for value in 0 0s 5ms; do
+    refused 64 'at least 10ms' "--ttl $value" \
+        holdfast run --ttl "$value" x -- true
+done
+refused 64 'not negative' '--ttl -5' holdfast run --ttl=-5 x -- true
+refused 64 '2m.*1m|120.*60' '--ttl above max_ttl names both' \
+    holdfast run --ttl 2m x -- true
+refused 64 'at most half of the ttl, which is 30s' '--kill-grace too long' \
+    holdfast run --kill-grace 16s x -- true
+refused 64 'must be kill or warn' '--on-lost' \
+    holdfast run --on-lost explode x -- true
+refused 64 'must be fail or run' '--on-unreachable' \
+    holdfast run --on-unreachable x x -- true
+refused 64 'from 0 to 255' '-E' holdfast run -E 256 x -- true
+refused 64 'from 0 to 255' '-E word' holdfast run -E x x -- true
+refused 64 'status-fd: Bad file' '--status-fd closed' \
+    holdfast run --status-fd 77 x -- true
+refused 64 'once does not wait' '--once with --wait' \
+    holdfast run --once 1h -w 5 x -- true
+refused 64 'try does not wait' '--try with --wait' \
+    holdfast run -n -w 5 x -- true
+refused 64 'try does not wait' 'acquire --try with --wait' \
+    holdfast acquire -n -w 5 x
+
+long=$(printf 'n%.0s' {1..1025})
+refused 64 '1 to 1024 bytes; this one has 0' 'empty name' \
+    holdfast run '' -- true
+refused 64 '1 to 1024 bytes; this one has 1025' 'long name' \
+    holdfast run "$long" -- true
+refused 64 'this one has 1025' 'long name to acquire' holdfast acquire "$long"
+refused 64 'whose\?' 'release without owner' holdfast release x
+refused 64 'whose\?' 'extend without owner' holdfast extend x
+refused 64 '.' 'malformed owner' holdfast release x --owner rubbish
+refused 64 'too many words' 'ls with two words' holdfast ls a b
+
+# Later versions: said so, whatever else stands there.
+for later in top get put guard completion; do
+    refused 64 "$later: is not in this version" "$later" holdfast $later x
+done
+refused 64 'shared is not in this version' '-s' holdfast run -s x -- true
+refused 64 'permits is not in this version' '-p' holdfast run -p 3 x -- true
+refused 64 'permits is not in this version' '--permits=3' \
+    holdfast acquire --permits=3 x
+refused 64 'again is not in this version' '--again' \
+    holdfast run --again x -- true
+refused 64 'follow is not in this version' 'ls --follow' holdfast ls --follow
+
+# URLs.
+refused 64 '-u: .*max_ttl' 'unknown URL parameter, nearest' \
+    holdfast run -u "local://$W/s?max_tll=5s" x -- true
+refused 64 '-u: ' 'malformed URL' holdfast run -u 'redis//x' x -- true
+refused 64 '-u: ' 'empty URL' holdfast run -u '' x -- true
+HOLDFAST_URL='redsi://a' refused 78 'HOLDFAST_URL: ' \
+    'malformed HOLDFAST_URL' holdfast run x -- true
+refused 78 'even' 'two nodes' \
+    holdfast run -u redis://127.0.0.1:1,127.0.0.1:2 x -- true
+
+# Help.
+for args in '--help' 'help' 'help run' 'run --help' 'acquire -h' \
+    'help stores' '--version'; do
+    # shellcheck disable=SC2086
+    capture holdfast $args
+    is "$code" 0 "holdfast $args succeeds"
+    isnt "$out" '' "holdfast $args prints on stdout"
+    is "$err" '' "holdfast $args prints nothing on stderr"
+done
+like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
+refused 64 'unknown command rum: did you mean run' 'help of a slip' \
+    holdfast help rum
+unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
+    'shared|permits|again|follow|top|guard' 'help offers no later thing'
+capture sh -c 'holdfast --version >/dev/full'
+is "$code" 70 'stdout full: exit 70'
+like "$err" '^holdfast: stdout: No space' 'stdout full: said'
+
+# Options stand anywhere before --, and behind it are none.
+capture holdfast -q run x -n -- sh -c 'echo "$0 $*"' --wait -- y
+is "$code:$out" '0:--wait -- y' 'options before the command and after the name'
+capture holdfast run --name=-x -- sh -c 'echo "$HOLDFAST_NAME"'
+is "$out" '-x' '--name=-x'
+capture holdfast run -nqw5 x -- true
+is "$code" 64 'joined letters are parsed'
+
+# Names are bytes.
+for name in 'a b' 'ünïcödé' '{}' 'a}b' 'x{}y' $'two\nlines' '*' "it's" \
+    $'bad\xff' '%s%n' '../x'; do
+    out=$(holdfast run "$name" -- sh -c 'printf %s. "$HOLDFAST_NAME"')
+    is "$out" "$name." "name $(printf %q "$name")"
+done
+name=$(printf 'n%.0s' {1..1024})
+ok 'a name of 1024 bytes' holdfast run "$name" -- true
+finish

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A person at a terminal, for tests of job control:
+ *
+ *     pty COMMAND [ARG...] <script
+ *
+ * COMMAND runs in a session of its own on a new terminal. The script has one
+ * step a line:
+ *     expect TEXT     wait until TEXT appears in what was not yet matched
+ *     send TEXT       type it; \n, \r, \\ and \xNN (\x03 is Ctrl-C)
+ *     close           hang up
+ * Each step has 15 s. Exit 0: all done; 1: not, and the transcript is printed
+ * as TAP comments. COMMAND is killed at the end by hanging up. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEP_MS 15000
+#define LOG_MAX (1 << 20)
+
+static char seen[LOG_MAX];
+static size_t n_seen, matched;
+
+static long now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static pid_t start(int master, char **argv)
+{
+    const char *name = ptsname(master);
+    pid_t pid = fork();
+    if (pid != 0) {
+        return pid;
+    }
+    (void)setsid();
+    int fd = open(name, O_RDWR);
+    if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) < 0) {
+        _exit(126);
+    }
+    for (int i = 0; i <= 2; i++) {
+        (void)dup2(fd, i);
+    }
+    (void)close(fd);
+    (void)close(master);
+    (void)execvp(argv[0], argv);
+    _exit(127);
+}
+
+/* Read what comes within `ms`. @return false at the end of the terminal. */
+static bool listen_for(int master, long ms)
+{
+    struct pollfd ready = {.fd = master, .events = POLLIN};
+    if (poll(&ready, 1, ms < 0 ? 0 : (int)ms) <= 0) {
+        return true;
+    }
+    ssize_t n = read(master, seen + n_seen, LOG_MAX - 1 - n_seen);
+    if (n <= 0) {
+        return false;
+    }
+    n_seen += (size_t)n;
+    return n_seen < LOG_MAX - 1;
+}
+
+static bool expect(int master, const char *text)
+{
+    long end = now_ms() + STEP_MS;
+    for (;;) {
+        char *at = memmem(seen + matched, n_seen - matched, text, strlen(text));
+        if (at != NULL) {
+            matched = (size_t)(at - seen) + strlen(text);
+            return true;
+        }
+        long left = end - now_ms();
+        if (left <= 0 || !listen_for(master, left)) {
+            return false;
+        }
+    }
+}
+
+static bool type(int master, char *text)
+{
+    size_t n = 0;
+    for (char *p = text; *p != '\0'; p++) {
+        char c = *p;
+        if (c == '\\' && p[1] == 'x') {
+            char digits[3] = {p[2], p[3], '\0'};
+            c = (char)strtol(digits, NULL, 16);
+            p += 3;
+        } else if (c == '\\') {
+            p++;
+            c = (char)(*p == 'n' ? '\n' : *p == 'r' ? '\r' : *p);
+        }
+        text[n++] = c;
+    }
+    return write(master, text, n) == (ssize_t)n;
+}
+
+static void show(const char *step)
+{
+    bool at_start = true;
+    printf("# pty: stuck at: %s\n", step);
+    for (size_t i = 0; i < n_seen; i++) {
+        char c = seen[i];
+        printf("%s", at_start ? "# | " : "");
+        at_start = c == '\n';
+        if (c == '\n' || (c >= ' ' && c < 127)) {
+            putchar(c);
+        } else if (c != '\r') {
+            printf("<%02x>", (unsigned)(unsigned char)c);
+        }
+    }
+    printf("\n# pty: matched up to byte %zu of %zu\n", matched, n_seen);
+}
+
+static bool step(int *master, char *line)
+{
+    if (strncmp(line, "expect ", 7) == 0) {
+        return expect(*master, line + 7);
+    }
+    if (strncmp(line, "send ", 5) == 0) {
+        return type(*master, line + 5);
+    }
+    if (strcmp(line, "close") == 0) {
+        (void)close(*master);
+        *master = -1;
+        return true;
+    }
+    return line[0] == '\0' || line[0] == '#';
+}
+
+int main(int argc, char **argv)
+{
+    char line[4096];
+    char copy[4096];
+    int code = 0;
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (argc < 2 || master < 0 || grantpt(master) < 0 || unlockpt(master) < 0) {
+        fprintf(stderr, "usage: pty COMMAND [ARG...] <script\n");
+        return 64;
+    }
+    pid_t pid = start(master, argv + 1);
+    while (code == 0 && fgets(line, sizeof(line), stdin) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        memcpy(copy, line, sizeof(copy));
+        if (!step(&master, line)) {
+            show(copy);
+            code = 1;
+        }
+    }
+    if (master >= 0) {
+        (void)close(master);
+    }
+    /* The session leader gets SIGHUP; one that waits for its job is killed. */
+    for (int i = 0; i < 200 && waitpid(pid, NULL, WNOHANG) == 0; i++) {
+        (void)usleep(10000);
+    }
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    return code;
+}
