@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The end in time: whoever dies, stops or sleeps, the command and all that it
+# started are gone before the lease is over.
+. "$(dirname "$0")/../lib/tap.sh"
+export HOLDFAST_URL=local://$W/store
+# timeout: 180
+
+# A command that nobody gets rid of easily: it ignores SIGTERM, and has a child
+# in a session of its own and an orphan of two forks, deaf too.
+cat >"$W/hydra" <<'X'
+#!/bin/bash
+trap '' TERM HUP INT
+dir=$1
+setsid bash -c 'trap "" TERM HUP; echo $$ >'"$dir"'/setsid; while :; do sleep 0.05; done' &
+(setsid bash -c '(trap "" TERM HUP; echo $BASHPID >'"$dir"'/orphan; while :; do sleep 0.05; done) & ' &)
+until [ -s "$dir/setsid" ] && [ -s "$dir/orphan" ]; do sleep 0.01; done
+echo $PPID >"$dir/keeper"
+echo $$ >"$dir/command"
+while :; do sleep 0.05; done
+X
+chmod +x "$W/hydra"
+
+started() {
+    [ -s "$W/t/command" ]
+}
+
+pid_of() {
+    cat "$W/t/$1"
+}
+
+all_gone() {
+    is_gone "$(pid_of command)" && is_gone "$(pid_of setsid)" &&
+        is_gone "$(pid_of orphan)"
+}
+
+# Start the hydra; sets wrapper and keeper.
+start() { # OPTION...
+    rm -rf "$W/t"
+    mkdir "$W/t"
+    holdfast run "$@" job -- "$W/hydra" "$W/t" 2>"$W/err" &
+    wrapper=$!
+    wait_until 10 started || fail 'the command starts'
+    keeper=$(pid_of keeper)
+    started_ms=$(now_ms)
+}
+
+rest() {
+    kill -CONT "$wrapper" "$keeper" 2>/dev/null
+    kill -9 "$wrapper" "$keeper" "$(pid_of command)" "$(pid_of setsid)" \
+        "$(pid_of orphan)" 2>/dev/null
+}
+at_exit rest
+
+state_of() {
+    sed 's/.*) \(.\).*/\1/' "/proc/$1/stat"
+}
+
+is_stopped() {
+    [ "$(state_of "$1")" = T ]
+}
+
+# ---- kill -9 of the wrapper
+start -t 4s --kill-grace 500ms
+kill -9 "$wrapper"
+wait "$wrapper" 2>/dev/null
+ok 'wrapper killed: everything is ended' wait_until 3 all_gone
+ok 'wrapper killed: before the lease is over' \
+    test $(($(now_ms) - started_ms)) -lt 4000
+ok 'wrapper killed: the keeper goes' wait_until 3 is_gone "$keeper"
+ok 'wrapper killed: the lock is free at once' holdfast run -n job -- true
+
+# ---- kill -9 of the keeper
+start -t 30s
+kill -9 "$keeper"
+wait "$wrapper"
+is $? 70 'keeper killed: exit 70'
+ok 'keeper killed: everything is gone when the wrapper is' all_gone
+like "$(cat "$W/err")" '^holdfast: job: the process that kept the lock was killed \(SIGKILL\)[^'$'\n'']*$' \
+    'keeper killed: one line'
+ok 'keeper killed: the lock is free at once where processes are seen' \
+    holdfast run -n job -- true
+
+# ---- kill -9 of both: the kernel kills the command
+start -t 30s
+kill -9 "$wrapper" "$keeper"
+wait "$wrapper" 2>/dev/null
+ok 'both killed: the command dies' wait_until 3 is_gone "$(pid_of command)"
+rest
+wait_until 3 all_gone
+
+# ---- SIGSTOP of the wrapper: the keeper goes on
+start -t 600ms --kill-grace 200ms
+kill -STOP "$wrapper"
+wait_until 3 is_stopped "$wrapper"
+end=$(($(now_ms) + 1500))
+until [ "$(now_ms)" -ge "$end" ]; do sleep 0.05; done
+ok 'wrapper stopped: the command runs on beyond the lease' \
+    kill -0 "$(pid_of command)"
+holdfast run -n job -- true 2>/dev/null
+is $? 75 'wrapper stopped: the lock is kept'
+kill -CONT "$wrapper"
+kill -9 "$wrapper"
+ok 'wrapper stopped, then killed: everything is ended' wait_until 3 all_gone
+wait "$wrapper" 2>/dev/null
+
+# ---- SIGSTOP of the keeper: the wrapper ends it in time
+start -t 1500ms
+kill -STOP "$keeper"
+stopped_ms=$(now_ms)
+wait "$wrapper"
+is $? 76 'keeper stopped: exit 76'
+took=$(($(now_ms) - stopped_ms))
+ok 'keeper stopped: everything is gone' all_gone
+ok "keeper stopped: before the lease is over ($took ms)" test $took -lt 1500
+like "$(cat "$W/err")" '^holdfast: job: lost: [^'$'\n'']*$' \
+    'keeper stopped: one line'
+
+# ---- SIGSTOP of both, past the lease: first act on waking
+start -t 700ms
+kill -STOP "$wrapper" "$keeper"
+ok 'both stopped: the next one gets the lock when the lease is over' \
+    holdfast run -w 5 job -- sh -c 'echo "$HOLDFAST_FENCE" >"$0"' "$W/fence"
+# A new holder that must not be touched:
+holdfast run job -- sh -c 'touch "$0"; exec sleep 300' "$W/new" 2>/dev/null &
+new=$!
+wait_until 5 test -e "$W/new"
+kill -CONT "$keeper"
+woken_ms=$(now_ms)
+ok 'both stopped: everything is killed on waking' wait_until 2 all_gone
+took=$(($(now_ms) - woken_ms))
+ok "both stopped: at once ($took ms)" test $took -lt 300
+kill -CONT "$wrapper"
+wait "$wrapper"
+is $? 76 'both stopped: exit 76'
+like "$(cat "$W/err")" '^holdfast: job: [^'$'\n'']*$' 'both stopped: one line'
+holdfast run -n job -- true 2>/dev/null
+is $? 75 'both stopped: the new holder still holds'
+kill "$new"
+wait "$new" 2>/dev/null
+
+# ---- The wrapper is told to end: the command decides
+start -t 10s
+kill -TERM "$wrapper"
+kill -TERM "$wrapper"
+ok 'SIGTERM is handed on, and a deaf command stays' kill -0 "$wrapper"
+kill -9 "$(pid_of command)"
+wait "$wrapper"
+is $? 137 'the wrapper ends with the command'
+rest
+
+# ---- --max-hold against the hydra
+start -t 5s --max-hold 300ms --kill-grace 200ms
+wait "$wrapper"
+is $? 124 '--max-hold: exit 124'
+ok '--max-hold: everything is gone' all_gone
+
+# ---- broken by somebody: told at the next renewal
+start -t 1s
+ok 'break --now' holdfast break -q --now job
+wait "$wrapper"
+is $? 76 'broken: exit 76'
+ok 'broken: everything is gone' all_gone
+
+# ---- break waits until the holder must have stopped
+start -t 1s
+ok 'break succeeds' holdfast break -q job
+ok 'break: when it returns everything is gone' all_gone
+wait "$wrapper"
+is $? 76 'break: exit 76 for the old holder'
+
+# ---- --on-lost warn
+holdfast run --on-lost warn -t 500ms job -- sh -c 'touch "$0"; sleep 1.2' \
+    "$W/warned" 2>"$W/err" &
+wrapper=$!
+wait_until 5 test -e "$W/warned"
+holdfast break -q --now job
+wait "$wrapper"
+is $? 76 '--on-lost warn: 76 if the command ended with 0'
+is "$(grep -c ^holdfast: "$W/err")" 1 '--on-lost warn: one line'
+rm -f "$W/warned"
+holdfast run --on-lost warn -t 500ms job -- \
+    sh -c 'touch "$0"; sleep 1.2; exit 5' "$W/warned" 2>"$W/err" &
+wrapper=$!
+wait_until 5 test -e "$W/warned"
+holdfast break -q --now job
+wait "$wrapper"
+is $? 5 '--on-lost warn: its own code if that is not 0'
+
+# ---- A command that forks as fast as it can
+cat >"$W/forks" <<'X'
+trap '' TERM
+fork() { while :; do (fork) & sleep 0.02; [ $((i += 1)) -gt 6 ] && break; done; sleep 300; }
+(fork) & (fork) & (setsid sh -c 'while :; do sleep 0.01 & done') &
+touch "$1"
+wait
+X
+(ulimit -u 4000; exec holdfast run -t 1500ms --max-hold 400ms --kill-grace 100ms \
+    job -- bash "$W/forks" "$W/forking") 2>/dev/null
+is $? 124 'a forking tree is ended'
+sleep 0.05
+is "$(pgrep -f "$W/forks" | wc -l)" 0 'to the last one'
+finish
