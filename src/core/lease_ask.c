@@ -73,13 +73,27 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Deciding ---------------------------------------------------------- */
 
+/* Nodes whose counter is being raised: what they said is about to be untrue. A
+ * lock held at the old value could never be renewed there. */
+static uint16_t moving(const struct hf_lease *lease)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        if (hf_is_pending(&lease->votes[i], HF_VERB_CONFIRM)) {
+            mask |= hf_bit(i);
+        }
+    }
+    return mask;
+}
+
 /* Some value T that a majority reports as "yours, c == T". At most one. */
 static uint16_t agreement(const struct hf_step *step)
 {
+    uint16_t still = (uint16_t)~moving(step->lease);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         uint16_t voters = hf_votes_for(
             step->lease, step->lease->votes[i].counter, step->event->now);
-        voters &= step->nodes->voting;
+        voters &= step->nodes->voting & still;
         if ((voters & hf_bit(i)) != 0 && hf_is_majority(step, voters)) {
             return voters;
         }
