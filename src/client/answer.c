@@ -114,13 +114,15 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     }
 }
 
+/* The leases are told of one node after another (settle.c), and must not see
+ * the next one's standing before they are told of it. */
 void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
                            bool forgot, enum hf_status fault,
                            const char *reason)
 {
     struct hf_client *client = user;
     struct hf_peer *peer = &client->peers[node];
-    hf_nodes_set(&client->nodes, node, standing);
+    client->news[node] = (uint8_t)standing;
     bool is_down = standing == HF_STANDING_DOWN;
     peer->config = is_down && fault == HF_CONFIG ? HF_CONFIG : HF_OK;
     peer->fault = is_down ? fault : HF_OK;

@@ -73,10 +73,11 @@ struct hf_client {
     uint32_t calls_first; /* released locks whose callback is owed */
     uint32_t calls_last;
 
-    unsigned in_store; /* depth of ask() and flush() */
-    bool is_dirty;     /* asked since the last flush */
-    bool has_heard;    /* answers to questions (look.c) */
-    uint16_t changed;  /* nodes whose standing is news to the leases */
+    unsigned in_store;          /* depth of ask() and flush() */
+    bool is_dirty;              /* asked since the last flush */
+    bool has_heard;             /* answers to questions (look.c) */
+    uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those that changed */
+    uint16_t changed;           /* nodes whose standing is news to the leases */
     uint16_t forgot;
     uint32_t n_pending; /* asked and not answered */
     uint64_t n_answers;

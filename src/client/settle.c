@@ -45,6 +45,7 @@ static void spread(struct hf_client *client)
     bool forgot = (client->forgot & bit) != 0;
     client->changed &= (uint16_t)~bit;
     client->forgot &= (uint16_t)~bit;
+    hf_nodes_set(&client->nodes, node, (enum hf_standing)client->news[node]);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a lock, as its holder and others see it. */
+#include "client_world.h"
+
+static void test_take_and_give_back(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, 5000);
+    size_t len = 0;
+    assert_memory_equal(hf_lock_name(lock, &len), name, strlen(name));
+    assert_int_equal(len, strlen(name));
+    assert_true(hf_lock_fence(lock) > 0);
+    assert_true(hf_lock_covers(lock, 4000));
+    assert_false(hf_lock_covers(lock, 5000)); /* drift is taken off */
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_in_range((unsigned long)hf_lock_remaining_ms(lock), 4000, 4948);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_free(client, name);
+    hf_client_close(client);
+}
+
+static void test_fences_rise(void **state)
+{
+    (void)state;
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    const char *name = fresh_name();
+    uint64_t last = 0;
+    for (int i = 0; i < 200; i++) {
+        struct hf_lock *lock = take(i % 2 ? a : b, name, 2000);
+        assert_true(hf_lock_fence(lock) > last);
+        last = hf_lock_fence(lock);
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+    }
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_busy_says_who(void **state)
+{
+    (void)state;
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    const char *name = fresh_name();
+    struct hf_request request = want(name, 9000, 0);
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    char needle[64];
+    request.label = "nightly report";
+    assert_int_equal(hf_lock_acquire(a, &request, &lock, &error), HF_OK);
+    int64_t began = now_ms();
+    assert_int_equal(try_take(b, name, &error), HF_BUSY);
+    assert_true(now_ms() - began < 500);
+    assert_int_equal(error.status, HF_BUSY);
+    snprintf(needle, sizeof(needle), "pid %d since ", (int)getpid());
+    assert_non_null(strstr(error.text, needle));
+    assert_non_null(strstr(error.text, "held by "));
+    assert_non_null(strstr(error.text, "(nightly report), lease ends in "));
+    hf_lock_release(lock);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_wait_ends(void **state)
+{
+    (void)state;
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *held = take(a, name, 5000);
+    struct hf_request request = want(name, 5000, 300);
+    struct hf_lock *lock = (struct hf_lock *)1;
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(b, &request, &lock, NULL), HF_BUSY);
+    assert_in_range((unsigned long)(now_ms() - began), 200, 500);
+    assert_null(lock);
+    hf_lock_release(held);
+    assert_free(a, name);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_dead_holder_is_followed(void **state)
+{
+    (void)state;
+    struct hf_client *a = open_mode(HF_THREAD_NONE);
+    struct hf_client *b = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *held = take(a, name, 400); /* nobody renews it */
+    uint64_t fence = hf_lock_fence(held);
+    int64_t began = now_ms();
+    struct hf_lock *lock = take(b, name, 2000);
+    assert_in_range((unsigned long)(now_ms() - began), 300, 700);
+    assert_true(hf_lock_fence(lock) > fence);
+    assert_false(hf_lock_covers(held, 0));
+    assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
+    assert_int_equal(hf_lock_remaining_ms(held), 0);
+    assert_int_equal(hf_lock_release(held), HF_LOST);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_renewed_beyond_its_ttl(void **state)
+{
+    (void)state;
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(a, name, 300);
+    int64_t end = now_ms() + 1500;
+    while (now_ms() < end) {
+        assert_int_equal(try_take(b, name, NULL), HF_BUSY);
+        assert_true(hf_lock_covers(lock, 1));
+        assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+        pause_ms(10);
+    }
+    struct hf_lock_event event;
+    assert_false(hf_client_next_event(a, &event));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_lost_is_final(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_lock *lock = take(client, fresh_name(), 200);
+    struct hf_lock_event event = {0};
+    while (hf_lock_covers(lock, 0)) {
+        pause_ms(5);
+    }
+    assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_LOST);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    hf_client_process(client);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_true(hf_client_next_event(client, &event));
+    assert_ptr_equal(event.lock, lock);
+    assert_int_equal(event.state, HF_STATE_LOST);
+    assert_false(hf_client_next_event(client, &event));
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    hf_client_close(client);
+}
+
+static void test_extend(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    struct hf_lock *lock = take(client, fresh_name(), 1000);
+    assert_int_equal(hf_lock_extend(lock, 8000, &error), HF_OK);
+    assert_true(hf_lock_remaining_ms(lock) > 7000);
+    assert_int_equal(hf_lock_extend(lock, 0, &error), HF_OK);
+    assert_int_equal(hf_lock_extend(lock, 9, &error), HF_INVALID);
+    assert_non_null(strstr(error.text, "10 ms"));
+    assert_int_equal(hf_lock_extend(lock, 60001, &error), HF_INVALID);
+    assert_int_equal(hf_lock_extend(NULL, 0, &error), HF_INVALID);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+static void test_names_of_any_bytes(void **state)
+{
+    (void)state;
+    static char longest[HF_NAME_MAX + 1];
+    struct hf_client *client = open_client();
+    memset(longest, 'x', sizeof(longest));
+    const struct {
+        const char *bytes;
+        size_t len;
+    } names[] = {
+        {"a\0b", 3},
+        {"a\0c", 3},
+        {"\n", 1},
+        {" two words ", 11},
+        {"{}", 2},
+        {"a}b", 3},
+        {"x{}y", 4},
+        {"\xc3\xa4\xe2\x82\xac", 5},
+        {"*?[", 3},
+        {"\xff\xfe", 2},
+        {longest, HF_NAME_MAX},
+    };
+    enum { N = sizeof(names) / sizeof(names[0]) };
+    struct hf_lock *locks[N];
+    for (size_t i = 0; i < N; i++) {
+        struct hf_request request = want("", 5000, 0);
+        struct hf_error error;
+        request.name = names[i].bytes;
+        request.name_len = names[i].len;
+        if (hf_lock_acquire(client, &request, &locks[i], &error) != HF_OK) {
+            fail_msg("name %zu: %s", i, error.text);
+        }
+        assert_int_equal(
+            hf_lock_acquire(client, &request, &(struct hf_lock *){0}, &error),
+            HF_BUSY);
+    }
+    for (size_t i = 0; i < N; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    hf_client_close(client);
+}
+
+static void test_bad_requests(void **state)
+{
+    (void)state;
+    static char longer[HF_NAME_MAX + 1];
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    struct hf_lock *lock = (struct hf_lock *)1;
+    memset(longer, 'x', sizeof(longer));
+    struct hf_request request = want("", 5000, 0);
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_INVALID);
+    assert_null(lock);
+    request.name = longer;
+    request.name_len = sizeof(longer);
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_INVALID);
+    assert_non_null(strstr(error.text, "1025"));
+    const int64_t ttls[] = {0, -1, 9, 60001, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < sizeof(ttls) / sizeof(ttls[0]); i++) {
+        request = want("a", ttls[i], 0);
+        assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                         HF_INVALID);
+    }
+    assert_non_null(strstr(error.text, "ttl"));
+    request = want("a", 1000, -2);
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_INVALID);
+    request = want("a", 1000, 0);
+    request.size = 4;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_INVALID);
+    struct {
+        struct hf_request request;
+        char tail[8];
+    } later = {.request = want("a", 1000, 0), .tail = {0}};
+    later.request.size = sizeof(later);
+    assert_int_equal(hf_lock_acquire(client, &later.request, &lock, &error),
+                     HF_OK);
+    hf_lock_release(lock);
+    later.tail[3] = 1;
+    assert_int_equal(hf_lock_acquire(client, &later.request, &lock, &error),
+                     HF_UNSUPPORTED);
+    assert_int_equal(hf_lock_acquire(NULL, &request, &lock, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_lock_release(NULL), HF_OK);
+    hf_client_close(client);
+    hf_client_close(NULL);
+}
+
+static void test_given_and_adopted(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX];
+    char again[HF_OWNER_TEXT_MAX];
+    const char *name = fresh_name();
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    struct hf_request request = want(name, 5000, 0);
+    struct hf_error error;
+    struct hf_lock *lock = take(a, name, 5000);
+    uint64_t fence = hf_lock_fence(lock);
+    assert_int_equal(hf_lock_give(lock, owner), HF_OK);
+    hf_client_close(a); /* what was given is not released */
+    assert_int_equal(try_take(b, name, NULL), HF_BUSY);
+    enum hf_status adopted = hf_lock_adopt(b, &request, owner, &lock, &error);
+    if (adopted != HF_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_int_equal(hf_lock_fence(lock), fence);
+    hf_lock_owner(lock, again);
+    assert_string_equal(owner, again);
+    assert_true(hf_lock_covers(lock, 4000));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_int_equal(hf_lock_adopt(b, &request, owner, &lock, &error), HF_LOST);
+    assert_free(b, name);
+    assert_int_equal(hf_lock_adopt(b, &request, "rubbish", &lock, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_lock_adopt(b, &request, NULL, &lock, &error),
+                     HF_INVALID);
+    hf_client_close(b);
+}
+
+static void test_released_by_its_owner(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX];
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    struct hf_lock *lock = take(client, name, 5000);
+    assert_int_equal(hf_lock_give(lock, owner), HF_OK);
+    assert_int_equal(
+        hf_owner_release(client, name, strlen(name), owner, &error), HF_OK);
+    assert_free(client, name);
+    lock = take(client, name, 5000);
+    assert_int_equal(
+        hf_owner_release(client, name, strlen(name), owner, &error), HF_LOST);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_int_equal(hf_owner_release(client, name, strlen(name), "x", &error),
+                     HF_INVALID);
+    hf_client_close(client);
+}
+
+static void test_kept_taken(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    struct hf_lock *lock = take(client, name, 5000);
+    uint64_t fence = hf_lock_fence(lock);
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_release_keeping(lock, 600), HF_OK);
+    assert_int_equal(try_take(client, name, &error), HF_BUSY);
+    assert_non_null(strstr(error.text, "kept taken after its end by "));
+    lock = take(client, name, 5000);
+    assert_in_range((unsigned long)(now_ms() - began), 590, 1000);
+    assert_true(hf_lock_fence(lock) > fence);
+    assert_int_equal(hf_lock_release_keeping(lock, 0), HF_OK);
+    assert_free(client, name);
+    hf_client_close(client);
+}
+
+static void test_close_gives_back(void **state)
+{
+    (void)state;
+    enum { N = 2000 };
+    char name[96];
+    const char *prefix = fresh_name();
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "%s.%d", prefix, i);
+        take(a, name, 30000);
+    }
+    int64_t began = now_ms();
+    hf_client_close(a);
+    assert_true(now_ms() - began < 2000);
+    for (int i = 0; i < N; i += 97) {
+        snprintf(name, sizeof(name), "%s.%d", prefix, i);
+        assert_int_equal(try_take(b, name, NULL), HF_OK);
+    }
+    hf_client_close(b);
+}
+
+static void test_added_processes(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    assert_int_equal(hf_lock_add_process(lock, getppid()), HF_OK);
+    assert_int_equal(hf_lock_add_process(lock, -getpgrp()), HF_OK);
+    assert_int_equal(hf_lock_add_process(lock, 0), HF_INVALID);
+    assert_int_equal(hf_lock_add_process(lock, 1LL << 40), HF_INVALID);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(hf_lock_add_process(lock, child), HF_INVALID);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    assert_string_equal(hf_status_name(HF_OK), "HF_OK");
+    assert_string_equal(hf_status_name(HF_INTERNAL), "HF_INTERNAL");
+    assert_string_equal(hf_status_name((enum hf_status)99), "HF_?");
+    assert_string_equal(hf_status_text(HF_BUSY), "held by somebody else");
+    assert_string_equal(hf_version(), HF_VERSION_TEXT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_take_and_give_back),
+        cmocka_unit_test(test_fences_rise),
+        cmocka_unit_test(test_busy_says_who),
+        cmocka_unit_test(test_wait_ends),
+        cmocka_unit_test(test_dead_holder_is_followed),
+        cmocka_unit_test(test_renewed_beyond_its_ttl),
+        cmocka_unit_test(test_lost_is_final),
+        cmocka_unit_test(test_extend),
+        cmocka_unit_test(test_names_of_any_bytes),
+        cmocka_unit_test(test_bad_requests),
+        cmocka_unit_test(test_given_and_adopted),
+        cmocka_unit_test(test_released_by_its_owner),
+        cmocka_unit_test(test_kept_taken),
+        cmocka_unit_test(test_close_gives_back),
+        cmocka_unit_test(test_added_processes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One client from many threads; interrupts; signals; forks. */
+#include "client_world.h"
+
+/* ---- Many threads ------------------------------------------------------ */
+
+enum { THREADS = 64, CYCLES = 20 };
+
+struct crowd {
+    struct hf_client *client;
+    const char *name;
+    int inside; /* guarded by nothing but the lock */
+    long total;
+    uint64_t last;
+    atomic_int failures;
+};
+
+static void *crowd_member(void *arg)
+{
+    struct crowd *crowd = arg;
+    for (int i = 0; i < CYCLES; i++) {
+        struct hf_request request = want(crowd->name, 5000, 30000);
+        struct hf_lock *lock = NULL;
+        if (hf_lock_acquire(crowd->client, &request, &lock, NULL) != HF_OK) {
+            atomic_fetch_add(&crowd->failures, 1);
+            continue;
+        }
+        /* relaxed atomics: TSan must not see the test's own race as ours */
+        int others = __atomic_fetch_add(&crowd->inside, 1, __ATOMIC_RELAXED);
+        uint64_t last = __atomic_load_n(&crowd->last, __ATOMIC_RELAXED);
+        bool is_wrong = others != 0 || hf_lock_fence(lock) <= last ||
+                        !hf_lock_covers(lock, 1);
+        __atomic_store_n(&crowd->last, hf_lock_fence(lock), __ATOMIC_RELAXED);
+        __atomic_fetch_add(&crowd->total, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_sub(&crowd->inside, 1, __ATOMIC_RELAXED);
+        if (hf_lock_release(lock) != HF_OK || is_wrong) {
+            atomic_fetch_add(&crowd->failures, 1);
+        }
+    }
+    return NULL;
+}
+
+static void test_crowd_on_one_name(void **state)
+{
+    (void)state;
+    enum { FEW = 8 };
+    struct crowd crowd = {.client = open_client(), .name = fresh_name()};
+    pthread_t threads[FEW];
+    for (int i = 0; i < FEW; i++) {
+        pthread_create(&threads[i], NULL, crowd_member, &crowd);
+    }
+    for (int i = 0; i < FEW; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(atomic_load(&crowd.failures), 0);
+    assert_int_equal(crowd.total, FEW * CYCLES);
+    hf_client_close(crowd.client);
+}
+
+static void *own_name_member(void *arg)
+{
+    struct crowd *crowd = arg;
+    char name[80];
+    snprintf(name, sizeof(name), "%s.%lu", crowd->name,
+             (unsigned long)pthread_self());
+    for (int i = 0; i < CYCLES; i++) {
+        struct hf_request request = want(name, 5000, 0);
+        struct hf_lock *lock = NULL;
+        if (hf_lock_acquire(crowd->client, &request, &lock, NULL) != HF_OK ||
+            hf_lock_state(lock) != HF_STATE_HELD ||
+            hf_lock_release(lock) != HF_OK) {
+            atomic_fetch_add(&crowd->failures, 1);
+        }
+    }
+    return NULL;
+}
+
+static void test_many_threads(void **state)
+{
+    (void)state;
+    struct crowd crowd = {.client = open_client(), .name = fresh_name()};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        pthread_create(&threads[i], NULL, own_name_member, &crowd);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(atomic_load(&crowd.failures), 0);
+    hf_client_close(crowd.client);
+}
+
+/* A lock may be asked from any thread while it is renewed. */
+static void *watcher(void *arg)
+{
+    struct hf_lock *lock = arg;
+    int64_t end = now_ms() + 600;
+    while (now_ms() < end) {
+        if (!hf_lock_covers(lock, 1) || hf_lock_fence(lock) == 0 ||
+            hf_lock_state(lock) != HF_STATE_HELD ||
+            hf_lock_remaining_ms(lock) <= 0) {
+            return lock;
+        }
+    }
+    return NULL;
+}
+
+static void test_asked_from_threads(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, fresh_name(), 400);
+    pthread_t threads[2];
+    void *failed[2];
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, watcher, lock);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], &failed[i]);
+        assert_null(failed[i]);
+    }
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+/* ---- Interrupts -------------------------------------------------------- */
+
+struct waiting {
+    struct hf_client *client;
+    const char *name;
+    enum hf_status status;
+    struct hf_lock *lock;
+    atomic_int began;
+};
+
+static void *wait_for_it(void *arg)
+{
+    struct waiting *waiting = arg;
+    struct hf_request request = want(waiting->name, 5000, HF_WAIT_FOREVER);
+    atomic_store(&waiting->began, 1);
+    waiting->status =
+        hf_lock_acquire(waiting->client, &request, &waiting->lock, NULL);
+    return NULL;
+}
+
+static void test_interrupted_by_a_thread(void **state)
+{
+    (void)state;
+    enum { WAITERS = 5 };
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *held = take(client, name, 30000);
+    struct waiting waiting[WAITERS];
+    pthread_t threads[WAITERS];
+    for (int i = 0; i < WAITERS; i++) {
+        waiting[i] = (struct waiting){.client = client, .name = name};
+        pthread_create(&threads[i], NULL, wait_for_it, &waiting[i]);
+    }
+    for (int i = 0; i < WAITERS; i++) {
+        while (atomic_load(&waiting[i].began) == 0) {
+            pause_ms(1);
+        }
+    }
+    pause_ms(50);
+    int64_t began = now_ms();
+    hf_client_interrupt(client);
+    for (int i = 0; i < WAITERS; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(waiting[i].status, HF_CANCELLED);
+        assert_null(waiting[i].lock);
+    }
+    assert_true(now_ms() - began < 500);
+    assert_int_equal(hf_lock_state(held), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    assert_free(client, name);
+    assert_int_equal(try_take(client, name, NULL), HF_OK); /* not affected */
+    hf_client_close(client);
+}
+
+static struct hf_client *signalled;
+
+static void on_signal(int number)
+{
+    (void)number;
+    hf_client_interrupt(signalled);
+}
+
+static void test_interrupted_by_a_signal(void **state)
+{
+    (void)state;
+    signalled = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *held = take(other, name, 30000);
+    struct hf_request request = want(name, 5000, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigaction(SIGALRM, &action, NULL);
+    struct itimerval soon = {.it_value = {.tv_usec = 80000}};
+    setitimer(ITIMER_REAL, &soon, NULL);
+    assert_int_equal(hf_lock_acquire(signalled, &request, &lock, &error),
+                     HF_CANCELLED);
+    assert_int_equal(error.status, HF_CANCELLED);
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    assert_free(other, name);
+    hf_client_close(signalled);
+    hf_client_close(other);
+}
+
+/* ---- Forks ------------------------------------------------------------- */
+
+static int child_uses(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_request request = want("child", 5000, 0);
+    struct hf_lock *mine = NULL;
+    struct hf_error error;
+    struct hf_lock_event event;
+    struct hf_info info;
+    char owner[HF_OWNER_TEXT_MAX];
+    bool ok = hf_lock_acquire(client, &request, &mine, &error) == HF_INVALID &&
+              strstr(error.text, "fork") != NULL &&
+              hf_lock_extend(lock, 0, NULL) == HF_INVALID &&
+              hf_lock_give(lock, owner) == HF_INVALID &&
+              hf_lock_release(lock) == HF_INVALID && !hf_lock_covers(lock, 0) &&
+              hf_lock_state(lock) == HF_STATE_LOST &&
+              hf_client_inspect(client, "a", 1, &info, NULL) == HF_INVALID &&
+              !hf_client_next_event(client, &event) && hf_client_fd(client) < 0;
+    hf_client_process(client);
+    hf_client_interrupt(client);
+    hf_client_close(client);
+    /* a client of its own works */
+    struct hf_client *own = NULL;
+    ok = ok && hf_client_open(world_url(), NULL, &own, NULL) == HF_OK &&
+         hf_lock_acquire(own, &request, &mine, NULL) == HF_OK &&
+         hf_lock_release(mine) == HF_OK;
+    hf_client_close(own);
+    return ok ? 0 : 1;
+}
+
+static void fork_with(enum hf_thread_mode mode)
+{
+    struct hf_client *client = open_mode(mode);
+    struct hf_client *other = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, 600);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(child_uses(client, lock));
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    int64_t end = now_ms() + 1000;
+    while (now_ms() < end) { /* the parent's connections are as they were */
+        assert_int_equal(try_take(other, name, NULL), HF_BUSY);
+        hf_client_process(client);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+        pause_ms(20);
+    }
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_free(other, name);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_fork_with_thread(void **state)
+{
+    (void)state;
+    fork_with(HF_THREAD_AUTO);
+}
+
+static void test_fork_without_thread(void **state)
+{
+    (void)state;
+    fork_with(HF_THREAD_NONE);
+}
+
+/* A blocking call and an event loop at the same time. */
+static void on_counted(void *user, struct hf_lock *lock, enum hf_status status,
+                       const struct hf_error *error)
+{
+    (void)error;
+    assert_int_equal(status, HF_OK);
+    hf_op_start_release(lock, NULL, NULL);
+    (*(int *)user)++;
+}
+
+static void test_loop_beside_blocking(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *held = take(client, name, 30000);
+    struct waiting waiting = {.client = client, .name = name};
+    pthread_t thread;
+    pthread_create(&thread, NULL, wait_for_it, &waiting);
+    for (int i = 0; i < 50; i++) {
+        char other[80];
+        int called = 0;
+        snprintf(other, sizeof(other), "%s.%d", name, i);
+        struct hf_request request = want(other, 5000, 0);
+        assert_int_equal(hf_op_start_acquire(client, &request, on_counted,
+                                             &called, NULL, NULL),
+                         HF_OK);
+        run_loop(client, &called, 1, 2000);
+        assert_int_equal(called, 1);
+    }
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    pthread_join(thread, NULL);
+    assert_int_equal(waiting.status, HF_OK);
+    assert_int_equal(hf_lock_release(waiting.lock), HF_OK);
+    hf_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crowd_on_one_name),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_asked_from_threads),
+        cmocka_unit_test(test_interrupted_by_a_thread),
+        cmocka_unit_test(test_interrupted_by_a_signal),
+        cmocka_unit_test(test_fork_with_thread),
+        cmocka_unit_test(test_fork_without_thread),
+        cmocka_unit_test(test_loop_beside_blocking),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

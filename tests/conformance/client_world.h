@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of the client share. They run on the store in HF_TEST_URL,
+ * or, without one, on an embedded store in a folder of their own. */
+#ifndef CLIENT_WORLD_H
+#define CLIENT_WORLD_H
+
+#include <holdfast/holdfast.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static inline int64_t now_ms(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_BOOTTIME, &at);
+    return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
+}
+
+static inline void pause_ms(int64_t ms)
+{
+    struct timespec span = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&span, &span) != 0) {
+    }
+}
+
+static inline const char *world_url(void)
+{
+    static char url[300];
+    static char folder[200];
+    const char *given = getenv("HF_TEST_URL");
+    if (given != NULL) {
+        return given;
+    }
+    if (url[0] == '\0') {
+        const char *tmp = getenv("TMPDIR");
+        snprintf(folder, sizeof(folder), "%s/hf-client.XXXXXX",
+                 tmp != NULL ? tmp : "/tmp");
+        assert_non_null(mkdtemp(folder));
+        snprintf(url, sizeof(url), "local://%s", folder);
+    }
+    return url;
+}
+
+static inline bool world_is_local(void)
+{
+    return strncmp(world_url(), "local:", 6) == 0;
+}
+
+static inline struct hf_client *open_mode(enum hf_thread_mode mode)
+{
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error = {0};
+    hf_client_options_init(&options);
+    options.thread = mode;
+    if (hf_client_open(world_url(), &options, &client, &error) != HF_OK) {
+        fail_msg("open %s: %s", world_url(), error.text);
+    }
+    return client;
+}
+
+static inline struct hf_client *open_client(void)
+{
+    return open_mode(HF_THREAD_AUTO);
+}
+
+/* A name that no other test of this run uses. */
+static inline const char *fresh_name(void)
+{
+    static char name[64];
+    static int count;
+    snprintf(name, sizeof(name), "t%d-%d", (int)getpid(), count++);
+    return name;
+}
+
+static inline struct hf_request want(const char *name, int64_t ttl_ms,
+                                     int64_t wait_ms)
+{
+    struct hf_request request;
+    hf_request_init(&request, name);
+    request.ttl_ms = ttl_ms;
+    request.wait_ms = wait_ms;
+    return request;
+}
+
+static inline struct hf_lock *take(struct hf_client *client, const char *name,
+                                   int64_t ttl_ms)
+{
+    struct hf_request request = want(name, ttl_ms, 5000);
+    struct hf_lock *lock = NULL;
+    struct hf_error error = {0};
+    if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+        fail_msg("acquire %s: %s: %s", name, hf_status_name(error.status),
+                 error.text);
+    }
+    return lock;
+}
+
+static inline enum hf_status try_take(struct hf_client *client,
+                                      const char *name, struct hf_error *error)
+{
+    struct hf_request request = want(name, 5000, 0);
+    struct hf_lock *lock = NULL;
+    enum hf_status status = hf_lock_acquire(client, &request, &lock, error);
+    if (status == HF_OK) {
+        hf_lock_release(lock);
+    }
+    return status;
+}
+
+/* Nobody has it, on no node: asked until then, for as long as a release that
+ * is still on its way may take. */
+static inline void assert_free(struct hf_client *client, const char *name)
+{
+    int64_t end = now_ms() + 2000;
+    for (;;) {
+        struct hf_info info;
+        struct hf_error error;
+        assert_int_equal(
+            hf_client_inspect(client, name, strlen(name), &info, &error),
+            HF_OK);
+        int held = 0;
+        for (int i = 0; i < info.n_nodes; i++) {
+            held += info.nodes[i].holder.kind != HF_HOLDER_NONE;
+        }
+        if (held == 0) {
+            return;
+        }
+        if (now_ms() > end) {
+            fail_msg("%s is still held on %d nodes by %s", name, held,
+                     info.nodes[0].holder.owner);
+        }
+        pause_ms(2);
+    }
+}
+
+/* Run a client without a thread until `until_ms` or *flag is set. */
+static inline void run_loop(struct hf_client *client, const int *flag,
+                            int want_flag, int64_t for_ms)
+{
+    int64_t end = now_ms() + for_ms;
+    while (*flag < want_flag && now_ms() < end) {
+        struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
+        int64_t left = end - now_ms();
+        poll(&fd, 1, left > 0 ? (int)left : 0);
+        hf_client_process(client);
+    }
+}
+
+#endif
