@@ -58,8 +58,8 @@ static inline int tap_done(void)
 
 struct server {
     pid_t pid;
-    char dir[64];
-    char path[80];
+    char dir[96];
+    char path[104];
     redisContext *control;
 };
 
@@ -119,7 +119,9 @@ static inline void server_run(struct server *server, ...)
 static inline void server_name(struct server *server)
 {
     memset(server, 0, sizeof(*server));
-    snprintf(server->dir, sizeof(server->dir), "/tmp/hf-redis-XXXXXX");
+    const char *tmp = getenv("TMPDIR"); /* a socket's path must be short */
+    snprintf(server->dir, sizeof(server->dir), "%s/hf-redis-XXXXXX",
+             tmp != NULL && strlen(tmp) < 60 ? tmp : "/tmp");
     if (mkdtemp(server->dir) == NULL) {
         exit(1);
     }
@@ -143,7 +145,7 @@ static inline void server_remove(struct server *server)
     if (server->pid != 0) {
         server_kill(server);
     }
-    char command[120];
+    char command[160];
     snprintf(command, sizeof(command), "rm -rf -- '%s'", server->dir);
     if (system(command) != 0) {
         exit(1);

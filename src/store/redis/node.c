@@ -311,12 +311,14 @@ static void on_socket(struct hf_socket *socket, struct hf_instant now)
 static void on_late(struct hf_redis_node *node, struct hf_instant now)
 {
     char why[120];
-    int64_t ms = hf_span_ms_floor(node->store->connect_timeout);
-    snprintf(why, sizeof(why),
-             node->phase == HF_REDIS_CONNECTING
-                 ? "no connection within %lld ms"
-                 : "accepted the connection, but did not answer within %lld ms",
-             (long long)ms);
+    const char *what = "accepted the connection, but did not answer";
+    if (node->phase == HF_REDIS_CONNECTING) {
+        what = node->socket.state == HF_SOCKET_SECURING
+                   ? "no answer to the TLS handshake"
+                   : "no connection";
+    }
+    snprintf(why, sizeof(why), "%s within %lld ms", what,
+             (long long)hf_span_ms_floor(node->store->connect_timeout));
     hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
 }
 

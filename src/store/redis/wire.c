@@ -33,12 +33,12 @@ void hf_wire_reset(struct hf_wire *wire)
  * frees at least half, else grow. */
 static bool reserve_bytes(struct hf_wire *wire, size_t len)
 {
-    if (wire->end + len <= wire->cap) {
-        return true;
-    }
     size_t live = wire->end - wire->begin;
     if (live + len > HF_WIRE_BYTES_MAX) {
         return false;
+    }
+    if (wire->end + len <= wire->cap) {
+        return true;
     }
     if (live + len > wire->cap / 2) {
         size_t cap = wire->cap == 0 ? FIRST_BYTES : wire->cap;

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module holdfast-tls.so: OpenSSL behind io/tls.h.
+ *
+ * The server's certificate must be signed by an authority that we trust and
+ * must name the host that the URL names; there is no switch to do without.
+ * Bytes go through a BIO of our own, since OpenSSL's writes with write(2),
+ * which raises SIGPIPE in a program that did not ask for it. */
+#include "io/tls.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+extern const struct hf_tls_ops hf_tls_module;
+
+struct context {
+    SSL_CTX *ssl;
+    BIO_METHOD *stream;
+};
+
+/* ---- Bytes ------------------------------------------------------------- */
+
+static int fd_of(BIO *bio)
+{
+    return (int)(intptr_t)BIO_get_data(bio);
+}
+
+static int stream_write(BIO *bio, const char *data, int len)
+{
+    ssize_t n;
+    BIO_clear_retry_flags(bio);
+    do {
+        n = send(fd_of(bio), data, (size_t)len, MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) {
+        BIO_set_retry_write(bio);
+    }
+    return (int)n;
+}
+
+static int stream_read(BIO *bio, char *data, int len)
+{
+    ssize_t n;
+    BIO_clear_retry_flags(bio);
+    do {
+        n = recv(fd_of(bio), data, (size_t)len, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == EAGAIN) {
+        BIO_set_retry_read(bio);
+    }
+    if (n == 0) {
+        BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+    }
+    return (int)n;
+}
+
+static long stream_control(BIO *bio, int command, long number, void *data)
+{
+    (void)number;
+    (void)data;
+    switch (command) {
+    case BIO_CTRL_FLUSH:
+        return 1;
+    case BIO_CTRL_EOF:
+        return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0;
+    default:
+        return 0;
+    }
+}
+
+static int stream_create(BIO *bio)
+{
+    BIO_set_init(bio, 1);
+    return 1;
+}
+
+static BIO_METHOD *stream_new(void)
+{
+    int type = BIO_get_new_index();
+    if (type < 0) {
+        return NULL;
+    }
+    BIO_METHOD *method =
+        BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "holdfast stream");
+    if (method != NULL) {
+        BIO_meth_set_write(method, stream_write);
+        BIO_meth_set_read(method, stream_read);
+        BIO_meth_set_ctrl(method, stream_control);
+        BIO_meth_set_create(method, stream_create);
+    }
+    return method;
+}
+
+/* ---- Errors ------------------------------------------------------------ */
+
+/* The first error in the queue is the cause. */
+static void explain(const char *what, char *reason, size_t size)
+{
+    unsigned long code = ERR_get_error();
+    const char *text = code == 0 ? NULL : ERR_reason_error_string(code);
+    snprintf(reason, size, "TLS: %s%s%s", what, text == NULL ? "" : ": ",
+             text == NULL ? "" : text);
+    ERR_clear_error();
+}
+
+/* What an SSL call that did not succeed means: 0: not now, -1: over. */
+static int judge(SSL *ssl, int result, const char *what, char *reason,
+                 size_t size)
+{
+    int error = errno;
+    switch (SSL_get_error(ssl, result)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        return 0;
+    case SSL_ERROR_ZERO_RETURN:
+        snprintf(reason, size, "the server closed the connection");
+        break;
+    case SSL_ERROR_SYSCALL:
+        snprintf(reason, size, "the server closed the connection%s%s",
+                 error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+        break;
+    default:
+        explain(what, reason, size);
+        break;
+    }
+    ERR_clear_error();
+    return -1;
+}
+
+/* ---- Context ----------------------------------------------------------- */
+
+static void tls_context_free(void *data)
+{
+    struct context *context = data;
+    SSL_CTX_free(context->ssl);
+    BIO_meth_free(context->stream);
+    free(context);
+}
+
+static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
+{
+    if (ca == NULL) {
+        if (SSL_CTX_set_default_verify_paths(ssl) == 1) {
+            return true;
+        }
+        explain("the system's authorities cannot be read", reason, size);
+        return false;
+    }
+    if (SSL_CTX_load_verify_locations(ssl, ca, NULL) == 1) {
+        return true;
+    }
+    char what[300];
+    snprintf(what, sizeof(what), "tls_ca %s cannot be read", ca);
+    explain(what, reason, size);
+    return false;
+}
+
+static bool identify(SSL_CTX *ssl, const char *cert, const char *key,
+                     char *reason, size_t size)
+{
+    char what[300];
+    if (cert == NULL) {
+        return true;
+    }
+    if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1) {
+        snprintf(what, sizeof(what), "tls_cert %s cannot be read", cert);
+        explain(what, reason, size);
+        return false;
+    }
+    const char *file = key != NULL ? key : cert;
+    if (SSL_CTX_use_PrivateKey_file(ssl, file, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(ssl) != 1) {
+        snprintf(what, sizeof(what), "tls_key %s cannot be used", file);
+        explain(what, reason, size);
+        return false;
+    }
+    return true;
+}
+
+static void *tls_context_new(const struct hf_tls_settings *settings,
+                             char *reason, size_t size)
+{
+    struct context *context = calloc(1, sizeof(*context));
+    if (context == NULL) {
+        snprintf(reason, size, "out of memory");
+        return NULL;
+    }
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL); /* the program's, not ours
+                                                     */
+    context->ssl = SSL_CTX_new(TLS_client_method());
+    context->stream = stream_new();
+    if (context->ssl == NULL || context->stream == NULL) {
+        explain("cannot be set up", reason, size);
+        tls_context_free(context);
+        return NULL;
+    }
+    SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
+    /* Replies say how long they are: a stream cut short is seen anyway. */
+    SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
+    /* What could not be written is offered again from another place. */
+    SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                       SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    if (!trust(context->ssl, settings->ca, reason, size) ||
+        !identify(context->ssl, settings->cert, settings->key, reason, size)) {
+        tls_context_free(context);
+        return NULL;
+    }
+    return context;
+}
+
+/* ---- Connections -------------------------------------------------------- */
+
+/* An address must be among the certificate's addresses, a name among its
+ * names; only a name is told to the server (RFC 6066, 3). */
+static bool expect(SSL *ssl, const char *host)
+{
+    unsigned char address[16];
+    if (inet_pton(AF_INET, host, address) == 1 ||
+        inet_pton(AF_INET6, host, address) == 1) {
+        return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) == 1;
+    }
+    SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    /* The macro SSL_set_tlsext_host_name() casts const away. */
+    return SSL_set1_host(ssl, host) == 1 &&
+           SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                    TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host) == 1;
+}
+
+static void *tls_open(void *data, int fd, const char *host, char *reason,
+                      size_t size)
+{
+    struct context *context = data;
+    SSL *ssl = SSL_new(context->ssl);
+    BIO *bio = BIO_new(context->stream);
+    if (ssl == NULL || bio == NULL || !expect(ssl, host)) {
+        explain("cannot be set up", reason, size);
+        SSL_free(ssl);
+        BIO_free(bio);
+        return NULL;
+    }
+    BIO_set_data(bio, (void *)(intptr_t)fd);
+    SSL_set_bio(ssl, bio, bio);
+    SSL_set_connect_state(ssl);
+    return ssl;
+}
+
+static int tls_handshake(void *data, char *reason, size_t size)
+{
+    SSL *ssl = data;
+    errno = 0;
+    ERR_clear_error();
+    int result = SSL_do_handshake(ssl);
+    if (result == 1) {
+        return 1;
+    }
+    long verdict = SSL_get_verify_result(ssl);
+    int over = judge(ssl, result, "the handshake failed", reason, size);
+    if (over < 0 && verdict != X509_V_OK) {
+        snprintf(reason, size, "TLS: the server's certificate is refused: %s",
+                 X509_verify_cert_error_string(verdict));
+    }
+    return over;
+}
+
+static int clamp(size_t len)
+{
+    return len > 65536 ? 65536 : (int)len;
+}
+
+static ssize_t tls_read(void *data, void *to, size_t len, char *reason,
+                        size_t size)
+{
+    errno = 0;
+    ERR_clear_error();
+    int n = SSL_read(data, to, clamp(len));
+    return n > 0 ? n : judge(data, n, "cannot be read", reason, size);
+}
+
+static ssize_t tls_write(void *data, const void *from, size_t len, char *reason,
+                         size_t size)
+{
+    errno = 0;
+    ERR_clear_error();
+    int n = SSL_write(data, from, clamp(len));
+    return n > 0 ? n : judge(data, n, "cannot be written", reason, size);
+}
+
+static void tls_close(void *data, bool quiet)
+{
+    SSL *ssl = data;
+    if (!quiet && SSL_is_init_finished(ssl)) {
+        SSL_shutdown(ssl);
+    }
+    SSL_free(ssl);
+    ERR_clear_error();
+}
+
+__attribute__((visibility("default"))) const struct hf_tls_ops hf_tls_module = {
+    .abi = HF_TLS_ABI,
+    .context_new = tls_context_new,
+    .context_free = tls_context_free,
+    .open = tls_open,
+    .handshake = tls_handshake,
+    .read = tls_read,
+    .write = tls_write,
+    .close = tls_close,
+};

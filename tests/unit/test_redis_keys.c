@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of a name: where they fall in a Cluster, and that none is another's. */
+#include "store/redis/keys.h"
+
+#include <hiredis/hiredis.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A server with Cluster support answers CLUSTER KEYSLOT without a cluster. */
+struct oracle {
+    pid_t pid;
+    char dir[64];
+    redisContext *redis;
+};
+
+static int oracle_start(void **state)
+{
+    static struct oracle oracle;
+    char path[80];
+    snprintf(oracle.dir, sizeof(oracle.dir), "/tmp/hf-keys-XXXXXX");
+    if (mkdtemp(oracle.dir) == NULL) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s/s", oracle.dir);
+    oracle.pid = fork();
+    if (oracle.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
+               path, "--save", "", "--dir", oracle.dir, "--cluster-enabled",
+               "yes", "--logfile", "log", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 1000; i++) {
+        oracle.redis = redisConnectUnix(path);
+        if (oracle.redis != NULL && oracle.redis->err == 0) {
+            *state = &oracle;
+            return 0;
+        }
+        redisFree(oracle.redis);
+        usleep(5000);
+    }
+    return -1;
+}
+
+static int oracle_stop(void **state)
+{
+    struct oracle *oracle = *state;
+    char command[120];
+    redisFree(oracle->redis);
+    kill(oracle->pid, SIGKILL);
+    waitpid(oracle->pid, NULL, 0);
+    snprintf(command, sizeof(command), "rm -rf -- '%s'", oracle->dir);
+    return system(command);
+}
+
+static unsigned slot_by_server(struct oracle *oracle, const char *key,
+                               size_t len)
+{
+    redisReply *reply =
+        redisCommand(oracle->redis, "CLUSTER KEYSLOT %b", key, len);
+    assert_non_null(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
+    unsigned slot = (unsigned)reply->integer;
+    freeReplyObject(reply);
+    return slot;
+}
+
+static void check_name(struct oracle *oracle, const char *name, size_t len)
+{
+    struct hf_redis_keys keys;
+    assert_true(hf_redis_keys_make(&keys, "lock:", 5, name, len));
+    unsigned slot = slot_by_server(oracle, keys.lock, keys.lock_len);
+    assert_int_equal(hf_redis_slot(keys.lock, keys.lock_len), slot);
+    assert_int_equal(slot_by_server(oracle, keys.fence, keys.fence_len), slot);
+    assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
+    assert_memory_equal(keys.fence, "hf:{", 4);
+    assert_memory_equal(keys.fence + keys.fence_len - 6, ":fence", 6);
+}
+
+static void names_by_hand_fall_into_one_slot(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t len;
+    } names[] = {
+        {"a", 1},      {"nightly", 7}, {"a}b", 3},         {"}", 1},
+        {"{}", 2},     {"{", 1},       {"x{}y", 4},        {"x{}y{z}", 7},
+        {"{tag}", 5},  {"a{b}c", 5},   {"{{a}b", 5},       {"}{a}", 4},
+        {"{a", 2},     {"a{b", 3},     {"nul\0x}", 6},     {"\xff}\xfe", 3},
+        {"{a}{b}", 6}, {"{}}", 3},     {"gr\xc3\xbc}", 5},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        check_name(*state, names[i].name, names[i].len);
+    }
+}
+
+static void random_names_of_few_letters_fall_into_one_slot(void **state)
+{
+    static const char letters[] = "a{}:b";
+    uint64_t seed = 42;
+    for (int i = 0; i < 5000; i++) {
+        char name[12];
+        size_t len = 1 + seed % sizeof(name);
+        for (size_t at = 0; at < len; at++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407U;
+            name[at] = letters[(seed >> 33) % 5];
+        }
+        check_name(*state, name, len);
+    }
+}
+
+/* The search for a tag asserts that it finds one: try names for every slot. */
+static void every_slot_has_a_tag(void **state)
+{
+    static unsigned char is_seen[16384];
+    unsigned n = 0;
+    (void)state;
+    for (unsigned i = 0; n < 16384; i++) {
+        char name[24];
+        struct hf_redis_keys keys;
+        int len = snprintf(name, sizeof(name), "}%u", i);
+        assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
+        unsigned slot = hf_redis_slot(keys.lock, keys.lock_len);
+        assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
+        n += is_seen[slot] == 0 ? 1 : 0;
+        is_seen[slot] = 1;
+    }
+}
+
+/* From the fence key the lock key can be read: so no two share one. */
+static void fences_are_nobody_elses(void **state)
+{
+    static const char *const names[] = {
+        "a",
+        "a:fence",
+        "{a}",
+        "{a}:a",
+        "a}:b",
+        "{a}b",
+        "hf",
+        "a}:fence",
+        "{a}:fence",
+        "{a}:{a}",
+        "}",
+        "00000}:a:fence",
+        "x}:{x}:fence",
+        "{x}:x",
+    };
+    enum { N = sizeof(names) / sizeof(names[0]) };
+    static struct hf_redis_keys keys[N];
+    (void)state;
+    for (unsigned i = 0; i < N; i++) {
+        assert_true(
+            hf_redis_keys_make(&keys[i], "", 0, names[i], strlen(names[i])));
+        for (unsigned j = 0; j < i; j++) {
+            assert_false(
+                keys[i].fence_len == keys[j].fence_len &&
+                memcmp(keys[i].fence, keys[j].fence, keys[i].fence_len) == 0);
+        }
+    }
+}
+
+static void our_own_keys_are_no_locks(void **state)
+{
+    struct hf_redis_keys keys;
+    (void)state;
+    assert_false(hf_redis_keys_make(&keys, "", 0, "hf:node", 7));
+    assert_false(hf_redis_keys_make(&keys, "hf:", 3, "x", 1));
+    assert_false(hf_redis_keys_make(&keys, "h", 1, "f:", 2));
+    assert_true(hf_redis_keys_make(&keys, "lock:", 5, "hf:node", 7));
+    assert_true(hf_redis_keys_make(&keys, "", 0, "hf", 2));
+}
+
+static void longest_keys_fit(void **state)
+{
+    static struct hf_redis_keys keys;
+    static char prefix[HF_REDIS_PREFIX_MAX];
+    static char name[HF_NAME_MAX];
+    (void)state;
+    memset(prefix, 'p', sizeof(prefix));
+    memset(name, 'n', sizeof(name));
+    assert_true(
+        hf_redis_keys_make(&keys, prefix, sizeof(prefix), name, sizeof(name)));
+    assert_int_equal(keys.fence_len, HF_REDIS_LOCK_KEY_MAX + 11);
+    prefix[0] = '{';
+    name[HF_NAME_MAX - 1] = '}';
+    assert_true(
+        hf_redis_keys_make(&keys, prefix, sizeof(prefix), name, sizeof(name)));
+    assert_true(keys.fence_len <= sizeof(keys.fence));
+}
+
+static void patterns_take_the_prefix_literally(void **state)
+{
+    char out[64];
+    (void)state;
+    size_t len = hf_redis_pattern_make(out, sizeof(out), "a*[", 3, NULL, 0);
+    assert_int_equal(len, 6);
+    assert_memory_equal(out, "a\\*\\[*", 6);
+    len = hf_redis_pattern_make(out, sizeof(out), "p:", 2, "x?", 2);
+    assert_int_equal(len, 4);
+    assert_memory_equal(out, "p:x?", 4);
+    assert_int_equal(hf_redis_pattern_make(out, 4, "prefix", 6, NULL, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_by_hand_fall_into_one_slot),
+        cmocka_unit_test(random_names_of_few_letters_fall_into_one_slot),
+        cmocka_unit_test(every_slot_has_a_tag),
+        cmocka_unit_test(fences_are_nobody_elses),
+        cmocka_unit_test(our_own_keys_are_no_locks),
+        cmocka_unit_test(longest_keys_fit),
+        cmocka_unit_test(patterns_take_the_prefix_literally),
+    };
+    return cmocka_run_group_tests(tests, oracle_start, oracle_stop);
+}
