@@ -164,10 +164,10 @@ static int stopped(const struct cli_take *take, const struct cli_args *args)
 {
     struct cli_out out;
     cli_message_begin(&out);
-    cli_out_text(&out, "stopped by ");
-    cli_signals_name(&out, take->signal);
-    cli_out_text(&out, " while waiting for ");
     (void)cli_out_shown(&out, args->name, strlen(args->name));
+    cli_out_text(&out, ": stopped by ");
+    cli_signals_name(&out, take->signal);
+    cli_out_text(&out, " while waiting");
     return cli_message_end(&out, CLI_EXIT_SIGNAL + take->signal);
 }
 
