@@ -128,11 +128,13 @@ static void every_slot_has_a_tag(void **state)
         char name[24];
         struct hf_redis_keys keys;
         int len = snprintf(name, sizeof(name), "}%u", i);
-        assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
-        unsigned slot = hf_redis_slot(keys.lock, keys.lock_len);
-        assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
-        n += is_seen[slot] == 0 ? 1 : 0;
-        is_seen[slot] = 1;
+        unsigned slot = hf_redis_slot(name, (size_t)len);
+        if (is_seen[slot] == 0) {
+            assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
+            assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
+            is_seen[slot] = 1;
+            n++;
+        }
     }
 }
 

@@ -7,18 +7,19 @@
 
 #define SLOTS 16384U
 
-/* Five digits reach every slot (tests/unit/test_redis_keys.c tries all). */
-#define TAG_DIGITS 5
+/* Six digits reach every slot, five do not (test_redis_keys.c tries all). */
+#define TAG_DIGITS 6
 
 /* CRC16/XMODEM, polynomial 0x1021, four bits at a time. */
+static uint16_t crc16_nibble(uint16_t crc, unsigned nibble)
+{
+    unsigned top = (crc >> 12 ^ nibble) & 0xf;
+    return (uint16_t)(crc << 4 ^ top * 0x1021);
+}
+
 static uint16_t crc16_byte(uint16_t crc, uint8_t byte)
 {
-    static const uint16_t table[16] = {
-        0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
-        0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef,
-    };
-    crc = (uint16_t)(crc << 4 ^ table[(crc >> 12 ^ byte >> 4) & 0xf]);
-    return (uint16_t)(crc << 4 ^ table[(crc >> 12 ^ byte) & 0xf]);
+    return crc16_nibble(crc16_nibble(crc, byte >> 4), byte);
 }
 
 static unsigned slot_of(const char *text, size_t len)
@@ -50,21 +51,34 @@ unsigned hf_redis_slot(const char *key, size_t len)
     return tag_len > 0 ? slot_of(tag, tag_len) : slot_of(key, len);
 }
 
-/* Digits that fall into `slot`. Every prefix's CRC is kept, so that a try
- * costs little more than a digit: 20 us at worst, for odd names only. */
+/* The digit that, behind text of that CRC, leads to `slot`; 10: none does. A
+ * CRC is linear and '0' ends in four zero bits, so that the digit is what the
+ * CRC with '0' lacks. */
+static unsigned last_digit(uint16_t crc, unsigned slot)
+{
+    unsigned lacks = (crc16_byte(crc, '0') ^ slot) % SLOTS;
+    unsigned digit = lacks & 0xf;
+    return digit < 10 && digit * 0x1021 % SLOTS == lacks ? digit : 10;
+}
+
+/* Digits that fall into `slot`. The CRC of each prefix is kept, so that a try
+ * costs one step, and there are 100,000 at most: for odd names only. */
 static void make_tag(char digits[TAG_DIGITS], unsigned slot)
 {
-    uint16_t crc[TAG_DIGITS + 1] = {0};
+    enum { LAST = TAG_DIGITS - 1 };
+    uint16_t crc[LAST + 1] = {0};
     unsigned from = 0;
     memset(digits, '0', TAG_DIGITS);
     for (;;) {
-        for (unsigned i = from; i < TAG_DIGITS; i++) {
+        for (unsigned i = from; i < LAST; i++) {
             crc[i + 1] = crc16_byte(crc[i], (uint8_t)digits[i]);
         }
-        if (crc[TAG_DIGITS] % SLOTS == slot) {
+        unsigned digit = last_digit(crc[LAST], slot);
+        if (digit < 10) {
+            digits[LAST] = (char)('0' + digit);
             return;
         }
-        for (from = TAG_DIGITS - 1; digits[from] == '9'; from--) {
+        for (from = LAST - 1; digits[from] == '9'; from--) {
             HF_ASSERT(from > 0);
             digits[from] = '0';
         }
