@@ -14,7 +14,7 @@
 static uint16_t crc16_nibble(uint16_t crc, unsigned nibble)
 {
     unsigned top = (crc >> 12 ^ nibble) & 0xf;
-    return (uint16_t)(crc << 4 ^ top * 0x1021);
+    return (uint16_t)((unsigned)crc << 4 ^ top * 0x1021);
 }
 
 static uint16_t crc16_byte(uint16_t crc, uint8_t byte)
