@@ -115,12 +115,14 @@ static struct hf_instant at_ms(int64_t ms)
 
 struct attempt {
     struct hf_nodes nodes;
-    union {
-        struct hf_lease lease;
-        char room[sizeof(struct hf_lease) +
-                  HF_NODES_MAX * sizeof(struct hf_vote)];
-    } memory;
+    _Alignas(struct hf_lease) char room[sizeof(struct hf_lease) +
+                                        HF_NODES_MAX * sizeof(struct hf_vote)];
 };
+
+static struct hf_lease *lease_of(struct attempt *attempt)
+{
+    return (struct hf_lease *)(void *)attempt->room;
+}
 
 /* An attempt whose one node refused with a rival that has `left_ms` left. */
 static void refused(struct attempt *attempt, int64_t left_ms)
@@ -129,14 +131,14 @@ static void refused(struct attempt *attempt, int64_t left_ms)
     struct hf_event event = {.kind = HF_EV_ACQUIRE, .now = at_ms(0)};
     hf_nodes_init(&attempt->nodes, 1, hf_span_ms(50), hf_span_ms(1000));
     hf_nodes_set(&attempt->nodes, 0, HF_STANDING_VOTING);
-    hf_lease_init(&attempt->memory.lease, 1, hf_span_ms(1000), 0);
-    hf_lease_step(&attempt->memory.lease, &attempt->nodes, &event, &effects);
+    hf_lease_init(lease_of(attempt), 1, hf_span_ms(1000), 0);
+    hf_lease_step(lease_of(attempt), &attempt->nodes, &event, &effects);
     event.kind = HF_EV_ANSWER;
     event.verb = HF_VERB_ACQUIRE;
     event.verdict = HF_VERDICT_REFUSED;
     event.rival = 1;
     event.left = hf_span_ms(left_ms);
-    hf_lease_step(&attempt->memory.lease, &attempt->nodes, &event, &effects);
+    hf_lease_step(lease_of(attempt), &attempt->nodes, &event, &effects);
     assert_int_equal(effects.outcome, HF_OUT_TAKEN);
 }
 
@@ -144,8 +146,8 @@ static struct hf_retry_verdict after(struct hf_retry *retry,
                                      struct attempt *attempt,
                                      enum hf_outcome outcome, int64_t now_ms)
 {
-    return hf_retry_after(retry, &attempt->nodes, &attempt->memory.lease,
-                          outcome, false, at_ms(now_ms));
+    return hf_retry_after(retry, &attempt->nodes, lease_of(attempt), outcome,
+                          false, at_ms(now_ms));
 }
 
 static void retry_of(struct hf_retry *retry, int64_t wait_ms, uint64_t seed)

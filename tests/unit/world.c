@@ -35,11 +35,8 @@ struct node {
 };
 
 struct client {
-    union {
-        struct hf_lease lease;
-        char room[sizeof(struct hf_lease) +
-                  HF_NODES_MAX * sizeof(struct hf_vote)];
-    } memory;
+    _Alignas(struct hf_lease) char room[sizeof(struct hf_lease) +
+                                        HF_NODES_MAX * sizeof(struct hf_vote)];
     struct hf_nodes nodes;
     struct wire wires[HF_NODES_MAX];
     uint32_t owner;
@@ -51,6 +48,11 @@ struct client {
     uint64_t fence_at_round; /* … before the present renewal began */
     bool is_busy;            /* has a lease that is not done */
 };
+
+static struct hf_lease *lease_of(struct client *client)
+{
+    return (struct hf_lease *)(void *)client->room;
+}
 
 struct world {
     const struct world_plan *plan;
@@ -165,6 +167,10 @@ static void node_execute(struct world *world, unsigned idx,
     case HF_VERB_CONFIRM:
         node_confirm(node, letter, until, answer);
         break;
+    case HF_VERB_RELEASE:
+    case HF_VERB_BREAK:
+    case HF_VERB_INSPECT:
+    case HF_VERB_SCAN:
     default:
         node_release(node, letter, answer);
         break;
@@ -193,7 +199,7 @@ static void post(struct world *world, struct wire *wire, struct letter letter)
 
 static void note_held(struct world *world, struct client *client)
 {
-    uint64_t fence = hf_lease_fence(&client->memory.lease);
+    uint64_t fence = hf_lease_fence(lease_of(client));
     world->report->grants++;
     for (unsigned i = 0; i < world->n_fences; i++) {
         if (world->fences[i] == fence) {
@@ -212,7 +218,7 @@ static void note_held(struct world *world, struct client *client)
 static void apply(struct world *world, struct client *client,
                   const struct hf_effects *effects)
 {
-    struct hf_lease *lease = &client->memory.lease;
+    struct hf_lease *lease = lease_of(client);
     for (unsigned i = 0; i < effects->n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];
         struct letter letter = {
@@ -249,7 +255,7 @@ static void step(struct world *world, struct client *client,
                  struct hf_event event)
 {
     struct hf_effects effects;
-    struct hf_lease *lease = &client->memory.lease;
+    struct hf_lease *lease = lease_of(client);
     struct hf_instant confirmed = lease->confirmed;
     struct hf_instant round_at = lease->round_at;
     bool was_holding = lease->phase == HF_PHASE_HOLDING;
@@ -275,8 +281,8 @@ static void begin(struct world *world, struct client *client)
     client->is_busy = true;
     client->floor_at_begin = world->top;
     client->fence_at_round = 0;
-    hf_lease_init(&client->memory.lease, world->plan->n_nodes,
-                  hf_span_ms(TTL_MS), (uint8_t)draw(world, 256));
+    hf_lease_init(lease_of(client), world->plan->n_nodes, hf_span_ms(TTL_MS),
+                  (uint8_t)draw(world, 256));
     step(world, client,
          (struct hf_event){.kind = HF_EV_ACQUIRE,
                            .counter = draw(world, 2) ? client->hint : 0});
@@ -362,10 +368,10 @@ static void consider(struct next *next, struct hf_instant at,
 }
 
 /* Its user has still to give it back. */
-static bool is_lost(const struct client *client)
+static bool is_lost(struct client *client)
 {
-    return client->memory.lease.phase == HF_PHASE_HOLDING &&
-           client->memory.lease.state == HF_STATE_LOST;
+    return lease_of(client)->phase == HF_PHASE_HOLDING &&
+           lease_of(client)->state == HF_STATE_LOST;
 }
 
 static void look_at(struct world *world, struct client *client,
@@ -382,7 +388,7 @@ static void look_at(struct world *world, struct client *client,
         }
     }
     struct hf_instant timer = client->is_busy && !is_lost(client)
-                                  ? hf_lease_wake(&client->memory.lease)
+                                  ? hf_lease_wake(lease_of(client))
                                   : client->idle_until;
     if (timer.ns != HF_NEVER.ns) {
         consider(next, hf_instant_max(timer, client->resumes), client, 0, -1);
@@ -405,7 +411,7 @@ static void mischief(struct world *world)
     }
     if (client->is_busy && draw(world, 12) == 0 &&
         !hf_instant_before(world->now, client->resumes) &&
-        client->memory.lease.phase != HF_PHASE_RELEASING) {
+        lease_of(client)->phase != HF_PHASE_RELEASING) {
         step(world, client, (struct hf_event){.kind = HF_EV_RELEASE});
     }
 }
@@ -415,7 +421,7 @@ static void check_beliefs(struct world *world)
     unsigned believers = 0;
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         struct client *client = &world->clients[i];
-        const struct hf_lease *lease = &client->memory.lease;
+        const struct hf_lease *lease = lease_of(client);
         believers += client->is_busy && lease->phase == HF_PHASE_HOLDING &&
                      lease->state != HF_STATE_LOST &&
                      hf_instant_before(world->now, lease->deadline);
