@@ -288,11 +288,26 @@ void hf_hold_timer(struct hf_step *step)
     }
 }
 
+/* A request that is late already keeps its place on the connection, but whoever
+ * extends now waits a full timeout for its answer. */
+static void wait_anew(struct hf_step *step)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        struct hf_vote *vote = &step->lease->votes[i];
+        if ((vote->flags & HF_VOTE_LATE) != 0) {
+            vote->flags &= (uint8_t)~HF_VOTE_LATE;
+            vote->due = hf_instant_add(
+                step->event->now,
+                hf_nodes_timeout(step->nodes, i, step->lease->ttl));
+        }
+    }
+}
+
+/* Somebody may have extended before and not waited for the end of it. */
 void hf_hold_extend(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
-    HF_ASSERT((lease->flags & HF_LEASE_EXTENDING) == 0);
     if (lease->state == HF_STATE_LOST ||
         !hf_instant_before(step->event->now, lease->deadline)) {
         if (lease->state != HF_STATE_LOST) {
@@ -304,6 +319,7 @@ void hf_hold_extend(struct hf_step *step)
         lease->ttl = step->event->ttl;
     }
     lease->flags |= HF_LEASE_EXTENDING;
+    wait_anew(step);
     begin_round(step);
     judge(step);
 }
