@@ -3,7 +3,6 @@
 
 #include "base/assert.h"
 
-#include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,21 +88,56 @@ static void commit(struct hf_wire *wire, size_t len,
     wire->end += len;
 }
 
+/* A mark, a number of at most 20 digits, and the end of the line. */
+#define SIZE_ROOM 23
+
+static char *emit_size(char *to, char mark, size_t n)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n > 0);
+    *to++ = mark;
+    memcpy(to, digits + at, sizeof(digits) - at);
+    to += sizeof(digits) - at;
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
+static char *emit_argument(char *to, const char *data, size_t len)
+{
+    to = emit_size(to, '$', len);
+    if (len > 0) {
+        memcpy(to, data, len);
+        to += len;
+    }
+    *to++ = '\r';
+    *to++ = '\n';
+    return to;
+}
+
+/* Written in place, and not by hiredis, which allocates and goes through
+ * sprintf: that was a fifth of what a renewal costs. */
 bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
                   const size_t *lens, const struct hf_pending *pending)
 {
-    char *command = NULL;
-    int len = redisFormatCommandArgv(&command, argc, argv, lens);
-    if (len < 0) {
+    size_t room = SIZE_ROOM;
+    for (int i = 0; i < argc; i++) {
+        room += SIZE_ROOM + lens[i] + 2;
+    }
+    if (!reserve_bytes(wire, room) || !reserve_pending(wire)) {
         return false;
     }
-    bool fits = reserve_bytes(wire, (size_t)len) && reserve_pending(wire);
-    if (fits) {
-        memcpy(wire->data + wire->end, command, (size_t)len);
-        commit(wire, (size_t)len, pending);
+    char *start = wire->data + wire->end;
+    char *to = emit_size(start, '*', (size_t)argc);
+    for (int i = 0; i < argc; i++) {
+        to = emit_argument(to, argv[i], lens[i]);
     }
-    redisFreeCommand(command);
-    return fits;
+    commit(wire, (size_t)(to - start), pending);
+    return true;
 }
 
 size_t hf_wire_unsent(const struct hf_wire *wire, const char **data)
