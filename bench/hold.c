@@ -3,7 +3,7 @@
  * keeps them, and is measured meanwhile.
  *
  *   hold --url URL --pids P[,...] [--locks N] [--seconds S] [--nodes N]
- *        [--thread auto|none] --count COMMAND
+ *        [--thread auto|none] [--log 1] --count COMMAND
  *
  * Memory is what the resident set grew by from the first hundred locks to the
  * last, per lock, less the bytes of its name; so buffers that are there
@@ -97,6 +97,13 @@ static void hold_for(struct bench *b, double seconds)
     }
 }
 
+static void on_log(void *user, enum hf_log_level level, const char *text)
+{
+    (void)user;
+    (void)fprintf(stderr, "%.3f %d %s\n", (double)now_ns() / 1e9, (int)level,
+                  text);
+}
+
 static int count_lost(const struct bench *b)
 {
     int lost = 0;
@@ -147,23 +154,29 @@ static void report(const struct bench *b, const struct cpu *cpu, double scripts,
         (double)resident_bytes() / 1e6, count_lost(b));
 }
 
+static void client_open(struct bench *b, int argc, char **argv)
+{
+    struct hf_client_options options;
+    struct hf_error error;
+    b->own_loop = strcmp(arg_text(argc, argv, "--thread", "auto"), "none") == 0;
+    hf_client_options_init(&options);
+    options.thread = b->own_loop ? HF_THREAD_NONE : HF_THREAD_AUTO;
+    options.log = arg_int(argc, argv, "--log", 0) ? on_log : NULL;
+    if (hf_client_open(arg_text(argc, argv, "--url", NULL), &options,
+                       &b->client, &error) != HF_OK) {
+        die_text("open", error.text);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = {0};
     struct cpu cpu;
-    struct hf_client_options options;
-    struct hf_error error;
     const char *count = arg_text(argc, argv, "--count", NULL);
     b.n_locks = arg_int(argc, argv, "--locks", 100000);
     b.locks = must_alloc((size_t)b.n_locks, sizeof(*b.locks));
     memset(b.locks, 1, (size_t)b.n_locks * sizeof(*b.locks)); /* resident */
-    b.own_loop = strcmp(arg_text(argc, argv, "--thread", "auto"), "none") == 0;
-    hf_client_options_init(&options);
-    options.thread = b.own_loop ? HF_THREAD_NONE : HF_THREAD_AUTO;
-    if (hf_client_open(arg_text(argc, argv, "--url", NULL), &options, &b.client,
-                       &error) != HF_OK) {
-        die_text("open", error.text);
-    }
+    client_open(&b, argc, argv);
     cpu_init(&cpu, arg_text(argc, argv, "--pids", NULL));
     acquire_up_to(&b, FIRST);
     long before = resident_bytes();
