@@ -355,10 +355,9 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
  * @return HF_OK; HF_LOST - it was no longer theirs; HF_UNKNOWN; HF_INVALID;
  *         HF_UNAVAILABLE; and as for acquire.
  */
-HF_API enum hf_status hf_owner_release(struct hf_client *client,
-                                       const void *name, size_t name_len,
-                                       const char *owner,
-                                       struct hf_error *error);
+HF_API enum hf_status
+hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
+                 const char *owner, struct hf_error *error);
 
 /* ---- Events and event loops -------------------------------------------- */
 
@@ -470,11 +469,11 @@ enum hf_node_state {
 
 /** One node of a store. */
 struct hf_node {
-    char address[128];           /**< without password */
+    char address[128]; /**< without password */
     enum hf_node_state state;
-    char reason[200];            /**< why not UP; empty otherwise */
-    int64_t quarantine_left_ms;  /**< 0 unless quarantined */
-    int64_t rtt_us;              /**< smoothed round trip; 0 unknown */
+    char reason[200];           /**< why not UP; empty otherwise */
+    int64_t quarantine_left_ms; /**< 0 unless quarantined */
+    int64_t rtt_us;             /**< smoothed round trip; 0 unknown */
 };
 
 /** A name as each node, and the majority, sees it. */

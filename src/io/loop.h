@@ -47,7 +47,8 @@ void hf_loop_free(struct hf_loop *loop);
 /* The epoll descriptor: readable when there is something to dispatch. */
 int hf_loop_fd(const struct hf_loop *loop);
 
-/* @return false with errno set. Watched for input and output, edge-triggered. */
+/* @return false with errno set. Watched for input and output, edge-triggered.
+ */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch);
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 

@@ -34,7 +34,7 @@ enum hf_capability {
 /* Processes whose end frees a name, for stores with HF_CAP_LIVENESS. */
 #define HF_LIFE_PROCESSES_MAX 4
 struct hf_life_set {
-    uint32_t count; /* 0: nothing but the lease */
+    uint32_t count;                      /* 0: nothing but the lease */
     int64_t pids[HF_LIFE_PROCESSES_MAX]; /* negative: a process group */
 };
 
@@ -53,10 +53,10 @@ struct hf_ask {
     size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all */
     const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK */
     size_t owner_len;
-    int64_t ttl_ms;    /* ACQUIRE, CONFIRM; RELEASE: keep the name taken, marked
-                          ended, for so long (0: free it) */
-    uint64_t counter;  /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
-                          SCAN: cursor, first 0 */
+    int64_t ttl_ms;   /* ACQUIRE, CONFIRM; RELEASE: keep the name taken, marked
+                         ended, for so long (0: free it) */
+    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
+                         SCAN: cursor, first 0 */
     const struct hf_life_set *life; /* ACQUIRE, CONFIRM; NULL: leave as it is */
 };
 
@@ -66,10 +66,10 @@ struct hf_answer {
     uint8_t node;
     enum hf_verdict verdict;
     struct hf_instant sent; /* at or before the moment it was sent */
-    uint64_t counter;  /* SCAN: cursor of the next page, 0 at the end */
+    uint64_t counter;       /* SCAN: cursor of the next page, 0 at the end */
     uint64_t floor;
-    int64_t left_ms;   /* REFUSED, INSPECT, BREAK: of the holder; negative: no
-                          expiry */
+    int64_t left_ms; /* REFUSED, INSPECT, BREAK: of the holder; negative: no
+                        expiry */
     enum hf_holder_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
     const void *owner; /* REFUSED, INSPECT, BREAK: as stored; borrowed; may be
                           NULL where the node did not say */
@@ -110,10 +110,9 @@ struct hf_store_env {
 /* Open. Does not block and does not fail because a server is away.
  * @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED with a
  *         text in @p error. */
-typedef enum hf_status hf_store_open_fn(const struct hf_url *url,
-                                        const struct hf_store_env *env,
-                                        struct hf_store **out,
-                                        struct hf_error *error);
+typedef enum hf_status
+hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
+                 struct hf_store **out, struct hf_error *error);
 
 /* Free everything. Outstanding asks are not answered any more. @param forked
  * true: in a child process; close descriptors, but say nothing to anybody. */
@@ -148,9 +147,9 @@ typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
 
 struct hf_store_ops {
-    const char *name;      /* "redis" */
+    const char *name;           /* "redis" */
     const char *const *schemes; /* NULL-terminated */
-    uint32_t capabilities; /* enum hf_capability */
+    uint32_t capabilities;      /* enum hf_capability */
     /* Back-off while waiting: what a poll costs this store decides. */
     struct hf_span retry_base;
     struct hf_span retry_cap;

@@ -18,21 +18,21 @@
 struct hf_endpoint {
     bool is_unix;
     bool is_tls;
-    char *host;      /* or the socket's path; IPv6 without brackets */
+    char *host; /* or the socket's path; IPv6 without brackets */
     uint16_t port;
     int db;
-    char *user;      /* NULL: none */
-    char *password;  /* NULL: none */
+    char *user;     /* NULL: none */
+    char *password; /* NULL: none */
 };
 
 struct hf_url {
-    char *scheme;   /* of the first; lower case: "redis", "local" … */
-    char *path;     /* local: the folder, or NULL */
+    char *scheme; /* of the first; lower case: "redis", "local" … */
+    char *path;   /* local: the folder, or NULL */
     struct hf_endpoint endpoints[HF_NODES_MAX];
     unsigned n_endpoints; /* 0 for local */
-    char *display;  /* the URL without passwords */
+    char *display;        /* the URL without passwords */
 
-    char *prefix;   /* "lock:" */
+    char *prefix;                      /* "lock:" */
     char *tls_ca, *tls_cert, *tls_key; /* NULL: system's, none, none */
     int64_t connect_timeout_ms;
     int64_t node_timeout_ms;

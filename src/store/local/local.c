@@ -8,9 +8,9 @@
 #include "base/fail.h"
 #include "io/clock.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <stddef.h>
 #include <string.h>
 
 /* ---- What comes from the loop ------------------------------------------ */
@@ -31,8 +31,8 @@ static void run_job(struct hf_local *local)
 static void take_turn(struct hf_timer *timer, struct hf_instant now)
 {
     (void)now;
-    run_job((struct hf_local *)((char *)timer -
-                                offsetof(struct hf_local, turn)));
+    run_job(
+        (struct hf_local *)((char *)timer - offsetof(struct hf_local, turn)));
 }
 
 /* ---- Opening and closing ----------------------------------------------- */

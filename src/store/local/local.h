@@ -34,7 +34,7 @@ struct hf_local {
     char *prefix;
     int64_t fence_keep_ns;
     int64_t next_look_ns; /* when to look again whether the files are there */
-    bool is_cut_off; /* the files were removed under us */
+    bool is_cut_off;      /* the files were removed under us */
     char reason[HF_REASON_MAX];
 };
 
