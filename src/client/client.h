@@ -156,10 +156,14 @@ void hf_client_on_standing(void *client, unsigned node,
 void hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event);
 
-/* Work off the queues, run what is due, flush; until nothing is left. */
+/* Work off the queues and flush, until nothing is left. Runs no timer. */
 void hf_client_settle(struct hf_client *client);
 
-/* Read what has arrived, without waiting; then settle. */
+/* Handle what hf_loop_wait() found, then what is due, and settle. */
+void hf_client_dispatch(struct hf_client *client);
+
+/* Look what has arrived, without waiting, and dispatch it; unless somebody is
+ * polling, who does that. */
 void hf_client_look(struct hf_client *client);
 
 /* ---- timer.c, thread.c ------------------------------------------------- */

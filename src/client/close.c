@@ -45,9 +45,7 @@ static struct hf_span patience(const struct hf_client *client)
 static void wait_for_answers(struct hf_client *client, struct hf_instant until)
 {
     hf_loop_wait(client->loop, hf_instant_min(until, hf_client_due(client)));
-    hf_client_tick(client);
-    hf_loop_dispatch(client->loop, client->now);
-    hf_client_settle(client);
+    hf_client_dispatch(client);
 }
 
 static void release_all(struct hf_client *client)

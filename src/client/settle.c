@@ -4,9 +4,13 @@
  * While the store is inside ask() or flush() nothing may be asked of it, so
  * answers that come there wait in the inbox, and news of nodes in two masks.
  * Here, with the store at rest, they reach the leases: nodes first, since a
- * server that forgot must not be counted; then answers in order; then timers;
- * and at last one flush() for all that was asked. Renewals that are due a
- * little later go with those that are due now: one write for many. */
+ * server that forgot must not be counted; then answers in order; and at last
+ * one flush() for all that was asked.
+ *
+ * Timers are run by whoever has just read the sockets, and by nobody else: an
+ * answer that has arrived is not late because no thread had time to read it.
+ * Renewals that are due a little later go with those that are due now: one
+ * write for many. */
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/look.h"
@@ -163,9 +167,6 @@ void hf_client_settle(struct hf_client *client)
             read_inbox(client);
         } else if (client->has_heard) {
             pump_looks(client);
-        } else if (!hf_instant_before(client->now,
-                                      hf_heap_next(&client->heap))) {
-            run_due(client);
         } else if (client->is_dirty && !hf_client_is_deferring(client)) {
             flush(client);
         } else {
@@ -174,12 +175,21 @@ void hf_client_settle(struct hf_client *client)
     }
 }
 
+void hf_client_dispatch(struct hf_client *client)
+{
+    hf_client_tick(client);
+    hf_loop_dispatch(client->loop, client->now);
+    hf_client_settle(client);
+    run_due(client);
+    hf_client_settle(client);
+}
+
 void hf_client_look(struct hf_client *client)
 {
-    if (!client->is_polling) {
-        hf_loop_wait(client->loop, HF_LONG_AGO);
-        hf_client_tick(client);
-        hf_loop_dispatch(client->loop, client->now);
+    if (client->is_polling) {
+        hf_client_settle(client);
+        return; /* whoever polls reads, and runs what is due */
     }
-    hf_client_settle(client);
+    hf_loop_wait(client->loop, HF_LONG_AGO);
+    hf_client_dispatch(client);
 }

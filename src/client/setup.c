@@ -6,21 +6,58 @@
 #include "base/fail.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* For all that a job does on one node, connecting included. */
 #define JOB_MS_MAX 4500
 
+/* Kept until the client is left: whoever is told may call it again. */
+struct finding {
+    struct finding *next;
+    enum hf_severity severity;
+    int node;
+    char text[];
+};
+
 struct job {
     struct hf_op op;
     enum hf_job what;
     uint16_t done;
-    hf_finding_fn *finding; /* EXAMINE */
-    void *user;
+    struct finding *first;
+    struct finding **last;
     enum hf_status worst;
 };
 
 /* ---- What came of it --------------------------------------------------- */
+
+static void on_finding(void *user, enum hf_severity severity, int node,
+                       const char *text)
+{
+    struct job *job = user;
+    size_t size = strlen(text) + 1;
+    struct finding *finding = malloc(sizeof(*finding) + size);
+    if (finding == NULL) {
+        job->worst = HF_NO_MEMORY;
+        return;
+    }
+    finding->next = NULL;
+    finding->severity = severity;
+    finding->node = node;
+    memcpy(finding->text, text, size);
+    *job->last = finding;
+    job->last = &finding->next;
+}
+
+static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
+{
+    while (job->first != NULL) {
+        struct finding *finding = job->first;
+        job->first = finding->next;
+        each(user, finding->severity, finding->node, finding->text);
+        free(finding);
+    }
+}
 
 static void append(struct job *job, unsigned node, const char *reason)
 {
@@ -43,7 +80,7 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
     if (job->what == HF_JOB_EXAMINE) {
         char text[300];
         snprintf(text, sizeof(text), "cannot be examined: %s", reason);
-        job->finding(job->user, HF_FINDING_UNFIT, (int)node, text);
+        on_finding(job, HF_FINDING_UNFIT, (int)node, text);
         return;
     }
     append(job, node, reason);
@@ -79,13 +116,15 @@ void hf_job_due(struct hf_op *op)
 
 /* ---- Running ----------------------------------------------------------- */
 
-static void on_finding(void *user, enum hf_severity severity, int node,
-                       const char *text)
+static void job_init(struct job *job, struct hf_client *client,
+                     enum hf_job what)
 {
-    struct job *job = user;
-    if (job->finding != NULL) {
-        job->finding(job->user, severity, node, text);
-    }
+    hf_op_init(&job->op, client, HF_OP_JOB);
+    job->what = what;
+    job->done = 0;
+    job->first = NULL;
+    job->last = &job->first;
+    job->worst = HF_OK;
 }
 
 static enum hf_status run(struct job *job, struct hf_error *error)
@@ -119,14 +158,10 @@ enum hf_status hf_client_examine(struct hf_client *client, hf_finding_fn *each,
     if (status != HF_OK) {
         return status;
     }
-    hf_op_init(&job.op, client, HF_OP_JOB);
-    job.what = HF_JOB_EXAMINE;
-    job.done = 0;
-    job.finding = each;
-    job.user = user;
-    job.worst = HF_OK;
+    job_init(&job, client, HF_JOB_EXAMINE);
     status = run(&job, error);
     hf_client_leave(client);
+    tell_findings(&job, each, user);
     return status;
 }
 
@@ -138,12 +173,7 @@ enum hf_status hf_client_init_nodes(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
-    hf_op_init(&job.op, client, HF_OP_JOB);
-    job.what = HF_JOB_INIT;
-    job.done = 0;
-    job.finding = NULL;
-    job.user = NULL;
-    job.worst = HF_OK;
+    job_init(&job, client, HF_JOB_INIT);
     status = run(&job, error);
     hf_client_leave(client);
     return status;

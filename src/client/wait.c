@@ -8,9 +8,8 @@
  * role to one that still waits. So an uncontended call costs a write, an
  * epoll_wait and a read, and a contended one a wake-up more.
  *
- * A follower whose timer is due before the leader wakes sleeps no longer than
- * that and runs it itself: timers need the mutex, not the role. Only a timer
- * of the store needs the leader, who is poked then. */
+ * Timers are the leader's, too; a follower whose timer is due before the
+ * leader means to wake pokes it. */
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -18,7 +17,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 struct hf_waiter {
@@ -74,41 +72,26 @@ static void lead(struct hf_client *client)
     client->is_polling = true;
     client->poll_until = hf_client_due(client);
     pthread_mutex_unlock(&client->mutex);
-    hf_loop_wait(client->loop, client->poll_until);
+    int n_found = hf_loop_wait(client->loop, client->poll_until);
+    if (n_found == 0) {
+        hf_loop_wait(client->loop, HF_LONG_AGO); /* woken late: look again
+                                                    before timing out */
+    }
     pthread_mutex_lock(&client->mutex);
     client->is_polling = false;
-    hf_client_tick(client);
-    hf_loop_dispatch(client->loop, client->now);
-    hf_client_settle(client);
+    hf_client_dispatch(client);
 }
 
-/* pthread conditions know CLOCK_MONOTONIC; the difference of the two clocks
- * matters only across a suspend, and then the leader wakes. */
-static struct timespec monotonic_after(struct hf_span span)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    int64_t ns = at.tv_nsec + (span.ns > 0 ? span.ns : 0);
-    at.tv_sec += (time_t)(ns / 1000000000);
-    at.tv_nsec = (long)(ns % 1000000000);
-    return at;
-}
-
+/* Only the leader runs timers (settle.c). If one is due before it means to
+ * wake, it is poked; that is rare, since new timers are mostly the latest. */
 static void follow(struct hf_client *client, struct hf_waiter *self)
 {
-    struct hf_instant due = hf_heap_next(&client->heap);
-    if (hf_instant_before(hf_loop_next_timer(client->loop),
-                          client->poll_until)) {
+    struct hf_instant due = hf_client_due(client);
+    if (hf_instant_before(due, client->poll_until)) {
+        client->poll_until = due;
         eventfd_write(client->poke.fd, 1);
     }
-    if (hf_instant_before(due, client->poll_until)) {
-        struct timespec at =
-            monotonic_after(hf_instant_until(client->now, due));
-        pthread_cond_clockwait(&self->cond, &client->mutex, CLOCK_MONOTONIC,
-                               &at);
-    } else {
-        pthread_cond_wait(&self->cond, &client->mutex);
-    }
+    pthread_cond_wait(&self->cond, &client->mutex);
     hf_client_tick(client);
     hf_client_settle(client);
 }

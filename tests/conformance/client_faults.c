@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client on servers that are stopped, dead, or refuse. Driven by
+ * client_faults.t.sh: HF_ONE_URL and HF_ONE_PID name one server, HF_TEST_URL
+ * and HF_PIDS five, HF_SECRET_URL one that wants a password. */
+#include "client_world.h"
+
+static pid_t one_pid(void)
+{
+    return (pid_t)atoi(getenv("HF_ONE_PID"));
+}
+
+static pid_t five_pid(int idx)
+{
+    const char *at = getenv("HF_PIDS");
+    char *end = NULL;
+    long pid = 0;
+    for (int i = 0; i <= idx; i++) {
+        pid = strtol(at, &end, 10);
+        at = end;
+    }
+    assert_true(pid > 1);
+    return (pid_t)pid;
+}
+
+static bool is_stopped(pid_t pid)
+{
+    char path[64];
+    char text[512] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, sizeof(text) - 1) > 0);
+    close(fd);
+    return strstr(text, ") T ") != NULL;
+}
+
+static void stop(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    while (!is_stopped(pid)) {
+        pause_ms(1);
+    }
+}
+
+static void go_on(pid_t pid)
+{
+    assert_int_equal(kill(pid, SIGCONT), 0);
+}
+
+static int go_on_all(void **state)
+{
+    (void)state;
+    go_on(one_pid());
+    for (int i = 0; i < 5; i++) {
+        go_on(five_pid(i));
+    }
+    return 0;
+}
+
+static struct hf_client *open_at(const char *url, enum hf_thread_mode mode)
+{
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error;
+    hf_client_options_init(&options);
+    options.thread = mode;
+    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
+        fail_msg("open: %s", error.text);
+    }
+    return client;
+}
+
+static struct hf_client *open_one(void)
+{
+    return open_at(getenv("HF_ONE_URL"), HF_THREAD_AUTO);
+}
+
+/* ---- A holder ---------------------------------------------------------- */
+
+static void await_state(struct hf_lock *lock, enum hf_lock_state state,
+                        int64_t for_ms)
+{
+    int64_t end = now_ms() + for_ms;
+    while (hf_lock_state(lock) != state && now_ms() < end) {
+        pause_ms(1);
+    }
+    assert_int_equal(hf_lock_state(lock), state);
+}
+
+static void test_at_risk_then_lost(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_one();
+    struct hf_lock *lock = take(client, fresh_name(), 900);
+    struct hf_lock_event event = {0};
+    stop(one_pid());
+    int64_t began = now_ms();
+    await_state(lock, HF_STATE_AT_RISK, 700);
+    assert_true(hf_lock_covers(lock, 50));
+    assert_true(hf_client_next_event(client, &event));
+    assert_int_equal(event.state, HF_STATE_AT_RISK);
+    while (hf_lock_covers(lock, 0)) {
+        assert_true(now_ms() - began < 900); /* never past the lease */
+    }
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    int64_t end = now_ms() + 200; /* the thread's timer tells, too */
+    while (!hf_client_next_event(client, &event) && now_ms() < end) {
+        pause_ms(1);
+    }
+    assert_int_equal(event.state, HF_STATE_LOST);
+    go_on(one_pid());
+    pause_ms(50);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    hf_client_close(client);
+}
+
+static void test_at_risk_then_held(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_one();
+    struct hf_lock *lock = take(client, fresh_name(), 1500);
+    stop(one_pid());
+    await_state(lock, HF_STATE_AT_RISK, 1200);
+    go_on(one_pid());
+    await_state(lock, HF_STATE_HELD, 500);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+static void test_extend_unconfirmed(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_one();
+    struct hf_error error;
+    struct hf_lock *lock = take(client, fresh_name(), 3000);
+    stop(one_pid());
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_extend(lock, 0, &error), HF_UNAVAILABLE);
+    assert_true(now_ms() - began < 500);
+    assert_non_null(strstr(error.text, "no answer in"));
+    assert_true(hf_lock_covers(lock, 2000));
+    go_on(one_pid());
+    assert_int_equal(hf_lock_extend(lock, 0, &error), HF_OK);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+static void test_release_unconfirmed(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_one();
+    struct hf_client *other = open_one();
+    struct hf_lock *lock = take(client, name, 20000);
+    stop(one_pid());
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_release(lock), HF_UNKNOWN);
+    assert_true(now_ms() - began < 300);
+    go_on(one_pid());
+    assert_free(other, name); /* finished in the background */
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_close_is_bounded(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_one();
+    for (int i = 0; i < 100; i++) {
+        take(client, fresh_name(), 1000);
+    }
+    stop(one_pid());
+    int64_t began = now_ms();
+    hf_client_close(client);
+    assert_true(now_ms() - began < 400);
+    go_on(one_pid());
+}
+
+/* ---- Acquiring --------------------------------------------------------- */
+
+static void test_minority_is_silent(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    stop(five_pid(1));
+    stop(five_pid(3));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    int64_t began = now_ms();
+    for (int i = 0; i < 100; i++) {
+        lock = take(client, fresh_name(), 5000);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+    }
+    assert_true(now_ms() - began < 1000); /* nobody waits for the two */
+    go_on_all(NULL);
+    hf_client_close(client);
+}
+
+static void test_silent_from_the_start(void **state)
+{
+    (void)state;
+    stop(five_pid(0));
+    stop(five_pid(4));
+    struct hf_client *client = open_client();
+    int64_t began = now_ms();
+    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    assert_true(now_ms() - began < 300);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+    go_on_all(NULL);
+}
+
+static void test_majority_is_silent(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    for (int i = 0; i < 3; i++) {
+        stop(five_pid(i));
+    }
+    int64_t began = now_ms();
+    assert_int_equal(try_take(client, name, &error), HF_UNAVAILABLE);
+    assert_true(now_ms() - began < 1000);
+    assert_non_null(strstr(error.text, "no majority (2 of 5 nodes): "));
+    int named = 0;
+    for (const char *at = error.text; (at = strstr(at, "no answer in")); at++) {
+        named++;
+    }
+    assert_int_equal(named, 3);
+    go_on_all(NULL);
+    struct hf_client *other = open_client();
+    assert_free(other, name);
+    hf_client_close(other);
+    hf_client_close(client);
+}
+
+/* Reached once: waits through an outage. */
+static void *go_on_soon(void *unused)
+{
+    (void)unused;
+    pause_ms(700);
+    go_on(one_pid());
+    return NULL;
+}
+
+static void test_waits_through_an_outage(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_one();
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    stop(one_pid());
+    pthread_t thread;
+    pthread_create(&thread, NULL, go_on_soon, NULL);
+    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    pthread_join(thread, NULL);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+static void *interrupt_soon(void *client)
+{
+    pause_ms(150);
+    hf_client_interrupt(client);
+    return NULL;
+}
+
+static void test_interrupted_while_silent(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_one();
+    struct hf_client *other = open_one();
+    struct hf_request request = want(name, 5000, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    assert_int_equal(try_take(other, fresh_name(), NULL), HF_OK);
+    stop(one_pid());
+    pthread_t thread;
+    pthread_create(&thread, NULL, interrupt_soon, client);
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL),
+                     HF_CANCELLED);
+    assert_true(now_ms() - began < 500);
+    pthread_join(thread, NULL);
+    go_on(one_pid());
+    assert_free(other, name);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_nobody_there(void **state)
+{
+    (void)state;
+    struct hf_error error;
+    struct hf_client *client =
+        open_at("redis+unix:///nowhere/at/all", HF_THREAD_AUTO);
+    int64_t began = now_ms();
+    assert_int_equal(try_take(client, "a", &error), HF_UNAVAILABLE);
+    assert_true(now_ms() - began < 300);
+    assert_non_null(strstr(error.text, "/nowhere/at/all"));
+    struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    began = now_ms();
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_UNAVAILABLE);
+    assert_in_range((unsigned long)(now_ms() - began), 4000, 5000);
+    struct hf_info info;
+    assert_int_equal(hf_client_inspect(client, "a", 1, &info, &error),
+                     HF_UNAVAILABLE);
+    hf_client_close(client);
+}
+
+static void test_wrong_password(void **state)
+{
+    (void)state;
+    struct hf_client_options options;
+    struct hf_client *client;
+    struct hf_error error;
+    struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    hf_client_options_init(&options);
+    options.password = "wrong";
+    assert_int_equal(
+        hf_client_open(getenv("HF_SECRET_URL"), &options, &client, &error),
+        HF_OK);
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_DENIED);
+    assert_true(now_ms() - began < 1000);
+    assert_null(strstr(error.text, "wrong"));
+    hf_client_close(client);
+    options.password = "secret";
+    assert_int_equal(
+        hf_client_open(getenv("HF_SECRET_URL"), &options, &client, &error),
+        HF_OK);
+    assert_int_equal(try_take(client, "a", &error), HF_OK);
+    hf_client_close(client);
+}
+
+/* Two clients that do not agree on max_ttl. */
+static void test_other_max_ttl(void **state)
+{
+    (void)state;
+    char url[300];
+    struct hf_error error;
+    struct hf_client *client = open_one();
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    hf_client_close(client);
+    snprintf(url, sizeof(url), "%s&max_ttl=30s", getenv("HF_ONE_URL"));
+    client = open_at(url, HF_THREAD_AUTO);
+    struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_CONFIG);
+    assert_true(now_ms() - began < 1000);
+    assert_non_null(strstr(error.text, "60000ms"));
+    assert_non_null(strstr(error.text, "30000ms"));
+    hf_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(test_at_risk_then_lost, go_on_all),
+        cmocka_unit_test_teardown(test_at_risk_then_held, go_on_all),
+        cmocka_unit_test_teardown(test_extend_unconfirmed, go_on_all),
+        cmocka_unit_test_teardown(test_release_unconfirmed, go_on_all),
+        cmocka_unit_test_teardown(test_close_is_bounded, go_on_all),
+        cmocka_unit_test_teardown(test_minority_is_silent, go_on_all),
+        cmocka_unit_test_teardown(test_silent_from_the_start, go_on_all),
+        cmocka_unit_test_teardown(test_majority_is_silent, go_on_all),
+        cmocka_unit_test_teardown(test_waits_through_an_outage, go_on_all),
+        cmocka_unit_test_teardown(test_interrupted_while_silent, go_on_all),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_wrong_password),
+        cmocka_unit_test(test_other_max_ttl),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking, listing, breaking, setting up. */
+#include "client_world.h"
+
+static struct hf_info inspect(struct hf_client *client, const char *name)
+{
+    struct hf_info info;
+    struct hf_error error = {0};
+    if (hf_client_inspect(client, name, strlen(name), &info, &error) != HF_OK) {
+        fail_msg("inspect: %s", error.text);
+    }
+    return info;
+}
+
+static void test_inspect(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_info info = inspect(client, name);
+    assert_int_equal(info.n_nodes, hf_client_nodes(client));
+    assert_int_equal(info.holder.kind, HF_HOLDER_NONE);
+    assert_false(info.split);
+    struct hf_request request = want(name, 8000, 0);
+    struct hf_lock *lock;
+    char owner[HF_OWNER_TEXT_MAX];
+    request.label = "a: label, \xc3\xa4";
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
+    info = inspect(client, name);
+    assert_int_equal(info.holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(info.holder.pid, getpid());
+    assert_string_equal(info.holder.label, "a: label, \xc3\xa4");
+    assert_int_equal(info.holder.fence, hf_lock_fence(lock));
+    assert_in_range((unsigned long)info.holder.remaining_ms, 7000, 8000);
+    assert_in_range((unsigned long)info.holder.since_s,
+                    (unsigned long)time(NULL) - 2, (unsigned long)time(NULL));
+    hf_lock_owner(lock, owner);
+    assert_memory_equal(info.holder.owner, owner, strlen(info.holder.owner));
+    assert_int_equal(owner[strlen(info.holder.owner)], '@');
+    hf_lock_release(lock);
+    assert_int_equal(hf_client_inspect(client, "", 0, &info, NULL), HF_INVALID);
+    hf_client_close(client);
+}
+
+static void test_inspect_ended(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, name, 8000);
+    assert_int_equal(hf_lock_release_keeping(lock, 3000), HF_OK);
+    struct hf_info info = inspect(client, name);
+    assert_int_equal(info.holder.kind, HF_HOLDER_ENDED);
+    assert_int_equal(info.holder.pid, getpid());
+    assert_in_range((unsigned long)info.holder.remaining_ms, 2000, 3000);
+    assert_int_equal(
+        hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
+    assert_free(client, name);
+    hf_client_close(client);
+}
+
+/* ---- Listing ----------------------------------------------------------- */
+
+struct listed {
+    int count;
+    int most;
+    char last[HF_NAME_MAX + 1];
+    bool is_sorted;
+    const char *prefix;
+};
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    struct listed *listed = user;
+    char text[HF_NAME_MAX + 1];
+    memcpy(text, name, name_len);
+    text[name_len] = '\0';
+    if (listed->prefix != NULL &&
+        strncmp(text, listed->prefix, strlen(listed->prefix)) != 0) {
+        return true;
+    }
+    listed->count++;
+    listed->is_sorted = listed->is_sorted && strcmp(listed->last, text) < 0;
+    snprintf(listed->last, sizeof(listed->last), "%s", text);
+    return info->holder.kind == HF_HOLDER_OURS && listed->count < listed->most;
+}
+
+static void test_list(void **state)
+{
+    (void)state;
+    enum { N = 150 };
+    struct hf_lock *locks[N];
+    char name[128];
+    char pattern[128];
+    char prefix[80];
+    struct hf_client *client = open_client();
+    snprintf(prefix, sizeof(prefix), "%s.", fresh_name());
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "%s%c.%d", prefix, i % 2 ? 'a' : 'b', i);
+        locks[i] = take(client, name, 20000);
+    }
+    struct listed all = {.most = 1000, .is_sorted = true, .prefix = prefix};
+    struct hf_error error;
+    assert_int_equal(hf_client_list(client, NULL, on_name, &all, &error),
+                     HF_OK);
+    assert_int_equal(all.count, N);
+    assert_true(all.is_sorted);
+    struct listed some = {.most = 1000, .is_sorted = true};
+    snprintf(pattern, sizeof(pattern), "%s[a]*", prefix);
+    assert_int_equal(hf_client_list(client, pattern, on_name, &some, &error),
+                     HF_OK);
+    assert_int_equal(some.count, N / 2);
+    struct listed few = {.most = 3, .is_sorted = true, .prefix = prefix};
+    assert_int_equal(hf_client_list(client, NULL, on_name, &few, &error),
+                     HF_OK);
+    assert_int_equal(few.count, 3);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    struct listed none = {.most = 1000, .prefix = prefix};
+    int64_t end = now_ms() + 1000;
+    do { /* the slowest node's release may still be on its way */
+        none.count = 0;
+        assert_int_equal(hf_client_list(client, NULL, on_name, &none, &error),
+                         HF_OK);
+    } while (none.count > 0 && now_ms() < end);
+    assert_int_equal(none.count, 0);
+    hf_client_close(client);
+}
+
+/* ---- Breaking ---------------------------------------------------------- */
+
+static void test_break_waits(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *holder = open_mode(HF_THREAD_NONE);
+    struct hf_client *breaker = open_client();
+    struct hf_lock *held = take(holder, name, 700);
+    uint64_t fence = hf_lock_fence(held);
+    int64_t began = now_ms();
+    int64_t left_ms = -7;
+    struct hf_error error = {0};
+    if (hf_client_break(breaker, name, strlen(name), false, &left_ms, &error) !=
+        HF_OK) {
+        fail_msg("%s", error.text);
+    }
+    assert_false(hf_lock_covers(held, 0)); /* it had its time */
+    assert_in_range((unsigned long)(now_ms() - began), 500, 1500);
+    assert_int_equal(left_ms, 0);
+    struct hf_lock *lock = take(breaker, name, 5000);
+    assert_true(hf_lock_fence(lock) > fence);
+    assert_int_equal(hf_lock_extend(held, 0, NULL), HF_LOST);
+    assert_int_equal(hf_lock_release(held), HF_LOST);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(holder);
+    hf_client_close(breaker);
+}
+
+static void test_break_now(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *holder = open_client();
+    struct hf_client *breaker = open_client();
+    struct hf_lock *held = take(holder, name, 3000);
+    uint64_t fence = hf_lock_fence(held);
+    int64_t left_ms = -7;
+    assert_int_equal(
+        hf_client_break(breaker, name, strlen(name), true, &left_ms, NULL),
+        HF_OK);
+    assert_in_range((unsigned long)left_ms, 2000, 3000);
+    struct hf_lock *lock = take(breaker, name, 5000);
+    assert_true(hf_lock_fence(lock) > fence);
+    int64_t end = now_ms() + 2500;
+    while (hf_lock_state(held) != HF_STATE_LOST && now_ms() < end) {
+        pause_ms(5); /* its next renewal tells it */
+    }
+    assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
+    assert_int_equal(hf_lock_release(held), HF_LOST);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(holder);
+    hf_client_close(breaker);
+}
+
+static void test_break_what_is_free(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    int64_t left_ms = -7;
+    assert_int_equal(
+        hf_client_break(client, name, strlen(name), false, &left_ms, NULL),
+        HF_OK);
+    assert_int_equal(left_ms, 0);
+    assert_free(client, name);
+    assert_int_equal(
+        hf_client_break(client, name, strlen(name), true, &left_ms, NULL),
+        HF_OK);
+    assert_int_equal(left_ms, 0);
+    assert_free(client, name);
+    assert_int_equal(hf_client_break(client, "", 0, true, &left_ms, NULL),
+                     HF_INVALID);
+    hf_client_close(client);
+}
+
+static void *interrupt_soon(void *client)
+{
+    pause_ms(100);
+    hf_client_interrupt(client);
+    return NULL;
+}
+
+/* What a break that was given up leaves is over when the lease is. */
+static void test_break_interrupted(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *holder = open_mode(HF_THREAD_NONE);
+    struct hf_client *breaker = open_client();
+    struct hf_lock *held = take(holder, name, 1500);
+    pthread_t thread;
+    int64_t began = now_ms();
+    pthread_create(&thread, NULL, interrupt_soon, breaker);
+    assert_int_equal(
+        hf_client_break(breaker, name, strlen(name), false, NULL, NULL),
+        HF_CANCELLED);
+    pthread_join(thread, NULL);
+    assert_true(now_ms() - began < 1000);
+    assert_int_equal(try_take(breaker, name, NULL), HF_BUSY);
+    struct hf_lock *lock = take(breaker, name, 5000);
+    assert_false(hf_lock_covers(held, 0));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(holder);
+    hf_client_close(breaker);
+}
+
+/* ---- The store --------------------------------------------------------- */
+
+static void on_finding(void *user, enum hf_severity severity, int node,
+                       const char *text)
+{
+    (void)severity;
+    assert_true(node >= -1);
+    assert_true(strlen(text) > 0);
+    assert_null(strchr(text, '\n'));
+    (*(int *)user)++;
+}
+
+static void test_examine_and_init(void **state)
+{
+    (void)state;
+    int findings = 0;
+    struct hf_error error = {0};
+    struct hf_client *client = open_client();
+    if (hf_client_examine(client, on_finding, &findings, &error) != HF_OK) {
+        fail_msg("examine: %s", error.text);
+    }
+    assert_true(findings > 0);
+    if (hf_client_init_nodes(client, &error) != HF_OK) {
+        fail_msg("init: %s", error.text);
+    }
+    assert_int_equal(try_take(client, fresh_name(), &error), HF_OK);
+    hf_client_close(client);
+}
+
+static void test_nodes(void **state)
+{
+    (void)state;
+    struct hf_node node;
+    struct hf_client *client = open_client();
+    assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
+    for (int i = 0; i < hf_client_nodes(client); i++) {
+        hf_client_node(client, i, &node);
+        assert_true(strlen(node.address) > 0);
+        assert_true(node.state == HF_NODE_UP ||
+                    node.state == HF_NODE_CONNECTING);
+    }
+    hf_client_node(client, 99, &node);
+    assert_int_equal(node.state, HF_NODE_DOWN);
+    assert_non_null(strchr(hf_client_url(client), ':'));
+    hf_client_close(client);
+}
+
+static void test_open_refuses(void **state)
+{
+    (void)state;
+    struct hf_client *client = (struct hf_client *)1;
+    struct hf_error error;
+    struct hf_client_options options;
+    assert_int_equal(hf_client_open("redis://a,b", NULL, &client, &error),
+                     HF_CONFIG);
+    assert_null(client);
+    assert_int_equal(hf_client_open("gopher://a", NULL, &client, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_client_open("redis://a?prefx=b", NULL, &client, &error),
+                     HF_INVALID);
+    assert_non_null(strstr(error.text, "prefix"));
+    hf_client_options_init(&options);
+    options.size = 3;
+    assert_int_equal(hf_client_open("redis://a", &options, &client, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_client_open("redis://a", NULL, NULL, &error),
+                     HF_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_open_refuses),
+        cmocka_unit_test(test_inspect),
+        cmocka_unit_test(test_inspect_ended),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_break_waits),
+        cmocka_unit_test(test_break_now),
+        cmocka_unit_test(test_break_what_is_free),
+        cmocka_unit_test(test_break_interrupted),
+        cmocka_unit_test(test_examine_and_init),
+        cmocka_unit_test(test_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 240
+# The contract of the client, as on the embedded store, on one server and on
+# five.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/nested.sh"
+
+contract() { # WHAT URL
+    local part
+    export HF_TEST_URL=$2
+    for part in lock loop threads look; do
+        nested "$1, $part" "$HF_BUILD/tests/conformance/client_$part"
+    done
+}
+
+server_start alone
+contract "one server" "${SERVER_URL[alone]}?quarantine=off"
+
+servers_start 5
+five=$(for i in 1 2 3 4 5; do echo "${SERVER_URL[s$i]}?quarantine=off"; done)
+contract "five servers" "${five//$'\n'/ }"
+finish

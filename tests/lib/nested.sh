@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A C test inside a shell test. Source after tap.sh.
+#
+#   nested WHAT COMMAND [ARG...]   runs it, and passes on each of its cases as
+#                                  a case "WHAT: ..."; a crash is a failed one
+
+nested() {
+    local what=$1 line planned='' seen=0 code
+    shift
+    while IFS= read -r line; do
+        case $line in
+        1..*) planned=${line#1..} ;;
+        'ok '*' - '*)
+            seen=$((seen + 1))
+            pass "$what: ${line#ok * - }"
+            ;;
+        'not ok '[0-9]*' - '*)
+            seen=$((seen + 1))
+            fail "$what: ${line#not ok * - }"
+            ;;
+        'code '*) code=${line#code } ;;
+        *) diag "$line" ;;
+        esac
+    done < <(
+        CMOCKA_MESSAGE_OUTPUT=TAP "$@" 2>&1
+        echo "code $?"
+    )
+    [ "$planned" = "$seen" ] || fail "$what: $seen cases of ${planned:-?}"
+    # cmocka's exit code is the number of failed cases
+    [ "$code" -lt 128 ] || fail "$what: ended with $code"
+}
