@@ -25,7 +25,6 @@ struct job {
     enum hf_job what;
     uint16_t done;
     struct finding *first;
-    struct finding **last;
     enum hf_status worst;
 };
 
@@ -41,12 +40,15 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         job->worst = HF_NO_MEMORY;
         return;
     }
-    finding->next = NULL;
     finding->severity = severity;
     finding->node = node;
     memcpy(finding->text, text, size);
-    *job->last = finding;
-    job->last = &finding->next;
+    struct finding **at = &job->first;
+    while (*at != NULL && (*at)->node <= node) {
+        at = &(*at)->next; /* by node, whichever answered first */
+    }
+    finding->next = *at;
+    *at = finding;
 }
 
 static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
@@ -123,7 +125,6 @@ static void job_init(struct job *job, struct hf_client *client,
     job->what = what;
     job->done = 0;
     job->first = NULL;
-    job->last = &job->first;
     job->worst = HF_OK;
 }
 
