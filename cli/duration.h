@@ -17,6 +17,6 @@ bool cli_duration_parse(const char *text, int64_t *ms);
 #define CLI_DURATION_TEXT 32
 
 /* The way people write it: 1h30m, 12s, 250ms. */
-const char *cli_duration_text(int64_t ms, char out[CLI_DURATION_TEXT]);
+const char *cli_duration_text(int64_t ms, char text[CLI_DURATION_TEXT]);
 
 #endif

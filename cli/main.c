@@ -13,13 +13,9 @@
 #include <unistd.h>
 
 /* Commands of later versions: known, so that nobody takes them for slips. */
-#define LATER(command)                                                         \
-    {                                                                          \
-        .name = command                                                        \
-    }
 static const struct cli_cmd later[] = {
-    LATER("top"),   LATER("get"),        LATER("put"),
-    LATER("guard"), LATER("completion"),
+    {.name = "top"},   {.name = "get"},        {.name = "put"},
+    {.name = "guard"}, {.name = "completion"},
 };
 
 const struct cli_cmd *const cli_cmds[] = {

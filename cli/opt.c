@@ -261,7 +261,7 @@ static int lacks_value(const struct parse *parse, const struct cli_opt *opt)
  * refused before their value matters. */
 static bool has_value(const struct cli_opt *opt)
 {
-    return opt->meta != NULL && opt->kind != CLI_OPT_LATER;
+    return opt->kind != CLI_OPT_FLAG && opt->kind != CLI_OPT_LATER;
 }
 
 /* `parse->argv` is behind the option's own word. */

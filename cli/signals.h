@@ -24,9 +24,9 @@ void cli_signals_block(struct cli_signals *signals);
 void cli_signals_restore(const struct cli_signals *signals);
 
 /* Does it end a program that has not asked for it? */
-bool cli_signals_ends(int signal);
+bool cli_signals_ends(int number);
 
 /* "SIGTERM". */
-void cli_signals_name(struct cli_out *out, int signal);
+void cli_signals_name(struct cli_out *out, int number);
 
 #endif

@@ -97,22 +97,20 @@ send \x03
 expect [4]PS>
 X
 
-shell 'Ctrl-Z, bg, stopped for reading what is typed, fg' <<'X'
-send holdfast run job -- ./talk\n
-expect ready-now
+shell 'Ctrl-Z, bg, stopped for reading, fg' <<'X'
+send holdfast run job -- ./ask\n
+expect name?
 send \x1a
 expect Stopped
 expect PS>
 send bg\n
-expect heard-CONT
-send jobs\n
+expect PS>
+send until jobs | grep Stopp""ed; do :; done\n
 expect Stopped
 send fg\n
-expect heard-CONT
-send hello\n
-expect got-hello
-send \x03
-expect [4]PS>
+send Jane\n
+expect hello-Jane
+expect [0]PS>
 X
 
 shell 'started in the background' <<'X'
