@@ -230,6 +230,11 @@ static void tell_line(struct teller *teller, const char *line)
         teller->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
         return;
     }
+    if (strcmp(words[0], "up") == 0) {
+        hf_nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
+                     HF_STANDING_VOTING);
+        return;
+    }
     read_event(teller, words, n);
     check_timer(teller, line);
     teller->did[0] = '\0';

@@ -4,7 +4,8 @@
  *     [time] event             | what the lease does
  *
  * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
- *           forsake   timer   node N STANDING   forgot N   slow N (no step)
+ *           forsake   timer   node N STANDING   forgot N
+ *           slow N   up N: become so, without a step
  *           N VERB ok C [FLOOR]   N VERB no C [RIVAL [LEFT]]   N VERB unsent
  *           N VERB unknown   N VERB error           VERB: A, C or R
  * Deeds:    0A 1A      ACQUIRE to nodes 0 and 1 (A5: with hint 5)

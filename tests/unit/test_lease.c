@@ -101,6 +101,21 @@ static void an_ok_with_another_counter_is_no_vote(void **state)
           "[4] 1 C ok 12        | held 12 till 990\n");
 }
 
+/* A majority at 8, but two of it are on their way to 9: held at 8 the lock
+ * could never be renewed there. */
+static void a_vote_that_is_being_raised_does_not_count(void **state)
+{
+    (void)state;
+    story(5, 1000,
+          "[0] acquire          | 0A 1A 2A 3A 4A\n"
+          "[1] 0 A ok 9         | \n"
+          "[1] 1 A ok 9         | \n"
+          "[2] 3 A ok 8         | 3C9\n"
+          "[3] 4 A ok 8         | 4C9\n"
+          "[4] 2 A ok 8         | 2C9\n"
+          "[5] 3 C ok 9         | held 9 till 988\n");
+}
+
 static void a_floor_above_lifts_the_fence(void **state)
 {
     (void)state;
@@ -390,6 +405,35 @@ static void an_answer_of_before_the_extension_does_not_extend(void **state)
           "[342] 0 C ok 7       | extended till 4299\n");
 }
 
+/* A renewal was late already: whoever extends waits a full timeout again. */
+static void extending_waits_for_what_was_late(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[334] timer          | 0C7h\n"
+          "[384] timer          | late 0\n"
+          "[400] extend         | \n"
+          "[450] timer          | late 0 unextended\n");
+}
+
+/* Several nodes came up before the release hears of the first. */
+static void a_release_goes_to_all_that_are_up(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 connecting | \n"
+          "[0] node 1 connecting | \n"
+          "[0] node 2 connecting | \n"
+          "[0] disown 7         | \n"
+          "[1] up 1             |\n"
+          "[1] up 2             |\n"
+          "[1] node 0 voting    | 0R7 1R7 2R7\n"
+          "[2] 0 R ok           | \n"
+          "[2] 1 R ok           | released\n");
+}
+
 static void cancelled_while_unknown_is_released_on_return(void **state)
 {
     (void)state;
@@ -467,6 +511,9 @@ int main(void)
         cmocka_unit_test(differing_counters_need_a_second_round),
         cmocka_unit_test(a_late_vote_settles_it_before_the_second_round),
         cmocka_unit_test(an_ok_with_another_counter_is_no_vote),
+        cmocka_unit_test(a_vote_that_is_being_raised_does_not_count),
+        cmocka_unit_test(extending_waits_for_what_was_late),
+        cmocka_unit_test(a_release_goes_to_all_that_are_up),
         cmocka_unit_test(a_floor_above_lifts_the_fence),
         cmocka_unit_test(taken_as_soon_as_one_rival_has_a_majority),
         cmocka_unit_test(one_busy_node_needs_no_release),
