@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The embedded store's files: another boot, damage, growth, forks. Each fault
+ * gives one clear line, and no fault makes two stores of one. */
+#include "local_driver.h"
+
+#include "io/clock.h"
+#include "store/local/gate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define TTL 60000
+
+struct fixture {
+    char folder[64];
+    char gate[100];
+    char data[100];
+    struct driver d;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    snprintf(f->gate, sizeof(f->gate), "%s/locks.gate", f->folder);
+    snprintf(f->data, sizeof(f->data), "%s/locks.mdb", f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+/* Leave a store behind in which A holds "job". @return its fence. */
+static uint64_t hold(struct fixture *f)
+{
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    uint64_t c = f->d.answer.counter;
+    driver_close(&f->d);
+    return c;
+}
+
+static void overwrite(const char *path, off_t at, const void *bytes, size_t len)
+{
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, len, at), len);
+    close(fd);
+}
+
+/* Opening fails with @p status and @p said in its one line. */
+static void cannot_open(struct fixture *f, enum hf_status status,
+                        const char *said)
+{
+    struct hf_error error = {HF_OK, 0, ""};
+    enum hf_status got = driver_open(&f->d, f->folder, "", &error);
+    if (got != status || strstr(error.text, said) == NULL ||
+        strchr(error.text, '\n') != NULL) {
+        fail_msg("status %d: %s", (int)got, error.text);
+    }
+}
+
+static void other_boot(const struct fixture *f)
+{
+    overwrite(f->gate, offsetof(struct hf_gate_page, boot), "00000000-1111",
+              13);
+}
+
+static void after_a_boot(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t c = hold(f);
+    struct stat before, after;
+    assert_int_equal(stat(f->data, &before), 0);
+    other_boot(f);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(inspect(&f->d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_true(f->d.answer.counter > c);
+    assert_int_equal(stat(f->data, &after), 0);
+    assert_int_equal(before.st_ino, after.st_ino); /* in place */
+}
+
+/* The clock was years ahead before the boot: fences go on from there. */
+static void after_a_boot_with_the_clock_back(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    uint64_t greatest = (uint64_t)hf_clock_wall_s() * 2000000;
+    overwrite(f->gate, offsetof(struct hf_gate_page, granted_max), &greatest,
+              sizeof(greatest));
+    other_boot(f);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_true(f->d.answer.counter > greatest);
+}
+
+static void another_boot_while_in_use(void **state)
+{
+    struct fixture *f = *state;
+    struct driver user;
+    hold(f);
+    driver_start(&user, f->folder);
+    other_boot(f);
+    cannot_open(f, HF_CONFIG, "another boot id");
+    driver_close(&user);
+    driver_start(&f->d, f->folder);
+}
+
+static void half_set_up(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    uint32_t no = 0; /* as if killed in the middle of it */
+    overwrite(f->gate, offsetof(struct hf_gate_page, is_ready), &no,
+              sizeof(no));
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+}
+
+static void foreign_gate(void **state)
+{
+    struct fixture *f = *state;
+    char page[4096];
+    memset(page, 'x', sizeof(page));
+    overwrite(f->gate, 0, "not ours", 8);
+    cannot_open(f, HF_CONFIG, "locks.gate is not a file of Holdfast's");
+    overwrite(f->gate, 0, page, sizeof(page));
+    cannot_open(f, HF_CONFIG, "locks.gate is not a file of Holdfast's");
+}
+
+static void foreign_data(void **state)
+{
+    struct fixture *f = *state;
+    overwrite(f->data, 0, "somebody else's", 15);
+    cannot_open(f, HF_CONFIG, "there without its locks.gate");
+}
+
+static void damaged_data(void **state)
+{
+    struct fixture *f = *state;
+    char zeros[8192];
+    memset(zeros, 0, sizeof(zeros));
+    hold(f);
+    overwrite(f->data, 0, zeros, sizeof(zeros));
+    cannot_open(f, HF_CONFIG, "damaged (LMDB:");
+}
+
+static void cut_data(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    assert_int_equal(truncate(f->data, 8192), 0);
+    cannot_open(f, HF_CONFIG, "it has 8192 bytes of 1048576");
+}
+
+static void missing_data(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    unlink(f->data);
+    cannot_open(f, HF_CONFIG, "has been removed while it was in use");
+}
+
+static void missing_gate(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    unlink(f->gate);
+    cannot_open(f, HF_CONFIG, "there without its locks.gate");
+}
+
+static void removed_while_open(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    unlink(f->gate);
+    unlink(f->data);
+    pass_ms(1001);
+    assert_int_equal(acquire(&f->d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(f->d.answer.fault, HF_CONFIG);
+    assert_non_null(strstr(f->d.reason, "removed while in use"));
+}
+
+/* Another program's LMDB file in our place, or a record that is none. */
+static void foreign_records(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    int fd = open(f->data, O_RDWR);
+    char *bytes = malloc(1048576);
+    assert_int_equal(pread(fd, bytes, 1048576, 0), 1048576);
+    char *found = memmem(bytes, 1048576, "1rfh", 4);
+    while (found != NULL) {
+        overwrite(f->data, found - bytes, "none", 4);
+        found = memmem(found + 4, (size_t)(1048576 - (found + 4 - bytes)),
+                       "1rfh", 4);
+    }
+    close(fd);
+    free(bytes);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict,
+                     HF_VERDICT_ERROR);
+    assert_int_equal(f->d.answer.fault, HF_CONFIG);
+    assert_non_null(strstr(f->d.reason, "damaged"));
+    assert_int_equal(acquire(&f->d, "other", B, TTL, 0)->verdict,
+                     HF_VERDICT_OK);
+}
+
+static void other_version(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    uint32_t version = 99;
+    overwrite(f->gate, offsetof(struct hf_gate_page, version), &version,
+              sizeof(version));
+    cannot_open(f, HF_CONFIG, "another version of Holdfast");
+}
+
+static void other_time_namespace(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    uint64_t space = 1;
+    overwrite(f->gate, offsetof(struct hf_gate_page, time_space), &space,
+              sizeof(space));
+    cannot_open(f, HF_CONFIG, "another time namespace");
+}
+
+static void folders_that_cannot_be(void **state)
+{
+    struct fixture *f = *state;
+    struct hf_error error;
+    struct driver d;
+    char path[200];
+    overwrite(f->data, 0, "x", 1);
+    assert_int_equal(driver_open(&d, f->data, "", &error), HF_CONFIG);
+    assert_non_null(strstr(error.text, "is a file, not a folder"));
+    snprintf(path, sizeof(path), "%s/below", f->data);
+    assert_int_equal(driver_open(&d, path, "", &error), HF_CONFIG);
+    assert_non_null(strstr(error.text, "a part of the path is a file"));
+    snprintf(path, sizeof(path), "%s/a/b", f->folder);
+    assert_int_equal(driver_open(&d, path, "", &error), HF_CONFIG);
+    assert_non_null(strstr(error.text, "folder above it does not exist"));
+    assert_int_equal(driver_open(&d, "/proc/self", "", &error), HF_CONFIG);
+}
+
+static void makes_its_folder(void **state)
+{
+    struct fixture *f = *state;
+    char path[200];
+    snprintf(path, sizeof(path), "%s/new", f->folder);
+    driver_start(&f->d, path);
+    driver_close(&f->d);
+    folder_drop(path);
+}
+
+/* Two processes, 50,000 names each: the file grows under both. */
+static void a_hundred_thousand_names(void **state)
+{
+    struct fixture *f = *state;
+    pid_t pids[2];
+    driver_start(&f->d, f->folder);
+    for (int p = 0; p < 2; p++) {
+        pids[p] = fork();
+        if (pids[p] == 0) {
+            struct driver d;
+            char name[40];
+            driver_start(&d, f->folder);
+            for (int i = 0; i < 50000; i++) {
+                snprintf(name, sizeof(name), "name-%d-%d", p, i);
+                if (acquire(&d, name, A, TTL, 0)->verdict != HF_VERDICT_OK) {
+                    fprintf(stderr, "# %d: %s\n", i, d.reason);
+                    _exit(1);
+                }
+            }
+            driver_close(&d);
+            _exit(0);
+        }
+    }
+    for (int p = 0; p < 2; p++) {
+        int status = -1;
+        assert_int_equal(waitpid(pids[p], &status, 0), pids[p]);
+        assert_int_equal(status, 0);
+    }
+    struct stat about;
+    assert_int_equal(stat(f->data, &about), 0);
+    assert_true(about.st_size > 16 << 20);
+    assert_true((uint64_t)about.st_blocks * 512 >= (uint64_t)about.st_size);
+    /* This process saw none of it, and follows. */
+    assert_int_equal(acquire(&f->d, "name-1-49999", B, TTL, 0)->verdict,
+                     HF_VERDICT_REFUSED);
+    scan(&f->d, NULL);
+    assert_int_equal(f->d.n_names, 100000);
+    scan(&f->d, "name-1-4999?");
+    assert_int_equal(f->d.n_names, 10);
+}
+
+static void a_child_closes_its_copy(void **state)
+{
+    struct fixture *f = *state;
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    uint64_t c = f->d.answer.counter;
+    pid_t pid = fork();
+    if (pid == 0) {
+        f->d.store->ops->close(f->d.store, true);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(confirm(&f->d, "job", A, c, TTL, true)->counter, c);
+    assert_int_equal(release(&f->d, "job", A, c, 0)->verdict, HF_VERDICT_OK);
+}
+
+/* No descriptor goes through exec. */
+static void descriptors_are_our_own(void **state)
+{
+    struct fixture *f = *state;
+    driver_start(&f->d, f->folder);
+    for (int fd = 3; fd < 64; fd++) {
+        char link[40], path[200];
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        ssize_t len = readlink(link, path, sizeof(path) - 1);
+        if (len > 0) {
+            path[len] = '\0';
+        }
+        if (len > 0 && strstr(path, f->folder) != NULL) {
+            assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+        }
+    }
+}
+
+struct findings {
+    unsigned count, bad;
+    bool is_done;
+};
+
+static void on_finding(void *user, enum hf_severity severity, int node,
+                       const char *text)
+{
+    struct findings *found = user;
+    found->count++;
+    found->bad += severity == HF_FINDING_UNFIT ? 1 : 0;
+    assert_int_equal(node, 0);
+    assert_true(strlen(text) > 10);
+}
+
+static void on_done(void *user, unsigned node, enum hf_status status,
+                    const char *reason)
+{
+    struct findings *found = user;
+    assert_int_equal(node, 0);
+    assert_int_equal(status, HF_OK);
+    assert_null(reason);
+    found->is_done = true;
+}
+
+static void jobs(void **state)
+{
+    struct fixture *f = *state;
+    struct findings found = {0, 0, false};
+    struct hf_job_sink sink = {&found, on_finding, on_done};
+    driver_start(&f->d, f->folder);
+    f->d.store->ops->job(f->d.store, 0, HF_JOB_EXAMINE, &sink);
+    assert_false(found.is_done);
+    hf_loop_wait(f->d.loop, hf_loop_next_timer(f->d.loop));
+    hf_loop_dispatch(f->d.loop, hf_clock_now());
+    assert_true(found.is_done);
+    assert_true(found.count >= 2);
+    assert_int_equal(found.bad, 0);
+    found.is_done = false;
+    f->d.store->ops->job(f->d.store, 0, HF_JOB_INIT, &sink);
+    f->d.store->ops->job_cancel(f->d.store);
+    hf_loop_dispatch(f->d.loop, hf_clock_now());
+    assert_false(found.is_done);
+    f->d.store->ops->job(f->d.store, 0, HF_JOB_INIT, &sink);
+    hf_loop_dispatch(f->d.loop, hf_clock_now());
+    assert_true(found.is_done);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(after_a_boot),
+        IN_FOLDER(after_a_boot_with_the_clock_back),
+        IN_FOLDER(another_boot_while_in_use),
+        IN_FOLDER(half_set_up),
+        IN_FOLDER(foreign_gate),
+        IN_FOLDER(foreign_data),
+        IN_FOLDER(damaged_data),
+        IN_FOLDER(cut_data),
+        IN_FOLDER(missing_data),
+        IN_FOLDER(missing_gate),
+        IN_FOLDER(removed_while_open),
+        IN_FOLDER(foreign_records),
+        IN_FOLDER(other_version),
+        IN_FOLDER(other_time_namespace),
+        IN_FOLDER(folders_that_cannot_be),
+        IN_FOLDER(makes_its_folder),
+        IN_FOLDER(a_hundred_thousand_names),
+        IN_FOLDER(a_child_closes_its_copy),
+        IN_FOLDER(descriptors_are_our_own),
+        IN_FOLDER(jobs),
+    };
+    return cmocka_run_group_tests_name("local_files", tests, NULL, NULL);
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* kill -9 and SIGSTOP at any instruction: no overlap, no damage, no wait past
+ * node_timeout. */
+#include "local_driver.h"
+
+#include "io/clock.h"
+#include "store/local/gate.h"
+#include "store/local/table.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define TTL 60000
+
+#define N_WORKERS 4
+#define N_NAMES 3
+#define N_KILLS 200
+
+/* Shared by parent and workers. */
+struct world {
+    atomic_uint_fast64_t fences[N_NAMES]; /* greatest ever granted */
+    atomic_int holders[N_NAMES];          /* pid inside, 0: none */
+    atomic_uint_fast64_t grants;
+    atomic_int overlaps;
+    atomic_int backwards;
+    atomic_int faults;
+    atomic_int is_over;
+};
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+    struct world *world;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    f->world = mmap(NULL, sizeof(*f->world), PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    munmap(f->world, sizeof(*f->world));
+    free(f);
+    return 0;
+}
+
+/* Running, and not a zombie that only waits to be reaped. */
+static bool is_alive(int pid)
+{
+    char path[40], text[400] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    bool has_line = fgets(text, sizeof(text), file) != NULL;
+    fclose(file);
+    return has_line && strstr(text, ") Z") == NULL &&
+           strstr(text, ") X") == NULL;
+}
+
+static void be_inside(struct world *world, int name, uint64_t fence)
+{
+    int before = atomic_exchange(&world->holders[name], (int)getpid());
+    if (before != 0 && before != (int)getpid() && is_alive(before)) {
+        atomic_fetch_add(&world->overlaps, 1);
+    }
+    if (atomic_exchange(&world->fences[name], fence) >= fence) {
+        atomic_fetch_add(&world->backwards, 1);
+    }
+    atomic_fetch_add(&world->grants, 1);
+    int own = (int)getpid();
+    atomic_compare_exchange_strong(&world->holders[name], &own, 0);
+}
+
+static void work(const struct fixture *f, unsigned seed)
+{
+    struct driver d;
+    char owner[80];
+    struct world *world = f->world;
+    driver_start(&d, f->folder);
+    for (uint64_t i = 0; atomic_load(&world->is_over) == 0; i++) {
+        int name = rand_r(&seed) % N_NAMES;
+        char text[8] = {'n', (char)('0' + name), '\0'};
+        snprintf(owner, sizeof(owner), "%032llu:host:%d:%u",
+                 (unsigned long long)i, (int)getpid(), seed);
+        const struct hf_answer *a = acquire(&d, text, owner, TTL, getpid());
+        if (a->verdict == HF_VERDICT_OK) {
+            uint64_t fence = a->counter;
+            be_inside(world, name, fence);
+            if (i % 4 == 0) {
+                confirm(&d, text, owner, fence, TTL, true);
+            }
+            if (release(&d, text, owner, fence, 0)->verdict != HF_VERDICT_OK) {
+                atomic_fetch_add(&world->faults, 1);
+            }
+        } else if (a->verdict != HF_VERDICT_REFUSED) {
+            fprintf(stderr, "# %s\n", d.reason);
+            atomic_fetch_add(&world->faults, 1);
+        }
+    }
+    driver_close(&d);
+    _exit(0);
+}
+
+static pid_t start(const struct fixture *f, unsigned seed)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        work(f, seed);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void killed_at_any_instruction(void **state)
+{
+    struct fixture *f = *state;
+    struct world *world = f->world;
+    pid_t pids[N_WORKERS];
+    unsigned seed = (unsigned)hf_clock_now().ns;
+    printf("# seed %u\n", seed);
+    for (unsigned i = 0; i < N_WORKERS; i++) {
+        pids[i] = start(f, seed + i);
+    }
+    for (unsigned kills = 0; kills < N_KILLS; kills++) {
+        unsigned victim = (unsigned)rand_r(&seed) % N_WORKERS;
+        const struct timespec nap = {.tv_nsec = rand_r(&seed) % 15000000};
+        nanosleep(&nap, NULL);
+        kill(pids[victim], SIGKILL);
+        assert_int_equal(waitpid(pids[victim], NULL, 0), pids[victim]);
+        pids[victim] = start(f, seed + kills);
+    }
+    atomic_store(&world->is_over, 1);
+    for (unsigned i = 0; i < N_WORKERS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        assert_int_equal(status, 0);
+    }
+    printf("# %llu grants\n", (unsigned long long)atomic_load(&world->grants));
+    assert_int_equal(atomic_load(&world->overlaps), 0);
+    assert_int_equal(atomic_load(&world->backwards), 0);
+    assert_int_equal(atomic_load(&world->faults), 0);
+    assert_true(atomic_load(&world->grants) > 1000);
+    for (int name = 0; name < N_NAMES; name++) {
+        char text[8] = {'n', (char)('0' + name), '\0'};
+        assert_int_equal(acquire(&f->d, text, A, TTL, 0)->verdict,
+                         HF_VERDICT_OK);
+        assert_true(f->d.answer.counter > atomic_load(&world->fences[name]));
+    }
+}
+
+/* A child that is inside the gate, and says so. */
+static pid_t occupy(const struct fixture *f)
+{
+    int line[2];
+    char byte = 0;
+    assert_int_equal(pipe(line), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        static struct hf_gate gate;
+        static struct hf_folder folder;
+        struct hf_proc_view view = {.is_ready = false};
+        struct hf_error error;
+        char text[600];
+        snprintf(folder.path, sizeof(folder.path), "%s", f->folder);
+        if (hf_gate_open(&gate, &folder, hf_span_ms(1000), hf_table_renew,
+                         &error) != HF_OK) {
+            _exit(1);
+        }
+        gate.pid_space = hf_pid_space(&view);
+        if (hf_gate_enter(&gate, text, sizeof(text)) != HF_OK ||
+            write(line[1], &byte, 1) != 1) {
+            _exit(1);
+        }
+        raise(SIGSTOP);
+        hf_gate_leave(&gate);
+        for (;;) {
+            pause();
+        }
+    }
+    assert_int_equal(read(line[0], &byte, 1), 1);
+    close(line[0]);
+    close(line[1]);
+    int status = 0;
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(WIFSTOPPED(status));
+    return pid;
+}
+
+static void stopped_inside(void **state)
+{
+    struct fixture *f = *state;
+    char number[40];
+    pid_t pid = occupy(f);
+    int64_t began = hf_clock_now().ns;
+    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict,
+                     HF_VERDICT_ERROR);
+    int64_t took_ms = (hf_clock_now().ns - began) / 1000000;
+    assert_in_range(took_ms, 49, 500); /* node_timeout is 50 ms */
+    assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
+    snprintf(number, sizeof(number), "held by process %d,", (int)pid);
+    assert_non_null(strstr(f->d.reason, number));
+    struct driver late;
+    struct hf_error error;
+    assert_int_equal(driver_open(&late, f->folder, "", &error), HF_UNAVAILABLE);
+    assert_non_null(strstr(error.text, number));
+    kill(pid, SIGCONT);
+    int tries = 0;
+    while (acquire(&f->d, "job", A, TTL, 0)->verdict != HF_VERDICT_OK) {
+        assert_true(++tries < 100);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void killed_inside(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(acquire(&f->d, "job", A, TTL, 0)->verdict, HF_VERDICT_OK);
+    uint64_t c = f->d.answer.counter;
+    for (int i = 0; i < 5; i++) {
+        pid_t pid = occupy(f);
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        assert_int_equal(confirm(&f->d, "job", A, c, TTL, true)->verdict,
+                         HF_VERDICT_OK);
+    }
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(killed_at_any_instruction),
+        IN_FOLDER(stopped_inside),
+        IN_FOLDER(killed_inside),
+    };
+    return cmocka_run_group_tests_name("local_kill", tests, NULL, NULL);
+}
