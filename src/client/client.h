@@ -147,10 +147,10 @@ void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
 
 /* What the store calls. */
-void hf_client_on_answer(void *client, const struct hf_answer *answer);
-void hf_client_on_standing(void *client, unsigned node,
-                           enum hf_standing standing, bool forgot,
-                           enum hf_status fault, const char *reason);
+void hf_client_on_answer(void *user, const struct hf_answer *answer);
+void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
+                           bool forgot, enum hf_status fault,
+                           const char *reason);
 
 /* Queue an answer for hf_client_settle(). */
 void hf_client_post(struct hf_client *client, uint64_t cookie,

@@ -14,6 +14,7 @@
 #include "client/op.h"
 #include "client/queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -115,7 +116,8 @@ static void call_lock(struct hf_client *client, struct hf_lock *lock)
     struct hf_error error;
     error.status = status;
     error.node = -1;
-    strcpy(error.text, status == HF_OK ? "" : hf_status_text(status));
+    snprintf(error.text, sizeof(error.text), "%s",
+             status == HF_OK ? "" : hf_status_text(status));
     pthread_mutex_unlock(&client->mutex);
     done(user, NULL, status, &error);
     pthread_mutex_lock(&client->mutex);

@@ -283,7 +283,7 @@ uint64_t hf_lease_seen(const struct hf_lease *lease)
 struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
 {
     unsigned quorum = lease->n_nodes / 2U + 1;
-    uint32_t sorted[HF_NODES_MAX];
+    uint32_t sorted[HF_NODES_MAX] = {0};
     unsigned n = 0;
     unsigned granted = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {

@@ -71,7 +71,7 @@ uint16_t hf_votes_awaited(const struct hf_step *step)
 struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
                                  unsigned quorum)
 {
-    struct hf_instant sorted[HF_NODES_MAX];
+    struct hf_instant sorted[HF_NODES_MAX] = {{0}};
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         if ((mask & hf_bit(i)) == 0) {

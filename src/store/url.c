@@ -165,6 +165,7 @@ static enum hf_status read_url(struct hf_url_parse *parse, struct hf_piece rest)
     if (status != HF_OK) {
         return status;
     }
+    HF_ASSERT(scheme != NULL);
     bool is_first = url->scheme == NULL;
     bool is_local = scheme->family == FAMILY_LOCAL;
     if (!is_first && (is_local || strcmp(url->scheme, "local") == 0)) {

@@ -158,6 +158,7 @@ static bool is_blank(const struct hf_gate_page *page)
 
 static bool is_ours(const struct hf_gate_page *page)
 {
+    HF_ASSERT(page != NULL);
     return memcmp(page->magic, magic, sizeof(magic)) == 0;
 }
 

@@ -35,6 +35,7 @@ struct hf_gate_page {
     uint64_t floor_least; /* no grant below it: above all that was
                              forgotten, by sweeping or by a boot */
     uint64_t n_writes;
+    uint64_t n_entries; /* tells a busy gate from a stuck one */
     int64_t holder_pid; /* who is, or was last, inside */
     uint64_t holder_space;
     _Alignas(64) pthread_mutex_t mutex;
@@ -61,13 +62,14 @@ typedef enum hf_status hf_gate_renew_fn(const char *data_path, mode_t mode,
 /* @return HF_OK, and the gate is to be closed; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,
-                            struct hf_span patience, hf_gate_renew_fn *renew,
+                            struct hf_span patience, hf_gate_renew_fn *make,
                             struct hf_error *error);
 
 void hf_gate_close(struct hf_gate *gate);
 
-/* @return HF_OK; HF_UNAVAILABLE - a process inside did not leave in time;
- *         HF_CONFIG. On failure @p text says why, and nobody is inside. */
+/* @return HF_OK; HF_UNAVAILABLE - a process inside did not leave: it is stopped
+ *         (node_timeout), or the machine is overloaded (ten times that);
+ *         HF_CONFIG. On failure @p text says why, and we are not inside. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 void hf_gate_leave(struct hf_gate *gate);
 

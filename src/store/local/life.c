@@ -202,7 +202,8 @@ static bool group_is_over(const struct hf_process *process)
     }
     /* Twice: one that forked and ended behind the walk's back is found by the
      * second. */
-    return !group_has_member(leader) && !group_has_member(leader);
+    bool has_member = group_has_member(leader);
+    return !has_member && !group_has_member(leader);
 }
 
 static bool process_is_over(const struct hf_process *process)
