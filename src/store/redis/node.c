@@ -48,6 +48,16 @@ void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
 
 /* ---- Timer ------------------------------------------------------------- */
 
+/* Silent since then, though something is owed. Not "unanswered since": behind
+ * 10,000 renewals in one write a request waits long at a server that is well,
+ * and answers all the while. */
+static struct hf_instant hangs_at(const struct hf_redis_node *node,
+                                  const struct hf_pending *oldest)
+{
+    struct hf_instant since = hf_instant_max(oldest->sent, node->last_io);
+    return hf_instant_add(since, hang_span(node));
+}
+
 void hf_redis_node_arm(struct hf_redis_node *node)
 {
     struct hf_instant at = HF_NEVER;
@@ -70,7 +80,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
     }
     const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
     if (node->phase == HF_REDIS_READY && oldest != NULL) {
-        at = hf_instant_min(at, hf_instant_add(oldest->sent, hang_span(node)));
+        at = hf_instant_min(at, hangs_at(node, oldest));
     }
     hf_timer_set(&node->timer, node->is_doomed ? HF_LONG_AGO : at);
 }
@@ -325,14 +335,12 @@ static void on_late(struct hf_redis_node *node, struct hf_instant now)
 static void check_hang(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
-    struct hf_span limit = hang_span(node);
-    if (oldest == NULL ||
-        hf_instant_before(now, hf_instant_add(oldest->sent, limit))) {
+    if (oldest == NULL || hf_instant_before(now, hangs_at(node, oldest))) {
         return;
     }
     char why[80];
     snprintf(why, sizeof(why), "does not answer (waited %lld ms)",
-             (long long)hf_span_ms_floor(limit));
+             (long long)hf_span_ms_floor(hang_span(node)));
     hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
 }
 
