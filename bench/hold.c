@@ -43,6 +43,7 @@ static void acquire_next(struct bench *b)
     (void)snprintf(name, sizeof(name), "held-%07d", b->next++);
     hf_request_init(&request, name);
     request.ttl_ms = LEASE_MS;
+    request.wait_ms = 20000; /* a loaded server may not answer in time */
     if (hf_op_start_acquire(b->client, &request, on_acquired, b, NULL,
                             &error) != HF_OK) {
         die_text("start", error.text);
