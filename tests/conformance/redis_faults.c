@@ -185,9 +185,9 @@ static void test_script_flush(struct server *server)
 
     told(server, "SCRIPT FLUSH");
     rig.n_said = 0;
-    for (int i = 0; i < 100; i++) {
-        char name[16];
-        snprintf(name, sizeof(name), "many-%d", i);
+    for (unsigned i = 0; i < 100; i++) {
+        char name[24];
+        snprintf(name, sizeof(name), "many-%u", i);
         rig_send(&rig, ask_of(HF_VERB_ACQUIRE, name, "p"));
     }
     rig_flush(&rig);

@@ -136,7 +136,46 @@ static void test_flush(struct server *server)
     ok(said.verdict == HF_VERDICT_OK || said.floor > t,
        "meanwhile a holder repairs its key");
     rig_job(&rig, HF_JOB_INIT);
+    rig_votes(&rig, 0);
+    told(server, "FLUSHALL");
+    said = acquire(&rig, "f", "p", 0);
+    ok(said.verdict == HF_VERDICT_ERROR &&
+           strcmp(told(server, "EXISTS lock:f"), "0") == 0,
+       "nor is anything granted after it: %s", said.reason);
+    until_standing(&rig, 0, HF_STANDING_REPAIRING);
+    rig_job(&rig, HF_JOB_INIT);
     rig_close(&rig);
+}
+
+/* All ask before the first has written: one writes, the others read it. */
+static void test_race(void)
+{
+    enum { N = 5 };
+    struct server server;
+    struct rig rigs[N];
+    server_start(&server, NULL);
+    kill(server.pid, SIGSTOP);
+    for (unsigned i = 0; i < N; i++) {
+        rig_strict(&rigs[i], 1, &server, 60000);
+        for (int turn = 0; turn < 5; turn++) {
+            rig_turn(&rigs[i], 5);
+        }
+    }
+    kill(server.pid, SIGCONT);
+    unsigned agreed = 0;
+    for (unsigned i = 0; i < N; i++) {
+        until_standing(&rigs[i], 0, HF_STANDING_REPAIRING);
+    }
+    for (unsigned i = 0; i < N; i++) {
+        struct said said = confirm(&rigs[i], "race", "o", 1, false);
+        agreed += said.verdict == HF_VERDICT_REFUSED ? 1 : 0;
+        rig_close(&rigs[i]);
+    }
+    ok(agreed == N,
+       "%u clients that meet a new server at once agree on its "
+       "marker",
+       agreed);
+    server_remove(&server);
 }
 
 static void test_restart_empty(struct server *server)
@@ -258,7 +297,6 @@ static void test_examine(struct server *server)
     ok(rig_job(&rig, HF_JOB_EXAMINE) == HF_OK && rig.n_findings >= 2 &&
            strstr(rig.findings, "unfit") == NULL,
        "a plain server is fit");
-    printf("# %s", rig.findings);
     ok(strcmp(told(server, "KEYS lock:holdfast-doctor*"), "(nil)") == 0,
        "the examination leaves no lock");
     told(server, "CONFIG SET maxmemory 100mb");
@@ -296,6 +334,7 @@ int main(void)
     test_new_server(&server);
     test_mismatch(&server);
     test_flush(&server);
+    test_race();
     test_restart_empty(&server);
     test_durable();
     test_off(&server);
