@@ -222,7 +222,8 @@ static void stopped_inside(void **state)
     int64_t took_ms = (hf_clock_now().ns - began) / 1000000;
     assert_in_range(took_ms, 49, 500); /* node_timeout is 50 ms */
     assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
-    snprintf(number, sizeof(number), "held by process %d,", (int)pid);
+    snprintf(number, sizeof(number), "held by process %d, which is stopped",
+             (int)pid);
     assert_non_null(strstr(f->d.reason, number));
     struct driver late;
     struct hf_error error;

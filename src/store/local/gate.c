@@ -4,16 +4,15 @@
  * LMDB brings a lock of its own, but waits for it without limit, so that one
  * stopped process would block everybody past every deadline; and its table of
  * readers goes by process number, which two containers that share the folder
- * both begin at 1. This gate is waited for no longer than node_timeout. Its
- * being one for all costs nothing: a transaction takes less than a
+ * both begin at 1. A stopped process is waited for no longer than node_timeout.
+ * Its being one for all costs nothing: a transaction takes less than a
  * microsecond, does no system call, and a kill inside it leaves the old state
  * whole, since LMDB writes pages anew and flips to them last. The kernel passes
  * a dead process's mutex on (EOWNERDEAD); there is nothing to repair.
  *
  * Stop signals are not held back inside. That would be two system calls around
  * every transaction of some hundred nanoseconds, and could not hold back
- * SIGSTOP, a debugger or a freezer; whoever meets one waits for node_timeout
- * and names the process.
+ * SIGSTOP, a debugger or a freezer; whoever meets one names the process.
  *
  * One boot. A lease is counted on CLOCK_BOOTTIME and dies with the machine, so
  * contents of another boot are void. Every user keeps a shared flock on the
@@ -28,6 +27,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+#include "store/local/life.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +47,12 @@ static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
 
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
+
+/* How many times node_timeout to wait for a gate that is only busy. Others'
+ * transactions take a microsecond, but a process that the scheduler put aside
+ * inside the gate comes back after its share: some 10 ms for each process that
+ * wants to run on its processor. */
+#define PATIENCES 10
 
 /* How long others may take to set the files up: a disk may have to spin up. */
 #define SETUP_MS_MAX 2000
@@ -226,6 +232,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
     page->granted_max = granted_max;
     page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
     page->n_writes = 0;
+    page->n_entries = 0;
     page->holder_pid = 0;
     __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
     return HF_OK;
@@ -380,19 +387,54 @@ bool hf_gate_is_linked(const struct hf_gate *gate)
 
 /* ---- Passing ----------------------------------------------------------- */
 
+/* The one inside was seen to be stopped, by a signal or a debugger. */
+static bool is_stopped(const struct hf_gate *gate)
+{
+    const struct hf_gate_page *page = gate->page;
+    return page->holder_space == gate->pid_space &&
+           hf_process_is_stopped(page->holder_pid);
+}
+
+static struct timespec from_now(struct hf_span span)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    int64_t ns = at.tv_nsec + span.ns % 1000000000;
+    at.tv_sec += (time_t)(span.ns / 1000000000 + ns / 1000000000);
+    at.tv_nsec = (long)(ns % 1000000000);
+    return at;
+}
+
+/* One patience after the other, as long as there is hope: others pass, or the
+ * one inside is not seen to be stopped, only waiting for a processor. */
 static int lock_in_time(struct hf_gate *gate)
 {
     pthread_mutex_t *mutex = &gate->page->mutex;
     int number = pthread_mutex_trylock(mutex);
-    if (number != EBUSY) {
-        return number;
+    for (unsigned i = 0; number == EBUSY && i < PATIENCES; i++) {
+        uint64_t n_entries = gate->page->n_entries;
+        struct timespec until = from_now(gate->patience);
+        number = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
+        if (number == ETIMEDOUT &&
+            (gate->page->n_entries != n_entries || !is_stopped(gate))) {
+            number = EBUSY;
+        }
     }
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + gate->patience.ns % 1000000000;
-    until.tv_sec += (time_t)(gate->patience.ns / 1000000000 + ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
-    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
+    return number;
+}
+
+static enum hf_status fail_stuck(const struct hf_gate *gate, int number,
+                                 char *text, size_t size)
+{
+    const struct hf_gate_page *page = gate->page;
+    bool is_near = page->holder_space == gate->pid_space;
+    snprintf(text, size, "%s is held by process %" PRId64 "%s, which %s",
+             gate->gate_path, page->holder_pid,
+             is_near ? "" : " of another pid namespace",
+             number == ETIMEDOUT
+                 ? "is stopped: continue or kill it"
+                 : "does not get on: is this machine overloaded?");
+    return HF_UNAVAILABLE;
 }
 
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
@@ -402,14 +444,8 @@ enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
     if (number == EOWNERDEAD) {
         number = pthread_mutex_consistent(&page->mutex);
     }
-    if (number == ETIMEDOUT) {
-        bool is_near = page->holder_space == gate->pid_space;
-        snprintf(text, size,
-                 "%s is held by process %" PRId64 "%s, which does not get on "
-                 "(is it stopped?)",
-                 gate->gate_path, page->holder_pid,
-                 is_near ? "" : " of another pid namespace");
-        return HF_UNAVAILABLE;
+    if (number == ETIMEDOUT || number == EBUSY) {
+        return fail_stuck(gate, number, text, size);
     }
     if (number != 0) {
         snprintf(
@@ -419,6 +455,7 @@ enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
             gate->gate_path, strerrordesc_np(number));
         return HF_CONFIG;
     }
+    page->n_entries++;
     page->holder_pid = gate->pid;
     page->holder_space = gate->pid_space;
     return HF_OK;

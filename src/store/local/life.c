@@ -237,3 +237,9 @@ bool hf_processes_are_over(struct hf_proc_view *view,
     }
     return true;
 }
+
+bool hf_process_is_stopped(int64_t pid)
+{
+    struct stat_line line;
+    return read_stat(pid, &line) && (line.state == 'T' || line.state == 't');
+}

@@ -42,6 +42,9 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
 bool hf_processes_are_over(struct hf_proc_view *view,
                            const struct hf_processes *life);
 
+/* Seen to be stopped (kill -STOP, Ctrl-Z, a debugger). Our namespace's. */
+bool hf_process_is_stopped(int64_t pid);
+
 /* The inode of our pid namespace; 0 if /proc does not say. */
 uint64_t hf_pid_space(struct hf_proc_view *view);
 
