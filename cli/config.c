@@ -47,7 +47,8 @@ static int read_all(const char *path, char *text, size_t room, bool *is_shared)
     struct stat info;
     size_t len = 0;
     ssize_t n = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* A pipe by mistake must not hang us. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         return errno;
     }

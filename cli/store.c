@@ -86,8 +86,9 @@ void cli_store_notice(const struct cli_config *config,
     if (config->source != CLI_FROM_NOWHERE || args->is_quiet) {
         return;
     }
-    const char *url = hf_client_url(client);
-    const char *folder = strchr(url, '/');
+    struct hf_node node;
+    hf_client_node(client, 0, &node);
+    const char *folder = strchr(node.address, '/');
     cli_out_init(&out, STDERR_FILENO);
     cli_out_text(&out, "no store configured: this lock covers only this "
                        "machine");
