@@ -191,7 +191,8 @@ hf_client_open(const char *url, const struct hf_client_options *options,
  *
  * @param client  NULL is fine. No other call on it may be under way.
  *
- * Units: takes at most about node_timeout (50 ms), however many locks.
+ * Units: waits at most about node_timeout (50 ms) for each answer, so a store
+ * that does not answer delays it no longer; releases are pipelined.
  */
 HF_API void hf_client_close(struct hf_client *client);
 
@@ -291,7 +292,8 @@ HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
 /** `user` of the request. */
 HF_API void *hf_lock_user(const struct hf_lock *lock);
 
-/** The name, borrowed until release; its length in @p name_len unless NULL. */
+/** The name, borrowed until release; its length in @p name_len unless NULL. A
+ * NUL follows it. */
 HF_API const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len);
 
 /** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). */

@@ -48,7 +48,7 @@ const char *hf_lock_name_bytes(const struct hf_lock *lock)
 
 static const char *text_bytes(const struct hf_lock *lock)
 {
-    return hf_lock_name_bytes(lock) + lock->name_len;
+    return hf_lock_name_bytes(lock) + lock->name_len + 1;
 }
 
 /* The bytes behind the lease. */
@@ -64,8 +64,9 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     }
     char *name = tail(lock) + life_size(lock->client);
     memcpy(name, order->name, order->name_len);
+    name[order->name_len] = '\0'; /* it is printed more often than not */
     if (order->text_len > 0) {
-        memcpy(name + order->name_len, order->text, order->text_len);
+        memcpy(name + order->name_len + 1, order->text, order->text_len);
     }
 }
 
@@ -76,7 +77,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
     HF_ASSERT(order->text_len <= HF_OWNER_MAX);
     struct hf_lock *lock =
         malloc(sizeof(*lock) + hf_lease_size(client->nodes.count) +
-               life_size(client) + order->name_len + order->text_len);
+               life_size(client) + order->name_len + 1 + order->text_len);
     if (lock == NULL) {
         return NULL;
     }

@@ -6,7 +6,7 @@
  * beside the name with one node:
  *
  *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
- *     name | label or whole owner
+ *     name, NUL | label or whole owner
  *
  * `deadline` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H

@@ -135,16 +135,17 @@ static inline void assert_free(struct hf_client *client, const char *name)
         assert_int_equal(
             hf_client_inspect(client, name, strlen(name), &info, &error),
             HF_OK);
-        int held = 0;
+        int by = -1;
         for (int i = 0; i < info.n_nodes; i++) {
-            held += info.nodes[i].holder.kind != HF_HOLDER_NONE;
+            by = info.nodes[i].holder.kind != HF_HOLDER_NONE ? i : by;
         }
-        if (held == 0) {
+        if (by < 0) {
             return;
         }
         if (now_ms() > end) {
-            fail_msg("%s is still held on %d nodes by %s", name, held,
-                     info.nodes[0].holder.owner);
+            fail_msg("%s is still held on node %d by %s, fence %llu", name, by,
+                     info.nodes[by].holder.owner,
+                     (unsigned long long)info.nodes[by].holder.fence);
         }
         pause_ms(2);
     }
