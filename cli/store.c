@@ -79,8 +79,7 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
 }
 
 void cli_store_notice(const struct cli_config *config,
-                      const struct cli_args *args,
-                      const struct hf_client *client)
+                      const struct cli_args *args, struct hf_client *client)
 {
     struct cli_out out;
     if (config->source != CLI_FROM_NOWHERE || args->is_quiet) {

@@ -119,15 +119,18 @@ if [ ! -e /etc/holdfast/config ]; then
     capture holdfast run --once 1h -q oncejob -- true
     capture holdfast run --once 1h oncejob -- true
     is "$code:$err" 0: '--once that does not run says nothing'
+    # A user of a machine on which nobody has made the system's folder.
     install -d -o nobody -m 755 "$W/nobody"
     chmod 755 "$W"
-    if setpriv --reuid=nobody --clear-groups true 2>/dev/null &&
-        ! setpriv --reuid=nobody --clear-groups test -w /var/lib/holdfast; then
-        capture setpriv --reuid=nobody --clear-groups env \
-            HOME="$W/nobody" XDG_STATE_HOME="$W/nobody/state" \
-            holdfast run x -- true
+    cat >"$W/alone" <<X
+mount -t tmpfs none /var/lib && exec setpriv --reuid=nobody --clear-groups \
+    env HOME=$W/nobody XDG_STATE_HOME=$W/nobody/state "$(command -v holdfast)" \
+    run x -- true
+X
+    if unshare -m mount -t tmpfs none /var/lib 2>/dev/null; then
+        capture unshare -m sh "$W/alone"
         is "$code" 0 'another user: it works'
-        like "$err" "$W/nobody/state/holdfast" \
+        like "$err" "this machine and this user, in $W/nobody/state/holdfast \\(set" \
             "a folder of the user's own is said"
     fi
 fi

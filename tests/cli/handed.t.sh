@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# acquire, extend, release, ls, break: locks that outlive a command.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 120
+
+# What is the same on every store.
+story() { # WHAT
+    local what=$1 line owner fence left again start
+    capture holdfast acquire -t 20s --label 'me & "you"' job
+    is "$code:$err" 0: "$what: acquire"
+    like "$out" '^[0-9a-f]{32}:[^ @]+@[0-9]+ [0-9]+ [0-9]+\.[0-9]{3}$' \
+        "$what: prints OWNER@FENCE FENCE SECONDS_LEFT"
+    read -r owner fence left <<<"$out"
+    is "${owner##*@}" "$fence" "$what: the fence twice"
+    ok "$what: the lease ($left s)" test "${left%.*}" -ge 18
+    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$what: taken"
+    capture holdfast run -n job -- true
+    is "$code" 75 "$what: run does not get it"
+
+    capture holdfast ls
+    like "$out" '^NAME +HOLDER +SINCE +LEFT +FENCE +LABEL' "$what: ls: a table"
+    like "$out" "job +[^ ]+ +[0-9]+ .*$fence +me & \"you\"" "$what: ls: the holder"
+    capture holdfast ls --json 'j*'
+    is "$(printf '%s' "$out" | jq -r '[.name,.state,.label,.fence]|@csv')" \
+        "\"job\",\"held\",\"me & \"\"you\"\"\",$fence" "$what: ls --json"
+    capture holdfast ls 'k*'
+    is "$code:$out" 0: "$what: ls: nothing that does not match"
+    capture holdfast ls job
+    like "$out" "^job: held by .* pid [0-9]+ since .* \\(me & \"you\"\\), frees by .*, fence $fence" \
+        "$what: ls NAME"
+    is "$(printf '%s\n' "$out" | wc -l)" $((1 + nodes)) "$what: ls NAME: node by node"
+    capture holdfast ls --json job
+    is "$(printf '%s' "$out" | jq '.nodes|length')" "$nodes" \
+        "$what: ls --json NAME: nodes"
+    capture holdfast ls nothing
+    like "$code:$out" '^0:nothing: free' "$what: ls of a free name"
+
+    # extend
+    HOLDFAST_OWNER=$owner capture holdfast extend job -t 30s
+    is "$code:$err" 0: "$what: extend by HOLDFAST_OWNER"
+    read -r again _ left <<<"$out"
+    is "$again" "$owner" "$what: extend: the same owner and fence"
+    ok "$what: extend: the new lease ($left s)" test "${left%.*}" -ge 28
+    capture holdfast extend job --owner "${owner/[0-9a-f]/x}"
+    is "$code" 64 "$what: extend: malformed owner"
+    other=$(tr 0-9a-f 1-9a-f0 <<<"${owner%%:*}"):${owner#*:}
+    capture holdfast extend job --owner "$other"
+    is "$code" 76 "$what: extend of another owner: 76"
+    like "$err" '^holdfast: job: ' "$what: extend: one line"
+    capture holdfast release job --owner "$other"
+    is "$code" 76 "$what: release of another owner: 76"
+    is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 \
+        "$what: which changed nothing"
+
+    # release
+    HOLDFAST_OWNER=$owner capture holdfast release job
+    is "$code:$out$err" 0: "$what: release"
+    capture holdfast release job --owner "$owner"
+    is "$code" 76 "$what: release again: 76"
+    capture holdfast extend job --owner "$owner"
+    is "$code" 76 "$what: extend never brings it back"
+    read -r again _ < <(holdfast acquire -n -t 300ms job)
+    ok "$what: the fence rose" test "${again##*@}" -gt "$fence"
+    ok "$what: the lease ends by itself" holdfast run -w 5 job -- true
+    capture holdfast extend job --owner "$again"
+    is "$code" 76 "$what: extend after the end: 76"
+
+    # JSON
+    out=$(holdfast acquire --json 'a "b"' -t 10s)
+    is "$(jq -r .name <<<"$out")" 'a "b"' "$what: acquire --json"
+    ok "$what: release by it" holdfast release 'a "b"' \
+        --owner "$(jq -r .owner <<<"$out")"
+    name=$'bad\xffname\n'
+    owner=$(holdfast acquire "$name" | cut -d' ' -f1)
+    is "$(holdfast ls --json 'bad*' | jq -r .name_hex)" 626164ff6e616d650a \
+        "$what: ls --json: bytes that are not UTF-8"
+    like "$(holdfast ls)" 'bad\\xffname\\x0a' "$what: ls: shown, not sent raw"
+    holdfast release "$name" --owner "$owner"
+
+    # break
+    read -r owner fence _ < <(holdfast acquire -t 2s job)
+    capture holdfast break --now job
+    is "$code" 0 "$what: break --now"
+    like "$out" '^job is free; two may run until [0-9:]+ \(' \
+        "$what: break --now says until when two may run"
+    capture holdfast release job --owner "$owner"
+    is "$code" 76 "$what: break: the old holder has lost it"
+    again=$(holdfast run -n job -- sh -c 'echo $HOLDFAST_FENCE')
+    ok "$what: break: the fence moved on" test "$again" -gt "$fence"
+    read -r owner fence _ < <(holdfast acquire -t 1s job)
+    start=$(now_ms)
+    capture holdfast break job
+    is "$code:$out" '0:job is free' "$what: break waits"
+    start=$(($(now_ms) - start))
+    ok "$what: break: until the lease was over ($start ms)" \
+        test $start -ge 700 -a $start -lt 3000
+    capture holdfast break job
+    is "$code" 0 "$what: break of a free name"
+    is "$(holdfast break --json --now job | jq .two_may_run_ms)" 0 \
+        "$what: break --json"
+}
+
+command -v jq >/dev/null || skip_all 'no jq'
+export HOLDFAST_URL=local://$W/store
+nodes=1
+story embedded
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+story 'one redis'
+servers_start 3
+HOLDFAST_URL="$URLS?quarantine=off"
+nodes=3
+story 'three redis'
+
+# What cannot be printed is given back.
+HOLDFAST_URL=local://$W/store
+capture sh -c 'holdfast acquire unprinted >/dev/full'
+is "$code" 70 'acquire with a full stdout: 70'
+like "$err" '^holdfast: stdout: No space left on device$' 'and says so'
+ok 'and nobody is left with it' holdfast run -n unprinted -- true
+set +o pipefail
+mkfifo "$W/pipe"
+holdfast acquire unprinted >"$W/pipe" 2>"$W/err" &
+pid=$!
+exec 8<"$W/pipe" 8<&-
+wait $pid
+code=$?
+[ $code = 0 ] || is $code 70 'acquire with nobody at its pipe: 70'
+[ $code = 0 ] || ok 'is given back too' holdfast run -n unprinted -- true
+owner=$(holdfast acquire printed | cut -d' ' -f1)
+HOLDFAST_OWNER=$owner capture sh -c 'holdfast extend printed >/dev/full'
+is "$code" 70 'extend with a full stdout: 70'
+for i in $(seq 300); do holdfast acquire "many$i" >/dev/null; done
+is "$(holdfast ls | wc -l)" 301 'ls of 300 names, and its header'
+is "$(holdfast ls --json 'many1?' | wc -l)" 10 'a pattern'
+ok 'sorted' sort -c <(holdfast ls --json | jq -r .name)
+capture sh -c 'holdfast ls >/dev/full'
+is "$code" 70 'ls with a full stdout: 70'
+is "$(holdfast ls | head -n 1 | cut -d' ' -f1)" NAME 'ls into head'
+
+# doctor
+capture holdfast doctor
+ok 'doctor of the embedded store: fit or warnings' test "$code" -le 1
+like "$out" 'fit for locks' 'doctor says so'
+capture holdfast doctor --init
+is "$code" 0 'doctor --init of the embedded store'
+server_start fresh
+HOLDFAST_URL=${SERVER_URL[fresh]}
+capture holdfast run -n x -- true
+is "$code" 69 'a fresh server: 69'
+like "$err" 'holdfast doctor --init' 'and the remedy'
+ok 'doctor --init' holdfast doctor --init
+ok 'then it counts' holdfast run -n x -- true
+capture holdfast doctor --json
+like "$(jq -r .severity <<<"$out" | sort -u | xargs)" '^(ok|warning| )+$' 'doctor --json'
+server_kill fresh
+capture holdfast doctor
+is "$code" 2 'doctor of a dead server: unfit'
+finish
