@@ -233,6 +233,29 @@ static void test_cut_idle(struct server *server)
     rig_close(&rig);
 }
 
+/* Cut again and again, it must not become a busy loop. */
+static void test_cut_often(struct server *server)
+{
+    struct rig rig;
+    rig_open(&rig, server);
+    long long before = 0;
+    sscanf(strstr(told(server, "INFO stats"), "total_connections_received:"),
+           "total_connections_received:%lld", &before);
+    struct hf_instant end = hf_instant_add(hf_clock_now(), hf_span_ms(1000));
+    while (hf_instant_before(hf_clock_now(), end)) {
+        told(server, "CLIENT KILL TYPE normal SKIPME yes");
+        rig_turn(&rig, 1);
+    }
+    long long after = 0;
+    sscanf(strstr(told(server, "INFO stats"), "total_connections_received:"),
+           "total_connections_received:%lld", &after);
+    ok(after - before > 1 && after - before < 30,
+       "a connection that is cut at once each time: %lld tries in a second",
+       after - before);
+    ok(rig_votes(&rig, 0), "and left alone it serves");
+    rig_close(&rig);
+}
+
 static void test_reply_lost(struct server *server)
 {
     struct rig rig;
@@ -443,6 +466,17 @@ static void test_tcp(void)
         rig_close(&rig);
     }
     server_remove(&server);
+
+    struct rig rig;
+    server_start(&server, "--port", text, "--bind", "::1", NULL);
+    rig_to(&rig, "::1", port);
+    bool has_ipv6 = rig_votes(&rig, 0);
+    rig_close(&rig);
+    rig_to(&rig, "localhost", port);
+    ok(rig_votes(&rig, 0) || !has_ipv6, "all addresses of a name are tried: %s",
+       rig.reason[0]);
+    rig_close(&rig);
+    server_remove(&server);
 }
 
 int main(void)
@@ -457,6 +491,7 @@ int main(void)
     test_loading();
     test_script_flush(&server);
     test_cut_idle(&server);
+    test_cut_often(&server);
     test_reply_lost(&server);
     test_killed();
     test_bounded(&server);

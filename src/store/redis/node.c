@@ -10,6 +10,9 @@
 #define RETRY_FIRST_MS 50
 #define RETRY_MOST_MS 2000
 
+/* Between reconnects without back-off. */
+#define RETRY_QUICK_MS 1000
+
 /* A request unanswered for so long means that the server hangs, or that the
  * network swallows what it says: what is queued for it must not grow. */
 #define HANG_MS_MIN 1000
@@ -134,6 +137,24 @@ static void answer_pending(struct hf_redis_node *node, const char *reason)
     hf_wire_reset(wire);
 }
 
+/* A connection that served is replaced at once, but not one after another:
+ * somebody may be cutting each as soon as it is made. */
+static bool may_be_quick(struct hf_redis_node *node, struct hf_instant now)
+{
+    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
+    if (!node->was_ready) {
+        return false;
+    }
+    if (!hf_instant_before(now, hf_instant_add(node->ready_at, least))) {
+        node->failures = 0;
+    }
+    if (hf_instant_before(now, hf_instant_add(node->quick_at, least))) {
+        return false;
+    }
+    node->quick_at = now;
+    return true;
+}
+
 void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
                         const char *reason, struct hf_instant now)
 {
@@ -143,7 +164,7 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
         reason = node->greet_reason;
     }
     snprintf(why, sizeof(why), "%s", reason);
-    bool is_first_try = node->was_ready;
+    bool is_first_try = may_be_quick(node, now);
     node->phase = HF_REDIS_WAITING;
     node->is_doomed = false;
     node->was_ready = false;
@@ -152,7 +173,6 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
     node->examination.is_under_way = false;
     hf_socket_close(&node->socket, false);
     if (is_first_try) {
-        node->failures = 0;
         node->retry_at = now;
         hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
                             why);
@@ -401,6 +421,7 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
     node->known.until = HF_LONG_AGO;
+    node->quick_at = HF_LONG_AGO;
     node->quarantined_until = HF_LONG_AGO;
     node->phase = HF_REDIS_WAITING;
     node->retry_at = now;

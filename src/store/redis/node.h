@@ -66,6 +66,8 @@ struct hf_redis_node {
     enum hf_redis_phase phase;
     unsigned failures;          /* connections in a row that came to nothing */
     bool was_ready;             /* this connection */
+    struct hf_instant ready_at; /* this connection */
+    struct hf_instant quick_at; /* last reconnect without back-off */
     bool is_doomed;             /* to be torn down at the next dispatch */
     struct hf_instant deadline; /* of connecting, greeting and marking */
     struct hf_instant retry_at; /* WAITING */

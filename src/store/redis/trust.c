@@ -145,7 +145,10 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     node->phase = HF_REDIS_READY;
     node->was_ready = true;
-    node->failures = 0;
+    node->ready_at = now;
+    if (node->endpoint->password != NULL) {
+        hf_wire_wipe(&node->wire);
+    }
     char why[sizeof(node->reason)] = "";
     if (is_quarantined) {
         hf_redis_quarantine_text(node, now, why, sizeof(why));

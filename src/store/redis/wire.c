@@ -28,6 +28,16 @@ void hf_wire_reset(struct hf_wire *wire)
     wire->head = wire->count = 0;
 }
 
+void hf_wire_wipe(struct hf_wire *wire)
+{
+    if (wire->begin > 0) {
+        explicit_bzero(wire->data, wire->begin);
+    }
+    if (wire->cap > wire->end) {
+        explicit_bzero(wire->data + wire->end, wire->cap - wire->end);
+    }
+}
+
 /* Room for `len` bytes behind `end`: move the live ones to the front if that
  * frees at least half, else grow. */
 static bool reserve_bytes(struct hf_wire *wire, size_t len)

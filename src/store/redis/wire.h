@@ -44,6 +44,9 @@ void hf_wire_fini(struct hf_wire *wire);
 /* Nothing is expected any more: another connection begins. */
 void hf_wire_reset(struct hf_wire *wire);
 
+/* Overwrite what was sent and answered: a password was among it. */
+void hf_wire_wipe(struct hf_wire *wire);
+
 /* Queue a command. `pending->bytes` is filled in. @return false: no memory, or
  * too many unanswered bytes; nothing was queued. */
 bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
