@@ -320,6 +320,74 @@ static void test_examine(struct server *server)
     server_run(server, NULL);
 }
 
+static void test_examine_replicas(struct server *server)
+{
+    struct server replica;
+    struct rig rig;
+    server_start(&replica, NULL);
+    char port[8] = "";
+    for (unsigned at = 21000; port[0] == '\0' && at < 21100; at++) {
+        if (strcmp(told(server, "CONFIG SET port %u", at), "OK") == 0) {
+            snprintf(port, sizeof(port), "%u", at);
+        }
+    }
+    told(server, "CONFIG SET repl-diskless-sync-delay 0");
+    told(&replica, "REPLICAOF 127.0.0.1 %s", port);
+    for (int i = 0; i < 1000; i++) {
+        if (strstr(told(server, "INFO replication"), "state=online") != NULL) {
+            break;
+        }
+        usleep(5000);
+    }
+    rig_strict(&rig, 1, server, 60000);
+    rig_job(&rig, HF_JOB_INIT);
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "warning has replicas") != NULL,
+       "replicas without min-replicas-to-write");
+    told(server, "CONFIG SET min-replicas-to-write 1");
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "has replicas") == NULL, "and with");
+    told(server, "CONFIG SET min-replicas-to-write 0");
+    rig_close(&rig);
+    server_remove(&replica);
+}
+
+/* An hour ahead, by the clock shim that the build made. */
+static void test_examine_clocks(struct server *server)
+{
+    char shim[300];
+    char offset[120];
+    const char *build = getenv("HF_BUILD");
+    struct server three[3] = {*server};
+    struct rig rig;
+    snprintf(shim, sizeof(shim), "%s/tests/lib/clock_shim.so",
+             build == NULL ? "build" : build);
+    if (access(shim, R_OK) != 0) {
+        return;
+    }
+    server_start(&three[1], NULL);
+    server_name(&three[2]);
+    snprintf(offset, sizeof(offset), "%s/offset", three[2].dir);
+    FILE *file = fopen(offset, "w");
+    int64_t hour = INT64_C(3600000000000);
+    fwrite(&hour, sizeof(hour), 1, file);
+    fclose(file);
+    setenv("CLOCKSHIM", offset, 1);
+    setenv("LD_PRELOAD", shim, 1);
+    server_run(&three[2], NULL);
+    unsetenv("LD_PRELOAD");
+    rig_strict(&rig, 3, three, 60000);
+    rig_job(&rig, HF_JOB_INIT);
+    rig_job(&rig, HF_JOB_EXAMINE);
+    ok(strstr(rig.findings, "2 warning its clock is 36") != NULL &&
+           strstr(rig.findings, "ahead of") != NULL,
+       "a clock an hour ahead: %.100s",
+       strstr(rig.findings, "2 warning its clock"));
+    rig_close(&rig);
+    server_remove(&three[1]);
+    server_remove(&three[2]);
+}
+
 int main(void)
 {
     struct server server;
@@ -340,6 +408,8 @@ int main(void)
     test_off(&server);
     test_ineligible(&server);
     test_examine(&server);
+    test_examine_replicas(&server);
+    test_examine_clocks(&server);
     server_remove(&server);
 
     rig_until(&timed, timed.standing[0] == HF_STANDING_VOTING, 15000);
