@@ -2,10 +2,10 @@
 # Tests, their helpers, examples and benches: one executable per C file, in
 # the folder of the build tree that bears its source's name.
 #
-#   tests/unit/test_*.c       cmocka, linked with the static library
+#   tests/unit/*.c            cmocka, linked with the static library
 #   tests/conformance/*.c     the same against real servers; if NAME.t.sh
-#   tests/cli/*.c             stands beside NAME.c, that script drives it
-#   tests/lib/*.c             helper programs; *_shim.c: for LD_PRELOAD
+#                             stands beside NAME.c, that script drives it
+#   tests/{cli,interop,lib}/*.c   tools of tests; *_shim.c: for LD_PRELOAD
 #   examples/*.c, bench/*.c   examples see the public header only
 #
 # A C file of tests/ or bench/ without main() is linked into every program of

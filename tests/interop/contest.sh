@@ -17,7 +17,8 @@ npm_install() {
     mkdir -p "$W/node"
     cp "$HF_SOURCE"/tests/interop/{package.json,package-lock.json} "$W/node"
     cp "$HF_SOURCE"/tests/interop/*.js "$W/node"
-    (cd "$W/node" && npm ci --ignore-scripts --no-audit --no-fund) \
+    (cd "$W/node" && npm ci --ignore-scripts --no-audit --no-fund \
+        --fetch-retries 1 --fetch-timeout 20000) \
         >"$W/npm.log" 2>&1 || {
         diag "$(tail -n 5 "$W/npm.log")"
         skip_all "npm cannot install the libraries"
