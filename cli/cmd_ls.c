@@ -262,7 +262,7 @@ const struct cli_cmd cli_cmd_ls = {
     .usage = "[PATTERN]",
     .summary = "who holds what, since when, fence, remaining",
     .text =
-        "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
+        "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown\n"
         "node by node.\n",
     .opts = opts,
     .words_max = 1,
