@@ -90,7 +90,7 @@ ok 'what the command left running is left alone' kill -0 "$daemon"
 ok 'and the lock is free' holdfast run -n x -- true
 kill -9 "$daemon"
 for _ in 1 2 3; do holdfast run x -- sh -c 'true & true & exit 0'; done
-ps -eo stat,comm,ppid >"$W/ps"
+ps -s "$(ps -o sess= -p $$ | tr -d ' ')" -o stat,comm,ppid >"$W/ps"
 unlike "$(cat "$W/ps")" 'Z[^ ]* +holdfast' 'no zombie of ours'
 
 # ---- Held elsewhere

@@ -83,7 +83,7 @@ target_link_libraries(shared PRIVATE Holdfast::holdfast)
 add_executable(static use.c)
 target_link_libraries(static PRIVATE Holdfast::holdfast_static)
 END
-ok "a CMake project finds it" quietly cmake -S "$W/project" -B "$W/project/build" \
+ok "a CMake project finds it" quietly cmake -G Ninja -S "$W/project" -B "$W/project/build" \
     -DCMAKE_PREFIX_PATH="$prefix"
 ok "and builds" quietly cmake --build "$W/project/build"
 is "$("$W/project/build/shared" "$url")" held "shared, it runs"
