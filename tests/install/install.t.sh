@@ -83,8 +83,8 @@ target_link_libraries(shared PRIVATE Holdfast::holdfast)
 add_executable(static use.c)
 target_link_libraries(static PRIVATE Holdfast::holdfast_static)
 END
-ok "a CMake project finds it" quietly cmake -G Ninja -S "$W/project" -B "$W/project/build" \
-    -DCMAKE_PREFIX_PATH="$prefix"
+ok "a CMake project finds it" quietly cmake -G Ninja -S "$W/project" \
+    -B "$W/project/build" -DCMAKE_PREFIX_PATH="$prefix"
 ok "and builds" quietly cmake --build "$W/project/build"
 is "$("$W/project/build/shared" "$url")" held "shared, it runs"
 is "$("$W/project/build/static" "$url")" held "static, it runs"
