@@ -17,6 +17,20 @@
 /* However many locks: then the process wants to end. */
 #define CLOSE_MS_MAX 5000
 
+/* What is being given back already, and could not be everywhere: once more. */
+static void nudge(struct hf_client *client, struct hf_lock *lock)
+{
+    uint64_t cookie = hf_slots_cookie(&client->slots, &lock->item);
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        struct hf_event event = {
+            .kind = HF_EV_NODE, .now = client->now, .node = (uint8_t)i};
+        if (hf_slots_find(&client->slots, cookie) != NULL &&
+            (lock->flags & HF_LOCK_OVER) == 0) {
+            hf_client_step(client, lock, &event);
+        }
+    }
+}
+
 static void give_back(struct hf_client *client, uint32_t slot)
 {
     struct hf_item *item = hf_slots_at(&client->slots, slot);
@@ -24,10 +38,10 @@ static void give_back(struct hf_client *client, uint32_t slot)
         return;
     }
     struct hf_lock *lock = hf_lock_of(item);
-    if ((lock->flags & HF_LOCK_OVER) == 0) {
-        hf_client_untell(client, lock);
-        lock->flags &= (uint8_t)~HF_LOCK_OURS;
-        hf_client_signal(client, lock, HF_EV_RELEASE);
+    if ((lock->flags & HF_LOCK_OURS) != 0) {
+        hf_release_start(lock, NULL);
+    } else if ((lock->flags & HF_LOCK_OVER) == 0) {
+        nudge(client, lock);
     }
 }
 

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc */
+/* link: -Wl,--wrap=mdb_txn_begin,--wrap=mdb_txn_commit,--wrap=mdb_put */
+/* Memory: every allocation fails once, and nothing leaks, crashes or stays
+ * locked; giving back and extending allocate nothing; and 20,000 locks cost
+ * what the issue allows. On the embedded store. */
+#include <holdfast/holdfast.h>
+
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- The failing allocator --------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+static atomic_long n_allocations;
+static atomic_long fail_at = -1; /* number of the one that fails; -1: none */
+
+/* LMDB allocates in its transactions; it is not what is counted. */
+static _Thread_local int in_vendor;
+static atomic_long n_ours;
+
+int __real_mdb_txn_begin(void *env, void *parent, unsigned flags, void **out);
+int __real_mdb_txn_commit(void *txn);
+int __real_mdb_put(void *txn, unsigned dbi, void *key, void *data,
+                   unsigned flags);
+int __wrap_mdb_txn_begin(void *env, void *parent, unsigned flags, void **out);
+int __wrap_mdb_txn_commit(void *txn);
+int __wrap_mdb_put(void *txn, unsigned dbi, void *key, void *data,
+                   unsigned flags);
+
+int __wrap_mdb_txn_begin(void *env, void *parent, unsigned flags, void **out)
+{
+    in_vendor++;
+    int failed = __real_mdb_txn_begin(env, parent, flags, out);
+    in_vendor--;
+    return failed;
+}
+
+int __wrap_mdb_txn_commit(void *txn)
+{
+    in_vendor++;
+    int failed = __real_mdb_txn_commit(txn);
+    in_vendor--;
+    return failed;
+}
+
+int __wrap_mdb_put(void *txn, unsigned dbi, void *key, void *data,
+                   unsigned flags)
+{
+    in_vendor++;
+    int failed = __real_mdb_put(txn, dbi, key, data, flags);
+    in_vendor--;
+    return failed;
+}
+
+static bool fails(void)
+{
+    n_ours += in_vendor == 0;
+    long number = atomic_fetch_add(&n_allocations, 1);
+    return number == atomic_load(&fail_at);
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    return fails() ? NULL : __real_realloc(old, size);
+}
+
+static void arm(long number)
+{
+    atomic_store(&n_allocations, 0);
+    atomic_store(&fail_at, number);
+}
+
+/* ---- A session --------------------------------------------------------- */
+
+static const char *url(void)
+{
+    static char text[300];
+    static char folder[200];
+    if (text[0] == '\0') {
+        const char *tmp = getenv("TMPDIR");
+        snprintf(folder, sizeof(folder), "%s/hf-memory.XXXXXX",
+                 tmp != NULL ? tmp : "/tmp");
+        assert_non_null(mkdtemp(folder));
+        snprintf(text, sizeof(text), "local://%s", folder);
+    }
+    return text;
+}
+
+static bool is_expected(enum hf_status status)
+{
+    /* the store's own vendor may call it what it likes, but never a success
+     * that is none */
+    return status == HF_OK || status == HF_NO_MEMORY ||
+           status == HF_UNAVAILABLE || status == HF_UNKNOWN;
+}
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    (void)user;
+    (void)name;
+    (void)name_len;
+    (void)info;
+    return true;
+}
+
+static void use(struct hf_client *client)
+{
+    struct hf_request request;
+    struct hf_error error;
+    struct hf_lock *lock = NULL;
+    struct hf_op *op = NULL;
+    char owner[HF_OWNER_TEXT_MAX];
+    hf_request_init(&request, "memory");
+    enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
+    assert_true(is_expected(status));
+    assert_true((status == HF_OK) == (lock != NULL));
+    if (status == HF_OK) {
+        assert_true(is_expected(hf_lock_extend(lock, 5000, &error)));
+        assert_true(is_expected(hf_lock_give(lock, owner)));
+        status = hf_lock_adopt(client, &request, owner, &lock, &error);
+        assert_true(is_expected(status));
+        if (status == HF_OK) {
+            assert_true(is_expected(hf_lock_release(lock)));
+        } else {
+            assert_true(is_expected(
+                hf_owner_release(client, "memory", 6, owner, &error)));
+        }
+    }
+    assert_true(
+        is_expected(hf_client_list(client, NULL, on_name, NULL, &error)));
+    status = hf_op_start_acquire(client, &request, (hf_op_fn *)abort, NULL, &op,
+                                 &error);
+    assert_true(is_expected(status));
+    hf_op_cancel(op);
+}
+
+static long session(long number)
+{
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    arm(number);
+    if (hf_client_open(url(), &options, &client, &error) == HF_OK) {
+        use(client);
+    } else {
+        assert_null(client);
+        assert_true(error.text[0] != '\0');
+    }
+    hf_client_close(client);
+    long count = atomic_load(&n_allocations);
+    arm(-1);
+    return count;
+}
+
+static void test_every_allocation_fails_once(void **state)
+{
+    (void)state;
+    long count = session(-1);
+    assert_true(count > 5);
+    for (long i = 0; i < count; i++) {
+        session(i);
+        /* whatever happened, the name is free */
+        struct hf_client *client = NULL;
+        struct hf_request request;
+        struct hf_lock *lock = NULL;
+        struct hf_error error = {0};
+        hf_request_init(&request, "memory");
+        assert_int_equal(hf_client_open(url(), NULL, &client, NULL), HF_OK);
+        if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+            fail_msg("after failure %ld of %ld: %s", i, count, error.text);
+        }
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+        hf_client_close(client);
+    }
+}
+
+static void test_no_allocation_to_give_back(void **state)
+{
+    (void)state;
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    assert_int_equal(hf_client_open(url(), &options, &client, NULL), HF_OK);
+    hf_request_init(&request, "memory");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
+        long before = atomic_load(&n_ours);
+        assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
+        hf_client_process(client);
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+        long after = atomic_load(&n_ours);
+        assert_int_equal(after, before);
+    }
+    hf_client_close(client);
+}
+
+/* The embedded store keeps processes beside each lock: 40 bytes more than the
+ * 256 that a server's costs. */
+static void test_bytes_of_a_lock(void **state)
+{
+    (void)state;
+    enum { N = 20000, NAME = 8, BYTES_MAX = 256 + 40 };
+    struct hf_client *client = NULL;
+    static struct hf_lock *locks[N];
+    char name[NAME + 1];
+    struct hf_request request;
+    assert_int_equal(hf_client_open(url(), NULL, &client, NULL), HF_OK);
+    struct mallinfo2 before = mallinfo2();
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof(name), "n%07d", i);
+        hf_request_init(&request, name);
+        assert_int_equal(hf_lock_acquire(client, &request, &locks[i], NULL),
+                         HF_OK);
+    }
+    struct mallinfo2 after = mallinfo2();
+    double each = (double)(after.uordblks + after.hblkhd - before.uordblks -
+                           before.hblkhd) /
+                      N -
+                  NAME;
+    print_message("%.1f bytes a lock beside its name\n", each);
+    if (before.uordblks != 0) { /* sanitizers have no mallinfo */
+        assert_true(each > 100 && each <= BYTES_MAX);
+    }
+    hf_client_close(client);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_allocation_fails_once),
+        cmocka_unit_test(test_no_allocation_to_give_back),
+        cmocka_unit_test(test_bytes_of_a_lock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
