@@ -4,7 +4,6 @@
 #include "keeper.h"
 
 #include "ancestor.h"
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "store.h"
@@ -277,71 +276,6 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     return status != HF_LOST;
 }
 
-static int say_survivor(const struct cli_keeper *keeper, int code)
-{
-    struct cli_out out;
-    cli_message_begin(&out);
-    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    cli_out_text(&out, ": lost, and process ");
-    cli_out_int(&out, keeper->survivor);
-    cli_out_text(&out, " of the command could not be ended");
-    return cli_message_end(&out, code);
-}
-
-static int say_max_hold(const struct cli_keeper *keeper)
-{
-    struct cli_out out;
-    char text[CLI_DURATION_TEXT];
-    cli_message_begin(&out);
-    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    cli_out_text(&out, ": the command was ended after ");
-    cli_out_text(&out, cli_duration_text(keeper->args->max_hold_ms, text));
-    cli_out_text(&out, " (--max-hold)");
-    return cli_message_end(&out, CLI_EXIT_MAX_HOLD);
-}
-
-/* The code for a command that was ended by us. */
-static int ended_code(const struct cli_keeper *keeper)
-{
-    if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
-        return say_survivor(keeper, CLI_EXIT_LOST);
-    }
-    switch (keeper->why) {
-    case CLI_WHY_LOST:
-        return cli_message(CLI_EXIT_LOST, keeper->args->name,
-                           "the lock could not be kept; the command was "
-                           "ended");
-    case CLI_WHY_MAX_HOLD:
-        return say_max_hold(keeper);
-    case CLI_WHY_NONE:
-    case CLI_WHY_WRAPPER:
-        break;
-    }
-    return CLI_EXIT_INTERNAL; /* nobody is there to be told */
-}
-
-/* The code for a command that ended by itself. */
-static int own_code(const struct cli_keeper *keeper, bool was_ours)
-{
-    int error = atomic_load(&keeper->run->link.shared->exec_errno);
-    int code = cli_child_code(&keeper->child);
-    if (error != 0) {
-        return cli_message_errno(code, keeper->args->command[0], error);
-    }
-    if (code != 0) {
-        return code;
-    }
-    if (keeper->is_lost) {
-        return CLI_EXIT_LOST; /* --on-lost warn has said so */
-    }
-    if (!was_ours) {
-        return cli_message(CLI_EXIT_LOST, keeper->args->name,
-                           "the lock was no longer ours when the command "
-                           "ended");
-    }
-    return 0;
-}
-
 static int run_command(struct cli_keeper *keeper)
 {
     int code = start_command(keeper);
@@ -358,8 +292,7 @@ static int run_command(struct cli_keeper *keeper)
     cli_term_close(&keeper->term);
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     bool was_ours = give_back(keeper, has_run);
-    return keeper->why != CLI_WHY_NONE ? ended_code(keeper)
-                                       : own_code(keeper, was_ours);
+    return cli_keeper_code(keeper, was_ours);
 }
 
 static int keep(struct cli_keeper *keeper)

@@ -42,6 +42,8 @@ struct cli_keeper {
     enum cli_why why;
     int64_t ending_ns; /* when SIGTERM was sent */
     bool is_lost;      /* it was, whatever was done about it */
+    bool was_told;     /* by a majority, with the deadline still ahead */
+    bool was_asleep;   /* we woke up too late to end the command in time */
     pid_t survivor;    /* a descendant that would not die; 0: none */
 };
 
@@ -63,6 +65,10 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);
 
 /* keeper_end.c: SIGKILL to all that descends, and wait until it is gone. */
 void cli_keeper_kill(struct cli_keeper *keeper);
+
+/* keeper_code.c: the exit code, after its line if there is one. @p was_ours:
+ * the lock was still ours when it was given back. */
+int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours);
 
 /* keeper_jobs.c: the command was stopped by a signal. */
 void cli_keeper_stopped(struct cli_keeper *keeper, int number);

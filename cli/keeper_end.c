@@ -110,6 +110,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
     int64_t now = cli_when_now_ns();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {
+        keeper->was_told = now < keeper->deadline_ns;
         set_lost(keeper);
         if (is_enforced(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
@@ -192,6 +193,7 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
     bool is_late =
         is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
     if (now >= kill_at(keeper)) {
+        keeper->was_asleep = keeper->why == CLI_WHY_NONE;
         cli_keeper_kill(keeper);
         if (is_late) {
             keeper->why = CLI_WHY_LOST;

@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Stores that cannot be reached: which code, how soon, and what is said.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+
+# COMMAND ends with CODE within MS, with one line that matches.
+ends() { # CODE MS REGEX WHAT COMMAND...
+    local want=$1 limit=$2 regex=$3 what=$4 start took
+    shift 4
+    start=$(now_ms)
+    capture timeout 30 "$@"
+    took=$(($(now_ms) - start))
+    is "$code" "$want" "$what: exit $want"
+    ok "$what: in time ($took of $limit ms)" test $took -le "$limit"
+    like "$err" "^holdfast: [^"$'\n'"]*$" "$what: one line"
+    like "$err" "$regex" "$what: says why"
+    is "$out" '' "$what: the command does not run"
+}
+
+# A server that takes connections and never says a word, one that is no Redis,
+# one that nobody hears, one that refuses.
+hanging=$(free_port)
+timeout 170 socat "TCP-LISTEN:$hanging,bind=127.0.0.1,fork,reuseaddr" \
+    SYSTEM:'sleep 170' 2>/dev/null &
+hanging_pid=$!
+http=$(free_port)
+timeout 170 socat "TCP-LISTEN:$http,bind=127.0.0.1,fork,reuseaddr" \
+    SYSTEM:'printf "HTTP/1.1 400 Bad Request\r\n\r\n"; sleep 1' 2>/dev/null &
+http_pid=$!
+refusing=$(free_port)
+stop_all() {
+    kill $hanging_pid $http_pid
+    pkill -P $hanging_pid
+    pkill -P $http_pid
+} 2>/dev/null
+at_exit stop_all
+listens() {
+    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+wait_until 5 listens "$hanging"
+wait_until 5 listens "$http"
+
+url() {
+    echo "redis://127.0.0.1:$1?quarantine=off"
+}
+# 192.0.2.0/24 is for documentation: nobody answers. Where the machine has no
+# route at all, it is refused at once, which is right too.
+ends 69 1000 "127.0.0.1:$refusing.*refused" '-n, refusing' \
+    holdfast run -n -u "$(url "$refusing")" x -- echo no
+ends 69 1100 "127.0.0.1:$hanging" '-n, hanging' \
+    holdfast run -n -u "$(url "$hanging")" x -- echo no
+ends 69 1100 "127.0.0.1:$http" '-n, not a Redis' \
+    holdfast run -n -u "$(url "$http")" x -- echo no
+ends 69 1100 '192.0.2.1:6379' '-n, nobody there' \
+    holdfast run -n -u 'redis://192.0.2.1?quarantine=off' x -- echo no
+ends 69 1100 "refused.*127.0.0.1:$hanging|127.0.0.1:$hanging.*refused" \
+    '-n, three that are dead in three ways' \
+    holdfast run -n -u \
+    "redis://127.0.0.1:$refusing,127.0.0.1:$hanging,192.0.2.1?quarantine=off" \
+    x -- echo no
+like "$err" '192.0.2.1' 'each is named'
+ends 69 1100 "no such file|No such file|refused" '-n, no socket' \
+    holdfast run -n -u "redis+unix://$W/none?quarantine=off" x -- echo no
+ends 69 2100 "127.0.0.1:$hanging" '-w 1, hanging' \
+    holdfast run -w 1 -u "$(url "$hanging")" x -- echo no
+ends 69 5500 "127.0.0.1:$hanging" 'waiting for ever, never reached: 5 s' \
+    holdfast run -u "$(url "$hanging")" x -- echo no
+ends 69 5500 "127.0.0.1:$refusing" 'waiting for ever, refused: 5 s' \
+    holdfast run -u "$(url "$refusing")" x -- echo no
+ends 69 1100 "127.0.0.1:$hanging" 'acquire -n' \
+    holdfast acquire -n -u "$(url "$hanging")" x
+ends 69 1500 "127.0.0.1:$hanging" 'ls' holdfast ls -u "$(url "$hanging")"
+ends 69 1500 "127.0.0.1:$hanging" 'release' \
+    holdfast release -u "$(url "$hanging")" x \
+    --owner "$(printf '0%.0s' {1..32}):h:1:1@5"
+ends 69 1100 "127.0.0.1:$hanging" '--once' \
+    holdfast run --once 1h -u "$(url "$hanging")" x -- echo no
+
+# --on-unreachable run
+capture holdfast run -n --on-unreachable run -u "$(url "$refusing")" x -- \
+    sh -c 'echo "ran $HOLDFAST_FENCE [$HOLDFAST_OWNER]"; exit 3'
+is "$code:$out" '3:ran 0 []' '--on-unreachable run: with HOLDFAST_FENCE=0'
+like "$err" '^holdfast: x: running WITHOUT the lock: .*refused[^'$'\n'']*$' \
+    '--on-unreachable run: says so'
+server_start pw -- --requirepass secret
+ends 77 1500 '.' 'wrong password is not unreachable' \
+    holdfast run -n --on-unreachable run \
+    -u "${SERVER_URL[pw]}?quarantine=off" x -- echo no
+
+# A minority that is dead costs nothing.
+servers_start 3
+export HOLDFAST_URL="$URLS?quarantine=off"
+server_kill s1
+start=$(now_ms)
+capture holdfast run -n x -- echo ran
+is "$code:$out:$err" '0:ran:' 'one of three dead'
+start=$(($(now_ms) - start))
+ok "at once ($start ms)" test $start -lt 500
+server_pause s2
+ends 69 1100 'no majority' 'two of three dead' holdfast run -n x -- echo no
+server_resume s2
+ok 'one of three dead again' holdfast run -w 5 x -- true
+
+# Reached once, an outage is waited through.
+holdfast run x -- sh -c 'touch "$0"; exec sleep 300' "$W/holds" &
+holder=$!
+wait_until 10 test -e "$W/holds"
+holdfast run --status-fd 9 x -- echo ran >"$W/out" 2>"$W/err" 9>"$W/events" &
+waiter=$!
+wait_until 10 grep -q waiting "$W/events"
+kill $holder
+wait $holder
+wait $waiter
+is "$?:$(cat "$W/out"):$(cat "$W/err")" '0:ran:' 'a waiter behind a holder'
+
+# ---- The lease cannot be kept
+holdfast run -t 2s --kill-grace 500ms --status-fd 9 x -- sh -c \
+    'exec 2>/dev/null; trap "echo term >>$0" TERM; echo $$ >>$0; while :; do sleep 0.05; done' \
+    "$W/held" 2>"$W/err" 9>"$W/events" &
+holder=$!
+wait_until 10 test -s "$W/held"
+read -r pid <"$W/held"
+start=$(now_ms)
+server_pause s2
+server_pause s3
+wait $holder
+code=$?
+start=$(($(now_ms) - start))
+is "$code" 76 'stores stopped: exit 76'
+ok "before the lease is over ($start ms)" test $start -le 2000
+ok 'the command is gone' is_gone "$pid"
+is "$(sed -n 2p "$W/held")" term 'it had SIGTERM first'
+like "$(cat "$W/err")" \
+    '^holdfast: x: the lock could not be kept \(.*s2/s: [^'$'\n'']*$' \
+    'one line that names the nodes'
+events=$(sed 's/^{"event":"\([a-z-]*\)".*/\1/' "$W/events" | uniq | xargs)
+like "$events" '^waiting acquired (renewed )?at-risk lost$' "events: $events"
+server_resume s2
+server_resume s3
+
+# A server that forgot everything under a holder, and gave the lock away.
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+holdfast run -t 1s y -- sh -c 'echo $$ >$0; exec sleep 300' "$W/y" 2>"$W/err" &
+holder=$!
+wait_until 10 test -s "$W/y"
+server_cli one set lock:y somebody PX 60000 >/dev/null
+wait $holder
+is $? 76 'taken from under us: 76'
+is "$(server_cli one get lock:y)" somebody 'and left to the new holder'
+capture holdfast run -n y -- true
+is "$code" 75 'a foreign holder is respected'
+server_cli one del lock:y >/dev/null
+server_cli one hset lock:y a 1 >/dev/null
+capture holdfast run -n y -- true
+is "$code" 75 'a key of a foreign type is held by another kind of client'
+finish
