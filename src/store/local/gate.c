@@ -428,12 +428,11 @@ static enum hf_status fail_stuck(const struct hf_gate *gate, int number,
 {
     const struct hf_gate_page *page = gate->page;
     bool is_near = page->holder_space == gate->pid_space;
-    snprintf(text, size, "%s is held by process %" PRId64 "%s, which %s",
-             gate->gate_path, page->holder_pid,
-             is_near ? "" : " of another pid namespace",
-             number == ETIMEDOUT
-                 ? "is stopped: continue or kill it"
-                 : "does not get on: is this machine overloaded?");
+    snprintf(
+        text, size, "locks.gate is held by process %" PRId64 "%s, which %s",
+        page->holder_pid, is_near ? "" : " of another pid namespace",
+        number == ETIMEDOUT ? "is stopped: continue or kill it"
+                            : "does not get on: is this machine overloaded?");
     return HF_UNAVAILABLE;
 }
 
@@ -450,9 +449,9 @@ enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
     if (number != 0) {
         snprintf(
             text, size,
-            "%s is damaged (mutex: %s): stop all users of the folder, then "
-            "remove it",
-            gate->gate_path, strerrordesc_np(number));
+            "locks.gate is damaged (mutex: %s): stop all users of the folder, "
+            "then remove it",
+            strerrordesc_np(number));
         return HF_CONFIG;
     }
     page->n_entries++;

@@ -69,7 +69,8 @@ void hf_gate_close(struct hf_gate *gate);
 
 /* @return HF_OK; HF_UNAVAILABLE - a process inside did not leave: it is stopped
  *         (node_timeout), or the machine is overloaded (ten times that);
- *         HF_CONFIG. On failure @p text says why, and we are not inside. */
+ *         HF_CONFIG. On failure @p text says why (not in which folder),
+ *         and we are not inside. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 void hf_gate_leave(struct hf_gate *gate);
 

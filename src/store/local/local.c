@@ -44,7 +44,7 @@ static enum hf_status open_table(struct hf_local *local, struct hf_error *error)
     char reason[HF_REASON_MAX];
     enum hf_status status = hf_gate_enter(&local->gate, reason, sizeof(reason));
     if (status != HF_OK) {
-        return hf_fail(error, status, "%s", reason);
+        return hf_fail(error, status, "%s: %s", local->folder.path, reason);
     }
     status = hf_table_open(&local->table, &local->gate, error);
     hf_gate_leave(&local->gate);

@@ -263,16 +263,16 @@ int hf_table_grow(struct hf_table *table)
 enum hf_status hf_table_text(const struct hf_table *table, int number,
                              char *text, size_t size)
 {
-    const char *path = table->gate->data_path;
     if (number == ENOSPC || number == EDQUOT) {
         snprintf(text, size,
-                 "%s cannot grow beyond %" PRIu64 " MiB: the disk is full",
-                 path, table->map_bytes >> 20);
+                 "locks.mdb cannot grow beyond %" PRIu64
+                 " MiB: the disk is full",
+                 table->map_bytes >> 20);
         return HF_UNAVAILABLE;
     }
     if (number == EFBIG || number == MDB_MAP_FULL) {
         snprintf(text, size,
-                 "%s is full: it has its greatest size, %" PRIu64 " MiB", path,
+                 "locks.mdb is full: it has its greatest size, %" PRIu64 " MiB",
                  table->map_bytes >> 20);
         return HF_UNAVAILABLE;
     }
@@ -280,9 +280,10 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
         snprintf(text, size, "out of memory");
         return HF_UNAVAILABLE;
     }
-    snprintf(text, size,
-             "%s is damaged (LMDB: %s): stop all users of the folder, then "
-             "remove its files",
-             path, mdb_strerror(number));
+    snprintf(
+        text, size,
+        "locks.mdb is damaged (LMDB: %s): stop all users of the folder, then "
+        "remove its files",
+        mdb_strerror(number));
     return HF_CONFIG;
 }

@@ -1,0 +1,183 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The embedded store and the machine around it: users, namespaces, disks. Each
+# fault is one clear line and an exit code; none is a second store.
+# timeout: 240
+. "$(dirname "$0")/../lib/tap.sh"
+
+[ "$(id -u)" = 0 ] || skip_all "needs root for users, namespaces and mounts"
+
+F=$W/store
+L="local://$F"
+mkdir -m 755 "$F"
+chmod 755 "$W"
+
+as_nobody() {
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
+}
+
+one_line() { # WHAT: $err is one line of Holdfast's
+    like "$err" '^holdfast: [^'$'\n'']+$' "$1: one line"
+}
+
+# ---- Users -----------------------------------------------------------------
+
+capture holdfast run -u "$L" -n job -- true
+is "$code" 0 "root takes a lock"
+is "$(stat -c %a "$F/locks.gate" "$F/locks.mdb" | sort -u)" 666 \
+    "in root's open folder the files are for all"
+capture as_nobody "$HF_BUILD/holdfast" acquire -u "$L" job
+is "$code" 0 "another user takes one there"
+capture holdfast run -u "$L" -n job -- true
+is "$code" 75 "and root sees it"
+owner=$(holdfast ls -u "$L" --json job | head -1)
+isnt "$owner" "" "ls shows it"
+capture holdfast break -u "$L" --now job
+is "$code" 0 "root breaks it"
+
+mkdir -m 700 "$W/private"
+capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/private" job -- true
+is "$code" 77 "a folder that one may not enter: 77"
+one_line "no permission"
+like "$err" 'no permission' "says so"
+
+mkdir -m 755 "$W/closed"
+capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/closed" job -- true
+is "$code" 77 "a folder in which one may not write: 77"
+
+mkdir -m 700 "$W/own"
+chown 65534:65534 "$W/own"
+capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/own" job -- true
+is "$code" 0 "a folder of one's own"
+is "$(stat -c %a "$W/own/locks.gate" "$W/own/locks.mdb" | sort -u)" 600 \
+    "its files are its owner's"
+
+# ---- The default folder ----------------------------------------------------
+
+if unshare -m true 2>/dev/null; then
+    out=$(unshare -m bash -c '
+        mount -t tmpfs none /var/lib || exit 99
+        holdfast run -q x -- true || exit 1
+        stat -c "%a %n" /var/lib/holdfast /var/lib/holdfast/locks.*
+        owner=$(setpriv --reuid=65534 --regid=65534 --clear-groups \
+            env HOME=/nonexistent holdfast acquire -q x) || exit 2
+        holdfast run -q -n x -- true; echo "busy $?"
+    ' 2>/dev/null)
+    is "$out" "755 /var/lib/holdfast
+666 /var/lib/holdfast/locks.gate
+666 /var/lib/holdfast/locks.mdb
+busy 75" "root makes the default folder, all share it"
+
+    out=$(unshare -m bash -c '
+        mount -t tmpfs none /var/lib || exit 99
+        setpriv --reuid=65534 --regid=65534 --clear-groups \
+            env HOME=/nonexistent XDG_STATE_HOME="$0" \
+                holdfast run -q x -- true || exit 1
+        stat -c "%a" "$0/holdfast" "$0"/holdfast/locks.*
+    ' "$W/own" 2>/dev/null)
+    is "$(echo $out)" "700 600 600" "without it, one's own state folder"
+
+    # ---- Disks -------------------------------------------------------------
+
+    mkdir "$W/disk"
+    export W
+    capture unshare -m bash -c '
+        mount -t tmpfs -o size=64k none "$W/disk" || exit 99
+        holdfast run -u "local://$W/disk" x -- true'
+    is "$code" 69 "a disk too small to begin: 69"
+    one_line "full disk"
+    like "$err" 'the disk is full' "says so"
+
+    capture unshare -m bash -c '
+        mount -t tmpfs -o size=1200k none "$W/disk" || exit 99
+        export HOLDFAST_URL="local://$W/disk"
+        long=$(printf "%0900d" 0)
+        first=$(holdfast acquire first) || exit 98
+        for i in $(seq 600); do
+            holdfast acquire -n "$long-$i" >"$W/last" 2>"$W/full"
+            code=$?
+            [ $code = 0 ] || break
+        done
+        cat "$W/full" >&2
+        echo "$code"
+        holdfast extend first --owner "${first%% *}" >/dev/null; echo "extend $?"
+        holdfast release first --owner "${first%% *}"; echo "release $?"
+        holdfast run -n "$long-1" -- true 2>/dev/null; echo "held $?"'
+    is "$out" "69
+extend 0
+release 0
+held 75" "a disk that becomes full: 69, and what is held stays so"
+    one_line "full while growing"
+    like "$err" 'cannot grow beyond 1 MiB: the disk is full' "says so"
+
+    capture unshare -m bash -c '
+        mount -t tmpfs none "$W/disk" || exit 99
+        mount -o remount,ro "$W/disk" || exit 99
+        holdfast run -u "local://$W/disk" x -- true'
+    is "$code" 69 "a read-only disk: 69"
+    one_line "read-only"
+    like "$err" 'read-only' "says so"
+else
+    skip "default folder and disks" "no mount namespaces here"
+fi
+
+# ---- Folders and files that are none ---------------------------------------
+
+capture holdfast run -u "local://$F/locks.gate" x -- true
+is "$code" 78 "a file for a folder: 78"
+one_line "a file"
+cp -r "$F" "$W/bad"
+printf 'xxxxxxxx' | dd of="$W/bad/locks.gate" conv=notrunc status=none
+capture holdfast run -u "local://$W/bad" x -- true
+is "$code" 78 "a foreign file: 78"
+one_line "foreign"
+like "$err" 'then remove it' "says what to do"
+
+# ---- Process namespaces ----------------------------------------------------
+
+# Holds $1 in a new pid namespace until it is killed; its keeper with it.
+in_namespace() {
+    exec unshare -p -f --kill-child --mount-proc \
+        "$HF_BUILD/holdfast" run -u "$L" -t 3s "$1" -- sleep 1000
+}
+
+is_taken() {
+    ! holdfast run -u "$L" -n "$1" -- true 2>/dev/null
+}
+
+is_free() {
+    holdfast run -u "$L" -n "$1" -- true 2>/dev/null
+}
+
+if unshare -p -f --mount-proc true 2>/dev/null; then
+    in_namespace far &
+    pid=$!
+    ok "held in another pid namespace" wait_until 5 is_taken far
+    capture holdfast run -u "$L" -n far -- true
+    is "$code" 75 "and not robbed, though its numbers mean others here"
+    kill -9 "$pid"
+    wait "$pid" 2>/dev/null
+    began=$(now_ms)
+    capture holdfast run -u "$L" -w 10 far -- true
+    is "$code" 0 "when it dies, its lease ends"
+    ok "and not before" test $(($(now_ms) - began)) -gt 900
+
+    capture unshare -p -f "$HF_BUILD/holdfast" run -u "$L" -n blind -- true
+    is "$code" 0 "a namespace without a /proc of its own can take locks"
+
+    holdfast run -u "$L" -t 60s near -- sleep 1000 &
+    pid=$!
+    ok "held here" wait_until 5 is_taken near
+    capture unshare -p -f --mount-proc \
+        "$HF_BUILD/holdfast" run -u "$L" -n near -- true
+    is "$code" 75 "and not robbed from another namespace"
+    capture unshare -p -f "$HF_BUILD/holdfast" run -u "$L" -n near -- true
+    is "$code" 75 "nor from one that sees a foreign /proc"
+    kill "$pid"
+    wait "$pid" 2>/dev/null
+    ok "free again" wait_until 5 is_free near
+else
+    skip "pid namespaces" "none here"
+fi
+
+finish
