@@ -10,6 +10,9 @@
 #define FIRST_BYTES 4096
 #define FIRST_PENDING 32
 
+/* More than this is not kept for the next burst. */
+#define KEPT_BYTES (1U << 20)
+
 void hf_wire_init(struct hf_wire *wire)
 {
     memset(wire, 0, sizeof(*wire));
@@ -24,6 +27,9 @@ void hf_wire_fini(struct hf_wire *wire)
 
 void hf_wire_reset(struct hf_wire *wire)
 {
+    if (wire->cap > KEPT_BYTES) { /* after a burst: it seldom comes again */
+        hf_wire_fini(wire);
+    }
     wire->begin = wire->sent = wire->end = 0;
     wire->head = wire->count = 0;
 }
@@ -39,7 +45,7 @@ void hf_wire_wipe(struct hf_wire *wire)
 }
 
 /* Room for `len` bytes behind `end`: move the live ones to the front if that
- * frees at least half, else grow. */
+ * frees a quarter at least, else grow. */
 static bool reserve_bytes(struct hf_wire *wire, size_t len)
 {
     size_t live = wire->end - wire->begin;
@@ -49,11 +55,11 @@ static bool reserve_bytes(struct hf_wire *wire, size_t len)
     if (wire->end + len <= wire->cap) {
         return true;
     }
-    if (live + len > wire->cap / 2) {
-        size_t cap = wire->cap == 0 ? FIRST_BYTES : wire->cap;
-        while (cap / 2 < live + len) {
-            cap *= 2;
-        }
+    size_t cap = wire->cap == 0 ? FIRST_BYTES : wire->cap;
+    while (cap - cap / 4 < live + len) {
+        cap *= 2;
+    }
+    if (cap != wire->cap) {
         char *data = realloc(wire->data, cap);
         if (data == NULL) {
             return false;
@@ -174,7 +180,7 @@ void hf_wire_pop(struct hf_wire *wire)
     wire->head = (wire->head + 1) & (wire->ring_cap - 1);
     wire->count--;
     if (wire->count == 0 && wire->sent == wire->end) {
-        wire->begin = wire->sent = wire->end = 0;
+        hf_wire_reset(wire);
     }
 }
 
