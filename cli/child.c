@@ -29,7 +29,8 @@ struct birth {
     pid_t keeper;
 };
 
-/* In the new process. Everything of ours is closed on exec. */
+/* In the new process. Everything of ours is closed on exec. @return what to
+ * exit with. */
 static int become(void *arg)
 {
     const struct birth *birth = arg;
@@ -38,7 +39,7 @@ static int become(void *arg)
      * back: a keeper that died before this line is seen by our new parent. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != birth->keeper) {
-        _exit(CLI_EXIT_INTERNAL);
+        return CLI_EXIT_INTERNAL;
     }
     (void)setpgid(0, 0);
     (void)cli_term_move(how->term, how->foreground, getpid());
@@ -46,7 +47,7 @@ static int become(void *arg)
     (void)execvp(how->command[0], how->command);
     int error = errno;
     atomic_store(&how->shared->exec_errno, error);
-    _exit(error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_RUN);
+    return error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_RUN;
 }
 
 static size_t stack_bytes(char **command)

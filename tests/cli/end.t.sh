@@ -195,7 +195,7 @@ fork() { while :; do (fork) & sleep 0.02; [ $((i += 1)) -gt 6 ] && break; done; 
 touch "$1"
 wait
 X
-(ulimit -u 4000; exec holdfast run -t 1500ms --max-hold 400ms --kill-grace 100ms \
+(ulimit -u 4000; exec holdfast run -t 20s --max-hold 400ms --kill-grace 100ms \
     job -- bash "$W/forks" "$W/forking") 2>/dev/null
 is $? 124 'a forking tree is ended'
 sleep 0.05
