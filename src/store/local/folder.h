@@ -7,7 +7,9 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#define HF_FOLDER_MAX 4000
+/* Longer ones are refused. Three of them fit into a page: each page that is
+ * touched at the start costs as much as several system calls. */
+#define HF_FOLDER_MAX 1000
 
 struct hf_folder {
     char path[HF_FOLDER_MAX];
