@@ -2,8 +2,8 @@
 /* What it costs to hold many locks: one client acquires them all, then only
  * keeps them, and is measured meanwhile.
  *
- *   hold --url URL --pids P[,...] [--locks N] [--seconds S] [--nodes N]
- *        [--thread auto|none] [--log 1] --count COMMAND
+ *   hold --url URL --pids P[,...] [--locks N] [--ttl MS] [--seconds S]
+ *        [--nodes N] [--thread auto|none] [--watch 1] --count COMMAND
  *
  * Memory is what the resident set grew by from the first hundred locks to the
  * last, per lock, less the bytes of its name; so buffers that are there
@@ -17,7 +17,6 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#define LEASE_MS 10000
 #define NAME_LEN 12
 #define IN_FLIGHT 64
 #define FIRST 100
@@ -29,7 +28,9 @@ struct bench {
     int next;
     int n_held;
     int goal;
+    int ttl_ms;
     bool own_loop; /* renewed from here, not by the library's thread */
+    bool watch;    /* tell every second how it goes, on stderr */
 };
 
 static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
@@ -42,7 +43,7 @@ static void acquire_next(struct bench *b)
     struct hf_error error;
     (void)snprintf(name, sizeof(name), "held-%07d", b->next++);
     hf_request_init(&request, name);
-    request.ttl_ms = LEASE_MS;
+    request.ttl_ms = b->ttl_ms;
     request.wait_ms = 20000; /* a loaded server may not answer in time */
     if (hf_op_start_acquire(b->client, &request, on_acquired, b, NULL,
                             &error) != HF_OK) {
@@ -82,6 +83,22 @@ static void acquire_up_to(struct bench *b, int goal)
     }
 }
 
+static void tell(struct bench *b)
+{
+    int states[4] = {0};
+    struct hf_node node;
+    for (int i = 0; i < b->n_held; i++) {
+        states[hf_lock_state(b->locks[i])]++;
+    }
+    hf_client_node(b->client, 0, &node);
+    (void)fprintf(stderr,
+                  "held %d at risk %d lost %d; node 0: state %d, round trip "
+                  "%lld us %s\n",
+                  states[HF_STATE_HELD], states[HF_STATE_AT_RISK],
+                  states[HF_STATE_LOST], (int)node.state,
+                  (long long)node.rtt_us, node.reason);
+}
+
 static void hold_for(struct bench *b, double seconds)
 {
     int64_t end = now_ns() + (int64_t)(seconds * 1e9);
@@ -90,19 +107,16 @@ static void hold_for(struct bench *b, double seconds)
         if (left <= 0) {
             return;
         }
+        if (b->watch) {
+            tell(b);
+        }
+        left = left < 1000000000 ? left : 1000000000;
         if (b->own_loop) {
             process_for(b, (int)(left / 1000000) + 1);
         } else {
             (void)usleep((useconds_t)(left / 1000) + 1);
         }
     }
-}
-
-static void on_log(void *user, enum hf_log_level level, const char *text)
-{
-    (void)user;
-    (void)fprintf(stderr, "%.3f %d %s\n", (double)now_ns() / 1e9, (int)level,
-                  text);
 }
 
 static int count_lost(const struct bench *b)
@@ -162,7 +176,7 @@ static void client_open(struct bench *b, int argc, char **argv)
     b->own_loop = strcmp(arg_text(argc, argv, "--thread", "auto"), "none") == 0;
     hf_client_options_init(&options);
     options.thread = b->own_loop ? HF_THREAD_NONE : HF_THREAD_AUTO;
-    options.log = arg_int(argc, argv, "--log", 0) ? on_log : NULL;
+    b->watch = arg_int(argc, argv, "--watch", 0) != 0;
     if (hf_client_open(arg_text(argc, argv, "--url", NULL), &options,
                        &b->client, &error) != HF_OK) {
         die_text("open", error.text);
@@ -175,6 +189,7 @@ int main(int argc, char **argv)
     struct cpu cpu;
     const char *count = arg_text(argc, argv, "--count", NULL);
     b.n_locks = arg_int(argc, argv, "--locks", 100000);
+    b.ttl_ms = arg_int(argc, argv, "--ttl", 10000);
     b.locks = must_alloc((size_t)b.n_locks, sizeof(*b.locks));
     memset(b.locks, 1, (size_t)b.n_locks * sizeof(*b.locks)); /* resident */
     client_open(&b, argc, argv);
@@ -182,7 +197,7 @@ int main(int argc, char **argv)
     acquire_up_to(&b, FIRST);
     long before = resident_bytes();
     acquire_up_to(&b, b.n_locks);
-    hold_for(&b, LEASE_MS / 1e3); /* every lock was renewed twice or more */
+    hold_for(&b, b.ttl_ms / 1e3); /* every lock was renewed twice or more */
     long grown = resident_bytes() - before;
     double scripts = count_scripts(count);
     cpu_start(&cpu);
