@@ -269,6 +269,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
     enum hf_status status =
         keep > 0 ? hf_lock_release_keeping(lock, keep) : hf_lock_release(lock);
+    keeper->is_settled = status == HF_OK;
     if (!keeper->is_lost) {
         cli_status_say(&keeper->status,
                        status == HF_LOST ? "lost" : "released");
@@ -331,6 +332,10 @@ int cli_keeper(struct cli_run *run)
         return code;
     }
     code = keep(&keeper);
-    hf_client_close(keeper.client);
+    if (!keeper.is_settled) {
+        /* Finish what is under way. Where nothing is, the kernel takes the
+         * process apart faster than we do, and somebody waits for our code. */
+        hf_client_close(keeper.client);
+    }
     return code;
 }

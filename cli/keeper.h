@@ -44,6 +44,7 @@ struct cli_keeper {
     bool is_lost;      /* it was, whatever was done about it */
     bool was_told;     /* by a majority, with the deadline still ahead */
     bool was_asleep;   /* we woke up too late to end the command in time */
+    bool is_settled;   /* the store has confirmed the release */
     pid_t survivor;    /* a descendant that would not die; 0: none */
 };
 
