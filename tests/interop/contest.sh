@@ -8,7 +8,7 @@
 #                                     command gets SECTION FOLDER appended
 #
 # Ours: four through the library, four shells with `holdfast run`. HF_SECONDS
-# says how long (15).
+# says how long (15). HF_VICTIM names a server that is killed halfway.
 
 contest_section=$HF_BUILD/tests/interop/section
 
@@ -25,14 +25,19 @@ npm_install() {
     }
 }
 
+# A busy machine may miss the store's time-out just when the wait ends: 69 then,
+# not earlier. 70: its keeper was killed.
 ours_by_command() {
-    local code
+    local code start
     while [ ! -e "$folder/stop" ]; do
+        start=$(now_ms)
         holdfast run -u "$url" -t 2s -w 5s contended -- \
             "$contest_section" "$folder" ours 5 2>>"$folder/ours.err"
         code=$?
         case $code in
-        0 | 75) ;;
+        0 | 75 | 70) ;;
+        69) [ $(($(now_ms) - start)) -ge 4500 ] ||
+            echo "ours: run gave up early" >>"$folder/trouble" ;;
         *) echo "ours: run ended with $code" >>"$folder/trouble" ;;
         esac
     done
@@ -95,7 +100,8 @@ contest_end() { # FOLDER
 }
 
 contest_run() { # SECONDS
-    local end=$(($(now_ms) + $1 * 1000)) i victim
+    local end=$(($(now_ms) + $1 * 1000)) half i victim
+    half=$((end - $1 * 500))
     for ((i = 0; i < 16; i++)); do
         contender_start $i
     done
@@ -108,6 +114,10 @@ contest_run() { # SECONDS
             kill -KILL "$victim" 2>/dev/null && kills=$((kills + 1))
         fi
         contest_revive
+        if [ -n "${HF_VICTIM:-}" ] && [ "$(now_ms)" -gt $half ]; then
+            server_kill "$HF_VICTIM"
+            HF_VICTIM=''
+        fi
     done
     touch "$folder/stop"
 }

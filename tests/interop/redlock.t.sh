@@ -15,9 +15,13 @@ contest "node-redlock, one server" "${SERVER_URL[s1]}" \
 
 servers_empty
 ok "three are a store" servers_declare "$URLS"
-contest "node-redlock, three servers" "$URLS" \
+HF_VICTIM=s3
+contest "node-redlock, three servers, one dies" "$URLS" \
     node "$W/node/contender.js" redlock lock:contended "$SOCKETS"
 
+ok "the third server is back" server_restart s3
+servers_empty
+ok "three are a store again" servers_declare "$URLS"
 contest_strangers "$URLS" node "$W/node/stranger.js" redlock lock:strange \
     "$SOCKETS"
 finish

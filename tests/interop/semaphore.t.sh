@@ -16,9 +16,13 @@ contest "redis-semaphore, one server" "${SERVER_URL[s1]}?prefix=mutex:" \
 
 servers_empty
 ok "three are a store" servers_declare "$URLS"
-contest "redis-semaphore, three servers" "$URLS?prefix=mutex:" \
+HF_VICTIM=s3
+contest "redis-semaphore, three servers, one dies" "$URLS?prefix=mutex:" \
     node "$W/node/contender.js" semaphore contended "$SOCKETS"
 
+ok "the third server is back" server_restart s3
+servers_empty
+ok "three are a store again" servers_declare "$URLS"
 contest_strangers "$URLS?prefix=mutex:" \
     node "$W/node/stranger.js" semaphore strange "$SOCKETS"
 finish
