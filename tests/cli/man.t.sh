@@ -28,12 +28,12 @@ all=$(for command in run acquire extend release ls break doctor help; do
 done)
 for option in $(grep -oE -- '^\.It .*--[a-z-]+' <<<"$plain" |
     grep -oE -- '--[a-z-]+' | sort -u); do
-    like "$all" "$option[ "$'\n'"]" "$option of the man page is offered"
+    like "$all" "${option}[ "$'\n'"]" "$option of the man page is offered"
 done
 for code in 64 69 70 75 76 77 78 124 126 127; do
     like "$plain" "\.It ([0-9]+ , )?$code( |"$'\n'"|\$)" \
         "exit code $code is in the man page"
-    like "$(holdfast run --help)" "[^0-9]$code[^0-9]" \
+    like "$(holdfast run --help)" "[^0-9]${code}[^0-9]" \
         "exit code $code is in run --help"
 done
 for parameter in prefix connect_timeout node_timeout tls_ca quarantine \
