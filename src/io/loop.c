@@ -93,6 +93,16 @@ static unsigned slot_of(const struct hf_loop *loop,
     return at;
 }
 
+static struct epoll_event interest(const struct hf_loop *loop, unsigned at,
+                                   bool output)
+{
+    uint32_t events = EPOLLIN | EPOLLRDHUP | EPOLLET;
+    return (struct epoll_event){
+        .events = output ? events | EPOLLOUT : events,
+        .data.u64 = (uint64_t)loop->slots[at].generation << 32 | at,
+    };
+}
+
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
 {
     HF_ASSERT(watch->fd >= 0 && watch->ready != NULL);
@@ -100,16 +110,22 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     unsigned at = slot_of(loop, NULL);
     HF_ASSERT(at < SLOTS_MAX);
     struct slot *slot = &loop->slots[at];
-    struct epoll_event event = {
-        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
-        .data.u64 = (uint64_t)(slot->generation + 1) << 32 | at,
-    };
+    slot->generation++;
+    struct epoll_event event = interest(loop, at, false);
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) != 0) {
         return false;
     }
-    slot->generation++;
     slot->watch = watch;
     return true;
+}
+
+void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch, bool on)
+{
+    unsigned at = slot_of(loop, watch);
+    HF_ASSERT(at < SLOTS_MAX);
+    struct epoll_event event = interest(loop, at, on);
+    int failed = epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
+    HF_ASSERT(failed == 0);
 }
 
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)

@@ -47,9 +47,15 @@ void hf_loop_free(struct hf_loop *loop);
 /* The epoll descriptor: readable when there is something to dispatch. */
 int hf_loop_fd(const struct hf_loop *loop);
 
-/* @return false with errno set. Watched for input and output, edge-triggered.
- */
+/* @return false with errno set. Watched for input, edge-triggered. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch);
+
+/* Watch for room to write too, or no more. Only for as long as there is
+ * something to write: a unix socket has "room again" each time that the other
+ * side reads, and each would be a wake-up for nothing. */
+void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch,
+                          bool on);
+
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 
 /* Register once; set `at` through hf_timer_set() from then on. */

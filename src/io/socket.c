@@ -47,6 +47,14 @@ static void fail(struct hf_socket *socket, const char *what, int error)
     }
 }
 
+static void want_output(struct hf_socket *socket, bool on)
+{
+    if (socket->wants_output != on) {
+        socket->wants_output = on;
+        hf_loop_watch_output(socket->loop, &socket->watch, on);
+    }
+}
+
 /* ---- Connecting -------------------------------------------------------- */
 
 static void drop_descriptor(struct hf_socket *socket)
@@ -57,6 +65,7 @@ static void drop_descriptor(struct hf_socket *socket)
         socket->watch.fd = -1;
     }
     socket->is_ended = false;
+    socket->wants_output = false;
 }
 
 static void set_options(int fd)
@@ -72,13 +81,19 @@ static void set_options(int fd)
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 }
 
+static void become_open(struct hf_socket *socket)
+{
+    socket->state = HF_SOCKET_OPEN;
+    socket->give_up = HF_NEVER;
+    want_output(socket, false);
+}
+
 /* The bytes can flow: shake hands if that is asked for. */
 static void secure(struct hf_socket *socket)
 {
     struct hf_tls *tls = socket->target.tls;
     if (tls == NULL) {
-        socket->state = HF_SOCKET_OPEN;
-        socket->give_up = HF_NEVER;
+        become_open(socket);
         return;
     }
     const struct hf_tls_ops *ops = hf_tls_ops(tls);
@@ -97,8 +112,7 @@ static void secure(struct hf_socket *socket)
     if (done < 0) {
         fail(socket, NULL, 0);
     } else if (done > 0) {
-        socket->state = HF_SOCKET_OPEN;
-        socket->give_up = HF_NEVER;
+        become_open(socket);
     }
 }
 
@@ -140,6 +154,8 @@ static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
     socket->give_up = hf_instant_add(now, socket->per_address);
     if (is_connected) {
         secure(socket);
+    } else {
+        want_output(socket, true);
     }
     return true;
 }
@@ -307,6 +323,9 @@ static void on_ready(struct hf_watch *watch, uint32_t events,
         secure(socket);
         break;
     case HF_SOCKET_OPEN:
+        if ((events & EPOLLOUT) != 0) {
+            want_output(socket, false); /* until the next write that is cut */
+        }
         socket->is_ended |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
         break;
     case HF_SOCKET_CLOSED:
@@ -350,9 +369,9 @@ ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len)
     return -1;
 }
 
-ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
+static ssize_t write_some(struct hf_socket *socket, const void *data,
+                          size_t len)
 {
-    HF_ASSERT(socket->state == HF_SOCKET_OPEN && len > 0);
     ssize_t n;
     if (socket->tls != NULL) {
         n = hf_tls_ops(socket->target.tls)
@@ -374,6 +393,16 @@ ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
     }
     fail(socket, "broken", errno);
     return -1;
+}
+
+ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
+{
+    HF_ASSERT(socket->state == HF_SOCKET_OPEN && len > 0);
+    ssize_t n = write_some(socket, data, len);
+    if (n == 0) {
+        want_output(socket, true);
+    }
+    return n;
 }
 
 /* Under TLS only the end itself is seen: waiting bytes may be its notice, but

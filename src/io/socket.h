@@ -42,6 +42,7 @@ struct hf_socket {
     struct hf_loop *loop;
     hf_socket_fn *event;
     enum hf_socket_state state;
+    bool wants_output;
     bool is_ended; /* the kernel said that no more bytes will come */
     struct hf_socket_target target;
     struct hf_resolve *resolve;
