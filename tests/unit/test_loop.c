@@ -73,6 +73,38 @@ static void watch(struct hf_loop *loop, struct end *end, int fd)
     end->watch = (struct hf_watch){fd, on_ready};
     end->loop = loop;
     assert_true(hf_loop_watch(loop, &end->watch));
+    hf_loop_watch_output(loop, &end->watch, true);
+}
+
+/* The other side reads what was sent: that is room to write, and no news. */
+static void room_is_told_only_when_wanted(void **state)
+{
+    (void)state;
+    int pair[2];
+    char byte;
+    struct end end;
+    struct hf_loop *loop = loop_new();
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
+                     0);
+    watch(loop, &end, pair[0]);
+    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 1);
+    hf_loop_dispatch(loop, hf_clock_now());
+    hf_loop_watch_output(loop, &end.watch, false);
+    assert_int_equal(write(pair[0], "x", 1), 1);
+    assert_int_equal(read(pair[1], &byte, 1), 1);
+    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 0);
+    assert_int_equal(write(pair[1], "x", 1), 1);
+    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 1);
+    hf_loop_dispatch(loop, hf_clock_now());
+    assert_int_equal(end.events, EPOLLIN);
+    hf_loop_watch_output(loop, &end.watch, true);
+    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 1);
+    hf_loop_dispatch(loop, hf_clock_now());
+    assert_true((end.events & EPOLLOUT) != 0);
+    hf_loop_unwatch(loop, &end.watch);
+    close(pair[0]);
+    close(pair[1]);
+    hf_loop_free(loop);
 }
 
 static void add_alarm(struct hf_loop *loop, struct alarm *alarm, int64_t in_ms)
@@ -313,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_go_on),
         cmocka_unit_test(descriptors),
+        cmocka_unit_test(room_is_told_only_when_wanted),
         cmocka_unit_test(refuses_what_cannot_be_watched),
         cmocka_unit_test(unwatched_in_between),
         cmocka_unit_test(timers),
