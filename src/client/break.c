@@ -21,6 +21,7 @@ struct found {
     bool is_endless;
     bool is_refused;
     uint64_t counter;
+    unsigned interrupts;
 };
 
 static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
@@ -45,11 +46,13 @@ static size_t write_owner(struct hf_client *client, char out[HF_OWNER_MAX])
                          "break");
 }
 
+/* `interrupts`: as it was when the whole call began. */
 static enum hf_status pause_for(struct hf_client *client, struct hf_span span,
-                                struct hf_error *error)
+                                unsigned interrupts, struct hf_error *error)
 {
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_PAUSE);
+    op.interrupts = interrupts;
     if (!hf_op_list(&op)) {
         return hf_fail_memory(error);
     }
@@ -66,7 +69,8 @@ wait_out(struct hf_client *client, const struct hf_order *order,
     if (found->left_ms > 0) {
         struct hf_span left = hf_span_ms(found->left_ms);
         struct hf_span total = {left.ns + hf_drift(left).ns};
-        enum hf_status status = pause_for(client, total, error);
+        enum hf_status status =
+            pause_for(client, total, found->interrupts, error);
         if (status != HF_OK) {
             return status;
         }
@@ -96,6 +100,7 @@ static enum hf_status break_name(struct hf_client *client,
     if (status != HF_OK) {
         return status;
     }
+    found.interrupts = look.op.interrupts;
     *held_until_ms = found.is_endless ? -1 : found.left_ms;
     if (now) {
         return HF_OK;

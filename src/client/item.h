@@ -26,8 +26,7 @@ enum hf_item_kind {
 
 struct hf_item {
     uint32_t slot;
-    uint32_t place; /* in the heap */
-    uint8_t kind;   /* enum hf_item_kind */
+    uint8_t kind; /* enum hf_item_kind */
 };
 
 struct hf_slot {
@@ -66,33 +65,39 @@ static inline uint32_t hf_slots_end(const struct hf_slots *slots)
     return slots->n_blocks * HF_SLOTS_PER_BLOCK;
 }
 
-struct hf_heap_entry {
-    struct hf_instant at;
-    struct hf_item *item;
-};
-
+/* Three arrays, and not one of structs with a pointer into each item: going up
+ * and down touches no item, which would be a cache miss each. */
 struct hf_heap {
-    struct hf_heap_entry *entries;
+    struct hf_instant *at; /* the heap: when, and whose slot */
+    uint32_t *slots;
     uint32_t count;
     uint32_t capacity;
     uint32_t reserved; /* items that may enter */
+    uint32_t *places;  /* by slot; HF_NOWHERE: not in it */
+    uint32_t n_places;
 };
 
 void hf_heap_init(struct hf_heap *heap);
 void hf_heap_fini(struct hf_heap *heap);
 
-/* Room for one more item. @return false: no memory. */
-bool hf_heap_reserve(struct hf_heap *heap);
+/* Room for one more item, which has its slot. @return false: no memory. */
+bool hf_heap_reserve(struct hf_heap *heap, const struct hf_item *item);
 void hf_heap_unreserve(struct hf_heap *heap);
 
 /* The item is due at `at`; HF_NEVER takes it out. */
-void hf_heap_set(struct hf_heap *heap, struct hf_item *item,
+void hf_heap_set(struct hf_heap *heap, const struct hf_item *item,
                  struct hf_instant at);
 
 /* When the first item is due; HF_NEVER if there is none. */
 static inline struct hf_instant hf_heap_next(const struct hf_heap *heap)
 {
-    return heap->count == 0 ? HF_NEVER : heap->entries[0].at;
+    return heap->count == 0 ? HF_NEVER : heap->at[0];
+}
+
+/* Its slot. */
+static inline uint32_t hf_heap_first(const struct hf_heap *heap)
+{
+    return heap->count == 0 ? HF_NOWHERE : heap->slots[0];
 }
 
 #endif

@@ -20,7 +20,8 @@ struct names {
     struct name **list;
     size_t count;
     size_t capacity;
-    bool is_short; /* memory ran out */
+    bool is_short;       /* memory ran out */
+    unsigned interrupts; /* of the client, when the call began */
 };
 
 struct peek {
@@ -111,6 +112,7 @@ static enum hf_status scan(struct hf_client *client, const char *pattern,
                  pattern == NULL ? 0 : strlen(pattern));
     look.heard = on_page;
     look.user = names;
+    names->interrupts = look.op.interrupts;
     if (!hf_look_begin(&look)) {
         return hf_fail_memory(error);
     }
@@ -138,10 +140,13 @@ static bool report(struct hf_client *client, const struct peek *peek,
     return goes_on;
 }
 
-/* Begin with up to WINDOW names. @return how many; 0: no memory. */
+/* Begin with up to WINDOW names from `first` on. @return how many; 0: no
+ * memory. */
 static size_t begin_window(struct hf_client *client, struct peek *window,
-                           struct name **list, size_t count)
+                           const struct names *names, size_t first)
 {
+    struct name **list = names->list + first;
+    size_t count = names->count - first;
     size_t n = 0;
     for (; n < count && n < WINDOW; n++) {
         window[n].name = list[n];
@@ -149,6 +154,7 @@ static size_t begin_window(struct hf_client *client, struct peek *window,
                               list[n]->len, &window[n].info)) {
             break;
         }
+        window[n].look.op.interrupts = names->interrupts;
     }
     return n;
 }
@@ -191,8 +197,7 @@ static enum hf_status report_all(struct hf_client *client,
         return hf_fail_memory(error);
     }
     for (size_t i = 0; i < names->count && status == HF_OK && goes_on;) {
-        size_t n =
-            begin_window(client, window, names->list + i, names->count - i);
+        size_t n = begin_window(client, window, names, i);
         i += n;
         status = n == 0 ? hf_fail_memory(error)
                         : report_window(client, window, n, each, user, &goes_on,

@@ -82,7 +82,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         return NULL;
     }
     *lock = (struct hf_lock){
-        .item = {HF_NOWHERE, HF_NOWHERE, HF_ITEM_LOCK},
+        .item = {HF_NOWHERE, HF_ITEM_LOCK},
         .name_len = (uint16_t)order->name_len,
         .text_len = (uint16_t)order->text_len,
         .since_s = (uint32_t)hf_clock_wall_s(),
@@ -94,12 +94,12 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .queue_next = HF_NOWHERE,
         .state = HF_STATE_RELEASED,
     };
-    if (!hf_heap_reserve(&client->heap)) {
+    if (!hf_slots_add(&client->slots, &lock->item)) {
         free(lock);
         return NULL;
     }
-    if (!hf_slots_add(&client->slots, &lock->item)) {
-        hf_heap_unreserve(&client->heap);
+    if (!hf_heap_reserve(&client->heap, &lock->item)) {
+        hf_slots_remove(&client->slots, &lock->item);
         free(lock);
         return NULL;
     }

@@ -28,10 +28,6 @@ bool hf_look_begin(struct hf_look *look)
     if (!hf_op_list(&look->op)) {
         return false;
     }
-    if (!hf_slots_add(&client->slots, &look->op.item)) {
-        hf_op_unlist(&look->op);
-        return false;
-    }
     look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
     hf_heap_set(&client->heap, &look->op.item, look->hard_end);
     hf_look_pump(look);

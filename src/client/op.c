@@ -14,7 +14,7 @@ void hf_op_init(struct hf_op *op, struct hf_client *client,
                 enum hf_op_kind kind)
 {
     memset(op, 0, offsetof(struct hf_op, rival));
-    op->item = (struct hf_item){HF_NOWHERE, HF_NOWHERE, HF_ITEM_OP};
+    op->item = (struct hf_item){HF_NOWHERE, HF_ITEM_OP};
     op->kind = kind;
     op->client = client;
     op->status = HF_INTERNAL;
@@ -56,12 +56,17 @@ void hf_ops_remove(struct hf_ops *ops, struct hf_op *op)
 bool hf_op_list(struct hf_op *op)
 {
     HF_ASSERT(!op->is_listed);
-    if (!hf_heap_reserve(&op->client->heap)) {
+    struct hf_client *client = op->client;
+    if (!hf_slots_add(&client->slots, &op->item)) {
+        return false;
+    }
+    if (!hf_heap_reserve(&client->heap, &op->item)) {
+        hf_slots_remove(&client->slots, &op->item);
         return false;
     }
     op->is_reserved = true;
     op->is_listed = true;
-    hf_ops_append(&op->client->ops, op);
+    hf_ops_append(&client->ops, op);
     return true;
 }
 

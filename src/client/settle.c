@@ -81,15 +81,15 @@ static void read_inbox(struct hf_client *client)
     }
 }
 
-/* Whether a timer at `at` may go off now, given that another did. */
-static bool may_join(const struct hf_client *client,
-                     const struct hf_heap_entry *entry)
+/* Whether the timer of `item` may go off now, given that another did. */
+static bool may_join(const struct hf_client *client, struct hf_item *item,
+                     struct hf_instant at)
 {
     struct hf_span slack = {0};
-    if (entry->item->kind == HF_ITEM_LOCK) {
-        slack = hf_renewal_slack(hf_lock_lease(hf_lock_of(entry->item))->ttl);
+    if (item->kind == HF_ITEM_LOCK) {
+        slack = hf_renewal_slack(hf_lock_lease(hf_lock_of(item))->ttl);
     }
-    return !hf_instant_before(hf_instant_add(client->now, slack), entry->at);
+    return !hf_instant_before(hf_instant_add(client->now, slack), at);
 }
 
 static void go_off(struct hf_client *client, struct hf_item *item)
@@ -112,23 +112,26 @@ static void go_off(struct hf_client *client, struct hf_item *item)
  * others behind it then wait for their own time. */
 static void run_due(struct hf_client *client)
 {
-    if (hf_instant_before(client->now, hf_heap_next(&client->heap))) {
+    struct hf_heap *heap = &client->heap;
+    if (hf_instant_before(client->now, hf_heap_next(heap))) {
         return;
     }
-    while (client->heap.count > 0 &&
-           may_join(client, &client->heap.entries[0])) {
-        struct hf_heap_entry first = client->heap.entries[0];
-        bool is_early = hf_instant_before(client->now, first.at);
-        go_off(client, first.item);
-        const struct hf_heap_entry *top = &client->heap.entries[0];
-        bool is_stuck = client->heap.count > 0 && top->item == first.item &&
-                        top->at.ns == first.at.ns;
-        if (is_stuck && is_early) {
+    while (heap->count > 0) {
+        uint32_t slot = hf_heap_first(heap);
+        struct hf_item *item = hf_slots_at(&client->slots, slot);
+        struct hf_instant at = hf_heap_next(heap);
+        if (!may_join(client, item, at)) {
+            return;
+        }
+        go_off(client, item);
+        bool is_stuck =
+            hf_heap_first(heap) == slot && hf_heap_next(heap).ns == at.ns;
+        if (is_stuck && hf_instant_before(client->now, at)) {
             return;
         }
         if (is_stuck) {
             hf_heap_set(
-                &client->heap, first.item,
+                heap, hf_slots_at(&client->slots, slot),
                 hf_instant_add(client->now, hf_span_ms(STUCK_PAUSE_MS)));
         }
     }

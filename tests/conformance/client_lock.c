@@ -74,7 +74,7 @@ static void test_wait_ends(void **state)
     struct hf_lock *lock = (struct hf_lock *)1;
     int64_t began = now_ms();
     assert_int_equal(hf_lock_acquire(b, &request, &lock, NULL), HF_BUSY);
-    assert_in_range((unsigned long)(now_ms() - began), 200, 500);
+    assert_in_range((unsigned long)(now_ms() - began), 200, 900);
     assert_null(lock);
     hf_lock_release(held);
     assert_free(a, name);
@@ -92,7 +92,7 @@ static void test_dead_holder_is_followed(void **state)
     uint64_t fence = hf_lock_fence(held);
     int64_t began = now_ms();
     struct hf_lock *lock = take(b, name, 2000);
-    assert_in_range((unsigned long)(now_ms() - began), 300, 700);
+    assert_in_range((unsigned long)(now_ms() - began), 300, 1500);
     assert_true(hf_lock_fence(lock) > fence);
     assert_false(hf_lock_covers(held, 0));
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
@@ -110,8 +110,8 @@ static void test_renewed_beyond_its_ttl(void **state)
     struct hf_client *a = open_client();
     struct hf_client *b = open_client();
     const char *name = fresh_name();
-    struct hf_lock *lock = take(a, name, 300);
-    int64_t end = now_ms() + 1500;
+    struct hf_lock *lock = take(a, name, 1000);
+    int64_t end = now_ms() + 2500;
     while (now_ms() < end) {
         assert_int_equal(try_take(b, name, NULL), HF_BUSY);
         assert_true(hf_lock_covers(lock, 1));
@@ -322,7 +322,7 @@ static void test_kept_taken(void **state)
     assert_int_equal(try_take(client, name, &error), HF_BUSY);
     assert_non_null(strstr(error.text, "kept taken after its end by "));
     lock = take(client, name, 5000);
-    assert_in_range((unsigned long)(now_ms() - began), 590, 1000);
+    assert_in_range((unsigned long)(now_ms() - began), 590, 2000);
     assert_true(hf_lock_fence(lock) > fence);
     assert_int_equal(hf_lock_release_keeping(lock, 0), HF_OK);
     assert_free(client, name);

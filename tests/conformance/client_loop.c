@@ -22,7 +22,7 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
 static void start(struct hf_client *client, const char *name, int64_t wait_ms,
                   struct seen *seen, struct hf_op **op)
 {
-    struct hf_request request = want(name, 5000, wait_ms);
+    struct hf_request request = want(name, 20000, wait_ms);
     struct hf_error error;
     if (hf_op_start_acquire(client, &request, on_done, seen, op, &error) !=
         HF_OK) {
@@ -98,7 +98,7 @@ static void on_taken(void *user, struct hf_lock *lock, enum hf_status status,
 
 static void take_off(struct flight *flight)
 {
-    struct hf_request request = want(flight->name, 5000, 0);
+    struct hf_request request = want(flight->name, 20000, 0);
     assert_int_equal(hf_op_start_acquire(flight->client, &request, on_taken,
                                          flight, NULL, NULL),
                      HF_OK);
@@ -238,10 +238,10 @@ static void test_loop_renews(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     const char *name = fresh_name();
-    struct hf_lock *lock = take(client, name, 300);
+    struct hf_lock *lock = take(client, name, 1000);
     int never = 0;
-    for (int i = 0; i < 6; i++) {
-        run_loop(client, &never, 1, 150);
+    for (int i = 0; i < 10; i++) {
+        run_loop(client, &never, 1, 200);
         assert_true(hf_lock_covers(lock, 1));
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
     }

@@ -19,7 +19,7 @@ static void *crowd_member(void *arg)
 {
     struct crowd *crowd = arg;
     for (int i = 0; i < CYCLES; i++) {
-        struct hf_request request = want(crowd->name, 5000, 30000);
+        struct hf_request request = want(crowd->name, 20000, 30000);
         struct hf_lock *lock = NULL;
         if (hf_lock_acquire(crowd->client, &request, &lock, NULL) != HF_OK) {
             atomic_fetch_add(&crowd->failures, 1);
@@ -64,7 +64,7 @@ static void *own_name_member(void *arg)
     snprintf(name, sizeof(name), "%s.%lu", crowd->name,
              (unsigned long)pthread_self());
     for (int i = 0; i < CYCLES; i++) {
-        struct hf_request request = want(name, 5000, 0);
+        struct hf_request request = want(name, 20000, 0);
         struct hf_lock *lock = NULL;
         if (hf_lock_acquire(crowd->client, &request, &lock, NULL) != HF_OK ||
             hf_lock_state(lock) != HF_STATE_HELD ||
@@ -94,7 +94,7 @@ static void test_many_threads(void **state)
 static void *watcher(void *arg)
 {
     struct hf_lock *lock = arg;
-    int64_t end = now_ms() + 600;
+    int64_t end = now_ms() + 1500;
     while (now_ms() < end) {
         if (!hf_lock_covers(lock, 1) || hf_lock_fence(lock) == 0 ||
             hf_lock_state(lock) != HF_STATE_HELD ||
@@ -109,7 +109,7 @@ static void test_asked_from_threads(void **state)
 {
     (void)state;
     struct hf_client *client = open_client();
-    struct hf_lock *lock = take(client, fresh_name(), 400);
+    struct hf_lock *lock = take(client, fresh_name(), 1000);
     pthread_t threads[2];
     void *failed[2];
     for (int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ struct waiting {
 static void *wait_for_it(void *arg)
 {
     struct waiting *waiting = arg;
-    struct hf_request request = want(waiting->name, 5000, HF_WAIT_FOREVER);
+    struct hf_request request = want(waiting->name, 20000, HF_WAIT_FOREVER);
     atomic_store(&waiting->began, 1);
     waiting->status =
         hf_lock_acquire(waiting->client, &request, &waiting->lock, NULL);
@@ -246,7 +246,7 @@ static void fork_with(enum hf_thread_mode mode)
     struct hf_client *client = open_mode(mode);
     struct hf_client *other = open_client();
     const char *name = fresh_name();
-    struct hf_lock *lock = take(client, name, 600);
+    struct hf_lock *lock = take(client, name, 1500);
     pid_t child = fork();
     if (child == 0) {
         _exit(child_uses(client, lock));
@@ -254,7 +254,7 @@ static void fork_with(enum hf_thread_mode mode)
     int status = -1;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    int64_t end = now_ms() + 1000;
+    int64_t end = now_ms() + 2000;
     while (now_ms() < end) { /* the parent's connections are as they were */
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
         hf_client_process(client);
@@ -302,7 +302,7 @@ static void test_loop_beside_blocking(void **state)
         char other[80];
         int called = 0;
         snprintf(other, sizeof(other), "%s.%d", name, i);
-        struct hf_request request = want(other, 5000, 0);
+        struct hf_request request = want(other, 20000, 0);
         assert_int_equal(hf_op_start_acquire(client, &request, on_counted,
                                              &called, NULL, NULL),
                          HF_OK);

@@ -25,11 +25,14 @@ static void test_heap_finds_the_first(void **state)
     static struct hf_item items[ITEMS];
     static int64_t at[ITEMS]; /* INT64_MAX: not in it */
     struct hf_heap heap;
+    struct hf_slots slots;
     hf_heap_init(&heap);
+    hf_slots_init(&slots);
     for (int i = 0; i < ITEMS; i++) {
-        items[i] = (struct hf_item){HF_NOWHERE, HF_NOWHERE, HF_ITEM_LOCK};
+        items[i] = (struct hf_item){HF_NOWHERE, HF_ITEM_LOCK};
         at[i] = INT64_MAX;
-        assert_true(hf_heap_reserve(&heap));
+        assert_true(hf_slots_add(&slots, &items[i]));
+        assert_true(hf_heap_reserve(&heap, &items[i]));
     }
     for (int step = 0; step < STEPS; step++) {
         unsigned i = roll(ITEMS);
@@ -40,12 +43,19 @@ static void test_heap_finds_the_first(void **state)
         for (int k = 0; k < ITEMS; k++) {
             first = at[k] < first ? at[k] : first;
             count += at[k] != INT64_MAX;
-            assert_true((items[k].place == HF_NOWHERE) == (at[k] == INT64_MAX));
+            assert_true((heap.places[items[k].slot] == HF_NOWHERE) ==
+                        (at[k] == INT64_MAX));
         }
         assert_true(hf_heap_next(&heap).ns == first);
+        if (count > 0) {
+            const struct hf_item *top =
+                hf_slots_at(&slots, hf_heap_first(&heap));
+            assert_true(at[top - items] == first);
+        }
         assert_int_equal(heap.count, count);
     }
     hf_heap_fini(&heap);
+    hf_slots_fini(&slots);
 }
 
 static void test_stale_cookies_find_nothing(void **state)
