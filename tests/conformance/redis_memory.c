@@ -302,8 +302,8 @@ static void test_examine(struct server *server)
     told(server, "CONFIG SET maxmemory 100mb");
     told(server, "CONFIG SET maxmemory-policy allkeys-lru");
     rig_job(&rig, HF_JOB_EXAMINE);
-    ok(strstr(rig.findings, "unfit evicts keys") != NULL, "one that evicts: %s",
-       strstr(rig.findings, "unfit"));
+    ok(strstr(rig.findings, "unfit evicts keys") != NULL,
+       "one that evicts: %.60s", strstr(rig.findings, "unfit"));
     told(server, "CONFIG SET maxmemory-policy noeviction");
     told(server, "CONFIG SET maxmemory 1");
     rig_job(&rig, HF_JOB_EXAMINE);

@@ -71,7 +71,7 @@ static inline const char *server_program(void)
 
 static inline void server_connect(struct server *server)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 4000; i++) {
         server->control = redisConnectUnix(server->path);
         if (server->control != NULL && server->control->err == 0) {
             return;

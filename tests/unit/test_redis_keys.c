@@ -39,7 +39,7 @@ static int oracle_start(void **state)
                "yes", "--logfile", "log", (char *)NULL);
         _exit(127);
     }
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 4000; i++) {
         oracle.redis = redisConnectUnix(path);
         if (oracle.redis != NULL && oracle.redis->err == 0) {
             *state = &oracle;
