@@ -50,13 +50,17 @@ void hf_ask_begin(struct hf_step *step)
 
 /* ---- Giving up --------------------------------------------------------- */
 
+static uint16_t answered(const struct hf_step *step)
+{
+    return (uint16_t)(hf_votes_said(step->lease, HF_SAID_YOURS) |
+                      hf_votes_said(step->lease, HF_SAID_NOT_YOURS));
+}
+
 /* TAKEN needs one rival at a majority. Less is nobody's lock: treating two
  * halves of a split vote as "held" would let both stand back. */
 static enum hf_outcome failure(const struct hf_step *step)
 {
-    uint16_t yours = hf_votes_said(step->lease, HF_SAID_YOURS);
-    uint16_t others = hf_votes_said(step->lease, HF_SAID_NOT_YOURS);
-    if (!hf_is_majority(step, (uint16_t)(yours | others))) {
+    if (!hf_is_majority(step, answered(step))) {
         return HF_OUT_UNREACHED;
     }
     if (hf_votes_best_rival(step->lease) >= step->nodes->quorum) {
@@ -158,14 +162,21 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 /* Connections that are worth waiting for: none once a majority answered. */
 static uint16_t awaited_connections(const struct hf_step *step)
 {
-    uint16_t answered =
-        (uint16_t)(hf_votes_said(step->lease, HF_SAID_YOURS) |
-                   hf_votes_said(step->lease, HF_SAID_NOT_YOURS));
-    if (hf_is_majority(step, answered) ||
+    if (hf_is_majority(step, answered(step)) ||
         !hf_instant_before(step->event->now, step->lease->next)) {
         return 0;
     }
     return step->nodes->connecting;
+}
+
+/* No majority any more; but is it that a rival has it, or that too few nodes
+ * answer? Answers that are still due tell, where some nodes are missing. */
+static bool is_worth_hearing(const struct hf_step *step)
+{
+    uint16_t awaited = hf_votes_awaited(step) & step->nodes->voting;
+    uint16_t heard =
+        (uint16_t)(answered(step) | awaited | awaited_connections(step));
+    return !hf_is_majority(step, answered(step)) && hf_is_majority(step, heard);
 }
 
 void hf_ask_judge(struct hf_step *step)
@@ -187,7 +198,7 @@ void hf_ask_judge(struct hf_step *step)
     uint16_t reach = (uint16_t)(unspent(step, granted) |
                                 (hf_votes_awaited(step) & step->nodes->voting) |
                                 awaited_connections(step));
-    if (!hf_is_majority(step, reach)) {
+    if (!hf_is_majority(step, reach) && !is_worth_hearing(step)) {
         give_up(step, failure(step));
     }
 }

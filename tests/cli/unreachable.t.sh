@@ -20,7 +20,7 @@ ends() { # CODE MS REGEX WHAT COMMAND...
 }
 
 # A server that takes connections and never says a word, one that is no Redis,
-# one that nobody hears, one that refuses.
+# one behind a firewall that drops, one that refuses.
 hanging=$(free_port)
 timeout 170 socat "TCP-LISTEN:$hanging,bind=127.0.0.1,fork,reuseaddr" \
     SYSTEM:'sleep 170' 2>/dev/null &
@@ -29,9 +29,12 @@ http=$(free_port)
 timeout 170 socat "TCP-LISTEN:$http,bind=127.0.0.1,fork,reuseaddr" \
     SYSTEM:'printf "HTTP/1.1 400 Bad Request\r\n\r\n"; sleep 1' 2>/dev/null &
 http_pid=$!
+deaf=$(free_port)
+timeout 170 "$HF_BUILD/tests/lib/deaf" "$deaf" >"$W/deaf" &
+deaf_pid=$!
 refusing=$(free_port)
 stop_all() {
-    kill $hanging_pid $http_pid
+    kill $hanging_pid $http_pid $deaf_pid
     pkill -P $hanging_pid
     pkill -P $http_pid
 } 2>/dev/null
@@ -45,22 +48,21 @@ wait_until 5 listens "$http"
 url() {
     echo "redis://127.0.0.1:$1?quarantine=off"
 }
-# 192.0.2.0/24 is for documentation: nobody answers. Where the machine has no
-# route at all, it is refused at once, which is right too.
+wait_until 10 grep -q deaf "$W/deaf"
 ends 69 1000 "127.0.0.1:$refusing.*refused" '-n, refusing' \
     holdfast run -n -u "$(url "$refusing")" x -- echo no
 ends 69 1100 "127.0.0.1:$hanging" '-n, hanging' \
     holdfast run -n -u "$(url "$hanging")" x -- echo no
 ends 69 1100 "127.0.0.1:$http" '-n, not a Redis' \
     holdfast run -n -u "$(url "$http")" x -- echo no
-ends 69 1100 '192.0.2.1:6379' '-n, nobody there' \
-    holdfast run -n -u 'redis://192.0.2.1?quarantine=off' x -- echo no
+ends 69 1100 "127.0.0.1:$deaf no connection within" '-n, black-holed' \
+    holdfast run -n -u "$(url "$deaf")" x -- echo no
 ends 69 1100 "refused.*127.0.0.1:$hanging|127.0.0.1:$hanging.*refused" \
     '-n, three that are dead in three ways' \
     holdfast run -n -u \
-    "redis://127.0.0.1:$refusing,127.0.0.1:$hanging,192.0.2.1?quarantine=off" \
+    "redis://127.0.0.1:$refusing,127.0.0.1:$hanging,127.0.0.1:$deaf?quarantine=off" \
     x -- echo no
-like "$err" '192.0.2.1' 'each is named'
+like "$err" "127.0.0.1:$deaf" 'each is named'
 ends 69 1100 "no such file|No such file|refused" '-n, no socket' \
     holdfast run -n -u "redis+unix://$W/none?quarantine=off" x -- echo no
 ends 69 2100 "127.0.0.1:$hanging" '-w 1, hanging' \

@@ -139,6 +139,25 @@ static void taken_as_soon_as_one_rival_has_a_majority(void **state)
           "[4] 2 R ok           | done\n");
 }
 
+/* One node is away and one refuses: out of reach. Whether a rival holds it or
+ * the store is unreachable is for the third to say. */
+static void told_taken_although_a_node_is_away(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 repairing | \n"
+          "[0] acquire          | 1A 2A\n"
+          "[1] 1 A no 8 5 400   | \n"
+          "[2] 2 A no 8 5 400   | taken done\n");
+    story(3, 1000,
+          "[0] node 0 down      | \n"
+          "[0] acquire          | 1A 2A\n"
+          "[1] 1 A no 8 5 400   | \n"
+          "[50] timer           | late 2 unreached 2R8\n"
+          "[51] 2 A ok 7        | \n"
+          "[51] 2 R ok          | done\n");
+}
+
 static void one_busy_node_needs_no_release(void **state)
 {
     (void)state;
@@ -516,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_release_goes_to_all_that_are_up),
         cmocka_unit_test(a_floor_above_lifts_the_fence),
         cmocka_unit_test(taken_as_soon_as_one_rival_has_a_majority),
+        cmocka_unit_test(told_taken_although_a_node_is_away),
         cmocka_unit_test(one_busy_node_needs_no_release),
         cmocka_unit_test(a_split_vote_is_nobodys_lock),
         cmocka_unit_test(no_answer_is_unknown_and_is_released),

@@ -1,0 +1,123 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Servers that forget and clocks that lie, with a majority of them: what the
+# command promises then, and where the promise ends.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+
+# ---- Three empty servers just started --------------------------------------
+
+servers_start 3
+new="$URLS?max_ttl=10s"
+capture holdfast run -n -t 5s -u "$new" x -- echo ran
+is "$code:$out" 69: 'new servers, -n: 69'
+like "$err" 'started [0-9]+ s ago and may have forgotten locks; counts again in [0-9]+ s' \
+    'new servers: says why, and for how long'
+like "$err" 'holdfast doctor --init' 'new servers: says what to do'
+start=$(now_ms)
+capture holdfast run -w 20 -t 5s -u "$new" x -- echo ran
+took=$(($(now_ms) - start))
+is "$code:$out" '0:ran' 'new servers: granted when the time is over'
+ok "not before ($took ms)" test $took -ge 7000
+ok 'nor long after' test $took -le 13000
+
+# ---- Restarted empty under a holder ----------------------------------------
+
+# The job writes a line while it lives; the other one looks whether it does.
+cat >"$W/job" <<'JOB'
+echo $$ >"$1"
+exec sleep 60
+JOB
+holdfast run -t 4s -u "$new" job -- sh "$W/job" "$W/pid" 2>"$W/err" &
+holder=$!
+ok 'a job runs' wait_until 5 test -s "$W/pid"
+server_kill s1
+server_restart s1
+capture holdfast run -n -t 5s -u "$new" job -- echo stolen
+is "$code:$out" 75: 'one server restarted empty: still held by the others'
+server_kill s2
+server_restart s2
+capture holdfast run -n -t 5s -u "$new" job -- echo stolen
+is "$code:$out" 69: 'a majority restarted empty: nobody is granted anything'
+cat >"$W/next" <<'NEXT'
+kill -0 "$(cat "$1")" 2>/dev/null && echo overlap || echo alone
+NEXT
+capture holdfast run -w 30 -t 5s -u "$new" job -- sh "$W/next" "$W/pid"
+is "$code:$out" 0:alone 'the next one runs when the job is gone'
+wait $holder
+is $? 76 'the job was ended: exit 76'
+server_stop s1
+server_stop s2
+server_stop s3
+
+# ---- A durable server needs no quarantine ----------------------------------
+
+server_start safe --aof always
+safe="${SERVER_URL[safe]}?max_ttl=10s"
+servers_declare "$safe"
+capture holdfast acquire -t 8s -u "$safe" kept
+owner=${out%% *}
+server_kill safe
+server_restart safe
+capture holdfast run -n -t 5s -u "$safe" kept -- echo stolen
+is "$code:$out" 75: 'appendfsync always: the lock survives a kill -9'
+ok 'and its owner gives it back' \
+    holdfast release -u "$safe" kept --owner "$owner"
+capture holdfast run -n -t 5s -u "$safe" kept -- echo ran
+is "$code:$out" 0:ran 'at once, without quarantine'
+server_stop safe
+
+# ---- FLUSHALL under a holder ------------------------------------------------
+
+server_start flushed
+flushed="${SERVER_URL[flushed]}?max_ttl=10s"
+servers_declare "$flushed"
+rm -f "$W/pid"
+holdfast run -t 3s -u "$flushed" job -- sh "$W/job" "$W/pid" 2>"$W/err" &
+holder=$!
+ok 'a job runs' wait_until 5 test -s "$W/pid"
+server_cli flushed flushall >/dev/null
+# The holder repairs its key if the clock floor allows it, else it is ended.
+capture holdfast run -w 3 -t 3s -u "$flushed" job -- sh "$W/next" "$W/pid"
+like "$code:$out" '^(69:|75:|0:alone)$' 'FLUSHALL: nobody runs beside the job'
+kill $holder 2>/dev/null
+wait $holder
+like $? '^(143|76)$' 'FLUSHALL: the job was kept or ended'
+server_stop flushed
+
+# ---- One clock of five is stepped by an hour ---------------------------------
+
+servers_start 5 --clock
+lying="$URLS?max_ttl=30s"
+servers_declare "$lying"
+
+# Held on those of five that are not paused meanwhile.
+held_without() { # SERVER...
+    local name
+    for name in "$@"; do
+        server_pause "$name"
+    done
+    capture holdfast acquire -t 25s -w 5 -u "$lying" clock
+    for name in "$@"; do
+        server_resume "$name"
+    done
+    owner=${out%% *} fence=${owner##*@}
+}
+held_without s5
+is "$code" 0 'held with four votes'
+server_clock s1 3600
+capture holdfast run -n -u "$lying" clock -- echo overlap
+is "$code:$out" 75: 'four votes, one clock +1 h: no second grant'
+server_clock s1 0
+holdfast release -q -u "$lying" clock --owner "$owner"
+held_without s4 s5
+is "$code" 0 'held with three votes, a bare majority'
+server_clock s1 3600
+capture holdfast acquire -n -t 25s -u "$lying" clock
+is "$code" 0 'three votes, one clock +1 h: the documented overlap'
+second=${out%% *}
+ok 'but the fences are in order' test "${second##*@}" -gt "$fence"
+capture holdfast extend -u "$lying" clock --owner "$owner"
+is "$code" 76 'and the first cannot be extended any more'
+finish

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* deaf PORT: a port of this machine at which connections are never made, as
+ * behind a firewall that drops. It listens with the shortest backlog, fills it
+ * itself, and accepts nobody, so that the kernel drops every further SYN. Says
+ * "deaf" once it is, and stays so until killed. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Far more than any kernel queues for a backlog of none. */
+#define FILLERS_MAX 64
+
+/* A connection on loopback is made at once, or not at all. */
+#define PATIENCE_MS 300
+
+static int socket_to(const struct sockaddr_in *address, int listens)
+{
+    int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    const struct sockaddr *to = (const struct sockaddr *)(const void *)address;
+    if (fd < 0) {
+        return -1;
+    }
+    if (listens != 0) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        return bind(fd, to, sizeof(*address)) == 0 && listen(fd, 0) == 0 ? fd
+                                                                         : -1;
+    }
+    return connect(fd, to, sizeof(*address)) == 0 || errno == EINPROGRESS ? fd
+                                                                          : -1;
+}
+
+static int is_made(int fd)
+{
+    struct pollfd watched = {.fd = fd, .events = POLLOUT};
+    return poll(&watched, 1, PATIENCE_MS) > 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    if (argc != 2) {
+        fputs("usage: deaf PORT\n", stderr);
+        return 64;
+    }
+    address.sin_port = htons((uint16_t)strtoul(argv[1], NULL, 10));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (socket_to(&address, 1) < 0) {
+        perror("deaf: listen");
+        return 1;
+    }
+    for (int i = 0; i < FILLERS_MAX; i++) {
+        int fd = socket_to(&address, 0);
+        if (fd < 0) {
+            perror("deaf: connect");
+            return 1;
+        }
+        if (!is_made(fd)) {
+            puts("deaf");
+            fflush(stdout);
+            for (;;) {
+                pause();
+            }
+        }
+    }
+    fputs("deaf: still connects\n", stderr);
+    return 1;
+}
