@@ -245,6 +245,17 @@ static void redis_describe(const struct hf_store *base, unsigned index,
         struct hf_span left = hf_instant_until(now, node->quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, now, out->reason, sizeof(out->reason));
+    } else if (node->standing == HF_STANDING_CONNECTING &&
+               node->phase == HF_REDIS_CONNECTING) {
+        struct hf_span left = hf_instant_until(now, node->deadline);
+        struct hf_span waited = {store->connect_timeout.ns - left.ns};
+        snprintf(out->reason, sizeof(out->reason),
+                 "no connection within %lld ms",
+                 (long long)hf_span_ms_floor(waited));
+    } else if (node->standing == HF_STANDING_CONNECTING &&
+               node->phase == HF_REDIS_GREETING) {
+        snprintf(out->reason, sizeof(out->reason),
+                 "accepted the connection, but does not answer");
     } else {
         memcpy(out->reason, node->reason, sizeof(out->reason));
     }
