@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -130,6 +131,7 @@ static pid_t start(const struct fixture *f, unsigned seed)
 {
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlive the test */
         work(f, seed);
     }
     assert_true(pid > 0);
@@ -181,6 +183,7 @@ static pid_t occupy(const struct fixture *f)
     assert_int_equal(pipe(line), 0);
     pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         static struct hf_gate gate;
         static struct hf_folder folder;
         struct hf_proc_view view = {.is_ready = false};
