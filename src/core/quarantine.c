@@ -6,9 +6,11 @@
  *   other id  -                restarted, or promoted             quarantine
  *   other id  always, always   restarted, nothing can be lost     votes
  *   gone      -                flushed or evicted under us        quarantine
- *   never     up < max_ttl     new, or restarted empty            quarantine
+ *   never     up < span        new, or restarted empty            quarantine
  *   never     up longer        first use of an old server         votes
  *   any       up > 1 h + ttl   every lease of before is over      votes
+ *
+ * The span is max_ttl, and at least 10 s.
  *
  * "Up" is told by the server's wall clock, which may be stepped: it ends a
  * quarantine only with an hour to spare. A marker that is gone although we
@@ -65,10 +67,10 @@ static bool is_durable(const struct hf_identity *identity,
 /* Did the server lose what it knew, as far as identity and marker tell? */
 static bool has_lost(const struct hf_identity *identity,
                      const struct hf_marker *marker,
-                     const struct hf_acquaintance *known, int64_t max_ttl_ms)
+                     const struct hf_acquaintance *known, int64_t span_ms)
 {
     if (!marker->exists) {
-        return known->has_met || identity->uptime_ms < max_ttl_ms;
+        return known->has_met || identity->uptime_ms < span_ms;
     }
     if (same_id(identity->run_id, marker->run_id)) {
         return is_promoted(identity, marker);
@@ -144,7 +146,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     }
 
     struct hf_span span = hf_quarantine_span(max_ttl_ms);
-    bool lost = has_lost(identity, marker, known, max_ttl_ms);
+    bool lost = has_lost(identity, marker, known, span.ns / 1000000);
     bool needs_time =
         lost && !is_long_over(identity, marker, known, max_ttl_ms);
     struct hf_instant until = until_of(identity, marker, known, span, now);

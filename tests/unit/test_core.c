@@ -428,6 +428,12 @@ static void a_new_server_is_quarantined_an_old_one_not(void **state)
                      HF_TRUST_QUARANTINE);
     identity.uptime_ms = MAX_TTL_MS;
     assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
+    /* a short max_ttl is no reason to trust it sooner than after 10 s */
+    struct hf_judgement out;
+    identity.uptime_ms = 5000;
+    hf_quarantine_judge(&identity, &none, &stranger, 1000, NODES, true,
+                        at_ms(0), &out);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
 }
 
 static void late_comers_learn_the_end_from_the_marker(void **state)
