@@ -38,7 +38,6 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         .name_len = lock->name_len,
         .owner = owner,
         .owner_len = owner_len,
-        .life = hf_lock_life(lock),
     };
     for (unsigned i = 0; i < effects->n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];
@@ -46,7 +45,9 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         ask.node = send->node;
         ask.holder = send->holder;
         ask.counter = send->counter;
-        ask.ttl_ms = send->verb == HF_VERB_RELEASE ? keep_ms(lock) : ttl_ms;
+        bool frees = send->verb == HF_VERB_RELEASE;
+        ask.ttl_ms = frees ? keep_ms(lock) : ttl_ms;
+        ask.life = frees ? NULL : hf_lock_life(lock); /* costs a look at each */
         hf_client_ask(client, &ask);
     }
 }
