@@ -8,16 +8,22 @@ export HOLDFAST_URL=local://$W/store
 
 # A command that nobody gets rid of easily: it ignores SIGTERM, and has a child
 # in a session of its own and an orphan of two forks, deaf too.
+# (It ends after a minute, should a test leave it behind.)
 cat >"$W/hydra" <<'X'
 #!/bin/bash
 trap '' TERM HUP INT
 dir=$1
-setsid bash -c 'trap "" TERM HUP; echo $$ >'"$dir"'/setsid; while :; do sleep 0.05; done' &
-(setsid bash -c '(trap "" TERM HUP; echo $BASHPID >'"$dir"'/orphan; while :; do sleep 0.05; done) & ' &)
+stay() {
+    echo $BASHPID >"$dir/$1"
+    until [ $SECONDS -gt 60 ]; do sleep 0.05; done
+}
+export -f stay
+export dir
+setsid bash -c 'trap "" TERM HUP; stay setsid' &
+(setsid bash -c '(trap "" TERM HUP; stay orphan) & ' &)
 until [ -s "$dir/setsid" ] && [ -s "$dir/orphan" ]; do sleep 0.01; done
 echo $PPID >"$dir/keeper"
-echo $$ >"$dir/command"
-while :; do sleep 0.05; done
+stay command
 X
 chmod +x "$W/hydra"
 
@@ -69,6 +75,15 @@ ok 'wrapper killed: before the lease is over' \
     test $(($(now_ms) - started_ms)) -lt 4000
 ok 'wrapper killed: the keeper goes' wait_until 3 is_gone "$keeper"
 ok 'wrapper killed: the lock is free at once' holdfast run -n job -- true
+
+# ---- kill -9 of the wrapper's whole group, as a shell's `kill -9 %1`
+set -m
+start -t 10s --kill-grace 200ms
+set +m
+kill -9 -- "-$wrapper"
+wait "$wrapper" 2>/dev/null
+ok 'group killed: everything is ended' wait_until 5 all_gone
+ok 'group killed: the lock is free' holdfast run -w 3 job -- true
 
 # ---- kill -9 of the keeper
 start -t 30s
@@ -190,8 +205,16 @@ is $? 5 '--on-lost warn: its own code if that is not 0'
 # ---- A command that forks as fast as it can
 cat >"$W/forks" <<'X'
 trap '' TERM
-fork() { while :; do (fork) & sleep 0.02; [ $((i += 1)) -gt 6 ] && break; done; sleep 300; }
-(fork) & (fork) & (setsid sh -c 'while :; do sleep 0.01 & done') &
+fork() {
+    while [ $((i += 1)) -lt 6 ] && [ $SECONDS -lt 10 ]; do
+        (fork) &
+        sleep 0.02
+    done
+    sleep 20
+}
+fork &
+fork &
+(setsid bash -c 'until [ $((n += 1)) -gt 1000 ]; do sleep 0.01 & done; sleep 20' &)
 touch "$1"
 wait
 X

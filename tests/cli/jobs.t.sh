@@ -42,6 +42,15 @@ expect heard-INT
 expect [4]PS>
 X
 
+shell 'the command is in the foreground, or in the background, as we are' <<'X'
+send holdfast run job -- sh -c 'ps -o stat= -p $$ | grep -q + && echo fo""re'\n
+expect fore
+expect [0]PS>
+send holdfast run job -- sh -c 'ps -o stat= -p $$ | grep -q + || echo ba""ck' & wait\n
+expect back
+expect PS>
+X
+
 shell 'the command reads the terminal' <<'X'
 send holdfast run job -- ./talk\n
 expect ready-now
