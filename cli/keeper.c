@@ -99,10 +99,16 @@ static int take_lock(struct cli_keeper *keeper,
         .is_quiet = keeper->args->is_quiet,
         .foreground = keeper->run->link.wrapper_group,
     };
-    if (cli_ancestor_holds(keeper->client, request)) {
+    /* A wait is not begun; of a try it is asked why it did not succeed. */
+    bool can_wait = request->wait_ms != 0;
+    if (can_wait && cli_ancestor_holds(keeper->client, request)) {
         return refuse_ancestor(keeper);
     }
     enum hf_status status = cli_take(&take);
+    if (status == HF_BUSY && !can_wait &&
+        cli_ancestor_holds(keeper->client, request)) {
+        return refuse_ancestor(keeper);
+    }
     if (status == HF_UNAVAILABLE &&
         keeper->args->on_unreachable == CLI_UNREACHABLE_RUN) {
         return go_without(keeper, &take);
@@ -277,9 +283,21 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     return status != HF_LOST;
 }
 
+/* Asleep between taking and starting? What cannot be ended in time any more
+ * must not be started. */
+static bool is_too_late(const struct cli_keeper *keeper)
+{
+    return keeper->lock != NULL &&
+           !hf_lock_covers(keeper->lock, keeper->margin_ns / CLI_NS_PER_MS);
+}
+
 static int run_command(struct cli_keeper *keeper)
 {
-    int code = start_command(keeper);
+    int code = is_too_late(keeper)
+                   ? cli_message(CLI_EXIT_LOST, keeper->args->name,
+                                 "the lease was over before the command could "
+                                 "be started")
+                   : start_command(keeper);
     if (code != 0) {
         (void)give_back(keeper, false);
         return code;
@@ -315,7 +333,7 @@ static int keep(struct cli_keeper *keeper)
     return run_command(keeper);
 }
 
-int cli_keeper(struct cli_run *run)
+void cli_keeper(struct cli_run *run)
 {
     struct cli_keeper keeper = {
         .run = run,
@@ -328,14 +346,13 @@ int cli_keeper(struct cli_run *run)
     if (code == 0) {
         code = cli_store_open(&run->config, run->args, &keeper.client);
     }
-    if (code != 0) {
-        return code;
+    if (code == 0) {
+        code = keep(&keeper);
     }
-    code = keep(&keeper);
     if (!keeper.is_settled) {
         /* Finish what is under way. Where nothing is, the kernel takes the
          * process apart faster than we do, and somebody waits for our code. */
         hf_client_close(keeper.client);
     }
-    return code;
+    _exit(code);
 }

@@ -10,8 +10,8 @@
 
 #include <holdfast/holdfast.h>
 
-/* Runs in the forked process. @return the exit code of the whole. */
-int cli_keeper(struct cli_run *run);
+/* Runs in the forked process, and ends it with the exit code of the whole. */
+_Noreturn void cli_keeper(struct cli_run *run);
 
 /* Why the command is being ended before its time. */
 enum cli_why {

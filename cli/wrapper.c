@@ -214,7 +214,7 @@ int cli_wrapper(struct cli_run *run)
     wrapper.keeper = fork();
     if (wrapper.keeper == 0) {
         (void)close(run->link.fds[0]);
-        _exit(cli_keeper(run));
+        cli_keeper(run);
     }
     if (wrapper.keeper < 0) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);

@@ -175,6 +175,12 @@ out=$(holdfast run --status-fd 9 status -- ls /proc/self/fd 9>/dev/null |
 is "$out" 0 '--status-fd is not the command'"'"'s'
 is "$(code_of sh -c 'holdfast run --status-fd 1 status -- true | true')" 0 \
     '--status-fd that nobody reads'
+mkfifo "$W/full"
+exec 9<>"$W/full"
+dd if=/dev/zero bs=65536 count=1 >&9 2>/dev/null
+capture timeout 10 holdfast run --status-fd 9 -t 300ms status -- sleep 0.5
+is "$code" 0 '--status-fd that is full holds nobody up'
+exec 9>&-
 
 # ---- Ancestors
 capture timeout 10 holdfast run a -- holdfast run a -- echo inner
@@ -191,4 +197,9 @@ capture timeout 10 holdfast run a -- holdfast run -u "local://$W/other" a -- \
 is "$code:$out" 0:inner 'the same name in another store is fine'
 capture timeout 10 holdfast run a -- holdfast run -n a -- true
 is "$code" 64 'with -n too'
+capture timeout 10 holdfast run a -- holdfast run --once 1h a -- true
+is "$code" 64 'with --once too'
+capture timeout 10 holdfast run a -- env -i PATH="$PATH" \
+    HOLDFAST_URL="$HOLDFAST_URL" holdfast run -n a -- true
+is "$code" 75 'without the environment it is just taken'
 finish
