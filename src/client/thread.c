@@ -15,9 +15,15 @@
 #include <poll.h>
 #include <signal.h>
 
+/* If the timer goes off so soon anyway, replies are read then: thousands of
+ * renewals in a few reads, and not one wake-up for each packet. */
+#define SOON_MS 25
+
 static bool should_listen(const struct hf_client *client)
 {
+    struct hf_instant soon = hf_instant_add(client->now, hf_span_ms(SOON_MS));
     return client->waiters == NULL && client->loop_fd < 0 &&
+           hf_instant_before(soon, client->armed) &&
            (client->n_pending > 0 ||
             (client->nodes.connecting != 0 && client->slots.n_used > 0));
 }
@@ -29,10 +35,14 @@ static void sleep_until_due(struct hf_client *client)
         {.fd = client->timer_fd, .events = POLLIN},
         {.fd = hf_loop_fd(client->loop), .events = POLLIN},
     };
-    nfds_t n = should_listen(client) ? 2 : 1;
+    bool listens = should_listen(client);
     pthread_mutex_unlock(&client->mutex);
-    poll(fds, n, -1);
+    poll(fds, listens ? 2 : 1, -1);
     pthread_mutex_lock(&client->mutex);
+    hf_client_tick(client);
+    if (!listens) {
+        client->reading_since = client->now;
+    }
 }
 
 static void *run(void *arg)
@@ -40,7 +50,6 @@ static void *run(void *arg)
     struct hf_client *client = arg;
     pthread_mutex_lock(&client->mutex);
     while (!client->is_stopping) {
-        hf_client_tick(client);
         hf_client_look(client);
         struct hf_instant due =
             client->waiters != NULL ? HF_NEVER : hf_client_due(client);
