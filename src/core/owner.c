@@ -237,14 +237,21 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
     return true;
 }
 
-/* FNV-1a, 32 bits: rivals differ in 128 random bits, any mixing tells them
- * apart; a collision costs one retry. */
+/* FNV-1a's form, on words: rivals differ in 128 random bits, any mixing tells
+ * them apart; a collision costs one retry. */
 uint32_t hf_owner_digest(const void *text, size_t len)
 {
     const unsigned char *bytes = text;
-    uint32_t digest = 2166136261U;
-    for (size_t i = 0; i < len; i++) {
-        digest = (digest ^ bytes[i]) * 16777619U;
+    uint64_t digest = UINT64_C(14695981039346656037) ^ len;
+    while (len > 0) { /* it is done for every request */
+        uint64_t word = 0;
+        size_t part = len < sizeof(word) ? len : sizeof(word);
+        memcpy(&word, bytes, part);
+        digest = (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        digest ^= digest >> 32;
+        bytes += part;
+        len -= part;
     }
-    return digest == 0 ? 1 : digest;
+    uint32_t folded = (uint32_t)(digest ^ digest >> 32);
+    return folded == 0 ? 1 : folded;
 }
