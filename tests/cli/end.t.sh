@@ -154,6 +154,20 @@ is $? 75 'both stopped: the new holder still holds'
 kill "$new"
 wait "$new" 2>/dev/null
 
+# ---- A run inside a run
+rm -rf "$W/t"
+mkdir "$W/t"
+holdfast run -t 5s --kill-grace 200ms outer -- \
+    holdfast run -t 30s job -- "$W/hydra" "$W/t" 2>"$W/err" &
+wrapper=$!
+wait_until 10 started
+keeper=$(pid_of keeper)
+kill -9 "$wrapper"
+wait "$wrapper" 2>/dev/null
+ok 'nested: everything is ended' wait_until 5 all_gone
+ok 'nested: the inner keeper too' wait_until 5 is_gone "$keeper"
+ok 'nested: the outer lock is free' holdfast run -w 3 outer -- true
+
 # ---- The wrapper is told to end: the command decides
 start -t 10s
 kill -TERM "$wrapper"

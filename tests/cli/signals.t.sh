@@ -49,6 +49,18 @@ wait $wrapper
 is $? 143 'killed by what was handed on: 143'
 ok 'its children in the group too' wait_until 5 is_gone "$(cat "$W/child")"
 
+# As the first process of a container.
+if unshare -pf --mount-proc true 2>/dev/null; then
+    unshare -pf --kill-child --mount-proc holdfast run job -- sh -c \
+        'trap "exit 7" TERM; touch "$0"; while :; do sleep 0.02; done' \
+        "$W/first" &
+    outer=$!
+    wait_until 10 test -e "$W/first"
+    kill -TERM "$(pgrep -P $outer)"
+    wait $outer
+    is $? 7 'as process 1: SIGTERM is handed on'
+fi
+
 # nohup: what is ignored stays ignored, all the way.
 (
     trap '' HUP
