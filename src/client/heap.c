@@ -37,12 +37,15 @@ static bool grow(struct hf_heap *heap)
 {
     uint32_t capacity = twice(heap->capacity);
     struct hf_instant *at = realloc(heap->at, capacity * sizeof(*at));
-    heap->at = at != NULL ? at : heap->at;
-    uint32_t *slots = realloc(heap->slots, capacity * sizeof(*slots));
-    heap->slots = slots != NULL ? slots : heap->slots;
-    if (at == NULL || slots == NULL) {
+    if (at == NULL) {
         return false;
     }
+    heap->at = at;
+    uint32_t *slots = realloc(heap->slots, capacity * sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    heap->slots = slots;
     heap->capacity = capacity;
     return true;
 }
