@@ -112,12 +112,12 @@ if [ ! -e /etc/holdfast/config ]; then
     like "$err" "^$notice.* \\(set HOLDFAST_URL or /etc/holdfast/config; -u local: silences this\\)$" \
         'nothing configured: the notice'
     is "$(printf '%s\n' "$err" | wc -l)" 1 'on one line'
-    capture holdfast run -q x -- true
+    capture holdfast run -q "x$$" -- true
     is "$code:$err" 0: '-q silences it'
-    capture holdfast run -u local: x -- true
+    capture holdfast run -u local: "x$$" -- true
     is "$code:$err" 0: '-u local: silences it'
-    capture holdfast run --once 1h -q oncejob -- true
-    capture holdfast run --once 1h oncejob -- true
+    capture holdfast run --once 1h -q "once$$" -- true
+    capture holdfast run --once 1h "once$$" -- true
     is "$code:$err" 0: '--once that does not run says nothing'
     # A user of a machine on which nobody has made the system's folder.
     install -d -o nobody -m 755 "$W/nobody"
