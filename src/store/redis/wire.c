@@ -158,7 +158,7 @@ bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
 
 size_t hf_wire_unsent(const struct hf_wire *wire, const char **data)
 {
-    *data = wire->data + wire->sent;
+    *data = wire->data == NULL ? NULL : wire->data + wire->sent;
     return wire->end - wire->sent;
 }
 
