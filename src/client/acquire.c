@@ -5,10 +5,10 @@
  *      └ drains by itself              └ a new lock, a fresh owner
  *
  * One owner per attempt: an owner that was used twice could be given a lock by
- * a late answer to its first life (facts: breaks exclusion in 11 steps). What
- * a failed attempt may have been granted it gives back by itself, also after
- * the caller has gone. The largest counter that it saw is the next one's hint,
- * so that the nodes agree in one round trip. */
+ * a late answer to its first life (in the model it breaks exclusion in 11
+ * steps). What a failed attempt may have been granted it gives back by itself,
+ * also after the caller has gone. The largest counter that it saw is the next
+ * one's hint, so that the nodes agree in one round trip. */
 #include "client/op.h"
 
 #include "base/assert.h"

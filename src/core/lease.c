@@ -12,7 +12,7 @@
  * differ; one to give back. Nothing is sent while held but a renewal every
  * third of the lease.
  *
- * Safety rests on a few rules, each checked by a model (facts): an owner lives
+ * Safety rests on a few rules, each checked by a model: an owner lives
  * for one attempt; a vote counts for the counter that its node named; validity
  * counts from sending; a renewal needs a majority at exactly T; what was not
  * answered is unknown, and is released again until answered or expired. */

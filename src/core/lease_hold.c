@@ -8,10 +8,10 @@
  *   + ttl - drift        deadline: LOST, by our own clock, for good
  *
  * A round is renewed when a majority has answered exactly "yours, c == T" to
- * requests of this very round (facts: a renewal that checks only the owner can
- * succeed after a greater fence completed, in 16 steps). The deadline follows
- * the majority-th latest of those requests and never moves back; the fence
- * never changes. A majority of "not yours" in one round ends it at once.
+ * requests of this very round (in the model a renewal that checks only the
+ * owner can succeed after a greater fence completed, in 16 steps). The deadline
+ * follows the majority-th latest of those requests and never moves back; the
+ * fence never changes. A majority of "not yours" in one round ends it at once.
  *
  * ADOPTING is such a round without a hold before it: nothing is taken back
  * where the owner is gone, so that a lost lock stays lost. */

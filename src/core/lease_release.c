@@ -10,7 +10,7 @@
  *
  * RELEASE carries the largest counter seen: a free node is aligned with it, so
  * that the next acquisition finds the nodes agreed and needs one round trip
- * (facts: second round trips fall from 7% to 1.5%). */
+ * (simulated: second round trips fall from 7% to 1.5%). */
 #include "core/lease_parts.h"
 
 static void send_release(struct hf_step *step, unsigned node)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counting votes. A vote is what one node said to this owner: it counts for
  * the counter that the node named, for as long as its proof lasts, and for
- * nothing else (facts: counting "ok" for a value that the node did not name
- * gave two owners one fence in 17 steps). */
+ * nothing else (in the model counting "ok" for a value that the node did not
+ * name gave two owners one fence in 17 steps). */
 #include "core/lease_parts.h"
 
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)

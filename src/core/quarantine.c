@@ -19,7 +19,8 @@
  * A quarantine runs on the clock of the client that saw the loss first; the
  * marker carries its end, by the server's clock, to clients that come later.
  * Quarantine alone keeps holders apart (C4); fences need the clock floor of
- * the scripts besides (facts: C1 fails in 10 steps with quarantine alone). */
+ * the scripts besides (in the model C1 fails in 10 steps with quarantine
+ * alone). */
 #include "core/quarantine.h"
 
 #include <string.h>
