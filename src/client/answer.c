@@ -37,17 +37,20 @@ static struct hf_event event_of(const struct hf_client *client,
     };
 }
 
-/* An answer that was not read when it came tells nothing of the round trip,
- * only that the node is well. */
+/* An answer that was not read when it came does not say that the round trip has
+ * grown; but it is better than no measure at all, without which a node that is
+ * further away than node_timeout could never vote. */
 static void measure(struct hf_client *client, const struct hf_answer *answer)
 {
     struct hf_span took = hf_instant_until(answer->sent, client->now);
+    struct hf_span known = client->nodes.rtt[answer->node];
     if (answer->verdict == HF_VERDICT_UNSENT ||
         answer->verdict == HF_VERDICT_UNKNOWN) {
         return;
     }
-    if (hf_instant_before(answer->sent, client->reading_since)) {
-        took = hf_span_min(took, client->nodes.rtt[answer->node]);
+    if (known.ns > 0 &&
+        hf_instant_before(answer->sent, client->reading_since)) {
+        took = hf_span_min(took, known);
     }
     hf_nodes_answered(&client->nodes, answer->node, took);
 }

@@ -19,24 +19,26 @@
 #include "base/assert.h"
 #include "core/validity.h"
 
-static void spread_to_lock(struct hf_client *client, struct hf_lock *lock,
-                           unsigned node, enum hf_event_kind kind)
+static bool is_draining(struct hf_lock *lock)
 {
-    struct hf_event event = {
-        .kind = kind, .now = client->now, .node = (uint8_t)node};
-    if ((lock->flags & HF_LOCK_OVER) == 0) {
-        hf_client_step(client, lock, &event);
-    }
+    return hf_lock_lease(lock)->phase == HF_PHASE_RELEASING;
 }
 
 static void spread_to_locks(struct hf_client *client, unsigned node,
-                            enum hf_event_kind kind)
+                            enum hf_event_kind kind, bool draining)
 {
+    struct hf_event event = {
+        .kind = kind, .now = client->now, .node = (uint8_t)node};
     uint32_t end = hf_slots_end(&client->slots);
     for (uint32_t i = 0; i < end; i++) {
         struct hf_item *item = hf_slots_at(&client->slots, i);
-        if (item != NULL && item->kind == HF_ITEM_LOCK) {
-            spread_to_lock(client, hf_lock_of(item), node, kind);
+        if (item == NULL || item->kind != HF_ITEM_LOCK) {
+            continue;
+        }
+        struct hf_lock *lock = hf_lock_of(item);
+        if ((lock->flags & HF_LOCK_OVER) == 0 &&
+            is_draining(lock) == draining) {
+            hf_client_step(client, lock, &event);
         }
     }
 }
@@ -53,7 +55,11 @@ static void spread(struct hf_client *client)
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }
-    spread_to_locks(client, node, forgot ? HF_EV_FORGOT : HF_EV_NODE);
+    /* What is to be given back goes first: else the next attempt of the same
+     * operation would be refused by what its last one has left there. */
+    enum hf_event_kind kind = forgot ? HF_EV_FORGOT : HF_EV_NODE;
+    spread_to_locks(client, node, kind, true);
+    spread_to_locks(client, node, kind, false);
     struct hf_op *next = NULL;
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
