@@ -67,8 +67,8 @@ send \x1a
 expect Stopped
 expect [148]PS>
 send fg\n
-expect heard-CONT
 send again\n
+expect heard-CONT
 expect got-again
 send \x03
 expect [4]PS>
@@ -81,12 +81,16 @@ send \x1a
 expect Stopped
 expect PS>
 send fg\n
+send again\n
 expect heard-CONT
+expect got-again
 send \x1a
 expect Stopped
 expect PS>
 send fg\n
+send again\n
 expect heard-CONT
+expect got-again
 send \x03
 expect [4]PS>
 X
@@ -101,7 +105,9 @@ send sleep 1; holdfast run -n job -- true; echo co""de $?\n
 expect code 75
 expect PS>
 send fg\n
+send again\n
 expect heard-CONT
+expect got-again
 send \x03
 expect [4]PS>
 X
@@ -143,7 +149,9 @@ send \x1a
 expect Stopped
 expect PS>
 send fg\n
+send again\n
 expect heard-CONT
+expect got-again
 send hello\n
 expect got-hello
 send \x03
@@ -182,7 +190,9 @@ send \x1a
 expect Stopped
 expect PS>
 send fg\n
+send again\n
 expect heard-CONT
+expect got-again
 send \x03
 expect end 4
 expect PS>
