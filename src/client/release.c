@@ -40,7 +40,7 @@ void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome)
     }
 }
 
-/* keep_ms negative: free it. */
+/* for_ms: keep the name taken for so long; 0: free it. */
 static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
 {
     struct hf_client *client = lock->client;
