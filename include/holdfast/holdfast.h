@@ -106,6 +106,13 @@ HF_API const char *hf_version(void);
 /** Room for an owner with its fence as text ("OWNER@FENCE"), with the NUL. */
 #define HF_OWNER_TEXT_MAX 512
 
+/** Most names in one request. */
+#define HF_NAMES_MAX 64
+
+/** Most permits of a semaphore. Each is a lock of its own, and who waits,
+ * waits for all of them: past some hundreds that is no longer cheap. */
+#define HF_PERMITS_MAX 256
+
 struct hf_client;
 struct hf_lock;
 struct hf_op;
@@ -216,6 +223,19 @@ enum hf_life {
     HF_LIFE_LEASE    /**< nothing but the lease */
 };
 
+/** With whom a name may be held. */
+enum hf_mode {
+    HF_EXCLUSIVE, /**< alone */
+    HF_SHARED     /**< together with others who ask for HF_SHARED: a read lock */
+};
+
+/** One more name of a request. */
+struct hf_name {
+    const void *name; /**< borrowed for the call */
+    size_t name_len;
+    enum hf_mode mode;
+};
+
 /** What to acquire. Set up by hf_request_init(). */
 struct hf_request {
     size_t size;
@@ -226,6 +246,13 @@ struct hf_request {
     const char *label; /**< shown to others beside host and pid, or NULL */
     enum hf_life life;
     void *user; /**< hf_lock_user() returns it */
+    enum hf_mode mode; /**< HF_EXCLUSIVE */
+    uint32_t permits;  /**< 0; else a semaphore: at most so many hold the name
+                            at once. All who use it give the same number. */
+    bool unfair;       /**< take it if it is free, even if others wait */
+    const struct hf_name *more; /**< further names, taken all or none; borrowed
+                                     for the call. Not with permits. */
+    size_t n_more;
 };
 
 /** Fill @p request: @p name (a C string; set name and name_len yourself for
@@ -240,6 +267,12 @@ HF_API void hf_request_init(struct hf_request *request, const char *name);
  * @param out      The lock; yours until hf_lock_release() or hf_lock_give().
  * @param error    Why not: for HF_BUSY who holds it, for HF_UNAVAILABLE each
  *                 node with its reason. Or NULL.
+ *
+ * Who waits is served in order: first come, first served, and the lock is
+ * handed over by the server itself. A try never overtakes one who waits.
+ *
+ * Several names are taken all or none, within one wait, whatever order they
+ * are given in. While it waits for one, it may hold others that sort before.
  *
  * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
@@ -295,6 +328,20 @@ HF_API void *hf_lock_user(const struct hf_lock *lock);
 /** The name, borrowed until release; its length in @p name_len unless NULL. A
  * NUL follows it. */
 HF_API const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len);
+
+/** How many names the request had: 1, or more. */
+HF_API size_t hf_lock_count(const struct hf_lock *lock);
+
+/** Name and fence of one of them, in the order of the request: idx 0 is what
+ * hf_lock_name() and hf_lock_fence() tell. */
+HF_API const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
+                                   size_t *name_len);
+HF_API uint64_t hf_lock_fence_at(const struct hf_lock *lock, size_t idx);
+
+/** Which permit of a semaphore it is: 0 .. permits - 1; -1 if it is none. The
+ * fence rises for each permit by itself: guard writes under the name and this
+ * number ("name#3"). */
+HF_API int hf_lock_slot(const struct hf_lock *lock);
 
 /** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). */
 HF_API void hf_lock_owner(const struct hf_lock *lock,
@@ -435,8 +482,14 @@ HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
                                 void *user);
 
 /** Give up an acquisition: its callback is not called, nothing is left
- * behind. NULL is fine. */
+ * behind, its place in the queue is given up at once. NULL is fine. */
 HF_API void hf_op_cancel(struct hf_op *op);
+
+struct hf_waiting;
+
+/** How an acquisition that is under way stands, as the nodes last said; asks
+ * nobody. @return false: it does not wait in a queue. */
+HF_API bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out);
 
 /* ---- Looking, breaking, setting up ------------------------------------- */
 
@@ -446,7 +499,8 @@ enum hf_holder_kind {
     HF_HOLDER_OURS,    /**< a Holdfast client */
     HF_HOLDER_ENDED,   /**< released, but kept taken (`--once`, `--min-hold`) */
     HF_HOLDER_FOREIGN, /**< a plain key of another library */
-    HF_HOLDER_TYPE     /**< a key of a foreign type, e.g. Redisson's hash */
+    HF_HOLDER_TYPE,    /**< a key of a foreign type, e.g. Redisson's hash */
+    HF_HOLDER_SHARED   /**< several Holdfast clients together */
 };
 
 /** One holder, as a node or a majority reports it. */
@@ -459,6 +513,17 @@ struct hf_holder {
     char label[128];               /**< empty if none */
     int64_t remaining_ms;          /**< -1: a key without expiry */
     uint64_t fence;                /**< the counter; 0 unknown */
+    uint32_t sharers;              /**< SHARED: how many; else 0 */
+    uint32_t permits;              /**< SHARED: the size of the semaphore; 0:
+                                        readers */
+};
+
+/** How one who waits stands. */
+struct hf_waiting {
+    struct hf_holder holder; /**< who has it; NONE if nobody said */
+    uint32_t ahead;          /**< how many wait before it */
+    const void *name;        /**< for which name, of several; borrowed */
+    size_t name_len;
 };
 
 /** What a node is good for now. */
@@ -483,9 +548,11 @@ struct hf_info {
     int n_nodes;
     struct hf_holder holder; /**< of a majority; NONE if free or split */
     bool split;              /**< held, but nobody has a majority */
+    uint32_t waiting;        /**< the most that wait at one node */
     struct {
         bool answered;
         struct hf_holder holder;
+        uint32_t waiting;
     } nodes[HF_NODES_MAX];
 };
 
@@ -493,6 +560,37 @@ struct hf_info {
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info *out, struct hf_error *error);
+
+/** One who holds a name, or waits for it, as one node sees it. */
+struct hf_place {
+    int node;
+    bool waits; /**< false: holds */
+    enum hf_mode mode;
+    uint32_t permits;     /**< size of the semaphore, or 0 */
+    struct hf_holder who; /**< remaining_ms: of the lease, or of the place
+                               unless it is asked for again */
+    int64_t since_ms;     /**< waits: Unix time of the ticket; else 0 */
+};
+
+/**
+ * Told of one place of hf_client_roster().
+ *
+ * @param user   As given.
+ * @param place  Borrowed for the call.
+ *
+ * @return false to stop.
+ */
+typedef bool hf_place_fn(void *user, const struct hf_place *place);
+
+/**
+ * Who holds @p name, and who waits for it, in order: node by node, holders
+ * first. At most 1,000 of each and node.
+ *
+ * @return HF_OK, or as for acquire.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_roster(struct hf_client *client, const void *name, size_t name_len,
+                 hf_place_fn *each, void *user, struct hf_error *error);
 
 /**
  * Told of one taken name.

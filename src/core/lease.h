@@ -31,9 +31,13 @@
 enum hf_verb {
     HF_VERB_ACQUIRE, /* take it if free; counter: hint */
     HF_VERB_CONFIRM, /* still ours? raise to counter, refresh the expiry */
-    HF_VERB_RELEASE, /* free it if ours; align a free counter */
+    HF_VERB_RELEASE, /* free it if ours; align a free counter; leave the
+                        queue; give it to whoever waits first */
+    HF_VERB_YIELD,   /* give back the grant `counter`, and wait again in our
+                        place: an earlier ticket waits there */
     HF_VERB_BREAK,   /* take it from whoever has it (not a lease's) */
     HF_VERB_INSPECT, /* who has it? (not a lease's) */
+    HF_VERB_ROSTER,  /* who has it, and who waits? (not a lease's) */
     HF_VERB_SCAN     /* which names are taken? (not a lease's) */
 };
 
@@ -42,7 +46,9 @@ enum hf_verdict {
     HF_VERDICT_OK,      /* ACQUIRE, CONFIRM: yours, at `counter`; RELEASE: it
                            was yours and is free now */
     HF_VERDICT_REFUSED, /* not yours; `counter` is the name's; ACQUIRE: rival,
-                           left */
+                           left, ticket (the node's time) */
+    HF_VERDICT_QUEUED,  /* ACQUIRE, YIELD that queue: as REFUSED, and we have a
+                           place there: ticket, ahead */
     HF_VERDICT_UNSENT,  /* never left this machine: the node is not reachable */
     HF_VERDICT_UNKNOWN, /* sent, and the connection broke: it may be yours */
     HF_VERDICT_ERROR    /* the node refused to execute; nothing changed */
@@ -53,6 +59,8 @@ enum hf_event_kind {
     HF_EV_ADOPT,   /* begin: confirm what somebody handed on; counter: fence */
     HF_EV_DISOWN,  /* begin: release what somebody handed on; counter: fence */
     HF_EV_ANSWER,
+    HF_EV_GRANT,   /* pushed: `node` gave the name to us, at `counter` */
+    HF_EV_LISTEN,  /* `node` can, or can no longer, push grants to us */
     HF_EV_TIMER,   /* hf_lease_wake() has come */
     HF_EV_NODE,    /* `node` changed its standing in struct hf_nodes */
     HF_EV_FORGOT,  /* `node` turned out to be another server, or to have lost
@@ -76,12 +84,20 @@ struct hf_event {
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
     struct hf_span ttl;  /* EXTEND */
+    bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
+                            or RELEASE comes */
+    bool is_foreign;     /* ANSWER: the rival is no client of ours: whoever is
+                            first in the queue has to look again */
+    uint32_t ahead;      /* ANSWER: how many earlier tickets wait there */
+    uint64_t ticket;     /* ANSWER: QUEUED: our place; REFUSED: the node's time
+                            in microseconds, or 0 */
 };
 
 /* What came of the lease as a whole; reported once each, in effects. */
 enum hf_outcome {
     HF_OUT_NONE,
     HF_OUT_HELD,       /* ACQUIRE, ADOPT: fence and deadline are valid */
+    HF_OUT_QUEUED,     /* ACQUIRE: a majority answered; it waits now */
     HF_OUT_TAKEN,      /* ACQUIRE: a rival has, or may reach, a majority */
     HF_OUT_SPLIT,      /* ACQUIRE: votes went to several, nobody has enough */
     HF_OUT_UNREACHED,  /* a majority did not answer */
@@ -97,7 +113,11 @@ struct hf_send {
     uint8_t node;
     enum hf_verb verb;
     bool holder;      /* CONFIRM: may take the name back if nobody has it */
-    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen */
+    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
+                         YIELD: the grant that is given back */
+    struct hf_span ttl;   /* ACQUIRE, CONFIRM, YIELD: lease asked for */
+    struct hf_span queue; /* ACQUIRE, YIELD: lease of our place; 0: no place */
+    uint64_t ticket;      /* ACQUIRE, YIELD: our place; 0: the node's time */
 };
 
 struct hf_effects {

@@ -28,7 +28,21 @@ struct hf_loop; /* io/loop.h */
 
 /* What a store can do beyond exclusive leases with a fence. */
 enum hf_capability {
-    HF_CAP_LIVENESS = (1 << 0) /* sees processes end (enum hf_life) */
+    HF_CAP_LIVENESS = (1 << 0), /* sees processes end (enum hf_life) */
+    HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, first come
+                                   first served; grants are pushed */
+    HF_CAP_SHARED = (1 << 2)    /* several may hold together */
+};
+
+/* One who holds or waits: ROSTER. All borrowed. */
+struct hf_seat {
+    bool waits;       /* false: holds */
+    bool is_shared;   /* HF_SHARED */
+    uint16_t permits; /* shared: terms; else 0 */
+    const void *owner;
+    size_t owner_len;
+    int64_t left_ms;  /* of the lease, or of the place; negative: no expiry */
+    uint64_t ticket;  /* waits: microseconds of Unix time */
 };
 
 /* Processes whose end frees a name, for stores with HF_CAP_LIVENESS. */
@@ -57,7 +71,16 @@ struct hf_ask {
                          ended, for so long (0: free it) */
     uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
                          SCAN: cursor, first 0 */
-    const struct hf_life_set *life; /* ACQUIRE, CONFIRM; NULL: leave as it is */
+    const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave as
+                                       it is */
+    bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: together with others who share
+                         on the same terms. The others find out by owner. */
+    uint16_t permits; /* shared: the terms: 0, or a semaphore's size */
+    bool is_unfair;   /* ACQUIRE: take it if free, whoever waits */
+    int64_t queue_ms; /* ACQUIRE, YIELD: if it cannot be had, keep a place in
+                         the queue for so long from now; 0: no place */
+    uint64_t ticket;  /* ACQUIRE, YIELD: the place; 0: the node's time now, or
+                         the place that this owner has already */
 };
 
 struct hf_answer {
@@ -68,8 +91,18 @@ struct hf_answer {
     struct hf_instant sent; /* at or before the moment it was sent */
     uint64_t counter;       /* SCAN: cursor of the next page, 0 at the end */
     uint64_t floor;
-    int64_t left_ms; /* REFUSED, INSPECT, BREAK: of the holder; negative: no
-                        expiry */
+    uint64_t ticket; /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
+                        in microseconds */
+    uint32_t ahead;  /* QUEUED: how many wait before us; OK to an ACQUIRE or
+                        YIELD with a ticket: not 0 if an earlier one waits */
+    uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of those who share; 0:
+                         plain sharing, or nobody shares */
+    uint32_t sharers; /* INSPECT: how many share; 0: held alone, or free */
+    uint32_t waiting; /* INSPECT: how many wait */
+    const struct hf_seat *seats; /* ROSTER: holders, then waiters in order */
+    size_t n_seats;
+    int64_t left_ms; /* REFUSED, QUEUED, INSPECT, BREAK: of the holder; of those
+                        who share: the longest; negative: no expiry */
     enum hf_holder_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
     const void *owner; /* REFUSED, INSPECT, BREAK: as stored; borrowed; may be
                           NULL where the node did not say */
@@ -96,6 +129,16 @@ typedef void hf_store_standing_fn(void *client, unsigned node,
                                   enum hf_standing standing, bool forgot,
                                   enum hf_status fault, const char *reason);
 
+/* A node gave the name to the waiter that asked with this cookie. From inside
+ * process() or, in the embedded store, ask(). It may come before the answer to
+ * the ACQUIRE, or long after nobody waits any more. */
+typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
+                              uint64_t counter);
+
+/* Whether grants of a node reach us. Until it has said so they do not. A store
+ * begins to listen with the first ACQUIRE that has queue_ms. */
+typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
+
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,
                              const char *text);
 
@@ -104,6 +147,8 @@ struct hf_store_env {
     struct hf_loop *loop; /* where a store registers its sockets and timers */
     hf_store_answer_fn *answer;
     hf_store_standing_fn *standing;
+    hf_store_push_fn *push;
+    hf_store_listen_fn *listen;
     hf_store_log_fn *log;
 };
 
