@@ -60,7 +60,7 @@ static void show_who(struct cli_out *out, const struct hf_holder *holder)
     cli_out_int(out, holder->pid);
 }
 
-void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
+void cli_show_held(struct cli_out *out, const struct hf_holder *holder)
 {
     show_who(out, holder);
     if (holder->kind == HF_HOLDER_NONE) {
@@ -75,6 +75,13 @@ void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
         (void)cli_out_shown(out, holder->label, strlen(holder->label));
         cli_out_text(out, ")");
     }
+}
+
+void cli_show_frees(struct cli_out *out, const struct hf_holder *holder)
+{
+    if (holder->kind == HF_HOLDER_NONE) {
+        return;
+    }
     if (holder->remaining_ms < 0) {
         cli_out_text(out, ", has no expiry");
         return;
@@ -83,6 +90,12 @@ void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
     /* Rounded up: a name must not be taken longer than was said. */
     cli_when_text(out,
                   (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
+}
+
+void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
+{
+    cli_show_held(out, holder);
+    cli_show_frees(out, holder);
 }
 
 void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
