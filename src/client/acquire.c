@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AN ACQUISITION: ATTEMPTS UNTIL ONE IS HELD OR THE WAIT IS OVER
  *
+ *   attempt 1 ── taken ── queued ── granted ── held
+ *
+ * on a store with queues; and for a try, on a store without, and when a
+ * majority could not be reached
+ *
  *   attempt 1 ── taken ── pause ── attempt 2 ── … ── held
  *      └ drains by itself              └ a new lock, a fresh owner
  *
@@ -13,6 +18,11 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+
+static bool has_queue(const struct hf_client *client)
+{
+    return (client->store->ops->capabilities & HF_CAP_QUEUE) != 0;
+}
 
 static void attempt(struct hf_op *op)
 {
@@ -27,9 +37,14 @@ static void attempt(struct hf_op *op)
     op->lock = lock;
     op->answered = 0;
     op->refusing = 0;
+    op->is_queued = false;
     hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {
-        .kind = HF_EV_ACQUIRE, .now = client->now, .counter = op->counter};
+        .kind = HF_EV_ACQUIRE,
+        .now = client->now,
+        .counter = op->counter,
+        .queues = op->order.wait_ms != 0 && has_queue(client),
+    };
     hf_client_step(client, lock, &event);
 }
 
@@ -78,6 +93,21 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
     }
 }
 
+/* Whoever uses a semaphore must agree on its size: else "at most N" means
+ * nothing. */
+static bool is_misfit(const struct hf_op *op)
+{
+    return op->order.permits != 0 && op->rival_permits != 0;
+}
+
+static void fail_misfit(struct hf_op *op)
+{
+    hf_op_part(op);
+    hf_op_fail(op, HF_INVALID,
+               "it is in use as a semaphore of %u permits, not of %u",
+               (unsigned)op->rival_permits, (unsigned)op->order.permits);
+}
+
 /* ---- An attempt's outcome ---------------------------------------------- */
 
 static void win(struct hf_op *op, struct hf_lock *lock)
@@ -93,6 +123,10 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
 {
     struct hf_client *client = op->client;
     const struct hf_lease *lease = hf_lock_lease(lock);
+    if (is_misfit(op)) {
+        fail_misfit(op); /* the attempt has given up by itself */
+        return;
+    }
     uint64_t seen = hf_lease_seen(lease);
     enum hf_status status = hf_blame_final(op);
     struct hf_retry_verdict verdict =
@@ -110,12 +144,30 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
+/* A majority has been reached, and has a place for us: from now on it waits
+ * through whatever happens, until its time is up. */
+static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
+{
+    if (is_misfit(op)) {
+        lock->flags |= HF_LOCK_GIVE_UP;
+        fail_misfit(op);
+        return;
+    }
+    op->is_queued = true;
+    op->retry.has_reached = true;
+    op->client->has_reached = true;
+    hf_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
+}
+
 void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome)
 {
     switch (outcome) {
     case HF_OUT_HELD:
         win(op, lock);
+        break;
+    case HF_OUT_QUEUED:
+        wait_in_queue(op, lock);
         break;
     case HF_OUT_TAKEN:
     case HF_OUT_SPLIT:
@@ -141,7 +193,30 @@ void hf_acquire_due(struct hf_op *op)
         attempt(op);
         return;
     }
-    hf_op_part(op);
-    finish_as(op, op->rival.is_known ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
+    if (is_misfit(op)) {
+        fail_misfit(op);
+    } else {
+        hf_op_part(op);
+        finish_as(op, op->rival.is_known ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
+    }
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
+}
+
+/* ---- How it stands ----------------------------------------------------- */
+
+bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out)
+{
+    if (op == NULL || out == NULL ||
+        hf_client_enter(op->client, NULL) != HF_OK) {
+        return false;
+    }
+    bool is_queued = op->kind == HF_OP_ACQUIRE && op->is_queued;
+    if (is_queued) {
+        hf_rival_holder(&op->rival, op->client->now, &out->holder);
+        out->ahead = op->ahead;
+        out->name = op->order.name;
+        out->name_len = op->order.name_len;
+    }
+    hf_client_leave(op->client);
+    return is_queued;
 }

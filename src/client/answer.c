@@ -17,11 +17,20 @@ static struct hf_span left_of(const struct hf_answer *answer)
                                : hf_span_ms(answer->left_ms);
 }
 
+/* Nobody who will hand it over: the key of another library. */
+static bool is_foreign(const struct hf_answer *answer)
+{
+    return answer->kind == HF_HOLDER_TYPE ||
+           (answer->kind == HF_HOLDER_FOREIGN &&
+            !hf_owner_is_ours(answer->owner, answer->owner_len));
+}
+
 static struct hf_event event_of(const struct hf_client *client,
                                 const struct hf_answer *answer)
 {
-    bool has_rival = answer->verdict == HF_VERDICT_REFUSED &&
-                     answer->owner != NULL && answer->owner_len > 0;
+    bool is_rival = answer->verdict == HF_VERDICT_REFUSED ||
+                    answer->verdict == HF_VERDICT_QUEUED;
+    bool has_rival = is_rival && answer->owner != NULL && answer->owner_len > 0;
     return (struct hf_event){
         .kind = HF_EV_ANSWER,
         .now = client->now,
@@ -34,6 +43,9 @@ static struct hf_event event_of(const struct hf_client *client,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),
+        .is_foreign = has_rival && is_foreign(answer),
+        .ahead = answer->ahead,
+        .ticket = answer->ticket,
     };
 }
 
@@ -81,6 +93,18 @@ void hf_client_post(struct hf_client *client, uint64_t cookie,
     client->inbox[client->inbox_count++] = (struct hf_letter){cookie, *event};
 }
 
+/* Now, or later if the store is busy or something came before it. */
+static void deliver(struct hf_client *client, uint64_t cookie,
+                    struct hf_lock *lock, const struct hf_event *event)
+{
+    if (client->in_store > 0 || client->changed != 0 ||
+        client->inbox_count > 0) {
+        hf_client_post(client, cookie, event);
+    } else if ((lock->flags & HF_LOCK_OVER) == 0) {
+        hf_client_step(client, lock, event);
+    }
+}
+
 static void answer_lock(struct hf_client *client, struct hf_lock *lock,
                         const struct hf_answer *answer)
 {
@@ -88,12 +112,36 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
     if (lock->op != NULL) {
         hf_op_note(lock->op, answer);
     }
-    if (client->in_store > 0 || client->changed != 0 ||
-        client->inbox_count > 0) {
-        hf_client_post(client, answer->cookie, &event);
-    } else if ((lock->flags & HF_LOCK_OVER) == 0) {
-        hf_client_step(client, lock, &event);
+    deliver(client, answer->cookie, lock, &event);
+}
+
+/* Nobody asked for it, so nobody is owed an answer if its lock is gone: the
+ * RELEASE that ended the lock has given the grant to the next. */
+void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
+                       uint64_t counter)
+{
+    struct hf_client *client = user;
+    struct hf_item *item = hf_slots_find(&client->slots, cookie);
+    if (item == NULL || item->kind != HF_ITEM_LOCK || counter == 0 ||
+        counter > HF_FENCE_MAX) {
+        return;
     }
+    struct hf_event event = {
+        .kind = HF_EV_GRANT,
+        .now = client->now,
+        .node = (uint8_t)node,
+        .counter = counter,
+    };
+    deliver(client, cookie, hf_lock_of(item), &event);
+}
+
+void hf_client_on_listen(void *user, unsigned node, bool is_listening)
+{
+    struct hf_client *client = user;
+    uint16_t bit = (uint16_t)(1U << node);
+    client->nodes.listening &= (uint16_t)~bit;
+    client->nodes.listening |= is_listening ? bit : 0;
+    client->heard_from |= bit;
 }
 
 void hf_client_on_answer(void *user, const struct hf_answer *answer)
@@ -103,7 +151,8 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     client->n_answers++;
     measure(client, answer);
     if (answer->verdict != HF_VERDICT_OK &&
-        answer->verdict != HF_VERDICT_REFUSED) {
+        answer->verdict != HF_VERDICT_REFUSED &&
+        answer->verdict != HF_VERDICT_QUEUED) {
         note_reason(client, answer);
     }
     struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);

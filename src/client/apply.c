@@ -31,13 +31,15 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
 {
     char owner[HF_OWNER_MAX];
     size_t owner_len = hf_lock_emit_owner(lock, owner);
-    int64_t ttl_ms = hf_span_ms_floor(hf_lock_lease(lock)->ttl);
     struct hf_ask ask = {
         .cookie = hf_slots_cookie(&client->slots, &lock->item),
         .name = hf_lock_name_bytes(lock),
         .name_len = lock->name_len,
         .owner = owner,
         .owner_len = owner_len,
+        .is_shared = lock->is_shared,
+        .permits = lock->permits,
+        .is_unfair = lock->is_unfair,
     };
     for (unsigned i = 0; i < effects->n_sends; i++) {
         const struct hf_send *send = &effects->sends[i];
@@ -46,7 +48,9 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         ask.holder = send->holder;
         ask.counter = send->counter;
         bool frees = send->verb == HF_VERB_RELEASE;
-        ask.ttl_ms = frees ? keep_ms(lock) : ttl_ms;
+        ask.ttl_ms = frees ? keep_ms(lock) : hf_span_ms_floor(send->ttl);
+        ask.queue_ms = hf_span_ms_floor(send->queue);
+        ask.ticket = send->ticket;
         ask.life = frees ? NULL : hf_lock_life(lock); /* costs a look at each */
         hf_client_ask(client, &ask);
     }

@@ -147,6 +147,8 @@ static enum hf_status open_store(struct hf_client *client,
     hf_nodes_init(&client->nodes, n_nodes, hf_span_ms(url->node_timeout_ms),
                   hf_span_ms(url->connect_timeout_ms));
     struct hf_store_env env = {
+        .push = hf_client_on_push,
+        .listen = hf_client_on_listen,
         .client = client,
         .loop = client->loop,
         .answer = hf_client_on_answer,

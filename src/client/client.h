@@ -79,7 +79,8 @@ struct hf_client {
     uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those that changed */
     uint16_t changed;           /* nodes whose standing is news to the leases */
     uint16_t forgot;
-    uint32_t n_pending; /* asked and not answered */
+    uint16_t heard_from; /* nodes that began or ceased to push to us */
+    uint32_t n_pending;  /* asked and not answered */
     uint64_t n_answers;
     struct hf_letter *inbox;
     size_t inbox_count, inbox_capacity;
@@ -151,6 +152,10 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer);
 void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
                            bool forgot, enum hf_status fault,
                            const char *reason);
+
+void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
+                       uint64_t counter);
+void hf_client_on_listen(void *user, unsigned node, bool is_listening);
 
 /* Queue an answer for hf_client_settle(). */
 void hf_client_post(struct hf_client *client, uint64_t cookie,

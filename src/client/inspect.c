@@ -19,6 +19,9 @@ void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
     if (answer->kind != HF_HOLDER_TYPE && answer->owner != NULL) {
         hf_owner_describe(answer->owner, answer->owner_len, out);
     }
+    out->kind = answer->kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
+    out->sharers = answer->sharers;
+    out->permits = answer->permits;
     out->remaining_ms = answer->left_ms;
 }
 
@@ -27,11 +30,18 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
     struct hf_info *info = look->user;
     info->nodes[answer->node].answered = true;
     hf_holder_read(answer, &info->nodes[answer->node].holder);
+    info->nodes[answer->node].waiting = answer->waiting;
+    if (info->waiting < answer->waiting) {
+        info->waiting = answer->waiting;
+    }
     return false;
 }
 
 static bool is_same(const struct hf_holder *a, const struct hf_holder *b)
 {
+    if (a->kind == HF_HOLDER_SHARED && b->kind == HF_HOLDER_SHARED) {
+        return a->permits == b->permits; /* a group goes by a node's counter */
+    }
     return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
 }
 
@@ -57,6 +67,8 @@ static int count_same(const struct hf_info *info, int idx,
             count++;
             out->remaining_ms = sooner(out->remaining_ms, other->remaining_ms);
             out->fence = other->fence > out->fence ? other->fence : out->fence;
+            out->sharers =
+                other->sharers > out->sharers ? other->sharers : out->sharers;
         }
     }
     return count;

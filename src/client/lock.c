@@ -93,6 +93,9 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .queue_prev = HF_NOWHERE,
         .queue_next = HF_NOWHERE,
         .state = HF_STATE_RELEASED,
+        .is_shared = order->is_shared,
+        .is_unfair = order->is_unfair,
+        .permits = order->permits,
     };
     if (!hf_slots_add(&client->slots, &lock->item)) {
         free(lock);

@@ -34,7 +34,9 @@ struct hf_lock {
     uint8_t flags;
     uint8_t outcome;       /* of an asynchronous release: enum hf_status */
     _Atomic uint8_t state; /* enum hf_lock_state */
-    uint8_t reserved;
+    bool is_shared;
+    bool is_unfair;
+    uint16_t permits; /* shared: the terms */
     struct hf_client *client;
     uint8_t id[HF_OWNER_ID_LEN];
     struct hf_op *op; /* who waits for an outcome; NULL: nobody */
@@ -59,6 +61,9 @@ struct hf_order {
     size_t text_len;
     bool is_owner;
     bool is_lasting; /* HF_LIFE_LEASE */
+    bool is_shared;
+    bool is_unfair;
+    uint16_t permits; /* shared: the terms */
     int64_t ttl_ms;
     int64_t wait_ms;
     void *user;

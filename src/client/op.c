@@ -220,6 +220,13 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     }
     memcpy(rival->owner, answer->owner == NULL ? "" : answer->owner,
            rival->len);
+    op->ahead = answer->ahead;
+    if (answer->permits != 0 && answer->permits != op->order.permits) {
+        op->rival_permits = answer->permits;
+        if (op->order.permits != 0) {
+            hf_heap_set(&op->client->heap, &op->item, op->client->now);
+        }
+    }
 }
 
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
@@ -230,8 +237,10 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
         op->answered |= bit;
         break;
     case HF_VERDICT_REFUSED:
+    case HF_VERDICT_QUEUED:
         op->answered |= bit;
-        if (op->kind == HF_OP_ACQUIRE && answer->verb == HF_VERB_ACQUIRE) {
+        if (op->kind == HF_OP_ACQUIRE && (answer->verb == HF_VERB_ACQUIRE ||
+                                          answer->verb == HF_VERB_YIELD)) {
             note_rival(op, answer);
         }
         break;

@@ -50,8 +50,11 @@ struct hf_op {
     struct hf_order order;
     uint64_t counter; /* hint, or fence */
     struct hf_retry retry;
-    uint16_t answered; /* nodes that voted, in this attempt */
-    uint16_t refusing; /* nodes that said why not */
+    uint16_t answered;      /* nodes that voted, in this attempt */
+    uint16_t refusing;      /* nodes that said why not */
+    bool is_queued;         /* this attempt waits in queues */
+    uint32_t ahead;         /* who wait before it, as a node last said */
+    uint16_t rival_permits; /* a semaphore of another size, as a node said */
 
     hf_op_fn *callback; /* asynchronous only */
     void *user;
@@ -151,6 +154,10 @@ enum hf_status hf_blame_final(struct hf_op *op);
 
 /* Every node that did not vote said definitely no. */
 bool hf_blame_is_hopeless(const struct hf_op *op);
+
+/* The same as a struct, its remaining lease as of `now`. */
+void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
+                     struct hf_holder *out);
 
 /* "held by db3 pid 4711 since 02:00:04 (label), lease ends in 12.3 s" */
 void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,

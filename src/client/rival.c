@@ -49,25 +49,46 @@ static void write_holder(const struct hf_holder *holder, char *out, size_t len)
         snprintf(out, len,
                  "held by another kind of client (its key has another type)");
         break;
+    case HF_HOLDER_SHARED:
+        snprintf(out, len, "held by others who share it");
+        break;
     case HF_HOLDER_NONE:
         snprintf(out, len, "held by somebody else");
         break;
     }
 }
 
-static void write_left(const struct hf_rival *rival, enum hf_holder_kind kind,
-                       struct hf_instant now, char *out, size_t len)
+static void write_left(const struct hf_holder *holder, char *out, size_t len)
 {
-    if (rival->left_ms < 0) {
+    int64_t left_ms = holder->remaining_ms;
+    if (left_ms < 0) {
         snprintf(out, len, ", without expiry");
         return;
     }
-    int64_t left_ms =
-        rival->left_ms - hf_span_ms_floor(hf_instant_until(rival->heard, now));
-    left_ms = left_ms < 0 ? 0 : left_ms;
     snprintf(out, len, ", %s in %lld.%lld s",
-             kind == HF_HOLDER_ENDED ? "free" : "lease ends",
+             holder->kind == HF_HOLDER_ENDED ? "free" : "lease ends",
              (long long)left_ms / 1000, (long long)left_ms % 1000 / 100);
+}
+
+void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
+                     struct hf_holder *out)
+{
+    memset(out, 0, sizeof(*out));
+    if (!rival->is_known) {
+        return;
+    }
+    out->kind = rival->kind;
+    if (rival->len > 0) {
+        hf_owner_describe(rival->owner, rival->len, out);
+    }
+    if (rival->kind == HF_HOLDER_TYPE || rival->kind == HF_HOLDER_SHARED) {
+        out->kind = rival->kind;
+    }
+    int64_t passed_ms = hf_span_ms_floor(hf_instant_until(rival->heard, now));
+    out->remaining_ms = rival->left_ms < 0 ? -1
+                        : rival->left_ms < passed_ms
+                            ? 0
+                            : rival->left_ms - passed_ms;
 }
 
 void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
@@ -77,14 +98,9 @@ void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
         snprintf(out, len, "%s", hf_status_text(HF_BUSY));
         return;
     }
-    struct hf_holder holder = {0};
-    if (rival->len > 0) {
-        hf_owner_describe(rival->owner, rival->len, &holder);
-    }
-    if (rival->kind == HF_HOLDER_TYPE) {
-        holder.kind = HF_HOLDER_TYPE;
-    }
+    struct hf_holder holder;
+    hf_rival_holder(rival, now, &holder);
     write_holder(&holder, out, len);
     size_t used = strlen(out);
-    write_left(rival, holder.kind, now, out + used, len - used);
+    write_left(&holder, out + used, len - used);
 }

@@ -67,6 +67,29 @@ static void spread(struct hf_client *client)
     }
 }
 
+/* Only those who wait care. */
+static void spread_listening(struct hf_client *client)
+{
+    uint16_t nodes = client->heard_from;
+    uint32_t end = hf_slots_end(&client->slots);
+    client->heard_from = 0;
+    for (uint32_t i = 0; i < end; i++) {
+        struct hf_item *item = hf_slots_at(&client->slots, i);
+        if (item == NULL || item->kind != HF_ITEM_LOCK ||
+            hf_lock_lease(hf_lock_of(item))->phase != HF_PHASE_WAITING) {
+            continue;
+        }
+        for (unsigned node = 0; node < client->nodes.count; node++) {
+            struct hf_event event = {.kind = HF_EV_LISTEN,
+                                     .now = client->now,
+                                     .node = (uint8_t)node};
+            if ((nodes & (1U << node)) != 0) {
+                hf_client_step(client, hf_lock_of(item), &event);
+            }
+        }
+    }
+}
+
 static void read_inbox(struct hf_client *client)
 {
     for (size_t i = 0; i < client->inbox_count && client->changed == 0; i++) {
@@ -174,6 +197,8 @@ void hf_client_settle(struct hf_client *client)
             spread(client);
         } else if (client->inbox_count > 0) {
             read_inbox(client);
+        } else if (client->heard_from != 0) {
+            spread_listening(client);
         } else if (client->has_heard) {
             pump_looks(client);
         } else if (client->is_dirty && !hf_client_is_deferring(client)) {

@@ -2,10 +2,11 @@
 /* ONE OWNER'S LIFE
  *
  *   IDLE ──ACQUIRE──▶ ASKING ──majority at one T──▶ HOLDING ──RELEASE──┐
- *     │                  │                            ▲                ▼
- *     │                  └──out of reach, cancelled───┼────────▶ RELEASING
- *     ├──ADOPT────▶ ADOPTING ──majority confirms──────┘                │
- *     └──DISOWN──────────────────────────────────────────▶ ────────────┤
+ *     │               │   └──refused──▶ WAITING ──────┘ ▲              │
+ *     │               │                    │            │              ▼
+ *     │               └──out of reach──────┴─cancelled──┼───────▶ RELEASING
+ *     ├──ADOPT────▶ ADOPTING ──majority confirms────────┘              │
+ *     └──DISOWN─────────────────────────────────────────────────▶ ─────┤
  *                                       nothing can be left of it ──▶ DONE
  *
  * Cost in round trips: one to be held, a second only if the nodes' counters
@@ -38,6 +39,22 @@ void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
     }
 }
 
+/* Whoever waits asks for no more than a claim: what it has been given at some
+ * nodes only must not outlast it for long. With one node the first request asks
+ * for all at once: the lock if it is free, else a place. */
+static void fill_send(const struct hf_lease *lease, struct hf_send *send)
+{
+    bool is_waiting = lease->phase == HF_PHASE_WAITING;
+    bool is_ask = send->verb == HF_VERB_ACQUIRE || send->verb == HF_VERB_YIELD;
+    bool queues = (lease->flags & HF_LEASE_QUEUES) != 0 &&
+                  (is_waiting || lease->n_nodes == 1);
+    send->ttl = is_waiting ? hf_queue_lease(lease->ttl) : lease->ttl;
+    if (is_ask && queues) {
+        send->queue = hf_queue_lease(lease->ttl);
+        send->ticket = is_waiting ? lease->ticket : 0;
+    }
+}
+
 void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
                   uint64_t counter)
 {
@@ -46,12 +63,19 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
     bool holder =
         verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;
-    step->out->sends[step->out->n_sends++] = (struct hf_send){
+    struct hf_send *send = &step->out->sends[step->out->n_sends++];
+    *send = (struct hf_send){
         .node = (uint8_t)node,
         .verb = verb,
         .holder = holder,
         .counter = counter,
     };
+    fill_send(step->lease, send);
+    if (send->queue.ns > 0) {
+        bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0;
+        vote->flags &= (uint8_t)~HF_VOTE_DEAF;
+        vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
+    }
     vote->pending |= (uint8_t)(1U << verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
     vote->due =
@@ -74,14 +98,16 @@ static void on_answer(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
-    HF_ASSERT(event->verb == HF_VERB_ACQUIRE ||
-              event->verb == HF_VERB_CONFIRM || event->verb == HF_VERB_RELEASE);
+    HF_ASSERT(event->verb <= HF_VERB_YIELD);
     HF_ASSERT(hf_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);
+        break;
+    case HF_PHASE_WAITING:
+        hf_wait_answer(step);
         break;
     case HF_PHASE_ADOPTING:
     case HF_PHASE_HOLDING:
@@ -113,6 +139,9 @@ static void on_timer(struct hf_step *step)
     case HF_PHASE_ASKING:
         hf_ask_judge(step);
         break;
+    case HF_PHASE_WAITING:
+        hf_wait_timer(step);
+        break;
     case HF_PHASE_ADOPTING:
     case HF_PHASE_HOLDING:
         hf_hold_timer(step);
@@ -130,6 +159,9 @@ static void on_node(struct hf_step *step)
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_node(step);
+        break;
+    case HF_PHASE_WAITING:
+        hf_wait_node(step);
         break;
     case HF_PHASE_ADOPTING:
     case HF_PHASE_HOLDING:
@@ -157,6 +189,23 @@ static void on_forgot(struct hf_step *step)
     on_node(step);
 }
 
+/* Given up already: the RELEASE that is on its way, or will be sent, comes
+ * after the grant and passes it on. */
+static void on_grant(struct hf_step *step)
+{
+    switch (step->lease->phase) {
+    case HF_PHASE_ASKING:
+    case HF_PHASE_WAITING:
+        hf_wait_grant(step);
+        break;
+    case HF_PHASE_HOLDING:
+        hf_hold_grant(step);
+        break;
+    default:
+        break;
+    }
+}
+
 static void on_release(struct hf_step *step)
 {
     switch (step->lease->phase) {
@@ -164,6 +213,7 @@ static void on_release(struct hf_step *step)
         hf_release_begin(step, true);
         break;
     case HF_PHASE_ASKING:
+    case HF_PHASE_WAITING:
     case HF_PHASE_ADOPTING:
         hf_release_begin(step, false);
         break;
@@ -186,6 +236,14 @@ static void dispatch(struct hf_step *step)
         break;
     case HF_EV_ANSWER:
         on_answer(step);
+        break;
+    case HF_EV_GRANT:
+        on_grant(step);
+        break;
+    case HF_EV_LISTEN:
+        if (step->lease->phase == HF_PHASE_WAITING) {
+            hf_wait_listen(step);
+        }
         break;
     case HF_EV_TIMER:
         on_timer(step);
@@ -210,9 +268,10 @@ static void dispatch(struct hf_step *step)
 
 /* In HOLDING and RELEASING `next` is moved on when it has come; while ASKING
  * or ADOPTING it is the end of waiting for connections, and stays. */
-static struct hf_instant wake_of(const struct hf_lease *lease,
-                                 struct hf_instant now)
+static struct hf_instant wake_of(const struct hf_step *step)
 {
+    const struct hf_lease *lease = step->lease;
+    struct hf_instant now = step->event->now;
     struct hf_instant due = hf_votes_due(lease);
     struct hf_instant wake = hf_instant_min(lease->next, due);
     switch (lease->phase) {
@@ -221,13 +280,13 @@ static struct hf_instant wake_of(const struct hf_lease *lease,
             return HF_NEVER;
         }
         if (lease->state == HF_STATE_HELD) {
-            wake =
-                hf_instant_min(wake, hf_instant_add(lease->confirmed,
-                                                    hf_risk_after(lease->ttl)));
+            wake = hf_instant_min(wake, hf_hold_risk_at(lease));
         }
         return hf_instant_min(wake, lease->deadline);
     case HF_PHASE_RELEASING:
         return hf_instant_min(wake, lease->deadline);
+    case HF_PHASE_WAITING:
+        return hf_instant_min(due, hf_wait_due(step));
     case HF_PHASE_ASKING:
     case HF_PHASE_ADOPTING:
         return hf_instant_before(now, lease->next) ? wake : due;
@@ -260,7 +319,7 @@ void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
     out->missed = 0;
     out->done = false;
     dispatch(&step);
-    lease->wake = wake_of(lease, event->now);
+    lease->wake = wake_of(&step);
     out->state_changed = lease->state != before;
     check(&step);
 }

@@ -112,10 +112,10 @@ enum hf_outcome {
 struct hf_send {
     uint8_t node;
     enum hf_verb verb;
-    bool holder;      /* CONFIRM: may take the name back if nobody has it */
-    uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
-                         YIELD: the grant that is given back */
-    struct hf_span ttl;   /* ACQUIRE, CONFIRM, YIELD: lease asked for */
+    bool holder;        /* CONFIRM: may take the name back if nobody has it */
+    uint64_t counter;   /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
+                           YIELD: the grant that is given back */
+    struct hf_span ttl; /* ACQUIRE, CONFIRM, YIELD: lease asked for */
     struct hf_span queue; /* ACQUIRE, YIELD: lease of our place; 0: no place */
     uint64_t ticket;      /* ACQUIRE, YIELD: our place; 0: the node's time */
 };
@@ -132,6 +132,7 @@ struct hf_effects {
 enum hf_phase {
     HF_PHASE_IDLE,      /* initialised */
     HF_PHASE_ASKING,    /* counting grants */
+    HF_PHASE_WAITING,   /* in the queues; counting grants */
     HF_PHASE_ADOPTING,  /* counting confirmations of a handed-on owner */
     HF_PHASE_HOLDING,   /* held, at risk, or lost but not yet given back */
     HF_PHASE_RELEASING, /* giving back, to the last node */
@@ -144,13 +145,19 @@ struct hf_vote {
     uint64_t refused; /* f: largest heard as "not yours": votes up to it
                          are stale */
     struct hf_instant until; /* d: sending of the request that proved it, + ttl
-                                - drift */
-    struct hf_instant due;   /* the outstanding request is late from then on */
-    uint32_t rival;          /* digest of the owner that it named; 0: none */
+                                - drift. Queued: what is pushed later would be
+                                good until then */
+    union {
+        struct hf_instant due; /* pending: late from then on; WAITING, not
+                                  pending: to be asked again then */
+        uint64_t node_time;    /* ASKING, refused: what the node said */
+    };
+    uint32_t rival;   /* digest of the owner that it named; 0: none */
     uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX: none */
     uint8_t said;     /* enum hf_said */
     uint8_t pending;  /* requests without answer yet, a bit per verb */
     uint8_t flags;    /* enum hf_vote_flags */
+    uint8_t polls;    /* WAITING: how often asked without a change */
 };
 
 /* Compact, since a client may hold 100,000: 72 bytes, and 48 for every node
@@ -164,12 +171,15 @@ struct hf_lease {
     uint8_t jitter; /* 0..255: how much earlier than a third to renew */
     uint8_t raises; /* CONFIRMs sent to bring counters together */
     struct hf_span ttl;
-    uint64_t fence;              /* T; while ASKING: T will be at least this */
-    struct hf_instant deadline;  /* RELEASING: nothing can be left after it */
-    struct hf_instant confirmed; /* sending of what was last confirmed */
-    struct hf_instant round_at;  /* start of the present phase or renewal */
-    struct hf_instant next;      /* next renewal or try; ASKING: end of waiting
-                                    for connections */
+    uint64_t fence;             /* T; while ASKING or WAITING: at least that */
+    struct hf_instant deadline; /* RELEASING: nothing can be left after it */
+    union {
+        struct hf_instant confirmed; /* sending of what was last confirmed */
+        uint64_t ticket;             /* WAITING */
+    };
+    struct hf_instant round_at; /* start of the present phase or renewal */
+    struct hf_instant next;     /* next renewal or try; ASKING: end of waiting
+                                   for connections */
     struct hf_instant wake;
     struct hf_vote votes[];
 };

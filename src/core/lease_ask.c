@@ -38,6 +38,7 @@ void hf_ask_begin(struct hf_step *step)
     lease->phase = HF_PHASE_ASKING;
     lease->round_at = step->event->now;
     lease->fence = step->event->counter;
+    lease->flags |= step->event->queues ? HF_LEASE_QUEUES : 0;
     lease->next =
         step->nodes->connecting == 0
             ? HF_NEVER
@@ -53,7 +54,8 @@ void hf_ask_begin(struct hf_step *step)
 static uint16_t answered(const struct hf_step *step)
 {
     return (uint16_t)(hf_votes_said(step->lease, HF_SAID_YOURS) |
-                      hf_votes_said(step->lease, HF_SAID_NOT_YOURS));
+                      hf_votes_said(step->lease, HF_SAID_NOT_YOURS) |
+                      hf_votes_said(step->lease, HF_SAID_QUEUED));
 }
 
 /* TAKEN needs one rival at a majority. Less is nobody's lock: treating two
@@ -105,11 +107,27 @@ static uint16_t agreement(const struct hf_step *step)
     return 0;
 }
 
+/* Claims last Q, less what their heartbeat is old. */
+static void decide_claimed(struct hf_step *step, uint16_t voters,
+                           struct hf_instant until)
+{
+    if (hf_instant_until(step->event->now, until).ns <
+        hf_validity_min(hf_queue_lease(step->lease->ttl)).ns) {
+        hf_wait_refresh(step, voters);
+        return;
+    }
+    hf_hold_claim(step, voters);
+}
+
 static void decide_held(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
+    if (lease->phase == HF_PHASE_WAITING) {
+        decide_claimed(step, voters, until);
+        return;
+    }
     if (hf_instant_until(step->event->now, until).ns <
         hf_validity_min(lease->ttl).ns) {
         give_up(step, HF_OUT_TOO_SLOW);
@@ -194,12 +212,24 @@ void hf_ask_judge(struct hf_step *step)
     granted &= step->nodes->voting;
     if (hf_is_majority(step, granted)) {
         raise_counters(step, granted);
+    } else if (step->lease->phase == HF_PHASE_WAITING) {
+        step->lease->raises = 0;
+    }
+    if (step->lease->phase == HF_PHASE_WAITING) {
+        return; /* until it is ours, or somebody gives up */
     }
     uint16_t reach = (uint16_t)(unspent(step, granted) |
                                 (hf_votes_awaited(step) & step->nodes->voting) |
                                 awaited_connections(step));
-    if (!hf_is_majority(step, reach) && !is_worth_hearing(step)) {
-        give_up(step, failure(step));
+    if (hf_is_majority(step, reach) || is_worth_hearing(step)) {
+        return;
+    }
+    enum hf_outcome outcome = failure(step);
+    bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
+    if (queues && outcome != HF_OUT_UNREACHED) {
+        hf_wait_begin(step);
+    } else {
+        give_up(step, outcome);
     }
 }
 
@@ -220,7 +250,11 @@ static void note(struct hf_step *step)
         hf_vote_refusal(step, vote);
         if (event->verb == HF_VERB_ACQUIRE) {
             vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+            vote->node_time = event->ticket;
         }
+        break;
+    case HF_VERDICT_QUEUED:
+        hf_vote_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
         if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {

@@ -87,6 +87,7 @@ static void confirmed(struct hf_step *step, uint16_t voters)
     lease->deadline = hf_instant_max(lease->deadline, until);
     lease->confirmed = hf_instant_max(lease->confirmed, sent);
     lease->flags |= HF_LEASE_ROUND_DONE;
+    lease->flags &= (uint8_t)~HF_LEASE_CLAIM;
     lease->next = renewal_at(lease);
     lease->state = HF_STATE_HELD;
 }
@@ -109,6 +110,34 @@ void hf_hold_begin(struct hf_step *step, uint16_t voters)
             confirm(step, i);
         }
     }
+}
+
+/* A majority gave it to us, for Q. It is held from now on, before anything else
+ * is sent; the first renewal, at once, brings it to the full lease and all
+ * nodes to T. */
+void hf_hold_claim(struct hf_step *step, uint16_t voters)
+{
+    struct hf_lease *lease = step->lease;
+    unsigned first = (unsigned)__builtin_ctz(voters);
+    lease->phase = HF_PHASE_HOLDING;
+    lease->state = HF_STATE_HELD;
+    lease->fence = lease->votes[first].counter;
+    lease->deadline = hf_votes_until(lease, voters, step->nodes->quorum);
+    lease->confirmed = step->event->now;
+    lease->flags |= HF_LEASE_CLAIM;
+    hf_step_report(step, HF_OUT_HELD);
+    begin_round(step);
+}
+
+/* Half of what is left when the lease was last confirmed; of a claim that is
+ * less than of the ttl. */
+struct hf_instant hf_hold_risk_at(const struct hf_lease *lease)
+{
+    struct hf_span half = hf_risk_after(lease->ttl);
+    if ((lease->flags & HF_LEASE_CLAIM) != 0) {
+        half.ns = hf_instant_until(lease->confirmed, lease->deadline).ns / 2;
+    }
+    return hf_instant_add(lease->confirmed, half);
 }
 
 void hf_hold_adopt(struct hf_step *step)
@@ -242,6 +271,7 @@ void hf_hold_answer(struct hf_step *step)
         hf_vote_grant(step, vote);
         break;
     case HF_VERDICT_REFUSED:
+    case HF_VERDICT_QUEUED: /* to what was sent while we waited */
         hf_vote_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
@@ -251,6 +281,24 @@ void hf_hold_answer(struct hf_step *step)
     }
     follow_up(step);
     judge(step);
+}
+
+/* One of the nodes that were behind gives it to us as well: now bring it to T,
+ * and to the full lease. */
+void hf_hold_grant(struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    struct hf_lease *lease = step->lease;
+    struct hf_vote *vote = &lease->votes[event->node];
+    if (event->counter <= vote->refused || event->counter <= vote->counter) {
+        return;
+    }
+    vote->counter = event->counter;
+    vote->said = HF_SAID_YOURS;
+    vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+    if (lease->state != HF_STATE_LOST && vote->counter <= lease->fence) {
+        confirm(step, event->node);
+    }
 }
 
 void hf_hold_node(struct hf_step *step)
@@ -281,9 +329,7 @@ void hf_hold_timer(struct hf_step *step)
     } else if (!is_done && !hf_instant_before(now, lease->next)) {
         confirm_missing(step);
     }
-    struct hf_instant risk_at =
-        hf_instant_add(lease->confirmed, hf_risk_after(lease->ttl));
-    if (!hf_instant_before(now, risk_at)) {
+    if (!hf_instant_before(now, hf_hold_risk_at(lease))) {
         lease->state = HF_STATE_AT_RISK;
     }
 }

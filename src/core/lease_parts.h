@@ -13,22 +13,28 @@ enum hf_said {
     HF_SAID_NOTHING, /* not asked, or the request never left */
     HF_SAID_YOURS,
     HF_SAID_NOT_YOURS,
+    HF_SAID_QUEUED, /* not ours, and we have a place there */
     HF_SAID_FREED,  /* to RELEASE: it was yours */
     HF_SAID_ERROR,  /* it will not execute this; nothing changed */
     HF_SAID_UNKNOWN /* sent, no answer: it may be yours */
 };
 
 enum hf_vote_flags {
-    HF_VOTE_IN_ROUND = (1 << 0),  /* `said` belongs to the present round */
-    HF_VOTE_LATE = (1 << 1),      /* its request is past its timeout */
-    HF_VOTE_MAY_HOLD = (1 << 2),  /* asked for the name: may have given it */
-    HF_VOTE_UNRELEASED = (1 << 3) /* a RELEASE must still be sent */
+    HF_VOTE_IN_ROUND = (1 << 0),   /* `said` belongs to the present round */
+    HF_VOTE_LATE = (1 << 1),       /* its request is past its timeout */
+    HF_VOTE_MAY_HOLD = (1 << 2),   /* asked for the name: may have given it */
+    HF_VOTE_UNRELEASED = (1 << 3), /* a RELEASE must still be sent */
+    HF_VOTE_DEAF = (1 << 4)        /* the last ACQUIRE was sent while it could
+                                      not push to us */
 };
 
 enum hf_lease_flags {
     HF_LEASE_ROUND_DONE = (1 << 0), /* the present renewal is confirmed */
     HF_LEASE_EXTENDING = (1 << 1),  /* somebody waits for EXTENDED */
-    HF_LEASE_REPORTS = (1 << 2)     /* somebody waits for RELEASED */
+    HF_LEASE_REPORTS = (1 << 2),    /* somebody waits for RELEASED */
+    HF_LEASE_QUEUES = (1 << 3),     /* waits in queues where it is refused */
+    HF_LEASE_CLAIM = (1 << 4)       /* held by pushed grants, which last Q; not
+                                       confirmed for the full ttl yet */
 };
 
 /* One step: the machine, what happened, and what is to be done. */
@@ -84,6 +90,9 @@ struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
 /* Greatest number of refusals that name one and the same rival. */
 unsigned hf_votes_best_rival(const struct hf_lease *lease);
 
+/* At risk from then on, unless confirmed before. */
+struct hf_instant hf_hold_risk_at(const struct hf_lease *lease);
+
 /* Earliest timeout of a request that is not late yet; HF_NEVER if none. */
 struct hf_instant hf_votes_due(const struct hf_lease *lease);
 
@@ -97,9 +106,23 @@ void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
 void hf_ask_judge(struct hf_step *step);
 
+/* lease_wait.c */
+void hf_wait_begin(struct hf_step *step);
+void hf_wait_answer(struct hf_step *step);
+void hf_wait_grant(struct hf_step *step);
+void hf_wait_node(struct hf_step *step);
+void hf_wait_listen(struct hf_step *step);
+void hf_wait_timer(struct hf_step *step);
+void hf_wait_refresh(struct hf_step *step, uint16_t voters);
+
+/* When the next node is to be asked again. */
+struct hf_instant hf_wait_due(const struct hf_step *step);
+
 /* lease_hold.c: HOLDING, and ADOPTING which is its first round */
 void hf_hold_begin(struct hf_step *step, uint16_t voters);
+void hf_hold_claim(struct hf_step *step, uint16_t voters);
 void hf_hold_adopt(struct hf_step *step);
+void hf_hold_grant(struct hf_step *step);
 void hf_hold_answer(struct hf_step *step);
 void hf_hold_node(struct hf_step *step);
 void hf_hold_timer(struct hf_step *step);

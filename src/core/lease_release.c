@@ -153,6 +153,7 @@ void hf_release_answer(struct hf_step *step)
         vote->flags |= HF_VOTE_IN_ROUND;
         break;
     case HF_VERDICT_REFUSED:
+    case HF_VERDICT_QUEUED:
         vote->said = HF_SAID_NOT_YOURS;
         vote->flags |= HF_VOTE_IN_ROUND;
         break;

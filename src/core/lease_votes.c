@@ -120,6 +120,20 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     return due;
 }
 
+static bool is_waiting(const struct hf_step *step)
+{
+    return step->lease->phase == HF_PHASE_WAITING;
+}
+
+/* Whoever waits has asked for Q, or before for the whole lease, which is no
+ * less. */
+static struct hf_instant proof_until(const struct hf_step *step)
+{
+    struct hf_span ttl =
+        is_waiting(step) ? hf_queue_lease(step->lease->ttl) : step->lease->ttl;
+    return hf_instant_add(step->event->sent, hf_validity(ttl));
+}
+
 /* An answer to a request of before this round may have asked for another ttl:
  * it proves ownership, but not until when. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
@@ -132,10 +146,9 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
     }
-    if (!hf_instant_before(event->sent, step->lease->round_at)) {
-        vote->until = hf_instant_max(
-            vote->until,
-            hf_instant_add(event->sent, hf_validity(step->lease->ttl)));
+    if (is_waiting(step) ||
+        !hf_instant_before(event->sent, step->lease->round_at)) {
+        vote->until = hf_instant_max(vote->until, proof_until(step));
         vote->flags |= HF_VOTE_IN_ROUND;
     }
 }
@@ -152,12 +165,22 @@ static uint32_t saturated_ms(struct hf_span left)
 void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
 {
     const struct hf_event *event = step->event;
-    vote->said = HF_SAID_NOT_YOURS;
+    bool is_queued = event->verdict == HF_VERDICT_QUEUED;
+    vote->said = is_queued ? HF_SAID_QUEUED : HF_SAID_NOT_YOURS;
     if (vote->refused < event->counter) {
         vote->refused = event->counter;
     }
     vote->rival = event->rival;
     vote->left_ms = saturated_ms(event->left);
+    if (is_queued) {
+        /* Good until then is what it grants from now on, and what it had
+         * pushed already if that is newer than this answer. */
+        vote->until = hf_instant_add(
+            event->sent, hf_validity(hf_queue_lease(step->lease->ttl)));
+        if (vote->counter > vote->refused) {
+            vote->said = HF_SAID_YOURS;
+        }
+    }
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->flags |= HF_VOTE_IN_ROUND;
     }

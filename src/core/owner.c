@@ -176,6 +176,16 @@ static bool has_id(const char *text, size_t len)
     return true;
 }
 
+bool hf_owner_is_ours(const void *text, size_t len)
+{
+    const char *bytes = text;
+    size_t mark_len = sizeof(ended_mark) - 1;
+    if (len > mark_len && memcmp(bytes, ended_mark, mark_len) == 0) {
+        return has_id(bytes + mark_len, len - mark_len);
+    }
+    return has_id(bytes, len);
+}
+
 static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
 {
     if (!has_id(text, len)) {

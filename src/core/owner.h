@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of a Holdfast client, ended or not? */
+bool hf_owner_is_ours(const void *text, size_t len);
+
 /* Write the owner's text; @return its length, without NUL (none is written). */
 size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
                      const char *host, int64_t pid, int64_t since_s,

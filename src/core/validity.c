@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/validity.h"
 
+#define QUEUE_LEASE_MS_MAX 6000
+
 struct hf_span hf_drift(struct hf_span ttl)
 {
     return (struct hf_span){ttl.ns / 100 + 2000000};
@@ -29,6 +31,11 @@ struct hf_span hf_risk_after(struct hf_span ttl)
 struct hf_span hf_renewal_retry(struct hf_span ttl)
 {
     return hf_span_max(hf_span_ms(1), (struct hf_span){ttl.ns / 30});
+}
+
+struct hf_span hf_queue_lease(struct hf_span ttl)
+{
+    return hf_span_min(ttl, hf_span_ms(QUEUE_LEASE_MS_MAX));
 }
 
 struct hf_span hf_renewal_slack(struct hf_span ttl)

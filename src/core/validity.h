@@ -35,6 +35,11 @@ struct hf_span hf_risk_after(struct hf_span ttl);
 /* Between tries of one unconfirmed renewal. */
 struct hf_span hf_renewal_retry(struct hf_span ttl);
 
+/* How long a place in a queue lasts unless it is asked for again, and how long
+ * what was granted to it may stay unconfirmed: Q = min(ttl, 6 s). A dead waiter
+ * costs the others that much, at most once. */
+struct hf_span hf_queue_lease(struct hf_span ttl);
+
 /* How early a renewal may be sent to share a write with others that are due:
  * 1% of the lease, at most 20 ms. */
 struct hf_span hf_renewal_slack(struct hf_span ttl);
