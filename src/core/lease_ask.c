@@ -276,7 +276,11 @@ static void note(struct hf_step *step)
 void hf_ask_answer(struct hf_step *step)
 {
     note(step);
-    hf_ask_judge(step);
+    if (step->event->verdict == HF_VERDICT_QUEUED) {
+        hf_wait_begin(step);
+    } else {
+        hf_ask_judge(step);
+    }
 }
 
 /* It connected: ask it, or ask it again under the same owner, which is how a

@@ -166,6 +166,12 @@ void hf_wait_begin(struct hf_step *step)
     lease->ticket = has_place ? event->ticket : median_time(lease);
     lease->phase = HF_PHASE_WAITING;
     lease->raises = 0;
+    if (has_place) {
+        hf_ask_judge(step); /* it may have been pushed before this was read */
+    }
+    if (lease->phase != HF_PHASE_WAITING) {
+        return;
+    }
     hf_step_report(step, HF_OUT_QUEUED);
     if (has_place) {
         plan(step, event->node);

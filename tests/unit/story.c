@@ -45,6 +45,7 @@ static const char *outcome_text(enum hf_outcome outcome)
     static const char *const texts[] = {
         [HF_OUT_NONE] = "",
         [HF_OUT_HELD] = "held",
+        [HF_OUT_QUEUED] = "queued",
         [HF_OUT_TAKEN] = "taken",
         [HF_OUT_SPLIT] = "split",
         [HF_OUT_UNREACHED] = "unreached",
@@ -60,8 +61,13 @@ static const char *outcome_text(enum hf_outcome outcome)
 
 static void tell_send(struct teller *teller, const struct hf_send *send)
 {
-    static const char letters[] = "ACR";
+    static const char letters[] = "ACRY";
     teller->sent[send->node][send->verb] = teller->event.now;
+    if (send->verb == HF_VERB_ACQUIRE && send->queue.ns > 0) {
+        say(teller, send->ticket == 0 ? "%uQ" : "%uQ%llu", send->node,
+            (unsigned long long)send->ticket);
+        return;
+    }
     if (send->verb == HF_VERB_ACQUIRE && send->counter == 0) {
         say(teller, "%uA", send->node);
         return;
@@ -114,26 +120,60 @@ static void tell(struct teller *teller)
 
 /* ---- Reading a line ---------------------------------------------------- */
 
+static enum hf_verb verb_of(char letter)
+{
+    switch (letter) {
+    case 'A':
+    case 'Q':
+        return HF_VERB_ACQUIRE;
+    case 'C':
+        return HF_VERB_CONFIRM;
+    case 'Y':
+        return HF_VERB_YIELD;
+    default:
+        return HF_VERB_RELEASE;
+    }
+}
+
+static void read_grant(struct teller *teller, unsigned node,
+                       const char *counter)
+{
+    teller->event.kind = HF_EV_GRANT;
+    teller->event.node = (uint8_t)node;
+    teller->event.counter = strtoull(counter, NULL, 10);
+}
+
 static void read_answer(struct teller *teller, unsigned node, char **words,
                         int n)
 {
     struct hf_event *event = &teller->event;
     const char *said = words[2];
+    if (strcmp(words[1], "grants") == 0) {
+        read_grant(teller, node, said);
+        return;
+    }
     event->kind = HF_EV_ANSWER;
     event->node = (uint8_t)node;
-    event->verb = words[1][0] == 'A'   ? HF_VERB_ACQUIRE
-                  : words[1][0] == 'C' ? HF_VERB_CONFIRM
-                                       : HF_VERB_RELEASE;
+    event->verb = verb_of(words[1][0]);
     event->sent = teller->sent[node][event->verb];
     event->counter = n > 3 ? strtoull(words[3], NULL, 10) : 0;
     event->rival = 99;
     if (strcmp(said, "ok") == 0) {
         event->verdict = HF_VERDICT_OK;
-        event->floor = n > 4 ? strtoull(words[4], NULL, 10) : 0;
+        event->ahead = n > 4 && strcmp(words[4], "behind") == 0;
+        event->floor =
+            n > 4 && event->ahead == 0 ? strtoull(words[4], NULL, 10) : 0;
     } else if (strcmp(said, "no") == 0) {
         event->verdict = HF_VERDICT_REFUSED;
         event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 1000);
+        event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
+    } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0) {
+        event->verdict = HF_VERDICT_QUEUED;
+        event->is_foreign = strcmp(said, "foreign") == 0;
+        event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
+        event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
+        event->ticket = 500;
     } else if (strcmp(said, "unsent") == 0) {
         event->verdict = HF_VERDICT_UNSENT;
     } else if (strcmp(said, "unknown") == 0) {
@@ -142,7 +182,7 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
         assert_string_equal(said, "error");
         event->verdict = HF_VERDICT_ERROR;
     }
-    if (event->verdict <= HF_VERDICT_REFUSED) {
+    if (event->verdict <= HF_VERDICT_QUEUED) {
         hf_nodes_answered(&teller->nodes, node, hf_span_us(1));
     }
 }
@@ -169,7 +209,8 @@ static void read_event(struct teller *teller, char **words, int n)
         {"disown", HF_EV_DISOWN},   {"extend", HF_EV_EXTEND},
         {"release", HF_EV_RELEASE}, {"forsake", HF_EV_FORSAKE},
         {"timer", HF_EV_TIMER},     {"node", HF_EV_NODE},
-        {"forgot", HF_EV_FORGOT},
+        {"forgot", HF_EV_FORGOT},   {"queue", HF_EV_ACQUIRE},
+        {"listen", HF_EV_LISTEN},
     };
     struct hf_event *event = &teller->event;
     if (words[0][0] >= '0' && words[0][0] <= '9') {
@@ -181,6 +222,11 @@ static void read_event(struct teller *teller, char **words, int n)
             event->kind = kinds[i].kind;
             uint64_t number = n > 1 ? strtoull(words[1], NULL, 10) : 0;
             event->counter = number;
+            event->queues = strcmp(words[0], "queue") == 0;
+            if (event->kind == HF_EV_LISTEN) {
+                event->node = (uint8_t)number;
+                teller->nodes.listening |= (uint16_t)(1U << number);
+            }
             event->ttl = hf_span_ms((int64_t)number);
             if (event->kind == HF_EV_NODE || event->kind == HF_EV_FORGOT) {
                 event->node = (uint8_t)number;
@@ -230,6 +276,10 @@ static void tell_line(struct teller *teller, const char *line)
         teller->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
         return;
     }
+    if (strcmp(words[0], "deaf") == 0) {
+        teller->nodes.listening &= (uint16_t) ~(1U << atoi(words[1]));
+        return;
+    }
     if (strcmp(words[0], "up") == 0) {
         hf_nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
                      HF_STANDING_VOTING);
@@ -254,6 +304,7 @@ void story(unsigned n_nodes, int ttl_ms, const char *text)
     for (unsigned i = 0; i < n_nodes; i++) {
         hf_nodes_set(&teller.nodes, i, HF_STANDING_VOTING);
     }
+    teller.nodes.listening = hf_nodes_all(&teller.nodes);
     union {
         struct hf_lease lease;
         char room[sizeof(struct hf_lease) +

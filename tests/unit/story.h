@@ -6,9 +6,15 @@
  * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
  *           forsake   timer   node N STANDING   forgot N
  *           slow N   up N: become so, without a step
- *           N VERB ok C [FLOOR]   N VERB no C [RIVAL [LEFT]]   N VERB unsent
- *           N VERB unknown   N VERB error           VERB: A, C or R
+ *           queue [HINT]: acquire, and wait in queues
+ *           N grants C: pushed   listen N   deaf N: can (not) push to us
+ *           N VERB ok C [FLOOR | behind: an earlier ticket waits there]
+ *           N VERB no C [RIVAL [LEFT [TIME]]]   N VERB unsent
+ *           N VERB queued|foreign C [AHEAD [LEFT]]: under ticket 500
+ *           N VERB unknown   N VERB error           VERB: A, Q, C, Y or R
  * Deeds:    0A 1A      ACQUIRE to nodes 0 and 1 (A5: with hint 5)
+ *           0Q 0Q500   ACQUIRE with a place, under the node's time or a ticket
+ *           0Y7        YIELD of grant 7; queued: waits now
  *           2C7 2C7h   CONFIRM of fence 7 (h: as holder)
  *           2R7        RELEASE with largest counter 7
  *           held 7 till 94, extended till 94, taken, split, unreached,

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of one who waits. Leases of 30 s, so Q is 6 s, its validity 5,938 ms
+ * and the beat 2 s. */
+#include "story.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define TTL 30000
+
+/* ---- One node ---------------------------------------------------------- */
+
+static void free_name_takes_one_request(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue       | 0Q\n"
+          "[1] 0 Q ok 7   | held 7 till 29698\n"
+          "[2] release    | 0R7\n"
+          "[3] 0 R ok 7   | released done\n");
+}
+
+static void granted_in_one_hop(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
+          "[51] 0 C ok 8       | \n"
+          "[52] release        | 0R8\n"
+          "[53] 0 R ok 8       | released done\n");
+}
+
+static void beats_every_third_of_q(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue            | 0Q\n"
+          "[1] 0 Q queued 7 3   | queued\n"
+          "[2001] timer         | 0Q500\n"
+          "[2002] 0 Q queued 7 2 | \n"
+          "[4002] timer         | 0Q500\n"
+          "[4003] 0 Q queued 7 1 | \n"
+          "[4100] 0 grants 8    | held 8 till 9940 0C8h\n");
+}
+
+static void grant_before_the_answer(void **state)
+{
+    (void)state;
+    /* Two connections: the push may be read first. */
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 grants 8      | \n"
+          "[2] 0 Q queued 7    | held 8 till 5938 0C8h\n");
+}
+
+static void old_grant_counts_for_nothing(void **state)
+{
+    (void)state;
+    /* "queued, c = 9" is newer than the grant at 8. */
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[2001] timer        | 0Q500\n"
+          "[2002] 0 Q queued 9 | \n"
+          "[2003] 0 grants 8   | \n"
+          "[2004] 0 grants 9   | \n"
+          "[2005] 0 grants 10  | held 10 till 7939 0C10h\n");
+}
+
+static void grant_after_its_time(void **state)
+{
+    (void)state;
+    /* Beats that are lost: the place at the node, and the claim that may be
+     * granted to it, end Q after the last that was answered. */
+    story(1, TTL,
+          "[0] queue             | 0Q\n"
+          "[1] 0 Q queued 7      | queued\n"
+          "[2001] timer          | 0Q500\n"
+          "[2051] timer          | late 0\n"
+          "[5939] 0 grants 8     | \n"
+          "[5940] 0 Q ok 8 | 0Q500\n"
+          "[5941] 0 Q ok 8 | held 8 till 11878 0C8h\n");
+}
+
+static void grant_near_its_end_is_refreshed(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue             | 0Q\n"
+          "[1] 0 Q queued 7      | queued\n"
+          "[2001] timer          | 0Q500\n"
+          "[2002] 0 Q unknown    | \n"
+          "[4002] timer          | 0Q500\n"
+          "[4003] 0 Q unsent     | \n"
+          "[4500] 0 grants 8     | 0Q500\n"
+          "[4501] 0 Q ok 8       | held 8 till 10438 0C8h\n");
+}
+
+static void cancelled_at_once(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[9] release         | 0R7\n"
+          "[10] 0 grants 8     | \n"
+          "[11] 0 R ok 8       | done\n");
+}
+
+static void dead_holder_is_followed(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7 0 300 | queued\n"
+          "[303] timer            | 0Q500\n"
+          "[304] 0 Q ok 8         | held 8 till 6241 0C8h\n");
+}
+
+static void second_looks_after_the_head(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7 1 300 | queued\n"
+          "[328] timer            | 0Q500\n");
+}
+
+static void head_polls_behind_a_foreign_key(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue             | 0Q\n"
+          "[1] 0 Q foreign 7     | queued\n"
+          "[11] timer            | 0Q500\n"
+          "[12] 0 Q foreign 7    | \n"
+          "[32] timer            | 0Q500\n"
+          "[33] 0 Q foreign 7    | \n"
+          "[73] timer            | 0Q500\n"
+          "[74] 0 Q foreign 7 1  | \n"
+          "[2074] timer          | 0Q500\n");
+}
+
+static void looks_again_once_it_can_hear(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] deaf 0            | \n"
+          "[0] queue             | 0Q\n"
+          "[1] 0 Q queued 7 9    | queued\n"
+          "[3] listen 0          | 0Q500\n"
+          "[4] 0 Q queued 7 9    | \n"
+          "[2004] timer          | 0Q500\n");
+    story(1, TTL,
+          "[0] deaf 0            | \n"
+          "[0] queue             | 0Q\n"
+          "[1] listen 0          | \n"
+          "[2] 0 Q queued 7 9    | queued 0Q500\n"
+          "[3] 0 Q ok 8          | held 8 till 5940 0C8h\n");
+}
+
+static void place_survives_the_connection(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7       | queued\n"
+          "[2001] timer           | 0Q500\n"
+          "[2002] 0 Q unknown     | \n"
+          "[2002] node 0 down     | \n"
+          "[2500] node 0 voting   | 0Q500\n"
+          "[2501] 0 Q queued 7    | \n"
+          "[2600] 0 grants 8      | held 8 till 8438 0C8h\n");
+}
+
+static void server_that_forgot_starts_anew(void **state)
+{
+    (void)state;
+    /* What it granted before it forgot is void, also if it is read later. */
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7       | queued\n"
+          "[100] forgot 0         | 0Q500\n"
+          "[101] 0 grants 8       | \n"
+          "[102] 0 Q queued 9     | \n"
+          "[103] 0 grants 10      | held 10 till 6038 0C10h\n");
+}
+
+static void claim_unconfirmed_is_at_risk_and_lost(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
+          "[100] timer         | late 0\n"
+          "[1050] timer        | \n"
+          "[2050] timer        | \n"
+          "[2994] timer        | at-risk\n"
+          "[3050] timer        | \n"
+          "[4050] timer        | \n"
+          "[5050] timer        | \n"
+          "[5938] timer        | lost\n");
+}
+
+/* ---- Three nodes ------------------------------------------------------- */
+
+static void ticket_is_the_median(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 300 | \n"
+          "[1] 1 A no 7 9 20000 900 | queued 0Q300 1Q300\n"
+          "[2] 2 A no 7 9 20000 500 | 2Q300\n"
+          "[3] 0 Q queued 7         | \n"
+          "[3] 1 Q queued 7         | \n"
+          "[3] 2 Q queued 7         | \n"
+          "[50] 0 grants 8          | \n"
+          "[51] 1 grants 8          | held 8 till 5939 0C8h 1C8h 2C8h\n"
+          "[52] 0 C ok 8            | \n"
+          "[52] 1 C ok 8            | \n"
+          "[52] 2 C no 7            | \n"
+          "[53] 2 grants 8          | 2C8h\n"
+          "[54] 2 C ok 8            | \n");
+}
+
+static void earlier_ticket_gets_it_back(void **state)
+{
+    (void)state;
+    /* One node is ours: it is asked again soon, and tells of an earlier ticket.
+     * What it says of the grant that went back is stale from then on. */
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 1 A no 5 9 20000 300 | \n"
+          "[1] 2 A no 5 8 20000 300 | queued 0Q300 1Q300 2Q300\n"
+          "[2] 0 Q ok 5             | \n"
+          "[2] 1 Q queued 5         | \n"
+          "[2] 2 Q queued 5         | \n"
+          "[12] timer               | 0Q300\n"
+          "[13] 0 Q ok 5 behind     | 0Y5\n"
+          "[14] 0 grants 5          | \n"
+          "[14] 0 Y queued 6        | \n"
+          "[15] 0 grants 6          | \n"
+          "[20] 0 grants 7          | \n"
+          "[21] 1 grants 7          | held 7 till 5939 0C7h 1C7h 2C7h\n");
+}
+
+static void counters_are_brought_together(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 300 | \n"
+          "[1] 1 A no 6 9 20000 300 | queued 0Q300 1Q300\n"
+          "[1] 2 A unsent           | \n"
+          "[2] 0 Q queued 5         | \n"
+          "[2] 1 Q queued 6         | \n"
+          "[9] 0 grants 6           | \n"
+          "[9] 1 grants 7           | 0C7\n"
+          "[10] 0 C ok 7            | held 7 till 5939 0C7h 1C7h 2C7h\n");
+}
+
+static void completed_first_is_not_given_back(void **state)
+{
+    (void)state;
+    /* The answer that makes it ours is the one that tells of an earlier
+     * ticket. */
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 300 | \n"
+          "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
+          "[1] 2 A no 5 9 20000 300 | 2Q300\n"
+          "[2] 0 Q ok 6             | \n"
+          "[2] 1 Q ok 6 behind      | held 6 till 5939 0C6h 1C6h 2C6h\n");
+}
+
+static void cancel_leaves_every_queue(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 300 | \n"
+          "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
+          "[1] 2 A no 5 9 20000 300 | 2Q300\n"
+          "[2] release              | 0R5 1R5 2R5\n"
+          "[3] 0 Q queued 5         | \n"
+          "[3] 1 Q ok 6             | \n"
+          "[3] 2 Q queued 5         | \n"
+          "[4] 0 R no 5             | \n"
+          "[4] 1 R ok 6             | \n"
+          "[4] 2 R no 5             | done\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(free_name_takes_one_request),
+        cmocka_unit_test(granted_in_one_hop),
+        cmocka_unit_test(beats_every_third_of_q),
+        cmocka_unit_test(grant_before_the_answer),
+        cmocka_unit_test(old_grant_counts_for_nothing),
+        cmocka_unit_test(grant_after_its_time),
+        cmocka_unit_test(grant_near_its_end_is_refreshed),
+        cmocka_unit_test(cancelled_at_once),
+        cmocka_unit_test(dead_holder_is_followed),
+        cmocka_unit_test(second_looks_after_the_head),
+        cmocka_unit_test(head_polls_behind_a_foreign_key),
+        cmocka_unit_test(looks_again_once_it_can_hear),
+        cmocka_unit_test(place_survives_the_connection),
+        cmocka_unit_test(server_that_forgot_starts_anew),
+        cmocka_unit_test(claim_unconfirmed_is_at_risk_and_lost),
+        cmocka_unit_test(ticket_is_the_median),
+        cmocka_unit_test(earlier_ticket_gets_it_back),
+        cmocka_unit_test(counters_are_brought_together),
+        cmocka_unit_test(completed_first_is_not_given_back),
+        cmocka_unit_test(cancel_leaves_every_queue),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
