@@ -243,6 +243,8 @@ static void dispatch(struct hf_step *step)
     case HF_EV_LISTEN:
         if (step->lease->phase == HF_PHASE_WAITING) {
             hf_wait_listen(step);
+        } else {
+            on_timer(step); /* no news; but the deadline may have come */
         }
         break;
     case HF_EV_TIMER:

@@ -290,15 +290,18 @@ void hf_hold_grant(struct hf_step *step)
     const struct hf_event *event = step->event;
     struct hf_lease *lease = step->lease;
     struct hf_vote *vote = &lease->votes[event->node];
-    if (event->counter <= vote->refused || event->counter <= vote->counter) {
-        return;
+    bool is_news =
+        event->counter > vote->refused && event->counter > vote->counter;
+    if (is_news) {
+        vote->counter = event->counter;
+        vote->said = HF_SAID_YOURS;
+        vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
     }
-    vote->counter = event->counter;
-    vote->said = HF_SAID_YOURS;
-    vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
-    if (lease->state != HF_STATE_LOST && vote->counter <= lease->fence) {
+    if (is_news && lease->state != HF_STATE_LOST &&
+        vote->counter <= lease->fence) {
         confirm(step, event->node);
     }
+    judge(step);
 }
 
 void hf_hold_node(struct hf_step *step)

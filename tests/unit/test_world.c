@@ -28,13 +28,18 @@ static struct world_report run_seeds(struct world_plan plan)
         sum.second_rounds += report.second_rounds;
         sum.renewals += report.renewals;
         sum.overlaps += report.overlaps;
+        sum.waits += report.waits;
+        sum.pushes += report.pushes;
+        sum.yields += report.yields;
+        sum.together += report.together;
     }
-    print_message("# %u nodes: %llu grants, %llu renewals, %llu second "
-                  "rounds, %llu overlaps\n",
-                  plan.n_nodes, (unsigned long long)sum.grants,
-                  (unsigned long long)sum.renewals,
-                  (unsigned long long)sum.second_rounds,
-                  (unsigned long long)sum.overlaps);
+    print_message(
+        "# %u nodes: %llu grants, %llu renewals, %llu second "
+        "rounds, %llu overlaps, %llu pushes, %llu yields\n",
+        plan.n_nodes, (unsigned long long)sum.grants,
+        (unsigned long long)sum.renewals, (unsigned long long)sum.second_rounds,
+        (unsigned long long)sum.overlaps, (unsigned long long)sum.pushes,
+        (unsigned long long)sum.yields);
     return sum;
 }
 
@@ -52,10 +57,12 @@ static void with_right_clocks_nobody_overlaps(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 5; n += 2) {
-        assert_eventful(
-            run_seeds((struct world_plan){
-                .n_nodes = n, .n_clients = 3, .breaks = true, .pauses = true}),
-            n);
+        assert_eventful(run_seeds((struct world_plan){.n_nodes = n,
+                                                      .n_clients = 3,
+                                                      .ttl_ms = 1000,
+                                                      .breaks = true,
+                                                      .pauses = true}),
+                        n);
     }
 }
 
@@ -66,6 +73,7 @@ static void with_wrong_clocks_fences_are_still_ordered(void **state)
         struct world_report sum =
             run_seeds((struct world_plan){.n_nodes = n,
                                           .n_clients = 4,
+                                          .ttl_ms = 1000,
                                           .wrong_clocks = true,
                                           .breaks = true,
                                           .pauses = true});
@@ -74,11 +82,69 @@ static void with_wrong_clocks_fences_are_still_ordered(void **state)
     }
 }
 
+/* Claims are shorter than leases, and as long. */
+static void in_queues_nobody_overlaps_and_all_are_served(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 5; n += 2) {
+        for (unsigned ttl_ms = 1000; ttl_ms <= 20000; ttl_ms += 19000) {
+            struct world_report sum =
+                run_seeds((struct world_plan){.n_nodes = n,
+                                              .n_clients = 5,
+                                              .ttl_ms = ttl_ms,
+                                              .queues = true,
+                                              .breaks = true,
+                                              .pauses = true});
+            assert_true(sum.waits > SEEDS * 10);
+            assert_true(sum.pushes > SEEDS * 10);
+            assert_true(n == 1 || sum.yields > SEEDS / 10);
+        }
+    }
+}
+
+static void sharers_share_and_writers_do_not(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 5; n += 2) {
+        struct world_report sum =
+            run_seeds((struct world_plan){.n_nodes = n,
+                                          .n_clients = 5,
+                                          .ttl_ms = 20000,
+                                          .queues = true,
+                                          .shares = true,
+                                          .breaks = true,
+                                          .pauses = true});
+        assert_true(sum.together > SEEDS * 10);
+        assert_true(sum.pushes > SEEDS);
+    }
+}
+
+static void in_queues_fences_are_ordered_with_wrong_clocks(void **state)
+{
+    (void)state;
+    for (unsigned n = 1; n <= 5; n += 2) {
+        struct world_report sum =
+            run_seeds((struct world_plan){.n_nodes = n,
+                                          .n_clients = 5,
+                                          .ttl_ms = 20000,
+                                          .queues = true,
+                                          .shares = true,
+                                          .wrong_clocks = true,
+                                          .breaks = true,
+                                          .pauses = true});
+        assert_true(sum.overlaps > 0);
+        assert_true(sum.pushes > SEEDS);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(with_right_clocks_nobody_overlaps),
         cmocka_unit_test(with_wrong_clocks_fences_are_still_ordered),
+        cmocka_unit_test(in_queues_nobody_overlaps_and_all_are_served),
+        cmocka_unit_test(sharers_share_and_writers_do_not),
+        cmocka_unit_test(in_queues_fences_are_ordered_with_wrong_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

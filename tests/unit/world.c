@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
+#include "world_node.h"
+
 #include "core/lease.h"
 #include "core/validity.h"
 
@@ -9,7 +11,6 @@
 
 #define CLIENTS_MAX 6
 #define WIRE_MAX 64
-#define TTL_MS 1000
 #define HISTORY_MAX 4096
 
 /* A request on its way, then the answer to it on its way back. */
@@ -17,7 +18,7 @@ struct letter {
     bool is_answer;
     uint32_t owner; /* number of the attempt */
     struct hf_event event;
-    bool holder;
+    struct node_ask ask;
     struct hf_instant at; /* arrives; never before the one in front */
 };
 
@@ -27,26 +28,23 @@ struct wire {
     bool broken; /* requests still arrive, answers do not */
 };
 
-struct node {
-    uint32_t owner; /* 0: none */
-    uint32_t last;
-    uint64_t counter;
-    struct hf_instant expiry;
-};
-
 struct client {
     _Alignas(struct hf_lease) char room[sizeof(struct hf_lease) +
                                         HF_NODES_MAX * sizeof(struct hf_vote)];
     struct hf_nodes nodes;
     struct wire wires[HF_NODES_MAX];
+    struct wire pushes[HF_NODES_MAX]; /* the second connections */
     uint32_t owner;
+    bool is_shared;
     uint64_t hint;
     struct hf_instant began;
     struct hf_instant resumes; /* paused until then */
     struct hf_instant idle_until;
     uint64_t floor_at_begin; /* greatest fence completed before it began */
     uint64_t fence_at_round; /* … before the present renewal began */
-    bool is_busy;            /* has a lease that is not done */
+    uint64_t writers_at_begin;
+    struct hf_instant calm_since; /* waits, and nothing is broken any more */
+    bool is_busy;                 /* has a lease that is not done */
 };
 
 static struct hf_lease *lease_of(struct client *client)
@@ -62,9 +60,15 @@ struct world {
     struct node nodes[HF_NODES_MAX];
     struct client clients[CLIENTS_MAX];
     uint32_t owners;
-    uint64_t fences[HISTORY_MAX];
+    struct {
+        uint64_t fence;
+        bool is_shared;
+    } history[HISTORY_MAX];
     unsigned n_fences;
-    uint64_t top; /* greatest completed fence */
+    uint64_t top;         /* greatest completed fence */
+    uint64_t top_writers; /* of those alone */
+    uint64_t skew_us[HF_NODES_MAX];
+    bool is_calm; /* the end: no mischief, no new attempts */
 };
 
 static uint64_t draw(struct world *world, uint64_t below)
@@ -88,94 +92,22 @@ static void violate(struct world *world, const char *what)
     }
 }
 
-/* ---- Nodes: the four scripts ------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------- */
 
-static void node_acquire(struct node *node, const struct letter *letter,
-                         struct hf_instant until, struct hf_event *answer)
-{
-    answer->verdict = HF_VERDICT_OK;
-    if (node->owner == letter->owner) {
-        node->expiry = hf_instant_max(node->expiry, until);
-    } else if (node->owner != 0) {
-        answer->verdict = HF_VERDICT_REFUSED;
-        answer->rival = node->owner;
-        answer->left = hf_span_ms(100);
-    } else {
-        uint64_t hint = letter->event.counter;
-        node->counter = node->counter + 1 > hint ? node->counter + 1 : hint;
-        node->owner = node->last = letter->owner;
-        node->expiry = until;
-    }
-}
-
-static void node_confirm(struct node *node, const struct letter *letter,
-                         struct hf_instant until, struct hf_event *answer)
-{
-    uint64_t fence = letter->event.counter;
-    bool may_take = node->owner == 0 && letter->holder &&
-                    (node->counter < fence ||
-                     (node->counter == fence && node->last == letter->owner));
-    answer->verdict = HF_VERDICT_OK;
-    if (node->owner == letter->owner) {
-        node->counter = node->counter < fence ? fence : node->counter;
-        node->expiry = hf_instant_max(node->expiry, until);
-    } else if (may_take) {
-        node->owner = node->last = letter->owner;
-        node->counter = fence;
-        node->expiry = until;
-    } else {
-        answer->verdict = HF_VERDICT_REFUSED;
-        answer->rival = node->owner == 0 ? 1 : node->owner;
-        answer->left = hf_span_ms(100);
-    }
-}
-
-static void node_release(struct node *node, const struct letter *letter,
-                         struct hf_event *answer)
-{
-    uint64_t fence = letter->event.counter;
-    answer->verdict = HF_VERDICT_REFUSED;
-    if (node->owner == letter->owner) {
-        node->owner = node->last = 0;
-        node->counter = node->counter < fence ? fence : node->counter;
-        answer->verdict = HF_VERDICT_OK;
-    } else if (node->owner == 0 && node->counter < fence) {
-        node->counter = fence;
-        node->last = 0;
-    }
-}
-
-static void node_expire(struct world *world, struct node *node)
-{
-    bool is_mad = world->plan->wrong_clocks && draw(world, 20) == 0;
-    if (is_mad || !hf_instant_before(world->now, node->expiry)) {
-        node->owner = 0;
-    }
-}
-
-static void node_execute(struct world *world, unsigned idx,
-                         struct letter *letter)
+static void execute(struct world *world, unsigned idx, struct letter *letter)
 {
     struct node *node = &world->nodes[idx];
-    struct hf_event *answer = &letter->event;
-    struct hf_instant until = later(world, (int64_t)TTL_MS * 1000);
-    node_expire(world, node);
-    switch (answer->verb) {
-    case HF_VERB_ACQUIRE:
-        node_acquire(node, letter, until, answer);
-        break;
-    case HF_VERB_CONFIRM:
-        node_confirm(node, letter, until, answer);
-        break;
-    case HF_VERB_RELEASE:
-    case HF_VERB_BREAK:
-    case HF_VERB_INSPECT:
-    case HF_VERB_SCAN:
-    default:
-        node_release(node, letter, answer);
-        break;
+    bool is_mad = world->plan->wrong_clocks && draw(world, 20) == 0;
+    node->now = world->now;
+    node->time_us = (uint64_t)(world->now.ns / 1000) + world->skew_us[idx];
+    if (is_mad) {
+        node->expiry = HF_LONG_AGO;
+        for (unsigned i = 0; i < node->n_sharers; i++) {
+            node->sharers[i].end = HF_LONG_AGO;
+        }
     }
-    answer->counter = node->counter;
+    node_expire(node);
+    node_execute(node, &letter->ask, &letter->event);
 }
 
 /* ---- Clients ----------------------------------------------------------- */
@@ -183,8 +115,8 @@ static void node_execute(struct world *world, unsigned idx,
 static void post(struct world *world, struct wire *wire, struct letter letter)
 {
     int64_t us = 100 + (int64_t)draw(world, 2000);
-    if (draw(world, 50) == 0) {
-        us += (int64_t)draw(world, (uint64_t)TTL_MS * 1500);
+    if (draw(world, 50) == 0 && !world->is_calm) {
+        us += (int64_t)draw(world, (uint64_t)world->plan->ttl_ms * 1500);
     }
     letter.at = later(world, us);
     for (unsigned i = 0; i < wire->n; i++) {
@@ -202,7 +134,8 @@ static void note_held(struct world *world, struct client *client)
     uint64_t fence = hf_lease_fence(lease_of(client));
     world->report->grants++;
     for (unsigned i = 0; i < world->n_fences; i++) {
-        if (world->fences[i] == fence) {
+        bool may_be = world->history[i].is_shared && client->is_shared;
+        if (world->history[i].fence == fence && !may_be) {
             violate(world, "C1: two acquisitions with one fence");
         }
     }
@@ -210,7 +143,11 @@ static void note_held(struct world *world, struct client *client)
         violate(world, "C2: a later acquisition with a smaller fence");
     }
     if (world->n_fences < HISTORY_MAX) {
-        world->fences[world->n_fences++] = fence;
+        world->history[world->n_fences].is_shared = client->is_shared;
+        world->history[world->n_fences++].fence = fence;
+    }
+    if (!client->is_shared && fence > world->top_writers) {
+        world->top_writers = fence;
     }
     world->top = fence > world->top ? fence : world->top;
 }
@@ -223,21 +160,30 @@ static void apply(struct world *world, struct client *client,
         const struct hf_send *send = &effects->sends[i];
         struct letter letter = {
             .owner = client->owner,
-            .holder = send->holder,
+            .ask = {.owner = client->owner,
+                    .verb = send->verb,
+                    .holder = send->holder,
+                    .is_shared = client->is_shared,
+                    .counter = send->counter,
+                    .ttl = send->ttl,
+                    .queue = send->queue,
+                    .ticket = send->ticket},
             .event = {.kind = HF_EV_ANSWER,
                       .node = send->node,
                       .verb = send->verb,
                       .counter = send->counter,
                       .sent = world->now},
         };
-        if (send->verb == HF_VERB_CONFIRM && lease->phase == HF_PHASE_ASKING) {
+        if (send->verb == HF_VERB_CONFIRM && !send->holder) {
             world->report->second_rounds++;
         }
+        world->report->yields += send->verb == HF_VERB_YIELD;
         post(world, &client->wires[send->node], letter);
     }
     if (effects->outcome == HF_OUT_HELD) {
         note_held(world, client);
     }
+    world->report->waits += effects->outcome == HF_OUT_QUEUED;
     if (effects->done || effects->outcome == HF_OUT_TAKEN ||
         effects->outcome == HF_OUT_SPLIT) {
         client->hint = hf_lease_seen(lease) + 1;
@@ -263,7 +209,8 @@ static void step(struct world *world, struct client *client,
     hf_lease_step(lease, &client->nodes, &event, &effects);
     if (was_holding && lease->phase == HF_PHASE_HOLDING) {
         if (lease->round_at.ns != round_at.ns) {
-            client->fence_at_round = world->top;
+            client->fence_at_round =
+                client->is_shared ? world->top_writers : world->top;
         }
         if (lease->confirmed.ns > confirmed.ns) {
             world->report->renewals++;
@@ -281,10 +228,12 @@ static void begin(struct world *world, struct client *client)
     client->is_busy = true;
     client->floor_at_begin = world->top;
     client->fence_at_round = 0;
-    hf_lease_init(lease_of(client), world->plan->n_nodes, hf_span_ms(TTL_MS),
-                  (uint8_t)draw(world, 256));
+    client->is_shared = world->plan->shares && draw(world, 3) != 0;
+    hf_lease_init(lease_of(client), world->plan->n_nodes,
+                  hf_span_ms(world->plan->ttl_ms), (uint8_t)draw(world, 256));
     step(world, client,
          (struct hf_event){.kind = HF_EV_ACQUIRE,
+                           .queues = world->plan->queues && draw(world, 5) != 0,
                            .counter = draw(world, 2) ? client->hint : 0});
 }
 
@@ -328,6 +277,64 @@ static void break_wire(struct world *world, struct client *client,
     }
 }
 
+/* A node gives it to `owner`: on its way, unless nobody listens. */
+struct listener {
+    struct world *world;
+    unsigned node;
+};
+
+static bool push(void *user, uint32_t owner, uint64_t counter)
+{
+    const struct listener *listener = user;
+    struct world *world = listener->world;
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        struct client *client = &world->clients[i];
+        uint16_t bit = (uint16_t)(1U << listener->node);
+        if (client->owner != owner || (client->nodes.listening & bit) == 0) {
+            continue;
+        }
+        struct letter letter = {
+            .is_answer = true,
+            .owner = owner,
+            .event = {.kind = HF_EV_GRANT,
+                      .node = (uint8_t)listener->node,
+                      .counter = counter},
+        };
+        bool is_swallowed = !world->is_calm && draw(world, 40) == 0;
+        if (!is_swallowed) {
+            post(world, &client->pushes[listener->node], letter);
+        }
+        return true;
+    }
+    return false;
+}
+
+static void hear(struct world *world, struct client *client, unsigned node,
+                 bool is_listening)
+{
+    uint16_t bit = (uint16_t)(1U << node);
+    client->nodes.listening &= (uint16_t)~bit;
+    client->nodes.listening |= is_listening ? bit : 0;
+    if (!is_listening) {
+        client->pushes[node].n = 0; /* what was on its way is lost */
+    }
+    if (client->is_busy) {
+        step(world, client,
+             (struct hf_event){.kind = HF_EV_LISTEN, .node = (uint8_t)node});
+    }
+}
+
+static void deliver_push(struct world *world, struct client *client,
+                         unsigned node)
+{
+    struct letter letter = client->pushes[node].letters[0];
+    remove_letter(&client->pushes[node], 0);
+    if (client->is_busy && letter.owner == client->owner) {
+        world->report->pushes++;
+        step(world, client, letter.event);
+    }
+}
+
 static void deliver(struct world *world, struct client *client, unsigned node,
                     unsigned idx)
 {
@@ -344,7 +351,10 @@ static void deliver(struct world *world, struct client *client, unsigned node,
     if (is_ghost && draw(world, 2) == 0) {
         return;
     }
-    node_execute(world, node, &letter);
+    struct listener listener = {world, node};
+    world->nodes[node].push = push;
+    world->nodes[node].user = &listener;
+    execute(world, node, &letter);
     if (!is_ghost) {
         letter.is_answer = true;
         post(world, wire, letter);
@@ -356,7 +366,7 @@ struct next {
     struct hf_instant at;
     struct client *client;
     unsigned node;
-    int letter; /* -1: timer or begin */
+    int letter; /* -1: timer or begin; -2: push */
 };
 
 static void consider(struct next *next, struct hf_instant at,
@@ -386,11 +396,18 @@ static void look_at(struct world *world, struct client *client,
             }
             consider(next, at, client, node, (int)i);
         }
+        if (client->pushes[node].n > 0) {
+            consider(next,
+                     hf_instant_max(client->pushes[node].letters[0].at,
+                                    client->resumes),
+                     client, node, -2);
+        }
     }
     struct hf_instant timer = client->is_busy && !is_lost(client)
                                   ? hf_lease_wake(lease_of(client))
                                   : client->idle_until;
-    if (timer.ns != HF_NEVER.ns) {
+    bool may_begin = client->is_busy || !world->is_calm;
+    if (timer.ns != HF_NEVER.ns && may_begin) {
         consider(next, hf_instant_max(timer, client->resumes), client, 0, -1);
     }
 }
@@ -406,8 +423,13 @@ static void mischief(struct world *world)
         }
     }
     if (world->plan->pauses && draw(world, 80) == 0) {
-        client->resumes =
-            later(world, (int64_t)draw(world, (uint64_t)TTL_MS * 2000));
+        client->resumes = later(
+            world, (int64_t)draw(world, (uint64_t)world->plan->ttl_ms * 2000));
+    }
+    unsigned node = (unsigned)draw(world, world->plan->n_nodes);
+    if (world->plan->breaks && draw(world, 60) == 0 &&
+        !hf_instant_before(world->now, client->resumes)) {
+        hear(world, client, node, draw(world, 3) != 0);
     }
     if (client->is_busy && draw(world, 12) == 0 &&
         !hf_instant_before(world->now, client->resumes) &&
@@ -419,14 +441,18 @@ static void mischief(struct world *world)
 static void check_beliefs(struct world *world)
 {
     unsigned believers = 0;
+    unsigned sharers = 0;
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         struct client *client = &world->clients[i];
         const struct hf_lease *lease = lease_of(client);
-        believers += client->is_busy && lease->phase == HF_PHASE_HOLDING &&
-                     lease->state != HF_STATE_LOST &&
-                     hf_instant_before(world->now, lease->deadline);
+        bool believes = client->is_busy && lease->phase == HF_PHASE_HOLDING &&
+                        lease->state != HF_STATE_LOST &&
+                        hf_instant_before(world->now, lease->deadline);
+        believers += believes;
+        sharers += believes && client->is_shared;
     }
-    if (believers > 1) {
+    world->report->together += sharers > 1;
+    if (believers > 1 && sharers < believers) {
         world->report->overlaps++;
         if (!world->plan->wrong_clocks) {
             violate(world, "C4: two believe that they hold");
@@ -445,7 +471,9 @@ static void happen(struct world *world)
         return;
     }
     world->now = hf_instant_max(world->now, next.at);
-    if (next.letter >= 0) {
+    if (next.letter == -2) {
+        deliver_push(world, next.client, next.node);
+    } else if (next.letter >= 0) {
         deliver(world, next.client, next.node, (unsigned)next.letter);
     } else if (next.client->is_busy) {
         enum hf_event_kind kind =
@@ -453,6 +481,47 @@ static void happen(struct world *world)
         step(world, next.client, (struct hf_event){.kind = kind});
     } else {
         begin(world, next.client);
+    }
+}
+
+static bool is_anybody_busy(const struct world *world)
+{
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        if (world->clients[i].is_busy) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nothing breaks any more, who holds gives back at once: everybody who waits
+ * is served, within a lease for what the dead have left and a few of the
+ * queue's for each. */
+static void settle(struct world *world)
+{
+    int64_t bound_ms =
+        (int64_t)world->plan->ttl_ms * (3 + (int64_t)world->plan->n_clients);
+    struct hf_instant end = later(world, bound_ms * 1000);
+    world->is_calm = true;
+    for (unsigned i = 0; i < world->plan->n_clients; i++) {
+        world->clients[i].resumes = world->now;
+        for (unsigned node = 0; node < world->plan->n_nodes; node++) {
+            hear(world, &world->clients[i], node, true);
+        }
+    }
+    while (world->report->violation == NULL && is_anybody_busy(world)) {
+        happen(world);
+        check_beliefs(world);
+        for (unsigned i = 0; i < world->plan->n_clients; i++) {
+            struct client *client = &world->clients[i];
+            if (client->is_busy &&
+                lease_of(client)->phase == HF_PHASE_HOLDING) {
+                step(world, client, (struct hf_event){.kind = HF_EV_RELEASE});
+            }
+        }
+        if (!hf_instant_before(world->now, end)) {
+            violate(world, "somebody waits, and is not served");
+        }
     }
 }
 
@@ -473,12 +542,17 @@ void world_run(const struct world_plan *plan, struct world_report *report)
         for (unsigned node = 0; node < plan->n_nodes; node++) {
             hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
         }
+        client->nodes.listening = hf_nodes_all(&client->nodes);
         client->idle_until = later(world, (int64_t)draw(world, 5000));
+    }
+    for (unsigned i = 0; i < plan->n_nodes; i++) {
+        world->skew_us[i] = draw(world, 5000);
     }
     for (unsigned i = 0; i < plan->events && report->violation == NULL; i++) {
         happen(world);
         mischief(world);
         check_beliefs(world);
     }
+    settle(world);
     free(world);
 }

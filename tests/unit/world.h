@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A small world of nodes and clients in virtual time, out of one seed: every
- * client runs the shipped lease machine; nodes are the algorithm's four
- * scripts in C; connections keep order, delay, and break, with what was sent
- * on them lost or executed later; clients pause for longer than a lease. After
- * every event it checks:
+ * client runs the shipped lease machine; nodes are the algorithm's
+ * scripts in C (world_node.h); connections keep order, delay, and break, with
+ * what was sent on them lost or executed later; clients pause for longer than a
+ * lease. After every event it checks:
  *
  *   C1  no two completed acquisitions have the same fence
  *   C2  one that completed before another began has the smaller fence
  *   E1  no renewal succeeds after a greater fence completed
- *   C4  two clients never believe at once that they hold (right clocks only)
+ *   C4  two clients never believe at once that they hold, unless they share
+ *       (right clocks only)
+ *
+ * and at the end, when nothing breaks any more, that whoever waits is served.
  *
  * The full simulator, with the shipped scripts, belongs to sim/. */
 #ifndef HF_TESTS_WORLD_H
@@ -24,7 +27,10 @@ struct world_plan {
     bool wrong_clocks; /* any lease may end on a node at any moment */
     bool breaks;       /* connections break */
     bool pauses;       /* clients stop for up to two leases */
-    unsigned events;   /* how long the story is */
+    bool queues;       /* most attempts wait in queues; pushes get lost */
+    bool shares;       /* most attempts share */
+    unsigned ttl_ms;
+    unsigned events; /* how long the story is */
 };
 
 struct world_report {
@@ -32,6 +38,10 @@ struct world_report {
     uint64_t grants;
     uint64_t second_rounds; /* CONFIRMs sent while asking */
     uint64_t renewals;
+    uint64_t waits;    /* attempts that queued */
+    uint64_t pushes;   /* grants that were pushed and heard */
+    uint64_t yields;   /* grants given back to an earlier ticket */
+    uint64_t together; /* moments in which several shared */
     uint64_t overlaps; /* of beliefs; a violation with right clocks */
 };
 
