@@ -8,9 +8,12 @@
  * the program was started, to the same user. The walk ends where nothing can
  * be read: such an ancestor is not found, and the wait is only as long as was
  * asked for. Cost: nothing unless HOLDFAST_OWNER is set, then one question to
- * the store, and a walk only if the name is taken. */
+ * the store for each name, a second one if it is shared, and one walk if any
+ * is taken. */
 #include "ancestor.h"
 
+#include "exit_code.h"
+#include "message.h"
 #include "out.h"
 
 #include <fcntl.h>
@@ -27,11 +30,19 @@
 
 #define KEY "HOLDFAST_OWNER="
 
-/* Is `text` OWNER@FENCE of `owner`? */
-static bool is_owner(const char *text, const char *owner)
+/* Is `owner` one of those in `text`, OWNER@FENCE by blanks? Owners have none.
+ */
+static bool has_owner(const char *text, const char *owner)
 {
     size_t len = strlen(owner);
-    return len > 0 && strncmp(text, owner, len) == 0 && text[len] == '@';
+    while (len > 0 && text != NULL) {
+        if (strncmp(text, owner, len) == 0 && text[len] == '@') {
+            return true;
+        }
+        text = strchr(text, ' ');
+        text += text != NULL ? 1 : 0;
+    }
+    return false;
 }
 
 static ssize_t read_proc(pid_t pid, const char *what, char *text, size_t room)
@@ -68,42 +79,110 @@ static pid_t parent_of(pid_t pid)
                                           : 0;
 }
 
-static bool ran_under(pid_t pid, const char *owner, char *buf)
+/* Who owns the locks that we run under: owners by blanks, as soon as anybody
+ * asks; NULL before. */
+struct above {
+    char *owners;
+};
+
+static void add(struct above *above, const char *owners)
+{
+    size_t len = above->owners != NULL ? strlen(above->owners) : 0;
+    size_t more = strlen(owners);
+    char *text = realloc(above->owners, len + more + 2);
+    if (text != NULL) {
+        above->owners = text;
+        text[len] = ' ';
+        memcpy(text + len + 1, owners, more + 1);
+    }
+}
+
+static void add_of(struct above *above, pid_t pid, char *buf)
 {
     ssize_t len = read_proc(pid, "/environ", buf, ENVIRON_MAX);
     for (ssize_t i = 0; i < len; i += (ssize_t)strlen(buf + i) + 1) {
-        if (strncmp(buf + i, KEY, strlen(KEY)) == 0 &&
-            is_owner(buf + i + strlen(KEY), owner)) {
-            return true;
+        if (strncmp(buf + i, KEY, strlen(KEY)) == 0) {
+            add(above, buf + i + strlen(KEY));
         }
     }
-    return false;
 }
 
-static bool descends_from(const char *owner)
+static void collect(struct above *above)
 {
-    bool found = false;
     char *buf = malloc(ENVIRON_MAX);
-    pid_t pid = getpid();
-    for (int i = 0; buf != NULL && !found && pid > 1 && i < DEPTH_MAX; i++) {
+    pid_t pid = parent_of(getpid());
+    add(above, getenv("HOLDFAST_OWNER"));
+    for (int i = 0; buf != NULL && pid > 1 && i < DEPTH_MAX; i++) {
+        add_of(above, pid, buf);
         pid = parent_of(pid);
-        found = pid > 1 && ran_under(pid, owner, buf);
     }
     free(buf);
-    return found;
 }
 
-bool cli_ancestor_holds(struct hf_client *client,
-                        const struct hf_request *request)
+static bool is_above(struct above *above, const char *owner)
 {
-    const char *innermost = getenv("HOLDFAST_OWNER");
+    if (above->owners == NULL) {
+        collect(above);
+    }
+    return above->owners != NULL && has_owner(above->owners, owner);
+}
+
+/* Of those who share a name. */
+struct search {
+    struct above *above;
+    bool found;
+};
+
+static bool look_at(void *user, const struct hf_place *place)
+{
+    struct search *search = user;
+    search->found = !place->waits && is_above(search->above, place->who.owner);
+    return !search->found;
+}
+
+static bool holds(struct hf_client *client, const struct hf_name *name,
+                  struct above *above, enum hf_holder_kind *kind)
+{
     struct hf_info info;
-    if (innermost == NULL ||
-        hf_client_inspect(client, request->name, request->name_len, &info,
-                          NULL) != HF_OK ||
-        info.holder.kind != HF_HOLDER_OURS) {
+    struct search search = {above, false};
+    if (hf_client_inspect(client, name->name, name->name_len, &info, NULL) !=
+        HF_OK) {
         return false;
     }
-    return is_owner(innermost, info.holder.owner) ||
-           descends_from(info.holder.owner);
+    *kind = info.holder.kind;
+    if (*kind == HF_HOLDER_SHARED &&
+        hf_client_roster(client, name->name, name->name_len, look_at, &search,
+                         NULL) != HF_OK) {
+        return false;
+    }
+    return search.found ||
+           (*kind == HF_HOLDER_OURS && is_above(above, info.holder.owner));
+}
+
+static int refuse(const struct hf_name *name, bool is_both_shared)
+{
+    return cli_message(
+        CLI_EXIT_USAGE, name->name,
+        is_both_shared
+            ? "held by the `holdfast run` that this one runs under: sharing "
+              "it twice, it would wait for itself behind whoever waits for it "
+              "alone"
+            : "held by the `holdfast run` that this one runs under: it would "
+              "wait for itself");
+}
+
+int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args)
+{
+    enum hf_holder_kind kind = HF_HOLDER_NONE;
+    struct above above = {NULL};
+    int code = 0;
+    bool is_inside = getenv("HOLDFAST_OWNER") != NULL;
+    for (size_t i = 0; is_inside && code == 0 && i < args->n_names; i++) {
+        if (holds(client, &args->names[i], &above, &kind)) {
+            code = refuse(&args->names[i],
+                          args->is_shared && kind == HF_HOLDER_SHARED);
+        }
+    }
+    free(above.owners);
+    return code;
 }

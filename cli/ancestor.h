@@ -4,12 +4,14 @@
 #ifndef CLI_ANCESTOR_H
 #define CLI_ANCESTOR_H
 
-#include <holdfast/holdfast.h>
-#include <stdbool.h>
+#include "args.h"
 
-/* Does a process that we descend from hold the name, in this very store? Asks
- * the store only if we run under some `holdfast run`. */
-bool cli_ancestor_holds(struct hf_client *client,
-                        const struct hf_request *request);
+#include <holdfast/holdfast.h>
+
+/* Does a process that we descend from hold one of the names, in this very
+ * store? Asks the store only if we run under some `holdfast run`.
+ *
+ * @return 0; the exit code, after a line on stderr that says so. */
+int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args);
 
 #endif

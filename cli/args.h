@@ -3,12 +3,13 @@
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
+#include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* More words than this are not looked at: one name is enough. */
-#define CLI_WORDS_MAX 8
+/* More words than this are not looked at. */
+#define CLI_WORDS_MAX HF_NAMES_MAX
 
 /* A duration or number that was not given. */
 #define CLI_UNSET INT64_C(-1)
@@ -25,6 +26,10 @@ struct cli_args {
     bool wants_help;
     /* run, acquire */
     bool is_try;
+    bool is_shared;
+    bool is_unfair;
+    bool is_again;
+    int64_t permits;
     int64_t wait_ms;
     int64_t once_ms;
     int64_t ttl_ms;
@@ -36,7 +41,10 @@ struct cli_args {
     int64_t conflict_code;
     int64_t status_fd;
     const char *label;
-    const char *name; /* --name, else the first word */
+    const char *name; /* of the lock; several, by blanks, as messages and
+                         HOLDFAST_NAME have them */
+    struct hf_name names[HF_NAMES_MAX];
+    size_t n_names;
     /* others */
     const char *owner;
     bool is_now;

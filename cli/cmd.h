@@ -25,7 +25,8 @@ struct cli_cmd {
     const struct cli_opt *opts;
     unsigned words_min; /* of words that are no options; --name counts */
     unsigned words_max;
-    bool takes_name;    /* the first word is a lock's name */
+    bool takes_name;    /* the word is a lock's name */
+    bool takes_names;   /* or they are several */
     bool takes_command; /* "--" COMMAND */
     cli_cmd_fn *run;    /* NULL: known, but not in this version */
 };

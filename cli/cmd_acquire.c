@@ -17,15 +17,9 @@
 #include <unistd.h>
 
 static const struct cli_opt opts[] = {
-    CLI_OPT_TRY,
-    CLI_OPT_WAIT,
-    CLI_OPT_TTL,
-    CLI_OPT_CONFLICT_CODE,
-    CLI_OPT_LABEL,
-    CLI_OPT_NAME,
-    {.letter = 's', .name = "shared", .kind = CLI_OPT_LATER},
-    {.letter = 'p', .name = "permits", .kind = CLI_OPT_LATER, .meta = "N"},
-    {.name = NULL},
+    CLI_OPT_TRY,     CLI_OPT_WAIT,   CLI_OPT_TTL,           CLI_OPT_SHARED,
+    CLI_OPT_PERMITS, CLI_OPT_UNFAIR, CLI_OPT_CONFLICT_CODE, CLI_OPT_LABEL,
+    CLI_OPT_NAME,    {.name = NULL},
 };
 
 static int stop_taking(void *user)
@@ -71,10 +65,9 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
     };
     cli_take_request(&request, args);
     request.life = HF_LIFE_LEASE;
-    if (cli_ancestor_holds(client, &request)) {
-        return cli_message(CLI_EXIT_USAGE, args->name,
-                           "held by the `holdfast run` that this one runs "
-                           "under: it would wait for itself");
+    int code = cli_ancestor_refuse(client, args);
+    if (code != 0) {
+        return code;
     }
     if (cli_take(&take) != HF_OK) {
         return cli_take_failed(&take, args);
@@ -86,9 +79,9 @@ static int run(struct cli_args *args)
 {
     struct cli_signals held;
     struct hf_client *client;
-    if (args->is_try && args->wait_ms != CLI_UNSET) {
-        return cli_message(CLI_EXIT_USAGE, NULL,
-                           "--try does not wait: leave out --wait");
+    const char *wrong = cli_take_check(args);
+    if (wrong != NULL) {
+        return cli_message(CLI_EXIT_USAGE, NULL, wrong);
     }
     int signals = hold_signals(&held);
     if (signals < 0) {

@@ -29,6 +29,15 @@ static const struct cli_opt opts[] = {
      .help = "cron form: held elsewhere, or started less\n"
              "than DUR ago anywhere = print nothing, exit 0"},
     CLI_OPT_TTL,
+    CLI_OPT_SHARED,
+    CLI_OPT_PERMITS,
+    CLI_OPT_UNFAIR,
+    {.name = "again",
+     .kind = CLI_OPT_FLAG,
+     .offset = FIELD(is_again),
+     .help = "leader election: when COMMAND ends or the\n"
+             "lock is lost, wait for it and run COMMAND\n"
+             "again; ends by SIGINT, SIGTERM, SIGQUIT"},
     {.name = "min-hold",
      .kind = CLI_OPT_DURATION,
      .offset = FIELD(min_hold_ms),
@@ -74,9 +83,6 @@ static const struct cli_opt opts[] = {
              "acquired, renewed, at-risk, lost, released"},
     CLI_OPT_LABEL,
     CLI_OPT_NAME,
-    {.letter = 's', .name = "shared", .kind = CLI_OPT_LATER},
-    {.letter = 'p', .name = "permits", .kind = CLI_OPT_LATER, .meta = "N"},
-    {.name = "again", .kind = CLI_OPT_LATER},
     {.name = NULL},
 };
 
@@ -99,15 +105,38 @@ static int check_grace(const struct cli_args *args)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
+/* Who stands for election waits for it, and leads with the lock or not at
+ * all. */
+static const char *cannot_stand(const struct cli_args *args)
+{
+    if (args->is_try) {
+        return "--again waits for ever: leave out --try";
+    }
+    if (args->wait_ms != CLI_UNSET) {
+        return "--again waits for ever: leave out --wait";
+    }
+    if (args->once_ms != CLI_UNSET) {
+        return "--again runs the command again, --once does not: give one of "
+               "them";
+    }
+    return args->on_unreachable == CLI_UNREACHABLE_RUN
+               ? "--again never runs without the lock: leave out "
+                 "--on-unreachable run"
+               : NULL;
+}
+
 static int check(const struct cli_args *args)
 {
-    if (args->once_ms != CLI_UNSET && args->wait_ms != CLI_UNSET) {
-        return cli_message(CLI_EXIT_USAGE, NULL,
-                           "--once does not wait: leave out --wait");
+    const char *wrong = cli_take_check(args);
+    if (wrong == NULL && args->once_ms != CLI_UNSET &&
+        args->wait_ms != CLI_UNSET) {
+        wrong = "--once does not wait: leave out --wait";
     }
-    if (args->is_try && args->wait_ms != CLI_UNSET) {
-        return cli_message(CLI_EXIT_USAGE, NULL,
-                           "--try does not wait: leave out --wait");
+    if (wrong == NULL && args->is_again) {
+        wrong = cannot_stand(args);
+    }
+    if (wrong != NULL) {
+        return cli_message(CLI_EXIT_USAGE, NULL, wrong);
     }
     if (args->is_json) {
         return cli_message(CLI_EXIT_USAGE, NULL,
@@ -140,21 +169,26 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_run = {
     .name = "run",
-    .usage = "[OPTIONS] NAME -- COMMAND [ARG...]",
+    .usage = "[OPTIONS] NAME... -- COMMAND [ARG...]",
     .summary = "run COMMAND while holding the lock",
     .text =
         "Takes the lock, runs COMMAND, keeps the lock renewed, and gives it "
         "back. If\nthe lock cannot be kept, COMMAND and all that it started "
-        "are ended before\nanybody else can be granted it. COMMAND gets "
-        "HOLDFAST_NAME, HOLDFAST_FENCE and\nHOLDFAST_OWNER. The exit code is "
-        "that of COMMAND (128+N: signal N), or 75 not\nacquired, 76 lock "
-        "lost, 69 store unreachable, 77 not permitted, 64 usage, 78\n"
-        "configuration, 70 internal error, 124 --max-hold, 126/127 COMMAND "
+        "are ended before\nanybody else can be granted it. Who waits is served "
+        "in order. Several names are\ntaken all or none, whatever order they "
+        "are given in. COMMAND gets HOLDFAST_NAME,\nHOLDFAST_FENCE and "
+        "HOLDFAST_OWNER, with --permits HOLDFAST_SLOT too. The exit\ncode is "
+        "that of COMMAND (128+N: signal N), or 75 not acquired, 76 lock "
+        "lost, 69\nstore unreachable, 77 not permitted, 64 usage, 78 "
+        "configuration, 70 internal\nerror, 124 --max-hold, 126/127 COMMAND "
         "cannot run.\n\n"
         "  holdfast run --once 1h nightly-report -- ./report.sh\n"
-        "  holdfast run -w 10m migrate -- ./migrate.sh --all\n",
+        "  holdfast run -w 10m migrate -- ./migrate.sh --all\n"
+        "  holdfast run -p 3 render -- ./render.sh frame-17\n"
+        "  holdfast run --again leader -- ./scheduler\n",
     .opts = opts,
     .takes_name = true,
+    .takes_names = true,
     .takes_command = true,
     .run = run,
 };

@@ -5,6 +5,7 @@
 
 #include "ancestor.h"
 #include "exit_code.h"
+#include "export.h"
 #include "message.h"
 #include "store.h"
 #include "take.h"
@@ -21,9 +22,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* cli_take() was stopped because the wrapper is gone: no signal has it. */
-#define WRAPPER_GONE 1000
-
 /* The lock was taken, or is gone without: no exit code, since 0 is one. */
 #define START (-1)
 
@@ -37,6 +35,7 @@ static int set_up(struct cli_keeper *keeper)
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "holdfast-keeper");
+    (void)sigemptyset(&keeper->handed);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
     keeper->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -48,30 +47,6 @@ static int set_up(struct cli_keeper *keeper)
 }
 
 /* ---- Taking the lock ----------------------------------------------------- */
-
-static int stop_taking(void *user)
-{
-    const struct cli_keeper *keeper = user;
-    for (;;) {
-        struct cli_link_word word = cli_link_read(keeper->link);
-        if (word.what == CLI_LINK_NONE) {
-            return 0;
-        }
-        if (word.what == CLI_LINK_GONE) {
-            return WRAPPER_GONE;
-        }
-        if (word.what == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
-            return word.value;
-        }
-    }
-}
-
-static int refuse_ancestor(const struct cli_keeper *keeper)
-{
-    return cli_message(CLI_EXIT_USAGE, keeper->args->name,
-                       "held by the `holdfast run` that this one runs under: "
-                       "it would wait for itself");
-}
 
 /* --on-unreachable run: say so, and go on without. */
 static int go_without(const struct cli_keeper *keeper,
@@ -89,31 +64,34 @@ static int go_without(const struct cli_keeper *keeper,
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
 {
+    int code = 0;
     struct cli_take take = {
         .client = keeper->client,
         .request = request,
         .status = keeper->status,
         .stop_fd = keeper->link,
-        .stop = stop_taking,
+        .stop = cli_keeper_stop,
         .user = keeper,
         .is_quiet = keeper->args->is_quiet,
         .foreground = keeper->run->link.wrapper_group,
     };
     /* A wait is not begun; of a try it is asked why it did not succeed. */
     bool can_wait = request->wait_ms != 0;
-    if (can_wait && cli_ancestor_holds(keeper->client, request)) {
-        return refuse_ancestor(keeper);
+    if (can_wait && !keeper->is_again) {
+        code = cli_ancestor_refuse(keeper->client, keeper->args);
     }
-    enum hf_status status = cli_take(&take);
-    if (status == HF_BUSY && !can_wait &&
-        cli_ancestor_holds(keeper->client, request)) {
-        return refuse_ancestor(keeper);
+    enum hf_status status = code == 0 ? cli_take(&take) : HF_INVALID;
+    if (status == HF_BUSY && !can_wait) {
+        code = cli_ancestor_refuse(keeper->client, keeper->args);
+    }
+    if (code != 0) {
+        return code;
     }
     if (status == HF_UNAVAILABLE &&
         keeper->args->on_unreachable == CLI_UNREACHABLE_RUN) {
         return go_without(keeper, &take);
     }
-    if (status == HF_CANCELLED && take.signal == WRAPPER_GONE) {
+    if (status == HF_CANCELLED && take.signal == CLI_STOP_GONE) {
         return CLI_EXIT_INTERNAL; /* nobody is there to be told */
     }
     if (status != HF_OK) {
@@ -124,21 +102,6 @@ static int take_lock(struct cli_keeper *keeper,
 }
 
 /* ---- Starting the command ------------------------------------------------ */
-
-static void export_lock(const struct cli_keeper *keeper)
-{
-    char fence[24];
-    char owner[HF_OWNER_TEXT_MAX] = "";
-    struct cli_out out;
-    cli_out_init_text(&out, fence, sizeof(fence));
-    cli_out_fence(&out, keeper->lock != NULL ? hf_lock_fence(keeper->lock) : 0);
-    if (keeper->lock != NULL) {
-        hf_lock_owner(keeper->lock, owner);
-    }
-    (void)setenv("HOLDFAST_NAME", keeper->args->name, 1);
-    (void)setenv("HOLDFAST_FENCE", fence, 1);
-    (void)setenv("HOLDFAST_OWNER", owner, 1);
-}
 
 static int start_command(struct cli_keeper *keeper)
 {
@@ -155,7 +118,7 @@ static int start_command(struct cli_keeper *keeper)
     if (keeper->lock != NULL) {
         (void)hf_lock_add_process(keeper->lock, run->link.wrapper);
     }
-    export_lock(keeper);
+    cli_export(keeper->args, keeper->lock);
     cli_term_find(&keeper->term, run->link.wrapper_group);
     if (!cli_child_start(&keeper->child, &how)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
@@ -306,20 +269,21 @@ static int run_command(struct cli_keeper *keeper)
         cli_keeper_look(keeper);
     }
     watch(keeper);
-    (void)cli_term_move(&keeper->term, keeper->child.pid,
-                        keeper->run->link.wrapper_group);
+    keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
+                                         keeper->run->link.wrapper_group);
     cli_term_close(&keeper->term);
     bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
     bool was_ours = give_back(keeper, has_run);
     return cli_keeper_code(keeper, was_ours);
 }
 
-static int keep(struct cli_keeper *keeper)
+/* Once; with --again, round after round. */
+int cli_keeper_round(struct cli_keeper *keeper)
 {
     struct hf_request request;
     cli_take_request(&request, keeper->args);
     bool is_silent = keeper->args->once_ms != CLI_UNSET;
-    if (!is_silent) {
+    if (!is_silent && !keeper->is_again) {
         cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
     }
     int code = take_lock(keeper, &request);
@@ -347,7 +311,7 @@ void cli_keeper(struct cli_run *run)
         code = cli_store_open(&run->config, run->args, &keeper.client);
     }
     if (code == 0) {
-        code = keep(&keeper);
+        code = cli_keeper_again(&keeper);
     }
     if (!keeper.is_settled) {
         /* Finish what is under way. Where nothing is, the kernel takes the

@@ -9,6 +9,7 @@
 #include "wrapper.h"
 
 #include <holdfast/holdfast.h>
+#include <signal.h>
 
 /* Runs in the forked process, and ends it with the exit code of the whole. */
 _Noreturn void cli_keeper(struct cli_run *run);
@@ -20,6 +21,9 @@ enum cli_why {
     CLI_WHY_MAX_HOLD,
     CLI_WHY_WRAPPER /* nobody waits for it any more */
 };
+
+/* cli_keeper_stop(): the wrapper is gone. No signal has this number. */
+#define CLI_STOP_GONE 1000
 
 /* What the keeper's files share. Times are CLOCK_BOOTTIME in nanoseconds. */
 struct cli_keeper {
@@ -45,8 +49,18 @@ struct cli_keeper {
     bool was_told;     /* by a majority, with the deadline still ahead */
     bool was_asleep;   /* we woke up too late to end the command in time */
     bool is_settled;   /* the store has confirmed the release */
+    bool is_again;     /* not the first round of --again */
+    bool had_terminal; /* the command was in the foreground to its end */
+    sigset_t handed;   /* signals that were handed on to the command */
     pid_t survivor;    /* a descendant that would not die; 0: none */
 };
+
+/* keeper_again.c: run rounds until none is to follow. @return the exit code. */
+int cli_keeper_again(struct cli_keeper *keeper);
+
+/* keeper.c: take the lock, run the command, give the lock back. @return the
+ * exit code. */
+int cli_keeper_round(struct cli_keeper *keeper);
 
 /* keeper_end.c: the lock was just taken, for @p ttl_ms (or there is none). */
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
@@ -77,5 +91,9 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number);
 /* keeper_jobs.c: everything that the wrapper said.
  * @return false when the wrapper is gone. */
 bool cli_keeper_hear(struct cli_keeper *keeper);
+
+/* keeper_jobs.c: the same while no command runs; a cli_take_stop_fn.
+ * @return the signal to end with, CLI_STOP_GONE, or 0. */
+int cli_keeper_stop(void *user);
 
 #endif

@@ -55,6 +55,7 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
         case CLI_LINK_GONE:
             return false;
         case CLI_LINK_SIGNAL:
+            (void)sigaddset(&keeper->handed, word.value);
             cli_child_signal(&keeper->child, word.value);
             break;
         case CLI_LINK_RESUMED:
@@ -63,6 +64,23 @@ bool cli_keeper_hear(struct cli_keeper *keeper)
         case CLI_LINK_UNSTOPPED:
             unstopped(keeper, word.value);
             break;
+        }
+    }
+}
+
+int cli_keeper_stop(void *user)
+{
+    const struct cli_keeper *keeper = user;
+    for (;;) {
+        struct cli_link_word word = cli_link_read(keeper->link);
+        if (word.what == CLI_LINK_NONE) {
+            return 0;
+        }
+        if (word.what == CLI_LINK_GONE) {
+            return CLI_STOP_GONE;
+        }
+        if (word.what == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
+            return word.value;
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <holdfast/holdfast.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -138,31 +139,69 @@ static void take_rest_as_words(struct cli_args *args)
     args->command = NULL;
 }
 
-static int check_name(const struct cli_cmd *cmd, struct cli_args *args)
+static int out_of_range(const char *before, int64_t max, const char *after,
+                        size_t n)
 {
     struct cli_out out;
-    if (args->name == NULL && args->n_words > 0) {
-        args->name = args->words[0];
-        args->n_words--;
-        memmove(args->words, args->words + 1,
-                (CLI_WORDS_MAX - 1) * sizeof(args->words[0]));
+    cli_message_begin(&out);
+    cli_out_text(&out, before);
+    cli_out_int(&out, max);
+    cli_out_text(&out, after);
+    cli_out_int(&out, (int64_t)n);
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+static int take_names(struct cli_args *args)
+{
+    for (size_t i = 0; i < args->n_words; i++) {
+        size_t len = strlen(args->words[i]);
+        if (len == 0 || len > HF_NAME_MAX) {
+            return out_of_range("a name has 1 to ", HF_NAME_MAX,
+                                " bytes; this one has ", len);
+        }
+        args->names[i] = (struct hf_name){
+            .name = args->words[i],
+            .name_len = len,
+            .mode = args->is_shared ? HF_SHARED : HF_EXCLUSIVE,
+        };
     }
-    if (args->name == NULL) {
+    args->n_names = args->n_words;
+    args->name = args->words[0];
+    return 0;
+}
+
+/* Never freed: messages need it to the very end. */
+static int join_names(struct cli_args *args)
+{
+    size_t room = args->n_names * (HF_NAME_MAX + 1);
+    struct cli_out out;
+    char *text = malloc(room);
+    if (text == NULL) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, NULL, ENOMEM);
+    }
+    cli_out_init_text(&out, text, room);
+    for (size_t i = 0; i < args->n_names; i++) {
+        cli_out_text(&out, i > 0 ? " " : "");
+        cli_out_text(&out, args->words[i]);
+    }
+    args->name = text;
+    return 0;
+}
+
+static int check_names(const struct cli_cmd *cmd, struct cli_args *args)
+{
+    if (args->n_words == 0) {
         return refuse(cmd, "which lock? a name is missing");
     }
-    size_t len = strlen(args->name);
-    if (len == 0 || len > HF_NAME_MAX) {
-        cli_message_begin(&out);
-        cli_out_text(&out, "a name has 1 to ");
-        cli_out_int(&out, HF_NAME_MAX);
-        cli_out_text(&out, " bytes; this one has ");
-        cli_out_int(&out, (int64_t)len);
-        return cli_message_end(&out, CLI_EXIT_USAGE);
+    if (args->n_words > 1 && !cmd->takes_names) {
+        return refuse(cmd, "one name at a time");
     }
-    if (args->n_words > 0) {
-        return refuse(cmd, "several names are not in this version");
+    if (args->n_words > HF_NAMES_MAX) {
+        return out_of_range("at most ", HF_NAMES_MAX,
+                            " names at a time; these are ", args->n_words);
     }
-    return 0;
+    int code = take_names(args);
+    return code == 0 && args->n_names > 1 ? join_names(args) : code;
 }
 
 static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
@@ -171,7 +210,7 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
         take_rest_as_words(args);
     }
     if (cmd->takes_name) {
-        return check_name(cmd, args);
+        return check_names(cmd, args);
     }
     if (args->n_words < cmd->words_min) {
         return refuse(cmd, "a word is missing");

@@ -44,6 +44,7 @@ const struct cli_opt cli_opts_common[] = {
 void cli_args_init(struct cli_args *args)
 {
     *args = (struct cli_args){
+        .permits = CLI_UNSET,
         .wait_ms = CLI_UNSET,
         .once_ms = CLI_UNSET,
         .ttl_ms = CLI_UNSET,
@@ -217,6 +218,14 @@ static int take_choice(const struct cli_opt *opt, const char *value,
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
+static void take_word(struct cli_args *args, const char *word)
+{
+    if (args->n_words < CLI_WORDS_MAX) {
+        args->words[args->n_words] = word;
+    }
+    args->n_words++;
+}
+
 static int take(const struct parse *parse, const struct cli_opt *opt,
                 const char *value)
 {
@@ -229,6 +238,9 @@ static int take(const struct parse *parse, const struct cli_opt *opt,
         return 0;
     case CLI_OPT_TEXT:
         *(const char **)field = value;
+        return 0;
+    case CLI_OPT_WORD:
+        take_word(parse->args, value);
         return 0;
     case CLI_OPT_DURATION:
         return take_duration(opt, value, field);
@@ -346,10 +358,7 @@ int cli_opt_parse(struct cli_args *args, const char *command,
             code = parse_option(&parse);
         } else {
             parse.argv++;
-            if (args->n_words < CLI_WORDS_MAX) {
-                args->words[args->n_words] = word;
-            }
-            args->n_words++;
+            take_word(args, word);
         }
         if (code != 0) {
             return code;

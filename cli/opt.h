@@ -16,6 +16,7 @@
 enum cli_opt_kind {
     CLI_OPT_FLAG,     /* bool */
     CLI_OPT_TEXT,     /* const char * */
+    CLI_OPT_WORD,     /* joins the words that are no options, in its place */
     CLI_OPT_DURATION, /* int64_t, milliseconds */
     CLI_OPT_NUMBER,   /* int64_t from min to max */
     CLI_OPT_CHOICE,   /* int64_t, index in choices */
@@ -26,7 +27,7 @@ struct cli_opt {
     char letter;      /* 0: none */
     const char *name; /* without "--" */
     enum cli_opt_kind kind;
-    size_t offset;    /* of its field in struct cli_args */
+    size_t offset;    /* of its field in struct cli_args; not of WORD */
     const char *meta; /* what to call the value: "DUR"; NULL: takes none */
     int64_t min, max; /* NUMBER; DURATION: min */
     const char *const *choices; /* NULL-terminated */

@@ -29,6 +29,30 @@
                 "default: 30s"                                                 \
     }
 
+#define CLI_OPT_SHARED                                                         \
+    {                                                                          \
+        .letter = 's', .name = "shared", .kind = CLI_OPT_FLAG,                 \
+        .offset = offsetof(struct cli_args, is_shared),                        \
+        .help = "hold it together with others who ask for\n"                   \
+                "--shared: a read lock"                                        \
+    }
+
+#define CLI_OPT_PERMITS                                                        \
+    {                                                                          \
+        .letter = 'p', .name = "permits", .kind = CLI_OPT_NUMBER,              \
+        .offset = offsetof(struct cli_args, permits), .meta = "N", .min = 1,   \
+        .max = HF_PERMITS_MAX,                                                 \
+        .help = "semaphore: at most N hold it at once; the\n"                  \
+                "same N for all who use the name"                              \
+    }
+
+#define CLI_OPT_UNFAIR                                                         \
+    {                                                                          \
+        .name = "unfair", .kind = CLI_OPT_FLAG,                                \
+        .offset = offsetof(struct cli_args, is_unfair),                        \
+        .help = "take it if it is free, even if others wait"                   \
+    }
+
 #define CLI_OPT_CONFLICT_CODE                                                  \
     {                                                                          \
         .letter = 'E', .name = "conflict-exit-code", .kind = CLI_OPT_NUMBER,   \
@@ -46,9 +70,8 @@
 
 #define CLI_OPT_NAME                                                           \
     {                                                                          \
-        .name = "name", .kind = CLI_OPT_TEXT,                                  \
-        .offset = offsetof(struct cli_args, name), .meta = "NAME",             \
-        .help = "the name, if it begins with -: --name=-x"                     \
+        .name = "name", .kind = CLI_OPT_WORD, .meta = "NAME",                  \
+        .help = "a name that begins with -: --name=-x"                         \
     }
 
 #define CLI_OPT_OWNER                                                          \

@@ -32,6 +32,33 @@ void cli_status_say(const struct cli_status *status, const char *event)
     end(&out);
 }
 
+void cli_status_ahead(const struct cli_status *status, uint32_t ahead)
+{
+    struct cli_out out;
+    if (status->fd < 0 || !cli_message_fits(status->fd)) {
+        return;
+    }
+    begin(&out, status, "waiting");
+    cli_out_json_int(&out, "ahead", ahead);
+    end(&out);
+}
+
+/* Of several names: the fence of each, in the order of the request. */
+static void put_fences(struct cli_out *out, const struct hf_lock *lock)
+{
+    size_t n = hf_lock_count(lock);
+    cli_out_json_fence(out, hf_lock_fence(lock));
+    if (n == 1) {
+        return;
+    }
+    cli_out_json_key(out, "fences");
+    for (size_t i = 0; i < n; i++) {
+        cli_out_text(out, i == 0 ? "[" : ",");
+        cli_out_fence(out, hf_lock_fence_at(lock, i));
+    }
+    cli_out_text(out, "]");
+}
+
 void cli_status_lock(const struct cli_status *status, const char *event,
                      const struct hf_lock *lock)
 {
@@ -43,7 +70,10 @@ void cli_status_lock(const struct cli_status *status, const char *event,
     int64_t left = hf_lock_remaining_ms(lock);
     hf_lock_owner(lock, owner);
     begin(&out, status, event);
-    cli_out_json_fence(&out, hf_lock_fence(lock));
+    put_fences(&out, lock);
+    if (hf_lock_slot(lock) >= 0) {
+        cli_out_json_int(&out, "slot", hf_lock_slot(lock));
+    }
     cli_out_json_text(&out, "owner", owner);
     cli_out_json_int(&out, "deadline_ms", cli_when_wall_ms() + left);
     cli_out_json_int(&out, "remaining_ms", left);

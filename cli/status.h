@@ -15,6 +15,9 @@ struct cli_status {
 /* "waiting", "lost", "released": no more than the name. */
 void cli_status_say(const struct cli_status *status, const char *event);
 
+/* "waiting", in a queue: with how many are ahead. */
+void cli_status_ahead(const struct cli_status *status, uint32_t ahead);
+
 /* "acquired", "renewed", "at-risk": with fence, owner and deadline. */
 void cli_status_lock(const struct cli_status *status, const char *event,
                      const struct hf_lock *lock);

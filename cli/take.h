@@ -30,14 +30,23 @@ struct cli_take {
     struct hf_error error;
     enum hf_status outcome;
     int signal; /* HF_CANCELLED: why */
+    /* under way */
+    struct hf_op *op;
+    int64_t ahead; /* as last said; -1: not yet */
     bool is_over;
 };
 
-/* Fill the request from the options. */
+/* Do the options of run and acquire fit together? @return why not, or NULL. */
+const char *cli_take_check(const struct cli_args *args);
+
+/* Fill the request from the options. It borrows the names of `args`. */
 void cli_take_request(struct hf_request *request, const struct cli_args *args);
 
 /* @return take->outcome; HF_OK: take->lock is the caller's. */
 enum hf_status cli_take(struct cli_take *take);
+
+/* The line and the exit code when a signal ended the wait. */
+int cli_take_stopped(const struct cli_args *args, int number);
 
 /* The line and the exit code when it did not succeed. */
 int cli_take_failed(const struct cli_take *take, const struct cli_args *args);
