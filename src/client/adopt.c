@@ -86,6 +86,11 @@ static enum hf_status adopt(struct hf_client *client,
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_ADOPT);
     enum hf_status status = hf_order_read(client, request, &op.order, error);
+    if (status == HF_OK && hf_order_is_bundle(&op.order)) {
+        status = hf_fail(error, HF_UNSUPPORTED,
+                         "only a lock of one name is handed on, and none of a "
+                         "semaphore");
+    }
     if (status == HF_OK) {
         status = read_owner(owner, &op.order, &op.counter, error);
     }

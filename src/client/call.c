@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two forms of an acquisition: a call that blocks, with its operation on
  * the stack, and one that is started, with its operation on the heap. */
+#include "client/bundle.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -8,31 +9,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void begin(struct hf_op *op)
+{
+    if (op->kind == HF_OP_BUNDLE) {
+        hf_bundle_begin(op);
+    } else {
+        hf_acquire_begin(op);
+    }
+}
+
+static enum hf_status run(struct hf_op *op, struct hf_lock **out,
+                          struct hf_error *error)
+{
+    if (!hf_op_list(op)) {
+        return hf_fail_memory(error);
+    }
+    begin(op);
+    enum hf_status status = hf_op_await(op, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_client_start_thread(op->client, error);
+    if (status != HF_OK) {
+        hf_release_whole(op->lock, NULL);
+        return status;
+    }
+    *out = op->lock;
+    return HF_OK;
+}
+
 static enum hf_status acquire(struct hf_client *client,
                               const struct hf_request *request,
                               struct hf_lock **out, struct hf_error *error)
 {
-    struct hf_op op;
-    hf_op_init(&op, client, HF_OP_ACQUIRE);
-    enum hf_status status = hf_order_read(client, request, &op.order, error);
+    struct hf_op plan;
+    hf_op_init(&plan, client, HF_OP_ACQUIRE);
+    enum hf_status status = hf_order_read(client, request, &plan.order, error);
     if (status != HF_OK) {
         return status;
     }
-    if (!hf_op_list(&op)) {
+    if (!hf_order_is_bundle(&plan.order)) {
+        return run(&plan, out, error);
+    }
+    struct hf_op *op = hf_bundle_new(client, &plan.order);
+    if (op == NULL) {
         return hf_fail_memory(error);
     }
-    hf_acquire_begin(&op);
-    status = hf_op_await(&op, error);
-    if (status != HF_OK) {
-        return status;
-    }
-    status = hf_client_start_thread(client, error);
-    if (status != HF_OK) {
-        hf_release_start(op.lock, NULL);
-        return status;
-    }
-    *out = op.lock;
-    return HF_OK;
+    status = run(op, out, error);
+    free(op);
+    return status;
 }
 
 enum hf_status hf_lock_acquire(struct hf_client *client,
@@ -57,6 +82,9 @@ enum hf_status hf_lock_acquire(struct hf_client *client,
 static struct hf_op *copy(const struct hf_op *plan)
 {
     const struct hf_order *order = &plan->order;
+    if (hf_order_is_bundle(order)) {
+        return hf_bundle_new(plan->client, order);
+    }
     struct hf_op *op = malloc(sizeof(*op) + order->name_len + order->text_len);
     if (op == NULL) {
         return NULL;
@@ -96,7 +124,7 @@ start(struct hf_client *client, const struct hf_request *request,
     if (out != NULL) {
         *out = op;
     }
-    hf_acquire_begin(op);
+    begin(op);
     return HF_OK;
 }
 
@@ -127,7 +155,7 @@ void hf_op_drop(struct hf_op *op)
     } else {
         hf_ops_remove(&client->finished, op);
         if (op->status == HF_OK) {
-            hf_release_start(op->lock, NULL);
+            hf_release_whole(op->lock, NULL);
         }
     }
     free(op);

@@ -109,6 +109,20 @@ static void close_fd(int fd)
     }
 }
 
+/* Of a forked child: others are on some stack of the parent's. A bundle is on
+ * the heap, its members in it, and behind it in the list. */
+static void free_ops(struct hf_client *client)
+{
+    struct hf_op *op = client->ops.last;
+    while (op != NULL) {
+        struct hf_op *prev = op->prev;
+        if (op->callback != NULL || op->kind == HF_OP_BUNDLE) {
+            free(op);
+        }
+        op = prev;
+    }
+}
+
 static void free_items(struct hf_client *client)
 {
     for (uint32_t i = 0; i < hf_slots_end(&client->slots); i++) {
@@ -122,13 +136,7 @@ static void free_items(struct hf_client *client)
         free(op);
         op = next;
     }
-    for (struct hf_op *op = client->ops.first; op != NULL;) {
-        struct hf_op *next = op->next;
-        if (op->callback != NULL) {
-            free(op); /* others are on some stack of the parent's */
-        }
-        op = next;
-    }
+    free_ops(client);
 }
 
 void hf_client_free(struct hf_client *client)

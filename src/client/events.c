@@ -49,8 +49,25 @@ void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
 
 /* ---- Changes ----------------------------------------------------------- */
 
+/* The user knows only the whole: what does not change that, is no news. */
+static bool is_news(struct hf_lock *first, enum hf_lock_state state)
+{
+    struct hf_link *link = hf_lock_link(first);
+    if (link == NULL) {
+        return true;
+    }
+    bool has_changed = link->told != (uint8_t)state;
+    link->told = (uint8_t)state;
+    return has_changed;
+}
+
 void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
 {
+    lock = hf_link_first(lock);
+    enum hf_lock_state state = hf_link_state(lock);
+    if (!is_news(lock, state)) {
+        return;
+    }
     if ((lock->flags & HF_LOCK_TOLD) == 0) {
         lock->flags |= HF_LOCK_TOLD;
         hf_queue_push(client, &client->events_first, &client->events_last,
@@ -60,8 +77,7 @@ void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
     if (client->options.on_state != NULL) {
         client->calling_back = pthread_self();
         client->is_calling_back = true;
-        client->options.on_state(client->options.state_user, lock,
-                                 hf_lease_state(hf_lock_lease(lock)));
+        client->options.on_state(client->options.state_user, lock, state);
         client->is_calling_back = false;
     }
 }
@@ -86,7 +102,7 @@ bool hf_client_next_event(struct hf_client *client, struct hf_lock_event *out)
         struct hf_lock *lock = lock_at(client, client->events_first);
         hf_client_untell(client, lock);
         out->lock = lock;
-        out->state = hf_lease_state(hf_lock_lease(lock));
+        out->state = hf_link_state(lock);
     }
     hf_client_leave(client);
     return has_one;

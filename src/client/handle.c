@@ -2,7 +2,8 @@
 /* What a holder asks of its lock. These read two words that the lease keeps up
  * to date (lock.h) and the clock: no mutex, no system call. Only a deadline
  * that has passed is taken to the core, which decides that the lock is LOST;
- * so nobody is told LOST of a lock that is HELD again a moment later. */
+ * so nobody is told LOST of a lock that is HELD again a moment later. Of a
+ * handle that is several locks, the worst counts. */
 #include "client/op.h"
 
 #include "io/clock.h"
@@ -12,8 +13,13 @@
 
 static struct hf_span left(const struct hf_lock *lock)
 {
-    int64_t deadline_ns =
-        atomic_load_explicit(&lock->deadline_ns, memory_order_relaxed);
+    int64_t deadline_ns = INT64_MAX;
+    for (const struct hf_lock *one = lock; one != NULL;
+         one = hf_link_next(one)) {
+        int64_t ns =
+            atomic_load_explicit(&one->deadline_ns, memory_order_relaxed);
+        deadline_ns = ns < deadline_ns ? ns : deadline_ns;
+    }
     if (deadline_ns == INT64_MIN || hf_client_is_forked(lock->client)) {
         return (struct hf_span){INT64_MIN};
     }
@@ -43,11 +49,60 @@ void *hf_lock_user(const struct hf_lock *lock)
 
 const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len)
 {
-    if (name_len != NULL) {
-        *name_len = lock == NULL ? 0 : lock->name_len;
-    }
-    return lock == NULL ? NULL : hf_lock_name_bytes(lock);
+    return hf_lock_name_at(lock, 0, name_len);
 }
+
+/* ---- Several in one ---------------------------------------------------- */
+
+int hf_lock_slot(const struct hf_lock *lock)
+{
+    const struct hf_link *link = lock == NULL ? NULL : hf_lock_link(lock);
+    return link == NULL ? -1 : link->permit;
+}
+
+size_t hf_lock_count(const struct hf_lock *lock)
+{
+    if (hf_lock_slot(lock) >= 0) {
+        return 1;
+    }
+    size_t n = 0;
+    for (; lock != NULL; lock = hf_link_next(lock)) {
+        n++;
+    }
+    return n;
+}
+
+static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
+{
+    if (idx >= hf_lock_count(lock)) {
+        return NULL;
+    }
+    for (; idx > 0; idx--) {
+        lock = hf_link_next(lock);
+    }
+    return lock;
+}
+
+/* The name of a semaphore is that of its shared hold. */
+const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
+                            size_t *name_len)
+{
+    const struct hf_lock *named = lock_at(lock, idx);
+    if (hf_lock_slot(named) >= 0) {
+        named = hf_link_next(named);
+    }
+    if (name_len != NULL) {
+        *name_len = named == NULL ? 0 : named->name_len;
+    }
+    return named == NULL ? NULL : hf_lock_name_bytes(named);
+}
+
+uint64_t hf_lock_fence_at(const struct hf_lock *lock, size_t idx)
+{
+    return hf_lock_fence(lock_at(lock, idx));
+}
+
+/* ---- The owner --------------------------------------------------------- */
 
 void hf_lock_write_owner(const struct hf_lock *lock,
                          char text[HF_OWNER_TEXT_MAX])
@@ -82,6 +137,16 @@ enum hf_lock_state hf_lock_state_now(struct hf_lock *lock)
     return state;
 }
 
+static enum hf_lock_state whole_state_now(struct hf_lock *lock)
+{
+    enum hf_lock_state worst = HF_STATE_HELD;
+    for (; lock != NULL; lock = hf_link_next(lock)) {
+        enum hf_lock_state state = hf_lock_state_now(lock);
+        worst = state > worst ? state : worst;
+    }
+    return worst;
+}
+
 static enum hf_lock_state judge(struct hf_client *client, uint32_t slot)
 {
     enum hf_lock_state state = HF_STATE_AT_RISK;
@@ -94,7 +159,7 @@ static enum hf_lock_state judge(struct hf_client *client, uint32_t slot)
     }
     struct hf_item *item = hf_slots_at(&client->slots, slot);
     if (item != NULL) {
-        state = hf_lock_state_now(hf_lock_of(item));
+        state = whole_state_now(hf_lock_of(item));
     }
     hf_client_leave(client);
     return state;
@@ -105,8 +170,13 @@ enum hf_lock_state hf_lock_state(const struct hf_lock *lock)
     if (lock == NULL || hf_client_is_forked(lock->client)) {
         return HF_STATE_LOST;
     }
-    enum hf_lock_state state = (enum hf_lock_state)atomic_load_explicit(
-        &lock->state, memory_order_acquire);
+    enum hf_lock_state state = HF_STATE_HELD;
+    for (const struct hf_lock *one = lock; one != NULL;
+         one = hf_link_next(one)) {
+        enum hf_lock_state its = (enum hf_lock_state)atomic_load_explicit(
+            &one->state, memory_order_acquire);
+        state = its > state ? its : state;
+    }
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
     if (is_held && left(lock).ns <= 0) {
         state = judge(lock->client, lock->item.slot);

@@ -11,6 +11,7 @@
 _Static_assert(sizeof(struct hf_lock) <= 80, "100,000 are held at once");
 _Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
 _Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
+_Static_assert(sizeof(struct hf_link) % 8 == 0, "it follows the processes");
 
 static bool has_life(const struct hf_client *client)
 {
@@ -22,9 +23,9 @@ static size_t lease_size(const struct hf_lock *lock)
     return hf_lease_size(lock->client->nodes.count);
 }
 
-static char *tail(struct hf_lock *lock)
+static char *tail(const struct hf_lock *lock)
 {
-    return (char *)(lock + 1) + lease_size(lock);
+    return (char *)(uintptr_t)(lock + 1) + lease_size(lock);
 }
 
 struct hf_life_set *hf_lock_life(struct hf_lock *lock)
@@ -40,10 +41,21 @@ static size_t life_size(const struct hf_client *client)
     return has_life(client) ? sizeof(struct hf_life_set) : 0;
 }
 
+static size_t link_size(bool is_linked)
+{
+    return is_linked ? sizeof(struct hf_link) : 0;
+}
+
+struct hf_link *hf_lock_link(const struct hf_lock *lock)
+{
+    return lock->is_linked ? (struct hf_link *)(void *)(tail(lock) +
+                                                        life_size(lock->client))
+                           : NULL;
+}
+
 const char *hf_lock_name_bytes(const struct hf_lock *lock)
 {
-    return (const char *)(lock + 1) + lease_size(lock) +
-           life_size(lock->client);
+    return tail(lock) + life_size(lock->client) + link_size(lock->is_linked);
 }
 
 static const char *text_bytes(const struct hf_lock *lock)
@@ -62,7 +74,11 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
             life->pids[0] = lock->client->pid;
         }
     }
-    char *name = tail(lock) + life_size(lock->client);
+    if (lock->is_linked) {
+        *hf_lock_link(lock) = (struct hf_link){.permit = -1};
+    }
+    char *name =
+        tail(lock) + life_size(lock->client) + link_size(lock->is_linked);
     memcpy(name, order->name, order->name_len);
     name[order->name_len] = '\0'; /* it is printed more often than not */
     if (order->text_len > 0) {
@@ -75,9 +91,9 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
 {
     HF_ASSERT(order->name_len <= HF_NAME_MAX);
     HF_ASSERT(order->text_len <= HF_OWNER_MAX);
-    struct hf_lock *lock =
-        malloc(sizeof(*lock) + hf_lease_size(client->nodes.count) +
-               life_size(client) + order->name_len + 1 + order->text_len);
+    struct hf_lock *lock = malloc(
+        sizeof(*lock) + hf_lease_size(client->nodes.count) + life_size(client) +
+        link_size(order->is_linked) + order->name_len + 1 + order->text_len);
     if (lock == NULL) {
         return NULL;
     }
@@ -95,6 +111,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .state = HF_STATE_RELEASED,
         .is_shared = order->is_shared,
         .is_unfair = order->is_unfair,
+        .is_linked = order->is_linked,
         .permits = order->permits,
     };
     if (!hf_slots_add(&client->slots, &lock->item)) {
@@ -120,6 +137,7 @@ void hf_lock_free(struct hf_lock *lock)
     struct hf_client *client = lock->client;
     HF_ASSERT(lock->op == NULL);
     hf_client_untell(client, lock);
+    hf_link_leave(lock);
     hf_heap_set(&client->heap, &lock->item, HF_NEVER);
     hf_heap_unreserve(&client->heap);
     hf_slots_remove(&client->slots, &lock->item);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt: one owner, one lease, and, if it comes to be held, the user's
- * handle.
+ * handle. A request for several names, or for a permit of a semaphore, comes to
+ * several locks, linked; the user has the first (link.h).
  *
  * A client may hold 100,000, so all is in one allocation, of at most 256 bytes
  * beside the name with one node:
  *
  *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
- *     name, NUL | label or whole owner
+ *     [struct hf_link] | name, NUL | label or whole owner
  *
  * `deadline` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H
@@ -14,6 +15,7 @@
 
 #include "client/client.h"
 #include "client/item.h"
+#include "client/link.h"
 
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),    /* the user has the handle: tell of changes */
@@ -36,6 +38,7 @@ struct hf_lock {
     _Atomic uint8_t state; /* enum hf_lock_state */
     bool is_shared;
     bool is_unfair;
+    bool is_linked;
     uint16_t permits; /* shared: the terms */
     struct hf_client *client;
     uint8_t id[HF_OWNER_ID_LEN];
@@ -63,7 +66,11 @@ struct hf_order {
     bool is_lasting; /* HF_LIFE_LEASE */
     bool is_shared;
     bool is_unfair;
+    bool is_linked;   /* one lock of several */
     uint16_t permits; /* shared: the terms */
+    uint16_t n_slots; /* a semaphore: how many permits; else 0 */
+    uint16_t n_more;
+    const struct hf_name *more; /* further names */
     int64_t ttl_ms;
     int64_t wait_ms;
     void *user;
@@ -74,7 +81,7 @@ struct hf_order {
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order);
 
-/* Out of all tables and queues. */
+/* Out of all tables and queues, and away from the others of its request. */
 void hf_lock_free(struct hf_lock *lock);
 
 static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
@@ -90,6 +97,9 @@ hf_lock_lease_const(const struct hf_lock *lock)
 
 /* The processes that keep it; NULL where the store cannot see any. */
 struct hf_life_set *hf_lock_life(struct hf_lock *lock);
+
+/* What holds it together with the others of its request; NULL: it is alone. */
+struct hf_link *hf_lock_link(const struct hf_lock *lock);
 
 const char *hf_lock_name_bytes(const struct hf_lock *lock);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/op.h"
 
+#include "client/bundle.h"
 #include "client/look.h"
 
 #include "base/assert.h"
@@ -93,7 +94,9 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     op->is_done = true;
     op->status = status;
     op->error.status = status;
-    if (op->callback != NULL) {
+    if (op->bundle != NULL) {
+        hf_bundle_heard(op);
+    } else if (op->callback != NULL) {
         hf_ops_append(&op->client->finished, op);
         hf_client_owe(op->client);
     } else if (op->waiter != NULL) {
@@ -113,10 +116,14 @@ void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
 
 void hf_op_part(struct hf_op *op)
 {
-    if (op->lock != NULL) {
-        op->lock->op = NULL;
-        op->lock = NULL;
+    if (op->lock == NULL) {
+        return;
     }
+    for (struct hf_lock *lock = hf_link_first(op->lock); lock != NULL;
+         lock = hf_link_next(lock)) {
+        lock->op = NULL;
+    }
+    op->lock = NULL;
 }
 
 /* What was handed on by somebody stays theirs; an attempt of our own is given
@@ -125,6 +132,9 @@ void hf_op_abandon(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
     HF_ASSERT(!op->is_done);
+    if (op->kind == HF_OP_BUNDLE) {
+        hf_bundle_abandon(op);
+    }
     hf_op_part(op);
     if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
         hf_client_signal(op->client, lock, HF_EV_RELEASE);
@@ -142,7 +152,11 @@ void hf_op_abandon(struct hf_op *op)
 void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
                    enum hf_outcome outcome)
 {
-    HF_ASSERT(op->lock == lock);
+    HF_ASSERT(lock->op == op);
+    if (op->is_done) {
+        hf_bundle_heard(op); /* held for its bundle, and LOST meanwhile */
+        return;
+    }
     switch (op->kind) {
     case HF_OP_ACQUIRE:
         hf_acquire_outcome(op, lock, outcome);
@@ -151,12 +165,13 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
         hf_adopt_outcome(op, lock, outcome);
         break;
     case HF_OP_EXTEND:
-        hf_extend_outcome(op, outcome);
+        hf_extend_outcome(op, lock, outcome);
         break;
     case HF_OP_RELEASE:
     case HF_OP_DISOWN:
-        hf_release_outcome(op, outcome);
+        hf_release_outcome(op, lock, outcome);
         break;
+    case HF_OP_BUNDLE:
     case HF_OP_LOOK:
     case HF_OP_JOB:
     case HF_OP_PAUSE:
@@ -183,6 +198,7 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_PAUSE:
         hf_op_finish(op, HF_OK);
         break;
+    case HF_OP_BUNDLE:
     case HF_OP_EXTEND:
     case HF_OP_RELEASE:
         HF_ASSERT(false); /* they have no timer of their own */
@@ -232,6 +248,9 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
 {
     uint16_t bit = (uint16_t)(1U << answer->node);
+    if (op->is_done) {
+        return; /* held for its bundle: what is heard now is the lease's */
+    }
     switch (answer->verdict) {
     case HF_VERDICT_OK:
         op->answered |= bit;

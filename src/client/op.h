@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something that somebody waits for: an acquisition with its retries, an
- * adoption, an extension, a release, a question to the nodes.
+/* Something that somebody waits for: an acquisition with its retries, or
+ * several in one, an adoption, an extension, a release, a question to the
+ * nodes.
  *
  * A blocking call has its operation on the stack, an asynchronous one on the
  * heap. An acquisition owns no owner: each of its attempts is a lock of its
@@ -14,6 +15,7 @@
 
 enum hf_op_kind {
     HF_OP_ACQUIRE,
+    HF_OP_BUNDLE, /* struct hf_bundle begins with it: several acquisitions */
     HF_OP_ADOPT,
     HF_OP_DISOWN,
     HF_OP_EXTEND,
@@ -43,7 +45,10 @@ struct hf_op {
     enum hf_status status;
     struct hf_client *client;
     struct hf_op *prev, *next;
-    struct hf_lock *lock;     /* the attempt under way; at last the result */
+    struct hf_lock *lock;     /* the attempt under way; at last the result;
+                                 RELEASE, EXTEND: one of those awaited */
+    struct hf_op *bundle;     /* whose member it is; NULL: somebody's own */
+    enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
     struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
     unsigned interrupts;      /* of the client, when it began */
 
@@ -102,7 +107,8 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
 /* Abandon an asynchronous operation, or its result, and free it. */
 void hf_op_drop(struct hf_op *op);
 
-/* The lock is not this operation's any more: it drains by itself. */
+/* The lock is not this operation's any more: it drains by itself. What is
+ * linked with it, neither. */
 void hf_op_part(struct hf_op *op);
 
 /* ---- wait.c ------------------------------------------------------------ */
@@ -125,8 +131,10 @@ void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
                       enum hf_outcome outcome);
 void hf_adopt_due(struct hf_op *op);
 void hf_job_due(struct hf_op *op); /* setup.c */
-void hf_extend_outcome(struct hf_op *op, enum hf_outcome outcome);
-void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome);
+void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
+                       enum hf_outcome outcome);
+void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
+                        enum hf_outcome outcome);
 
 /* Release what order->text names; blocks. */
 enum hf_status hf_owner_disown(struct hf_client *client,
@@ -135,6 +143,9 @@ enum hf_status hf_owner_disown(struct hf_client *client,
 
 /* Begin to give a lock back. Nobody waits unless `op`. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);
+
+/* The same for all that is linked with it. */
+void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
 
 /* The outcome of an asynchronous release: its callback is owed now. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
@@ -169,6 +180,23 @@ void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
 enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error);
+
+/* Does it come to several locks? */
+static inline bool hf_order_is_bundle(const struct hf_order *order)
+{
+    return order->n_slots > 0 || order->n_more > 0;
+}
+
+/* What the name of a semaphore is followed by in that of a permit: "#255". */
+#define HF_SLOT_TEXT_MAX 4
+
+/* Whether `a` sorts before (negative), like (0) or behind `b`, by bytes. */
+int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
+
+/* A name for messages: one line, not too long. */
+#define HF_NAME_SHOWN_MAX 84
+const char *hf_name_show(const void *name, size_t name_len,
+                         char out[HF_NAME_SHOWN_MAX]);
 
 enum hf_status hf_name_check(const void *name, size_t name_len,
                              struct hf_error *error);

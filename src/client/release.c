@@ -18,6 +18,18 @@ void hf_release_start(struct hf_lock *lock, struct hf_op *op)
     hf_client_signal(lock->client, lock, HF_EV_RELEASE);
 }
 
+void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
+{
+    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+        one->op = op; /* the first outcome is not the last */
+    }
+    while (lock != NULL) {
+        struct hf_lock *next = hf_link_next(lock);
+        hf_release_start(lock, op);
+        lock = next;
+    }
+}
+
 enum hf_status hf_release_status(enum hf_outcome outcome)
 {
     if (outcome == HF_OUT_RELEASED) {
@@ -26,13 +38,25 @@ enum hf_status hf_release_status(enum hf_outcome outcome)
     return outcome == HF_OUT_LOST ? HF_LOST : HF_UNKNOWN;
 }
 
-void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome)
+/* Of several locks: what the user has to know first. */
+static enum hf_status worse(enum hf_status one, enum hf_status other)
 {
-    enum hf_status status = hf_release_status(outcome);
+    return one == HF_OK || other == HF_LOST ? other : one;
+}
+
+void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
+                        enum hf_outcome outcome)
+{
+    enum hf_status status = worse(op->worst, hf_release_status(outcome));
+    lock->op = NULL;
+    op->lock = hf_link_leave(lock);
+    op->worst = status;
+    if (op->lock != NULL) {
+        return;
+    }
     if (op->kind == HF_OP_DISOWN && status == HF_UNKNOWN && op->answered == 0) {
         status = hf_blame_write(op);
     }
-    hf_op_part(op);
     if (status == HF_OK || op->error.text[0] != '\0') {
         hf_op_finish(op, status);
     } else {
@@ -40,7 +64,7 @@ void hf_release_outcome(struct hf_op *op, enum hf_outcome outcome)
     }
 }
 
-/* for_ms: keep the name taken for so long; 0: free it. */
+/* for_ms: keep the names taken for so long; 0: free them. */
 static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
 {
     struct hf_client *client = lock->client;
@@ -49,11 +73,13 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     }
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_RELEASE);
-    if (for_ms > 0) {
-        lock->flags |= HF_LOCK_KEEPING;
-        lock->keep = hf_instant_add(client->now, hf_span_ms(for_ms));
+    struct hf_instant keep = hf_instant_add(client->now, hf_span_ms(for_ms));
+    for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
+         one = hf_link_next(one)) {
+        one->flags |= HF_LOCK_KEEPING;
+        one->keep = keep;
     }
-    hf_release_start(lock, &op);
+    hf_release_whole(lock, &op);
     enum hf_status status = hf_op_await(&op, NULL);
     hf_client_start_thread(client, NULL); /* for what is not answered yet */
     hf_client_leave(client);
@@ -72,12 +98,21 @@ enum hf_status hf_lock_release_keeping(struct hf_lock *lock, int64_t keep_ms)
 
 /* ---- Asynchronous ------------------------------------------------------ */
 
+/* Of several locks the last one carries the outcome of all. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
     HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
+    lock->outcome = (uint8_t)worse((enum hf_status)lock->outcome,
+                                   hf_release_status(outcome));
+    struct hf_lock *other = hf_link_leave(lock);
+    if (other != NULL) {
+        other->outcome = (uint8_t)worse((enum hf_status)other->outcome,
+                                        (enum hf_status)lock->outcome);
+        lock->flags &= (uint8_t)~HF_LOCK_CALLING;
+        return;
+    }
     lock->flags |= HF_LOCK_OWED;
-    lock->outcome = (uint8_t)hf_release_status(outcome);
     hf_queue_push(client, &client->calls_first, &client->calls_last, lock);
     hf_client_owe(client);
 }
@@ -88,11 +123,12 @@ void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
         return;
     }
     struct hf_client *client = lock->client;
-    if (done != NULL) {
-        lock->flags |= HF_LOCK_CALLING;
-        lock->done = done;
-        lock->done_user = user;
+    for (struct hf_lock *one = lock; done != NULL && one != NULL;
+         one = hf_link_next(one)) {
+        one->flags |= HF_LOCK_CALLING;
+        one->done = done;
+        one->done_user = user;
     }
-    hf_release_start(lock, NULL);
+    hf_release_whole(lock, NULL);
     hf_client_leave(client);
 }

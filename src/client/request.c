@@ -55,12 +55,133 @@ enum hf_status hf_ttl_check(const struct hf_client *client, int64_t ttl_ms,
     return HF_OK;
 }
 
-/* A request of a later version may be longer; what we do not know of it has
- * to be unused. */
-static enum hf_status check_size(const struct hf_request *request,
+/* ---- Several names ----------------------------------------------------- */
+
+int hf_name_compare(const struct hf_name *a, const struct hf_name *b)
+{
+    size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
+    int order = memcmp(a->name, b->name, len);
+    if (order != 0) {
+        return order;
+    }
+    return (a->name_len > b->name_len) - (a->name_len < b->name_len);
+}
+
+const char *hf_name_show(const void *name, size_t name_len,
+                         char out[HF_NAME_SHOWN_MAX])
+{
+    static const char more[] = "...";
+    const unsigned char *bytes = name;
+    size_t room = HF_NAME_SHOWN_MAX - sizeof(more);
+    size_t len = name_len < room ? name_len : room;
+    while (len < name_len && len > 0 && (bytes[len] & 0xc0) == 0x80) {
+        len--; /* not in the middle of a UTF-8 character */
+    }
+    for (size_t i = 0; i < len; i++) {
+        out[i] = bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : (char)bytes[i];
+    }
+    memcpy(out + len, len < name_len ? more : "", len < name_len ? 4 : 1);
+    return out;
+}
+
+static enum hf_status check_mode(const struct hf_client *client,
+                                 enum hf_mode mode, struct hf_error *error)
+{
+    if (mode != HF_EXCLUSIVE && mode != HF_SHARED) {
+        return hf_fail(error, HF_INVALID, "no such mode: %d", (int)mode);
+    }
+    bool can_share = (client->store->ops->capabilities & HF_CAP_SHARED) != 0;
+    if (mode == HF_SHARED && !can_share) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "in this store a name has one holder at a time: "
+                       "neither read locks nor permits");
+    }
+    return HF_OK;
+}
+
+/* Is the name of `idx` among those before it? */
+static bool is_given_before(const struct hf_request *request, size_t idx)
+{
+    const struct hf_name *more = request->more;
+    struct hf_name first = {request->name, request->name_len, request->mode};
+    bool is_again = hf_name_compare(&first, &more[idx]) == 0;
+    for (size_t i = 0; i < idx && !is_again; i++) {
+        is_again = hf_name_compare(&more[i], &more[idx]) == 0;
+    }
+    return is_again;
+}
+
+static enum hf_status check_more(const struct hf_client *client,
+                                 const struct hf_request *request,
                                  struct hf_error *error)
 {
-    if (request == NULL || request->size < sizeof(*request)) {
+    if (request->n_more >= HF_NAMES_MAX) {
+        return hf_fail(error, HF_INVALID,
+                       "%zu names at once, at most %d are allowed",
+                       request->n_more + 1, HF_NAMES_MAX);
+    }
+    if (request->n_more > 0 && request->more == NULL) {
+        return hf_fail(error, HF_INVALID, "no further names");
+    }
+    for (size_t i = 0; i < request->n_more; i++) {
+        const struct hf_name *name = &request->more[i];
+        enum hf_status status =
+            hf_name_check(name->name, name->name_len, error);
+        if (status == HF_OK) {
+            status = check_mode(client, name->mode, error);
+        }
+        if (status != HF_OK) {
+            return status;
+        }
+        if (is_given_before(request, i)) {
+            char shown[HF_NAME_SHOWN_MAX];
+            hf_name_show(name->name, name->name_len, shown);
+            return hf_fail(error, HF_INVALID, "%s is given twice", shown);
+        }
+    }
+    return HF_OK;
+}
+
+/* Each permit is a lock of its own: NAME#0, NAME#1, ... */
+static enum hf_status check_permits(const struct hf_client *client,
+                                    const struct hf_request *request,
+                                    struct hf_error *error)
+{
+    if (request->permits == 0) {
+        return HF_OK;
+    }
+    if (request->permits > HF_PERMITS_MAX) {
+        return hf_fail(error, HF_INVALID, "%u permits, at most %d are allowed",
+                       (unsigned)request->permits, HF_PERMITS_MAX);
+    }
+    if (request->n_more > 0) {
+        return hf_fail(error, HF_INVALID, "permits are for one name alone");
+    }
+    if (request->mode != HF_EXCLUSIVE) {
+        return hf_fail(error, HF_INVALID,
+                       "a semaphore is not shared besides: permits or "
+                       "HF_SHARED");
+    }
+    if (request->name_len > HF_NAME_MAX - HF_SLOT_TEXT_MAX) {
+        return hf_fail(error, HF_INVALID,
+                       "the name has %zu bytes, at most %d are allowed for a "
+                       "semaphore",
+                       request->name_len, HF_NAME_MAX - HF_SLOT_TEXT_MAX);
+    }
+    return check_mode(client, HF_SHARED, error);
+}
+
+/* ---- All of it --------------------------------------------------------- */
+
+/* What version 0.1.0 knew of it. */
+#define SIZE_MIN offsetof(struct hf_request, mode)
+
+/* A request of an earlier version is shorter: what it lacks is zero. One of a
+ * later version may be longer: what we do not know of it has to be unused. */
+static enum hf_status read_size(const struct hf_request *request,
+                                struct hf_request *out, struct hf_error *error)
+{
+    if (request == NULL || request->size < SIZE_MIN) {
         return hf_fail(error, HF_INVALID,
                        "the request was not set up by hf_request_init()");
     }
@@ -72,19 +193,29 @@ static enum hf_status check_size(const struct hf_request *request,
                            "library does not know");
         }
     }
+    memset(out, 0, sizeof(*out));
+    memcpy(out, request,
+           request->size < sizeof(*out) ? request->size : sizeof(*out));
     return HF_OK;
 }
 
-enum hf_status hf_order_read(const struct hf_client *client,
-                             const struct hf_request *request,
-                             struct hf_order *out, struct hf_error *error)
+static enum hf_status check(const struct hf_client *client,
+                            const struct hf_request *request,
+                            struct hf_error *error)
 {
-    enum hf_status status = check_size(request, error);
-    if (status == HF_OK) {
-        status = hf_name_check(request->name, request->name_len, error);
-    }
+    enum hf_status status =
+        hf_name_check(request->name, request->name_len, error);
     if (status == HF_OK) {
         status = hf_ttl_check(client, request->ttl_ms, error);
+    }
+    if (status == HF_OK) {
+        status = check_mode(client, request->mode, error);
+    }
+    if (status == HF_OK) {
+        status = check_more(client, request, error);
+    }
+    if (status == HF_OK) {
+        status = check_permits(client, request, error);
     }
     if (status != HF_OK) {
         return status;
@@ -97,15 +228,35 @@ enum hf_status hf_order_read(const struct hf_client *client,
         return hf_fail(error, HF_INVALID, "no such life: %d",
                        (int)request->life);
     }
+    return HF_OK;
+}
+
+enum hf_status hf_order_read(const struct hf_client *client,
+                             const struct hf_request *request,
+                             struct hf_order *out, struct hf_error *error)
+{
+    struct hf_request full;
+    enum hf_status status = read_size(request, &full, error);
+    if (status == HF_OK) {
+        status = check(client, &full, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
     *out = (struct hf_order){
-        .name = request->name,
-        .name_len = request->name_len,
-        .text = request->label,
-        .text_len = request->label == NULL ? 0 : cut_label(request->label),
-        .is_lasting = request->life == HF_LIFE_LEASE,
-        .ttl_ms = request->ttl_ms,
-        .wait_ms = request->wait_ms,
-        .user = request->user,
+        .name = full.name,
+        .name_len = full.name_len,
+        .text = full.label,
+        .text_len = full.label == NULL ? 0 : cut_label(full.label),
+        .is_lasting = full.life == HF_LIFE_LEASE,
+        .is_shared = full.mode == HF_SHARED,
+        .is_unfair = full.unfair,
+        .n_slots = (uint16_t)full.permits,
+        .n_more = (uint16_t)full.n_more,
+        .more = full.more,
+        .ttl_ms = full.ttl_ms,
+        .wait_ms = full.wait_ms,
+        .user = full.user,
     };
     return HF_OK;
 }

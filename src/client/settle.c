@@ -11,6 +11,7 @@
  * answer that has arrived is not late because no thread had time to read it.
  * Renewals that are due a little later go with those that are due now: one
  * write for many. */
+#include "client/bundle.h"
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/look.h"
@@ -201,6 +202,8 @@ void hf_client_settle(struct hf_client *client)
             spread_listening(client);
         } else if (client->has_heard) {
             pump_looks(client);
+        } else if (client->bundles != NULL) {
+            hf_bundles_pump(client);
         } else if (client->is_dirty && !hf_client_is_deferring(client)) {
             flush(client);
         } else {

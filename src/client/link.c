@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/link.h"
+
+#include "client/lock.h"
+
+#include "base/assert.h"
+
+void hf_link_join(struct hf_lock *lock, struct hf_lock *next)
+{
+    HF_ASSERT(hf_lock_link(lock)->next == NULL);
+    HF_ASSERT(hf_lock_link(next)->prev == NULL);
+    hf_lock_link(lock)->next = next;
+    hf_lock_link(next)->prev = lock;
+}
+
+struct hf_lock *hf_link_leave(struct hf_lock *lock)
+{
+    struct hf_link *link = hf_lock_link(lock);
+    if (link == NULL) {
+        return NULL;
+    }
+    struct hf_lock *prev = link->prev;
+    struct hf_lock *next = link->next;
+    if (prev != NULL) {
+        hf_lock_link(prev)->next = next;
+    }
+    if (next != NULL) {
+        hf_lock_link(next)->prev = prev;
+    }
+    link->prev = NULL;
+    link->next = NULL;
+    return next != NULL ? next : prev;
+}
+
+struct hf_lock *hf_link_next(const struct hf_lock *lock)
+{
+    const struct hf_link *link = hf_lock_link(lock);
+    return link == NULL ? NULL : link->next;
+}
+
+struct hf_lock *hf_link_first(struct hf_lock *lock)
+{
+    while (lock->is_linked && hf_lock_link(lock)->prev != NULL) {
+        lock = hf_lock_link(lock)->prev;
+    }
+    return lock;
+}
+
+enum hf_lock_state hf_link_state(const struct hf_lock *first)
+{
+    enum hf_lock_state worst = HF_STATE_HELD;
+    for (const struct hf_lock *lock = first; lock != NULL;
+         lock = hf_link_next(lock)) {
+        enum hf_lock_state state = hf_lease_state(hf_lock_lease_const(lock));
+        worst = state > worst ? state : worst;
+    }
+    return worst;
+}
+
+bool hf_link_is_awaited(struct hf_lock *lock, const struct hf_op *op)
+{
+    for (lock = hf_link_first(lock); lock != NULL; lock = hf_link_next(lock)) {
+        if (lock->op == op) {
+            return true;
+        }
+    }
+    return false;
+}
