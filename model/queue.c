@@ -1,0 +1,696 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* QUEUES AND HAND-OVER, EXCLUSIVE AND SHARED, OVER SEVERAL NODES
+ *
+ * Each node has a queue in ticket order and hands the name to whoever is
+ * first; messages travel in any order, so that nodes may hand it to different
+ * waiters. No lease ends here while its client lives, so that exclusion must
+ * hold absolutely; what time does is in timed.c, what lost leases do to fences
+ * in fence.c.
+ *
+ * Claims
+ *   exclusion   nobody holds beside a writer
+ *   C1          a writer shares its fence with nobody
+ *   C2          completed before another began: smaller fence
+ *   renewable   whoever holds is at its fence at a majority, whatever is
+ *               still on its way: its first renewal cannot fail
+ *   goal        from every state all can finish (AG EF)
+ *
+ * A client's number is its ticket: client 1 is first. Each client has one
+ * connection to each node, with at most one request or answer on it, and gets
+ * pushed grants beside it, early, late or twice. A connection that breaks may
+ * leave its request behind, to be executed much later (a ghost).
+ *
+ * Bounds: NODES, of which LIVE answer; CLIENTS; READERS, a bit for each. */
+#ifndef NODES
+#define NODES 3
+#endif
+#ifndef LIVE
+#define LIVE NODES
+#endif
+#ifndef CLIENTS
+#define CLIENTS 2
+#endif
+#ifndef READERS
+#define READERS 0
+#endif
+/* Faults: how many of each there may be in one run. */
+#ifndef CRASHES
+#define CRASHES 0
+#endif
+#ifndef LEAVERS
+#define LEAVERS 0 /* a bit for each client that may give up */
+#endif
+#ifndef KEEPERS
+#define KEEPERS 0 /* a bit for each client that, once it holds, goes on */
+#endif
+#ifndef BREAKS
+#define BREAKS 0 /* connections that break with a request on them */
+#endif
+#ifndef FORGETS
+#define FORGETS 0 /* waiters that a node forgets: no receiver of a push */
+#endif
+/* The rules; 1 is the product, 0 a mutant. */
+#ifndef ANSWERS_TRAVEL
+#define ANSWERS_TRAVEL 1 /* 0: at once; a smaller world, not a mutant */
+#endif
+#ifndef YIELDS
+#define YIELDS 1 /* an owner that is not done yields to an earlier ticket */
+#endif
+#ifndef YIELD_NAMES_GRANT
+#define YIELD_NAMES_GRANT 1 /* YIELD is obeyed only at the grant it names */
+#endif
+#ifndef IGNORES_STALE
+#define IGNORES_STALE 1 /* a grant must exceed what was heard as not ours */
+#endif
+#ifndef YIELDS_AGAIN
+#define YIELDS_AGAIN 1 /* "yours" at a grant given back: YIELD was lost */
+#endif
+#ifndef SHARED_MOVES
+#define SHARED_MOVES 1 /* a shared grant moves the counter too */
+#endif
+#ifndef RAISE_MOVES
+#define RAISE_MOVES 1 /* a sharer's CONFIRM raises the counter too */
+#endif
+#ifndef WAITS_FOR_RAISE
+#define WAITS_FOR_RAISE 1 /* no majority counts a node that is being raised */
+#endif
+#ifndef DISTRUSTS_LOST_RAISE
+#define DISTRUSTS_LOST_RAISE 1 /* nor one whose raise was never answered */
+#endif
+#ifndef ALIGNS
+#define ALIGNS 1 /* RELEASE brings the counter to the fence */
+#endif
+
+#include <stdint.h>
+
+#define MAJORITY (NODES / 2 + 1)
+#define COUNTER_MAX 15
+
+enum verb { NOTHING, ACQUIRE, CONFIRM, YIELD };
+enum verdict { SILENCE, YOURS, NOT_YOURS };
+enum phase { IDLE, WAITING, HOLDING, DONE, CRASHED };
+
+/* Between one client and one node. */
+struct link {
+    uint64_t own : 4;        /* at the node: the sharer's own counter */
+    uint64_t vote : 4;       /* at the client: counter heard as "yours" */
+    uint64_t stale : 4;      /* at the client: heard as "not yours" */
+    uint64_t ahead : 1;      /* at the client: an earlier ticket waits there */
+    uint64_t unanswered : 4; /* at the client: a raise that got no answer */
+    uint64_t verb : 2;       /* request on its way */
+    uint64_t counter : 4;    /* of that */
+    uint64_t verdict : 2;    /* answer on its way */
+    uint64_t answer : 4;     /* its counter */
+    uint64_t answer_ahead : 1;
+    uint64_t ghost_verb : 2; /* request of a broken connection */
+    uint64_t ghost_counter : 4;
+    uint64_t pushes : 16; /* grants pushed, a bit each */
+};
+
+struct node {
+    uint8_t holders; /* a bit each: a writer, or a group of readers */
+    uint8_t queue;   /* a bit each; the lowest is first */
+    uint8_t counter;
+    uint8_t unused[5];
+    struct link links[CLIENTS];
+};
+
+struct client {
+    uint8_t phase;
+    uint8_t fence;
+    uint8_t least; /* greatest fence that was completed when it began */
+};
+
+struct state {
+    struct node nodes[LIVE];
+    struct client clients[CLIENTS];
+    uint8_t crashes;
+    uint8_t breaks;
+    uint8_t forgets;
+    uint8_t unused[8 - (CLIENTS * 3 + 3) % 8];
+};
+
+#define HAS_GOAL
+#include "checker.h"
+
+enum kind {
+    START,
+    EXECUTED,
+    GHOST,
+    ANSWERED,
+    PUSHED,
+    SENT_CONFIRM,
+    SENT_YIELD,
+    COMPLETED,
+    RELEASES,
+    FREED,
+    CRASH,
+    LEAVE,
+    BREAK,
+    FORGET
+};
+
+static void step_print(struct step step)
+{
+    static const char *const text[] = {
+        "starts to wait",
+        "its request is executed",
+        "its ghost of a request is executed",
+        "gets the answer",
+        "gets the pushed grant",
+        "sends CONFIRM",
+        "sends YIELD",
+        "HOLDS",
+        "is done",
+        "its RELEASE is executed, or its lease is over",
+        "crashes",
+        "gives up",
+        "its connection breaks",
+        "its place is forgotten",
+    };
+    printf("client %u %s", step.who + 1u, text[step.kind]);
+    if (step.node != 0) {
+        printf(" at node %u", (unsigned)step.node);
+    }
+    if (step.value != 0) {
+        printf(" [%u]", (unsigned)step.value);
+    }
+}
+
+static void state_print(const struct state *state)
+{
+    static const char *const phases[] = {"idle", "waits", "HOLDS", "done",
+                                         "crashed"};
+    static const char *const verbs[] = {"", "ACQUIRE", "CONFIRM", "YIELD"};
+    for (int i = 0; i < LIVE; i++) {
+        const struct node *node = &state->nodes[i];
+        printf("node %d: c=%d of", i + 1, node->counter);
+        for (int k = 0; k < CLIENTS; k++) {
+            if (node->holders >> k & 1) {
+                printf(" %d@%d", k + 1, node->links[k].own);
+            }
+        }
+        printf(" queue");
+        for (int k = 0; k < CLIENTS; k++) {
+            if (node->queue >> k & 1) {
+                printf(" %d", k + 1);
+            }
+        }
+        for (int k = 0; k < CLIENTS; k++) {
+            const struct link *link = &node->links[k];
+            if (link->verb != NOTHING) {
+                printf(" (%d: %s %d)", k + 1, verbs[link->verb], link->counter);
+            }
+        }
+        printf("; ");
+    }
+    for (int k = 0; k < CLIENTS; k++) {
+        const struct client *client = &state->clients[k];
+        printf("\n       client %d %s %s", k + 1,
+               (READERS >> k & 1) ? "(reader)" : "(writer)",
+               phases[client->phase]);
+        if (client->phase >= HOLDING) {
+            printf(" fence %d", client->fence);
+        }
+        printf(" votes");
+        for (int i = 0; i < LIVE; i++) {
+            printf(" %d>%d", state->nodes[i].links[k].vote,
+                   state->nodes[i].links[k].stale);
+        }
+    }
+}
+
+static void state_init(struct state *state)
+{
+    state->crashes = CRASHES;
+    state->breaks = BREAKS;
+    state->forgets = FORGETS;
+}
+
+/* Nodes have no names. */
+static void state_canonical(struct state *state)
+{
+    for (int i = 1; i < LIVE; i++) {
+        for (int k = i; k > 0; k--) {
+            struct node *a = &state->nodes[k - 1];
+            struct node *b = &state->nodes[k];
+            if (memcmp(a, b, sizeof *a) <= 0) {
+                break;
+            }
+            struct node swap = *a;
+            *a = *b;
+            *b = swap;
+        }
+    }
+}
+
+static bool state_is_goal(const struct state *state)
+{
+    for (int k = 0; k < CLIENTS; k++) {
+        bool keeps = (KEEPERS >> k & 1) != 0;
+        if (state->clients[k].phase < (keeps ? HOLDING : DONE)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_reader(int who)
+{
+    return (READERS >> who & 1) != 0;
+}
+
+static bool is_holder(const struct node *node, int who)
+{
+    return (node->holders >> who & 1) != 0;
+}
+
+/* ---- At a node --------------------------------------------------------- */
+
+/* A name admits a writer if it is free, a reader beside readers too. */
+static bool admits(const struct node *node, int who)
+{
+    return node->holders == 0 ||
+           (is_reader(who) && (node->holders & ~READERS) == 0);
+}
+
+/* GRANT: every grant moves the counter, a sharer's too. */
+static void grant(struct node *node, int who)
+{
+    if (node->counter >= COUNTER_MAX) {
+        out_of_bounds("bound on counters");
+    }
+    if (SHARED_MOVES || !is_reader(who) || node->holders == 0) {
+        node->counter++;
+    }
+    node->holders |= (uint8_t)(1 << who);
+    node->links[who].own = node->counter;
+}
+
+/* Whoever is first, while the name admits it; all but the asker are told. */
+static void serve(struct node *node, int asker)
+{
+    for (int k = 0; k < CLIENTS; k++) {
+        if ((node->queue >> k & 1) == 0) {
+            continue;
+        }
+        if (!admits(node, k)) {
+            return;
+        }
+        node->queue &= (uint8_t) ~(1 << k);
+        grant(node, k);
+        if (k != asker) {
+            node->links[k].pushes |= (uint16_t)(1u << node->links[k].own);
+        }
+    }
+}
+
+static void answer(struct node *node, int who)
+{
+    struct link *link = &node->links[who];
+    bool is_ours = is_holder(node, who);
+    link->verdict = is_ours ? YOURS : NOT_YOURS;
+    link->answer = is_ours ? link->own : node->counter;
+    link->answer_ahead =
+        is_ours && (node->queue & ((1 << who) - 1)) != 0 ? 1 : 0;
+}
+
+/* ACQUIRE with a place in the queue, which is the heartbeat too. */
+static void execute_acquire(struct node *node, int who)
+{
+    if (!is_holder(node, who)) {
+        node->queue |= (uint8_t)(1 << who);
+        serve(node, who);
+    }
+}
+
+/* CONFIRM: an owner's counter is the name's; a sharer has its own, and the
+ * name's is never below it. */
+static void execute_confirm(struct node *node, int who, uint8_t fence)
+{
+    struct link *link = &node->links[who];
+    if (!is_holder(node, who) || link->own >= fence) {
+        return;
+    }
+    link->own = fence & 15;
+    if (node->counter < fence && (RAISE_MOVES || !is_reader(who))) {
+        node->counter = fence;
+    }
+}
+
+/* YIELD: back into the queue, if it is still the grant that it names. */
+static void execute_yield(struct node *node, int who, uint8_t counter)
+{
+    if (is_holder(node, who) &&
+        (node->links[who].own == counter || !YIELD_NAMES_GRANT)) {
+        node->holders &= (uint8_t) ~(1 << who);
+        node->links[who].own = 0;
+    }
+    execute_acquire(node, who);
+}
+
+static void execute(struct node *node, int who, uint8_t verb, uint8_t counter)
+{
+    if (verb == ACQUIRE) {
+        execute_acquire(node, who);
+    } else if (verb == CONFIRM) {
+        execute_confirm(node, who, counter);
+    } else {
+        execute_yield(node, who, counter);
+    }
+}
+
+/* RELEASE, or the end of the lease of who is no more. */
+static void execute_release(struct node *node, int who, uint8_t fence)
+{
+    bool was_holder = is_holder(node, who);
+    node->queue &= (uint8_t) ~(1 << who);
+    node->holders &= (uint8_t) ~(1 << who);
+    node->links[who].own = 0;
+    if (ALIGNS && (was_holder || node->holders == 0) && node->counter < fence) {
+        node->counter = fence;
+    }
+    serve(node, -1);
+}
+
+/* ---- At a client ------------------------------------------------------- */
+
+static void hear_yours(struct link *link, uint8_t counter)
+{
+    if (IGNORES_STALE && counter <= link->stale) {
+        return;
+    }
+    if (counter > link->vote) {
+        link->vote = counter & 15;
+    }
+    if (counter >= link->unanswered) {
+        link->unanswered = 0;
+    }
+}
+
+/* The vote is forgotten before YIELD is sent. */
+static void send_yield(struct link *link, uint8_t counter)
+{
+    if (counter > link->stale) {
+        link->stale = counter & 15;
+    }
+    link->vote = 0;
+    link->ahead = 0;
+    link->verb = YIELD;
+    link->counter = counter & 15;
+}
+
+static void hear_answer(struct link *link, enum phase phase)
+{
+    uint8_t counter = link->answer;
+    uint8_t verdict = link->verdict;
+    bool is_ahead = link->answer_ahead;
+    link->verdict = SILENCE;
+    link->answer = 0;
+    link->answer_ahead = 0;
+    if (phase != WAITING) {
+        return;
+    }
+    if (verdict == YOURS) {
+        if (IGNORES_STALE && YIELDS_AGAIN && counter <= link->stale) {
+            send_yield(link, counter);
+            return;
+        }
+        hear_yours(link, counter);
+        link->ahead = is_ahead;
+        return;
+    }
+    if (counter > link->stale) {
+        link->stale = counter & 15;
+    }
+    if (link->vote <= link->stale) {
+        link->vote = 0;
+    }
+    link->ahead = 0;
+    link->unanswered = 0;
+}
+
+/* Does a vote count for what it says? Not while it is about to be untrue. */
+static bool is_settled(const struct link *link)
+{
+    if (WAITS_FOR_RAISE && link->verb == CONFIRM) {
+        return false;
+    }
+    if (WAITS_FOR_RAISE && link->verdict != SILENCE &&
+        link->answer > link->vote) {
+        return false; /* the same CONFIRM, answered and not yet heard */
+    }
+    return !DISTRUSTS_LOST_RAISE || link->unanswered == 0;
+}
+
+static unsigned votes_for(const struct state *state, int who, uint8_t counter)
+{
+    unsigned n = 0;
+    for (int i = 0; i < LIVE; i++) {
+        const struct link *link = &state->nodes[i].links[who];
+        n += link->vote == counter && is_settled(link);
+    }
+    return n;
+}
+
+static bool is_renewable(const struct state *state, int who)
+{
+    unsigned n = 0;
+    uint8_t fence = state->clients[who].fence;
+    for (int i = 0; i < LIVE; i++) {
+        const struct node *node = &state->nodes[i];
+        const struct link *link = &node->links[who];
+        bool moves =
+            (link->verb == CONFIRM && link->counter > fence) ||
+            (link->ghost_verb == CONFIRM && link->ghost_counter > fence);
+        bool leaves =
+            (link->verb == YIELD && link->counter == fence) ||
+            (link->ghost_verb == YIELD && link->ghost_counter == fence);
+        n += is_holder(node, who) && link->own <= fence && !moves && !leaves &&
+             link->vote == fence;
+    }
+    return n >= MAJORITY;
+}
+
+static void check_completion(const struct state *state, int who)
+{
+    uint8_t fence = state->clients[who].fence;
+    for (int k = 0; k < CLIENTS; k++) {
+        const struct client *other = &state->clients[k];
+        if (k == who || other->phase < HOLDING || other->fence == 0) {
+            continue;
+        }
+        bool is_shared = is_reader(k) && is_reader(who);
+        if (other->phase == HOLDING && !is_shared) {
+            broken("exclusion");
+        }
+        if (other->fence == fence && !is_shared) {
+            broken("C1");
+        }
+    }
+    bool may_share = !SHARED_MOVES && is_reader(who); /* C1 sees to writers */
+    if (fence < state->clients[who].least ||
+        (fence == state->clients[who].least && !may_share)) {
+        broken("C2");
+    }
+    if (!is_renewable(state, who)) {
+        broken("renewable");
+    }
+}
+
+/* ---- All that can happen ----------------------------------------------- */
+
+static void reach_at(const struct state *next, enum kind kind, int who,
+                     int node, uint8_t value)
+{
+    struct step step = {(uint8_t)kind, (uint8_t)who, (uint8_t)node, value};
+    reach(next, step);
+}
+
+static void start(const struct state *state, int who)
+{
+    struct state next = *state;
+    next.clients[who].phase = WAITING;
+    for (int k = 0; k < CLIENTS; k++) {
+        if (state->clients[k].fence > next.clients[who].least) {
+            next.clients[who].least = state->clients[k].fence;
+        }
+    }
+    reach_at(&next, START, who, 0, 0);
+}
+
+static void complete(const struct state *state, int who)
+{
+    for (uint8_t counter = 1; counter <= COUNTER_MAX; counter++) {
+        if (votes_for(state, who, counter) < MAJORITY) {
+            continue;
+        }
+        struct state next = *state;
+        next.clients[who].phase = HOLDING;
+        next.clients[who].fence = counter;
+        check_completion(&next, who);
+        reach_at(&next, COMPLETED, who, 0, counter);
+    }
+}
+
+/* Requests and answers on the one connection, and ghosts of broken ones. */
+static void travel(const struct state *state, int who, int i)
+{
+    const struct link *link = &state->nodes[i].links[who];
+    enum phase phase = state->clients[who].phase;
+    bool is_quiet = link->verb == NOTHING && link->verdict == SILENCE;
+    if (link->verb != NOTHING || (is_quiet && phase == WAITING)) {
+        struct state next = *state;
+        struct node *node = &next.nodes[i];
+        struct link *mine = &node->links[who];
+        uint8_t verb = link->verb == NOTHING ? ACQUIRE : link->verb;
+        execute(node, who, verb, link->counter);
+        mine->verb = NOTHING;
+        mine->counter = 0;
+        answer(node, who);
+        if (!ANSWERS_TRAVEL || phase >= HOLDING) {
+            hear_answer(mine, phase);
+        }
+        reach_at(&next, EXECUTED, who, i + 1, verb);
+    }
+    if (link->verdict != SILENCE) {
+        struct state next = *state;
+        hear_answer(&next.nodes[i].links[who], phase);
+        reach_at(&next, ANSWERED, who, i + 1, link->answer);
+    }
+    if (link->ghost_verb != NOTHING) {
+        struct state next = *state;
+        struct link *mine = &next.nodes[i].links[who];
+        mine->ghost_verb = NOTHING;
+        mine->ghost_counter = 0;
+        reach_at(&next, GHOST, who, i + 1, 0); /* it never arrived */
+        execute(&next.nodes[i], who, link->ghost_verb, link->ghost_counter);
+        reach_at(&next, GHOST, who, i + 1, link->ghost_verb);
+    }
+    if (state->breaks > 0 && link->ghost_verb == NOTHING && !is_quiet) {
+        struct state next = *state;
+        struct link *mine = &next.nodes[i].links[who];
+        next.breaks--;
+        mine->ghost_verb = link->verb;
+        mine->ghost_counter = link->counter;
+        if (link->verb == CONFIRM) {
+            mine->unanswered = link->counter;
+        } else if (link->verdict == YOURS && link->answer > link->vote) {
+            mine->unanswered = link->answer;
+        }
+        mine->verb = NOTHING;
+        mine->counter = 0;
+        mine->verdict = SILENCE;
+        mine->answer = 0;
+        mine->answer_ahead = 0;
+        reach_at(&next, BREAK, who, i + 1, 0);
+    }
+    for (uint8_t counter = 1; counter <= COUNTER_MAX; counter++) {
+        if ((link->pushes >> counter & 1) != 0 && phase == WAITING) {
+            struct state next = *state;
+            hear_yours(&next.nodes[i].links[who], counter);
+            reach_at(&next, PUSHED, who, i + 1, counter);
+        }
+    }
+}
+
+static void wait_on(const struct state *state, int who)
+{
+    unsigned granted = 0;
+    uint8_t top = 0;
+    for (int i = 0; i < LIVE; i++) {
+        uint8_t vote = state->nodes[i].links[who].vote;
+        granted += vote > 0;
+        top = vote > top ? vote : top;
+    }
+    complete(state, who);
+    for (int i = 0; i < LIVE; i++) {
+        const struct link *link = &state->nodes[i].links[who];
+        if (link->verb != NOTHING || link->verdict != SILENCE ||
+            link->vote == 0) {
+            continue;
+        }
+        if (granted >= MAJORITY && link->vote < top) {
+            struct state next = *state;
+            next.nodes[i].links[who].verb = CONFIRM;
+            next.nodes[i].links[who].counter = top & 15;
+            reach_at(&next, SENT_CONFIRM, who, i + 1, top);
+        }
+        if (YIELDS && link->ahead) {
+            struct state next = *state;
+            send_yield(&next.nodes[i].links[who], link->vote);
+            reach_at(&next, SENT_YIELD, who, i + 1, link->vote);
+        }
+    }
+}
+
+static void end(const struct state *state, int who, enum phase phase,
+                enum kind kind)
+{
+    struct state next = *state;
+    next.clients[who].phase = (uint8_t)phase;
+    next.crashes -= kind == CRASH;
+    for (int i = 0; i < LIVE; i++) { /* what it knew is gone */
+        struct link *link = &next.nodes[i].links[who];
+        link->vote = 0;
+        link->stale = 0;
+        link->ahead = 0;
+        link->unanswered = 0;
+        link->pushes = 0;
+        link->verdict = SILENCE;
+        link->answer = 0;
+        link->answer_ahead = 0;
+    }
+    reach_at(&next, kind, who, 0, 0);
+}
+
+/* Whoever is done or dead: RELEASE, or its leases end, one by one. */
+static void vanish(const struct state *state, int who)
+{
+    for (int i = 0; i < LIVE; i++) {
+        const struct node *node = &state->nodes[i];
+        if (((node->holders | node->queue) >> who & 1) == 0) {
+            continue;
+        }
+        struct state next = *state;
+        bool is_release = state->clients[who].phase == DONE;
+        execute_release(&next.nodes[i], who,
+                        is_release ? state->clients[who].fence : 0);
+        next.nodes[i].links[who].pushes = 0;
+        reach_at(&next, FREED, who, i + 1, 0);
+    }
+}
+
+static void state_next(const struct state *state)
+{
+    for (int k = 0; k < CLIENTS; k++) {
+        enum phase phase = state->clients[k].phase;
+        if (phase == IDLE) {
+            start(state, k);
+            continue;
+        }
+        for (int i = 0; i < LIVE; i++) {
+            travel(state, k, i);
+            if (state->forgets > 0 && (state->nodes[i].queue >> k & 1) != 0) {
+                struct state next = *state;
+                next.forgets--;
+                next.nodes[i].queue &= (uint8_t) ~(1 << k);
+                serve(&next.nodes[i], -1);
+                reach_at(&next, FORGET, k, i + 1, 0);
+            }
+        }
+        if (phase == WAITING) {
+            wait_on(state, k);
+            if ((LEAVERS >> k & 1) != 0) {
+                end(state, k, DONE, LEAVE);
+            }
+        } else if (phase == HOLDING && (KEEPERS >> k & 1) == 0) {
+            end(state, k, DONE, RELEASES);
+        } else if (phase >= DONE) {
+            vanish(state, k);
+        }
+        if (state->crashes > 0 && phase < DONE) {
+            end(state, k, CRASHED, CRASH);
+        }
+    }
+}
