@@ -60,11 +60,17 @@ static int go_without(const struct cli_keeper *keeper,
     return cli_message_end(&out, START);
 }
 
+/* From the second round on our own environment has our own last lock. */
+static int refuse_ancestor(const struct cli_keeper *keeper)
+{
+    return keeper->is_again ? 0
+                            : cli_ancestor_refuse(keeper->client, keeper->args);
+}
+
 /* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
 {
-    int code = 0;
     struct cli_take take = {
         .client = keeper->client,
         .request = request,
@@ -77,13 +83,12 @@ static int take_lock(struct cli_keeper *keeper,
     };
     /* A wait is not begun; of a try it is asked why it did not succeed. */
     bool can_wait = request->wait_ms != 0;
-    if (can_wait && !keeper->is_again) {
-        code = cli_ancestor_refuse(keeper->client, keeper->args);
+    int code = can_wait ? refuse_ancestor(keeper) : 0;
+    if (code != 0) {
+        return code;
     }
-    enum hf_status status = code == 0 ? cli_take(&take) : HF_INVALID;
-    if (status == HF_BUSY && !can_wait) {
-        code = cli_ancestor_refuse(keeper->client, keeper->args);
-    }
+    enum hf_status status = cli_take(&take);
+    code = status == HF_BUSY && !can_wait ? refuse_ancestor(keeper) : 0;
     if (code != 0) {
         return code;
     }

@@ -44,8 +44,16 @@ refused 64 'meant: holdfast run NAME -- COMMAND$' 'run with nothing' \
     holdfast run
 refused 64 'no command behind --' 'nothing behind --' holdfast run x --
 refused 64 'a name is missing' 'no name' holdfast run -- true
-refused 64 'several names are not in this version' 'two names' \
-    holdfast run a b -- true
+refused 64 'this one has 0' 'an empty name among several' \
+    holdfast run a '' b -- true
+names=$(printf 'n%d ' {1..65})
+# shellcheck disable=SC2086
+refused 64 'at most 64 names at a time; these are 65' 'too many names' \
+    holdfast run $names -- true
+for command in acquire extend release break; do
+    refused 64 "$command: one name at a time .*$command.* NAME" \
+        "$command with two names" holdfast $command a b
+done
 
 for value in '' abc 5x 1h30 30m1h -5 1..5 1s1s 99999999999999999999; do
     refused 64 "not a duration|not negative" "--wait '$value'" \
@@ -74,6 +82,28 @@ refused 64 'try does not wait' '--try with --wait' \
     holdfast run -n -w 5 x -- true
 refused 64 'try does not wait' 'acquire --try with --wait' \
     holdfast acquire -n -w 5 x
+for value in 0 257 x -1 1.5 ''; do
+    refused 64 'permits .*must be a number from 1 to 256' "-p '$value'" \
+        holdfast run --permits="$value" x -- true
+done
+refused 64 'from 1 to 256' 'acquire -p 0' holdfast acquire -p 0 x
+refused 64 '--shared is .*--permits.*one of them' '-s with -p' \
+    holdfast run -s -p 3 x -- true
+refused 64 '--shared is .*--permits.*one of them' 'acquire -s with -p' \
+    holdfast acquire -s -p 3 x
+refused 64 'permits takes one name' '-p with two names' \
+    holdfast run -p 3 x y -- true
+refused 64 'again waits for ever: leave out --try' '--again with -n' \
+    holdfast run --again -n x -- true
+refused 64 'again waits for ever: leave out --wait' '--again with -w' \
+    holdfast run --again -w 5 x -- true
+refused 64 'again runs .*--once does not' '--again with --once' \
+    holdfast run --again --once 1h x -- true
+refused 64 'again never runs without the lock' \
+    '--again with --on-unreachable run' \
+    holdfast run --again --on-unreachable run x -- true
+refused 64 'unknown option --again' 'acquire --again' \
+    holdfast acquire --again x
 
 long=$(printf 'n%.0s' {1..1025})
 refused 64 '1 to 1024 bytes; this one has 0' 'empty name' \
@@ -90,12 +120,6 @@ refused 64 'too many words' 'ls with two words' holdfast ls a b
 for later in top get put guard completion; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
-refused 64 'shared is not in this version' '-s' holdfast run -s x -- true
-refused 64 'permits is not in this version' '-p' holdfast run -p 3 x -- true
-refused 64 'permits is not in this version' '--permits=3' \
-    holdfast acquire --permits=3 x
-refused 64 'again is not in this version' '--again' \
-    holdfast run --again x -- true
 refused 64 'follow is not in this version' 'ls --follow' holdfast ls --follow
 
 # URLs.
@@ -121,7 +145,7 @@ like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
-    'shared|permits|again|follow|top|guard' 'help offers no later thing'
+    'follow|top|guard' 'help offers no later thing'
 capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'
@@ -131,6 +155,10 @@ capture holdfast -q run x -n -- sh -c 'echo "$0 $*"' --wait -- y
 is "$code:$out" '0:--wait -- y' 'options before the command and after the name'
 capture holdfast run --name=-x -- sh -c 'echo "$HOLDFAST_NAME"'
 is "$out" '-x' '--name=-x'
+capture holdfast acquire --name=-x
+is "$code" 0 'acquire --name=-x'
+HOLDFAST_OWNER=${out%% *} holdfast release --name=-x
+is $? 0 'release --name=-x'
 capture holdfast run -nqw5 x -- true
 is "$code" 64 'joined letters are parsed'
 

@@ -1,0 +1,226 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Leader election: holdfast run --again. Leaders take turns, with rising
+# fences; who lost the lock stands again; who is asked to end does not.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+pty=$HF_BUILD/tests/lib/pty
+
+# A leader says so with its fence, and leads until it is voted out.
+cat >"$W/lead" <<'X'
+#!/bin/sh
+echo "$1 $HOLDFAST_FENCE" >>"$2/led"
+echo $$ >"$2/pid.$1"
+until rm "$2/out.$1" 2>/dev/null; do sleep 0.02; done
+exit 3
+X
+chmod +x "$W/lead"
+
+pids=()
+all_end() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill "$pid" 2>/dev/null
+    done
+}
+at_exit all_end
+
+stand() { # WHO [OPTION...]: sets $stood
+    local who=$1
+    shift
+    holdfast run --again -t 2s --status-fd 9 "$@" seat -- "$W/lead" \
+        "$who" "$W" 9>>"$W/events.$who" 2>>"$W/err.$who" &
+    stood=$!
+    pids+=("$stood")
+}
+leads() { # WHO: is the last one to have begun
+    [ "$(tail -n 1 "$W/led")" != "${before:-}" ] &&
+        [[ $(tail -n 1 "$W/led") == "$1 "* ]]
+}
+has_said() { # WHO EVENT N: that many lines of it
+    [ "$(grep -c "^{\"event\":\"$2\"" "$W/events.$1")" -ge "$3" ]
+}
+vote_out() {
+    before=$(tail -n 1 "$W/led")
+    touch "$W/out.$1"
+}
+fences_rise() {
+    cut -d' ' -f2 "$W/led" | sort -nuc
+}
+
+election() { # URL WHAT
+    local what=$2 first second
+    export HOLDFAST_URL=$1
+    rm -f "$W"/led "$W"/events.* "$W"/err.* "$W"/out.*
+    before=''
+    stand A
+    first=$stood
+    ok "$what: one leads" wait_until 10 leads A
+    stand B
+    second=$stood
+    ok "$what: the other waits" wait_until 10 has_said B waiting 1
+    vote_out A
+    ok "$what: whose command ends goes behind who waits" \
+        wait_until 10 leads B
+    ok "$what: and stands again" wait_until 10 has_said A waiting 2
+    ok "$what: A said that it gave back" has_said A released 1
+    vote_out B
+    ok "$what: and leads again" wait_until 10 leads A
+
+    # The lock is taken away.
+    before=$(tail -n 1 "$W/led")
+    local old
+    old=$(cat "$W/pid.A")
+    holdfast break --now seat >/dev/null 2>&1
+    ok "$what: who lost it is followed" wait_until 10 leads B
+    ok "$what: its command was ended" wait_until 5 is_gone "$old"
+    ok "$what: the loss was said" wait_until 5 has_said A lost 1
+    like "$(cat "$W/err.A")" '^holdfast: seat: [^'$'\n'']*the command was ended$' \
+        "$what: in one line"
+    ok "$what: and it stands again" wait_until 10 has_said A waiting 3
+    vote_out B
+    ok "$what: and leads once more" wait_until 10 leads A
+    ok "$what: fences only rose" fences_rise
+
+    # Asked to end, leading and waiting.
+    ok "$what: B waits" wait_until 10 has_said B waiting 3
+    before=$(tail -n 1 "$W/led")
+    kill -TERM "$second"
+    wait "$second"
+    is $? 143 "$what: SIGTERM while waiting ends it: 143"
+    like "$(cat "$W/err.B")" 'stopped by SIGTERM while waiting$' \
+        "$what: and it is said"
+    kill -TERM "$first"
+    wait "$first"
+    is $? 143 "$what: SIGTERM while leading ends it with the command's code"
+    is "$(tail -n 1 "$W/led")" "$before" "$what: neither has led again"
+    ok "$what: the seat is free" holdfast run -n seat -- true
+}
+
+election "local://$W/store" embedded
+server_start one
+election "${SERVER_URL[one]}?quarantine=off" 'one redis'
+
+# ---- What ends it, and what does not, on the embedded store
+export HOLDFAST_URL=local://$W/store
+capture holdfast run --again seat -- "$W/nosuch"
+is "$code:$err" "127:holdfast: $W/nosuch: No such file or directory" \
+    'a command that is not there ends it'
+capture holdfast run --again seat -- "$W"
+is "$code" 126 'one that cannot be run too'
+capture timeout 10 holdfast run seat -- holdfast run --again seat -- true
+is "$code" 64 'a seat that an ancestor holds'
+like "$err" 'held by the `holdfast run` that this one runs under' 'is refused'
+
+# Handed on: SIGHUP is the command's, unless it dies of it.
+cat >"$W/reload" <<'X'
+#!/bin/bash
+trap 'echo hup >>"$1/heard"' HUP
+trap 'echo term >>"$1/heard"; exit 5' TERM
+exec 2>/dev/null # bash tells of a child that a signal ended
+echo $$ >"$1/pid"
+echo begin >>"$1/heard"
+while :; do sleep 0.02; done
+X
+chmod +x "$W/reload"
+heard() {
+    [ "$(grep -c "^$1$" "$W/heard" 2>/dev/null)" -ge "$2" ]
+}
+holdfast run --again seat -- "$W/reload" "$W" &
+one=$!
+pids+=($one)
+wait_until 10 heard begin 1
+kill -HUP $one
+ok 'SIGHUP is handed on' wait_until 5 heard hup 1
+kill -KILL "$(cat "$W/pid")"
+ok 'a command that was killed is run again' wait_until 10 heard begin 2
+kill -TERM $one
+wait $one
+is $? 5 'SIGTERM ends it with what the command made of it'
+holdfast run --again seat -- sh -c 'touch "$0"; exec sleep 300' "$W/dies" &
+one=$!
+pids+=($one)
+wait_until 10 test -e "$W/dies"
+kill -HUP $one
+wait $one
+is $? 129 'a command that dies of SIGHUP ends it'
+
+# A wrapper that is killed takes all with it.
+rm -f "$W/heard"
+holdfast run --again -t 2s seat -- "$W/reload" "$W" &
+one=$!
+wait_until 10 heard begin 1
+kill -KILL $one
+wait $one 2>/dev/null
+ok 'kill -9: the command is ended' wait_until 10 heard term 1
+ok 'kill -9: and nobody stands again' holdfast run -w 10 seat -- true
+is "$(grep -c begin "$W/heard")" 1 'kill -9: it ran once'
+
+# A command that fails at once pauses, longer each time, and does not hold the
+# seat meanwhile.
+holdfast run --again --status-fd 9 seat -- \
+    sh -c 'echo "${EPOCHREALTIME:-$(date +%s.%N)}" >>"$0"; exit 1' \
+    "$W/starts" 9>"$W/events" 2>"$W/err" &
+one=$!
+pids+=($one)
+starts() {
+    [ "$(wc -l <"$W/starts")" -ge "$1" ]
+}
+wait_until 10 starts 1
+ok 'failing at once: free during the pause' holdfast run -w 1 seat -- true
+wait_until 20 starts 3
+read -r gap1 gap2 < <(tr ',' . <"$W/starts" | awk '
+    NR > 1 { printf "%d ", ($1 - last) * 1000 } { last = $1 }')
+ok "failing at once: a pause of 1 to 2 s ($gap1 ms)" \
+    test "$gap1" -ge 1000 -a "$gap1" -lt 3500
+ok "failing at once: then of 2 to 4 s ($gap2 ms)" \
+    test "$gap2" -ge 2000 -a "$gap2" -lt 5500
+kill -TERM $one
+wait $one
+is $? 143 'failing at once: a signal ends the pause'
+is "$(cat "$W/err")" 'holdfast: seat: stopped by SIGTERM while waiting' \
+    'failing at once: and nothing else was said'
+events=$(sed 's/^{"event":"\([a-z-]*\)".*/\1/' "$W/events" | head -n 6 | xargs)
+is "$events" 'waiting acquired released waiting acquired released' \
+    'the events of two rounds'
+
+# --max-hold is a term of office.
+rm -f "$W/starts"
+holdfast run --again --max-hold 1100ms --kill-grace 100ms seat -- \
+    sh -c 'echo began >>"$0"; exec sleep 300' "$W/starts" 2>"$W/err" &
+one=$!
+pids+=($one)
+ok '--max-hold: the next term follows' wait_until 10 starts 2
+like "$(head -n 1 "$W/err")" 'ended after 1.1s \(--max-hold\)$' \
+    '--max-hold: said'
+kill -TERM $one
+wait $one
+
+# ---- An outage is waited through
+export HOLDFAST_URL=${SERVER_URL[one]}?quarantine=off
+rm -f "$W"/led "$W"/events.*
+before=''
+stand C --kill-grace 100ms
+ok 'outage: leads' wait_until 10 leads C
+before=$(tail -n 1 "$W/led")
+server_kill one
+ok 'outage: the lock is lost in time' wait_until 10 has_said C lost 1
+server_restart one
+ok 'outage: leads again when the store is back' wait_until 20 leads C
+kill -TERM "$stood"
+wait "$stood"
+is $? 143 'outage: and ends'
+
+# ---- At a terminal, where Ctrl-C reaches the command alone
+export HOLDFAST_URL=local://$W/store
+cat >"$W/script" <<'X'
+expect ready-now
+send \x03
+expect code-130
+X
+# shellcheck disable=SC2016
+ok 'Ctrl-C ends the command, and the standing' timeout 30 "$pty" sh -c \
+    'holdfast run --again seat -- sh -c "echo rea\"\"dy-now; exec sleep 300"
+     echo code-$?' <"$W/script"
+finish
