@@ -10,6 +10,42 @@
 #include <time.h>
 #include <unistd.h>
 
+static void note_seats(struct driver *d, const struct hf_answer *answer)
+{
+    size_t used = 0;
+    d->seats[0] = '\0';
+    for (size_t i = 0; i < answer->n_seats; i++) {
+        const struct hf_seat *seat = &answer->seats[i];
+        char terms[12] = "x";
+        if (seat->is_shared) {
+            snprintf(terms, sizeof(terms), "s%u", (unsigned)seat->permits);
+        }
+        if (used + 24 < sizeof(d->seats)) {
+            used += (size_t)snprintf(d->seats + used, 24, "%c%s%c\n",
+                                     seat->waits ? 'w' : 'h', terms,
+                                     *(const char *)seat->owner);
+        }
+    }
+}
+
+static void on_push(void *client, unsigned node, uint64_t cookie,
+                    uint64_t counter)
+{
+    struct driver *d = client;
+    (void)node;
+    if (d->n_pushes < DRIVER_PUSHES_MAX) {
+        d->pushes[d->n_pushes] = (struct push){cookie, counter};
+    }
+    d->n_pushes++;
+}
+
+static void on_listen(void *client, unsigned node, bool is_listening)
+{
+    struct driver *d = client;
+    (void)node;
+    d->is_listening = is_listening;
+}
+
 static void on_answer(void *client, const struct hf_answer *answer)
 {
     struct driver *d = client;
@@ -24,6 +60,7 @@ static void on_answer(void *client, const struct hf_answer *answer)
         snprintf(d->reason, sizeof(d->reason), "%s", answer->reason);
         d->answer.reason = d->reason;
     }
+    note_seats(d, answer);
     size_t used = 0;
     d->n_names = (unsigned)answer->n_names;
     d->names[0] = '\0';
@@ -91,6 +128,8 @@ enum hf_status driver_open(struct driver *d, const char *folder,
         .loop = d->loop,
         .answer = on_answer,
         .standing = on_standing,
+        .push = on_push,
+        .listen = on_listen,
         .log = on_log,
     };
     status = hf_store_local.open(d->url, &env, &d->store, error);
@@ -182,6 +221,76 @@ const struct hf_answer *break_name(struct driver *d, const char *name,
     struct hf_ask ask = ask_for(HF_VERB_BREAK, name, owner);
     ask.now = now;
     return driver_ask(d, &ask);
+}
+
+struct hf_ask queue_ask(const char *name, const char *owner, int64_t queue_ms)
+{
+    struct hf_ask ask = ask_for(HF_VERB_ACQUIRE, name, owner);
+    ask.cookie = (uint64_t)owner[0] << 32 | strtoul(owner + 1, NULL, 10);
+    ask.ttl_ms = 20000;
+    ask.queue_ms = queue_ms;
+    return ask;
+}
+
+const struct hf_answer *queue(struct driver *d, const char *name,
+                              const char *owner, int64_t queue_ms)
+{
+    struct hf_ask ask = queue_ask(name, owner, queue_ms);
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *queue_shared(struct driver *d, const char *name,
+                                     const char *owner, int64_t queue_ms,
+                                     uint16_t permits)
+{
+    struct hf_ask ask = queue_ask(name, owner, queue_ms);
+    ask.is_shared = true;
+    ask.permits = permits;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *share(struct driver *d, const char *name,
+                              const char *owner, uint16_t permits)
+{
+    return queue_shared(d, name, owner, 0, permits);
+}
+
+const struct hf_answer *yield(struct driver *d, const char *name,
+                              const char *owner, uint64_t counter,
+                              uint64_t ticket, int64_t queue_ms)
+{
+    struct hf_ask ask = queue_ask(name, owner, queue_ms);
+    ask.verb = HF_VERB_YIELD;
+    ask.counter = counter;
+    ask.ticket = ticket;
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *roster(struct driver *d, const char *name)
+{
+    struct hf_ask ask = ask_for(HF_VERB_ROSTER, name, NULL);
+    return driver_ask(d, &ask);
+}
+
+void driver_turn(struct driver *d)
+{
+    hf_loop_wait(d->loop, HF_LONG_AGO);
+    hf_loop_dispatch(d->loop, hf_clock_now());
+}
+
+bool driver_hear(struct driver *d, unsigned n_pushes)
+{
+    struct hf_instant end = hf_instant_add(hf_clock_now(), hf_span_ms(5000));
+    while (d->n_pushes < n_pushes && hf_instant_before(hf_clock_now(), end)) {
+        hf_loop_wait(d->loop, hf_instant_min(end, hf_loop_next_timer(d->loop)));
+        hf_loop_dispatch(d->loop, hf_clock_now());
+    }
+    return d->n_pushes >= n_pushes;
+}
+
+void driver_forget(struct driver *d)
+{
+    d->n_pushes = 0;
 }
 
 const struct hf_answer *inspect(struct driver *d, const char *name)

@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define DRIVER_PUSHES_MAX 2048
+
 struct driver {
     struct hf_url *url;
     struct hf_loop *loop;
@@ -22,6 +24,13 @@ struct driver {
     char reason[600];
     unsigned n_names;
     char names[4096]; /* of a SCAN, each followed by a newline; cut to fit */
+    char seats[4096]; /* of a ROSTER, a line each: "h" or "w", "x" or "s" and
+                         permits, the owner's first letter; cut to fit */
+    bool is_listening;
+    unsigned n_pushes;
+    struct push {
+        uint64_t cookie, counter;
+    } pushes[DRIVER_PUSHES_MAX]; /* the first ones since driver_forget() */
 };
 
 /* A fresh folder under /tmp, world-accessible; removed by folder_drop(). */
@@ -51,6 +60,28 @@ const struct hf_answer *release(struct driver *d, const char *name,
 const struct hf_answer *break_name(struct driver *d, const char *name,
                                    const char *owner, bool now);
 const struct hf_answer *inspect(struct driver *d, const char *name);
+/* ACQUIRE with a place in the queue; the cookie is the owner's first letter,
+ * and its digits if it has them. Shared: with HF_SHARED on these terms. */
+struct hf_ask queue_ask(const char *name, const char *owner, int64_t queue_ms);
+const struct hf_answer *queue(struct driver *d, const char *name,
+                              const char *owner, int64_t queue_ms);
+const struct hf_answer *queue_shared(struct driver *d, const char *name,
+                                     const char *owner, int64_t queue_ms,
+                                     uint16_t permits);
+/* The same without a place. */
+const struct hf_answer *share(struct driver *d, const char *name,
+                              const char *owner, uint16_t permits);
+const struct hf_answer *yield(struct driver *d, const char *name,
+                              const char *owner, uint64_t counter,
+                              uint64_t ticket, int64_t queue_ms);
+const struct hf_answer *roster(struct driver *d, const char *name);
+
+/* Run the loop until @p n_pushes have come, or 5 s have passed; or once, with
+ * what is there. */
+bool driver_hear(struct driver *d, unsigned n_pushes);
+void driver_turn(struct driver *d);
+void driver_forget(struct driver *d);
+
 const struct hf_answer *scan(struct driver *d, const char *pattern);
 
 /* Spin until CLOCK_BOOTTIME has moved on by @p ms. */

@@ -212,11 +212,11 @@ static void foreign_records(void **state)
     int fd = open(f->data, O_RDWR);
     char *bytes = malloc(1048576);
     assert_int_equal(pread(fd, bytes, 1048576, 0), 1048576);
-    char *found = memmem(bytes, 1048576, "1rfh", 4);
+    char *found = memmem(bytes, 1048576, "2rfh", 4);
     while (found != NULL) {
         overwrite(f->data, found - bytes, "none", 4);
         found = memmem(found + 4, (size_t)(1048576 - (found + 4 - bytes)),
-                       "1rfh", 4);
+                       "2rfh", 4);
     }
     close(fd);
     free(bytes);

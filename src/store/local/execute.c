@@ -2,7 +2,7 @@
 /* One request, from the gate to the answer.
  *
  *     enter the gate ── read the clocks ── get ── verb ── put ── commit ──
- * leave
+ *     leave ── tell whom the name was given to ── answer
  *
  * It never blocks longer than node_timeout, at the gate. Whether a holder's
  * processes have ended is looked at outside of the gate, since that reads
@@ -13,8 +13,6 @@
 
 #include "base/assert.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,24 +29,10 @@
 /* How often to see whether the files are still there. */
 #define LOOK_NS INT64_C(1000000000)
 
-struct transaction {
-    struct hf_local *local;
-    const struct hf_ask *ask;
-    struct hf_table_key key;
-    struct hf_processes life; /* of the asker */
-    struct hf_record record;
-    struct hf_deed deed;
-    bool is_dead; /* the holder of `dead` was seen to be */
-    struct hf_record dead;
-    enum hf_status fault;
-    char reason[HF_REASON_MAX];
-};
-
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
 {
     struct timespec wall;
-    /* Coarse: 4 ms do not matter to buckets of 4 s, and it costs less. */
-    clock_gettime(CLOCK_REALTIME_COARSE, &wall);
+    clock_gettime(CLOCK_REALTIME, &wall);
     out->boot_ns = hf_clock_now().ns;
     out->wall_us = wall.tv_sec < 0 ? 0
                                    : (uint64_t)wall.tv_sec * 1000000 +
@@ -75,42 +59,21 @@ void hf_local_answer_fault(struct hf_local *local, const struct hf_ask *ask,
     local->env.answer(local->env.client, &answer);
 }
 
-static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
-{
-    return a->counter == b->counter && a->owner_len == b->owner_len &&
-           memcmp(a->owner, b->owner, a->owner_len) == 0 &&
-           a->life.count == b->life.count &&
-           memcmp(a->life.of, b->life.of,
-                  a->life.count * sizeof(a->life.of[0])) == 0;
-}
+/* ---- Transactions ------------------------------------------------------ */
 
-static void do_verb(struct transaction *t, const struct hf_moment *now)
+void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
+                         const struct hf_ask *ask)
 {
-    struct hf_record *record = &t->record;
-    bool is_dead = t->is_dead && is_same_tenure(record, &t->dead);
-    switch (t->ask->verb) {
-    case HF_VERB_ACQUIRE:
-        hf_record_acquire(record, t->ask, &t->life, is_dead, now, &t->deed);
-        return;
-    case HF_VERB_CONFIRM:
-        hf_record_confirm(record, t->ask, &t->life, now, &t->deed);
-        return;
-    case HF_VERB_RELEASE:
-        hf_record_release(record, t->ask, now, &t->deed);
-        return;
-    case HF_VERB_BREAK:
-        hf_record_break(record, t->ask, now, &t->deed);
-        return;
-    case HF_VERB_INSPECT:
-        hf_record_inspect(record, now, &t->deed);
-        return;
-    case HF_VERB_SCAN:
-        break;
+    t->local = local;
+    t->visit.ask = ask;
+    t->dead.has_holder = false;
+    t->dead.n_sharers = 0;
+    if (ask != NULL) {
+        hf_table_key_init(&t->key, local->prefix, ask->name, ask->name_len);
     }
-    HF_ASSERT(t->ask->verb != HF_VERB_SCAN);
 }
 
-static bool has_failed(struct transaction *t, int number)
+static bool has_failed(struct hf_transaction *t, int number)
 {
     if (number == 0) {
         return false;
@@ -130,28 +93,36 @@ static void note_counter(struct hf_gate_page *page, uint64_t counter)
     }
 }
 
-/* Get, do, put, commit. @return 0 or a number of the table's. */
-static int attempt(struct transaction *t, struct hf_moment *now)
+/* Get, act, put, commit. @return 0 or a number of the table's. */
+static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
+                   struct hf_moment *now)
 {
     struct hf_table *table = &t->local->table;
+    struct hf_visit *visit = &t->visit;
     int number = hf_table_begin(table);
     if (number != 0) {
         return number;
     }
     hf_local_moment(t->local, now);
-    number = hf_table_get(table, &t->key, &t->record);
+    visit->is_changed = false;
+    visit->number = 0;
+    t->local->grants.count = 0;
+    number = hf_table_get(table, &t->key, &visit->record);
     if (number == MDB_NOTFOUND) {
-        memset(&t->record, 0, sizeof(t->record));
+        memset(&visit->record, 0, offsetof(struct hf_record, owner));
     } else if (number != 0) {
         return number;
     }
-    do_verb(t, now);
-    if (!t->deed.is_changed) {
+    act(visit, user);
+    if (visit->number != 0) {
+        return visit->number;
+    }
+    if (!visit->is_changed) {
         hf_table_abort(table);
         return 0;
     }
-    note_counter(t->local->gate.page, t->record.counter);
-    number = hf_table_put(table, &t->key, &t->record);
+    note_counter(t->local->gate.page, visit->record.counter);
+    number = hf_table_put(table, &t->key, &visit->record);
     return number == 0 ? hf_table_commit(table) : number;
 }
 
@@ -164,71 +135,126 @@ static void sweep_at_times(struct hf_local *local, const struct hf_moment *now)
     }
 }
 
-/* @return false: t->fault says why; nothing was done. */
-static bool transact(struct transaction *t)
+bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
+                       void *user)
 {
     struct hf_moment now;
     struct hf_local *local = t->local;
+    t->visit.table = &local->table;
+    t->visit.life = &t->life;
+    t->visit.address = &local->wake.address;
+    t->visit.dead = &t->dead;
+    t->visit.now = &now;
+    t->visit.grants = &local->grants;
+    local->grants.count = 0;
     t->fault = hf_gate_enter(&local->gate, t->reason, sizeof(t->reason));
     if (t->fault != HF_OK) {
         return false;
     }
-    int number = attempt(t, &now);
+    int number = attempt(t, act, user, &now);
     while (number == HF_TABLE_FULL) {
         hf_table_abort(&local->table);
         number = hf_table_grow(&local->table);
         if (number == 0) {
-            number = attempt(t, &now);
+            number = attempt(t, act, user, &now);
         }
     }
     bool is_done = !has_failed(t, number);
-    if (is_done && t->deed.is_changed) {
+    if (is_done && t->visit.is_changed) {
         sweep_at_times(local, &now);
+    }
+    if (!is_done) {
+        local->grants.count = 0; /* none was committed */
     }
     hf_gate_leave(&local->gate);
     return is_done;
 }
 
-/* The name is somebody's whose end would free it: look whether it has come. */
-static bool is_worth_a_look(const struct transaction *t)
+/* ---- One request ------------------------------------------------------- */
+
+static void do_verb(struct hf_visit *visit, void *user)
 {
-    enum hf_verb verb = t->ask->verb;
-    return t->record.life.count > 0 && t->deed.owner_len > 0 &&
-           ((verb == HF_VERB_ACQUIRE &&
-             t->deed.verdict == HF_VERDICT_REFUSED) ||
-            verb == HF_VERB_INSPECT);
+    struct hf_local *local = user;
+    switch (visit->ask->verb) {
+    case HF_VERB_ACQUIRE:
+        hf_visit_acquire(visit);
+        hf_local_suspect(local, visit);
+        return;
+    case HF_VERB_YIELD:
+        hf_visit_yield(visit);
+        hf_local_suspect(local, visit);
+        return;
+    case HF_VERB_CONFIRM:
+        hf_visit_confirm(visit);
+        return;
+    case HF_VERB_RELEASE:
+        hf_visit_release(visit);
+        return;
+    case HF_VERB_BREAK:
+        hf_visit_break(visit);
+        return;
+    case HF_VERB_INSPECT:
+        hf_visit_inspect(visit);
+        hf_local_suspect(local, visit);
+        return;
+    case HF_VERB_ROSTER:
+    case HF_VERB_SCAN:
+        break;
+    }
+    HF_ASSERT(visit->ask->verb == HF_VERB_ACQUIRE);
 }
 
-static bool look_for_life(struct transaction *t)
+/* The verb; and once more if whoever has the name turns out to be dead. */
+static bool execute(struct hf_transaction *t)
 {
     struct hf_local *local = t->local;
-    if (!is_worth_a_look(t) ||
-        !hf_processes_are_over(&local->view, &t->record.life)) {
+    if (!hf_local_transact(t, do_verb, local)) {
+        return false;
+    }
+    hf_local_deliver(local, &t->key);
+    if (!hf_local_judge(local, &t->dead)) {
         return true;
     }
-    if (t->ask->verb == HF_VERB_INSPECT) {
-        t->deed.owner_len = 0;
-        t->deed.left_ms = 0;
+    if (t->visit.ask->verb == HF_VERB_INSPECT) {
+        t->visit.deed.owner_len = 0;
+        t->visit.deed.left_ms = 0;
         return true;
     }
-    t->is_dead = true;
-    t->dead = t->record;
-    return transact(t);
+    if (!hf_local_transact(t, do_verb, local)) {
+        return false;
+    }
+    hf_local_deliver(local, &t->key);
+    return true;
 }
 
-static void answer(const struct transaction *t, struct hf_instant sent)
+static enum hf_holder_kind kind_of(const struct hf_deed *deed)
 {
-    const struct hf_deed *deed = &t->deed;
+    if (deed->owner_len == 0) {
+        return HF_HOLDER_NONE;
+    }
+    return deed->is_group ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+}
+
+static void answer(const struct hf_transaction *t, struct hf_instant sent)
+{
+    const struct hf_ask *ask = t->visit.ask;
+    const struct hf_deed *deed = &t->visit.deed;
+    const struct hf_record *record = &t->visit.record;
     struct hf_answer answer = {
-        .cookie = t->ask->cookie,
-        .verb = t->ask->verb,
-        .node = t->ask->node,
+        .cookie = ask->cookie,
+        .verb = ask->verb,
+        .node = ask->node,
         .verdict = deed->verdict,
         .sent = sent,
         .counter = deed->counter,
         .floor = deed->floor,
+        .ticket = deed->verdict == HF_VERDICT_OK ? 0 : deed->ticket,
+        .ahead = deed->ahead,
+        .permits = deed->permits,
+        .sharers = deed->is_group ? record->n_sharers : 0,
+        .waiting = record->n_waiters,
         .left_ms = deed->left_ms,
-        .kind = deed->owner_len == 0 ? HF_HOLDER_NONE : HF_HOLDER_FOREIGN,
+        .kind = kind_of(deed),
         .owner = deed->owner_len == 0 ? NULL : deed->owner,
         .owner_len = deed->owner_len,
     };
@@ -266,15 +292,19 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
         hf_local_scan(local, ask, now);
         return;
     }
-    struct transaction t;
-    t.local = local;
-    t.ask = ask;
-    t.is_dead = false;
-    hf_table_key_init(&t.key, local->prefix, ask->name, ask->name_len);
+    if (ask->verb == HF_VERB_ROSTER) {
+        hf_local_roster(local, ask, now);
+        return;
+    }
+    if (ask->queue_ms > 0) {
+        hf_local_listen(local);
+    }
+    struct hf_transaction t;
+    hf_transaction_init(&t, local, ask);
     if (ask->life != NULL) {
         hf_processes_note(&local->view, ask->life, &t.life);
     }
-    if (transact(&t) && look_for_life(&t)) {
+    if (execute(&t)) {
         answer(&t, now);
         return;
     }

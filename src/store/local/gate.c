@@ -42,8 +42,9 @@
 
 static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
 
-/* Of the page and of the records: another one is another store. */
-#define VERSION 1
+/* Of the page and of the records: another one is another store. 1 had no
+ * queues. */
+#define VERSION 2
 
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
@@ -211,7 +212,8 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
     if (status != HF_OK) {
         return status;
     }
-    bool was_ours = is_ours(page) && page->version == VERSION;
+    bool was_ours =
+        is_ours(page) && page->version >= 1 && page->version <= VERSION;
     uint64_t granted_max = was_ours ? page->granted_max : 0;
     __atomic_store_n(&page->is_ready, 0, __ATOMIC_RELEASE);
     memcpy(page->magic, magic, sizeof(magic));
@@ -233,6 +235,8 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
     page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
     page->n_writes = 0;
     page->n_entries = 0;
+    page->queue_last = 0;
+    page->ticket_last = 0;
     page->holder_pid = 0;
     __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
     return HF_OK;

@@ -40,6 +40,10 @@ struct hf_gate_page {
     uint64_t holder_space;
     _Alignas(64) pthread_mutex_t mutex;
     unsigned char sweep_key[HF_GATE_KEY_MAX + 1];
+    /* Since version 2. What is above stays where it is: the next boot reads
+     * granted_max from the page of an older version too. */
+    uint64_t queue_last;  /* number of the newest queue */
+    uint64_t ticket_last; /* newest ticket given here */
 };
 
 struct hf_gate {

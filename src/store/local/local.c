@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store: locks for all processes of one machine, with nothing to
  * set up. Two files in one folder: the gate (gate.c), through which everybody
- * goes, and the records (table.c), whose rules are in verbs.c. */
+ * goes, and the records (table.c), whose rules are in verbs.c; and a socket for
+ * those who wait (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"
@@ -30,9 +31,14 @@ static void run_job(struct hf_local *local)
 
 static void take_turn(struct hf_timer *timer, struct hf_instant now)
 {
+    struct hf_local *local =
+        (struct hf_local *)((char *)timer - offsetof(struct hf_local, turn));
     (void)now;
-    run_job(
-        (struct hf_local *)((char *)timer - offsetof(struct hf_local, turn)));
+    if (local->has_news) {
+        local->has_news = false;
+        local->env.listen(local->env.client, 0, true);
+    }
+    run_job(local);
 }
 
 /* ---- Opening and closing ----------------------------------------------- */
@@ -94,6 +100,7 @@ static enum hf_status open_local(const struct hf_url *url,
         free(local);
         return status;
     }
+    hf_wake_init(&local->wake, hf_local_hear);
     local->turn = (struct hf_timer){.at = HF_NEVER, .fire = take_turn};
     hf_loop_add_timer(env->loop, &local->turn);
     *out = &local->store;
@@ -104,14 +111,16 @@ static enum hf_status open_local(const struct hf_url *url,
 static void close_local(struct hf_store *store, bool forked)
 {
     struct hf_local *local = (struct hf_local *)store;
-    (void)forked; /* to unmap and to close descriptors says nothing to anybody
-                   */
     if (local == NULL) {
         return;
     }
     hf_loop_drop_timer(local->env.loop, &local->turn);
+    hf_wake_close(&local->wake, forked ? NULL : local->env.loop);
     hf_table_close(&local->table);
     hf_gate_close(&local->gate);
+    free(local->grants.of);
+    free(local->refused.of);
+    free(local->suspects.sharers);
     free(local->prefix);
     free(local);
 }
@@ -157,7 +166,7 @@ static const char *const schemes[] = {"local", NULL};
 const struct hf_store_ops hf_store_local = {
     .name = "local",
     .schemes = schemes,
-    .capabilities = HF_CAP_LIVENESS,
+    .capabilities = HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED,
     /* A poll costs a microsecond or two, and a look into /proc. */
     .retry_base = {100000},
     .retry_cap = {50000000},

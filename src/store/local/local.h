@@ -8,6 +8,8 @@
 #include "store/local/gate.h"
 #include "store/local/life.h"
 #include "store/local/table.h"
+#include "store/local/visit.h"
+#include "store/local/wake.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -29,8 +31,14 @@ struct hf_local {
     struct hf_gate gate;
     struct hf_table table;
     struct hf_proc_view view;
-    struct hf_timer turn; /* runs the job, which must end in the loop */
+    struct hf_timer turn; /* for what must come from the loop: the job's end,
+                             and that we listen */
     struct hf_local_job job;
+    struct hf_wake wake;
+    bool has_news;            /* that we listen was not told yet */
+    struct hf_grants grants;  /* of the last transaction: to be told */
+    struct hf_grants refused; /* those among them that reached nobody */
+    struct hf_dead suspects;  /* whose processes may have ended */
     char *prefix;
     int64_t fence_keep_ns;
     int64_t next_look_ns; /* when to look again whether the files are there */
@@ -39,12 +47,54 @@ struct hf_local {
 };
 
 /* A transaction on one name: enter, do, leave. execute.c */
+struct hf_transaction {
+    struct hf_local *local;
+    struct hf_table_key key;
+    struct hf_processes life; /* of the asker */
+    struct hf_dead dead;
+    struct hf_visit visit;
+    enum hf_status fault;
+    char reason[HF_REASON_MAX];
+};
+
+/* @p ask NULL: nobody asks; set the key. */
+void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
+                         const struct hf_ask *ask);
+
+/* What to do at the name. */
+typedef void hf_transaction_fn(struct hf_visit *visit, void *user);
+
+/* @return false: `fault` and `reason` say why; nothing was done. */
+bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
+                       void *user);
+
+/* Is it worth a look whether those who have the name are alive? Then note them,
+ * inside the gate. suspect.c */
+void hf_local_suspect(struct hf_local *local, struct hf_visit *visit);
+
+/* Look, outside of it. @return true: somebody is dead, and in @p out. */
+bool hf_local_judge(struct hf_local *local, struct hf_dead *out);
+
+/* Tell those who were given the name, and give it on where nobody is there to
+ * be told. deliver.c */
+void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key);
+
+/* Somebody told us. */
+hf_watch_fn hf_local_hear;
+
+/* Begin to listen. */
+void hf_local_listen(struct hf_local *local);
+
 void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
                   struct hf_instant now);
 
 /* scan.c */
 void hf_local_scan(struct hf_local *local, const struct hf_ask *ask,
                    struct hf_instant now);
+
+/* roster.c */
+void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
+                     struct hf_instant now);
 
 /* examine.c */
 void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);

@@ -6,13 +6,14 @@
  * digest, and the record carries the whole text, which is compared: two names
  * are never taken for one, whatever the digest. */
 #include "base/assert.h"
+#include "store/local/entry.h"
 #include "store/local/table.h"
 
 #include <errno.h>
 #include <string.h>
 
 #define TAG_WHOLE 'n'
-#define TAG_CUT 'x'
+#define TAG_CUT 'x' /* entries come after all names: HF_ENTRY_TAG */
 
 /* What of a long name stands in the key, before 16 bytes of digest. */
 #define CUT_LEN 256
@@ -112,13 +113,23 @@ int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
 
 /* ---- Walks ------------------------------------------------------------- */
 
-/* To the first key behind @p at. */
-static int seek_behind(MDB_cursor *cursor, const unsigned char *at,
-                       size_t at_len, MDB_val *key, MDB_val *value)
+/* 0 for a name's key; behind the last of them come the entries. */
+static int number_of(const MDB_val *key)
+{
+    if (key->mv_size < 1 || key->mv_size > HF_GATE_KEY_MAX) {
+        return MDB_CORRUPTED;
+    }
+    const unsigned char *bytes = key->mv_data;
+    return bytes[0] == HF_ENTRY_TAG ? MDB_NOTFOUND : 0;
+}
+
+int hf_table_seek(MDB_cursor *cursor, const unsigned char *at, size_t at_len,
+                  MDB_val *key, MDB_val *value)
 {
     unsigned char bytes[HF_GATE_KEY_MAX];
     if (at_len == 0) {
-        return mdb_cursor_get(cursor, key, value, MDB_FIRST);
+        int first = mdb_cursor_get(cursor, key, value, MDB_FIRST);
+        return first == 0 ? number_of(key) : first;
     }
     memcpy(bytes, at, at_len);
     *key = (MDB_val){at_len, bytes};
@@ -127,7 +138,13 @@ static int seek_behind(MDB_cursor *cursor, const unsigned char *at,
         memcmp(key->mv_data, at, at_len) == 0) {
         number = mdb_cursor_get(cursor, key, value, MDB_NEXT);
     }
-    return number;
+    return number == 0 ? number_of(key) : number;
+}
+
+int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value)
+{
+    int number = mdb_cursor_get(cursor, key, value, MDB_NEXT);
+    return number == 0 ? number_of(key) : number;
 }
 
 /* Tell of one record, if its name has the prefix. */
@@ -164,82 +181,16 @@ int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
     if (number != 0) {
         return number;
     }
-    number = seek_behind(cursor, walk->at, walk->at_len, &key, &value);
+    number = hf_table_seek(cursor, walk->at, walk->at_len, &key, &value);
     for (; number == 0 && goes_on && most > 0; most--) {
-        if (key.mv_size < 1 || key.mv_size > sizeof(walk->at)) {
-            number = MDB_CORRUPTED;
-            break;
-        }
         memcpy(walk->at, key.mv_data, key.mv_size);
         walk->at_len = key.mv_size;
         number = tell(walk, &key, &value, each, user, &goes_on);
         if (number == 0) {
-            number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+            number = hf_table_next(cursor, &key, &value);
         }
     }
     mdb_cursor_close(cursor);
     walk->is_over = number != 0 || !goes_on;
     return number == MDB_NOTFOUND ? 0 : number;
-}
-
-/* ---- Sweeping ---------------------------------------------------------- */
-
-/* Remove the record under the cursor if it is idle. */
-static int sweep_one(struct hf_gate_page *page, MDB_cursor *cursor,
-                     const MDB_val *value, int64_t keep_ns,
-                     const struct hf_moment *now, bool *has_removed)
-{
-    struct hf_record record;
-    if (hf_record_parse(value->mv_data, value->mv_size, &record) == 0) {
-        return MDB_CORRUPTED;
-    }
-    if (!hf_record_is_idle(&record, keep_ns, now)) {
-        return 0;
-    }
-    /* Before the removal: then no grant comes below it, even if the clock that
-     * the floor is made of is set back. */
-    if (page->floor_least <= record.counter) {
-        page->floor_least = record.counter + 1;
-    }
-    *has_removed = true;
-    return mdb_cursor_del(cursor, 0);
-}
-
-int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
-                   const struct hf_moment *now)
-{
-    struct hf_gate_page *page = table->gate->page;
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    bool has_removed = false;
-    size_t at_len = page->sweep_len > HF_GATE_KEY_MAX ? 0 : page->sweep_len;
-    int number = hf_table_begin(table);
-    if (number != 0) {
-        return number;
-    }
-    number = mdb_cursor_open(table->txn, table->names, &cursor);
-    if (number != 0) {
-        hf_table_abort(table);
-        return number;
-    }
-    number = seek_behind(cursor, page->sweep_key, at_len, &key, &value);
-    for (; number == 0 && most > 0; most--) {
-        page->sweep_len = 0;
-        memcpy(page->sweep_key, key.mv_data, key.mv_size);
-        page->sweep_len = (uint32_t)key.mv_size;
-        number = sweep_one(page, cursor, &value, keep_ns, now, &has_removed);
-        if (number == 0) {
-            number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-        }
-    }
-    mdb_cursor_close(cursor);
-    if (number == MDB_NOTFOUND) {
-        page->sweep_len = 0; /* round again */
-        number = 0;
-    }
-    if (number == 0 && has_removed) {
-        return hf_table_commit(table);
-    }
-    hf_table_abort(table);
-    return number;
 }

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as bytes: a fixed head, the processes, the owner. In the machine's
- * own byte order: a file never outlives a boot, so it never travels. */
+/* Records as bytes: a fixed head, what there is to know of the entries if there
+ * are any, the processes, the owner. In the machine's own byte order: a file
+ * never outlives a boot, so it never travels. */
 #include "store/local/record.h"
 
 #include "base/assert.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #define FLAG_OWNED 1U
 #define FLAG_LAST 2U
+#define FLAG_SHARED 4U
+#define FLAG_CROWD 8U /* struct crowd follows the head */
 
 struct head {
     uint64_t counter;
@@ -20,12 +24,83 @@ struct head {
     uint32_t check; /* HEAD_CHECK: what is not a record is not read as one */
 };
 
-#define HEAD_CHECK 0x68667231U /* "hfr1" */
+#define HEAD_CHECK 0x68667232U /* "hfr2" */
 
-_Static_assert(sizeof(struct head) + sizeof(((struct hf_processes *)0)->of) +
+struct crowd {
+    uint64_t queue_id;
+    int64_t entries_until_ns;
+    uint32_t n_sharers;
+    uint32_t n_waiters;
+    uint32_t permits;
+    uint32_t unused;
+};
+
+_Static_assert(sizeof(struct head) + sizeof(struct crowd) +
+                       sizeof(((struct hf_processes *)0)->of) +
                        HF_RECORD_OWNER_MAX <=
                    HF_RECORD_BYTES_MAX,
                "any record fits");
+
+bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns)
+{
+    return record->is_owned && boot_ns < record->until_ns;
+}
+
+bool hf_record_has_litter(const struct hf_record *record,
+                          const struct hf_moment *now)
+{
+    return record->n_sharers + record->n_waiters > 0 &&
+           now->boot_ns >= record->entries_until_ns;
+}
+
+bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
+                       const struct hf_moment *now)
+{
+    return !hf_record_is_taken(record, now->boot_ns) &&
+           record->n_sharers + record->n_waiters == 0 &&
+           now->boot_ns - record->until_ns >= keep_ns &&
+           record->counter < now->floor;
+}
+
+/* ---- As bytes ---------------------------------------------------------- */
+
+static size_t emit_crowd(const struct hf_record *record, unsigned char *out)
+{
+    struct crowd crowd = {
+        .queue_id = record->queue_id,
+        .entries_until_ns = record->entries_until_ns,
+        .n_sharers = record->n_sharers,
+        .n_waiters = record->n_waiters,
+        .permits = record->permits,
+    };
+    memcpy(out, &crowd, sizeof(crowd));
+    return sizeof(crowd);
+}
+
+static void parse_crowd(const unsigned char *data, struct hf_record *out)
+{
+    struct crowd crowd;
+    memcpy(&crowd, data, sizeof(crowd));
+    out->queue_id = crowd.queue_id;
+    out->entries_until_ns = crowd.entries_until_ns;
+    out->n_sharers = crowd.n_sharers;
+    out->n_waiters = crowd.n_waiters;
+    out->permits = (uint16_t)crowd.permits;
+}
+
+/* A name without entries is as small as if there were none. */
+static bool has_crowd(const struct hf_record *record)
+{
+    return record->n_sharers + record->n_waiters > 0;
+}
+
+static uint8_t flags_of(const struct hf_record *record)
+{
+    return (uint8_t)((record->is_owned ? FLAG_OWNED : 0) |
+                     (record->has_last ? FLAG_LAST : 0) |
+                     (record->is_shared ? FLAG_SHARED : 0) |
+                     (has_crowd(record) ? FLAG_CROWD : 0));
+}
 
 size_t hf_record_emit(const struct hf_record *record,
                       unsigned char out[HF_RECORD_BYTES_MAX])
@@ -35,8 +110,7 @@ size_t hf_record_emit(const struct hf_record *record,
         .until_ns = record->until_ns,
         .pid_space = record->life.pid_space,
         .owner_len = record->owner_len,
-        .flags = (uint8_t)((record->is_owned ? FLAG_OWNED : 0) |
-                           (record->has_last ? FLAG_LAST : 0)),
+        .flags = flags_of(record),
         .life_count = (uint8_t)record->life.count,
         .check = HEAD_CHECK,
     };
@@ -45,6 +119,9 @@ size_t hf_record_emit(const struct hf_record *record,
     HF_ASSERT(record->life.count <= HF_LIFE_PROCESSES_MAX);
     HF_ASSERT(record->owner_len <= HF_RECORD_OWNER_MAX);
     memcpy(out, &head, sizeof(head));
+    if (has_crowd(record)) {
+        used += emit_crowd(record, out + used);
+    }
     memcpy(out + used, record->life.of, life_len);
     used += life_len;
     memcpy(out + used, record->owner, record->owner_len);
@@ -60,19 +137,27 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     }
     memcpy(&head, data, sizeof(head));
     size_t life_len = head.life_count * sizeof(out->life.of[0]);
+    size_t life_at =
+        sizeof(head) +
+        ((head.flags & FLAG_CROWD) != 0 ? sizeof(struct crowd) : 0);
     if (head.check != HEAD_CHECK || head.life_count > HF_LIFE_PROCESSES_MAX ||
         head.owner_len > HF_RECORD_OWNER_MAX ||
-        len < sizeof(head) + life_len + head.owner_len) {
+        len < life_at + life_len + head.owner_len) {
         return 0;
     }
+    memset(out, 0, offsetof(struct hf_record, owner));
     out->counter = head.counter;
     out->until_ns = head.until_ns;
     out->is_owned = (head.flags & FLAG_OWNED) != 0;
     out->has_last = (head.flags & FLAG_LAST) != 0;
+    out->is_shared = (head.flags & FLAG_SHARED) != 0;
     out->owner_len = head.owner_len;
     out->life.count = head.life_count;
     out->life.pid_space = head.pid_space;
-    memcpy(out->life.of, data + sizeof(head), life_len);
-    memcpy(out->owner, data + sizeof(head) + life_len, head.owner_len);
-    return sizeof(head) + life_len + head.owner_len;
+    if (life_at > sizeof(head)) {
+        parse_crowd(data + sizeof(head), out);
+    }
+    memcpy(out->life.of, data + life_at, life_len);
+    memcpy(out->owner, data + life_at + life_len, head.owner_len);
+    return life_at + life_len + head.owner_len;
 }

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedded store keeps for one name, and what each verb does to it.
- * Pure: the clocks are arguments, and nothing here knows how a record is kept.
- *
- * Two invariants make fences sound (they are all that a proof needs):
- *   I1  the counter of a name never decreases;
- *   I2  a value of it is owned by at most one owner, ever.
- * Every verb says below which of the four moves that keep both it makes:
- *   (a) clear the owner;
- *   (b) install an owner while raising the counter, or the last owner again at
- *       the counter he owned;
- *   (c) raise the counter while the owner stays;
- *   (d) raise the counter while there is no owner. */
+/* What the embedded store keeps for one name: who has it, the counter, and how
+ * many share it and wait for it. Those are entries of their own (entry.h). */
 #ifndef HF_STORE_LOCAL_RECORD_H
 #define HF_STORE_LOCAL_RECORD_H
 
@@ -32,48 +22,33 @@ struct hf_record {
     bool has_last;    /* `owner` owned `counter` last, and did not give back */
     uint16_t owner_len;
     struct hf_processes life; /* whose end frees the name; of the owner */
+    bool is_shared;           /* the owner is a group: "shared:<permits>-<n>" */
+    uint16_t permits;         /* its terms */
+    uint32_t n_sharers; /* entries of sharers; void unless it is owned by a
+                           group, whose they are then */
+    uint32_t n_waiters; /* entries of waiters, live or not */
+    uint64_t queue_id;  /* what the entries' keys begin with; 0: no entries */
+    int64_t entries_until_ns; /* no entry lives longer */
     char owner[HF_RECORD_OWNER_MAX];
 };
 
 /* The clocks of this machine, read inside the transaction. */
 struct hf_moment {
     int64_t boot_ns;  /* CLOCK_BOOTTIME: what leases are counted on */
-    uint64_t wall_us; /* unix time: what bounds a counter */
+    uint64_t wall_us; /* unix time: bounds a counter; a ticket */
     uint64_t floor;   /* least counter of a grant or raise */
-};
-
-/* What a verb did. */
-struct hf_deed {
-    enum hf_verdict verdict; /* OK, REFUSED, or ERROR: nothing changed */
-    bool is_changed;         /* the record is to be written */
-    uint64_t counter;
-    uint64_t floor;     /* CONFIRM: it was the floor that forbade it; or 0 */
-    int64_t left_ms;    /* of whoever had the name before; 0: nobody */
-    uint16_t owner_len; /* who that was; 0: nobody */
-    char owner[HF_RECORD_OWNER_MAX];
 };
 
 /* Somebody owns the name now. */
 bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns);
 
-/* Do what @p ask says. @p life goes with ask->life: the same processes, with
- * what tells them from later ones; unused if that is NULL. @p is_dead: the
- * owner's processes were seen to have ended. */
-void hf_record_acquire(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_processes *life, bool is_dead,
-                       const struct hf_moment *now, struct hf_deed *out);
-void hf_record_confirm(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_processes *life,
-                       const struct hf_moment *now, struct hf_deed *out);
-void hf_record_release(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_moment *now, struct hf_deed *out);
-void hf_record_break(struct hf_record *record, const struct hf_ask *ask,
-                     const struct hf_moment *now, struct hf_deed *out);
-void hf_record_inspect(const struct hf_record *record,
-                       const struct hf_moment *now, struct hf_deed *out);
+/* Entries that nobody can make use of any more. */
+bool hf_record_has_litter(const struct hf_record *record,
+                          const struct hf_moment *now);
 
-/* Nothing is lost with this record any more: nobody owns it, it has been free
- * for @p keep_ns, and whatever is granted next is above its counter. */
+/* Nothing is lost with this record any more: nobody owns it or waits for it, it
+ * has been free for @p keep_ns, and whatever is granted next is above its
+ * counter. */
 bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
                        const struct hf_moment *now);
 

@@ -276,6 +276,10 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
                  table->map_bytes >> 20);
         return HF_UNAVAILABLE;
     }
+    if (number == EEXIST) {
+        snprintf(text, size, "two owners begin with the same 32 bytes");
+        return HF_CONFIG;
+    }
     if (number == ENOMEM) {
         snprintf(text, size, "out of memory");
         return HF_UNAVAILABLE;

@@ -85,7 +85,13 @@ struct hf_table_walk {
 int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
                   unsigned most, hf_table_each_fn *each, void *user);
 
-/* Remove idle names among the next few; begins and commits by itself. */
+/* A cursor to the first name behind @p at (at_len 0: to the first), and on. */
+int hf_table_seek(MDB_cursor *cursor, const unsigned char *at, size_t at_len,
+                  MDB_val *key, MDB_val *value);
+int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
+
+/* Remove idle names among the next few, and entries that are over; begins and
+ * commits by itself. sweep.c */
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
                    const struct hf_moment *now);
 

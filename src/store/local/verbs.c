@@ -1,285 +1,381 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each verb does to a record. The rules are those of the Redis scripts,
- * word for word; there is one node, and its clock is ours. */
+/* What each verb does at a name. The rules are those of the Redis scripts, word
+ * for word; there is one node, and its clock is ours. */
 #include "base/assert.h"
-#include "base/time.h"
-#include "store/local/record.h"
+#include "store/local/visit.h"
 
 #include <string.h>
-
-/* How far a hint or a fence may be ahead of what the name has, or of the clock
- * in microseconds: 71 minutes. Without a bound one wrong client could use up
- * the fences of a name. */
-#define AHEAD_MAX (UINT64_C(1) << 32)
 
 static const char ended_mark[] = "ended:";
 #define ENDED_LEN (sizeof(ended_mark) - 1)
 
-static uint64_t max_u64(uint64_t a, uint64_t b)
+static bool is_mine(const struct hf_visit *visit)
 {
-    return a > b ? a : b;
-}
-
-bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns)
-{
-    return record->is_owned && boot_ns < record->until_ns;
-}
-
-static bool is_owner(const struct hf_record *record, const struct hf_ask *ask)
-{
-    return record->owner_len == ask->owner_len &&
-           memcmp(record->owner, ask->owner, ask->owner_len) == 0;
+    return hf_visit_is_taken(visit) &&
+           hf_visit_is_owner(visit, visit->ask->owner, visit->ask->owner_len);
 }
 
 /* The owner gave back already, keeping the name taken. */
-static bool is_ended_owner(const struct hf_record *record,
-                           const struct hf_ask *ask)
+static bool is_ended_owner(const struct hf_visit *visit)
 {
+    const struct hf_record *record = &visit->record;
+    const struct hf_ask *ask = visit->ask;
     return record->owner_len == ENDED_LEN + ask->owner_len &&
            memcmp(record->owner, ended_mark, ENDED_LEN) == 0 &&
            memcmp(record->owner + ENDED_LEN, ask->owner, ask->owner_len) == 0;
 }
 
-static int64_t after_ms(const struct hf_moment *now, int64_t ms)
+static bool find_me(struct hf_visit *visit, struct hf_entry *out)
 {
-    struct hf_instant at = {now->boot_ns};
-    return hf_instant_add(at, hf_span_ms(ms)).ns;
+    return hf_visit_find_sharer(visit, visit->ask->owner, visit->ask->owner_len,
+                                out);
 }
 
-static bool is_out_of_bounds(const struct hf_record *record, uint64_t counter,
-                             const struct hf_moment *now)
+static int64_t asked_until(const struct hf_visit *visit)
 {
-    return counter > max_u64(record->counter, now->wall_us) + AHEAD_MAX ||
-           counter > HF_FENCE_MAX;
+    return hf_visit_after_ms(visit, visit->ask->ttl_ms);
 }
 
-/* The answer so far: what the record says before anything is done to it. */
-static void begin(const struct hf_record *record, const struct hf_moment *now,
-                  struct hf_deed *out)
+static void prolong_mine(struct hf_visit *visit)
 {
-    out->verdict = HF_VERDICT_REFUSED;
-    out->is_changed = false;
-    out->counter = record->counter;
-    out->floor = 0;
-    out->left_ms = 0;
-    out->owner_len = 0;
-    if (hf_record_is_taken(record, now->boot_ns)) {
-        struct hf_span left = {record->until_ns - now->boot_ns};
-        /* Up, so that nobody polls a millisecond early. */
-        out->left_ms = hf_span_ms_ceil(left);
-        out->owner_len = record->owner_len;
-        memcpy(out->owner, record->owner, record->owner_len);
+    hf_visit_prolong(visit, asked_until(visit));
+    if (visit->ask->life != NULL) {
+        visit->record.life = *visit->life;
     }
 }
 
-static void succeed(const struct hf_record *record, struct hf_deed *out)
+static void prolong_sharer(struct hf_visit *visit, struct hf_entry *entry)
 {
-    out->verdict = HF_VERDICT_OK;
-    out->is_changed = true;
-    out->counter = record->counter;
-}
-
-static void set_life(struct hf_record *record, const struct hf_ask *ask,
-                     const struct hf_processes *life)
-{
-    if (ask->life != NULL) {
-        record->life = *life;
+    if (visit->ask->life != NULL) {
+        entry->life = *visit->life;
     }
+    hf_visit_keep_sharer(visit, entry, asked_until(visit));
 }
 
-/* No message may ever shorten a lease: an older, shorter request may arrive
- * after a longer one whose answer is relied on. */
-static void prolong(struct hf_record *record, int64_t ttl_ms,
-                    const struct hf_moment *now)
+/* ---- ACQUIRE, YIELD ---------------------------------------------------- */
+
+static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
 {
-    int64_t until_ns = after_ms(now, ttl_ms);
-    if (until_ns > record->until_ns) {
-        record->until_ns = until_ns;
-    }
+    return a->counter == b->counter && a->owner_len == b->owner_len &&
+           memcmp(a->owner, b->owner, a->owner_len) == 0 &&
+           a->life.count == b->life.count &&
+           memcmp(a->life.of, b->life.of,
+                  a->life.count * sizeof(a->life.of[0])) == 0;
 }
 
-/* Move (b). */
-static void install(struct hf_record *record, const struct hf_ask *ask,
-                    uint64_t counter, const struct hf_moment *now)
+/* Whoever was seen to be dead has it no more, if it is still he. */
+static void bury(struct hf_visit *visit)
 {
-    HF_ASSERT(ask->owner_len > 0 && ask->owner_len <= HF_OWNER_MAX);
-    record->counter = counter;
-    record->until_ns = after_ms(now, ask->ttl_ms);
-    record->is_owned = true;
-    record->has_last = true;
-    record->life.count = 0;
-    record->owner_len = (uint16_t)ask->owner_len;
-    memcpy(record->owner, ask->owner, ask->owner_len);
-}
-
-/* ACQUIRE. Free: move (b) with c = max(c + 1, hint, floor). Mine already, a
- * retry after a lost reply: nothing but the expiry moves. */
-void hf_record_acquire(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_processes *life, bool is_dead,
-                       const struct hf_moment *now, struct hf_deed *out)
-{
-    begin(record, now, out);
-    bool is_taken = hf_record_is_taken(record, now->boot_ns);
-    if (is_taken && is_owner(record, ask)) {
-        prolong(record, ask->ttl_ms, now);
-        set_life(record, ask, life);
-        succeed(record, out);
+    if (visit->dead == NULL) {
         return;
     }
-    if (is_taken && !is_dead) {
+    if (visit->dead->has_holder && hf_visit_is_taken(visit) &&
+        is_same_tenure(&visit->record, &visit->dead->holder)) {
+        hf_visit_clear(visit);
+    }
+    hf_visit_bury_sharers(visit);
+}
+
+/* Mine already, a retry after a lost reply: nothing but the expiry moves. */
+static bool hold_on(struct hf_visit *visit)
+{
+    struct hf_entry entry;
+    if (is_mine(visit)) {
+        prolong_mine(visit);
+        hf_visit_succeed(visit, visit->record.counter);
+    } else if (find_me(visit, &entry)) {
+        prolong_sharer(visit, &entry);
+        hf_visit_succeed(visit, entry.counter);
+    } else {
+        return false;
+    }
+    visit->deed.ahead = hf_visit_has_earlier(visit) ? 1 : 0;
+    return true;
+}
+
+/* Free for the asker, and nobody waits for it. */
+static bool take(struct hf_visit *visit)
+{
+    struct hf_entry entry;
+    const struct hf_ask *ask = visit->ask;
+    if (!hf_visit_admits(visit, ask->is_shared, ask->permits) ||
+        (!ask->is_unfair && hf_entries_head(visit, &entry))) {
+        return false;
+    }
+    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
+    hf_visit_introduce(visit, &entry);
+    hf_visit_grant(visit, &entry);
+    return true;
+}
+
+/* Give it to whoever is first, which may be the asker. */
+static void wait_or_leave(struct hf_visit *visit)
+{
+    struct hf_entry entry;
+    const struct hf_ask *ask = visit->ask;
+    if (ask->queue_ms > 0) {
+        hf_visit_enqueue(visit);
+    }
+    if (hf_visit_serve(visit)) {
         return;
     }
-    uint64_t next =
-        max_u64(max_u64(record->counter + 1, ask->counter), now->floor);
-    if (is_out_of_bounds(record, ask->counter, now) || next > HF_FENCE_MAX) {
-        out->verdict = HF_VERDICT_ERROR;
+    hf_visit_describe(visit);
+    if (ask->queue_ms > 0 &&
+        hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &entry)) {
+        visit->deed.verdict = HF_VERDICT_QUEUED;
+        visit->deed.ticket = entry.ticket;
+        visit->deed.ahead = hf_entries_ahead(visit, &entry);
+    }
+}
+
+static void acquire(struct hf_visit *visit, uint64_t hint)
+{
+    hf_visit_describe(visit);
+    if (hold_on(visit)) {
         return;
     }
-    install(record, ask, next, now);
-    set_life(record, ask, life);
-    succeed(record, out);
+    if (hf_visit_is_out_of_bounds(visit, hint)) {
+        visit->deed.verdict = HF_VERDICT_ERROR;
+        return;
+    }
+    if (!take(visit)) {
+        wait_or_leave(visit);
+    }
+}
+
+/* ACQUIRE. Free: move (b) with c = max(c + 1, hint, floor). */
+void hf_visit_acquire(struct hf_visit *visit)
+{
+    bury(visit);
+    acquire(visit, visit->ask->counter);
+}
+
+/* YIELD. What was granted at `counter`: move (a), or none if others share it.
+ * Then as ACQUIRE, in the place that the asker had. */
+void hf_visit_yield(struct hf_visit *visit)
+{
+    struct hf_entry entry;
+    uint64_t grant = visit->ask->counter;
+    bury(visit);
+    if (is_mine(visit) && visit->record.counter == grant) {
+        hf_visit_clear(visit);
+    } else if (find_me(visit, &entry) && entry.counter == grant) {
+        hf_visit_leave(visit, &entry);
+    }
+    acquire(visit, 0);
+}
+
+/* ---- CONFIRM ----------------------------------------------------------- */
+
+/* A sharer: move (c) to T. Its own v moves with it, also to what the group has
+ * already reached. */
+static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
+{
+    uint64_t fence = visit->ask->counter;
+    uint64_t floor = visit->now->floor;
+    struct hf_record *record = &visit->record;
+    bool is_above = entry->counter < fence;
+    bool can_raise = is_above && (fence >= floor || fence <= record->counter);
+    if (can_raise) {
+        entry->counter = fence;
+        record->counter = hf_max_u64(record->counter, fence);
+    }
+    prolong_sharer(visit, entry);
+    hf_visit_succeed(visit, entry->counter);
+    visit->deed.floor = is_above && !can_raise ? floor : 0;
+}
+
+static void confirm_mine(struct hf_visit *visit)
+{
+    struct hf_record *record = &visit->record;
+    uint64_t fence = visit->ask->counter;
+    bool is_above = record->counter < fence;
+    bool can_raise = is_above && fence >= visit->now->floor;
+    record->counter = can_raise ? fence : record->counter;
+    prolong_mine(visit);
+    hf_visit_succeed(visit, record->counter);
+    visit->deed.floor = is_above && !can_raise ? visit->now->floor : 0;
+}
+
+/* A holder takes back what nobody has: move (b), to T above c, or at c for the
+ * last owner. A sharer needs a T above c. */
+static void take_back(struct hf_visit *visit, bool is_last)
+{
+    struct hf_entry entry;
+    const struct hf_ask *ask = visit->ask;
+    struct hf_processes kept = visit->record.life;
+    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
+    hf_visit_introduce(visit, &entry);
+    if (ask->is_shared) {
+        hf_visit_join(visit, &entry, ask->counter, asked_until(visit));
+    } else {
+        bool is_kept = is_last && ask->life == NULL;
+        hf_visit_install(visit, ask->owner, ask->owner_len, ask->counter,
+                         asked_until(visit), is_kept ? &kept : &entry.life);
+    }
+    hf_visit_succeed(visit, ask->counter);
 }
 
 /* CONFIRM. Mine: move (c) to T if c < T and T is not below the floor; else the
- * counter stays, and its actual value is the answer. Free, and the asker is a
- * holder: move (b), to T above c, or at c for the last owner. */
-void hf_record_confirm(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_processes *life,
-                       const struct hf_moment *now, struct hf_deed *out)
+ * counter stays, and its actual value is the answer. Else see take_back(). It
+ * serves nobody: a holder who comes back at the end of its lease is before
+ * those who wait. */
+void hf_visit_confirm(struct hf_visit *visit)
 {
-    begin(record, now, out);
+    struct hf_entry entry;
+    const struct hf_ask *ask = visit->ask;
+    const struct hf_record *record = &visit->record;
     uint64_t fence = ask->counter;
     bool is_above = record->counter < fence;
-    bool can_raise = is_above && fence >= now->floor;
-    if (is_out_of_bounds(record, fence, now)) {
-        out->verdict = HF_VERDICT_ERROR;
+    bool can_raise = is_above && fence >= visit->now->floor;
+    hf_visit_describe(visit);
+    if (hf_visit_is_out_of_bounds(visit, fence)) {
+        visit->deed.verdict = HF_VERDICT_ERROR;
         return;
     }
-    if (hf_record_is_taken(record, now->boot_ns)) {
-        if (!is_owner(record, ask)) {
-            return;
-        }
-        record->counter = can_raise ? fence : record->counter;
-        prolong(record, ask->ttl_ms, now);
-        set_life(record, ask, life);
-        succeed(record, out);
-        out->floor = is_above && !can_raise ? now->floor : 0;
+    if (is_mine(visit)) {
+        confirm_mine(visit);
         return;
     }
-    bool is_last = record->has_last && record->counter == fence && fence > 0 &&
-                   is_owner(record, ask);
-    if (!ask->holder || !(is_last || can_raise)) {
-        out->floor = is_above && !can_raise ? now->floor : 0;
+    if (find_me(visit, &entry)) {
+        confirm_sharer(visit, &entry);
         return;
     }
-    struct hf_processes kept = record->life;
-    install(record, ask, fence, now);
-    if (is_last) {
-        record->life = kept; /* unless the ask brings another */
+    if (!hf_visit_admits(visit, ask->is_shared, ask->permits)) {
+        return;
     }
-    set_life(record, ask, life);
-    succeed(record, out);
+    bool is_last = !ask->is_shared && record->has_last &&
+                   record->counter == fence && fence > 0 &&
+                   hf_visit_is_owner(visit, ask->owner, ask->owner_len);
+    if (ask->holder && (is_last || can_raise)) {
+        take_back(visit, is_last);
+        return;
+    }
+    visit->deed.floor = is_above && !can_raise ? visit->now->floor : 0;
 }
 
-/* Move (a): and forget `last`, or a CONFIRM that comes late would bring the
- * lock back. */
-static void clear(struct hf_record *record, const struct hf_moment *now)
-{
-    record->is_owned = false;
-    record->has_last = false;
-    record->owner_len = 0;
-    record->life.count = 0;
-    record->until_ns = now->boot_ns;
-}
+/* ---- RELEASE ----------------------------------------------------------- */
 
 /* Keep the name taken, by nobody: move (a) but for the look of it. */
-static void mark_ended(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_moment *now)
+static void mark_ended(struct hf_visit *visit)
 {
+    struct hf_record *record = &visit->record;
+    const struct hf_ask *ask = visit->ask;
     memcpy(record->owner, ended_mark, ENDED_LEN);
     memcpy(record->owner + ENDED_LEN, ask->owner, ask->owner_len);
     record->owner_len = (uint16_t)(ENDED_LEN + ask->owner_len);
-    record->is_owned = true;
     record->has_last = false;
     record->life.count = 0; /* it is to outlive the process */
-    record->until_ns = after_ms(now, ask->ttl_ms);
+    record->until_ns = asked_until(visit);
 }
 
-/* RELEASE. Mine: move (a), and (d) to T. Free: move (d) to T, so that a hint
- * is not forgotten. A T out of bounds is ignored rather than refused: whoever
- * gives back must not be kept from it. */
-void hf_record_release(struct hf_record *record, const struct hf_ask *ask,
-                       const struct hf_moment *now, struct hf_deed *out)
+/* @return true: it was the asker's, alone or with others. */
+static bool give_back(struct hf_visit *visit)
 {
-    begin(record, now, out);
-    bool is_taken = hf_record_is_taken(record, now->boot_ns);
-    bool is_mine = is_taken && is_owner(record, ask);
-    if (is_taken && !is_mine) {
-        if (is_ended_owner(record, ask)) {
-            out->verdict = HF_VERDICT_OK; /* a retry */
+    struct hf_entry entry;
+    const struct hf_ask *ask = visit->ask;
+    if (hf_visit_is_group(visit)) {
+        bool is_there =
+            hf_entries_find_sharer(visit, ask->owner, ask->owner_len, &entry);
+        if (is_there) {
+            hf_visit_leave(visit, &entry);
         }
-        return;
+        return is_there && visit->now->boot_ns < entry.until_ns;
     }
-    if (record->counter < ask->counter &&
-        !is_out_of_bounds(record, ask->counter, now)) {
-        record->counter = ask->counter;
-        record->has_last = false;
-        out->is_changed = true;
+    bool was_mine = is_mine(visit);
+    if (was_mine && ask->ttl_ms > 0) {
+        mark_ended(visit);
+    } else if (was_mine ||
+               (!hf_visit_is_taken(visit) && visit->record.has_last &&
+                hf_visit_is_owner(visit, ask->owner, ask->owner_len))) {
+        hf_visit_clear(visit);
     }
-    if (!is_mine && record->has_last && is_owner(record, ask)) {
-        clear(record, now);
-        out->is_changed = true;
-    }
-    if (is_mine) {
-        if (ask->ttl_ms > 0) {
-            mark_ended(record, ask, now);
-        } else {
-            clear(record, now);
-        }
-        succeed(record, out);
-    }
-    out->counter = record->counter;
+    return was_mine;
 }
+
+/* Move (c) or (d) to T, so that a hint is not forgotten. A T out of bounds is
+ * ignored rather than refused: whoever gives back must not be kept from it. */
+static void align(struct hf_visit *visit)
+{
+    struct hf_record *record = &visit->record;
+    uint64_t fence = visit->ask->counter;
+    if (record->counter < fence && !hf_visit_is_out_of_bounds(visit, fence)) {
+        record->counter = fence;
+        record->has_last = false;
+        visit->is_changed = true;
+    }
+}
+
+/* RELEASE. Out of the queue, and mine: move (a). Then align what was mine or is
+ * free, and let the next one in. */
+void hf_visit_release(struct hf_visit *visit)
+{
+    const struct hf_ask *ask = visit->ask;
+    hf_visit_describe(visit);
+    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
+    bool is_ended = hf_visit_is_taken(visit) && is_ended_owner(visit);
+    bool was_mine = give_back(visit);
+    if (was_mine || !hf_visit_is_taken(visit)) {
+        align(visit);
+        visit->deed.counter = visit->record.counter;
+    }
+    if (was_mine) {
+        hf_visit_succeed(visit, visit->record.counter);
+    } else if (is_ended) {
+        visit->deed.verdict = HF_VERDICT_OK; /* a retry */
+    }
+    hf_visit_serve(visit);
+}
+
+void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant)
+{
+    struct hf_entry entry;
+    bool is_his = hf_visit_is_taken(visit) &&
+                  hf_visit_is_owner(visit, grant->owner, grant->owner_len) &&
+                  visit->record.counter == grant->note.counter;
+    if (is_his) {
+        hf_visit_clear(visit);
+    } else if (hf_visit_find_sharer(visit, grant->owner, grant->owner_len,
+                                    &entry) &&
+               entry.counter == grant->note.counter) {
+        hf_visit_leave(visit, &entry);
+    }
+    hf_visit_serve(visit);
+}
+
+/* ---- BREAK, INSPECT ---------------------------------------------------- */
 
 /* BREAK. Move (b) for the breaker, who has the name for as long as it was
- * taken; with `now`, or if it was free, (a) and (d). The counter moves on in
- * any case, so that guarded stores refuse the old holder. */
-void hf_record_break(struct hf_record *record, const struct hf_ask *ask,
-                     const struct hf_moment *now, struct hf_deed *out)
+ * taken; with `now`, or if it was free, (a) and (d), and whoever waits is
+ * served. The counter moves on in any case, so that guarded stores refuse the
+ * old holder. All who share lose it. */
+void hf_visit_break(struct hf_visit *visit)
 {
-    begin(record, now, out);
-    bool is_taken = hf_record_is_taken(record, now->boot_ns);
-    int64_t until_ns = record->until_ns;
-    uint64_t next = max_u64(record->counter + 1, now->floor);
-    if (is_taken && is_owner(record, ask)) {
-        out->verdict = HF_VERDICT_OK; /* a retry */
+    const struct hf_ask *ask = visit->ask;
+    struct hf_record *record = &visit->record;
+    hf_visit_describe(visit);
+    if (is_mine(visit)) {
+        visit->deed.verdict = HF_VERDICT_OK; /* a retry */
         return;
     }
+    uint64_t next = hf_max_u64(record->counter + 1, visit->now->floor);
     if (next > HF_FENCE_MAX) {
-        out->verdict = HF_VERDICT_ERROR;
+        visit->deed.verdict = HF_VERDICT_ERROR;
         return;
     }
-    if (is_taken && !ask->now) {
-        install(record, ask, next, now);
-        record->until_ns = until_ns;
+    if (hf_visit_is_taken(visit) && !ask->now) {
+        hf_visit_install(visit, ask->owner, ask->owner_len, next,
+                         record->until_ns, NULL);
     } else {
-        clear(record, now);
+        hf_visit_clear(visit);
         record->counter = next;
     }
-    succeed(record, out);
+    hf_visit_succeed(visit, next);
+    hf_visit_serve(visit);
 }
 
-void hf_record_inspect(const struct hf_record *record,
-                       const struct hf_moment *now, struct hf_deed *out)
+void hf_visit_inspect(struct hf_visit *visit)
 {
-    begin(record, now, out);
-    out->verdict = HF_VERDICT_OK;
-}
-
-bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
-                       const struct hf_moment *now)
-{
-    return !hf_record_is_taken(record, now->boot_ns) &&
-           now->boot_ns - record->until_ns >= keep_ns &&
-           record->counter < now->floor;
+    hf_visit_describe(visit);
+    visit->deed.verdict = HF_VERDICT_OK;
 }

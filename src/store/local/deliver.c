@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the transaction that gave a name away to the one that it was given to.
+ *
+ *     commit ── leave the gate ── a datagram each ── nobody there? take it
+ *                                                    back, serve the next
+ *
+ * A process that has ended is found out by its socket at once, so that a dead
+ * waiter costs a microsecond. One that lives and does not read keeps its claim
+ * until that is over: it may be about to read, and what was given must not be
+ * given twice. Killed before it could send, the releaser leaves a claim too. */
+#include "io/clock.h"
+#include "store/local/local.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* ---- Telling ----------------------------------------------------------- */
+
+static bool is_same_address(const struct hf_address *a,
+                            const struct hf_address *b)
+{
+    return a->id == b->id && a->space == b->space;
+}
+
+/* How many from @p first on go to the same socket, and into one message. */
+static size_t run_of(const struct hf_grants *grants, size_t first,
+                     struct hf_wake_note notes[HF_WAKE_NOTES_MAX])
+{
+    size_t n = 0;
+    while (first + n < grants->count && n < HF_WAKE_NOTES_MAX &&
+           is_same_address(&grants->of[first].address,
+                           &grants->of[first + n].address)) {
+        notes[n] = grants->of[first + n].note;
+        n++;
+    }
+    return n;
+}
+
+/* Of all grants keep those that reached nobody. */
+static void send_all(struct hf_local *local)
+{
+    struct hf_wake_note notes[HF_WAKE_NOTES_MAX];
+    struct hf_grants *grants = &local->grants;
+    size_t kept = 0;
+    for (size_t at = 0; at < grants->count;) {
+        size_t n = run_of(grants, at, notes);
+        enum hf_wake_result result =
+            hf_wake_send(&local->wake, &grants->of[at].address, notes, n);
+        if (result == HF_WAKE_NOBODY) {
+            memmove(&grants->of[kept], &grants->of[at],
+                    n * sizeof(grants->of[0]));
+            kept += n;
+        }
+        at += n;
+    }
+    grants->count = kept;
+}
+
+static void take_back_all(struct hf_visit *visit, void *user)
+{
+    const struct hf_grants *refused = user;
+    for (size_t i = 0; i < refused->count; i++) {
+        hf_visit_revoke(visit, &refused->of[i]);
+    }
+    hf_visit_serve(visit);
+}
+
+void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key)
+{
+    while (local->grants.count > 0) {
+        send_all(local);
+        if (local->grants.count == 0) {
+            return;
+        }
+        struct hf_grants refused = local->grants;
+        local->grants = local->refused;
+        local->refused = refused;
+        struct hf_transaction t;
+        hf_transaction_init(&t, local, NULL);
+        t.key = *key;
+        if (!hf_local_transact(&t, take_back_all, &local->refused)) {
+            return; /* the claims will be over by themselves */
+        }
+    }
+}
+
+/* ---- Being told -------------------------------------------------------- */
+
+void hf_local_hear(struct hf_watch *watch, uint32_t events,
+                   struct hf_instant now)
+{
+    struct hf_wake_note notes[HF_WAKE_NOTES_MAX];
+    struct hf_local *local =
+        (struct hf_local *)((char *)watch - offsetof(struct hf_local, wake) -
+                            offsetof(struct hf_wake, watch));
+    (void)events;
+    (void)now;
+    for (int n = 0; n >= 0; n = hf_wake_read(&local->wake, notes)) {
+        for (int i = 0; i < n; i++) {
+            local->env.push(local->env.client, 0, notes[i].cookie,
+                            notes[i].counter);
+        }
+    }
+}
+
+void hf_local_listen(struct hf_local *local)
+{
+    if (local->wake.address.id != 0) {
+        return;
+    }
+    if (hf_wake_listen(&local->wake, local->env.loop)) {
+        local->has_news = true;
+        hf_timer_set(&local->turn, hf_clock_now());
+    } else {
+        local->env.log(local->env.client, HF_LOG_WARN,
+                       "no socket to be woken by: waiting by heartbeats");
+    }
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries in the table: found, put and dropped in the time that it takes to
+ * find one key, however many there are. */
+#include "store/local/visit.h"
+
+#include "base/assert.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* An owner that begins with another's digits: one of them is not ours, and they
+ * cannot be told apart. */
+#define NUMBER_ALIKE EEXIST
+
+/* Queues up to here are counted whenever somebody asks: 2 us. */
+#define COUNTED_MAX 32
+
+static void fail(struct hf_visit *visit, int number)
+{
+    if (visit->number == 0) {
+        visit->number = number;
+    }
+}
+
+/* A queue gets its number with its first entry. Numbers are not used again, so
+ * that nothing that was left of one can be taken for another's. */
+static uint64_t queue_of(struct hf_visit *visit)
+{
+    if (visit->record.queue_id == 0) {
+        visit->record.queue_id = ++visit->table->gate->page->queue_last;
+    }
+    return visit->record.queue_id;
+}
+
+/* ---- One --------------------------------------------------------------- */
+
+static bool get(struct hf_visit *visit, enum hf_entry_kind kind,
+                uint64_t ticket, const void *owner, size_t owner_len,
+                MDB_val *value)
+{
+    unsigned char bytes[HF_ENTRY_KEY_LEN];
+    MDB_val key = {sizeof(bytes), bytes};
+    if (visit->number != 0) {
+        return false;
+    }
+    hf_entry_key(bytes, visit->record.queue_id, kind, ticket, owner, owner_len);
+    int number = mdb_get(visit->table->txn, visit->table->names, &key, value);
+    if (number != 0 && number != MDB_NOTFOUND) {
+        fail(visit, number);
+    }
+    return number == 0;
+}
+
+static bool parse(struct hf_visit *visit, const MDB_val *value,
+                  struct hf_entry *out)
+{
+    if (!hf_entry_parse(value->mv_data, value->mv_size, out)) {
+        fail(visit, MDB_CORRUPTED);
+        return false;
+    }
+    return true;
+}
+
+static bool get_entry(struct hf_visit *visit, enum hf_entry_kind kind,
+                      uint64_t ticket, const void *owner, size_t owner_len,
+                      struct hf_entry *out)
+{
+    MDB_val value;
+    if (!get(visit, kind, ticket, owner, owner_len, &value) ||
+        !parse(visit, &value, out)) {
+        return false;
+    }
+    if (out->owner_len != owner_len ||
+        memcmp(out->owner, owner, owner_len) != 0) {
+        fail(visit, NUMBER_ALIKE);
+        return false;
+    }
+    return true;
+}
+
+/* @return true: there was none with this key. */
+static bool put(struct hf_visit *visit, enum hf_entry_kind kind,
+                uint64_t ticket, const struct hf_entry *one, void *data,
+                size_t len)
+{
+    unsigned char bytes[HF_ENTRY_KEY_LEN];
+    MDB_val key = {sizeof(bytes), bytes};
+    MDB_val value;
+    uint64_t queue_id = queue_of(visit);
+    bool is_new = !get(visit, kind, ticket, one->owner, one->owner_len, &value);
+    if (visit->number != 0) {
+        return false;
+    }
+    hf_entry_key(bytes, queue_id, kind, ticket, one->owner, one->owner_len);
+    value = (MDB_val){len, data};
+    int number =
+        mdb_put(visit->table->txn, visit->table->names, &key, &value, 0);
+    if (number != 0) {
+        fail(visit, number);
+    }
+    visit->is_changed = true;
+    return is_new && number == 0;
+}
+
+static void drop(struct hf_visit *visit, enum hf_entry_kind kind,
+                 uint64_t ticket, const struct hf_entry *one)
+{
+    unsigned char bytes[HF_ENTRY_KEY_LEN];
+    MDB_val key = {sizeof(bytes), bytes};
+    if (visit->number != 0) {
+        return;
+    }
+    hf_entry_key(bytes, visit->record.queue_id, kind, ticket, one->owner,
+                 one->owner_len);
+    int number = mdb_del(visit->table->txn, visit->table->names, &key, NULL);
+    if (number != 0) {
+        fail(visit, number == MDB_NOTFOUND ? MDB_CORRUPTED : number);
+    }
+    visit->is_changed = true;
+}
+
+/* ---- Sharers ----------------------------------------------------------- */
+
+bool hf_entries_find_sharer(struct hf_visit *visit, const void *owner,
+                            size_t owner_len, struct hf_entry *out)
+{
+    return visit->record.n_sharers > 0 &&
+           get_entry(visit, HF_ENTRY_SHARER, 0, owner, owner_len, out);
+}
+
+static void put_entry(struct hf_visit *visit, enum hf_entry_kind kind,
+                      const struct hf_entry *one, uint32_t *count)
+{
+    unsigned char data[HF_ENTRY_BYTES_MAX];
+    size_t len = hf_entry_emit(one, data);
+    struct hf_record *record = &visit->record;
+    if (put(visit, kind, one->ticket, one, data, len)) {
+        (*count)++;
+    }
+    if (record->entries_until_ns < one->until_ns) {
+        record->entries_until_ns = one->until_ns;
+    }
+}
+
+void hf_entries_put_sharer(struct hf_visit *visit, const struct hf_entry *one)
+{
+    HF_ASSERT(one->ticket == 0);
+    put_entry(visit, HF_ENTRY_SHARER, one, &visit->record.n_sharers);
+}
+
+void hf_entries_drop_sharer(struct hf_visit *visit, const struct hf_entry *one)
+{
+    drop(visit, HF_ENTRY_SHARER, 0, one);
+    visit->record.n_sharers--;
+}
+
+/* ---- Waiters ----------------------------------------------------------- */
+
+bool hf_entries_find_waiter(struct hf_visit *visit, const void *owner,
+                            size_t owner_len, struct hf_entry *out)
+{
+    MDB_val value;
+    uint64_t ticket;
+    if (visit->record.n_waiters == 0 ||
+        !get(visit, HF_ENTRY_INDEX, 0, owner, owner_len, &value)) {
+        return false;
+    }
+    if (value.mv_size != sizeof(ticket)) {
+        fail(visit, MDB_CORRUPTED);
+        return false;
+    }
+    memcpy(&ticket, value.mv_data, sizeof(ticket));
+    bool is_there =
+        get_entry(visit, HF_ENTRY_WAITER, ticket, owner, owner_len, out);
+    if (!is_there) {
+        fail(visit, MDB_CORRUPTED); /* an index that leads nowhere */
+    }
+    return is_there;
+}
+
+void hf_entries_put_waiter(struct hf_visit *visit, const struct hf_entry *one)
+{
+    uint64_t ticket = one->ticket;
+    put_entry(visit, HF_ENTRY_WAITER, one, &visit->record.n_waiters);
+    put(visit, HF_ENTRY_INDEX, 0, one, &ticket, sizeof(ticket));
+}
+
+void hf_entries_drop_waiter(struct hf_visit *visit, const struct hf_entry *one)
+{
+    drop(visit, HF_ENTRY_WAITER, one->ticket, one);
+    drop(visit, HF_ENTRY_INDEX, 0, one);
+    visit->record.n_waiters--;
+}
+
+/* ---- Many -------------------------------------------------------------- */
+
+/* Is the cursor still among the entries of that kind? */
+static bool is_of(const MDB_val *key, const unsigned char first[])
+{
+    return key->mv_size == HF_ENTRY_KEY_LEN &&
+           memcmp(key->mv_data, first, 1 + 8 + 1) == 0;
+}
+
+/* Tell each() of all of a kind; without it, drop them. */
+static void walk(struct hf_visit *visit, enum hf_entry_kind kind,
+                 hf_entries_fn *each, void *user)
+{
+    unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
+    MDB_cursor *cursor;
+    MDB_val key = {sizeof(bytes), bytes};
+    MDB_val value;
+    struct hf_entry one;
+    hf_entry_key(first, visit->record.queue_id, kind, 0, NULL, 0);
+    memcpy(bytes, first, sizeof(bytes));
+    int number =
+        mdb_cursor_open(visit->table->txn, visit->table->names, &cursor);
+    if (number != 0) {
+        fail(visit, number);
+        return;
+    }
+    number = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    enum hf_step step = HF_STEP_ON;
+    while (number == 0 && step != HF_STEP_STOP && is_of(&key, first)) {
+        step = HF_STEP_DROP;
+        if (each != NULL) {
+            step = parse(visit, &value, &one) ? each(user, &one) : HF_STEP_STOP;
+        }
+        if (step == HF_STEP_DROP) {
+            number = mdb_cursor_del(cursor, 0);
+            visit->record.n_sharers -= kind == HF_ENTRY_SHARER ? 1 : 0;
+            visit->is_changed = true;
+        }
+        if (number == 0 && step != HF_STEP_STOP) {
+            number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    if (number != 0 && number != MDB_NOTFOUND) {
+        fail(visit, number);
+    }
+}
+
+void hf_entries_each(struct hf_visit *visit, enum hf_entry_kind kind,
+                     hf_entries_fn *each, void *user)
+{
+    if (visit->number == 0 && visit->record.queue_id != 0) {
+        walk(visit, kind, each, user);
+    }
+}
+
+void hf_entries_drop_sharers(struct hf_visit *visit)
+{
+    hf_entries_each(visit, HF_ENTRY_SHARER, NULL, NULL);
+    HF_ASSERT(visit->number != 0 || visit->record.n_sharers == 0);
+}
+
+void hf_entries_drop_all(struct hf_visit *visit)
+{
+    hf_entries_drop_sharers(visit);
+    hf_entries_each(visit, HF_ENTRY_WAITER, NULL, NULL);
+    hf_entries_each(visit, HF_ENTRY_INDEX, NULL, NULL);
+    visit->record.n_waiters = 0;
+}
+
+/* ---- The head, and who is before whom ---------------------------------- */
+
+static enum hf_step take_first(void *user, const struct hf_entry *one)
+{
+    struct hf_entry *out = user;
+    *out = *one;
+    return HF_STEP_STOP;
+}
+
+bool hf_entries_head(struct hf_visit *visit, struct hf_entry *out)
+{
+    while (visit->record.n_waiters > 0 && visit->number == 0) {
+        out->owner_len = 0;
+        hf_entries_each(visit, HF_ENTRY_WAITER, take_first, out);
+        if (visit->number == 0 && out->owner_len == 0) {
+            fail(visit, MDB_CORRUPTED); /* fewer than were counted */
+        }
+        if (visit->number != 0 || visit->now->boot_ns < out->until_ns) {
+            break;
+        }
+        hf_entries_drop_waiter(visit, out);
+    }
+    return visit->record.n_waiters > 0 && visit->number == 0;
+}
+
+struct count {
+    const struct hf_entry *one;
+    int64_t boot_ns;
+    uint32_t n_ahead;
+};
+
+static enum hf_step count_one(void *user, const struct hf_entry *one)
+{
+    struct count *count = user;
+    bool is_it = one->ticket == count->one->ticket &&
+                 one->owner_len == count->one->owner_len &&
+                 memcmp(one->owner, count->one->owner, one->owner_len) == 0;
+    if (is_it || count->n_ahead == HF_ENTRIES_MANY) {
+        return HF_STEP_STOP;
+    }
+    count->n_ahead += count->boot_ns < one->until_ns ? 1 : 0;
+    return HF_STEP_ON;
+}
+
+/* Nobody has a later place. */
+static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
+{
+    unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
+    MDB_cursor *cursor;
+    MDB_val key = {sizeof(bytes), bytes};
+    MDB_val value;
+    uint64_t queue_id = visit->record.queue_id;
+    hf_entry_key(first, queue_id, HF_ENTRY_WAITER, 0, NULL, 0);
+    hf_entry_key(bytes, queue_id, HF_ENTRY_WAITER, one->ticket, one->owner,
+                 one->owner_len);
+    int number =
+        mdb_cursor_open(visit->table->txn, visit->table->names, &cursor);
+    if (number != 0) {
+        return false;
+    }
+    number = mdb_cursor_get(cursor, &key, &value, MDB_SET);
+    if (number == 0) {
+        number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    return number == MDB_NOTFOUND || (number == 0 && !is_of(&key, first));
+}
+
+uint32_t hf_entries_ahead(struct hf_visit *visit, const struct hf_entry *one)
+{
+    /* Who comes last in a long queue is not made to count it: what he is told
+     * may count some whose places are over. */
+    if (visit->record.n_waiters > COUNTED_MAX && is_last(visit, one)) {
+        return visit->record.n_waiters - 1;
+    }
+    struct count count = {one, visit->now->boot_ns, 0};
+    hf_entries_each(visit, HF_ENTRY_WAITER, count_one, &count);
+    return count.n_ahead;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Entries as bytes; like records, they never outlive a boot. */
+#include "store/local/entry.h"
+
+#include "base/assert.h"
+
+#include <string.h>
+
+#define KEY_OWNER_LEN 32
+
+_Static_assert(1 + 8 + 1 + 8 + KEY_OWNER_LEN == HF_ENTRY_KEY_LEN,
+               "tag, queue, kind, ticket, owner");
+
+#define FLAG_SHARED 1U
+
+#define HEAD_CHECK 0x68666531U /* "hfe1" */
+
+struct head {
+    int64_t until_ns;
+    int64_t queue_ns;
+    uint64_t ticket;
+    uint64_t counter;
+    uint64_t cookie;
+    struct hf_address address;
+    uint64_t pid_space;
+    uint32_t check;
+    uint16_t permits;
+    uint16_t owner_len;
+    uint8_t flags;
+    uint8_t life_count;
+    uint8_t unused[6];
+};
+
+_Static_assert(sizeof(struct head) + sizeof(((struct hf_processes *)0)->of) +
+                       HF_OWNER_MAX <=
+                   HF_ENTRY_BYTES_MAX,
+               "any entry fits");
+
+/* Most significant byte first: keys are compared as bytes. */
+static unsigned char *put_u64(unsigned char *out, uint64_t value)
+{
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        *out++ = (unsigned char)(value >> shift);
+    }
+    return out;
+}
+
+void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
+                  enum hf_entry_kind kind, uint64_t ticket, const void *owner,
+                  size_t owner_len)
+{
+    unsigned char *at = out;
+    *at++ = HF_ENTRY_TAG;
+    at = put_u64(at, queue_id);
+    *at++ = (unsigned char)kind;
+    at = put_u64(at, ticket);
+    memset(at, 0, KEY_OWNER_LEN);
+    if (owner != NULL) {
+        memcpy(at, owner,
+               owner_len < KEY_OWNER_LEN ? owner_len : KEY_OWNER_LEN);
+    }
+}
+
+size_t hf_entry_emit(const struct hf_entry *entry,
+                     unsigned char out[HF_ENTRY_BYTES_MAX])
+{
+    struct head head = {
+        .until_ns = entry->until_ns,
+        .queue_ns = entry->queue_ns,
+        .ticket = entry->ticket,
+        .counter = entry->counter,
+        .cookie = entry->cookie,
+        .address = entry->address,
+        .pid_space = entry->life.pid_space,
+        .check = HEAD_CHECK,
+        .permits = entry->permits,
+        .owner_len = entry->owner_len,
+        .flags = entry->is_shared ? FLAG_SHARED : 0,
+        .life_count = (uint8_t)entry->life.count,
+    };
+    size_t life_len = entry->life.count * sizeof(entry->life.of[0]);
+    HF_ASSERT(entry->life.count <= HF_LIFE_PROCESSES_MAX);
+    HF_ASSERT(entry->owner_len <= HF_OWNER_MAX);
+    memcpy(out, &head, sizeof(head));
+    memcpy(out + sizeof(head), entry->life.of, life_len);
+    memcpy(out + sizeof(head) + life_len, entry->owner, entry->owner_len);
+    return sizeof(head) + life_len + entry->owner_len;
+}
+
+bool hf_entry_parse(const unsigned char *data, size_t len, struct hf_entry *out)
+{
+    struct head head;
+    if (len < sizeof(head)) {
+        return false;
+    }
+    memcpy(&head, data, sizeof(head));
+    size_t life_len = head.life_count * sizeof(out->life.of[0]);
+    if (head.check != HEAD_CHECK || head.life_count > HF_LIFE_PROCESSES_MAX ||
+        head.owner_len > HF_OWNER_MAX ||
+        len < sizeof(head) + life_len + head.owner_len) {
+        return false;
+    }
+    out->until_ns = head.until_ns;
+    out->queue_ns = head.queue_ns;
+    out->ticket = head.ticket;
+    out->counter = head.counter;
+    out->cookie = head.cookie;
+    out->address = head.address;
+    out->is_shared = (head.flags & FLAG_SHARED) != 0;
+    out->permits = head.permits;
+    out->owner_len = head.owner_len;
+    out->life.count = head.life_count;
+    out->life.pid_space = head.pid_space;
+    memcpy(out->life.of, data + sizeof(head), life_len);
+    memcpy(out->owner, data + sizeof(head) + life_len, head.owner_len);
+    return true;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One who shares a name, or waits for it: an entry of its own beside the
+ * name's record, so that a thousand of them cost each grant what ten do.
+ *
+ * In order of their keys, all in the one tree that has the names:
+ *
+ *     'z' queue_id  0  0       owner    a sharer
+ *     'z' queue_id  1  ticket  owner    a waiter: the first is the head
+ *     'z' queue_id  2  0       owner    a waiter's ticket, to find it by owner
+ *
+ * "owner" is its first 32 bytes, which are the digits that tell owners apart;
+ * an entry carries the whole text, which is compared. */
+#ifndef HF_STORE_LOCAL_ENTRY_H
+#define HF_STORE_LOCAL_ENTRY_H
+
+#include "core/limits.h"
+#include "store/local/life.h"
+#include "store/local/wake.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Above the tags of names: a walk over names ends here. */
+#define HF_ENTRY_TAG 'z'
+
+enum hf_entry_kind {
+    HF_ENTRY_SHARER = 0,
+    HF_ENTRY_WAITER = 1,
+    HF_ENTRY_INDEX = 2
+};
+
+struct hf_entry {
+    int64_t until_ns; /* CLOCK_BOOTTIME: of the lease, or of the place */
+    int64_t queue_ns; /* waiter: lease of its place, and of its claim */
+    uint64_t ticket;  /* waiter; 0: sharer */
+    uint64_t counter; /* sharer: its own v */
+    uint64_t cookie;  /* waiter: comes back with the push */
+    struct hf_address address;
+    bool is_shared;
+    uint16_t permits;
+    uint16_t owner_len;
+    struct hf_processes life; /* whose end ends the lease */
+    char owner[HF_OWNER_MAX];
+};
+
+/* ---- As bytes ---------------------------------------------------------- */
+
+#define HF_ENTRY_KEY_LEN 50
+
+/* @p owner may be shorter than what stands in the key; NULL: the least key. */
+void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
+                  enum hf_entry_kind kind, uint64_t ticket, const void *owner,
+                  size_t owner_len);
+
+#define HF_ENTRY_BYTES_MAX 640
+
+/* @return bytes written. */
+size_t hf_entry_emit(const struct hf_entry *entry,
+                     unsigned char out[HF_ENTRY_BYTES_MAX]);
+
+/* @return false: no entry, the file is damaged. */
+bool hf_entry_parse(const unsigned char *data, size_t len,
+                    struct hf_entry *out);
+
+#endif

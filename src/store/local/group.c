@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Those who share a name. Together they are its owner, under a text of their
+ * own: "shared:<permits>-<n>", where n is the counter at which the group began,
+ * so that no two groups of a name have the same. Each has an entry with its own
+ * lease and its own v, the counter at which it joined: joining moves the
+ * counter too, so that every grant is above what was heard before.
+ *
+ * The record's lease is that of the longest sharer, exactly, or a dead one
+ * would block whoever waits: it is found anew when the longest one leaves. */
+#include "store/local/visit.h"
+
+#include "base/assert.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+bool hf_visit_is_group(const struct hf_visit *visit)
+{
+    return visit->record.is_shared && hf_visit_is_taken(visit);
+}
+
+bool hf_visit_find_sharer(struct hf_visit *visit, const void *owner,
+                          size_t owner_len, struct hf_entry *out)
+{
+    return hf_visit_is_group(visit) &&
+           hf_entries_find_sharer(visit, owner, owner_len, out) &&
+           visit->now->boot_ns < out->until_ns;
+}
+
+/* Move (b): a group without members yet. */
+static void found(struct hf_visit *visit, uint16_t permits, uint64_t counter)
+{
+    char text[48];
+    int len = snprintf(text, sizeof(text), "shared:%u-%" PRIu64,
+                       (unsigned)permits, counter);
+    hf_visit_install(visit, text, (size_t)len, counter, visit->now->boot_ns,
+                     NULL);
+    visit->record.has_last = false; /* members are judged by their own v */
+    visit->record.is_shared = true;
+    visit->record.permits = permits;
+}
+
+void hf_visit_keep_sharer(struct hf_visit *visit, struct hf_entry *entry,
+                          int64_t until_ns)
+{
+    if (entry->until_ns < until_ns) {
+        entry->until_ns = until_ns;
+    }
+    hf_entries_put_sharer(visit, entry);
+    hf_visit_prolong(visit, entry->until_ns);
+}
+
+void hf_visit_join(struct hf_visit *visit, struct hf_entry *entry,
+                   uint64_t counter, int64_t until_ns)
+{
+    if (!hf_visit_is_group(visit)) {
+        found(visit, entry->permits, counter);
+    }
+    HF_ASSERT(visit->record.permits == entry->permits);
+    visit->record.counter = hf_max_u64(visit->record.counter, counter);
+    entry->counter = counter;
+    entry->ticket = 0;
+    entry->until_ns = until_ns;
+    hf_visit_keep_sharer(visit, entry, until_ns);
+}
+
+/* ---- Leaving ----------------------------------------------------------- */
+
+struct longest {
+    int64_t boot_ns;
+    int64_t until_ns;
+};
+
+static enum hf_step measure(void *user, const struct hf_entry *one)
+{
+    struct longest *longest = user;
+    if (one->until_ns <= longest->boot_ns) {
+        return HF_STEP_DROP;
+    }
+    if (longest->until_ns < one->until_ns) {
+        longest->until_ns = one->until_ns;
+    }
+    return HF_STEP_ON;
+}
+
+/* How long the group lives without those who have left. */
+static void remeasure(struct hf_visit *visit)
+{
+    struct longest longest = {visit->now->boot_ns, visit->now->boot_ns};
+    hf_entries_each(visit, HF_ENTRY_SHARER, measure, &longest);
+    if (visit->record.n_sharers == 0) {
+        hf_visit_clear(visit);
+    } else {
+        visit->record.until_ns = longest.until_ns;
+    }
+}
+
+void hf_visit_leave(struct hf_visit *visit, const struct hf_entry *entry)
+{
+    bool was_longest = entry->until_ns == visit->record.until_ns;
+    hf_entries_drop_sharer(visit, entry);
+    if (was_longest || visit->record.n_sharers == 0) {
+        remeasure(visit);
+    }
+}
+
+static bool is_same_life(const struct hf_processes *a,
+                         const struct hf_processes *b)
+{
+    return a->count == b->count &&
+           memcmp(a->of, b->of, a->count * sizeof(a->of[0])) == 0;
+}
+
+void hf_visit_bury_sharers(struct hf_visit *visit)
+{
+    bool has_buried = false;
+    for (size_t i = 0; i < visit->dead->n_sharers; i++) {
+        const struct hf_entry *dead = &visit->dead->sharers[i];
+        struct hf_entry entry;
+        if (hf_visit_find_sharer(visit, dead->owner, dead->owner_len, &entry) &&
+            entry.counter == dead->counter &&
+            is_same_life(&entry.life, &dead->life)) {
+            hf_entries_drop_sharer(visit, &entry);
+            has_buried = true;
+        }
+    }
+    if (has_buried) {
+        remeasure(visit);
+    }
+}

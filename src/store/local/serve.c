@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of a name: first come, first served.
+ *
+ * Whatever makes room serves at once, in the same transaction: it gives the
+ * name to the first live waiter, with a lease of the waiter's queue span (a
+ * claim, which a CONFIRM makes a lock), and notes whom to tell. So a free name
+ * never has a live waiter, and nobody but the one that is served wakes up.
+ * Neighbours that may share are served together; one that may not ends it. */
+#include "store/local/visit.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool hf_visit_admits(const struct hf_visit *visit, bool is_shared,
+                     uint16_t permits)
+{
+    if (!hf_visit_is_taken(visit)) {
+        return true;
+    }
+    return is_shared && visit->record.is_shared &&
+           visit->record.permits == permits;
+}
+
+void hf_visit_introduce(const struct hf_visit *visit, struct hf_entry *out)
+{
+    const struct hf_ask *ask = visit->ask;
+    HF_ASSERT(ask->owner_len > 0 && ask->owner_len <= HF_OWNER_MAX);
+    memset(out, 0, offsetof(struct hf_entry, owner));
+    out->queue_ns = hf_span_ms(ask->queue_ms).ns;
+    out->cookie = ask->cookie;
+    out->is_shared = ask->is_shared;
+    out->permits = ask->is_shared ? ask->permits : 0;
+    if (visit->address != NULL) {
+        out->address = *visit->address;
+    }
+    if (ask->life != NULL) {
+        out->life = *visit->life;
+    }
+    out->owner_len = (uint16_t)ask->owner_len;
+    memcpy(out->owner, ask->owner, ask->owner_len);
+}
+
+/* ---- Granting ---------------------------------------------------------- */
+
+static bool is_asker(const struct hf_visit *visit, const struct hf_entry *entry)
+{
+    const struct hf_ask *ask = visit->ask;
+    return ask != NULL &&
+           (ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
+           ask->owner_len == entry->owner_len &&
+           memcmp(ask->owner, entry->owner, entry->owner_len) == 0;
+}
+
+/* The counter of a grant made now. */
+static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
+{
+    uint64_t next = hf_max_u64(visit->record.counter + 1, visit->now->floor);
+    bool has_hint = for_asker && visit->ask->verb == HF_VERB_ACQUIRE;
+    return has_hint ? hf_max_u64(next, visit->ask->counter) : next;
+}
+
+/* Moves (b) or (c), at a counter above all before. */
+static void give(struct hf_visit *visit, struct hf_entry *entry,
+                 uint64_t counter, int64_t until_ns)
+{
+    if (entry->is_shared) {
+        hf_visit_join(visit, entry, counter, until_ns);
+    } else {
+        hf_visit_install(visit, entry->owner, entry->owner_len, counter,
+                         until_ns, &entry->life);
+    }
+}
+
+void hf_visit_grant(struct hf_visit *visit, struct hf_entry *entry)
+{
+    uint64_t counter = next_counter(visit, true);
+    if (counter > HF_FENCE_MAX) {
+        visit->deed.verdict = HF_VERDICT_ERROR;
+        return;
+    }
+    give(visit, entry, counter, hf_visit_after_ms(visit, visit->ask->ttl_ms));
+    hf_visit_succeed(visit, counter);
+    visit->deed.ahead = 0;
+}
+
+static void note_grant(struct hf_visit *visit, const struct hf_entry *entry,
+                       uint64_t counter)
+{
+    struct hf_grants *grants = visit->grants;
+    if (grants->count == grants->capacity) {
+        size_t capacity = grants->capacity * 2 + 8;
+        struct hf_grant *of = realloc(grants->of, capacity * sizeof(*of));
+        if (of == NULL) {
+            visit->number = ENOMEM; /* nobody may be served and not told */
+            return;
+        }
+        grants->of = of;
+        grants->capacity = capacity;
+    }
+    struct hf_grant *grant = &grants->of[grants->count++];
+    grant->address = entry->address;
+    grant->note = (struct hf_wake_note){entry->cookie, counter};
+    grant->owner_len = entry->owner_len;
+    memcpy(grant->owner, entry->owner, entry->owner_len);
+}
+
+static void claim(struct hf_visit *visit, struct hf_entry *entry)
+{
+    uint64_t counter = next_counter(visit, false);
+    struct hf_instant now = {visit->now->boot_ns};
+    struct hf_instant until =
+        hf_instant_add(now, (struct hf_span){entry->queue_ns});
+    note_grant(visit, entry, counter);
+    give(visit, entry, counter, until.ns);
+}
+
+bool hf_visit_serve(struct hf_visit *visit)
+{
+    struct hf_entry head;
+    bool is_served = false;
+    while (hf_entries_head(visit, &head) &&
+           hf_visit_admits(visit, head.is_shared, head.permits) &&
+           next_counter(visit, false) <= HF_FENCE_MAX) {
+        hf_entries_drop_waiter(visit, &head);
+        if (is_asker(visit, &head)) {
+            hf_visit_grant(visit, &head);
+            is_served = true;
+        } else {
+            claim(visit, &head);
+        }
+    }
+    return is_served;
+}
+
+/* ---- Places ------------------------------------------------------------ */
+
+/* The time of day, but never the same twice nor earlier than before: who came
+ * first at this machine is served first, whatever its clock does. */
+static uint64_t new_ticket(const struct hf_visit *visit)
+{
+    struct hf_gate_page *page = visit->table->gate->page;
+    page->ticket_last = hf_max_u64(page->ticket_last + 1, visit->now->wall_us);
+    return page->ticket_last;
+}
+
+void hf_visit_enqueue(struct hf_visit *visit)
+{
+    struct hf_entry entry, before;
+    const struct hf_ask *ask = visit->ask;
+    hf_visit_introduce(visit, &entry);
+    entry.until_ns = hf_visit_after_ms(visit, ask->queue_ms);
+    if (hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before)) {
+        entry.ticket = before.ticket; /* never stamped anew */
+        if (entry.until_ns < before.until_ns) {
+            entry.until_ns = before.until_ns;
+        }
+        if (ask->life == NULL) {
+            entry.life = before.life;
+        }
+    } else {
+        entry.ticket = ask->ticket != 0 ? ask->ticket : new_ticket(visit);
+    }
+    hf_entries_put_waiter(visit, &entry);
+}
+
+void hf_visit_dequeue(struct hf_visit *visit, const void *owner,
+                      size_t owner_len)
+{
+    struct hf_entry entry;
+    if (hf_entries_find_waiter(visit, owner, owner_len, &entry)) {
+        hf_entries_drop_waiter(visit, &entry);
+    }
+}
+
+bool hf_visit_has_earlier(struct hf_visit *visit)
+{
+    struct hf_entry head;
+    const struct hf_ask *ask = visit->ask;
+    if (ask->ticket == 0 || !hf_entries_head(visit, &head)) {
+        return false;
+    }
+    if (head.ticket != ask->ticket) {
+        return head.ticket < ask->ticket;
+    }
+    size_t len =
+        head.owner_len < ask->owner_len ? head.owner_len : ask->owner_len;
+    return memcmp(head.owner, ask->owner, len) < 0;
+}

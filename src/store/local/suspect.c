@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Does whoever has the name live? Asked when somebody wants it and cannot have
+ * it: who they are is noted inside the gate, /proc is read outside of it, and
+ * the name is given on only from those who are then still what they were. Who
+ * waits far behind does not look: those before him do. */
+#include "store/local/local.h"
+
+#include <stdlib.h>
+
+/* Sharers that are looked at: some 10 us each. Those behind them are followed
+ * when their leases end. */
+#define SHARERS_MAX 64
+
+/* The head looks; and the next, should the head be silent. */
+#define AHEAD_MAX 1
+
+static bool is_worth_a_look(const struct hf_visit *visit)
+{
+    const struct hf_deed *deed = &visit->deed;
+    /* Once is enough; and those who were found dead are in our list still. */
+    if (deed->owner_len == 0 || visit->number != 0 || visit->dead->has_holder ||
+        visit->dead->n_sharers > 0) {
+        return false;
+    }
+    if (visit->ask->verb == HF_VERB_INSPECT) {
+        return !deed->is_group; /* one among many changes nothing to see */
+    }
+    return deed->verdict == HF_VERDICT_REFUSED ||
+           (deed->verdict == HF_VERDICT_QUEUED && deed->ahead <= AHEAD_MAX);
+}
+
+static enum hf_step note(void *user, const struct hf_entry *one)
+{
+    struct hf_dead *suspects = user;
+    if (one->life.count > 0) {
+        suspects->sharers[suspects->n_sharers++] = *one;
+    }
+    return suspects->n_sharers < SHARERS_MAX ? HF_STEP_ON : HF_STEP_STOP;
+}
+
+void hf_local_suspect(struct hf_local *local, struct hf_visit *visit)
+{
+    struct hf_dead *suspects = &local->suspects;
+    suspects->has_holder = false;
+    suspects->n_sharers = 0;
+    if (!is_worth_a_look(visit)) {
+        return;
+    }
+    if (!visit->deed.is_group) {
+        suspects->has_holder = visit->record.life.count > 0;
+        suspects->holder = visit->record;
+        return;
+    }
+    if (suspects->sharers == NULL) {
+        suspects->sharers = malloc(SHARERS_MAX * sizeof(struct hf_entry));
+    }
+    if (suspects->sharers != NULL) {
+        hf_entries_each(visit, HF_ENTRY_SHARER, note, suspects);
+    }
+}
+
+bool hf_local_judge(struct hf_local *local, struct hf_dead *out)
+{
+    struct hf_dead *suspects = &local->suspects;
+    size_t n_dead = 0;
+    out->has_holder =
+        suspects->has_holder &&
+        hf_processes_are_over(&local->view, &suspects->holder.life);
+    if (out->has_holder) {
+        out->holder = suspects->holder;
+    }
+    for (size_t i = 0; i < suspects->n_sharers; i++) {
+        if (hf_processes_are_over(&local->view, &suspects->sharers[i].life)) {
+            suspects->sharers[n_dead++] = suspects->sharers[i];
+        }
+    }
+    suspects->has_holder = false;
+    suspects->n_sharers = 0; /* the list is the judged one's now */
+    out->sharers = suspects->sharers;
+    out->n_sharers = n_dead;
+    return out->has_holder || n_dead > 0;
+}

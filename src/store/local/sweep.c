@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Forgetting. Whoever writes looks at a few names in passing, and removes those
+ * that are idle; and the entries of those who waited for a name, or shared it,
+ * and died, when nobody has come by since. So a million waits leave nothing
+ * behind but a counter, and that for fence_keep. */
+#include "base/assert.h"
+#include "store/local/visit.h"
+
+#include <string.h>
+
+struct sweep {
+    struct hf_table *table;
+    int64_t keep_ns;
+    const struct hf_moment *now;
+    bool has_removed;
+    bool has_litter; /* at page->sweep_key */
+};
+
+/* Remove the record under the cursor if it is idle. */
+static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
+                     const MDB_val *value)
+{
+    struct hf_record record;
+    struct hf_gate_page *page = sweep->table->gate->page;
+    if (hf_record_parse(value->mv_data, value->mv_size, &record) == 0) {
+        return MDB_CORRUPTED;
+    }
+    if (hf_record_has_litter(&record, sweep->now)) {
+        sweep->has_litter = true;
+        return 0;
+    }
+    if (!hf_record_is_idle(&record, sweep->keep_ns, sweep->now)) {
+        return 0;
+    }
+    /* Before the removal: then no grant comes below it, even if the clock that
+     * the floor is made of is set back. */
+    if (page->floor_least <= record.counter) {
+        page->floor_least = record.counter + 1;
+    }
+    sweep->has_removed = true;
+    return mdb_cursor_del(cursor, 0);
+}
+
+/* Drop the entries of the name at sweep_key, and write its record without them:
+ * what stands behind the record in the value stays. */
+static int drop_litter(struct sweep *sweep)
+{
+    const struct hf_gate_page *page = sweep->table->gate->page;
+    unsigned char bytes[HF_GATE_KEY_MAX];
+    unsigned char data[HF_RECORD_BYTES_MAX + 256 + HF_NAME_MAX];
+    struct hf_visit visit = {.table = sweep->table, .now = sweep->now};
+    MDB_val key = {page->sweep_len, bytes};
+    MDB_val value;
+    memcpy(bytes, page->sweep_key, page->sweep_len);
+    int number = mdb_get(sweep->table->txn, sweep->table->names, &key, &value);
+    if (number != 0) {
+        return number;
+    }
+    size_t used = hf_record_parse(value.mv_data, value.mv_size, &visit.record);
+    HF_ASSERT(used > 0 && value.mv_size - used <= 256 + HF_NAME_MAX);
+    size_t text_len = value.mv_size - used;
+    unsigned char text[256 + HF_NAME_MAX];
+    memcpy(text, (const unsigned char *)value.mv_data + used, text_len);
+    hf_entries_drop_all(&visit); /* moves what value points to */
+    value = (MDB_val){hf_record_emit(&visit.record, data), data};
+    memcpy(data + value.mv_size, text, text_len);
+    value.mv_size += text_len;
+    sweep->has_litter = false;
+    sweep->has_removed = true;
+    return visit.number != 0 ? visit.number
+                             : mdb_put(sweep->table->txn, sweep->table->names,
+                                       &key, &value, 0);
+}
+
+/* On from sweep_key, until litter is met or enough has been looked at. */
+static int sweep_some(struct sweep *sweep, unsigned *most)
+{
+    struct hf_gate_page *page = sweep->table->gate->page;
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    size_t at_len = page->sweep_len > HF_GATE_KEY_MAX ? 0 : page->sweep_len;
+    int number =
+        mdb_cursor_open(sweep->table->txn, sweep->table->names, &cursor);
+    if (number != 0) {
+        return number;
+    }
+    number = hf_table_seek(cursor, page->sweep_key, at_len, &key, &value);
+    for (; number == 0 && *most > 0 && !sweep->has_litter; (*most)--) {
+        page->sweep_len = 0;
+        memcpy(page->sweep_key, key.mv_data, key.mv_size);
+        page->sweep_len = (uint32_t)key.mv_size;
+        number = sweep_one(sweep, cursor, &value);
+        if (number == 0 && !sweep->has_litter) {
+            number = hf_table_next(cursor, &key, &value);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return number;
+}
+
+int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
+                   const struct hf_moment *now)
+{
+    struct hf_gate_page *page = table->gate->page;
+    struct sweep sweep = {.table = table, .keep_ns = keep_ns, .now = now};
+    int number = hf_table_begin(table);
+    while (number == 0 && most > 0) {
+        number = sweep_some(&sweep, &most);
+        if (number == 0 && sweep.has_litter) {
+            number = drop_litter(&sweep);
+        }
+    }
+    if (number == MDB_NOTFOUND) {
+        page->sweep_len = 0; /* round again */
+        number = 0;
+    }
+    if (number == 0 && sweep.has_removed) {
+        return hf_table_commit(table);
+    }
+    hf_table_abort(table);
+    return number;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wake-ups by datagram.
+ *
+ * The socket has an abstract name: a folder that others share need not be
+ * writable to all, its path may be longer than a socket's can be, and a killed
+ * process leaves nothing behind. Its price: the name is seen in its network
+ * namespace only. Who releases in another one cannot send, and leaves the
+ * claim to be found by the waiter's next heartbeat.
+ *
+ * Anybody may send to an abstract name. A filter in the kernel drops what does
+ * not begin with the socket's secret, which stands in the store: whoever can
+ * read it could break every lock there. So strangers cannot fill the receive
+ * queue either. And a note is a hint, no proof: whoever gets one confirms it at
+ * the store before it counts for long. */
+#include "store/local/wake.h"
+
+#include "base/assert.h"
+#include "io/clock.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/filter.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct message {
+    uint64_t secret;
+    struct hf_wake_note notes[HF_WAKE_NOTES_MAX];
+};
+
+#define MESSAGE_LEN(n_notes)                                                   \
+    (offsetof(struct message, notes) + (n_notes) * sizeof(struct hf_wake_note))
+
+void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
+{
+    *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready}};
+}
+
+/* 0 where it cannot be told: then all such are taken for one. */
+static uint64_t read_space(void)
+{
+    struct stat about;
+    return stat("/proc/self/ns/net", &about) == 0 ? about.st_ino : 0;
+}
+
+static bool make_socket(struct hf_wake *wake)
+{
+    if (wake->watch.fd < 0) {
+        wake->space = read_space();
+        wake->watch.fd =
+            socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    }
+    return wake->watch.fd >= 0;
+}
+
+static socklen_t name_of(uint64_t id, struct sockaddr_un *out)
+{
+    memset(out, 0, sizeof(*out));
+    out->sun_family = AF_UNIX;
+    int len = snprintf(out->sun_path + 1, sizeof(out->sun_path) - 1,
+                       "holdfast-%016" PRIx64, id);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)len);
+}
+
+/* Both halves of the secret, else nothing. BPF reads in network order. */
+static bool drop_strangers(int fd, uint64_t secret)
+{
+    uint32_t half[2];
+    memcpy(half, &secret, sizeof(half));
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[0]), 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[1]), 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, sizeof(struct message)),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+    return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+                      sizeof(program)) == 0;
+}
+
+bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop)
+{
+    struct sockaddr_un name;
+    struct hf_address address;
+    HF_ASSERT(wake->address.id == 0);
+    if (!make_socket(wake)) {
+        return false;
+    }
+    hf_entropy(&address, sizeof(address));
+    address.id |= 1; /* 0 is nobody's */
+    address.space = wake->space;
+    socklen_t len = name_of(address.id, &name);
+    /* A kernel without filters: then strangers can fill the queue, and no
+     * more, since hf_wake_read() looks at the secret too. */
+    (void)drop_strangers(wake->watch.fd, address.secret);
+    if (bind(wake->watch.fd, (const struct sockaddr *)&name, len) != 0 ||
+        !hf_loop_watch(loop, &wake->watch)) {
+        int number = errno;
+        hf_wake_close(wake, loop);
+        errno = number;
+        return false;
+    }
+    wake->address = address;
+    return true;
+}
+
+enum hf_wake_result
+hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
+             const struct hf_wake_note *notes, size_t n_notes)
+{
+    struct sockaddr_un name;
+    struct message message;
+    HF_ASSERT(n_notes > 0 && n_notes <= HF_WAKE_NOTES_MAX);
+    if (to->id == 0 || !make_socket(wake) || to->space != wake->space) {
+        return HF_WAKE_UNSURE;
+    }
+    message.secret = to->secret;
+    memcpy(message.notes, notes, n_notes * sizeof(*notes));
+    socklen_t len = name_of(to->id, &name);
+    ssize_t sent = sendto(wake->watch.fd, &message, MESSAGE_LEN(n_notes),
+                          MSG_NOSIGNAL, (const struct sockaddr *)&name, len);
+    if (sent >= 0) {
+        return HF_WAKE_SENT;
+    }
+    return errno == ECONNREFUSED ? HF_WAKE_NOBODY : HF_WAKE_UNSURE;
+}
+
+int hf_wake_read(struct hf_wake *wake,
+                 struct hf_wake_note notes[HF_WAKE_NOTES_MAX])
+{
+    struct message message;
+    ssize_t len;
+    do {
+        len = recv(wake->watch.fd, &message, sizeof(message), MSG_TRUNC);
+    } while (len < 0 && errno == EINTR);
+    if (len < 0) {
+        return -1;
+    }
+    size_t n_notes = (size_t)len / sizeof(struct hf_wake_note);
+    if (n_notes == 0 || n_notes > HF_WAKE_NOTES_MAX ||
+        (size_t)len != MESSAGE_LEN(n_notes) ||
+        message.secret != wake->address.secret) {
+        return 0;
+    }
+    memcpy(notes, message.notes, n_notes * sizeof(*notes));
+    return (int)n_notes;
+}
+
+void hf_wake_close(struct hf_wake *wake, struct hf_loop *loop)
+{
+    if (wake->watch.fd >= 0 && loop != NULL) {
+        hf_loop_unwatch(loop, &wake->watch);
+    }
+    if (wake->watch.fd >= 0) {
+        close(wake->watch.fd);
+    }
+    wake->watch.fd = -1;
+    wake->address.id = 0;
+}
