@@ -20,13 +20,18 @@ static void export_fences(size_t n, const struct hf_lock *lock)
     (void)setenv("HOLDFAST_FENCE", text, 1);
 }
 
-static void export_owner(const struct hf_lock *lock)
+static void export_owners(size_t n, const struct hf_lock *lock)
 {
-    char owner[HF_OWNER_TEXT_MAX] = "";
-    if (lock != NULL) {
-        hf_lock_owner(lock, owner);
+    char text[HF_NAMES_MAX * HF_OWNER_TEXT_MAX];
+    char owner[HF_OWNER_TEXT_MAX];
+    struct cli_out out;
+    cli_out_init_text(&out, text, sizeof(text));
+    for (size_t i = 0; i < n && lock != NULL; i++) {
+        hf_lock_owner_at(lock, i, owner);
+        cli_out_text(&out, i > 0 ? " " : "");
+        cli_out_text(&out, owner);
     }
-    (void)setenv("HOLDFAST_OWNER", owner, 1);
+    (void)setenv("HOLDFAST_OWNER", text, 1);
 }
 
 static void export_slot(const struct hf_lock *lock)
@@ -46,6 +51,6 @@ void cli_export(const struct cli_args *args, const struct hf_lock *lock)
 {
     (void)setenv("HOLDFAST_NAME", args->name, 1);
     export_fences(args->n_names, lock);
-    export_owner(lock);
+    export_owners(args->n_names, lock);
     export_slot(lock);
 }

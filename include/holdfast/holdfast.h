@@ -343,9 +343,15 @@ HF_API uint64_t hf_lock_fence_at(const struct hf_lock *lock, size_t idx);
  * number ("name#3"). */
 HF_API int hf_lock_slot(const struct hf_lock *lock);
 
-/** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). */
+/** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). Of a
+ * semaphore it is that of the shared hold of its name, as hf_client_roster()
+ * tells it. */
 HF_API void hf_lock_owner(const struct hf_lock *lock,
                           char text[HF_OWNER_TEXT_MAX]);
+
+/** The same of one of several names; empty if there is none. */
+HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
+                             char text[HF_OWNER_TEXT_MAX]);
 
 /**
  * Renew now, with another lease length from here on.

@@ -84,13 +84,16 @@ static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
 }
 
 /* The name of a semaphore is that of its shared hold. */
+static const struct hf_lock *named_at(const struct hf_lock *lock, size_t idx)
+{
+    const struct hf_lock *named = lock_at(lock, idx);
+    return hf_lock_slot(named) >= 0 ? hf_link_next(named) : named;
+}
+
 const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
                             size_t *name_len)
 {
-    const struct hf_lock *named = lock_at(lock, idx);
-    if (hf_lock_slot(named) >= 0) {
-        named = hf_link_next(named);
-    }
+    const struct hf_lock *named = named_at(lock, idx);
     if (name_len != NULL) {
         *name_len = named == NULL ? 0 : named->name_len;
     }
@@ -113,13 +116,20 @@ void hf_lock_write_owner(const struct hf_lock *lock,
              hf_lock_fence(lock));
 }
 
-void hf_lock_owner(const struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
+                      char text[HF_OWNER_TEXT_MAX])
 {
-    if (lock == NULL) {
+    const struct hf_lock *named = named_at(lock, idx);
+    if (named == NULL) {
         text[0] = '\0';
     } else {
-        hf_lock_write_owner(lock, text);
+        hf_lock_write_owner(named, text);
     }
+}
+
+void hf_lock_owner(const struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+{
+    hf_lock_owner_at(lock, 0, text);
 }
 
 /* ---- State ------------------------------------------------------------- */
