@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The queue of the embedded store, step by step: who is served, when, and at
+ * which counter. One process plays all; what it is told comes through a real
+ * socket all the same. */
+#include "local_driver.h"
+
+#include "core/limits.h"
+#include "io/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
+#define C "cccccccccccccccccccccccccccccccc:host:3:3"
+#define D "dddddddddddddddddddddddddddddddd:host:4:4"
+#define TTL 20000
+#define Q 6000
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+static struct driver *driver_of(void **state)
+{
+    return &((struct fixture *)*state)->d;
+}
+
+static uint64_t granted(const struct hf_answer *answer)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_OK);
+    assert_true(answer->counter > 0);
+    return answer->counter;
+}
+
+static void refused(const struct hf_answer *answer, const char *owner)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
+    if (owner == NULL) {
+        assert_null(answer->owner);
+    } else {
+        assert_string_equal(answer->owner, owner);
+    }
+}
+
+/* @return the ticket. */
+static uint64_t queued(const struct hf_answer *answer, const char *owner,
+                       unsigned ahead)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_QUEUED);
+    assert_string_equal(answer->owner, owner);
+    assert_int_equal(answer->ahead, ahead);
+    assert_true(answer->ticket > 0);
+    assert_true(answer->left_ms > 0);
+    return answer->ticket;
+}
+
+/* The one that was told, and what: nobody else was. @return the counter. */
+static uint64_t told(struct driver *d, const char *owner)
+{
+    assert_true(driver_hear(d, 1));
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 1);
+    assert_int_equal(d->pushes[0].cookie >> 32, owner[0]);
+    driver_forget(d);
+    return d->pushes[0].counter;
+}
+
+static void nobody_told(struct driver *d)
+{
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 0);
+}
+
+static uint64_t wall_us(void)
+{
+    return (uint64_t)hf_clock_wall_s() * 1000000;
+}
+
+/* ---- Hand-over --------------------------------------------------------- */
+
+static void handed_over_in_order(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(queue(d, "job", A, Q));
+    uint64_t first = queued(queue(d, "job", B, Q), A, 0);
+    assert_in_range(first, wall_us() - 5000000, wall_us() + 2000000);
+    assert_true(queued(queue(d, "job", C, Q), A, 1) > first);
+    assert_int_equal(d->answer.counter, a);
+    nobody_told(d);
+    granted(release(d, "job", A, a, 0));
+    uint64_t b = told(d, B);
+    assert_true(b > a);
+    /* A claim: the span of the place, until it is confirmed. */
+    assert_in_range(inspect(d, "job")->left_ms, Q - 1000, Q);
+    assert_string_equal(d->owner, B);
+    assert_int_equal(d->answer.waiting, 1);
+    assert_int_equal(granted(confirm(d, "job", B, b, TTL, false)), b);
+    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    granted(release(d, "job", B, b, 0));
+    assert_true(told(d, C) > b);
+    granted(release(d, "job", C, 0, 0));
+    nobody_told(d);
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_int_equal(d->answer.waiting, 0);
+}
+
+static void listens_when_it_waits(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "job", A, TTL, 0));
+    driver_turn(d);
+    assert_false(d->is_listening);
+    queued(queue(d, "job", B, Q), A, 0);
+    assert_false(d->is_listening); /* not from inside ask() */
+    driver_turn(d);
+    assert_true(d->is_listening);
+}
+
+static void a_place_is_kept(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "job", A, TTL, 0));
+    uint64_t b = queued(queue(d, "job", B, Q), A, 0);
+    uint64_t c = queued(queue(d, "job", C, Q), A, 1);
+    assert_int_equal(queued(queue(d, "job", B, Q), A, 0), b);
+    struct hf_ask ask = queue_ask("job", C, Q);
+    ask.ticket = b - 1000; /* a place is never stamped anew */
+    assert_int_equal(queued(driver_ask(d, &ask), A, 1), c);
+    assert_int_equal(inspect(d, "job")->waiting, 2);
+}
+
+/* A ticket that other nodes know puts its owner where it belongs; equal ones
+ * are in the order of their owners' bytes. */
+static void by_ticket_then_by_owner(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t at = wall_us() - 1000000;
+    struct hf_ask ask;
+    granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", D, Q), A, 0);
+    ask = queue_ask("job", C, Q);
+    ask.ticket = at;
+    assert_int_equal(queued(driver_ask(d, &ask), A, 0), at);
+    ask = queue_ask("job", B, Q);
+    ask.ticket = at;
+    assert_int_equal(queued(driver_ask(d, &ask), A, 0), at);
+    queued(queue(d, "job", C, Q), A, 1);
+    queued(queue(d, "job", D, Q), A, 2);
+    roster(d, "job");
+    assert_string_equal(d->seats, "hxa\nwxb\nwxc\nwxd\n");
+}
+
+static void a_try_never_overtakes(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, 30, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    refused(acquire(d, "job", C, TTL, 0), A);
+    assert_in_range(d->answer.ticket, wall_us() - 5000000, wall_us() + 2000000);
+    pass_ms(31); /* the lease is over, and nobody has said so */
+    nobody_told(d);
+    refused(acquire(d, "job", C, TTL, 0), B);
+    assert_true(told(d, B) > a);
+    granted(release(d, "job", B, 0, 0));
+    granted(acquire(d, "job", C, TTL, 0));
+}
+
+static void unfair_takes_what_is_free(void **state)
+{
+    struct driver *d = driver_of(state);
+    struct hf_ask ask = queue_ask("job", C, 0);
+    ask.is_unfair = true;
+    granted(acquire(d, "job", A, 30, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    refused(driver_ask(d, &ask), A);
+    pass_ms(31);
+    granted(driver_ask(d, &ask));
+    queued(queue(d, "job", B, Q), C, 0);
+    nobody_told(d);
+}
+
+/* The head finds the lease over by itself: nothing is pushed to it, its lease
+ * is the one that it asks for. */
+static void the_head_finds_it_free(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, 30, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    pass_ms(31);
+    struct hf_ask ask = queue_ask("job", B, Q);
+    ask.counter = a + 5000000; /* the hint counts */
+    assert_int_equal(granted(driver_ask(d, &ask)), a + 5000000);
+    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    assert_int_equal(d->answer.waiting, 1);
+    nobody_told(d);
+}
+
+/* Somebody behind finds it: the head is served, not he. */
+static void whoever_finds_it_free_serves(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "job", A, 30, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    pass_ms(31);
+    queued(queue(d, "job", C, Q), B, 0);
+    told(d, B);
+}
+
+/* ---- Leaving ----------------------------------------------------------- */
+
+static void a_place_ends(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, 30), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    pass_ms(31);
+    queued(queue(d, "job", C, Q), A, 0); /* forgotten when counted or served */
+    granted(release(d, "job", A, a, 0));
+    told(d, C);
+    assert_int_equal(inspect(d, "job")->waiting, 0);
+}
+
+static void places_that_are_over_keep_nobody_out(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "job", A, 20, 0));
+    queued(queue(d, "job", B, 20), A, 0);
+    pass_ms(21);
+    granted(acquire(d, "job", C, TTL, 0));
+    nobody_told(d);
+}
+
+static void cancelled(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    refused(release(d, "job", B, 0, 0), A);
+    queued(queue(d, "job", C, Q), A, 0);
+    granted(release(d, "job", A, a, 0));
+    told(d, C);
+}
+
+/* The grant had been sent when he gave up: it goes to the next at once. */
+static void cancelled_when_granted(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    granted(release(d, "job", A, a, 0));
+    uint64_t b = told(d, B);
+    granted(release(d, "job", B, 0, 0));
+    assert_true(told(d, C) > b);
+}
+
+/* A claim that is not confirmed is over with its span. */
+static void a_claim_ends(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, 40), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    granted(release(d, "job", A, a, 0));
+    uint64_t b = told(d, B);
+    queued(queue(d, "job", C, Q), B, 0);
+    pass_ms(41);
+    assert_true(granted(queue(d, "job", C, Q)) > b);
+    refused(confirm(d, "job", B, b, TTL, false), C);
+    assert_true(queued(queue(d, "job", B, Q), C, 0) > 0); /* again, in line */
+}
+
+/* ---- The other verbs --------------------------------------------------- */
+
+static void the_holder_comes_back_first(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, 20, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    pass_ms(21);
+    refused(confirm(d, "job", A, a, TTL, false), NULL); /* a mere raise */
+    assert_int_equal(granted(confirm(d, "job", A, a, TTL, true)), a);
+    queued(queue(d, "job", B, Q), A, 0);
+    nobody_told(d);
+}
+
+static void yielded(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t at = wall_us() - 1000000;
+    struct hf_ask ask = queue_ask("job", B, Q);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    ask.ticket = at;
+    queued(driver_ask(d, &ask), A, 0);
+    /* An earlier one waits: whoever asks again is told so. */
+    ask = queue_ask("job", A, Q);
+    ask.ticket = at + 1;
+    assert_int_equal(granted(driver_ask(d, &ask)), a);
+    assert_int_equal(d->answer.ahead, 1);
+    ask.ticket = at - 1;
+    granted(driver_ask(d, &ask));
+    assert_int_equal(d->answer.ahead, 0);
+    ask.ticket = at; /* the owner's bytes decide */
+    granted(driver_ask(d, &ask));
+    assert_int_equal(d->answer.ahead, 0);
+    /* Obeyed for the very grant only. */
+    assert_int_equal(granted(yield(d, "job", A, a - 1, at + 1, Q)), a);
+    nobody_told(d);
+    queued(yield(d, "job", A, a, at + 1, Q), B, 0);
+    assert_int_equal(d->answer.ticket, at + 1);
+    uint64_t b = told(d, B);
+    assert_true(b > a);
+    /* Not its own: as ACQUIRE. */
+    queued(yield(d, "job", A, b, at + 1, Q), B, 0);
+    granted(release(d, "job", B, 0, 0));
+    told(d, A);
+}
+
+/* Who yields for nobody has it again, at another counter. */
+static void yielded_to_nobody(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    assert_true(granted(yield(d, "job", A, a, 7, Q)) > a);
+    assert_int_equal(inspect(d, "job")->waiting, 0);
+}
+
+static void broken(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    queued(queue(d, "job", C, Q), A, 1);
+    uint64_t c = granted(break_name(d, "job", D, true));
+    assert_true(c > a);
+    assert_true(told(d, B) > c);
+    granted(break_name(d, "job", D, false)); /* kept taken: nobody is served */
+    nobody_told(d);
+    queued(queue(d, "job", C, Q), D, 0);
+}
+
+static void kept_when_ended(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    granted(release(d, "job", A, a, 40));
+    nobody_told(d);
+    queued(queue(d, "job", B, Q), "ended:" A, 0);
+    pass_ms(41);
+    assert_true(granted(queue(d, "job", B, Q)) > a);
+}
+
+static void counters_rise_with_hints(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    granted(release(d, "job", A, a + 9000000, 0)); /* aligned, then granted */
+    assert_true(told(d, B) > a + 9000000);
+    struct hf_ask ask = queue_ask("other", A, Q);
+    ask.counter = wall_us() + (UINT64_C(1) << 33);
+    assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(inspect(d, "other")->waiting, 0);
+}
+
+static void owners_that_begin_alike(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(acquire(d, "job", A, TTL, 0));
+    queued(queue(d, "job", B, Q), A, 0);
+    assert_int_equal(queue(d, "job", B "x", Q)->verdict, HF_VERDICT_ERROR);
+    assert_non_null(strstr(d->reason, "same 32 bytes"));
+    queued(queue(d, "job", B, Q), A, 0);
+}
+
+static void names_are_apart(void **state)
+{
+    struct driver *d = driver_of(state);
+    char longest[HF_NAME_MAX + 1];
+    memset(longest, 'n', HF_NAME_MAX);
+    longest[HF_NAME_MAX] = '\0';
+    const char *const names[] = {"job", "z", "zz", longest};
+    for (unsigned i = 0; i < 4; i++) {
+        granted(acquire(d, names[i], A, TTL, 0));
+        queued(queue(d, names[i], i % 2 == 0 ? B : C, Q), A, 0);
+    }
+    assert_int_equal(scan(d, NULL)->n_names, 4); /* entries are no names */
+    for (unsigned i = 0; i < 4; i++) {
+        granted(release(d, names[i], A, 0, 0));
+        told(d, i % 2 == 0 ? B : C);
+    }
+}
+
+/* ---- Many -------------------------------------------------------------- */
+
+#define MANY 1000
+
+static void a_thousand_in_order(void **state)
+{
+    struct driver *d = driver_of(state);
+    static char owners[MANY][64];
+    uint64_t ticket = 0;
+    granted(acquire(d, "job", A, TTL, 0));
+    for (unsigned i = 0; i < MANY; i++) {
+        snprintf(owners[i], sizeof(owners[i]), "q%031u:host:1:1",
+                 (i * 7919) % MANY); /* in no order of their own */
+        const struct hf_answer *answer = queue(d, "job", owners[i], 60000);
+        assert_true(queued(answer, A, i) > ticket);
+        ticket = answer->ticket;
+    }
+    assert_int_equal(queue(d, "job", owners[500], Q)->ahead, 500);
+    assert_int_equal(inspect(d, "job")->waiting, MANY);
+    assert_int_equal(roster(d, "job")->n_seats, MANY + 1);
+    const char *holder = A;
+    uint64_t counter = 0;
+    for (unsigned i = 0; i < MANY; i++) {
+        granted(release(d, "job", holder, 0, 0));
+        holder = owners[i];
+        assert_true(driver_hear(d, 1));
+        assert_int_equal(d->n_pushes, 1);
+        assert_int_equal(d->pushes[0].cookie,
+                         (uint64_t)'q' << 32 | (i * 7919) % MANY);
+        assert_true(d->pushes[0].counter > counter);
+        counter = d->pushes[0].counter;
+        driver_forget(d);
+    }
+    granted(release(d, "job", holder, 0, 0));
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(handed_over_in_order),
+        IN_FOLDER(listens_when_it_waits),
+        IN_FOLDER(a_place_is_kept),
+        IN_FOLDER(by_ticket_then_by_owner),
+        IN_FOLDER(a_try_never_overtakes),
+        IN_FOLDER(unfair_takes_what_is_free),
+        IN_FOLDER(the_head_finds_it_free),
+        IN_FOLDER(whoever_finds_it_free_serves),
+        IN_FOLDER(a_place_ends),
+        IN_FOLDER(places_that_are_over_keep_nobody_out),
+        IN_FOLDER(cancelled),
+        IN_FOLDER(cancelled_when_granted),
+        IN_FOLDER(a_claim_ends),
+        IN_FOLDER(the_holder_comes_back_first),
+        IN_FOLDER(yielded),
+        IN_FOLDER(yielded_to_nobody),
+        IN_FOLDER(broken),
+        IN_FOLDER(kept_when_ended),
+        IN_FOLDER(counters_rise_with_hints),
+        IN_FOLDER(owners_that_begin_alike),
+        IN_FOLDER(names_are_apart),
+        IN_FOLDER(a_thousand_in_order),
+    };
+    return cmocka_run_group_tests_name("local_queue", tests, NULL, NULL);
+}
