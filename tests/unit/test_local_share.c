@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several at one name in the embedded store: readers, and holders of permits.
+ */
+#include "local_driver.h"
+
+#include "io/clock.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Readers are small letters, writers are capital ones. */
+#define R(letter) letter letter letter letter ":host:1:1"
+#define A R("aaaaaaaa")
+#define B R("bbbbbbbb")
+#define C R("cccccccc")
+#define D R("dddddddd")
+#define W R("WWWWWWWW")
+#define X R("XXXXXXXX")
+#define TTL 20000
+#define Q 6000
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+static struct driver *driver_of(void **state)
+{
+    return &((struct fixture *)*state)->d;
+}
+
+static uint64_t granted(const struct hf_answer *answer)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_OK);
+    assert_true(answer->counter > 0);
+    return answer->counter;
+}
+
+/* Refused or queued, because of those who share. */
+static void behind_group(const struct hf_answer *answer,
+                         enum hf_verdict verdict, uint16_t permits,
+                         uint64_t founded_at)
+{
+    char group[60];
+    snprintf(group, sizeof(group), "shared:%u-%llu", (unsigned)permits,
+             (unsigned long long)founded_at);
+    assert_int_equal(answer->verdict, verdict);
+    assert_string_equal(answer->owner, group);
+    assert_int_equal(answer->permits, permits);
+    assert_true(answer->left_ms > 0);
+}
+
+static void behind(const struct hf_answer *answer, enum hf_verdict verdict,
+                   const char *owner)
+{
+    assert_int_equal(answer->verdict, verdict);
+    assert_string_equal(answer->owner, owner);
+    assert_int_equal(answer->permits, 0);
+}
+
+static uint64_t told(struct driver *d, const char *owner)
+{
+    assert_true(driver_hear(d, 1));
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 1);
+    assert_int_equal(d->pushes[0].cookie >> 32, owner[0]);
+    driver_forget(d);
+    return d->pushes[0].counter;
+}
+
+static void nobody_told(struct driver *d)
+{
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 0);
+}
+
+static const struct hf_answer *share_for(struct driver *d, const char *owner,
+                                         int64_t ttl_ms, int64_t pid)
+{
+    struct hf_life_set life = {pid == 0 ? 0U : 1U, {pid}};
+    struct hf_ask ask = queue_ask("job", owner, 0);
+    ask.is_shared = true;
+    ask.ttl_ms = ttl_ms;
+    ask.life = &life;
+    return driver_ask(d, &ask);
+}
+
+static struct hf_ask confirm_ask(const char *owner, uint64_t fence, bool holder,
+                                 uint16_t permits)
+{
+    struct hf_ask ask = queue_ask("job", owner, 0);
+    ask.verb = HF_VERB_CONFIRM;
+    ask.is_shared = true;
+    ask.permits = permits;
+    ask.counter = fence;
+    ask.holder = holder;
+    return ask;
+}
+
+static const struct hf_answer *
+confirm_shared(struct driver *d, const char *owner, uint64_t fence, bool holder)
+{
+    struct hf_ask ask = confirm_ask(owner, fence, holder, 0);
+    return driver_ask(d, &ask);
+}
+
+/* ---- Together ---------------------------------------------------------- */
+
+static void readers_share(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    uint64_t b = granted(share(d, "job", B, 0));
+    assert_true(b > a); /* every grant moves the counter */
+    assert_int_equal(granted(share(d, "job", A, 0)), a); /* a retry */
+    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    assert_int_equal(d->answer.counter, b);
+    inspect(d, "job");
+    assert_int_equal(d->answer.kind, HF_HOLDER_SHARED);
+    assert_int_equal(d->answer.sharers, 2);
+    granted(release(d, "job", A, a, 0));
+    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    granted(release(d, "job", B, b, 0));
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    assert_true(granted(acquire(d, "job", W, TTL, 0)) > b);
+    behind(share(d, "job", A, 0), HF_VERDICT_REFUSED, W);
+}
+
+static void terms_must_be_the_same(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 3));
+    granted(share(d, "job", B, 3));
+    behind_group(share(d, "job", C, 2), HF_VERDICT_REFUSED, 3, a);
+    behind_group(share(d, "job", C, 0), HF_VERDICT_REFUSED, 3, a);
+    behind_group(queue_shared(d, "job", C, Q, 2), HF_VERDICT_QUEUED, 3, a);
+    assert_int_equal(inspect(d, "job")->permits, 3);
+    granted(release(d, "job", A, 0, 0));
+    granted(release(d, "job", B, 0, 0));
+    told(d, C);
+    assert_int_equal(inspect(d, "job")->permits, 2);
+}
+
+static void a_writer_is_not_starved(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    behind_group(queue(d, "job", W, Q), HF_VERDICT_QUEUED, 0, a);
+    behind_group(share(d, "job", B, 0), HF_VERDICT_REFUSED, 0, a);
+    behind_group(queue_shared(d, "job", B, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    assert_int_equal(d->answer.ahead, 1);
+    behind_group(queue_shared(d, "job", C, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    nobody_told(d);
+    granted(release(d, "job", A, a, 0));
+    assert_true(told(d, W) > a);
+    behind(queue(d, "job", X, Q), HF_VERDICT_QUEUED, W);
+    nobody_told(d);
+}
+
+/* Neighbours in the queue are let in together, and no others. */
+static void neighbours_are_admitted_together(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t w = granted(acquire(d, "job", W, TTL, 0));
+    queue_shared(d, "job", A, Q, 0);
+    queue_shared(d, "job", B, Q, 0);
+    queue(d, "job", X, Q);
+    queue_shared(d, "job", C, Q, 0);
+    roster(d, "job");
+    assert_string_equal(d->seats, "hxW\nws0a\nws0b\nwxX\nws0c\n");
+    granted(release(d, "job", W, w, 0));
+    assert_true(driver_hear(d, 2));
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 2);
+    assert_int_equal(d->pushes[0].cookie >> 32, 'a');
+    assert_int_equal(d->pushes[1].cookie >> 32, 'b');
+    assert_true(d->pushes[0].counter > w);
+    assert_true(d->pushes[1].counter > d->pushes[0].counter);
+    driver_forget(d);
+    roster(d, "job");
+    assert_string_equal(d->seats, "hs0a\nhs0b\nwxX\nws0c\n");
+    assert_int_equal(granted(confirm_shared(d, A, d->pushes[0].counter, false)),
+                     d->pushes[0].counter);
+    granted(release(d, "job", A, 0, 0));
+    nobody_told(d);
+    granted(release(d, "job", B, 0, 0));
+    uint64_t x = told(d, X);
+    assert_true(x > d->pushes[1].counter);
+    granted(release(d, "job", X, x, 0));
+    assert_true(told(d, C) > x);
+}
+
+/* The writer who held the readers up gives up: they go on. */
+static void a_cancelled_writer_lets_readers_in(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    behind_group(queue(d, "job", W, Q), HF_VERDICT_QUEUED, 0, a);
+    behind_group(queue_shared(d, "job", B, Q, 0), HF_VERDICT_QUEUED, 0, a);
+    behind_group(release(d, "job", W, 0, 0), HF_VERDICT_REFUSED, 0, a);
+    assert_true(told(d, B) > a);
+    assert_int_equal(inspect(d, "job")->sharers, 2);
+}
+
+/* More of one process than the kernel keeps messages for one socket. */
+static void many_readers_at_once(void **state)
+{
+    struct driver *d = driver_of(state);
+    char owner[64];
+    granted(acquire(d, "job", W, TTL, 0));
+    for (unsigned i = 0; i < 700; i++) {
+        snprintf(owner, sizeof(owner), "r%031u:host:1:1", i);
+        queue_shared(d, "job", owner, Q, 0);
+        assert_int_equal(d->answer.verdict, HF_VERDICT_QUEUED);
+    }
+    granted(release(d, "job", W, 0, 0));
+    assert_true(driver_hear(d, 700));
+    for (unsigned i = 0; i < 700; i++) {
+        assert_int_equal(d->pushes[i].cookie, (uint64_t)'r' << 32 | i);
+    }
+    assert_int_equal(inspect(d, "job")->sharers, 700);
+}
+
+/* ---- Leases ------------------------------------------------------------ */
+
+static void as_long_as_the_longest(void **state)
+{
+    struct driver *d = driver_of(state);
+    granted(share_for(d, A, 50, 0));
+    granted(share_for(d, B, TTL, 0));
+    assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
+    granted(release(d, "job", B, 0, 0));
+    assert_in_range(inspect(d, "job")->left_ms, 1, 50);
+    granted(share_for(d, B, 30, 0));
+    assert_in_range(inspect(d, "job")->left_ms, 1, 50);
+    pass_ms(51);
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+    granted(acquire(d, "job", W, TTL, 0));
+    inspect(d, "job");
+    assert_int_equal(d->answer.kind, HF_HOLDER_FOREIGN);
+    assert_int_equal(d->answer.sharers, 0);
+}
+
+/* Each renews on its own: one whose lease is over is out, the others stay. */
+static void each_for_himself(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share_for(d, A, 30, 0));
+    uint64_t b = granted(share_for(d, B, TTL, 0));
+    pass_ms(31);
+    behind_group(confirm_shared(d, A, a, true), HF_VERDICT_REFUSED, 0, a);
+    behind_group(release(d, "job", A, a, 0), HF_VERDICT_REFUSED, 0, a);
+    assert_int_equal(granted(confirm_shared(d, B, b, true)), b);
+    assert_true(granted(share_for(d, A, TTL, 0)) > b);
+    assert_int_equal(inspect(d, "job")->sharers, 2);
+}
+
+static void raising(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    uint64_t b = granted(share(d, "job", B, 0));
+    /* Each by its own v: up to what the group has reached, or above. */
+    assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
+    assert_int_equal(granted(confirm_shared(d, A, a, true)), b);
+    assert_int_equal(granted(confirm_shared(d, B, b + 9, true)), b + 9);
+    assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
+    assert_int_equal(inspect(d, "job")->counter, b + 9);
+    /* Another who was let in elsewhere joins, on the same terms. */
+    behind_group(confirm_shared(d, C, b + 20, false), HF_VERDICT_REFUSED, 0, a);
+    behind_group(confirm_shared(d, C, b + 9, true), HF_VERDICT_REFUSED, 0, a);
+    struct hf_ask ask = confirm_ask(C, b + 20, true, 5);
+    behind_group(driver_ask(d, &ask), HF_VERDICT_REFUSED, 0, a);
+    assert_int_equal(granted(confirm_shared(d, C, b + 20, true)), b + 20);
+    assert_int_equal(inspect(d, "job")->sharers, 3);
+    assert_int_equal(d->answer.counter, b + 20);
+    granted(release(d, "job", C, b + 30, 0));
+    assert_int_equal(inspect(d, "job")->counter, b + 30);
+    assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
+}
+
+static void taken_back_by_a_sharer(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share_for(d, A, 20, 0));
+    pass_ms(21);
+    assert_int_equal(confirm_shared(d, A, a, true)->verdict,
+                     HF_VERDICT_REFUSED);
+    uint64_t fence = a + 9000000;
+    assert_int_equal(confirm_shared(d, A, fence, false)->verdict,
+                     HF_VERDICT_REFUSED);
+    assert_int_equal(granted(confirm_shared(d, A, fence, true)), fence);
+    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, fence);
+    assert_true(granted(share(d, "job", B, 0)) > fence);
+}
+
+/* A raise below the clock's floor says so, and changes nothing but the lease.
+ */
+static void below_the_floor(void **state)
+{
+    struct driver *d = driver_of(state);
+    assert_int_equal(confirm_shared(d, A, 5, true)->verdict,
+                     HF_VERDICT_REFUSED);
+    assert_true(d->answer.floor > 5);
+    assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
+}
+
+static void yielded(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    uint64_t b = granted(share(d, "job", B, 0));
+    struct hf_ask ask = queue_ask("job", B, Q);
+    queue(d, "job", W, Q);
+    uint64_t w = d->answer.ticket;
+    ask.verb = HF_VERB_YIELD;
+    ask.is_shared = true;
+    ask.ticket = w + 1;
+    ask.counter = a; /* not its own v */
+    assert_int_equal(granted(driver_ask(d, &ask)), b);
+    assert_int_equal(d->answer.ahead, 1);
+    ask.counter = b;
+    behind_group(driver_ask(d, &ask), HF_VERDICT_QUEUED, 0, a);
+    assert_int_equal(d->answer.ahead, 1);
+    granted(release(d, "job", A, a, 0));
+    told(d, W);
+    granted(release(d, "job", W, 0, 0));
+    told(d, B);
+}
+
+static void broken(void **state)
+{
+    struct driver *d = driver_of(state);
+    uint64_t a = granted(share(d, "job", A, 0));
+    uint64_t b = granted(share(d, "job", B, 0));
+    uint64_t x = granted(break_name(d, "job", X, false));
+    assert_true(x > b);
+    behind(confirm_shared(d, A, a, true), HF_VERDICT_REFUSED, X);
+    behind(release(d, "job", B, b, 0), HF_VERDICT_REFUSED, X);
+    granted(release(d, "job", X, x, 0));
+    granted(share(d, "job", C, 0));
+    /* None of the group before is in this one. */
+    assert_int_equal(confirm_shared(d, B, b, true)->verdict,
+                     HF_VERDICT_REFUSED);
+    queue(d, "job", W, Q);
+    granted(break_name(d, "job", X, true));
+    told(d, W);
+}
+
+static void prefixes_and_reopening(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t a = granted(share(&f->d, "job", A, 0));
+    granted(share(&f->d, "job", B, 0));
+    driver_close(&f->d);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(granted(confirm_shared(&f->d, A, a, true)), a);
+    assert_int_equal(inspect(&f->d, "job")->sharers, 2);
+}
+
+/* ---- Death ------------------------------------------------------------- */
+
+static pid_t sleeper(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;) {
+            pause();
+        }
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void a_reader_killed_among_readers(void **state)
+{
+    struct driver *d = driver_of(state);
+    pid_t pid = sleeper();
+    granted(share_for(d, A, TTL, getpid()));
+    granted(share_for(d, B, TTL, pid));
+    queue(d, "job", W, Q);
+    end(pid);
+    /* Nobody but him is taken for dead. */
+    assert_int_equal(queue(d, "job", W, Q)->verdict, HF_VERDICT_QUEUED);
+    assert_int_equal(inspect(d, "job")->sharers, 1);
+    granted(release(d, "job", A, 0, 0));
+    told(d, W);
+}
+
+static void all_readers_killed(void **state)
+{
+    struct driver *d = driver_of(state);
+    pid_t pid = sleeper();
+    uint64_t a = granted(share_for(d, A, TTL, pid));
+    granted(share_for(d, B, TTL, pid));
+    behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
+    end(pid);
+    granted(acquire(d, "job", W, TTL, 0));
+}
+
+int main(void)
+{
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(readers_share),
+        IN_FOLDER(terms_must_be_the_same),
+        IN_FOLDER(a_writer_is_not_starved),
+        IN_FOLDER(neighbours_are_admitted_together),
+        IN_FOLDER(a_cancelled_writer_lets_readers_in),
+        IN_FOLDER(many_readers_at_once),
+        IN_FOLDER(as_long_as_the_longest),
+        IN_FOLDER(each_for_himself),
+        IN_FOLDER(raising),
+        IN_FOLDER(taken_back_by_a_sharer),
+        IN_FOLDER(below_the_floor),
+        IN_FOLDER(yielded),
+        IN_FOLDER(broken),
+        IN_FOLDER(prefixes_and_reopening),
+        IN_FOLDER(a_reader_killed_among_readers),
+        IN_FOLDER(all_readers_killed),
+    };
+    return cmocka_run_group_tests_name("local_share", tests, NULL, NULL);
+}
