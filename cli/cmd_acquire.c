@@ -17,9 +17,17 @@
 #include <unistd.h>
 
 static const struct cli_opt opts[] = {
-    CLI_OPT_TRY,     CLI_OPT_WAIT,   CLI_OPT_TTL,           CLI_OPT_SHARED,
-    CLI_OPT_PERMITS, CLI_OPT_UNFAIR, CLI_OPT_CONFLICT_CODE, CLI_OPT_LABEL,
-    CLI_OPT_NAME,    {.name = NULL},
+    CLI_OPT_TRY,
+    CLI_OPT_WAIT,
+    CLI_OPT_TTL,
+    CLI_OPT_SHARED,
+    CLI_OPT_UNFAIR,
+    CLI_OPT_CONFLICT_CODE,
+    CLI_OPT_LABEL,
+    CLI_OPT_NAME,
+    /* A permit is two locks, and is not handed on between processes. */
+    {.letter = 'p', .name = "permits", .kind = CLI_OPT_LATER, .meta = "N"},
+    {.name = NULL},
 };
 
 static int stop_taking(void *user)

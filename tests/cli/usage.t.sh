@@ -86,11 +86,8 @@ for value in 0 257 x -1 1.5 ''; do
     refused 64 'permits .*must be a number from 1 to 256' "-p '$value'" \
         holdfast run --permits="$value" x -- true
 done
-refused 64 'from 1 to 256' 'acquire -p 0' holdfast acquire -p 0 x
 refused 64 '--shared is .*--permits.*one of them' '-s with -p' \
     holdfast run -s -p 3 x -- true
-refused 64 '--shared is .*--permits.*one of them' 'acquire -s with -p' \
-    holdfast acquire -s -p 3 x
 refused 64 'permits takes one name' '-p with two names' \
     holdfast run -p 3 x y -- true
 refused 64 'again waits for ever: leave out --try' '--again with -n' \
@@ -120,6 +117,8 @@ refused 64 'too many words' 'ls with two words' holdfast ls a b
 for later in top get put guard completion; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
+refused 64 'permits is not in this version' 'acquire -p' \
+    holdfast acquire -p 3 x
 refused 64 'follow is not in this version' 'ls --follow' holdfast ls --follow
 
 # URLs.
