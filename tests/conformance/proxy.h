@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A proxy in front of a server's unix socket, in a thread of the test: what it
+ * carries can be held back, swallowed or cut.
+ *
+ *     struct proxy proxy;  proxy_start(&proxy, server.path);
+ *     … redis+unix://<proxy.path> …
+ *     proxy.holds_asks = true;        places in queues are asked for later
+ *     proxy.swallows_grants = true;   pushed messages never arrive
+ *     proxy_cut(&proxy);              every connection ends
+ *     proxy_end(&proxy);
+ */
+#ifndef HF_TESTS_PROXY_H
+#define HF_TESTS_PROXY_H
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define PROXY_LINKS_MAX 32
+#define PROXY_HELD_MAX 65536
+
+struct proxy_link {
+    int client; /* -1: unused */
+    int server;
+    char held[PROXY_HELD_MAX]; /* from the client, not passed on yet */
+    size_t n_held;
+};
+
+struct proxy {
+    char path[108];
+    char server_path[108];
+    int listener;
+    pthread_t thread;
+    atomic_bool is_ending;
+    atomic_bool holds_asks;
+    atomic_bool swallows_grants;
+    atomic_bool refuses; /* new connections */
+    atomic_int cuts;     /* asked for */
+    atomic_int n_held;   /* links that have something held back */
+    struct proxy_link links[PROXY_LINKS_MAX];
+};
+
+static inline int proxy_socket(const char *path, bool listens)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr *any = (const struct sockaddr *)&address;
+    bool ok = listens
+                  ? bind(fd, any, sizeof(address)) == 0 && listen(fd, 16) == 0
+                  : connect(fd, any, sizeof(address)) == 0;
+    if (!ok) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static inline void proxy_drop(struct proxy_link *link)
+{
+    close(link->client);
+    close(link->server);
+    link->client = -1;
+    link->n_held = 0;
+}
+
+static inline void proxy_write(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = send(fd, data, len, MSG_NOSIGNAL);
+        if (n <= 0) {
+            return;
+        }
+        data += n;
+        len -= (size_t)n;
+    }
+}
+
+static inline void proxy_accept(struct proxy *proxy)
+{
+    int client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
+    for (int i = 0; client >= 0 && i < PROXY_LINKS_MAX; i++) {
+        struct proxy_link *link = &proxy->links[i];
+        if (link->client >= 0) {
+            continue;
+        }
+        link->server = atomic_load(&proxy->refuses)
+                           ? -1
+                           : proxy_socket(proxy->server_path, false);
+        if (link->server < 0) {
+            break;
+        }
+        link->client = client;
+        link->n_held = 0;
+        return;
+    }
+    if (client >= 0) {
+        close(client);
+    }
+}
+
+/* An ACQUIRE that asks for a place names the channel for the grant. */
+static inline bool proxy_is_ask(const char *data, size_t len)
+{
+    return memmem(data, len, "hf:push:", 8) != NULL &&
+           memmem(data, len, "EVALSHA", 7) != NULL;
+}
+
+static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
+{
+    char data[16384];
+    ssize_t n = recv(link->client, data, sizeof(data), 0);
+    if (n <= 0) {
+        proxy_drop(link);
+        return;
+    }
+    bool holds = link->n_held > 0 || (atomic_load(&proxy->holds_asks) &&
+                                      proxy_is_ask(data, (size_t)n));
+    if (holds && link->n_held + (size_t)n <= PROXY_HELD_MAX) {
+        memcpy(link->held + link->n_held, data, (size_t)n);
+        link->n_held += (size_t)n;
+    } else {
+        proxy_write(link->server, data, (size_t)n);
+    }
+}
+
+static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
+{
+    char data[16384];
+    ssize_t n = recv(link->server, data, sizeof(data), 0);
+    if (n <= 0) {
+        proxy_drop(link);
+        return;
+    }
+    bool is_grant = memmem(data, (size_t)n, "\r\nmessage\r\n", 11) != NULL;
+    if (!is_grant || !atomic_load(&proxy->swallows_grants)) {
+        proxy_write(link->client, data, (size_t)n);
+    }
+}
+
+static inline void proxy_turn(struct proxy *proxy)
+{
+    struct pollfd fds[1 + 2 * PROXY_LINKS_MAX];
+    int held = 0;
+    fds[0] = (struct pollfd){.fd = proxy->listener, .events = POLLIN};
+    for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+        struct proxy_link *link = &proxy->links[i];
+        if (link->client >= 0 && link->n_held > 0 &&
+            !atomic_load(&proxy->holds_asks)) {
+            proxy_write(link->server, link->held, link->n_held);
+            link->n_held = 0;
+        }
+        held += link->client >= 0 && link->n_held > 0;
+        fds[1 + 2 * i] = (struct pollfd){.fd = link->client, .events = POLLIN};
+        fds[2 + 2 * i] = (struct pollfd){
+            .fd = link->client < 0 ? -1 : link->server, .events = POLLIN};
+    }
+    atomic_store(&proxy->n_held, held);
+    poll(fds, 1 + 2 * PROXY_LINKS_MAX, 2);
+    if (atomic_load(&proxy->cuts) > 0) {
+        for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+            if (proxy->links[i].client >= 0) {
+                proxy_drop(&proxy->links[i]);
+            }
+        }
+        atomic_store(&proxy->cuts, 0);
+        return;
+    }
+    for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+        struct proxy_link *link = &proxy->links[i];
+        if (link->client >= 0 && fds[1 + 2 * i].fd == link->client &&
+            fds[1 + 2 * i].revents != 0) {
+            proxy_up(proxy, link);
+        }
+        if (link->client >= 0 && fds[2 + 2 * i].fd == link->server &&
+            fds[2 + 2 * i].revents != 0) {
+            proxy_down(proxy, link);
+        }
+    }
+    if (fds[0].revents != 0) {
+        proxy_accept(proxy);
+    }
+}
+
+static inline void *proxy_main(void *user)
+{
+    struct proxy *proxy = user;
+    while (!atomic_load(&proxy->is_ending)) {
+        proxy_turn(proxy);
+    }
+    for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+        if (proxy->links[i].client >= 0) {
+            proxy_drop(&proxy->links[i]);
+        }
+    }
+    return NULL;
+}
+
+static inline void proxy_start(struct proxy *proxy, const char *server_path)
+{
+    static int count;
+    memset(proxy, 0, sizeof(*proxy));
+    snprintf(proxy->server_path, sizeof(proxy->server_path), "%.107s",
+             server_path);
+    snprintf(proxy->path, sizeof(proxy->path), "%.90s-p%d", server_path,
+             count++);
+    for (int i = 0; i < PROXY_LINKS_MAX; i++) {
+        proxy->links[i].client = -1;
+    }
+    proxy->listener = proxy_socket(proxy->path, true);
+    if (proxy->listener < 0 ||
+        pthread_create(&proxy->thread, NULL, proxy_main, proxy) != 0) {
+        printf("Bail out! no proxy\n");
+        exit(1);
+    }
+}
+
+/* Returns when it is done. */
+static inline void proxy_cut(struct proxy *proxy)
+{
+    atomic_store(&proxy->cuts, 1);
+    while (atomic_load(&proxy->cuts) > 0) {
+        usleep(500);
+    }
+}
+
+static inline void proxy_end(struct proxy *proxy)
+{
+    atomic_store(&proxy->is_ending, true);
+    pthread_join(proxy->thread, NULL);
+    close(proxy->listener);
+    unlink(proxy->path);
+}
+
+#endif

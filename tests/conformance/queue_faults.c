@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues and faults, on real servers: connections that break at the wrong
+ * moment, grants that get lost, servers that restart or come back, queues that
+ * differ from server to server, keys that somebody else deletes. */
+#include "proxy.h"
+#include "redis_world.h"
+
+#include <holdfast/holdfast.h>
+
+#define ACTORS_MAX 8
+#define NODES 5
+
+/* Longer than anything here takes. */
+#define PATIENCE_MS 20000
+
+/* Who asks: a client without a thread, run by turns(). */
+struct actor {
+    struct hf_client *client;
+    struct hf_op *op;
+    struct hf_lock *lock;
+    bool is_done;
+    enum hf_status status;
+    int turn;
+};
+
+static struct actor actors[ACTORS_MAX];
+static int n_actors;
+static int n_turns;
+
+static int64_t now_ms(void)
+{
+    return hf_clock_now().ns / 1000000;
+}
+
+static struct actor *enter(const char *url)
+{
+    struct hf_client_options options;
+    struct hf_error error;
+    struct actor *actor = &actors[n_actors++];
+    memset(actor, 0, sizeof(*actor));
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    if (hf_client_open(url, &options, &actor->client, &error) != HF_OK) {
+        printf("Bail out! %s: %s\n", url, error.text);
+        exit(1);
+    }
+    return actor;
+}
+
+static void leave_all(void)
+{
+    for (int i = 0; i < n_actors; i++) {
+        hf_client_close(actors[i].client);
+    }
+    n_actors = 0;
+    n_turns = 0;
+}
+
+static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
+                    const struct hf_error *error)
+{
+    struct actor *actor = user;
+    (void)error;
+    actor->lock = lock;
+    actor->status = status;
+    actor->is_done = true;
+    actor->turn = n_turns++;
+}
+
+static void turns(int64_t ms)
+{
+    struct pollfd fds[ACTORS_MAX];
+    for (int i = 0; i < n_actors; i++) {
+        fds[i] = (struct pollfd){.fd = hf_client_fd(actors[i].client),
+                                 .events = POLLIN};
+    }
+    poll(fds, (nfds_t)n_actors, (int)ms);
+    for (int i = 0; i < n_actors; i++) {
+        hf_client_process(actors[i].client);
+    }
+}
+
+static void ask(struct actor *actor, enum hf_mode mode, int64_t ttl_ms)
+{
+    struct hf_request request;
+    struct hf_error error;
+    hf_request_init(&request, "n");
+    request.ttl_ms = ttl_ms;
+    request.wait_ms = HF_WAIT_FOREVER;
+    request.mode = mode;
+    request.life = HF_LIFE_LEASE;
+    actor->is_done = false;
+    if (hf_op_start_acquire(actor->client, &request, on_done, actor, &actor->op,
+                            &error) != HF_OK) {
+        printf("Bail out! %s\n", error.text);
+        exit(1);
+    }
+}
+
+/* Until `is_so(user)`. @return whether it came to that. */
+typedef bool condition_fn(void *user);
+
+static bool until(condition_fn *is_so, void *user, int64_t for_ms)
+{
+    int64_t end = now_ms() + for_ms;
+    while (!is_so(user)) {
+        if (now_ms() > end) {
+            return false;
+        }
+        turns(2);
+    }
+    return true;
+}
+
+static bool is_held(void *user)
+{
+    const struct actor *actor = user;
+    return actor->is_done && actor->status == HF_OK;
+}
+
+static bool await(struct actor *actor)
+{
+    return until(is_held, actor, PATIENCE_MS);
+}
+
+static void give_back(struct actor *actor)
+{
+    hf_op_start_release(actor->lock, NULL, NULL);
+    actor->lock = NULL;
+    turns(0);
+}
+
+struct queue {
+    struct server *server;
+    long long length;
+};
+
+static bool is_long(void *user)
+{
+    const struct queue *queue = user;
+    return told_number(queue->server, "ZCARD", "hf:{lock:n}:queue") ==
+           queue->length;
+}
+
+static bool await_length(struct server *server, long long length)
+{
+    struct queue queue = {server, length};
+    return until(is_long, &queue, PATIENCE_MS);
+}
+
+static bool is_clean(void *user)
+{
+    struct server *server = user;
+    return told_number(server, "EXISTS", "lock:n") == 0 &&
+           told_number(server, "EXISTS", "hf:{lock:n}:queue") == 0 &&
+           told_number(server, "EXISTS", "hf:{lock:n}:waiters") == 0 &&
+           told_number(server, "EXISTS", "hf:{lock:n}:holders") == 0 &&
+           told_number(server, "EXISTS", "hf:{lock:n}:votes") == 0;
+}
+
+static void linger(int64_t ms)
+{
+    int64_t end = now_ms() + ms;
+    while (now_ms() < end) {
+        turns(2);
+    }
+}
+
+static const char *url_of(const char *path)
+{
+    static char url[300];
+    snprintf(url, sizeof(url),
+             "redis+unix://%s?quarantine=off&node_timeout=500ms", path);
+    return url;
+}
+
+/* ---- One server -------------------------------------------------------- */
+
+static void test_granted_while_away(void)
+{
+    struct server server;
+    struct proxy proxy;
+    server_start(&server, NULL);
+    proxy_start(&proxy, server.path);
+    struct actor *holder = enter(url_of(server.path));
+    struct actor *waiter = enter(url_of(proxy.path));
+    ask(holder, HF_EXCLUSIVE, 10000);
+    await(holder);
+    ask(waiter, HF_EXCLUSIVE, 10000);
+    ok(await_length(&server, 1), "away: it has a place");
+    struct actor *next = enter(url_of(server.path));
+    ask(next, HF_EXCLUSIVE, 10000);
+    ok(await_length(&server, 2), "away: another one is behind it");
+
+    /* Back in time: nothing is lost. */
+    proxy_cut(&proxy);
+    linger(300);
+    ok(told_number(&server, "ZCARD", "hf:{lock:n}:queue") == 2,
+       "away: a broken connection costs no place");
+
+    /* Its turn comes while it is away: nobody receives the grant, the next one
+     * is served at once. Back, it waits on, and is served after that one. */
+    atomic_store(&proxy.refuses, true);
+    proxy_cut(&proxy);
+    linger(100);
+    give_back(holder);
+    int64_t began = now_ms();
+    ok(await(next) && now_ms() - began < 2000,
+       "away: the next one is served at once");
+    atomic_store(&proxy.refuses, false);
+    ok(await_length(&server, 1), "away: back, it has its place again");
+    ok(!waiter->is_done, "away: and does not believe that it holds");
+    give_back(next);
+    ok(await(waiter), "away: then it is served");
+    give_back(waiter);
+    ok(until(is_clean, &server, 5000), "away: no key is left");
+    leave_all();
+    proxy_end(&proxy);
+    server_remove(&server);
+}
+
+static void test_lost_grant(void)
+{
+    struct server server;
+    struct proxy proxy;
+    server_start(&server, NULL);
+    proxy_start(&proxy, server.path);
+    struct actor *holder = enter(url_of(server.path));
+    struct actor *waiter = enter(url_of(proxy.path));
+    ask(holder, HF_EXCLUSIVE, 10000);
+    await(holder);
+    ask(waiter, HF_EXCLUSIVE, 10000);
+    ok(await_length(&server, 1), "lost grant: it has a place");
+    linger(200); /* its second connection is there by now, too */
+    atomic_store(&proxy.swallows_grants, true);
+    give_back(holder);
+    int64_t began = now_ms();
+    ok(await(waiter), "lost grant: its next heartbeat finds out");
+    int64_t took = now_ms() - began;
+    ok(took < 3000, "lost grant: within a heartbeat (%lld ms)",
+       (long long)took);
+    ok(hf_lock_covers(waiter->lock, 1000), "lost grant: and it is held");
+    give_back(waiter);
+    ok(until(is_clean, &server, 5000), "lost grant: no key is left");
+    leave_all();
+    proxy_end(&proxy);
+    server_remove(&server);
+}
+
+static void test_restarted_with_a_queue(void)
+{
+    struct server server;
+    server_start(&server, "--appendonly", "yes", "--appendfsync", "always",
+                 NULL);
+    struct actor *holder = enter(url_of(server.path));
+    struct actor *first = enter(url_of(server.path));
+    struct actor *second = enter(url_of(server.path));
+    ask(holder, HF_EXCLUSIVE, 10000);
+    await(holder);
+    ask(first, HF_EXCLUSIVE, 10000);
+    await_length(&server, 1);
+    ask(second, HF_EXCLUSIVE, 10000);
+    ok(await_length(&server, 2), "restart: two wait");
+
+    server_kill(&server);
+    server_run(&server, "--appendonly", "yes", "--appendfsync", "always", NULL);
+    ok(await_length(&server, 2), "restart: the queue is kept");
+    linger(100);
+    give_back(holder);
+    ok(await(first) && first->turn == 1 && !second->is_done,
+       "restart: the first is served first");
+
+    server_kill(&server);
+    char file[160];
+    snprintf(file, sizeof(file), "rm -rf -- '%s'/appendonly*", server.dir);
+    ok(system(file) == 0, "restart: it loses all it knew");
+    server_run(&server, NULL);
+    ok(await_length(&server, 1), "restart: who waits asks for a place again");
+    ok(told_number(&server, "EXISTS", "lock:n") == 1 && !second->is_done,
+       "restart: behind the holder, who has taken its key back");
+    give_back(first);
+    ok(await(second), "restart: and is served");
+    give_back(second);
+    leave_all();
+    server_remove(&server);
+}
+
+/* A foreign library's key: nobody hands it over, the head alone looks. */
+static void test_behind_a_foreign_key(void)
+{
+    struct server server;
+    server_start(&server, NULL);
+    told(&server, "SET lock:n theirs");
+    struct actor *head = enter(url_of(server.path));
+    struct actor *second = enter(url_of(server.path));
+    ask(head, HF_EXCLUSIVE, 10000);
+    await_length(&server, 1);
+    ask(second, HF_EXCLUSIVE, 10000);
+    ok(await_length(&server, 2), "foreign: two wait");
+    linger(300);
+    told(&server, "DEL lock:n");
+    int64_t began = now_ms();
+    ok(await(head) && now_ms() - began < 1500,
+       "foreign: the first finds it free");
+    ok(!second->is_done, "foreign: the second waits on");
+    told(&server, "SET lock:n theirs PX 700");
+    linger(100);
+    began = now_ms();
+    ok(await(second) && now_ms() - began < 1900,
+       "foreign: one that expires is followed");
+    give_back(second);
+    leave_all();
+    server_remove(&server);
+}
+
+/* ---- Readers ----------------------------------------------------------- */
+
+static void test_dead_reader(void)
+{
+    struct server server;
+    char text[HF_OWNER_TEXT_MAX];
+    server_start(&server, NULL);
+    struct actor *dead = enter(url_of(server.path));
+    struct actor *alive = enter(url_of(server.path));
+    struct actor *writer = enter(url_of(server.path));
+    ask(dead, HF_SHARED, 1500);
+    await(dead);
+    int64_t began = now_ms();
+    hf_lock_give(dead->lock, text); /* nobody renews it any more */
+    ask(alive, HF_SHARED, 10000);
+    await(alive);
+    ask(writer, HF_EXCLUSIVE, 10000);
+    await_length(&server, 1);
+    give_back(alive);
+    linger(200);
+    ok(!writer->is_done, "dead reader: keeps the writer out");
+    ok(await(writer), "dead reader: no longer than its lease");
+    int64_t took = now_ms() - began;
+    ok(took >= 1400 && took < 3300, "dead reader: which was 1.5 s (%lld ms)",
+       (long long)took);
+    give_back(writer);
+    leave_all();
+    server_remove(&server);
+}
+
+static void test_group_key_gone(void)
+{
+    struct server server;
+    server_start(&server, NULL);
+    struct actor *reader = enter(url_of(server.path));
+    struct actor *other = enter(url_of(server.path));
+    ask(reader, HF_SHARED, 900);
+    await(reader);
+    ask(other, HF_SHARED, 900);
+    await(other);
+    told(&server, "DEL lock:n");
+    told(&server, "SET lock:n theirs PX 60000");
+    linger(700); /* a renewal has come by */
+    ok(strcmp(told(&server, "GET lock:n"), "theirs") == 0,
+       "group gone: readers do not take a foreign key away");
+    linger(500);
+    ok(hf_lock_state(reader->lock) == HF_STATE_LOST &&
+           hf_lock_state(other->lock) == HF_STATE_LOST,
+       "group gone: and know that theirs is lost");
+    told(&server, "DEL lock:n");
+    struct actor *third = enter(url_of(server.path));
+    ask(third, HF_SHARED, 5000);
+    ok(await(third), "group gone: back, there is a new group");
+    ok(told_number(&server, "ZCARD", "hf:{lock:n}:holders") == 1,
+       "group gone: without those of the old one");
+    give_back(third);
+    give_back(reader);
+    give_back(other);
+    leave_all();
+    ok(until(is_clean, &server, 5000), "group gone: no key is left");
+    server_remove(&server);
+}
+
+/* ---- Five servers ------------------------------------------------------ */
+
+struct five {
+    struct server servers[NODES];
+    struct proxy proxies[3][NODES]; /* of three actors */
+};
+
+static struct five *five_start(void)
+{
+    struct five *five = calloc(1, sizeof(*five));
+    for (int i = 0; i < NODES; i++) {
+        server_start(&five->servers[i], NULL);
+        for (int actor = 0; actor < 3; actor++) {
+            proxy_start(&five->proxies[actor][i], five->servers[i].path);
+        }
+    }
+    return five;
+}
+
+static void five_end(struct five *five)
+{
+    leave_all();
+    for (int i = 0; i < NODES; i++) {
+        for (int actor = 0; actor < 3; actor++) {
+            proxy_end(&five->proxies[actor][i]);
+        }
+        server_remove(&five->servers[i]);
+    }
+    free(five);
+}
+
+static const char *five_url(const struct five *five, int actor)
+{
+    static char url[2000];
+    url[0] = '\0';
+    for (int i = 0; i < NODES; i++) {
+        size_t len = strlen(url);
+        snprintf(url + len, sizeof(url) - len, "%s%s", i > 0 ? " " : "",
+                 url_of(actor < 0 ? five->servers[i].path
+                                  : five->proxies[actor][i].path));
+    }
+    return url;
+}
+
+static bool five_is_clean(void *user)
+{
+    struct five *five = user;
+    for (int i = 0; i < NODES; i++) {
+        if (!is_clean(&five->servers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool five_lengths(struct five *five, const int lengths[NODES])
+{
+    for (int i = 0; i < NODES; i++) {
+        if (!await_length(&five->servers[i], lengths[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Three waiters, each known to other servers, when the holder gives back: the
+ * servers hand it to three different ones, and no one has a majority. */
+static void test_different_heads(void)
+{
+    struct five *five = five_start();
+    static const bool reaches[3][NODES] = {
+        {true, true, false, false, false},
+        {false, false, true, true, false},
+        {false, false, false, false, true},
+    };
+    static const int all[NODES] = {3, 3, 3, 3, 3};
+    struct actor *holder = enter(five_url(five, -1));
+    struct actor *waiters[3];
+    ask(holder, HF_EXCLUSIVE, 10000);
+    ok(await(holder), "heads: held");
+    for (int w = 0; w < 3; w++) {
+        for (int i = 0; i < NODES; i++) {
+            atomic_store(&five->proxies[w][i].holds_asks, !reaches[w][i]);
+        }
+        waiters[w] = enter(five_url(five, w));
+        ask(waiters[w], HF_EXCLUSIVE, 10000);
+        struct server *reached = &five->servers[w * 2];
+        ok(await_length(reached, 1), "heads: %d waits at its servers", w);
+    }
+    give_back(holder);
+    linger(50);
+    ok(!waiters[0]->is_done && !waiters[1]->is_done && !waiters[2]->is_done,
+       "heads: nobody has a majority");
+    for (int w = 0; w < 3; w++) {
+        for (int i = 0; i < NODES; i++) {
+            atomic_store(&five->proxies[w][i].holds_asks, false);
+        }
+    }
+    int64_t began = now_ms();
+    ok(await(waiters[0]), "heads: the earliest ticket gets them all");
+    ok(now_ms() - began < 2500, "heads: without waiting for a lease (%lld ms)",
+       (long long)(now_ms() - began));
+    ok(!waiters[1]->is_done && !waiters[2]->is_done, "heads: it alone");
+    (void)all;
+    give_back(waiters[0]);
+    ok(await(waiters[1]) && !waiters[2]->is_done, "heads: then the second");
+    give_back(waiters[1]);
+    ok(await(waiters[2]), "heads: then the third");
+    give_back(waiters[2]);
+    ok(until(five_is_clean, five, 8000), "heads: no key is left");
+    five_end(five);
+}
+
+/* A server that was stopped comes back with a queue of before. */
+static void test_old_queue_comes_back(void)
+{
+    struct five *five = five_start();
+    static const int two[NODES] = {2, 2, 2, 2, 2};
+    struct actor *holder = enter(five_url(five, -1));
+    struct actor *first = enter(five_url(five, -1));
+    struct actor *second = enter(five_url(five, -1));
+    ask(holder, HF_EXCLUSIVE, 10000);
+    await(holder);
+    ask(first, HF_EXCLUSIVE, 10000);
+    for (int i = 0; i < NODES; i++) {
+        await_length(&five->servers[i], 1);
+    }
+    ask(second, HF_EXCLUSIVE, 10000);
+    ok(five_lengths(five, two), "old queue: two wait everywhere");
+    kill(five->servers[0].pid, SIGSTOP);
+    kill(five->servers[1].pid, SIGSTOP);
+    give_back(holder);
+    ok(await(first), "old queue: served by the other three");
+    give_back(first);
+    ok(await(second), "old queue: and the next");
+    kill(five->servers[0].pid, SIGCONT);
+    kill(five->servers[1].pid, SIGCONT);
+    linger(500);
+    ok(hf_lock_covers(second->lock, 1000), "old queue: still held");
+    ask(first, HF_EXCLUSIVE, 10000);
+    linger(100);
+    ok(!first->is_done, "old queue: by it alone");
+    give_back(second);
+    ok(await(first), "old queue: all goes on");
+    give_back(first);
+    ok(until(five_is_clean, five, 15000), "old queue: no key is left");
+    five_end(five);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    test_granted_while_away();
+    test_lost_grant();
+    test_restarted_with_a_queue();
+    test_behind_a_foreign_key();
+    test_dead_reader();
+    test_group_key_gone();
+    test_different_heads();
+    test_old_queue_comes_back();
+    return tap_done();
+}
