@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A crowd that waits for one lock, through libholdfast.
+ *
+ *   queue --url URL [--clients N] [--hold MS] [--rest MS] [--seconds S]
+ *         [--servers ADDRESS,...] [--ping ADDRESS] [--pids PID,...]
+ *
+ * Blocking calls, a client and a process each. What is measured, and what
+ * the options mean: crowd.h. */
+#include "crowd.h"
+
+#include <holdfast/holdfast.h>
+
+#define LEASE_MS 10000
+
+struct client {
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct hf_request request;
+};
+
+static void *client_open(int index, void *arg)
+{
+    const char *url = arg;
+    struct client *c = must_alloc(1, sizeof(*c));
+    struct hf_error error;
+    (void)index;
+    if (hf_client_open(url, NULL, &c->client, &error) != HF_OK) {
+        die_text("open", error.text);
+    }
+    hf_request_init(&c->request, "queue");
+    c->request.ttl_ms = LEASE_MS;
+    c->request.wait_ms = PATIENCE_S * 1000;
+    return c;
+}
+
+static void client_take(void *client)
+{
+    struct client *c = client;
+    struct hf_error error;
+    if (hf_lock_acquire(c->client, &c->request, &c->lock, &error) != HF_OK) {
+        die_text("acquire", error.text);
+    }
+}
+
+static void client_give(void *client)
+{
+    struct client *c = client;
+    if (hf_lock_release(c->lock) != HF_OK) {
+        die_text("release", "not confirmed");
+    }
+}
+
+static void client_close(void *client)
+{
+    struct client *c = client;
+    hf_client_close(c->client);
+    free(c);
+}
+
+int main(int argc, char **argv)
+{
+    char url[1024];
+    struct crowd_plan plan;
+    struct crowd_side side = {.label = "ours",
+                              .open = client_open,
+                              .take = client_take,
+                              .give = client_give,
+                              .close = client_close,
+                              .arg = url};
+    (void)snprintf(url, sizeof(url), "%s",
+                   arg_text(argc, argv, "--url", "local:"));
+    crowd_parse(&plan, argc, argv);
+    return crowd_run(&plan, &side);
+}

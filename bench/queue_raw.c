@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The raw limit of waiting: a crowd that hands one lock on with the least
+ * that can do it.
+ *
+ *   queue_raw --node ADDRESS [options of crowd.h]    a queue in Redis
+ *   queue_raw --ring 1 [options of crowd.h]          no server at all
+ *
+ * Queue: a list of channels beside the key. Who finds the key taken appends
+ * its channel and blocks on its own subscribed connection; who gives back
+ * makes the first of the list the owner and publishes to it, in one script:
+ * one hop. No fence, no heartbeat, nobody who notices that a waiter is gone.
+ * Cost: two requests per grant, and half a round trip up and half down from
+ * one holder to the next.
+ *
+ * Ring: a datagram to the next process' unix socket. It is what waking one
+ * process from another costs, and no lock: the next one is always the same. */
+#include "crowd.h"
+
+#include <stddef.h>
+
+#define CHANNEL_MAX 32
+
+static const char take_script[] =
+    "if redis.call('set',KEYS[1],ARGV[1],'NX','PX',ARGV[2]) then return 1 end "
+    "redis.call('rpush',KEYS[2],ARGV[1]) return 0";
+static const char give_script[] =
+    "if redis.call('get',KEYS[1])~=ARGV[1] then return 0 end "
+    "local next=redis.call('lpop',KEYS[2]) "
+    "if next then redis.call('set',KEYS[1],next,'PX',ARGV[2]) "
+    "redis.call('publish',next,'1') else redis.call('del',KEYS[1]) end "
+    "return 1";
+
+static const char key[] = "raw-queue";
+static const char waiters_key[] = "raw-queue:waiters";
+
+struct scripts {
+    const char *address;
+    char take[41]; /* hashes */
+    char give[41];
+};
+
+/* ---- Queue ------------------------------------------------------------- */
+
+struct waiter {
+    struct wire asks;
+    struct wire hears;
+    char take[256];
+    char give[256];
+    size_t take_len;
+    size_t give_len;
+};
+
+static void *waiter_open(int index, void *arg)
+{
+    const struct scripts *scripts = arg;
+    struct waiter *w = must_alloc(1, sizeof(*w));
+    struct reply r;
+    char channel[CHANNEL_MAX];
+    (void)snprintf(channel, sizeof(channel), "raw-queue:%d", index);
+    const char *take[] = {"EVALSHA",   scripts->take, "2",     key,
+                          waiters_key, channel,       "10000", NULL};
+    const char *give[] = {"EVALSHA",   scripts->give, "2",     key,
+                          waiters_key, channel,       "10000", NULL};
+    const char *hear[] = {"SUBSCRIBE", channel, NULL};
+    wire_open(&w->asks, scripts->address);
+    wire_open(&w->hears, scripts->address);
+    w->take_len = wire_command(w->take, sizeof(w->take), take);
+    w->give_len = wire_command(w->give, sizeof(w->give), give);
+    commands_call(&w->hears, hear, &r);
+    return w;
+}
+
+static int64_t waiter_ask(struct waiter *w, const char *request, size_t len)
+{
+    struct reply r;
+    wire_put(&w->asks, request, len);
+    wire_call(&w->asks, &r);
+    if (r.type != ':') {
+        die_text("raw queue", r.text != NULL ? r.text : "strange reply");
+    }
+    return r.numbers[0];
+}
+
+static void waiter_take(void *client)
+{
+    struct waiter *w = client;
+    struct reply r;
+    if (waiter_ask(w, w->take, w->take_len) == 0) {
+        wire_call(&w->hears, &r);
+    }
+}
+
+static void waiter_give(void *client)
+{
+    struct waiter *w = client;
+    if (waiter_ask(w, w->give, w->give_len) != 1) {
+        die_text("raw queue", "it was not ours");
+    }
+}
+
+static void waiter_close(void *client)
+{
+    struct waiter *w = client;
+    wire_close(&w->asks);
+    wire_close(&w->hears);
+    free(w);
+}
+
+static void script_load(struct wire *w, const char *text, char hash[41])
+{
+    const char *argv[] = {"SCRIPT", "LOAD", text, NULL};
+    char out[1024];
+    struct reply r;
+    wire_put(w, out, wire_command(out, sizeof(out), argv));
+    wire_call(w, &r);
+    if (r.type != '$' || r.text_len != 40) {
+        die_text("SCRIPT LOAD", text);
+    }
+    memcpy(hash, r.text, 40);
+    hash[40] = '\0';
+}
+
+/* What an earlier run that was killed may have left is forgotten. */
+static void scripts_load(struct scripts *scripts, const char *address)
+{
+    const char *forget[] = {"DEL", key, waiters_key, NULL};
+    struct wire wire;
+    struct reply r;
+    if (address == NULL) {
+        die_text("usage", "queue_raw --node ADDRESS | --ring 1");
+    }
+    scripts->address = address;
+    wire_open(&wire, address);
+    script_load(&wire, take_script, scripts->take);
+    script_load(&wire, give_script, scripts->give);
+    commands_call(&wire, forget, &r);
+    wire_close(&wire);
+}
+
+/* ---- Ring -------------------------------------------------------------- */
+
+struct ring {
+    int fds[CLIENTS_MAX]; /* made before the fork: there until all have ended */
+    struct sockaddr_un names[CLIENTS_MAX];
+    socklen_t name_lens[CLIENTS_MAX];
+    int n;
+};
+
+struct link {
+    const struct ring *ring;
+    int index;
+    bool has_turn;
+};
+
+/* Abstract names that the kernel chooses: nothing to clean up. */
+static void ring_init(struct ring *ring, int n)
+{
+    struct sockaddr_un any = {.sun_family = AF_UNIX};
+    ring->n = n;
+    for (int i = 0; i < n; i++) {
+        ring->fds[i] = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        ring->name_lens[i] = sizeof(ring->names[i]);
+        if (ring->fds[i] < 0 ||
+            bind(ring->fds[i], (struct sockaddr *)&any,
+                 offsetof(struct sockaddr_un, sun_path)) != 0 ||
+            getsockname(ring->fds[i], (struct sockaddr *)&ring->names[i],
+                        &ring->name_lens[i]) != 0) {
+            die("socket");
+        }
+    }
+}
+
+static void *link_open(int index, void *arg)
+{
+    struct link *l = must_alloc(1, sizeof(*l));
+    l->ring = arg;
+    l->index = index;
+    l->has_turn = index == 0;
+    return l;
+}
+
+static void link_take(void *client)
+{
+    struct link *l = client;
+    char byte;
+    if (!l->has_turn && recv(l->ring->fds[l->index], &byte, 1, 0) != 1) {
+        die("recv");
+    }
+    l->has_turn = false;
+}
+
+static void link_give(void *client)
+{
+    const struct link *l = client;
+    const struct ring *ring = l->ring;
+    int next = (l->index + 1) % ring->n;
+    if (sendto(ring->fds[l->index], "1", 1, 0,
+               (const struct sockaddr *)&ring->names[next],
+               ring->name_lens[next]) != 1) {
+        die("sendto");
+    }
+}
+
+static void link_close(void *client)
+{
+    free(client);
+}
+
+/* ---- Both -------------------------------------------------------------- */
+
+int main(int argc, char **argv)
+{
+    struct scripts scripts = {0};
+    struct ring ring = {0};
+    struct crowd_plan plan;
+    struct crowd_side side = {.label = "raw",
+                              .open = waiter_open,
+                              .take = waiter_take,
+                              .give = waiter_give,
+                              .close = waiter_close,
+                              .arg = &scripts};
+    crowd_parse(&plan, argc, argv);
+    if (arg_int(argc, argv, "--ring", 0) != 0) {
+        side = (struct crowd_side){.label = "ring",
+                                   .open = link_open,
+                                   .take = link_take,
+                                   .give = link_give,
+                                   .close = link_close,
+                                   .arg = &ring};
+        ring_init(&ring, plan.n_clients);
+    } else {
+        scripts_load(&scripts, arg_text(argc, argv, "--node", NULL));
+    }
+    return crowd_run(&plan, &side);
+}
