@@ -84,17 +84,10 @@ const char *hf_name_show(const void *name, size_t name_len,
     return out;
 }
 
-static enum hf_status check_mode(const struct hf_client *client,
-                                 enum hf_mode mode, struct hf_error *error)
+static enum hf_status check_mode(enum hf_mode mode, struct hf_error *error)
 {
     if (mode != HF_EXCLUSIVE && mode != HF_SHARED) {
         return hf_fail(error, HF_INVALID, "no such mode: %d", (int)mode);
-    }
-    bool can_share = (client->store->ops->capabilities & HF_CAP_SHARED) != 0;
-    if (mode == HF_SHARED && !can_share) {
-        return hf_fail(error, HF_UNSUPPORTED,
-                       "in this store a name has one holder at a time: "
-                       "neither read locks nor permits");
     }
     return HF_OK;
 }
@@ -111,8 +104,7 @@ static bool is_given_before(const struct hf_request *request, size_t idx)
     return is_again;
 }
 
-static enum hf_status check_more(const struct hf_client *client,
-                                 const struct hf_request *request,
+static enum hf_status check_more(const struct hf_request *request,
                                  struct hf_error *error)
 {
     if (request->n_more >= HF_NAMES_MAX) {
@@ -128,7 +120,7 @@ static enum hf_status check_more(const struct hf_client *client,
         enum hf_status status =
             hf_name_check(name->name, name->name_len, error);
         if (status == HF_OK) {
-            status = check_mode(client, name->mode, error);
+            status = check_mode(name->mode, error);
         }
         if (status != HF_OK) {
             return status;
@@ -143,8 +135,7 @@ static enum hf_status check_more(const struct hf_client *client,
 }
 
 /* Each permit is a lock of its own: NAME#0, NAME#1, ... */
-static enum hf_status check_permits(const struct hf_client *client,
-                                    const struct hf_request *request,
+static enum hf_status check_permits(const struct hf_request *request,
                                     struct hf_error *error)
 {
     if (request->permits == 0) {
@@ -168,7 +159,24 @@ static enum hf_status check_permits(const struct hf_client *client,
                        "semaphore",
                        request->name_len, HF_NAME_MAX - HF_SLOT_TEXT_MAX);
     }
-    return check_mode(client, HF_SHARED, error);
+    return HF_OK;
+}
+
+/* Can the store do it? A semaphore shares its name. */
+static enum hf_status check_store(const struct hf_client *client,
+                                  const struct hf_request *request,
+                                  struct hf_error *error)
+{
+    bool shares = request->mode == HF_SHARED || request->permits > 0;
+    for (size_t i = 0; i < request->n_more; i++) {
+        shares |= request->more[i].mode == HF_SHARED;
+    }
+    if (shares && (client->store->ops->capabilities & HF_CAP_SHARED) == 0) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "in this store a name has one holder at a time: "
+                       "neither read locks nor permits");
+    }
+    return HF_OK;
 }
 
 /* ---- All of it --------------------------------------------------------- */
@@ -209,13 +217,13 @@ static enum hf_status check(const struct hf_client *client,
         status = hf_ttl_check(client, request->ttl_ms, error);
     }
     if (status == HF_OK) {
-        status = check_mode(client, request->mode, error);
+        status = check_mode(request->mode, error);
     }
     if (status == HF_OK) {
-        status = check_more(client, request, error);
+        status = check_more(request, error);
     }
     if (status == HF_OK) {
-        status = check_permits(client, request, error);
+        status = check_permits(request, error);
     }
     if (status != HF_OK) {
         return status;
@@ -228,7 +236,7 @@ static enum hf_status check(const struct hf_client *client,
         return hf_fail(error, HF_INVALID, "no such life: %d",
                        (int)request->life);
     }
-    return HF_OK;
+    return check_store(client, request, error);
 }
 
 enum hf_status hf_order_read(const struct hf_client *client,
