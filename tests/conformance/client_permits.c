@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeout: 120 */
+/* Semaphores: at most N at once, each with a permit of its own; and whoever
+ * uses one agrees on N. */
+#include "client_world.h"
+
+enum { N = 3 };
+
+static const struct hf_request *permit(struct hf_request *request,
+                                       const char *name, uint32_t permits,
+                                       int64_t ttl_ms, int64_t wait_ms)
+{
+    *request = want(name, ttl_ms, wait_ms);
+    request->permits = permits;
+    return request;
+}
+
+static struct hf_lock *take_permit(struct hf_client *client, const char *name,
+                                   uint32_t permits, int64_t ttl_ms)
+{
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    if (hf_lock_acquire(client, permit(&request, name, permits, ttl_ms, 10000),
+                        &lock, &error) != HF_OK) {
+        fail_msg("a permit of %s: %s: %s", name, hf_status_name(error.status),
+                 error.text);
+    }
+    return lock;
+}
+
+static enum hf_status try_permit(struct hf_client *client, const char *name,
+                                 uint32_t permits, struct hf_error *error)
+{
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    enum hf_status status = hf_lock_acquire(
+        client, permit(&request, name, permits, 5000, 0), &lock, error);
+    if (status == HF_OK) {
+        hf_lock_release(lock);
+    }
+    return status;
+}
+
+static const char *slot_name(const char *name, int slot)
+{
+    static char text[100];
+    snprintf(text, sizeof(text), "%s#%d", name, slot);
+    return text;
+}
+
+static void assert_none_left(struct hf_client *client, const char *name, int n)
+{
+    assert_free(client, name);
+    for (int i = 0; i < n; i++) {
+        assert_free(client, slot_name(name, i));
+    }
+}
+
+/* How many permits are taken, as the store says. */
+static int count_taken(struct hf_client *client, const char *name, int n)
+{
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        struct hf_info info;
+        const char *slot = slot_name(name, i);
+        assert_int_equal(
+            hf_client_inspect(client, slot, strlen(slot), &info, NULL), HF_OK);
+        count += info.holder.kind != HF_HOLDER_NONE;
+    }
+    return count;
+}
+
+static void run_until_holders(struct hf_client *client, struct hf_client *other,
+                              const char *name, uint32_t sharers)
+{
+    int never = 0;
+    int64_t end = now_ms() + 5000;
+    for (;;) {
+        struct hf_info info;
+        assert_int_equal(
+            hf_client_inspect(other, name, strlen(name), &info, NULL), HF_OK);
+        if (info.holder.sharers == sharers) {
+            return;
+        }
+        assert_true(now_ms() < end);
+        run_loop(client, &never, 1, 2);
+    }
+}
+
+struct seen {
+    int count;
+    enum hf_status status;
+    struct hf_lock *lock;
+    char text[1000];
+};
+
+static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
+                    const struct hf_error *error)
+{
+    struct seen *seen = user;
+    seen->count++;
+    seen->status = status;
+    seen->lock = lock;
+    snprintf(seen->text, sizeof(seen->text), "%s", error->text);
+}
+
+static struct hf_op *start(struct hf_client *client, const char *name,
+                           uint32_t permits, int64_t wait_ms, struct seen *seen)
+{
+    struct hf_request request;
+    struct hf_op *op = NULL;
+    struct hf_error error;
+    if (hf_op_start_acquire(client,
+                            permit(&request, name, permits, 2000, wait_ms),
+                            on_done, seen, &op, &error) != HF_OK) {
+        fail_msg("%s", error.text);
+    }
+    return op;
+}
+
+/* ---- One after another ------------------------------------------------- */
+
+static void test_each_has_its_own(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    struct hf_lock *locks[N];
+    bool is_used[N] = {false};
+    for (int i = 0; i < N; i++) {
+        locks[i] = take_permit(i % 2 ? client : other, name, N, 5000);
+        int slot = hf_lock_slot(locks[i]);
+        size_t len = 0;
+        assert_true(slot >= 0 && slot < N);
+        assert_false(is_used[slot]);
+        is_used[slot] = true;
+        assert_int_equal(hf_lock_count(locks[i]), 1);
+        assert_string_equal(hf_lock_name(locks[i], &len), name);
+        assert_int_equal(len, strlen(name));
+        assert_null(hf_lock_name_at(locks[i], 1, NULL));
+        assert_true(hf_lock_fence(locks[i]) > 0);
+        assert_int_equal(hf_lock_fence_at(locks[i], 0),
+                         hf_lock_fence(locks[i]));
+        assert_int_equal(hf_lock_fence_at(locks[i], 1), 0);
+        assert_true(hf_lock_covers(locks[i], 4000));
+        assert_int_equal(hf_lock_state(locks[i]), HF_STATE_HELD);
+    }
+    struct hf_error error;
+    int64_t began = now_ms();
+    assert_int_equal(try_permit(client, name, N, &error), HF_BUSY);
+    assert_true(now_ms() - began < 1000);
+    assert_non_null(
+        strstr(error.text, "all 3 permits are taken; one is held by "));
+    assert_int_equal(hf_lock_extend(locks[1], 8000, NULL), HF_OK);
+    assert_true(hf_lock_covers(locks[1], 7000));
+    int freed = hf_lock_slot(locks[1]);
+    uint64_t fence = hf_lock_fence(locks[1]);
+    assert_int_equal(hf_lock_release(locks[1]), HF_OK);
+    locks[1] = take_permit(client, name, N, 5000);
+    assert_int_equal(hf_lock_slot(locks[1]), freed);
+    assert_true(hf_lock_fence(locks[1]) > fence);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    assert_none_left(other, name, N);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_all_that_may_be(void **state)
+{
+    (void)state;
+    enum { MOST = HF_PERMITS_MAX };
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    static struct hf_lock *locks[MOST];
+    for (int i = 0; i < MOST; i++) {
+        locks[i] = take_permit(client, name, MOST, 30000);
+    }
+    struct hf_error error;
+    assert_int_equal(try_permit(client, name, MOST, &error), HF_BUSY);
+    assert_non_null(strstr(error.text, "all 256 permits are taken"));
+    for (int i = 0; i < MOST; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    assert_free(client, name);
+    assert_free(client, slot_name(name, MOST - 1));
+    hf_client_close(client);
+}
+
+/* ---- Agreement --------------------------------------------------------- */
+
+static void refuse(struct hf_client *client, const char *name, uint32_t permits,
+                   int64_t wait_ms, const char *text)
+{
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    char line[200];
+    int64_t began = now_ms();
+    assert_int_equal(
+        hf_lock_acquire(client, permit(&request, name, permits, 5000, wait_ms),
+                        &lock, &error),
+        HF_INVALID);
+    assert_true(now_ms() - began < 1000); /* at once, however long it waits */
+    snprintf(line, sizeof(line), "%s %s", name, text);
+    assert_string_equal(error.text, line);
+}
+
+static void test_disagreement(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    struct hf_lock *lock = take_permit(client, name, 3, 5000);
+    refuse(other, name, 5, 0, "is a semaphore of 3 permits, not of 5");
+    refuse(other, name, 5, 30000, "is a semaphore of 3 permits, not of 5");
+    refuse(other, name, 1, 0, "is a semaphore of 3 permits, not of 1");
+    refuse(client, name, 2, HF_WAIT_FOREVER,
+           "is a semaphore of 3 permits, not of 2");
+    assert_int_equal(try_permit(other, name, 3, NULL), HF_OK);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_none_left(other, name, 5);
+    /* All have gone: another number is as good, raised and lowered. */
+    lock = take_permit(other, name, 5, 5000);
+    refuse(client, name, 3, 0, "is a semaphore of 5 permits, not of 3");
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_none_left(other, name, 5);
+    lock = take_permit(other, name, 1, 5000);
+    assert_int_equal(hf_lock_slot(lock), 0);
+    assert_int_equal(try_permit(client, name, 1, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_none_left(other, name, 5);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+/* Its name is taken for whoever wants it for himself, or to read. */
+static void test_excludes_other_modes(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    struct hf_lock *lock = take_permit(client, name, N, 5000);
+    struct hf_lock *reader = NULL;
+    struct hf_error error;
+    struct hf_request request = want(name, 5000, 0);
+    request.mode = HF_SHARED;
+    assert_int_equal(try_take(other, name, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_acquire(other, &request, &reader, &error),
+                     HF_BUSY);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    lock = take(client, name, 5000);
+    assert_int_equal(try_permit(other, name, N, &error), HF_BUSY);
+    assert_null(strstr(error.text, "permits are taken"));
+    assert_non_null(strstr(error.text, "held by "));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_int_equal(hf_lock_acquire(other, &request, &reader, &error), HF_OK);
+    assert_int_equal(hf_lock_slot(reader), -1);
+    assert_int_equal(try_permit(client, name, N, &error), HF_BUSY);
+    assert_int_equal(hf_lock_release(reader), HF_OK);
+    assert_none_left(other, name, N);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+/* ---- Never more than N ------------------------------------------------- */
+
+enum { CROWD = 8, ROUNDS = 60 };
+
+struct crowd {
+    const char *name;
+    int inside; /* guarded by nothing but the semaphore */
+    int most;
+    int in_slot[N];
+    uint64_t fences[N];
+    atomic_int failures;
+};
+
+static bool enter(struct crowd *crowd, int slot, uint64_t fence)
+{
+    int inside = __atomic_add_fetch(&crowd->inside, 1, __ATOMIC_RELAXED);
+    int most = __atomic_load_n(&crowd->most, __ATOMIC_RELAXED);
+    if (inside > most) {
+        __atomic_store_n(&crowd->most, inside, __ATOMIC_RELAXED);
+    }
+    bool is_alone =
+        __atomic_fetch_add(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED) == 0;
+    uint64_t last =
+        __atomic_exchange_n(&crowd->fences[slot], fence, __ATOMIC_RELAXED);
+    return inside <= N && is_alone && fence > last;
+}
+
+static void leave(struct crowd *crowd, int slot)
+{
+    __atomic_fetch_sub(&crowd->in_slot[slot], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&crowd->inside, 1, __ATOMIC_RELAXED);
+}
+
+static void *crowd_member(void *arg)
+{
+    struct crowd *crowd = arg;
+    struct hf_client *client = open_client();
+    for (int i = 0; i < ROUNDS; i++) {
+        struct hf_request request;
+        struct hf_lock *lock = NULL;
+        struct hf_error error;
+        permit(&request, crowd->name, N, 20000, 60000);
+        if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+            print_message("%s\n", error.text);
+            atomic_fetch_add(&crowd->failures, 1);
+            break;
+        }
+        int slot = hf_lock_slot(lock);
+        bool is_right = enter(crowd, slot, hf_lock_fence(lock));
+        pause_ms(i % 2); /* so that others come in */
+        is_right &= hf_lock_covers(lock, 1);
+        leave(crowd, slot);
+        if (hf_lock_release(lock) != HF_OK || !is_right) {
+            atomic_fetch_add(&crowd->failures, 1);
+        }
+    }
+    hf_client_close(client);
+    return NULL;
+}
+
+static void test_never_more(void **state)
+{
+    (void)state;
+    struct crowd crowd = {.name = fresh_name()};
+    pthread_t threads[CROWD];
+    for (int i = 0; i < CROWD; i++) {
+        pthread_create(&threads[i], NULL, crowd_member, &crowd);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(atomic_load(&crowd.failures), 0);
+    assert_int_equal(crowd.most, N); /* and not fewer */
+    struct hf_client *client = open_client();
+    assert_none_left(client, crowd.name, N);
+    hf_client_close(client);
+}
+
+/* As many tries as there are permits, at once: each gets one. */
+struct meeting {
+    const char *name;
+    pthread_barrier_t barrier;
+    atomic_int refused;
+};
+
+static void *meet(void *arg)
+{
+    struct meeting *meeting = arg;
+    struct hf_client *client = open_client();
+    for (int i = 0; i < 40; i++) {
+        struct hf_request request;
+        struct hf_lock *lock = NULL;
+        permit(&request, meeting->name, N, 20000, 0);
+        pthread_barrier_wait(&meeting->barrier);
+        if (hf_lock_acquire(client, &request, &lock, NULL) != HF_OK) {
+            atomic_fetch_add(&meeting->refused, 1);
+        }
+        pthread_barrier_wait(&meeting->barrier);
+        hf_lock_release(lock);
+    }
+    hf_client_close(client);
+    return NULL;
+}
+
+static void test_tries_that_meet(void **state)
+{
+    (void)state;
+    struct meeting meeting = {.name = fresh_name()};
+    pthread_t threads[N];
+    pthread_barrier_init(&meeting.barrier, NULL, N);
+    for (int i = 0; i < N; i++) {
+        pthread_create(&threads[i], NULL, meet, &meeting);
+    }
+    for (int i = 0; i < N; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_barrier_destroy(&meeting.barrier);
+    assert_int_equal(atomic_load(&meeting.refused), 0);
+}
+
+/* ---- Waiting ----------------------------------------------------------- */
+
+static void test_wait(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    struct hf_lock *locks[N];
+    for (int i = 0; i < N; i++) {
+        locks[i] = take_permit(other, name, N, 5000);
+    }
+    for (int i = 0; i < N; i++) { /* whichever of them is given back */
+        struct seen seen = {0};
+        int never = 0;
+        start(client, name, N, HF_WAIT_FOREVER, &seen);
+        run_until_holders(client, other, name, N + 1);
+        run_loop(client, &never, 1, 20);
+        assert_int_equal(seen.count, 0);
+        int slot = hf_lock_slot(locks[i]);
+        uint64_t fence = hf_lock_fence(locks[i]);
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+        run_loop(client, &seen.count, 1, 5000);
+        if (seen.status != HF_OK) {
+            fail_msg("%s", seen.text);
+        }
+        assert_int_equal(hf_lock_slot(seen.lock), slot);
+        assert_true(hf_lock_fence(seen.lock) > fence);
+        assert_int_equal(count_taken(other, name, N), N);
+        assert_int_equal(hf_lock_release(seen.lock), HF_OK);
+        locks[i] = take_permit(other, name, N, 5000);
+    }
+    for (int i = 0; i < N; i++) {
+        hf_lock_release(locks[i]);
+    }
+    assert_none_left(other, name, N);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_wait_ends(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_lock *locks[2] = {take_permit(client, name, 2, 5000),
+                                take_permit(client, name, 2, 5000)};
+    struct hf_request request;
+    struct hf_lock *lock = (struct hf_lock *)1;
+    struct hf_error error;
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(client,
+                                     permit(&request, name, 2, 5000, 400),
+                                     &lock, &error),
+                     HF_BUSY);
+    assert_in_range((unsigned long)(now_ms() - began), 300, 1000);
+    assert_null(lock);
+    assert_non_null(strstr(error.text, "all 2 permits are taken"));
+    hf_lock_release(locks[0]);
+    hf_lock_release(locks[1]);
+    assert_none_left(client, name, 2);
+    hf_client_close(client);
+}
+
+static void test_cancel(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    struct seen seen = {0};
+    int never = 0;
+    hf_op_cancel(start(client, name, N, 0, &seen)); /* not answered yet */
+    run_loop(client, &never, 1, 20);
+    assert_none_left(other, name, N);
+    struct hf_lock *locks[N];
+    for (int i = 0; i < N; i++) {
+        locks[i] = take_permit(other, name, N, 5000);
+    }
+    struct hf_op *op = start(client, name, N, HF_WAIT_FOREVER, &seen);
+    run_until_holders(client, other, name, N + 1);
+    run_loop(client, &never, 1, 20);
+    hf_op_cancel(op); /* while it waits */
+    run_until_holders(client, other, name, N);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    run_loop(client, &never, 1, 20);
+    assert_none_left(other, name, N);
+    for (int i = 0; i < N; i++) {
+        locks[i] = take_permit(other, name, N, 5000);
+    }
+    start(client, name, N, HF_WAIT_FOREVER, &seen);
+    run_until_holders(client, other, name, N + 1);
+    hf_client_close(client); /* while one waits */
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(hf_lock_release(locks[i]), HF_OK);
+    }
+    assert_none_left(other, name, N);
+    assert_int_equal(seen.count, 0);
+    hf_client_close(other);
+}
+
+/* ---- Losing ------------------------------------------------------------ */
+
+static void test_dead_holder_is_followed(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *dead = open_mode(HF_THREAD_NONE);
+    struct hf_client *client = open_client();
+    struct hf_lock *held = take_permit(dead, name, 1, 400);
+    int64_t began = now_ms();
+    struct hf_lock *lock = take_permit(client, name, 1, 5000);
+    assert_in_range((unsigned long)(now_ms() - began), 300, 1500);
+    assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
+    assert_int_equal(hf_lock_release(held), HF_LOST);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_none_left(client, name, 1);
+    hf_client_close(dead);
+    hf_client_close(client);
+}
+
+/* Whether its permit is broken or the semaphore: what it has is void. */
+static void test_broken(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    for (int i = 0; i < 2; i++) {
+        struct hf_lock *lock = take_permit(client, name, 2, 600);
+        const char *what = i == 0 ? slot_name(name, hf_lock_slot(lock)) : name;
+        assert_int_equal(
+            hf_client_break(other, what, strlen(what), true, NULL, NULL),
+            HF_OK);
+        struct hf_lock_event event = {0};
+        int never = 0;
+        int64_t end = now_ms() + 2000;
+        while (!hf_client_next_event(client, &event)) {
+            assert_true(now_ms() < end);
+            run_loop(client, &never, 1, 5);
+        }
+        assert_ptr_equal(event.lock, lock);
+        assert_int_equal(event.state, HF_STATE_LOST);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+        assert_int_equal(hf_lock_release(lock), HF_LOST);
+        assert_false(hf_client_next_event(client, &event));
+        assert_none_left(other, name, 2);
+    }
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_renewed(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    struct hf_lock *locks[2] = {take_permit(client, name, 2, 800),
+                                take_permit(client, name, 2, 800)};
+    int64_t end = now_ms() + 2000;
+    while (now_ms() < end) {
+        assert_int_equal(try_permit(other, name, 2, NULL), HF_BUSY);
+        assert_int_equal(try_take(other, name, NULL), HF_BUSY);
+        assert_true(hf_lock_covers(locks[0], 1));
+        assert_int_equal(hf_lock_state(locks[1]), HF_STATE_HELD);
+    }
+    assert_int_equal(hf_lock_add_process(locks[0], getppid()), HF_OK);
+    assert_int_equal(hf_lock_release_keeping(locks[0], 500), HF_OK);
+    assert_int_equal(try_permit(other, name, 2, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_release(locks[1]), HF_OK);
+    assert_int_equal(try_permit(other, name, 2, NULL), HF_OK);
+    assert_none_left(client, name, 2);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_has_its_own),
+        cmocka_unit_test(test_all_that_may_be),
+        cmocka_unit_test(test_disagreement),
+        cmocka_unit_test(test_excludes_other_modes),
+        cmocka_unit_test(test_never_more),
+        cmocka_unit_test(test_tries_that_meet),
+        cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_wait_ends),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_dead_holder_is_followed),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_renewed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
