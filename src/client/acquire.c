@@ -14,6 +14,7 @@
  * steps). What a failed attempt may have been granted it gives back by itself,
  * also after the caller has gone. The largest counter that it saw is the next
  * one's hint, so that the nodes agree in one round trip. */
+#include "client/bundle.h"
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -210,13 +211,20 @@ bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out)
         hf_client_enter(op->client, NULL) != HF_OK) {
         return false;
     }
-    bool is_queued = op->kind == HF_OP_ACQUIRE && op->is_queued;
+    struct hf_client *client = op->client;
+    const struct hf_op *one =
+        op->kind == HF_OP_BUNDLE ? hf_bundle_waiting(op) : op;
+    bool is_queued =
+        one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued;
     if (is_queued) {
-        hf_rival_holder(&op->rival, op->client->now, &out->holder);
-        out->ahead = op->ahead;
-        out->name = op->order.name;
-        out->name_len = op->order.name_len;
+        /* of a semaphore it is the name, and not that of a permit */
+        bool is_permit = op->order.n_slots > 0;
+        const struct hf_order *order = is_permit ? &op->order : &one->order;
+        hf_rival_holder(&one->rival, client->now, &out->holder);
+        out->ahead = one->ahead;
+        out->name = order->name;
+        out->name_len = order->name_len;
     }
-    hf_client_leave(op->client);
+    hf_client_leave(client);
     return is_queued;
 }
