@@ -214,7 +214,7 @@ static void broken(const char *claim)
 }
 
 /* A bound of the model was too small for what can happen: no result. */
-static void out_of_bounds(const char *bound)
+__attribute__((unused)) static void out_of_bounds(const char *bound)
 {
     printf("RESULT too-big %u 0 %s\n", checker.n_states, bound);
     exit(3);
