@@ -27,7 +27,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
+
+/* A full queue is one whose reader is about to run, or is stopped: some 2 ms
+ * tell. It could be told by its heartbeat only, two seconds later. */
+#define TRIES 15
+#define NAP_NS 100000
 
 struct message {
     uint64_t secret;
