@@ -130,6 +130,30 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return true;
 }
 
+/* Several locks in one: all or none, also when memory ends half way. */
+static void use_several(struct hf_client *client, struct hf_request *request)
+{
+    struct hf_error error;
+    struct hf_lock *lock = NULL;
+    struct hf_op *op = NULL;
+    enum hf_status status = hf_lock_acquire(client, request, &lock, &error);
+    if (!is_expected(status)) {
+        fail_msg("%s: %s", hf_status_name(status), error.text);
+    }
+    assert_true((status == HF_OK) == (lock != NULL));
+    if (status == HF_OK) {
+        assert_true(is_expected(hf_lock_extend(lock, 5000, &error)));
+        assert_true(is_expected(hf_lock_release(lock)));
+    }
+    status = hf_op_start_acquire(client, request, (hf_op_fn *)abort, NULL, &op,
+                                 &error);
+    assert_true(is_expected(status));
+    hf_op_cancel(op);
+}
+
+static const struct hf_name more[] = {{"second", 6, HF_EXCLUSIVE},
+                                      {"third", 5, HF_SHARED}};
+
 static void use(struct hf_client *client)
 {
     struct hf_request request;
@@ -159,6 +183,14 @@ static void use(struct hf_client *client)
                                  &error);
     assert_true(is_expected(status));
     hf_op_cancel(op);
+    /* Names of their own: what could not be given back is taken for a while. */
+    hf_request_init(&request, "permits");
+    request.permits = 3;
+    use_several(client, &request);
+    hf_request_init(&request, "several");
+    request.more = more;
+    request.n_more = 2;
+    use_several(client, &request);
 }
 
 static long session(long number)
@@ -188,13 +220,24 @@ static void test_every_allocation_fails_once(void **state)
     assert_true(count > 5);
     for (long i = 0; i < count; i++) {
         session(i);
-        /* whatever happened, the name is free */
+        /* whatever happened, the names are free, and the permits */
         struct hf_client *client = NULL;
         struct hf_request request;
         struct hf_lock *lock = NULL;
         struct hf_error error = {0};
         hf_request_init(&request, "memory");
         assert_int_equal(hf_client_open(url(), NULL, &client, NULL), HF_OK);
+        if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+            fail_msg("after failure %ld of %ld: %s", i, count, error.text);
+        }
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+        const struct hf_name names[] = {
+            {"several", 7, HF_EXCLUSIVE},   {"second", 6, HF_EXCLUSIVE},
+            {"third", 5, HF_EXCLUSIVE},     {"permits", 7, HF_EXCLUSIVE},
+            {"permits#0", 9, HF_EXCLUSIVE}, {"permits#1", 9, HF_EXCLUSIVE},
+            {"permits#2", 9, HF_EXCLUSIVE}};
+        request.more = names;
+        request.n_more = sizeof(names) / sizeof(names[0]);
         if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
             fail_msg("after failure %ld of %ld: %s", i, count, error.text);
         }
@@ -214,7 +257,9 @@ static void test_no_allocation_to_give_back(void **state)
     options.thread = HF_THREAD_NONE;
     assert_int_equal(hf_client_open(url(), &options, &client, NULL), HF_OK);
     hf_request_init(&request, "memory");
-    for (int i = 0; i < 3; i++) {
+    request.more = more;
+    for (int i = 0; i < 6; i++) {
+        request.n_more = (size_t)i % 2; /* also of two names in one */
         assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
         long before = atomic_load(&n_ours);
         assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
