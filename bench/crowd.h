@@ -333,7 +333,7 @@ static inline double figures_unfairness(const struct crowd_figures *f, int n)
         most = f->turns[i] > most ? f->turns[i] : most;
         least = f->turns[i] < least ? f->turns[i] : least;
     }
-    return least == 0 ? 1e9 : (double)most / least;
+    return least == 0 ? 9999 : (double)most / least;
 }
 
 static inline void crowd_report(const struct crowd_figures *f,

@@ -102,7 +102,7 @@ static inline void script_load_file(struct wire *wire, const char *dir,
                                     const char *name, char hash[41])
 {
     char path[512];
-    char text[16384];
+    char text[32768];
     (void)snprintf(path, sizeof(path), "%s/%s.lua", dir, name);
     FILE *file = fopen(path, "r");
     if (file == NULL) {
@@ -162,16 +162,24 @@ static inline void scripts_prepare(const struct dialect_scripts *scripts,
                                    const char *marker, struct template *acquire,
                                    struct template *release)
 {
-    char fence[128];
+    static const char *const ends[] = {"fence", "queue", "waiters", "holders",
+                                       "votes"};
+    char side[5][128];
     char owner[128];
-    (void)snprintf(fence, sizeof(fence), "hf:{lock:%s}:fence", name);
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(side[i], sizeof(side[i]), "hf:{lock:%s}:%s", name,
+                       ends[i]);
+    }
     (void)snprintf(owner, sizeof(owner), "%s:bench-host:12345:1763640000",
                    owner_mark);
-    const char *take[] = {"EVALSHA", scripts->acquire, "3",     key,
-                          fence,     "hf:node",        owner,   LEASE_MS,
+    const char *take[] = {"EVALSHA", scripts->acquire, "7",     key,
+                          side[0],   side[1],          side[2], side[3],
+                          side[4],   "hf:node",        owner,   LEASE_MS,
                           "0",       marker,           KEEP_MS, NULL};
-    const char *give[] = {"EVALSHA", scripts->release, "2", key,     fence,
-                          owner,     counter_mark,     "0", KEEP_MS, NULL};
+    const char *give[] = {"EVALSHA", scripts->release, "7",     key,
+                          side[0],   side[1],          side[2], side[3],
+                          side[4],   "hf:node",        owner,   counter_mark,
+                          "0",       KEEP_MS,          marker,  NULL};
     template_init(acquire, take);
     template_init(release, give);
 }

@@ -329,7 +329,8 @@ static void setup_parse(struct setup *setup, int argc, char **argv)
     setup->n_threads = arg_int(argc, argv, "--threads", 1);
     setup->seconds = arg_double(argc, argv, "--seconds", 1);
     setup->dialect = dialect_find(arg_text(argc, argv, "--dialect", "plain"));
-    setup->scripts.dir = arg_text(argc, argv, "--scripts", "src/store/redis");
+    setup->scripts.dir =
+        arg_text(argc, argv, "--scripts", "build/generated/lua");
 }
 
 /* ---- Threads ----------------------------------------------------------- */

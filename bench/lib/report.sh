@@ -63,6 +63,7 @@ verdict() {
     awk -v got="$1" -v op="$2" -v target="$3" 'BEGIN {
         if (got == "nan") { print "not measured"; exit }
         met = op == "le" ? got <= target : got >= target
+        if (!met && target == 0) { print "MISSED"; exit }
         by = op == "le" ? got / target - 1 : 1 - got / target
         if (met) { print "met" } else { printf "MISSED by %.0f%%\n", 100 * by }
     }'

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many who wait for one name: what each costs, and in which order they are
+ * served.
+ *
+ *   waiters --url URL --pids P[,...] --servers ADDRESS[,...] --mode MODE
+ *           [--count N] [--seconds S]
+ *
+ *   turns      N operations of one client in one thread. Whoever is served
+ *              gives back at once and asks again, so that N - 1 always wait:
+ *              what a grant costs, all in all, with a queue of that length
+ *   idle       N operations of one client wait for S seconds for one who does
+ *              not give back: what a waiter costs, in requests per second and
+ *              node
+ *   processes  N processes queue up one after the other, each when the one
+ *              before it is seen to wait; then all are served, once
+ *
+ * "wrong" counts those who were served before somebody who had asked earlier.
+ */
+#include "crowd.h"
+
+#include <holdfast/holdfast.h>
+#include <poll.h>
+
+#define PROCESSES_MAX 1000
+
+/* `idle` asks for the default lease, since how often a waiter is heard of
+ * depends on it. */
+#define NAME "waiters"
+
+struct job {
+    const char *url;
+    const char *mode;
+    int n;
+    double seconds;
+    struct cpu cpu;
+    struct commands commands;
+};
+
+struct bench;
+
+struct waiter {
+    struct bench *bench;
+    struct hf_op *op;
+    int index;
+};
+
+struct bench {
+    struct job *job;
+    struct hf_client *client;
+    struct waiter *waiters;
+    int *order; /* ring: who asked, in turn; as long as there are waiters */
+    int first;
+    int n_asking;
+    int64_t grants;
+    int64_t wrong;
+    int64_t failed;
+    bool stopping;
+};
+
+static void request_init(struct hf_request *request)
+{
+    hf_request_init(request, NAME);
+    request->wait_ms = PATIENCE_S * 1000;
+}
+
+static struct hf_client *client_open(const char *url, enum hf_thread_mode mode)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    struct hf_error error;
+    hf_client_options_init(&options);
+    options.thread = mode;
+    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
+        die_text("open", error.text);
+    }
+    return client;
+}
+
+static struct hf_lock *must_acquire(struct hf_client *client)
+{
+    struct hf_request request;
+    struct hf_error error;
+    struct hf_lock *lock;
+    request_init(&request);
+    if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+        die_text("acquire", error.text);
+    }
+    return lock;
+}
+
+/* How many wait, as the servers say. */
+static uint32_t count_waiting(struct hf_client *client)
+{
+    struct hf_info info;
+    struct hf_error error;
+    if (hf_client_inspect(client, NAME, strlen(NAME), &info, &error) != HF_OK) {
+        die_text("inspect", error.text);
+    }
+    return info.waiting;
+}
+
+static void await_waiting(struct hf_client *client, uint32_t n)
+{
+    int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
+    while (count_waiting(client) != n) {
+        if (now_ns() > until) {
+            die_text("waiters", "the queue never had the expected length");
+        }
+        pause_ns(200000);
+    }
+}
+
+/* ---- Operations -------------------------------------------------------- */
+
+static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error);
+
+static void ask(struct waiter *w)
+{
+    struct bench *b = w->bench;
+    struct hf_request request;
+    struct hf_error error;
+    request_init(&request);
+    b->order[(b->first + b->n_asking++) % b->job->n] = w->index;
+    if (hf_op_start_acquire(b->client, &request, on_acquired, w, &w->op,
+                            &error) != HF_OK) {
+        die_text("start", error.text);
+    }
+}
+
+/* Take one who was served out of the order. @return was it its turn? */
+static bool order_take(struct bench *b, int index)
+{
+    int n = b->job->n;
+    int at = 0;
+    while (b->order[(b->first + at) % n] != index) {
+        at++;
+    }
+    bool was_next = at == 0;
+    for (; at > 0; at--) {
+        b->order[(b->first + at) % n] = b->order[(b->first + at - 1) % n];
+    }
+    b->first = (b->first + 1) % n;
+    b->n_asking--;
+    return was_next;
+}
+
+static void on_released(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error)
+{
+    struct waiter *w = user;
+    (void)lock;
+    (void)error;
+    w->bench->failed += status != HF_OK;
+    if (!w->bench->stopping) {
+        ask(w);
+    }
+}
+
+static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error)
+{
+    struct waiter *w = user;
+    struct bench *b = w->bench;
+    if (status != HF_OK) {
+        die_text("acquire", error->text);
+    }
+    w->op = NULL;
+    b->grants++;
+    b->wrong += !order_take(b, w->index);
+    hf_op_start_release(lock, on_released, w);
+}
+
+static void bench_open(struct bench *b, struct job *job)
+{
+    memset(b, 0, sizeof(*b));
+    b->job = job;
+    b->client = client_open(job->url, HF_THREAD_NONE);
+    b->waiters = must_alloc((size_t)job->n, sizeof(*b->waiters));
+    b->order = must_alloc((size_t)job->n, sizeof(*b->order));
+    for (int i = 0; i < job->n; i++) {
+        b->waiters[i] = (struct waiter){.bench = b, .index = i};
+    }
+}
+
+/* Everybody who still waits gives up: that must leave nobody behind. */
+static void bench_close(struct bench *b)
+{
+    b->stopping = true;
+    for (int i = 0; i < b->job->n; i++) {
+        hf_op_cancel(b->waiters[i].op);
+    }
+    hf_client_close(b->client);
+    free(b->waiters);
+    free(b->order);
+}
+
+static void process_until(struct bench *b, int64_t end)
+{
+    struct pollfd fd = {.fd = hf_client_fd(b->client), .events = POLLIN};
+    for (int64_t now = now_ns(); now < end; now = now_ns()) {
+        if (poll(&fd, 1, (int)((end - now) / 1000000) + 1) > 0) {
+            hf_client_process(b->client);
+        }
+    }
+}
+
+/* ---- Turns ------------------------------------------------------------- */
+
+static void turns_run(struct job *job)
+{
+    struct bench b;
+    bench_open(&b, job);
+    for (int i = 0; i < job->n; i++) {
+        ask(&b.waiters[i]);
+    }
+    /* Until everybody had a turn, the queue is being built. */
+    for (int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
+         b.grants < job->n;) {
+        if (now_ns() > until) {
+            die_text("turns", "not everybody was served");
+        }
+        process_until(&b, now_ns() + 10000000);
+    }
+    int64_t wrong = b.wrong;
+    b.grants = 0;
+    commands_reset(&job->commands);
+    cpu_start(&job->cpu);
+    process_until(&b, now_ns() + (int64_t)(job->seconds * 1e9));
+    cpu_stop(&job->cpu);
+    struct command_count count = commands_read(&job->commands);
+    double n = b.grants > 0 ? (double)b.grants : 1;
+    (void)printf("job=turns waiters=%d grant_us=%.2f client=%.2f server=%.2f "
+                 "sent=%.3f all=%.2f grants=%lld wrong=%lld failed=%lld\n",
+                 job->n, (double)job->cpu.wall_ns / 1e3 / n,
+                 (double)job->cpu.client_ns / 1e3 / n,
+                 (double)job->cpu.server_ns / 1e3 / n, (double)count.sent / n,
+                 (double)count.all / n, (long long)b.grants,
+                 (long long)(b.wrong + wrong), (long long)b.failed);
+    bench_close(&b);
+}
+
+/* ---- Idle -------------------------------------------------------------- */
+
+static bool all_wait(const struct bench *b)
+{
+    struct hf_waiting waiting;
+    for (int i = 0; i < b->job->n; i++) {
+        if (!hf_op_waiting(b->waiters[i].op, &waiting)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void idle_run(struct job *job)
+{
+    struct bench b;
+    struct hf_client *other = client_open(job->url, HF_THREAD_AUTO);
+    struct hf_lock *lock = must_acquire(other);
+    bench_open(&b, job);
+    for (int i = 0; i < job->n; i++) {
+        ask(&b.waiters[i]);
+    }
+    for (int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
+         !all_wait(&b);) {
+        if (now_ns() > until) {
+            die_text("idle", "not everybody waits");
+        }
+        process_until(&b, now_ns() + 10000000);
+    }
+    commands_reset(&job->commands);
+    cpu_start(&job->cpu);
+    process_until(&b, now_ns() + (int64_t)(job->seconds * 1e9));
+    cpu_stop(&job->cpu);
+    struct command_count count = commands_read(&job->commands);
+    double waited = job->n * (double)job->cpu.wall_ns / 1e9;
+    int nodes = hf_client_nodes(b.client);
+    bench_close(&b);
+    (void)printf("job=idle waiters=%d sent_per_s=%.3f client_us_per_s=%.2f "
+                 "server_us_per_s=%.2f grants=%lld left=%u\n",
+                 job->n, (double)count.sent / waited / nodes,
+                 (double)job->cpu.client_ns / 1e3 / waited,
+                 (double)job->cpu.server_ns / 1e3 / waited, (long long)b.grants,
+                 count_waiting(other));
+    (void)hf_lock_release(lock);
+    hf_client_close(other);
+}
+
+/* ---- Processes --------------------------------------------------------- */
+
+struct parade {
+    sem_t turns[PROCESSES_MAX]; /* may it ask? */
+    sem_t ready;
+    _Atomic int n_served;
+    int served[PROCESSES_MAX];
+    int64_t served_ns[PROCESSES_MAX];
+};
+
+static void parade_join(struct parade *p, const char *url, int index)
+{
+    struct hf_client *client = client_open(url, HF_THREAD_AUTO);
+    (void)sem_post(&p->ready);
+    if (!sem_take(&p->turns[index], PATIENCE_S)) {
+        die_text("processes", "never had its turn to ask");
+    }
+    struct hf_lock *lock = must_acquire(client);
+    int at = atomic_fetch_add(&p->n_served, 1);
+    p->served[at] = index;
+    p->served_ns[at] = now_ns();
+    if (hf_lock_release(lock) != HF_OK) {
+        die_text("release", "not confirmed");
+    }
+    hf_client_close(client);
+}
+
+static void parade_start(struct parade *p, const struct job *job, pid_t *pids)
+{
+    pid_t parent = getpid();
+    (void)sem_init(&p->ready, 1, 0);
+    for (int i = 0; i < job->n; i++) {
+        (void)sem_init(&p->turns[i], 1, 0);
+    }
+    for (int i = 0; i < job->n; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            child_settle(parent);
+            parade_join(p, job->url, i);
+            exit(0);
+        }
+        if (pids[i] < 0) {
+            die("fork");
+        }
+    }
+    for (int i = 0; i < job->n; i++) {
+        if (!sem_take(&p->ready, PATIENCE_S)) {
+            die_text("processes", "one did not start");
+        }
+    }
+}
+
+static void processes_run(struct job *job)
+{
+    pid_t pids[PROCESSES_MAX] = {0};
+    struct parade *p = map_shared(sizeof(*p));
+    parade_start(p, job, pids);
+    struct hf_client *client = client_open(job->url, HF_THREAD_AUTO);
+    struct hf_lock *lock = must_acquire(client);
+    for (int i = 0; i < job->n; i++) {
+        (void)sem_post(&p->turns[i]);
+        await_waiting(client, (uint32_t)i + 1);
+    }
+    int64_t start = now_ns();
+    (void)hf_lock_release(lock);
+    bool all_well = children_reap(pids, job->n);
+    int n = atomic_load(&p->n_served);
+    int wrong = 0;
+    for (int i = 0; i < n; i++) {
+        wrong += p->served[i] != i;
+    }
+    (void)printf("job=processes waiters=%d served=%d wrong=%d hand_us=%.1f "
+                 "left=%u\n",
+                 job->n, n, wrong,
+                 n > 0 ? (double)(p->served_ns[n - 1] - start) / 1e3 / n : 0,
+                 count_waiting(client));
+    hf_client_close(client);
+    if (!all_well) {
+        die_text("processes", "one failed, or was not served");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct job job = {
+        .url = arg_text(argc, argv, "--url", "local:"),
+        .mode = arg_text(argc, argv, "--mode", "turns"),
+        .n = arg_int(argc, argv, "--count", 100),
+        .seconds = arg_double(argc, argv, "--seconds", 1),
+    };
+    if (job.n < 1 || job.n > PROCESSES_MAX) {
+        die_text("usage", "waiters --count 1..1000");
+    }
+    cpu_init(&job.cpu, arg_text(argc, argv, "--pids", NULL));
+    commands_open(&job.commands, arg_text(argc, argv, "--servers", NULL));
+    if (strcmp(job.mode, "turns") == 0) {
+        turns_run(&job);
+    } else if (strcmp(job.mode, "idle") == 0) {
+        idle_run(&job);
+    } else if (strcmp(job.mode, "processes") == 0) {
+        processes_run(&job);
+    } else {
+        die_text("usage", "waiters --mode turns|idle|processes");
+    }
+    commands_close(&job.commands);
+    return 0;
+}
