@@ -3,7 +3,7 @@
 # What is measured, one function per row of bench/run. Targets are those of
 # the issue that asked for the figures.
 
-scripts_dir=$HF_SOURCE/src/store/redis
+scripts_dir=$HF_BUILD/generated/lua
 columns=(p50 p99 rate client server)
 
 # One server by itself, and five that are a store: a server's marker says of

@@ -80,10 +80,16 @@ static void check_name(struct oracle *oracle, const char *name, size_t len)
     assert_true(hf_redis_keys_make(&keys, "lock:", 5, name, len));
     unsigned slot = slot_by_server(oracle, keys.lock, keys.lock_len);
     assert_int_equal(hf_redis_slot(keys.lock, keys.lock_len), slot);
-    assert_int_equal(slot_by_server(oracle, keys.fence, keys.fence_len), slot);
-    assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
-    assert_memory_equal(keys.fence, "hf:{", 4);
-    assert_memory_equal(keys.fence + keys.fence_len - 6, ":fence", 6);
+    static const char *const ends[HF_REDIS_SIDES] = {
+        ":fence", ":queue", ":waiters", ":holders", ":votes"};
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        const struct hf_redis_side_key *side = &keys.sides[i];
+        size_t end = strlen(ends[i]);
+        assert_int_equal(slot_by_server(oracle, side->text, side->len), slot);
+        assert_int_equal(hf_redis_slot(side->text, side->len), slot);
+        assert_memory_equal(side->text, "hf:{", 4);
+        assert_memory_equal(side->text + side->len - end, ends[i], end);
+    }
 }
 
 static void names_by_hand_fall_into_one_slot(void **state)
@@ -131,30 +137,55 @@ static void every_slot_has_a_tag(void **state)
         unsigned slot = hf_redis_slot(name, (size_t)len);
         if (is_seen[slot] == 0) {
             assert_true(hf_redis_keys_make(&keys, "", 0, name, (size_t)len));
-            assert_int_equal(hf_redis_slot(keys.fence, keys.fence_len), slot);
+            const struct hf_redis_side_key *side = &keys.sides[HF_REDIS_VOTES];
+            assert_int_equal(hf_redis_slot(side->text, side->len), slot);
             is_seen[slot] = 1;
             n++;
         }
     }
 }
 
-/* From the fence key the lock key can be read: so no two share one. */
-static void fences_are_nobody_elses(void **state)
+static bool is_same(const struct hf_redis_side_key *a,
+                    const struct hf_redis_side_key *b)
+{
+    return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
+}
+
+static bool share_a_side(const struct hf_redis_keys *a,
+                         const struct hf_redis_keys *b)
+{
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        for (unsigned j = 0; j < HF_REDIS_SIDES; j++) {
+            if (is_same(&a->sides[i], &b->sides[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* From a side key the lock key can be read: so no two share one. */
+static void side_keys_are_nobody_elses(void **state)
 {
     static const char *const names[] = {
         "a",
         "a:fence",
+        "a:queue",
+        "a:waiters",
         "{a}",
         "{a}:a",
         "a}:b",
         "{a}b",
         "hf",
         "a}:fence",
+        "a}:queue",
         "{a}:fence",
+        "{a}:votes",
         "{a}:{a}",
         "}",
         "00000}:a:fence",
         "x}:{x}:fence",
+        "x}:{x}:holders",
         "{x}:x",
     };
     enum { N = sizeof(names) / sizeof(names[0]) };
@@ -164,9 +195,7 @@ static void fences_are_nobody_elses(void **state)
         assert_true(
             hf_redis_keys_make(&keys[i], "", 0, names[i], strlen(names[i])));
         for (unsigned j = 0; j < i; j++) {
-            assert_false(
-                keys[i].fence_len == keys[j].fence_len &&
-                memcmp(keys[i].fence, keys[j].fence, keys[i].fence_len) == 0);
+            assert_false(share_a_side(&keys[i], &keys[j]));
         }
     }
 }
@@ -192,12 +221,15 @@ static void longest_keys_fit(void **state)
     memset(name, 'n', sizeof(name));
     assert_true(
         hf_redis_keys_make(&keys, prefix, sizeof(prefix), name, sizeof(name)));
-    assert_int_equal(keys.fence_len, HF_REDIS_LOCK_KEY_MAX + 11);
+    assert_int_equal(keys.sides[HF_REDIS_FENCE].len,
+                     HF_REDIS_LOCK_KEY_MAX + 11);
     prefix[0] = '{';
     name[HF_NAME_MAX - 1] = '}';
     assert_true(
         hf_redis_keys_make(&keys, prefix, sizeof(prefix), name, sizeof(name)));
-    assert_true(keys.fence_len <= sizeof(keys.fence));
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        assert_true(keys.sides[i].len <= sizeof(keys.sides[i].text));
+    }
 }
 
 static void patterns_take_the_prefix_literally(void **state)
@@ -219,7 +251,7 @@ int main(void)
         cmocka_unit_test(names_by_hand_fall_into_one_slot),
         cmocka_unit_test(random_names_of_few_letters_fall_into_one_slot),
         cmocka_unit_test(every_slot_has_a_tag),
-        cmocka_unit_test(fences_are_nobody_elses),
+        cmocka_unit_test(side_keys_are_nobody_elses),
         cmocka_unit_test(our_own_keys_are_no_locks),
         cmocka_unit_test(longest_keys_fit),
         cmocka_unit_test(patterns_take_the_prefix_literally),

@@ -1,20 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ACQUIRE: take a name if it is free.
+-- ACQUIRE: take a name if it is free, or wait for it in its queue.
+-- YIELD: give back a grant first, and wait again.
 --
--- KEYS 1 the lock, 2 its fence, 3 hf:node
+-- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 hint (0: none), 4 marker, 5 ms to keep the fence
--- -> c                                yours, at c
---    {0, c, left ms, owner}           somebody else's
---    {0, c, left ms, type, 0, 1}      a key that is no string
---    -1                               the marker has changed
+--      and, for all but a plain try:
+--      6 mode, 7 "1": take it if it is free, whoever waits, 8 ms to keep a
+--      place in the queue (0: none), 9 ticket (0: the node's time), 10 channel
+--      and 11 cookie to push to, 12 the counter given back (0: none)
+-- -> c                                  yours, at c
+--    {1, c, left ms, owner, 0, 0, 0, 1} the same, but an earlier ticket waits
+--    {0, c, left ms, owner, 0, is a type, node time us, 0, terms, sharers}
+--                                       somebody else's; left -2: nobody's,
+--                                       but others wait
+--    {2, c, left ms, owner, 0, is a type, ticket, ahead, terms, sharers}
+--                                       the same, and you have a place
+--    -1                                 the marker has changed
 --
 -- I1: c is only ever replaced by max(c + 1, ..).
--- I2: an owner is installed only where SET NX found none, at a new c; an
---     owner that asks again keeps its c.
+-- I2: an owner is installed only where there is none, or who shares beside
+--     those who do, at a new c; an owner that asks again keeps its c.
 -- The fence is one string, 16 digits and the owner: c and `last` in one read
 -- and one write. It may expire, since the clock floor then stands above it.
--- All that can fail comes before the first write.
-if redis.call('HGET', KEYS[3], 'v') ~= ARGV[4] then
+-- All that can fail comes before the first write; after one, no command fails
+-- for want of memory. Functions cost at every run, so that what most runs do
+-- stands before them.
+if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
 local time = redis.call('TIME')
@@ -32,8 +43,12 @@ local next = math.max(c + 1, hint, us - us % 4194304)
 if next > 9007199254740991 then
     return redis.error_reply('HFBOUND fences of this name are used up')
 end
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-    local keep = ARGV[5]
+local keep = ARGV[5]
+local mode = ARGV[6] or 'x'
+local given = tonumber(ARGV[12] or 0)
+local is_simple = mode == 'x' and given == 0 and
+    redis.call('EXISTS', KEYS[3]) == 0
+if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     if next > us then
         keep = math.ceil((next - us) / 1000) + keep
     end
@@ -42,14 +57,89 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     return next
 end
 local owner = redis.pcall('GET', KEYS[1])
-local left = redis.call('PTTL', KEYS[1])
-if type(owner) == 'table' then
-    return {0, c, left, redis.call('TYPE', KEYS[1]).ok, 0, 1}
-end
-if owner == ARGV[1] then
+if is_simple and owner == ARGV[1] then
+    local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
     end
     return c
 end
-return {0, c, left, owner}
+local place = tonumber(ARGV[8] or 0)
+if is_simple and place == 0 and type(owner) == 'string' and
+    string.sub(owner, 1, 7) ~= 'shared:' then
+    return {0, c, redis.call('PTTL', KEYS[1]), owner, 0, 0, us}
+end
+local me = ARGV[1]
+local ttl = tonumber(ARGV[2])
+local ticket = tonumber(ARGV[9] or 0)
+--@include line.lua
+
+-- Is it mine? Then at which counter.
+local function mine()
+    return owner == me and c or vote(me)
+end
+
+local function yours(v)
+    if ahead_of(me, ticket) == 0 then
+        return v
+    end
+    return {1, v, redis.call('PTTL', KEYS[1]), me, 0, 0, 0, 1}
+end
+
+local is_unfair = ARGV[7] == '1'
+if given > 0 and mine() == given then
+    if owner == me then
+        redis.call('DEL', KEYS[1])
+        owner = false
+    else
+        part(me)
+    end
+    is_unfair = false
+end
+
+local v = mine()
+if v then
+    local left = redis.call('PTTL', KEYS[1])
+    if owner ~= me then
+        stay(me, ttl)
+    elseif left >= 0 and left < ttl then
+        redis.call('PEXPIRE', KEYS[1], ttl)
+    end
+    return yours(v)
+end
+
+-- For nobody waits, or I am the first.
+local function take()
+    local first = not is_unfair and head()
+    if not admits(mode) or (first and first.who ~= me) then
+        return false
+    end
+    install(me, mode, ttl, next)
+    forget(me)
+    return true
+end
+
+if given > 0 and place > 0 then
+    enter(me, mode, place, ticket > 0 and ticket or us, ARGV[10], ARGV[11])
+elseif take() then
+    return yours(c)
+elseif place > 0 then
+    enter(me, mode, place, ticket > 0 and ticket or us, ARGV[10], ARGV[11])
+end
+serve(me, ttl, hint)
+v = mine()
+if v then
+    return yours(v)
+end
+if not owner and given > 0 then
+    write_counter(c)
+end
+if place > 0 then
+    return answer(2, tonumber(redis.call('ZSCORE', KEYS[3], me)),
+        redis.call('ZRANK', KEYS[3], me))
+end
+next = math.max(c + 1, hint, floor)
+if next <= TOP and take() then
+    return yours(c)
+end
+return answer(0, us)

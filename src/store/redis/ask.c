@@ -1,114 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/redis/node.h"
-
 #include "core/owner.h"
+#include "store/redis/command.h"
+#include "store/redis/listen.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A connection that was silent for so long may have been closed by the other
  * side: to look first tells "never sent" from "unknown". */
 #define IDLE_MS 1000
-
-#define ARGS_MAX 12
-
-struct command {
-    int argc;
-    const char *argv[ARGS_MAX];
-    size_t lens[ARGS_MAX];
-    char numbers[3][24];
-    unsigned n_numbers;
-};
-
-/* ---- Commands ---------------------------------------------------------- */
-
-static void add(struct command *command, const void *data, size_t len)
-{
-    command->argv[command->argc] = data;
-    command->lens[command->argc++] = len;
-}
-
-static void add_number(struct command *command, uint64_t number)
-{
-    char *end = command->numbers[command->n_numbers++] + 24;
-    char *at = end;
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    add(command, at, (size_t)(end - at));
-}
-
-static void add_keep(struct command *command, const struct hf_redis_node *node)
-{
-    add(command, node->store->fence_keep, strlen(node->store->fence_keep));
-}
-
-static void add_marker(struct command *command,
-                       const struct hf_redis_node *node)
-{
-    add(command, node->known.value, strlen(node->known.value));
-}
-
-static void begin(struct command *command, const struct hf_script *script,
-                  const struct hf_redis_keys *keys, bool is_marked)
-{
-    add(command, "EVALSHA", 7);
-    add(command, script->sha1, 40);
-    add(command, is_marked ? "3" : "2", 1);
-    add(command, keys->lock, keys->lock_len);
-    add(command, keys->fence, keys->fence_len);
-    if (is_marked) {
-        add(command, HF_REDIS_MARKER_KEY, sizeof(HF_REDIS_MARKER_KEY) - 1);
-    }
-}
-
-/* The arguments as the head of each script names them. */
-static const struct hf_script *
-build(struct command *command, const struct hf_redis_node *node,
-      const struct hf_redis_keys *keys, const struct hf_ask *ask)
-{
-    switch (ask->verb) {
-    case HF_VERB_ACQUIRE:
-        begin(command, &hf_script_acquire, keys, true);
-        add(command, ask->owner, ask->owner_len);
-        add_number(command, (uint64_t)ask->ttl_ms);
-        add_number(command, ask->counter);
-        add_marker(command, node);
-        add_keep(command, node);
-        return &hf_script_acquire;
-    case HF_VERB_CONFIRM:
-        begin(command, &hf_script_confirm, keys, true);
-        add(command, ask->owner, ask->owner_len);
-        add_number(command, (uint64_t)ask->ttl_ms);
-        add_number(command, ask->counter);
-        add_marker(command, node);
-        add_keep(command, node);
-        add(command, ask->holder ? "1" : "0", 1);
-        return &hf_script_confirm;
-    case HF_VERB_RELEASE:
-        begin(command, &hf_script_release, keys, false);
-        add(command, ask->owner, ask->owner_len);
-        add_number(command, ask->counter);
-        add_number(command, (uint64_t)ask->ttl_ms);
-        add_keep(command, node);
-        return &hf_script_release;
-    case HF_VERB_BREAK:
-        begin(command, &hf_script_break, keys, true);
-        add(command, ask->owner, ask->owner_len);
-        add(command, ask->now ? "1" : "0", 1);
-        add_marker(command, node);
-        add_keep(command, node);
-        return &hf_script_break;
-    case HF_VERB_INSPECT:
-        begin(command, &hf_script_inspect, keys, false);
-        return &hf_script_inspect;
-    case HF_VERB_SCAN:
-        break;
-    }
-    return NULL;
-}
 
 /* ---- Asking ------------------------------------------------------------ */
 
@@ -122,8 +22,8 @@ static void answer_at_once(struct hf_redis_node *node, const struct hf_ask *ask,
 }
 
 static void push(struct hf_redis_node *node, const struct hf_ask *ask,
-                 const struct command *command, const struct hf_script *script,
-                 struct hf_instant now)
+                 const struct hf_redis_command *command,
+                 const struct hf_script *script, struct hf_instant now)
 {
     struct hf_pending pending = {
         .cookie = ask->cookie,
@@ -156,13 +56,15 @@ static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
                        "the pattern is too long", now);
         return;
     }
-    struct command command = {.argc = 0};
-    add(&command, "SCAN", 4);
-    add_number(&command, ask->counter);
-    add(&command, "MATCH", 5);
-    add(&command, pattern, len);
-    add(&command, "COUNT", 5);
-    add(&command, "1000", 4);
+    struct hf_redis_command command;
+    command.argc = 0;
+    command.n_numbers = 0;
+    hf_redis_command_add(&command, "SCAN", 4);
+    hf_redis_command_add_number(&command, ask->counter);
+    hf_redis_command_add(&command, "MATCH", 5);
+    hf_redis_command_add(&command, pattern, len);
+    hf_redis_command_add(&command, "COUNT", 5);
+    hf_redis_command_add(&command, "1000", 4);
     push(node, ask, &command, NULL, now);
 }
 
@@ -176,10 +78,12 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
                        "keys that begin with \"hf:\" are Holdfast's own", now);
         return;
     }
-    struct command command;
-    command.argc = 0;
-    command.n_numbers = 0;
-    const struct hf_script *script = build(&command, node, &keys, ask);
+    if (hf_redis_ask_queues(ask)) {
+        hf_redis_listen_want(node, now);
+    }
+    struct hf_redis_command command;
+    const struct hf_script *script =
+        hf_redis_command_make(&command, node, &keys, ask);
     push(node, ask, &command, script, now);
 }
 
@@ -201,7 +105,7 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                        node->reason[0] != '\0' ? node->reason
                                                : "its identity is not known",
                        now);
-    } else if (ask->verb == HF_VERB_ACQUIRE &&
+    } else if ((ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
                node->standing != HF_STANDING_VOTING) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_QUARANTINED,
                        node->reason, now);
@@ -264,29 +168,113 @@ static void answer_changed(struct hf_redis_node *node,
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
 }
 
-/* {verdict, c, left ms, owner or type, floor, is a type} */
-static void answer_array(struct hf_redis_node *node,
-                         const struct hf_pending *pending)
+static enum hf_verdict verdict_of(int64_t number)
+{
+    switch (number) {
+    case 1:
+        return HF_VERDICT_OK;
+    case 2:
+        return HF_VERDICT_QUEUED;
+    default:
+        return HF_VERDICT_REFUSED;
+    }
+}
+
+/* {1 verdict, 2 c, 3 left ms, 4 owner or type, 5 floor, 6 is a type, 7 ticket
+ * or node time, 8 ahead, 9 terms, 10 sharers, 11 waiters}; what is missing at
+ * the end is 0. Only of a group that the node knows are there sharers. */
+static struct hf_answer read_array(const struct hf_redis_node *node,
+                                   const struct hf_pending *pending)
 {
     const struct hf_reply *reply = &node->reply;
     struct hf_answer answer = answer_to(node, pending);
-    answer.verdict =
-        hf_reply_integer(reply, 1) == 1 ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
+    answer.verdict = verdict_of(hf_reply_integer(reply, 1));
     answer.counter = (uint64_t)hf_reply_integer(reply, 2);
     answer.left_ms = hf_reply_integer(reply, 3);
     answer.floor = (uint64_t)hf_reply_integer(reply, 5);
-    bool is_free = answer.left_ms == -2;
-    if (is_free) {
+    answer.ticket = (uint64_t)hf_reply_integer(reply, 7);
+    answer.ahead = (uint32_t)hf_reply_integer(reply, 8);
+    answer.permits = (uint16_t)hf_reply_integer(reply, 9);
+    answer.sharers = (uint32_t)hf_reply_integer(reply, 10);
+    answer.waiting = (uint32_t)hf_reply_integer(reply, 11);
+    if (answer.left_ms == -2) {
         answer.left_ms = 0;
         answer.kind = HF_HOLDER_NONE;
-    } else {
-        answer.kind = hf_reply_integer(reply, 6) == 1 ? HF_HOLDER_TYPE
-                                                      : HF_HOLDER_FOREIGN;
-        answer.owner = hf_reply_text(reply, 4);
-        answer.owner_len = reply->n > 4 ? reply->items[4].len : 0;
+        return answer;
     }
+    answer.kind = hf_reply_integer(reply, 6) == 1 ? HF_HOLDER_TYPE
+                  : answer.sharers > 0            ? HF_HOLDER_SHARED
+                                                  : HF_HOLDER_FOREIGN;
+    answer.owner = hf_reply_text(reply, 4);
+    answer.owner_len = reply->n > 4 ? reply->items[4].len : 0;
+    return answer;
+}
+
+/* ---- Who is there ------------------------------------------------------ */
+
+#define ROSTER_HEAD 12 /* items of the array's head: itself, and 11 */
+#define ROSTER_ITEMS 4 /* of each seat: owner, left ms, ticket, mode */
+
+static struct hf_seat read_seat(const struct hf_reply *reply, size_t at)
+{
+    const char *mode = hf_reply_text(reply, at + 3);
+    uint64_t ticket = (uint64_t)hf_reply_integer(reply, at + 2);
+    return (struct hf_seat){
+        .waits = ticket != 0,
+        .is_shared = mode[0] == 's',
+        .permits = mode[0] == 's' ? (uint16_t)atoi(mode + 1) : 0,
+        .owner = hf_reply_text(reply, at),
+        .owner_len = reply->items[at].len,
+        .left_ms = hf_reply_integer(reply, at + 1),
+        .ticket = ticket,
+    };
+}
+
+/* @return false: no memory. */
+static bool reserve_seats(struct hf_redis *store, size_t n)
+{
+    if (n <= store->seats_cap) {
+        return true;
+    }
+    struct hf_seat *seats = realloc(store->seats, n * sizeof(*seats));
+    if (seats == NULL) {
+        return false;
+    }
+    store->seats = seats;
+    store->seats_cap = n;
+    return true;
+}
+
+/* The head as for INSPECT, then those who share and those who wait. Who has it
+ * alone is in the head only. */
+static void answer_roster(struct hf_redis_node *node,
+                          const struct hf_pending *pending)
+{
+    const struct hf_reply *reply = &node->reply;
+    struct hf_redis *store = node->store;
+    struct hf_answer answer = read_array(node, pending);
+    size_t n = (reply->n - ROSTER_HEAD) / ROSTER_ITEMS;
+    if (!reserve_seats(store, n + 1)) {
+        hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
+                             "out of memory");
+        return;
+    }
+    if (answer.kind != HF_HOLDER_NONE && answer.kind != HF_HOLDER_SHARED) {
+        store->seats[answer.n_seats++] = (struct hf_seat){
+            .owner = answer.owner,
+            .owner_len = answer.owner_len,
+            .left_ms = answer.left_ms,
+        };
+    }
+    for (size_t i = 0; i < n; i++) {
+        store->seats[answer.n_seats++] =
+            read_seat(reply, ROSTER_HEAD + i * ROSTER_ITEMS);
+    }
+    answer.seats = store->seats;
     give(node, &answer);
 }
+
+/* ---- Which names are there --------------------------------------------- */
 
 static bool reserve_names(struct hf_redis *store, size_t n)
 {
@@ -345,8 +333,11 @@ void hf_redis_answer(struct hf_redis_node *node,
         answer_changed(node, pending, now);
     } else if (pending->verb == HF_VERB_SCAN && reply->n >= 3) {
         answer_scan(node, pending);
+    } else if (pending->verb == HF_VERB_ROSTER && reply->n >= ROSTER_HEAD) {
+        answer_roster(node, pending);
     } else if (first->type == HF_REPLY_ARRAY && reply->n >= 4) {
-        answer_array(node, pending);
+        struct hf_answer answer = read_array(node, pending);
+        give(node, &answer);
     } else {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
                              "an answer that makes no sense");

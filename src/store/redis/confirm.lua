@@ -1,23 +1,26 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- CONFIRM: still mine? Raise its counter to T, refresh its expiry.
 --
--- KEYS 1 the lock, 2 its fence, 3 hf:node
+-- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 T, 4 marker, 5 ms to keep the fence,
---      6 "1": a holder, who may take back what nobody has
--- -> c                                yours, at c
+--      6 "1": a holder, who may take back what nobody has, 7 mode
+-- -> c                                yours, at c; of who shares: at his own
 --    {1, c, left ms, owner, floor}    yours, but T is below the floor
---    {0, c, left ms, owner, floor}    not yours; left -2: nobody's; floor 0:
+--    {0, c, left ms, owner, floor, is a type, 0, 0, terms, sharers}
+--                                     not yours; left -2: nobody's; floor 0:
 --                                     it was not the floor that forbade it
---    {0, c, left ms, type, 0, 1}      a key that is no string
 --    -1                               the marker has changed
 --
 -- I1: c is only replaced by a T above it.
 -- I2: c rises under the owner who stays, or to a value above all that were
 --     owned when one is installed; at the same c only `last`, who owned it,
 --     comes back. The actual c is answered, never T: a vote is for c alone.
+--     Who shares is judged by his own counter. It rises within what the group
+--     owns, from the c at which it began up to c, or c rises with it.
 -- A T below the floor is refused, or a server that lost its memory would
 -- agree to a value that somebody else's majority has.
-if redis.call('HGET', KEYS[3], 'v') ~= ARGV[4] then
+-- Nobody is served here: who holds a name comes before those who wait.
+if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
 local time = redis.call('TIME')
@@ -36,13 +39,12 @@ if type(owner) == 'table' then
     return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,
         0, 1}
 end
-local floor = us - us % 4194304
-local can_raise = c < T and T >= floor
 local keep = ARGV[5]
-if math.max(c, T) > us then
-    keep = math.ceil((math.max(c, T) - us) / 1000) + keep
-end
+local can_raise = c < T and T >= us - us % 4194304
 if owner == ARGV[1] then
+    if math.max(c, T) > us then
+        keep = math.ceil((math.max(c, T) - us) / 1000) + keep
+    end
     local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -54,18 +56,47 @@ if owner == ARGV[1] then
     end
     redis.call('PEXPIRE', KEYS[2], keep)
     if c < T then
-        return {1, c, left, owner, floor}
+        return {1, c, left, owner, us - us % 4194304}
     end
     return c
 end
-if owner then
+if owner and string.sub(owner, 1, 7) ~= 'shared:' then
     return {0, c, redis.call('PTTL', KEYS[1]), owner}
 end
-local is_last = fence and c == T and string.sub(fence, 18) == ARGV[1]
-if ARGV[6] == '1' and (is_last or can_raise) then
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-    redis.call('SET', KEYS[2], string.format('%016.0f ', T) .. ARGV[1],
-        'PX', keep)
+local mode = ARGV[7] or 'x'
+local me = ARGV[1]
+--@include line.lua
+
+local v = vote(me)
+if v then
+    if math.max(c, T) > us then
+        keep = math.ceil((math.max(c, T) - us) / 1000) + keep
+    end
+    redis.call('PEXPIRE', KEYS[2], keep)
+    stay(me, tonumber(ARGV[2]))
+    if can_raise then
+        redis.call('SET', KEYS[2], string.format('%016.0f ', T) .. owner,
+            'PX', keep)
+        c = T
+    end
+    if v < T and T <= c then
+        redis.call('HSET', KEYS[6], me, string.format('%.0f', T))
+        return T
+    end
+    if v < T then
+        return {1, v, redis.call('PTTL', KEYS[1]), owner, floor}
+    end
+    return v
+end
+local is_last = mode == 'x' and fence and c == T and
+    string.sub(fence, 18) == me
+if ARGV[6] == '1' and admits(mode) and (is_last or can_raise) then
+    install(me, mode, tonumber(ARGV[2]), T)
+    forget(me)
     return T
 end
-return {0, c, -2, '', (c < T and T < floor) and floor or 0}
+local refusal = answer(0)
+if admits(mode) and c < T and T < floor then
+    refusal[5] = floor
+end
+return refusal

@@ -4,9 +4,8 @@
  * a greeting: it reads the settings that decide whether locks can be lost, and
  * takes and gives back a lock of its own, since only that shows that every
  * right is there. Each finding says what to do about it. */
-#include "store/redis/node.h"
-
 #include "io/clock.h"
+#include "store/redis/command.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -58,15 +57,13 @@ void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
 
 /* ---- Asking ------------------------------------------------------------ */
 
-static void push(struct hf_redis_node *node, uint8_t request, int argc,
-                 const char **argv, struct hf_instant now)
+static void push(struct hf_redis_node *node, uint8_t request,
+                 const struct hf_redis_command *command, struct hf_instant now)
 {
-    size_t lens[12];
-    for (int i = 0; i < argc; i++) {
-        lens[i] = strlen(argv[i]);
-    }
     struct hf_pending pending = {.sent = now, .verb = request};
-    if (!hf_wire_push(&node->wire, argc, argv, lens, &pending)) {
+    const char **argv = (const char **)(uintptr_t)command->argv;
+    if (!hf_wire_push(&node->wire, command->argc, argv, command->lens,
+                      &pending)) {
         hf_redis_node_doom(node, "out of memory");
     }
 }
@@ -74,7 +71,27 @@ static void push(struct hf_redis_node *node, uint8_t request, int argc,
 static void push_config(struct hf_redis_node *node, uint8_t request,
                         const char *name, struct hf_instant now)
 {
-    push(node, request, 3, (const char *[]){"CONFIG", "GET", name}, now);
+    struct hf_redis_command command;
+    command.argc = 0;
+    hf_redis_command_add(&command, "CONFIG", 6);
+    hf_redis_command_add(&command, "GET", 3);
+    hf_redis_command_add(&command, name, strlen(name));
+    push(node, request, &command, now);
+}
+
+/* With the script's text, so that it is executed in its turn. */
+static void push_script(struct hf_redis_node *node, uint8_t request,
+                        const struct hf_redis_keys *keys,
+                        const struct hf_ask *ask, struct hf_instant now)
+{
+    struct hf_redis_command command;
+    const struct hf_script *script =
+        hf_redis_command_make(&command, node, keys, ask);
+    command.argv[0] = "EVAL";
+    command.lens[0] = 4;
+    command.argv[1] = script->text;
+    command.lens[1] = script->len;
+    push(node, request, &command, now);
 }
 
 /* A lock that is nobody's business, for a second at most. */
@@ -82,23 +99,28 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
     uint64_t random[2];
     char owner[40];
-    char lock[HF_REDIS_PREFIX_MAX + 64];
-    char fence[HF_REDIS_PREFIX_MAX + 96];
+    char name[32];
+    struct hf_redis_keys keys;
     hf_entropy(random, sizeof(random));
     snprintf(owner, sizeof(owner), "%016" PRIx64 "%016" PRIx64, random[0],
              random[1]);
-    snprintf(lock, sizeof(lock), "%sholdfast-doctor-%.8s", node->store->prefix,
-             owner);
-    snprintf(fence, sizeof(fence), "hf:{%s}:fence", lock);
-    push(node, HF_REDIS_PROBE_TAKE, 11,
-         (const char *[]){"EVAL", hf_script_acquire.text, "3", lock, fence,
-                          HF_REDIS_MARKER_KEY, owner, "1000", "0",
-                          node->known.value, "1000"},
-         now);
-    push(node, HF_REDIS_PROBE_GIVE, 9,
-         (const char *[]){"EVAL", hf_script_release.text, "2", lock, fence,
-                          owner, "0", "0", "1000"},
-         now);
+    snprintf(name, sizeof(name), "holdfast-doctor-%.8s", owner);
+    if (!hf_redis_keys_make(&keys, node->store->prefix, node->store->prefix_len,
+                            name, strlen(name))) {
+        node->examination.is_under_way = false;
+        hf_redis_jobs_end(node, HF_INVALID,
+                          "keys that begin with \"hf:\" are Holdfast's own: "
+                          "choose another prefix");
+        return;
+    }
+    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
+                         .owner = owner,
+                         .owner_len = strlen(owner),
+                         .ttl_ms = 1000};
+    push_script(node, HF_REDIS_PROBE_TAKE, &keys, &ask, now);
+    ask.verb = HF_VERB_RELEASE;
+    ask.ttl_ms = 0;
+    push_script(node, HF_REDIS_PROBE_GIVE, &keys, &ask, now);
 }
 
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)

@@ -1,17 +1,20 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- INSPECT: who has a name? Writes nothing.
 --
--- KEYS 1 the lock, 2 its fence
--- -> {1, c, left ms, owner}           left -1: no expiry, -2: nobody's
---    {1, c, left ms, type, 0, 1}      a key that is no string
+-- KEYS as line.lua says
+-- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
+--                                     left -1: no expiry, -2: nobody's
+local time = redis.call('TIME')
+local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
 if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
-local left = redis.call('PTTL', KEYS[1])
-if type(owner) == 'table' then
-    return {1, c, left, redis.call('TYPE', KEYS[1]).ok, 0, 1}
-end
-return {1, c, left, owner or ''}
+local keep = 0
+--@include line.lua
+
+local reply = answer(1)
+reply[11] = redis.call('ZCARD', KEYS[3])
+return reply

@@ -92,7 +92,17 @@ static void append(char *to, size_t *len, const char *from, size_t n)
     *len += n;
 }
 
-static void make_fence(struct hf_redis_keys *keys)
+static const struct {
+    const char *text;
+    size_t len;
+} side_ends[HF_REDIS_SIDES] = {
+    [HF_REDIS_FENCE] = {":fence", 6},     [HF_REDIS_QUEUE] = {":queue", 6},
+    [HF_REDIS_WAITERS] = {":waiters", 8}, [HF_REDIS_HOLDERS] = {":holders", 8},
+    [HF_REDIS_VOTES] = {":votes", 6},
+};
+
+/* What all side keys begin with. @return its length. */
+static size_t make_stem(const struct hf_redis_keys *keys, char *stem)
 {
     const char *tag = keys->lock;
     size_t tag_len = find_tag(keys->lock, keys->lock_len, &tag);
@@ -108,15 +118,26 @@ static void make_fence(struct hf_redis_keys *keys)
         tag_len = TAG_DIGITS;
     }
     size_t len = 0;
-    append(keys->fence, &len, "hf:{", 4);
-    append(keys->fence, &len, tag, tag_len);
-    append(keys->fence, &len, "}", 1);
+    append(stem, &len, "hf:{", 4);
+    append(stem, &len, tag, tag_len);
+    append(stem, &len, "}", 1);
     if (!is_own_tag) {
-        append(keys->fence, &len, ":", 1);
-        append(keys->fence, &len, keys->lock, keys->lock_len);
+        append(stem, &len, ":", 1);
+        append(stem, &len, keys->lock, keys->lock_len);
     }
-    append(keys->fence, &len, ":fence", 6);
-    keys->fence_len = len;
+    return len;
+}
+
+static void make_sides(struct hf_redis_keys *keys)
+{
+    char *stem = keys->sides[0].text;
+    size_t stem_len = make_stem(keys, stem);
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        struct hf_redis_side_key *side = &keys->sides[i];
+        memmove(side->text, stem, stem_len);
+        side->len = stem_len;
+        append(side->text, &side->len, side_ends[i].text, side_ends[i].len);
+    }
 }
 
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
@@ -130,7 +151,7 @@ bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
     if (keys->lock_len >= 3 && memcmp(keys->lock, "hf:", 3) == 0) {
         return false;
     }
-    make_fence(keys);
+    make_sides(keys);
     return true;
 }
 

@@ -4,6 +4,8 @@
  *     <prefix><name>                the lock: what other libraries use too
  *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
  *     hf:{<lock key>}:fence         the same where the lock key is its own tag
+ *     ...:queue, :waiters           who waits (line.lua)
+ *     ...:holders, :votes           who shares it
  *
  * No name's keys are another name's: lock keys do not begin with "hf:", side
  * keys do, and from a side key its lock key can be read. */
@@ -22,11 +24,25 @@
 #define HF_REDIS_LOCK_KEY_MAX (HF_REDIS_PREFIX_MAX + HF_NAME_MAX)
 #define HF_REDIS_SIDE_KEY_MAX (2 * HF_REDIS_LOCK_KEY_MAX + 32)
 
+/* In the order in which the scripts take them, behind the lock. */
+enum hf_redis_side {
+    HF_REDIS_FENCE,
+    HF_REDIS_QUEUE,
+    HF_REDIS_WAITERS,
+    HF_REDIS_HOLDERS,
+    HF_REDIS_VOTES,
+    HF_REDIS_SIDES
+};
+
+struct hf_redis_side_key {
+    size_t len;
+    char text[HF_REDIS_SIDE_KEY_MAX];
+};
+
 struct hf_redis_keys {
     size_t lock_len;
-    size_t fence_len;
     char lock[HF_REDIS_LOCK_KEY_MAX];
-    char fence[HF_REDIS_SIDE_KEY_MAX];
+    struct hf_redis_side_key sides[HF_REDIS_SIDES];
 };
 
 /* Of a Redis Cluster: CRC16 of the key, or of its hash tag, modulo 16384. */

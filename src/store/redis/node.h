@@ -126,11 +126,14 @@ struct hf_redis {
     bool strict;
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
+    char channel[40]; /* where grants are pushed to (listen.h) */
     struct hf_job_sink sink;
     bool has_sink;
     uint64_t seed;          /* of the back-off's jitter */
     struct hf_bytes *names; /* of a SCAN's answer */
     size_t names_cap;
+    struct hf_seat *seats; /* of a ROSTER's */
+    size_t seats_cap;
     struct hf_redis_node nodes[];
 };
 

@@ -1,61 +1,95 @@
 -- SPDX-License-Identifier: Apache-2.0
--- RELEASE: free a name that is mine; align the counter of a free one.
+-- RELEASE: free a name that is mine, leave its queue, and give it to whoever
+-- is first there; align the counter of a free one.
 --
--- KEYS 1 the lock, 2 its fence
+-- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 T, 3 ms to keep the name taken and marked ended (0: free
---      it), 4 ms to keep the fence
--- -> c                                it was yours, and is free or ended now
---    {0, c, left ms, owner}           not yours; left -2: nobody's
---    {0, c, left ms, type, 0, 1}      a key that is no string
+--      it; who shares just leaves), 4 ms to keep the fence, 5 marker
+-- -> c                                it was yours, and is no longer
+--    {0, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
+--                                     not yours; left -2: nobody's
 --
 -- I1: c is only replaced by a T above it.
--- I2: no owner is installed. `last` is forgotten, else a CONFIRM that comes
---     late would bring the lock back.
--- It grants nothing, so it needs no marker. A T out of bounds is ignored
--- rather than refused: whoever gives back must not be kept from it. Nor by a
--- full memory: DEL comes first, and a script that has written may go on.
+-- I2: no owner is installed but by serve(). `last` is forgotten, else a CONFIRM
+--     that comes late would bring the lock back.
+-- The marker is asked for by who would grant, and only for that: whoever gives
+-- back must not be kept from it. So a T out of bounds is ignored rather than
+-- refused. Nor does a full memory matter: DEL comes first, and a script that
+-- has written may go on; what fails in serving the others is left to their
+-- heartbeats.
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
 if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
-if type(owner) == 'table' then
-    return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,
-        0, 1}
-end
-local is_mine = owner == ARGV[1]
-if owner and not is_mine then
-    if owner == 'ended:' .. ARGV[1] then
-        return c
-    end
-    return {0, c, redis.call('PTTL', KEYS[1]), owner}
-end
+local me = ARGV[1]
+local is_mine = owner == me
 if is_mine and ARGV[3] == '0' then
     redis.call('DEL', KEYS[1])
+    owner = false
 elseif is_mine then
-    redis.call('SET', KEYS[1], 'ended:' .. owner, 'PX', ARGV[3])
+    owner = 'ended:' .. me
+    redis.call('SET', KEYS[1], owner, 'PX', ARGV[3])
 end
-local T = tonumber(ARGV[2])
+local is_ended = owner == 'ended:' .. me
+local is_type = type(owner) == 'table'
 local is_last = fence and #fence > 16 and
-    (is_mine or string.sub(fence, 18) == ARGV[1])
-if T > c then
-    local time = redis.call('TIME')
-    local us = time[1] * 1000000 + time[2]
-    if T <= math.max(c, us) + 4294967296 and T <= 9007199254740991 then
-        local keep = ARGV[4]
-        if T > us then
-            keep = math.ceil((T - us) / 1000) + keep
-        end
-        redis.call('SET', KEYS[2], string.format('%016.0f', T), 'PX', keep)
-        c = T
-        is_last = false
+    (is_mine or string.sub(fence, 18) == me)
+local T = tonumber(ARGV[2])
+local keep = ARGV[4]
+if redis.call('EXISTS', KEYS[3]) == 0 and
+    (not owner or is_type or string.sub(owner, 1, 7) ~= 'shared:') then
+    if is_type then
+        return {0, c, redis.call('PTTL', KEYS[1]),
+            redis.call('TYPE', KEYS[1]).ok, 0, 1}
     end
+    if owner and not is_mine then
+        return is_ended and c or {0, c, redis.call('PTTL', KEYS[1]), owner}
+    end
+    if T > c then
+        local time = redis.call('TIME')
+        local us = time[1] * 1000000 + time[2]
+        if T <= math.max(c, us) + 4294967296 and T <= 9007199254740991 then
+            if T > us then
+                keep = math.ceil((T - us) / 1000) + keep
+            end
+            redis.call('SET', KEYS[2], string.format('%016.0f', T), 'PX', keep)
+            c = T
+            is_last = false
+        end
+    end
+    if is_last then
+        redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
+    end
+    return is_mine and c or {0, c, -2, ''}
 end
-if is_last then
+local time = redis.call('TIME')
+local us = time[1] * 1000000 + time[2]
+--@include line.lua
+
+local was_mine = is_mine or is_ended
+if vote(me) then
+    part(me)
+    was_mine = true
+end
+forget(me)
+local is_raised = T > c and (is_mine or not owner) and
+    T <= math.max(c, us) + 4294967296 and T <= TOP
+if is_raised then
+    c = T
+end
+local before = c
+local reply = was_mine and c or answer(0)
+if ARGV[5] ~= '' and redis.call('HGET', KEYS[7], 'v') == ARGV[5] then
+    pcall(serve, nil, 0, 0)
+end
+if c > before then
+    return reply
+end
+if is_raised then
+    write_counter(c)
+elseif is_last and (is_mine or not owner) then
     redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
 end
-if is_mine then
-    return c
-end
-return {0, c, -2, ''}
+return reply

@@ -129,6 +129,7 @@ static void free_store(struct hf_redis *store)
     hf_tls_free(store->tls);
     free(store->prefix);
     free(store->names);
+    free(store->seats);
     free(store);
 }
 

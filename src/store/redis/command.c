@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/redis/command.h"
+
+#include "base/assert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of each kind in a ROSTER: nobody reads more, and a server that lists them
+ * does nothing else meanwhile. */
+#define ROSTER_MAX "1000"
+
+static void add_text(struct hf_redis_command *command, const char *text)
+{
+    hf_redis_command_add(command, text, strlen(text));
+}
+
+static void add_flag(struct hf_redis_command *command, bool flag)
+{
+    hf_redis_command_add(command, flag ? "1" : "0", 1);
+}
+
+void hf_redis_command_add(struct hf_redis_command *command, const void *data,
+                          size_t len)
+{
+    HF_ASSERT(command->argc < HF_REDIS_ARGS_MAX);
+    command->argv[command->argc] = data;
+    command->lens[command->argc++] = len;
+}
+
+void hf_redis_command_add_number(struct hf_redis_command *command,
+                                 uint64_t number)
+{
+    HF_ASSERT(command->n_numbers < HF_REDIS_NUMBERS_MAX);
+    char *end = command->numbers[command->n_numbers++] + 24;
+    char *at = end;
+    do {
+        *--at = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    hf_redis_command_add(command, at, (size_t)(end - at));
+}
+
+/* Alone, or with those who share on the same terms. */
+static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
+{
+    if (ask->is_shared) {
+        (void)snprintf(command->mode, sizeof(command->mode), "s%u",
+                       (unsigned)ask->permits);
+    } else {
+        (void)snprintf(command->mode, sizeof(command->mode), "x");
+    }
+    add_text(command, command->mode);
+}
+
+static void begin(struct hf_redis_command *command,
+                  const struct hf_script *script,
+                  const struct hf_redis_keys *keys)
+{
+    command->argc = 0;
+    command->n_numbers = 0;
+    hf_redis_command_add(command, "EVALSHA", 7);
+    hf_redis_command_add(command, script->sha1, 40);
+    hf_redis_command_add(command, "7", 1);
+    hf_redis_command_add(command, keys->lock, keys->lock_len);
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        hf_redis_command_add(command, keys->sides[i].text, keys->sides[i].len);
+    }
+    hf_redis_command_add(command, HF_REDIS_MARKER_KEY,
+                         sizeof(HF_REDIS_MARKER_KEY) - 1);
+}
+
+/* What a plain try does not need is left out: it is what most ask. */
+static void acquire(struct hf_redis_command *command,
+                    const struct hf_redis_node *node, const struct hf_ask *ask)
+{
+    bool is_yield = ask->verb == HF_VERB_YIELD;
+    hf_redis_command_add(command, ask->owner, ask->owner_len);
+    hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
+    hf_redis_command_add_number(command, is_yield ? 0 : ask->counter);
+    add_text(command, node->known.value);
+    add_text(command, node->store->fence_keep);
+    if (!is_yield && !ask->is_shared && !ask->is_unfair && ask->queue_ms == 0 &&
+        ask->ticket == 0) {
+        return;
+    }
+    add_mode(command, ask);
+    add_flag(command, ask->is_unfair);
+    hf_redis_command_add_number(command, (uint64_t)ask->queue_ms);
+    hf_redis_command_add_number(command, ask->ticket);
+    add_text(command, node->store->channel);
+    hf_redis_command_add_number(command, ask->cookie);
+    hf_redis_command_add_number(command, is_yield ? ask->counter : 0);
+}
+
+static void confirm(struct hf_redis_command *command,
+                    const struct hf_redis_node *node, const struct hf_ask *ask)
+{
+    hf_redis_command_add(command, ask->owner, ask->owner_len);
+    hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
+    hf_redis_command_add_number(command, ask->counter);
+    add_text(command, node->known.value);
+    add_text(command, node->store->fence_keep);
+    add_flag(command, ask->holder);
+    add_mode(command, ask);
+}
+
+/* While a node does not count, nobody is granted anything there. */
+static void release(struct hf_redis_command *command,
+                    const struct hf_redis_node *node, const struct hf_ask *ask)
+{
+    bool may_serve = node->standing == HF_STANDING_VOTING;
+    hf_redis_command_add(command, ask->owner, ask->owner_len);
+    hf_redis_command_add_number(command, ask->counter);
+    hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
+    add_text(command, node->store->fence_keep);
+    add_text(command, may_serve ? node->known.value : "");
+}
+
+static void break_it(struct hf_redis_command *command,
+                     const struct hf_redis_node *node, const struct hf_ask *ask)
+{
+    hf_redis_command_add(command, ask->owner, ask->owner_len);
+    add_flag(command, ask->now);
+    add_text(command, node->known.value);
+    add_text(command, node->store->fence_keep);
+}
+
+const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
+                                              const struct hf_redis_node *node,
+                                              const struct hf_redis_keys *keys,
+                                              const struct hf_ask *ask)
+{
+    switch (ask->verb) {
+    case HF_VERB_ACQUIRE:
+    case HF_VERB_YIELD:
+        begin(command, &hf_script_acquire, keys);
+        acquire(command, node, ask);
+        return &hf_script_acquire;
+    case HF_VERB_CONFIRM:
+        begin(command, &hf_script_confirm, keys);
+        confirm(command, node, ask);
+        return &hf_script_confirm;
+    case HF_VERB_RELEASE:
+        begin(command, &hf_script_release, keys);
+        release(command, node, ask);
+        return &hf_script_release;
+    case HF_VERB_BREAK:
+        begin(command, &hf_script_break, keys);
+        break_it(command, node, ask);
+        return &hf_script_break;
+    case HF_VERB_INSPECT:
+        begin(command, &hf_script_inspect, keys);
+        return &hf_script_inspect;
+    case HF_VERB_ROSTER:
+        begin(command, &hf_script_roster, keys);
+        add_text(command, ROSTER_MAX);
+        return &hf_script_roster;
+    case HF_VERB_SCAN:
+        break; /* of no single name */
+    }
+    HF_ASSERT(!"a verb with a script");
+    return NULL;
+}

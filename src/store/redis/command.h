@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verb as a command of Redis: a script's hash, the keys of the name, and the
+ * arguments as the head of that script names them. */
+#ifndef HF_REDIS_COMMAND_H
+#define HF_REDIS_COMMAND_H
+
+#include "store/redis/keys.h"
+#include "store/redis/node.h"
+
+/* EVALSHA, hash, number of keys; seven keys; twelve arguments. */
+#define HF_REDIS_ARGS_MAX 24
+#define HF_REDIS_NUMBERS_MAX 6
+
+/* Not to be moved: arguments point into it. */
+struct hf_redis_command {
+    int argc;
+    unsigned n_numbers;
+    const char *argv[HF_REDIS_ARGS_MAX];
+    size_t lens[HF_REDIS_ARGS_MAX];
+    char numbers[HF_REDIS_NUMBERS_MAX][24];
+    char mode[8];
+};
+
+void hf_redis_command_add(struct hf_redis_command *command, const void *data,
+                          size_t len);
+void hf_redis_command_add_number(struct hf_redis_command *command,
+                                 uint64_t number);
+
+/* Whatever is asked of one name; borrows keys and ask. @return the script. */
+const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
+                                              const struct hf_redis_node *node,
+                                              const struct hf_redis_keys *keys,
+                                              const struct hf_ask *ask);
+
+/* Does it wait, if it has to? */
+static inline bool hf_redis_ask_queues(const struct hf_ask *ask)
+{
+    return (ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
+           ask->queue_ms > 0;
+}
+
+#endif

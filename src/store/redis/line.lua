@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- LINE: who has a name, who waits for it, and who is next.
+--
+-- Part of other scripts (--@include line.lua), which have set these locals:
+--   us     the node's time in microseconds
+--   owner  the lock's text; false: none; a table: a key of another type
+--   c      the name's counter
+--   keep   ms to keep the fence
+--
+-- KEYS 1 the lock       the owner, or the text of a group that shares it
+--      2 its fence      16 digits: c, and who owned it last
+--      3 the queue      sorted set: owner, ticket (us); ties by owner
+--      4 the waiters    hash: owner -> "end ms, mode, lease ms, channel, cookie"
+--      5 the holders    sorted set: who shares, end of his lease (ms)
+--      6 their votes    hash: who shares -> his counter; '' -> the group's text
+--      7 hf:node
+--
+-- A mode is 'x', alone, or 's' and the terms: together with others on the same
+-- terms. A group's text is "shared:<terms>-<c at which it began>", so that no
+-- two are alike: where the lock is absent or says something else, nobody
+-- shares, whatever is left in 5 and 6. These expire with the lock, which stays
+-- exactly until the longest sharer's end; 3 and 4 with the last who waits.
+--
+-- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
+-- the group's and nobody else's: I2.
+local now = math.floor(us / 1000)
+local floor = us - us % 4194304
+local TOP = 9007199254740991
+local sharers = 0
+local terms = -1
+if type(owner) == 'string' and string.sub(owner, 1, 7) == 'shared:' and
+    redis.call('HGET', KEYS[6], '') == owner then
+    sharers = redis.call('ZCOUNT', KEYS[5], now, '+inf')
+    if sharers > 0 then
+        terms = tonumber(string.match(owner, '^shared:(%d+)'))
+    else
+        owner = false
+    end
+end
+
+local function write_counter(v, last)
+    local ms = keep
+    if v > us then
+        ms = math.ceil((v - us) / 1000) + keep
+    end
+    local text = string.format('%016.0f', v)
+    redis.call('SET', KEYS[2], last and text .. ' ' .. last or text, 'PX', ms)
+    c = v
+end
+
+-- ---- Who has it ----------------------------------------------------------
+
+local function admits(mode)
+    return not owner or (sharers > 0 and mode == 's' .. terms)
+end
+
+-- The counter at which `who` shares the name; nothing if he does not.
+local function vote(who)
+    local till = sharers > 0 and redis.call('ZSCORE', KEYS[5], who)
+    return till and tonumber(till) >= now and
+        tonumber(redis.call('HGET', KEYS[6], who))
+end
+
+local function bound()
+    local last = redis.call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')
+    redis.call('PEXPIREAT', KEYS[1], last[2])
+    redis.call('PEXPIREAT', KEYS[5], last[2])
+    redis.call('PEXPIREAT', KEYS[6], last[2])
+end
+
+-- ZREM needs no memory, and lets ZADD be where there is none: nobody loses
+-- what he has because it is full.
+local function stay(who, ms)
+    local till = tonumber(redis.call('ZSCORE', KEYS[5], who))
+    if till < now + ms then
+        redis.call('ZREM', KEYS[5], who)
+        redis.call('ZADD', KEYS[5], now + ms, who)
+        bound()
+    end
+end
+
+local function part(who)
+    redis.call('ZREM', KEYS[5], who)
+    redis.call('HDEL', KEYS[6], who)
+    sharers = sharers - 1
+    if sharers > 0 then
+        bound()
+        return
+    end
+    redis.call('DEL', KEYS[1], KEYS[5], KEYS[6])
+    owner = false
+end
+
+local function join(who, mode, ms, v)
+    if sharers == 0 then
+        terms = tonumber(string.sub(mode, 2))
+        owner = 'shared:' .. terms .. '-' .. string.format('%.0f', v)
+        redis.call('SET', KEYS[1], owner, 'PX', ms)
+        redis.call('DEL', KEYS[5], KEYS[6])
+        redis.call('HSET', KEYS[6], '', owner)
+    else
+        local over = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. now,
+            'LIMIT', 0, 100)
+        if #over > 0 then
+            redis.call('ZREM', KEYS[5], unpack(over))
+            redis.call('HDEL', KEYS[6], unpack(over))
+        end
+    end
+    redis.call('ZADD', KEYS[5], now + ms, who)
+    redis.call('HSET', KEYS[6], who, string.format('%.0f', v))
+    sharers = sharers + 1
+    bound()
+end
+
+-- Where admits(mode): give it to `who` at v, above c.
+local function install(who, mode, ms, v)
+    if mode == 'x' then
+        redis.call('SET', KEYS[1], who, 'PX', ms)
+        owner = who
+    else
+        join(who, mode, ms, v)
+    end
+    write_counter(v, owner)
+end
+
+-- ---- Who waits -----------------------------------------------------------
+
+local function forget(who)
+    redis.call('ZREM', KEYS[3], who)
+    redis.call('HDEL', KEYS[4], who)
+end
+
+-- The first who waits. Who is first and has let his lease run out is
+-- forgotten.
+local function head()
+    while true do
+        local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+        if not first[1] then
+            return nil
+        end
+        local record = redis.call('HGET', KEYS[4], first[1]) or ''
+        local till, mode, ms, channel, cookie =
+            string.match(record, '^(%d+) (%w+) (%d+) (%S*) (%d+)$')
+        if till and tonumber(till) >= now then
+            return {who = first[1], ticket = tonumber(first[2]), mode = mode,
+                ms = tonumber(ms), channel = channel, cookie = cookie}
+        end
+        forget(first[1])
+    end
+end
+
+-- A place that he has already keeps its ticket.
+local function enter(who, mode, ms, ticket, channel, cookie)
+    redis.call('ZADD', KEYS[3], 'NX', string.format('%.0f', ticket), who)
+    redis.call('HSET', KEYS[4], who, string.format('%016.0f %s %.0f %s %s',
+        now + ms, mode, ms, channel, cookie))
+    if redis.call('PTTL', KEYS[3]) < ms then
+        redis.call('PEXPIREAT', KEYS[3], now + ms)
+        redis.call('PEXPIREAT', KEYS[4], now + ms)
+    end
+end
+
+-- As the queue is ordered; Lua's own < would ask the locale.
+local function is_before(a, b)
+    for i = 1, math.min(#a, #b) do
+        local x, y = string.byte(a, i), string.byte(b, i)
+        if x ~= y then
+            return x < y
+        end
+    end
+    return #a < #b
+end
+
+-- 1: somebody waits whose ticket is earlier; else 0.
+local function ahead_of(who, ticket)
+    local first = ticket > 0 and head()
+    if first and first.who ~= who and (first.ticket < ticket or
+        (first.ticket == ticket and is_before(first.who, who))) then
+        return 1
+    end
+    return 0
+end
+
+-- Give the name to those who are first, while it admits them: `me`, who asks,
+-- for ms; others, who are told by a push, for the lease of their place, since
+-- they will CONFIRM. Whom nobody can tell is forgotten. If this server does
+-- not let us push, the first keeps his place and finds the name free himself.
+-- Once ZREM has written, nothing fails for want of memory: nobody is told of
+-- a grant that is not made.
+local function serve(me, ms, hint)
+    while not owner or sharers > 0 do
+        local first = head()
+        local v = math.max(c + 1, floor)
+        if not first or not admits(first.mode) or v > TOP then
+            return
+        end
+        local is_me = first.who == me
+        local told = 1
+        redis.call('ZREM', KEYS[3], first.who)
+        if is_me then
+            v = math.max(v, hint)
+        else
+            told = redis.pcall('PUBLISH', first.channel,
+                first.cookie .. ' ' .. string.format('%.0f', v))
+        end
+        if type(told) == 'table' then
+            redis.call('ZADD', KEYS[3], string.format('%.0f', first.ticket),
+                first.who)
+            redis.call('PEXPIRE', KEYS[3], redis.call('PTTL', KEYS[4]))
+            return
+        end
+        redis.call('HDEL', KEYS[4], first.who)
+        if told > 0 then
+            install(first.who, first.mode, is_me and ms or first.ms, v)
+        end
+    end
+end
+
+-- ---- What is answered ----------------------------------------------------
+
+-- {verdict, c, left ms, owner, floor, is a type, ticket, ahead, terms, sharers}
+local function answer(verdict, ticket, ahead)
+    local text, left, is_type = owner or '', -2, 0
+    if owner then
+        left = redis.call('PTTL', KEYS[1])
+    end
+    if type(owner) == 'table' then
+        text = redis.call('TYPE', KEYS[1]).ok
+        is_type = 1
+    end
+    return {verdict, c, left, text, 0, is_type, ticket or 0, ahead or 0,
+        sharers > 0 and terms or 0, sharers}
+end

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ROSTER: who has a name, and who waits for it? Writes nothing.
+--
+-- KEYS as line.lua says
+-- ARGV 1 how many of each at most
+-- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters,
+--     then for each: owner, left ms, ticket, mode}
+--     First who share, with ticket 0, then who waits, in order. Who has it
+--     alone is in the head.
+local time = redis.call('TIME')
+local us = time[1] * 1000000 + time[2]
+local owner = redis.pcall('GET', KEYS[1])
+local fence = redis.call('GET', KEYS[2])
+local c = 0
+if fence then
+    c = assert(tonumber(string.sub(fence, 1, 16)))
+end
+local keep = 0
+--@include line.lua
+
+local most = tonumber(ARGV[1])
+local reply = answer(1)
+reply[11] = redis.call('ZCARD', KEYS[3])
+
+local function add(who, till, ticket, mode)
+    local n = #reply
+    reply[n + 1] = who
+    reply[n + 2] = till - now
+    reply[n + 3] = ticket
+    reply[n + 4] = mode
+end
+
+if sharers > 0 then
+    local all = redis.call('ZRANGEBYSCORE', KEYS[5], now, '+inf',
+        'WITHSCORES', 'LIMIT', 0, most)
+    for i = 1, #all, 2 do
+        add(all[i], tonumber(all[i + 1]), 0, 's' .. terms)
+    end
+end
+
+-- Those whose lease is over are passed over, so that it takes a look at each.
+local n, at = 0, 0
+repeat
+    local page = redis.call('ZRANGE', KEYS[3], at, at + 99, 'WITHSCORES')
+    for i = 1, #page, 2 do
+        local record = redis.call('HGET', KEYS[4], page[i]) or ''
+        local till, mode = string.match(record, '^(%d+) (%w+) ')
+        till = tonumber(till)
+        if till and till >= now and n < most then
+            add(page[i], till, tonumber(page[i + 1]), mode)
+            n = n + 1
+        end
+    end
+    at = at + 100
+until #page < 200 or n >= most
+return reply
