@@ -48,6 +48,8 @@ struct cli_args {
     /* others */
     const char *owner;
     bool is_now;
+    bool is_follow;
+    int64_t interval_ms;
     bool is_init;
     /* words that are no options, and what follows "--" */
     const char *words[CLI_WORDS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast ls: who holds what; an exact name, node by node. */
+/* holdfast ls: who holds what; an exact name, node by node; what changes. */
 #include "cmd.h"
 
 #include "duration.h"
@@ -7,13 +7,26 @@
 #include "message.h"
 #include "show.h"
 #include "store.h"
+#include "view.h"
+#include "view_follow.h"
+#include "view_name.h"
 #include "when.h"
 
 #include <string.h>
 #include <unistd.h>
 
 static const struct cli_opt opts[] = {
-    {.name = "follow", .kind = CLI_OPT_LATER},
+    {.letter = 'f',
+     .name = "follow",
+     .kind = CLI_OPT_FLAG,
+     .offset = offsetof(struct cli_args, is_follow),
+     .help = "go on, and print what changes"},
+    {.name = "interval",
+     .kind = CLI_OPT_DURATION,
+     .offset = offsetof(struct cli_args, interval_ms),
+     .meta = "DUR",
+     .min = 10,
+     .help = "how often --follow looks (250ms)"},
     {.name = "name",
      .kind = CLI_OPT_TEXT,
      .offset = offsetof(struct cli_args, name),
@@ -24,20 +37,16 @@ static const struct cli_opt opts[] = {
 
 /* Columns of the table; what is longer pushes the rest to the right. */
 enum {
-    AT_NAME = 28,
-    AT_HOLDER = 26,
+    AT_NAME = 24,
+    AT_MODE = 13,
+    AT_HOLDER = 20,
     AT_SINCE = 10,
-    AT_LEFT = 10,
-    AT_FENCE = 18
+    AT_LEFT = 8,
+    AT_FENCE = 18,
+    AT_WAITING = 9
 };
 
-struct listing {
-    struct cli_out out;
-    bool is_json;
-    bool has_header;
-};
-
-/* Pad what was written since the line had `before` more bytes of room. */
+/* Pad behind what was written. */
 static void cell(struct cli_out *out, size_t used, size_t width)
 {
     cli_out_pad(out, used < width ? width - used : 1);
@@ -51,194 +60,136 @@ static void text_cell(struct cli_out *out, const char *text, size_t width)
 static void header(struct cli_out *out)
 {
     text_cell(out, "NAME", AT_NAME);
+    text_cell(out, "MODE", AT_MODE);
     text_cell(out, "HOLDER", AT_HOLDER);
     text_cell(out, "SINCE", AT_SINCE);
     text_cell(out, "LEFT", AT_LEFT);
     text_cell(out, "FENCE", AT_FENCE);
+    text_cell(out, "WAITING", AT_WAITING);
     cli_out_text(out, "LABEL\n");
 }
 
-static void holder_cell(struct cli_out *out, const struct hf_info *info)
-{
-    char text[128];
-    struct cli_out cell_out;
-    const struct hf_holder *holder = &info->holder;
-    cli_out_init_text(&cell_out, text, sizeof(text));
-    if (info->split) {
-        cli_out_text(&cell_out, "(split vote)");
-    } else if (holder->kind == HF_HOLDER_FOREIGN ||
-               holder->kind == HF_HOLDER_TYPE) {
-        cli_out_text(&cell_out, "(another kind of client)");
-    } else {
-        cli_out_text(&cell_out, holder->host);
-        cli_out_text(&cell_out, " ");
-        cli_out_int(&cell_out, holder->pid);
-        cli_out_text(&cell_out,
-                     holder->kind == HF_HOLDER_ENDED ? " (ended)" : "");
-    }
-    text_cell(out, text, AT_HOLDER);
-}
-
-static void time_cells(struct cli_out *out, const struct hf_holder *holder)
+static void time_cells(struct cli_out *out, const struct cli_row *row)
 {
     char text[CLI_DURATION_TEXT];
     struct cli_out cell_out;
     cli_out_init_text(&cell_out, text, sizeof(text));
-    if (holder->since_s > 0) {
-        cli_when_text(&cell_out, holder->since_s);
+    if (row->since_s > 0) {
+        cli_when_text(&cell_out, row->since_s);
     } else {
         cli_out_text(&cell_out, "-");
     }
     text_cell(out, text, AT_SINCE);
     text_cell(out,
-              holder->remaining_ms < 0
+              row->remaining_ms < 0
                   ? "no expiry"
-                  : cli_duration_text(holder->remaining_ms, text),
+                  : cli_duration_text(row->remaining_ms, text),
               AT_LEFT);
+}
+
+static void number_cell(struct cli_out *out, uint64_t number, size_t width)
+{
+    char text[CLI_DURATION_TEXT];
+    struct cli_out cell_out;
     cli_out_init_text(&cell_out, text, sizeof(text));
-    if (holder->fence > 0) {
-        cli_out_fence(&cell_out, holder->fence);
+    if (number > 0) {
+        cli_out_fence(&cell_out, number);
     } else {
         cli_out_text(&cell_out, "-");
     }
-    text_cell(out, text, AT_FENCE);
+    text_cell(out, text, width);
+}
+
+static void table_row(struct cli_out *out, const struct cli_row *row)
+{
+    char text[128];
+    struct cli_out cell_out;
+    const struct cli_row *told = cli_row_told(row);
+    cell(out, cli_out_shown(out, row->name, row->name_len), AT_NAME);
+    cli_out_init_text(&cell_out, text, sizeof(text));
+    cli_row_mode(&cell_out, row);
+    text_cell(out, text, AT_MODE);
+    cli_out_init_text(&cell_out, text, sizeof(text));
+    cli_row_holder(&cell_out, row);
+    text_cell(out, text, AT_HOLDER);
+    time_cells(out, told);
+    /* A semaphore's own counter guards nothing: each slot has its fence. */
+    number_cell(out, cli_row_is_semaphore(told) ? 0 : told->fence, AT_FENCE);
+    number_cell(out, cli_row_waiting(row), AT_WAITING);
+    (void)cli_out_shown(out, told->label, strlen(told->label));
+    cli_out_text(out, "\n");
+}
+
+static int table(struct cli_out *out, struct hf_client *client,
+                 const char *pattern)
+{
+    struct cli_view view;
+    struct hf_error error = {.text = ""};
+    cli_view_init(&view);
+    enum hf_status status = cli_view_look(&view, client, pattern, &error);
+    for (size_t i = 0; status == HF_OK && i < view.count; i++) {
+        if (i == 0) {
+            header(out);
+        }
+        if (view.rows[i]->slot_of == NULL) {
+            table_row(out, view.rows[i]);
+        }
+    }
+    cli_view_fini(&view);
+    return status == HF_OK ? 0 : cli_store_fail(status, "ls", &error);
 }
 
 static bool on_name(void *user, const void *name, size_t name_len,
                     const struct hf_info *info)
 {
-    struct listing *listing = user;
-    struct cli_out *out = &listing->out;
-    if (listing->is_json) {
-        cli_out_json_open(out);
-        cli_out_json_bytes(out, "name", name, name_len);
-        cli_show_holder_json(out, &info->holder, info->split);
-        cli_out_json_close(out);
-        return out->error == 0;
-    }
-    if (!listing->has_header) {
-        header(out);
-        listing->has_header = true;
-    }
-    cell(out, cli_out_shown(out, name, name_len), AT_NAME);
-    holder_cell(out, info);
-    time_cells(out, &info->holder);
-    (void)cli_out_shown(out, info->holder.label, strlen(info->holder.label));
-    cli_out_text(out, "\n");
+    struct cli_out *out = user;
+    cli_out_json_open(out);
+    cli_out_json_bytes(out, "name", name, name_len);
+    cli_show_holder_json(out, &info->holder, info->split);
+    cli_out_json_int(out, "waiting", info->waiting);
+    cli_out_json_close(out);
     return out->error == 0;
 }
 
-static int list(struct hf_client *client, const struct cli_args *args,
-                struct cli_out **out)
+/* For programs nothing is folded, so that nothing need be kept. */
+static int lines(struct cli_out *out, struct hf_client *client,
+                 const char *pattern)
 {
-    static struct listing listing;
     struct hf_error error = {.text = ""};
-    cli_out_init(&listing.out, STDOUT_FILENO);
-    listing.is_json = args->is_json;
-    *out = &listing.out;
     enum hf_status status =
-        hf_client_list(client, args->n_words > 0 ? args->words[0] : NULL,
-                       on_name, &listing, &error);
+        hf_client_list(client, pattern, on_name, out, &error);
     return status == HF_OK ? 0 : cli_store_fail(status, "ls", &error);
 }
 
-/* What is known of a node that did not say who holds the name. */
-static void show_silent(struct cli_out *out, const struct hf_node *node)
+static int list(struct cli_out *out, struct hf_client *client,
+                const struct cli_args *args)
 {
-    cli_out_text(out, cli_show_node_state(node->state));
-    if (node->reason[0] != '\0') {
-        cli_out_text(out, ": ");
-        cli_out_text(out, node->reason);
-    }
+    const char *pattern = args->n_words > 0 ? args->words[0] : NULL;
+    return args->is_json ? lines(out, client, pattern)
+                         : table(out, client, pattern);
 }
 
-static void show_nodes(struct cli_out *out, struct hf_client *client,
-                       const struct hf_info *info)
+static int look(struct hf_client *client, const struct cli_args *args,
+                const char *name)
 {
-    struct hf_node node;
-    for (int i = 0; i < info->n_nodes; i++) {
-        hf_client_node(client, i, &node);
-        cli_out_text(out, "  ");
-        text_cell(out, node.address, AT_NAME - 2);
-        if (info->nodes[i].answered) {
-            cli_show_holder(out, &info->nodes[i].holder);
-            if (info->nodes[i].holder.fence > 0) {
-                cli_out_text(out, ", fence ");
-                cli_out_fence(out, info->nodes[i].holder.fence);
-            }
-            cli_out_text(out, node.state == HF_NODE_QUARANTINED
-                                  ? " (quarantined: does not count)"
-                                  : "");
-        } else {
-            show_silent(out, &node);
-        }
-        cli_out_text(out, "\n");
+    struct cli_out out;
+    cli_out_init(&out, STDOUT_FILENO);
+    int code = name != NULL ? cli_view_name(&out, client, name, args->is_json)
+                            : list(&out, client, args);
+    if (!cli_out_flush(&out)) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
     }
-}
-
-static void show_nodes_json(struct cli_out *out, struct hf_client *client,
-                            const struct hf_info *info)
-{
-    struct hf_node node;
-    cli_out_json_key(out, "nodes");
-    for (int i = 0; i < info->n_nodes; i++) {
-        hf_client_node(client, i, &node);
-        cli_out_text(out, i == 0 ? "[" : ",");
-        cli_out_json_open(out);
-        cli_out_json_text(out, "address", node.address);
-        cli_out_json_text(out, "node", cli_show_node_state(node.state));
-        if (node.reason[0] != '\0') {
-            cli_out_json_text(out, "reason", node.reason);
-        }
-        cli_out_json_bool(out, "answered", info->nodes[i].answered);
-        if (info->nodes[i].answered) {
-            cli_show_holder_json(out, &info->nodes[i].holder, false);
-        }
-        cli_out_text(out, "}");
-    }
-    cli_out_text(out, "]");
-}
-
-static int inspect(struct hf_client *client, const char *name, bool is_json,
-                   struct cli_out *out)
-{
-    struct hf_info info;
-    struct hf_error error = {.text = ""};
-    enum hf_status status =
-        hf_client_inspect(client, name, strlen(name), &info, &error);
-    if (status != HF_OK) {
-        return cli_store_fail(status, name, &error);
-    }
-    if (is_json) {
-        cli_out_json_open(out);
-        cli_out_json_text(out, "name", name);
-        cli_show_holder_json(out, &info.holder, info.split);
-        show_nodes_json(out, client, &info);
-        cli_out_json_close(out);
-        return 0;
-    }
-    (void)cli_out_shown(out, name, strlen(name));
-    cli_out_text(out, ": ");
-    if (info.split) {
-        cli_out_text(out, "split: held at some nodes, by nobody at a majority");
-    } else {
-        cli_show_holder(out, &info.holder);
-    }
-    if (info.holder.fence > 0) {
-        cli_out_text(out, ", fence ");
-        cli_out_fence(out, info.holder.fence);
-    }
-    cli_out_text(out, "\n");
-    show_nodes(out, client, &info);
-    return 0;
+    return code;
 }
 
 static int run(struct cli_args *args)
 {
     struct hf_client *client;
-    struct cli_out own;
-    struct cli_out *out = &own;
     const char *name = args->name;
+    if (args->interval_ms != CLI_UNSET && !args->is_follow) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--interval is how often --follow looks");
+    }
     if (name == NULL && args->n_words > 0 &&
         strpbrk(args->words[0], "*?[\\") == NULL) {
         name = args->words[0];
@@ -247,12 +198,8 @@ static int run(struct cli_args *args)
     if (code != 0) {
         return code;
     }
-    cli_out_init(&own, STDOUT_FILENO);
-    code = name != NULL ? inspect(client, name, args->is_json, out)
-                        : list(client, args, &out);
-    if (!cli_out_flush(out)) {
-        code = cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out->error);
-    }
+    code = args->is_follow ? cli_view_follow(client, args, name)
+                           : look(client, args, name);
     hf_client_close(client);
     return code;
 }
@@ -262,8 +209,9 @@ const struct cli_cmd cli_cmd_ls = {
     .usage = "[PATTERN]",
     .summary = "who holds what, since when, fence, remaining",
     .text =
-        "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown\n"
-        "node by node.\n",
+        "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
+        "node by node\nwith its queue, and a semaphore slot by slot. With "
+        "--follow what comes and goes\nbetween two looks is not seen.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

@@ -55,6 +55,7 @@ void cli_args_init(struct cli_args *args)
         .on_unreachable = CLI_UNREACHABLE_FAIL,
         .conflict_code = CLI_UNSET,
         .status_fd = CLI_UNSET,
+        .interval_ms = CLI_UNSET,
     };
 }
 

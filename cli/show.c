@@ -19,6 +19,8 @@ static const char *state_text(enum hf_holder_kind kind)
         return "foreign";
     case HF_HOLDER_TYPE:
         return "foreign-type";
+    case HF_HOLDER_SHARED:
+        return "shared";
     }
     return "unknown";
 }
@@ -32,6 +34,31 @@ void cli_show_left(struct cli_out *out, int64_t remaining_ms)
     }
     cli_out_text(out, cli_duration_text(remaining_ms, text));
     cli_out_text(out, " left");
+}
+
+/* How many is not known to one who was only refused. */
+static void show_group(struct cli_out *out, const struct hf_holder *holder)
+{
+    if (holder->permits == 0) {
+        cli_out_text(out, "held by ");
+        if (holder->sharers > 0) {
+            cli_out_int(out, holder->sharers);
+            cli_out_text(out, " ");
+        }
+        cli_out_text(out, holder->sharers == 1 ? "reader" : "readers");
+        return;
+    }
+    if (holder->sharers == 0) {
+        cli_out_text(out, "held as a semaphore of ");
+        cli_out_int(out, holder->permits);
+        return;
+    }
+    /* Who waits for a permit is counted as a sharer too. */
+    cli_out_int(out, holder->sharers < holder->permits ? holder->sharers
+                                                       : holder->permits);
+    cli_out_text(out, " of ");
+    cli_out_int(out, holder->permits);
+    cli_out_text(out, " permits held");
 }
 
 static void show_who(struct cli_out *out, const struct hf_holder *holder)
@@ -53,6 +80,9 @@ static void show_who(struct cli_out *out, const struct hf_holder *holder)
         return;
     case HF_HOLDER_TYPE:
         cli_out_text(out, "held by another kind of client (not a plain key)");
+        return;
+    case HF_HOLDER_SHARED:
+        show_group(out, holder);
         return;
     }
     (void)cli_out_shown(out, holder->host, strlen(holder->host));
@@ -108,6 +138,16 @@ void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
     if (holder->kind == HF_HOLDER_NONE) {
         return;
     }
+    cli_show_identity_json(out, holder);
+    if (holder->kind == HF_HOLDER_SHARED) {
+        cli_out_json_int(out, "sharers", holder->sharers);
+        cli_out_json_int(out, "permits", holder->permits);
+    }
+    cli_show_remaining_json(out, holder->remaining_ms);
+}
+
+void cli_show_identity_json(struct cli_out *out, const struct hf_holder *holder)
+{
     cli_out_json_text(out, "owner", holder->owner);
     if (holder->host[0] != '\0') {
         cli_out_json_text(out, "host", holder->host);
@@ -117,11 +157,15 @@ void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
     if (holder->label[0] != '\0') {
         cli_out_json_text(out, "label", holder->label);
     }
+}
+
+void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms)
+{
     cli_out_json_key(out, "remaining_ms");
-    if (holder->remaining_ms < 0) {
+    if (remaining_ms < 0) {
         cli_out_text(out, "null");
     } else {
-        cli_out_int(out, holder->remaining_ms);
+        cli_out_int(out, remaining_ms);
     }
 }
 
@@ -138,4 +182,13 @@ const char *cli_show_node_state(enum hf_node_state state)
         return "down";
     }
     return "unknown";
+}
+
+void cli_show_error(struct hf_error *error, enum hf_status status)
+{
+    struct cli_out out;
+    error->status = status;
+    error->node = -1;
+    cli_out_init_text(&out, error->text, sizeof(error->text));
+    cli_out_text(&out, hf_status_text(status));
 }

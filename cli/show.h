@@ -18,10 +18,18 @@ void cli_show_frees(struct cli_out *out, const struct hf_holder *holder);
 void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
                           bool split);
 
+/* Some of them: owner, host, pid, since and label; remaining_ms. */
+void cli_show_identity_json(struct cli_out *out,
+                            const struct hf_holder *holder);
+void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms);
+
 /* "up", "down" …; why not, if it is not up. */
 const char *cli_show_node_state(enum hf_node_state state);
 
 /* "12.3s left" or "no expiry". */
 void cli_show_left(struct cli_out *out, int64_t remaining_ms);
+
+/* Our own failure, told like the library's. */
+void cli_show_error(struct hf_error *error, enum hf_status status);
 
 #endif

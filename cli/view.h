@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is taken, as one look at the store shows it: sorted by name, and the
+ * slots of a semaphore counted together. For ls, ls --follow and top.
+ *
+ *     struct cli_view view;
+ *     cli_view_init(&view);
+ *     if (cli_view_look(&view, client, "job*", &error) == HF_OK)
+ *         for (size_t i = 0; i < view.count; i++) … view.rows[i] …
+ *     cli_view_fini(&view);
+ */
+#ifndef CLI_VIEW_H
+#define CLI_VIEW_H
+
+#include "out.h"
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* One taken name. A struct hf_holder is mostly room; this has what is in it. */
+struct cli_row {
+    const char *name; /* a NUL follows it */
+    size_t name_len;
+    const char *owner, *host, *label; /* empty: none */
+    int64_t pid;
+    int64_t since_s;      /* 0: unknown */
+    int64_t remaining_ms; /* -1: no expiry */
+    uint64_t fence;       /* 0: unknown */
+    enum hf_holder_kind kind;
+    bool is_split;
+    uint32_t sharers; /* SHARED: how many hold it, or wait for a permit */
+    uint32_t permits; /* SHARED: size of the semaphore, or 0 */
+    uint32_t waiting; /* in the queue of this very name */
+    /* A semaphore and its slots, which are names of their own. */
+    const struct cli_row *slot_of;    /* of a slot: the semaphore */
+    const struct cli_row *first_slot; /* of a semaphore: one that is held */
+};
+
+struct cli_view {
+    struct cli_row **rows; /* sorted by bytes, slots among them */
+    size_t count;
+    size_t capacity;
+    bool is_short; /* memory ran out */
+};
+
+void cli_view_init(struct cli_view *view);
+void cli_view_fini(struct cli_view *view);
+
+/* Names that match `pattern` (NULL: all), into an empty view. */
+enum hf_status cli_view_look(struct cli_view *view, struct hf_client *client,
+                             const char *pattern, struct hf_error *error);
+
+/* One name; if it is a semaphore, its slots too. No scan of all names, unless
+ * it is one. */
+enum hf_status cli_view_look_name(struct cli_view *view,
+                                  struct hf_client *client, const char *name,
+                                  struct hf_error *error);
+
+/* Tell semaphores and their slots from other names. Looking does it. */
+void cli_view_fold(struct cli_view *view);
+
+/* The place of a name among the rows, or NULL. */
+struct cli_row **cli_view_find(const struct cli_view *view, const char *name,
+                               size_t name_len);
+
+/* Bytes order, as the rows are in. */
+int cli_row_compare(const struct cli_row *a, const struct cli_row *b);
+
+bool cli_row_is_semaphore(const struct cli_row *row);
+
+/* Permits of a semaphore that are taken. */
+uint32_t cli_row_held(const struct cli_row *row);
+
+/* How many wait; of a semaphore, for a permit too. */
+uint32_t cli_row_waiting(const struct cli_row *row);
+
+/* The row as the library would tell of it. */
+void cli_row_read(const struct cli_row *row, struct hf_holder *out);
+
+/* "exclusive", "shared 3", "permits 2/5". */
+void cli_row_mode(struct cli_out *out, const struct cli_row *row);
+
+/* "db3 4711", "db3 4711 +1", "(another kind of client)", "-". */
+void cli_row_holder(struct cli_out *out, const struct cli_row *row);
+
+/* The row that since, fence and label are told of: of a semaphore with one
+ * holder that slot, else the row itself. */
+const struct cli_row *cli_row_told(const struct cli_row *row);
+
+#endif

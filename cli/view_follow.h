@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ls --follow: a line for each change, as it is seen. */
+#ifndef CLI_VIEW_FOLLOW_H
+#define CLI_VIEW_FOLLOW_H
+
+#include "args.h"
+
+/* Until a signal, or until nobody reads. `name`: this very name; NULL: the
+ * pattern, or all. @return the exit code. */
+int cli_view_follow(struct hf_client *client, const struct cli_args *args,
+                    const char *name);
+
+#endif

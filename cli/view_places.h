@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who holds a name and who waits for it, node by node and in order; of a
+ * semaphore, slot by slot. For ls NAME and the lower half of top. */
+#ifndef CLI_VIEW_PLACES_H
+#define CLI_VIEW_PLACES_H
+
+#include "out.h"
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The name itself, not one of its slots. */
+#define CLI_NO_SLOT (-1)
+
+struct cli_place {
+    struct hf_place at;
+    int slot;
+    uint32_t ahead; /* who waits: how many before it, at this node */
+};
+
+struct cli_places {
+    struct cli_place *list;
+    size_t count;
+    size_t capacity;
+    uint32_t permits; /* of the semaphore that the name is, or 0 */
+    int slot;         /* under way */
+    bool is_short;    /* memory ran out */
+};
+
+void cli_places_init(struct cli_places *places);
+void cli_places_fini(struct cli_places *places);
+
+/* Into an empty list. One request to each node; of a semaphore one more for
+ * each permit. */
+enum hf_status cli_places_look(struct cli_places *places,
+                               struct hf_client *client, const void *name,
+                               size_t name_len, struct hf_error *error);
+
+/* Which slot's queue stands for the queue of the whole at this node: whoever
+ * waits for a permit waits for all of them, so the longest has everybody.
+ * CLI_NO_SLOT: it is no semaphore, or nobody waits. */
+int cli_places_queue(const struct cli_places *places, int node);
+
+/* Is it one that people are shown? Of a semaphore, who shares the name is not:
+ * it holds a slot, or stands in the queue. `queue` as above. */
+bool cli_place_is_shown(const struct cli_places *places,
+                        const struct cli_place *place, int queue);
+
+/* "vm pid 4711 since 02:00:04 (label), frees by 02:00:41", or "vm pid 4712,
+ * exclusive, waiting since 02:00:05 (label)". */
+void cli_place_text(struct cli_out *out, const struct cli_place *place);
+
+/* Members "holders" and "queue" of an open JSON object: those of one node and
+ * slot. */
+void cli_places_json(struct cli_out *out, const struct cli_places *places,
+                     int node, int slot);
+
+#endif
