@@ -104,14 +104,14 @@ void hf_redis_node_doom(struct hf_redis_node *node, const char *reason)
 /* ---- Losing ------------------------------------------------------------ */
 
 /* Full jitter on the upper half, so that a fleet does not knock at once. */
-static struct hf_span back_off(struct hf_redis_node *node)
+struct hf_span hf_redis_back_off(struct hf_redis *store, unsigned failures)
 {
     int64_t ms = RETRY_FIRST_MS;
-    for (unsigned i = 1; i < node->failures && ms < RETRY_MOST_MS; i++) {
+    for (unsigned i = 1; i < failures && ms < RETRY_MOST_MS; i++) {
         ms *= 2;
     }
     ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
-    uint64_t *seed = &node->store->seed;
+    uint64_t *seed = &store->seed;
     *seed =
         *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return hf_span_ms(ms / 2 + (int64_t)((*seed >> 33) % (uint64_t)(ms / 2)));
@@ -172,13 +172,14 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
     node->greet_fault = HF_OK;
     node->examination.is_under_way = false;
     hf_socket_close(&node->socket, false);
+    hf_redis_listen_cut(node);
     if (is_first_try) {
         node->retry_at = now;
         hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
                             why);
     } else {
         node->failures++;
-        node->retry_at = hf_instant_add(now, back_off(node));
+        node->retry_at = hf_instant_add(now, hf_redis_back_off(node->store, node->failures));
         hf_redis_node_stand(node, HF_STANDING_DOWN, false, fault, why);
         hf_redis_jobs_end(node, fault, why);
     }
@@ -426,6 +427,7 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
     node->phase = HF_REDIS_WAITING;
     node->retry_at = now;
     node->last_io = now;
+    hf_redis_listen_open(node);
     hf_redis_node_arm(node);
 }
 
@@ -437,6 +439,7 @@ void hf_redis_node_close(struct hf_redis_node *node, bool forked)
     if (!forked) {
         hf_redis_node_flush(node, node->last_io);
     }
+    hf_redis_listen_close(node, forked);
     hf_loop_drop_timer(node->store->env.loop, &node->timer);
     hf_socket_close(&node->socket, forked);
     hf_wire_fini(&node->wire);

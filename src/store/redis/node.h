@@ -19,6 +19,7 @@
 #include "io/loop.h"
 #include "io/socket.h"
 #include "store/redis/keys.h"
+#include "store/redis/listen.h"
 #include "store/redis/reply.h"
 #include "store/redis/wire.h"
 #include "store/store.h"
@@ -112,6 +113,8 @@ struct hf_redis_node {
         char policy[32];
         char fault[160]; /* what taking and giving back a lock met; empty */
     } examination;
+
+    struct hf_redis_listener listener; /* the second connection */
 };
 
 struct hf_redis {
@@ -127,6 +130,7 @@ struct hf_redis {
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
     char channel[40]; /* where grants are pushed to (listen.h) */
+    struct hf_redis_listen_pace listen_pace;
     struct hf_job_sink sink;
     bool has_sink;
     uint64_t seed;          /* of the back-off's jitter */
@@ -152,6 +156,9 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
 
 /* The same from anywhere, at the next dispatch. */
 void hf_redis_node_doom(struct hf_redis_node *node, const char *reason);
+
+/* How long to wait after so many connections in a row that came to nothing. */
+struct hf_span hf_redis_back_off(struct hf_redis *store, unsigned failures);
 
 /* Set the timer to whatever comes first. */
 void hf_redis_node_arm(struct hf_redis_node *node);

@@ -72,6 +72,11 @@ static void set_up(struct hf_redis *store, const struct hf_url *url)
     store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
     store->strict = url->quarantine;
     hf_entropy(&store->seed, sizeof(store->seed));
+    uint64_t channel;
+    hf_entropy(&channel, sizeof(channel));
+    snprintf(store->channel, sizeof(store->channel), "hf:push:%016llx",
+             (unsigned long long)channel);
+    store->listen_pace = hf_redis_listen_pace_default;
 }
 
 static bool has_tls(const struct hf_url *url)

@@ -157,6 +157,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
         node, is_quarantined ? HF_STANDING_REPAIRING : HF_STANDING_VOTING,
         judgement->forgot, is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_redis_node_arm(node);
+    hf_redis_listen_resume(node, now);
     hf_redis_examine(node, now);
 }
 
