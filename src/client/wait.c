@@ -69,10 +69,11 @@ static void hand_over(struct hf_client *client)
 
 static void lead(struct hf_client *client)
 {
+    struct hf_instant until = hf_client_due(client);
     client->is_polling = true;
-    client->poll_until = hf_client_due(client);
+    client->poll_until = until; /* a follower may change it, and pokes then */
     pthread_mutex_unlock(&client->mutex);
-    int n_found = hf_loop_wait(client->loop, client->poll_until);
+    int n_found = hf_loop_wait(client->loop, until);
     if (n_found == 0) {
         hf_loop_wait(client->loop, HF_LONG_AGO); /* woken late: look again
                                                     before timing out */
