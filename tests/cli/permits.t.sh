@@ -1,0 +1,159 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Semaphores from the shell: never more than N, each with a slot of its own
+# and a fence that rises for each slot; all who use a name agree on N.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+
+gives() { # CODE WHAT ARG...
+    local want=$1 what=$2
+    shift 2
+    capture timeout 30 holdfast "$@"
+    is "$code" "$want" "$what"
+}
+
+pids=()
+all_end() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill "$pid" 2>/dev/null
+    done
+}
+at_exit all_end
+
+cat >"$W/hold" <<'X'
+#!/bin/sh
+echo "$HOLDFAST_SLOT" >"$2/on.$1"
+while [ -e "$2/on.$1" ]; do sleep 0.02; done
+X
+# A witness: who is in its slot, and how many are in at all. A folder can be
+# made by one only.
+cat >"$W/work" <<'X'
+#!/bin/sh
+cd "$1" || exit 1
+mkdir "in.$HOLDFAST_SLOT" || echo "slot $HOLDFAST_SLOT twice" >>wrong
+[ "$(ls -d in.* 2>/dev/null | wc -l)" -le "$2" ] || echo "more than $2" >>wrong
+[ "$HOLDFAST_SLOT" -ge 0 ] && [ "$HOLDFAST_SLOT" -lt "$2" ] ||
+    echo "slot $HOLDFAST_SLOT of $2" >>wrong
+last=$(cat "fence.$HOLDFAST_SLOT" 2>/dev/null)
+[ "$HOLDFAST_FENCE" -gt "${last:-0}" ] ||
+    echo "fence $HOLDFAST_FENCE after $last in slot $HOLDFAST_SLOT" >>wrong
+echo "$HOLDFAST_FENCE" >"fence.$HOLDFAST_SLOT"
+echo "$HOLDFAST_SLOT" >>done
+rmdir "in.$HOLDFAST_SLOT"
+X
+chmod +x "$W/hold" "$W/work"
+
+begin() { # WHO ARG...
+    local who=$1
+    shift
+    rm -f "$W/on.$who"
+    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
+        9>"$W/events.$who" 2>"$W/err.$who" &
+    begun=$!
+    pids+=("$begun")
+}
+holds() {
+    [ -s "$W/on.$1" ]
+}
+waits() {
+    grep -q '^{"event":"waiting"' "$W/events.$1"
+}
+end() {
+    rm "$W/on.$1"
+}
+
+of_two() { # URL WHAT
+    local what=$2 one two three
+    export HOLDFAST_URL=$1
+    begin one -p 2 pool
+    one=$begun
+    begin two --permits 2 pool
+    two=$begun
+    ok "$what: two have it" wait_until 10 eval 'holds one && holds two'
+    is "$(cat "$W/on.one" "$W/on.two" | sort | xargs)" '0 1' \
+        "$what: each a slot"
+    like "$(cat "$W/events.one")" '"acquired".*"fence":[0-9]+,"slot":[01],' \
+        "$what: the slot in the events"
+    gives 75 "$what: a third is too many" run -n -p 2 pool -- true
+    like "$err" '^holdfast: pool: .*2 permits' "$what: says how many there are"
+    gives 75 "$what: who means the name alone" run -n pool -- true
+    gives 75 "$what: or shares it" run -n -s pool -- true
+    gives 64 "$what: who means another number" run -p 3 pool -- true
+    like "$err" 'semaphore of 2 permits, not of 3' "$what: is told both"
+    gives 75 "$what: -w" run -w 300ms -p 2 pool -- true
+    begin three -p 2 pool
+    three=$begun
+    ok "$what: a third waits" wait_until 10 waits three
+    end one
+    ok "$what: and gets what is given back" wait_until 10 holds three
+    wait "$one"
+    begin one -p 2 pool
+    one=$begun
+    ok "$what: another waits" wait_until 10 waits one
+    kill -TERM "$one"
+    wait "$one"
+    is $? 143 "$what: until SIGTERM"
+    end two
+    end three
+    wait "$two" "$three"
+    is $? 0 "$what: all end well"
+    gives 0 "$what: another number when all have gone" \
+        run -n -p 3 pool -- sh -c 'echo "$HOLDFAST_SLOT"'
+    like "$out" '^[012]$' "$what: has more slots"
+    gives 0 "$what: or the name alone" run -n pool -- true
+    gives 0 "$what: one permit" run -n -p 1 pool -- \
+        sh -c 'echo "$HOLDFAST_SLOT"'
+    is "$out" 0 "$what: is slot 0"
+    gives 64 "$what: of an ancestor's" run -p 2 pool -- \
+        holdfast run -p 2 pool -- true
+    like "$err" '^holdfast: pool: held by the `holdfast run` that' \
+        "$what: is refused"
+}
+
+crowd() { # URL WHAT N
+    local what=$2 n=$3 i pid waits=()
+    export HOLDFAST_URL=$1
+    rm -rf "$W/crowd"
+    mkdir "$W/crowd"
+    for i in 1 2 3 4 5 6; do
+        (
+            for i in 1 2 3 4 5; do
+                holdfast run -w 60 -p "$n" crowd -- "$W/work" "$W/crowd" "$n" ||
+                    exit 1
+            done
+        ) &
+        waits+=($!)
+    done
+    for pid in "${waits[@]}"; do
+        wait "$pid"
+        is $? 0 "$what: one of six is served five times"
+    done
+    is "$(wc -l <"$W/crowd/done")" 30 "$what: all have run"
+    is "$(cat "$W/crowd/wrong" 2>/dev/null)" '' \
+        "$what: never more than $n, a slot each, fences that rise"
+    ok "$what: and the slots were used" \
+        test "$(sort -u "$W/crowd/done" | wc -l)" = "$n"
+}
+
+# Known only where it is a permit.
+export HOLDFAST_URL=local://$W/store
+HOLDFAST_SLOT=7 gives 0 'a lock that is no permit' run x -- \
+    sh -c 'echo "${HOLDFAST_SLOT-none}"'
+is "$out" none 'has no slot, whatever was inherited'
+HOLDFAST_SLOT=7 gives 0 'without the lock' run -n --on-unreachable run -p 2 \
+    -u "redis+unix://$W/nosuch" x -- sh -c 'echo "${HOLDFAST_SLOT-none}"'
+is "$out" none 'nor then'
+
+server_start one
+servers_start 5
+for store in "local://$W/store embedded" \
+    "${SERVER_URL[one]}?quarantine=off one redis" \
+    "$(sed 's/ /?quarantine=off%/g' <<<"$URLS")?quarantine=off five redis"; do
+    url=${store%% *}
+    url=${url//%/ }
+    of_two "$url" "${store#* }"
+    crowd "$url" "${store#* }" 2
+done
+finish

@@ -1,0 +1,216 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Readers and writers from the shell (--shared), those who take what is free
+# (--unfair), and what a wait leaves behind: nothing.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+
+gives() { # CODE WHAT ARG...
+    local want=$1 what=$2
+    shift 2
+    capture timeout 20 holdfast "$@"
+    is "$code" "$want" "$what"
+}
+
+pids=()
+all_end() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill "$pid" 2>/dev/null
+    done
+}
+at_exit all_end
+
+# Hold NAME in the background until its file is gone; its line in $W/held says
+# who, with which fence.
+cat >"$W/hold" <<'X'
+#!/bin/sh
+touch "$2/on.$1"
+echo "$1 $HOLDFAST_FENCE" >>"$2/held"
+while [ -e "$2/on.$1" ]; do sleep 0.02; done
+X
+chmod +x "$W/hold"
+begin() { # WHO [OPTION...]
+    local who=$1
+    shift
+    rm -f "$W/events.$who"
+    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
+        9>"$W/events.$who" 2>>"$W/err.$who" &
+    begun=$!
+    pids+=("$begun")
+}
+holds() {
+    [ -e "$W/on.$1" ]
+}
+ahead() { # WHO N
+    grep -q "\"ahead\":$2}" "$W/events.$1"
+}
+end() {
+    rm "$W/on.$1"
+}
+fence_of() {
+    sed -n "s/^$1 //p" "$W/held" | tail -n 1
+}
+
+readers_and_writers() { # URL WHAT
+    local what=$2 one two writer three
+    export HOLDFAST_URL=$1
+    rm -f "$W/held"
+    begin r1 -s book
+    one=$begun
+    begin r2 --shared book
+    two=$begun
+    ok "$what: two read at once" wait_until 10 eval 'holds r1 && holds r2'
+    gives 0 "$what: a try reads, too" run -n -s book -- true
+    gives 75 "$what: a try does not write" run -n book -- true
+    like "$err" '^holdfast: book: [^'$'\n'']*share' "$what: and says why"
+    gives 0 "$what: --once: 0" run --once 1h book -- echo no
+    is "$out$err" '' "$what: --once: and nothing is said"
+
+    # A writer waits, and a reader behind it, though others read.
+    begin w book
+    writer=$begun
+    ok "$what: a writer waits" wait_until 10 ahead w 0
+    begin r3 -s book
+    three=$begun
+    ok "$what: a reader behind it waits" wait_until 10 ahead r3 1
+    gives 75 "$what: a try does not overtake the writer" run -n -s book -- true
+    gives 0 "$what: --unfair reads with those who read" \
+        run -n -s --unfair book -- true
+    end r1
+    wait "$one"
+    ok "$what: the writer waits for the last reader" \
+        test ! -e "$W/on.w" -a ! -e "$W/on.r3"
+    end r2
+    ok "$what: then it writes" wait_until 10 holds w
+    wait "$two"
+    ok "$what: alone" test ! -e "$W/on.r3"
+    gives 75 "$what: nobody reads meanwhile" run -n -s book -- true
+    end w
+    ok "$what: the reader behind it is next" wait_until 10 holds r3
+    wait "$writer"
+    end r3
+    wait "$three"
+    is $? 0 "$what: all end well"
+    ok "$what: the writer's fence is above its readers'" test \
+        "$(fence_of w)" -gt "$(fence_of r1)" -a \
+        "$(fence_of w)" -gt "$(fence_of r2)"
+    ok "$what: and below the next one's" test \
+        "$(fence_of r3)" -gt "$(fence_of w)"
+
+    # From one process to another.
+    local line owner
+    line=$(holdfast acquire -s book)
+    owner=${line%% *}
+    gives 0 "$what: acquire -s twice" acquire -n -s book
+    HOLDFAST_OWNER=${out%% *} holdfast release book
+    is $? 0 "$what: release of the second"
+    gives 75 "$what: the first one's still stands" acquire -n book
+    HOLDFAST_OWNER=$owner capture holdfast extend book
+    is "$code" 0 "$what: extend"
+    HOLDFAST_OWNER=$owner capture holdfast release book
+    is "$code" 0 "$what: release"
+    gives 0 "$what: free" run -n book -- true
+
+    # Ancestors.
+    gives 64 "$what: shared by an ancestor, and shared again" \
+        run -s a -- holdfast run -s a -- true
+    like "$err" '^holdfast: a: held by .* runs under: sharing it twice' \
+        "$what: is refused, with the reason"
+    gives 64 "$what: shared by an ancestor, and wanted alone" \
+        run -s a -- holdfast run a -- true
+    gives 64 "$what: held alone by an ancestor, and shared" \
+        run a -- holdfast run -s a -- true
+    gives 0 "$what: another name is fine" \
+        run -s a -- holdfast run -s b -- echo in
+
+    # --unfair overtakes a queue when the name is free for a moment; it never
+    # takes what is held.
+    begin r1 book
+    one=$begun
+    wait_until 10 holds r1
+    gives 75 "$what: --unfair takes nothing that is held" \
+        run -n --unfair book -- true
+    gives 75 "$what: acquire --unfair too" acquire -n --unfair book
+    end r1
+    wait "$one"
+}
+
+# Who gives up leaves no place behind, and whoever is next is next.
+give_up() { # URL WHAT
+    local what=$2 holder waiter next signal
+    export HOLDFAST_URL=$1
+    begin w held
+    holder=$begun
+    wait_until 10 holds w
+    for signal in INT TERM HUP; do
+        set -m # else a background job ignores SIGINT
+        begin r1 held
+        waiter=$begun
+        set +m
+        wait_until 10 ahead r1 0
+        begin r2 held
+        next=$begun
+        ok "$what: the second has one ahead" wait_until 10 ahead r2 1
+        kill -$signal $waiter
+        wait "$waiter"
+        is $? $((128 + $(kill -l $signal))) "$what: SIG$signal while waiting"
+        ok "$what: the next one moves up" wait_until 10 ahead r2 0
+        kill -TERM "$next"
+        wait "$next"
+    done
+    gives 75 "$what: -w ends" run -w 100ms held -- true
+    begin r1 held
+    waiter=$begun
+    wait_until 10 ahead r1 0
+    kill -KILL "$waiter"
+    wait "$waiter" 2>/dev/null
+    end w
+    wait "$holder"
+    ok "$what: who was killed does not keep it from others" \
+        holdfast run -w 8 held -- true
+    ok "$what: nor gets it" test ! -e "$W/on.r1"
+}
+
+readers_and_writers "local://$W/store" embedded
+give_up "local://$W/store" embedded
+server_start one
+url=${SERVER_URL[one]}?quarantine=off
+readers_and_writers "$url" 'one redis'
+give_up "$url" 'one redis'
+no_queue() {
+    [ -z "$(server_cli one --scan | grep -vE ':fence$|^hf:node')" ]
+}
+ok 'one redis: no key of queues, readers or locks is left' \
+    wait_until 10 no_queue
+diag "$(server_cli one --scan | tr '\n' ' ')"
+
+# ---- Five nodes
+servers_start 5
+readers_and_writers "$URLS?quarantine=off" 'five redis'
+
+# ---- The line at a terminal: cut where it ends, gone when it is over
+export HOLDFAST_URL=local://$W/store
+pty=$HF_BUILD/tests/lib/pty
+begin w held
+wait_until 10 holds w
+cat >"$W/script" <<'X'
+expect waiting 1s for held: held by
+expect , next, frees by
+expect waiting 2s for held
+send \x03
+expect \x1b
+expect holdfast: held: stopped by SIGINT while waiting
+expect code-130
+X
+# shellcheck disable=SC2016
+ok 'the line says who, and who is next' timeout 30 "$pty" sh -c \
+    'stty cols 120; holdfast run held -- true; echo code-$?' <"$W/script"
+printf 'expect waiting 1s for held: held by \r\033[K%s\r\n%s\n%s\n' \
+    'waiting 2s for held: held by ' 'send \x03' 'expect code-130' >"$W/script"
+# shellcheck disable=SC2016
+ok 'on a narrow terminal it is cut, not wrapped' timeout 30 "$pty" sh -c \
+    'stty cols 30; holdfast run held -- true; echo code-$?' <"$W/script"
+end w
+finish
