@@ -7,6 +7,8 @@
 
 #include "store/redis/node.h"
 
+#include <fcntl.h>
+
 /* ---- A client that has ears --------------------------------------------- */
 
 struct ears {
@@ -338,14 +340,11 @@ static void test_idle(struct server *server)
     redis_of(&ears)->listen_pace.idle = hf_span_ms(1500);
     ears_wait(&ears, server);
     struct hf_instant last = hf_clock_now();
-    unsigned n = 0;
-    while (n < 20 || hf_instant_until(last, hf_clock_now()).ns < 1) {
-        struct hf_instant next =
-            hf_instant_add(hf_clock_now(), hf_span_ms(100));
+    for (unsigned i = 0; i < 20; i++) {
+        struct hf_instant next = hf_instant_add(last, hf_span_ms(100));
         rig_until(&ears.rig, !hf_instant_before(hf_clock_now(), next), 1000);
-        heartbeat(&ears);
         last = hf_clock_now();
-        n++;
+        heartbeat(&ears);
     }
     ok(ears.n_ended == 0, "as long as somebody waits it stays");
     ok(ears_until(&ears, ears.n_ended == 1) &&
@@ -419,6 +418,61 @@ static void test_refused(struct server *server)
     ears_close(&ears);
 }
 
+static unsigned n_descriptors(void)
+{
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) {
+        n += fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
+    }
+    return n;
+}
+
+/* At each point of its life, and lost on the way. */
+static void test_descriptors(struct server *server)
+{
+    struct ears ears;
+    unsigned before = n_descriptors();
+    for (unsigned turns = 0; turns < 12; turns++) {
+        ears_init(&ears, server);
+        ears_start(&ears);
+        told(server, "SET lock:busy somebody PX 600000");
+        heartbeat(&ears);
+        for (unsigned i = 0; i < turns; i++) {
+            rig_turn(&ears.rig, 5);
+            if (i % 3 == 2) {
+                kill_listener(server);
+            }
+            if (i % 4 == 3) {
+                kill_main(server);
+            }
+        }
+        ears_close(&ears);
+    }
+    ok(n_descriptors() == before, "no descriptor is left (%u, %u)", before,
+       n_descriptors());
+}
+
+static void test_fork(struct server *server)
+{
+    struct ears ears;
+    ears_init(&ears, server);
+    ears_start(&ears);
+    ears_wait(&ears, server);
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned before = n_descriptors();
+        hf_store_redis.close(ears.rig.store, true);
+        _exit(n_descriptors() == before - 2 && ears.n_ended == 0 ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    ok(status == 0, "a forked child closes both connections, in silence");
+    publish(&ears, server, "5 6", 3);
+    ok(ears_until(&ears, ears.n_pushed == 1) && ears.n_ended == 0,
+       "and its parent goes on to hear");
+    ears_close(&ears);
+}
+
 int main(void)
 {
     struct server server;
@@ -433,6 +487,8 @@ int main(void)
     test_idle(&server);
     test_password(&server);
     test_refused(&server);
+    test_descriptors(&server);
+    test_fork(&server);
     server_remove(&server);
     return tap_done();
 }
