@@ -194,9 +194,15 @@ struct said {
     enum hf_status fault;
     size_t owner_len;
     size_t n_names;
+    uint64_t ticket;
+    uint32_t ahead;
+    uint16_t permits;
+    uint32_t sharers;
+    uint32_t waiting;
     char owner[600];
     char reason[300];
     char names[2000]; /* separated by blanks */
+    char seats[2000]; /* "holder,holder|waiter,waiter"; behind who shares :sN */
 };
 
 #define SAID_MAX 4096
@@ -219,6 +225,24 @@ struct rig {
     char done_reason[300];
 };
 
+static inline void said_seats(struct said *said, const struct hf_answer *answer)
+{
+    size_t at = 0;
+    bool waits = false;
+    for (size_t i = 0; i < answer->n_seats && at < sizeof(said->seats); i++) {
+        const struct hf_seat *seat = &answer->seats[i];
+        const char *before = seat->waits != waits ? "|" : i > 0 ? "," : "";
+        char terms[16] = "";
+        if (seat->is_shared) {
+            snprintf(terms, sizeof(terms), ":s%u", seat->permits);
+        }
+        at += (size_t)snprintf(said->seats + at, sizeof(said->seats) - at,
+                               "%s%.*s%s", before, (int)seat->owner_len,
+                               (const char *)seat->owner, terms);
+        waits = seat->waits;
+    }
+}
+
 static inline void rig_answer(void *client, const struct hf_answer *answer)
 {
     struct rig *rig = client;
@@ -235,6 +259,12 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
     said->fault = answer->fault;
     said->owner_len = answer->owner_len;
     said->n_names = answer->n_names;
+    said->ticket = answer->ticket;
+    said->ahead = answer->ahead;
+    said->permits = answer->permits;
+    said->sharers = answer->sharers;
+    said->waiting = answer->waiting;
+    said_seats(said, answer);
     if (answer->owner != NULL && answer->owner_len < sizeof(said->owner)) {
         memcpy(said->owner, answer->owner, answer->owner_len);
     }
@@ -261,6 +291,22 @@ static inline void rig_standing(void *client, unsigned node,
     rig->fault[node] = fault;
     rig->forgot[node] += forgot ? 1 : 0;
     snprintf(rig->reason[node], sizeof(rig->reason[node]), "%s", reason);
+}
+
+static inline void rig_push(void *client, unsigned node, uint64_t cookie,
+                            uint64_t counter)
+{
+    (void)client;
+    (void)node;
+    (void)cookie;
+    (void)counter;
+}
+
+static inline void rig_listen(void *client, unsigned node, bool is_listening)
+{
+    (void)client;
+    (void)node;
+    (void)is_listening;
 }
 
 static inline void rig_log(void *client, enum hf_log_level level,
@@ -298,6 +344,8 @@ static inline enum hf_status rig_start(struct rig *rig, struct hf_error *error)
         .loop = rig->loop,
         .answer = rig_answer,
         .standing = rig_standing,
+        .push = rig_push,
+        .listen = rig_listen,
         .log = rig_log,
     };
     struct hf_error unused;

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who waits for a name, and who is next: every rule, on a real server. */
+#include "redis_story.h"
+
+static const struct line order[] = {
+    {"a wait", "ok new"},
+    {"c wait t=30", "queued owner=a left>9000 ahead=0 ticket=30"},
+    {"b wait t=20", "queued owner=a ahead=0 ticket=20"},
+    {"d wait t=40", "queued ahead=2 ticket=40"},
+    {"c wait t=30", "queued ahead=1 ticket=30"},
+    {"x inspect", "ok owner=a kind=foreign waiting=3 sharers=0"},
+    {"x roster", "ok owner=a waiting=3 seats=a|b,c,d"},
+    {"a release T=own", "ok own > b"},
+    {"! GET $L", "b"},
+    {"! PTTL $L", ">5000"},
+    {"! PTTL $L", "<6001"},
+    {"b raise T=own", "ok own"},
+    {"! PTTL $L", ">9000"},
+    {"b release T=own", "ok own > c"},
+    {"c hold T=own", "ok own"},
+    {"c release T=own", "ok own > d"},
+    {"d release T=own", "ok own"},
+    {"x inspect", "ok kind=none waiting=0"},
+};
+
+static const struct line ties[] = {
+    {"x try", "ok new"},
+    {"b wait t=5", "queued ahead=0"},
+    {"aa wait t=5", "queued ahead=0"},
+    {"a wait t=5", "queued ahead=0"},
+    {"B wait t=5", "queued ahead=0"},
+    {"x release T=own", "ok > B"},
+    {"B release T=own", "ok > a"},
+    {"a wait t=5", "ok own ahead=0"},
+    {"b wait t=5", "queued ahead=1"},
+    {"aa wait t=6", "queued ahead=0 ticket=5"},
+    {"B wait t=5", "queued ahead=0"},
+    {"a wait t=5", "ok own ahead=1"},
+    {"a wait t=4", "ok own ahead=0"},
+    {"a release T=own", "ok > B"},
+    {"B release T=own", "ok > aa"},
+    {"aa release T=own", "ok > b"},
+    {"b release T=own", "ok"},
+};
+
+static const struct line tickets[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued ticket>1700000000000000"},
+    {"b wait t=1700000000000000", "queued ahead=0 ticket=1700000000000000"},
+    {"a wait t=1", "queued ahead=1 ticket>1700000000000000"},
+    {"b wait", "queued ticket=1700000000000000"},
+    {"c try", "refused owner=x ticket>1700000000000000"},
+    {"x release", "ok > b"},
+    {"b release T=own", "ok > a"},
+    {"b wait t=1700000000000000", "queued ahead=0 ticket=1700000000000000"},
+    {"a release T=own", "ok > b"},
+};
+
+static const struct line unfair[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"u try unfair", "refused owner=x"},
+    {"u wait unfair", "queued ahead=1"},
+    {"x release T=own", "ok > a"},
+    {"! DEL $L", "1"},
+    {"v wait unfair", "ok new"},
+    {"v release T=own", "ok > u"},
+    {"a wait", "queued ahead=0"},
+    {"! DEL $L", "1"},
+    {"a wait unfair", "ok new"},
+    {"! ZCARD $Q", "0"},
+    {"! HLEN $W", "0"},
+};
+
+static const struct line try_does_not_overtake[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"! DEL $L", "1"},
+    {"t try", "refused owner=a ticket>1700000000000000 > a"},
+    {"a release T=own", "ok"},
+    {"t try", "ok new"},
+};
+
+/* Found free: it goes to the head, whoever finds it, and a try takes it if
+ * nobody who waits is left. */
+static const struct line found_free[] = {
+    {"x try ttl=40", "ok new"},
+    {"a wait", "queued left<41"},
+    {"b wait", "queued ahead=1"},
+    {"gone $L", ""},
+    {"b wait", "queued owner=a ahead=0 > a"},
+    {"! DEL $L", "1"},
+    {"b wait", "ok new"},
+    {"! TTL $Q", "-2"},
+    {"! PTTL $L", ">9000"},
+    {"c wait q=30", "queued"},
+    {"pass 40", ""},
+    {"! DEL $L", "1"},
+    {"t try", "ok new"},
+};
+
+static const struct line dead_head[] = {
+    {"x try", "ok new"},
+    {"a wait t=1 q=30", "queued"},
+    {"b wait t=2 q=30", "queued ahead=1"},
+    {"c wait t=3", "queued ahead=2"},
+    {"d wait t=4 q=30", "queued ahead=3"},
+    {"e wait t=5", "queued ahead=4"},
+    {"pass 40", ""},
+    {"x roster", "ok seats=x|c,e"},
+    {"x release T=own", "ok > c"},
+    {"a wait t=1", "queued owner=c ahead=0"},
+    {"c wait t=3", "ok own ahead=1"},
+    {"c release T=own", "ok > a"},
+    {"a release T=own", "ok > e"},
+};
+
+static const struct line cancelled[] = {
+    {"x try", "ok new"},           {"a wait", "queued"},
+    {"b wait", "queued"},          {"a release", "refused owner=x"},
+    {"x inspect", "ok waiting=1"}, {"x release T=own", "ok > b"},
+    {"c wait", "queued owner=b"},  {"b release", "ok > c"},
+    {"c release T=own", "ok"},
+};
+
+/* Free with somebody waiting: whoever leaves serves the others. */
+static const struct line cancelled_when_free[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"b wait", "queued"},
+    {"! DEL $L", "1"},
+    {"a release", "refused kind=none > b"},
+    {"z release", "refused owner=b"},
+};
+
+static const struct line nobody_hears[] = {
+    {"x try", "ok new"},
+    {"a wait t=1", "queued"},
+    {"b wait t=2", "queued"},
+    {"c wait t=3", "queued"},
+    {"deaf a", ""},
+    {"deaf b", ""},
+    {"x release T=own", "ok > c"},
+    {"b wait t=2", "queued ahead=0 ticket=2"},
+    {"a wait t=1", "queued ahead=0 ticket=1"},
+    {"c release T=own", "ok"},
+    {"! EXISTS $L", "0"},
+    {"! EXISTS $Q", "0"},
+    {"a wait t=1", "ok new"},
+};
+
+static const struct line yielded[] = {
+    {"x try", "ok new"},
+    {"a wait t=10", "queued"},
+    {"x release T=own", "ok > a"},
+    {"b wait t=5", "queued owner=a ahead=0"},
+    {"a wait t=10", "ok own ahead=1"},
+    {"a yield v=own+1 t=10", "ok own ahead=1"},
+    {"b yield v=own t=5", "queued ahead=0"},
+    {"! GET $L", "a"},
+    {"a yield v=own t=10", "queued owner=b ahead=0 ticket=10 > b"},
+    {"b release T=own", "ok > a"},
+    {"b wait t=20", "queued"},
+    {"a yield v=own t=10", "ok new ahead=0"},
+    {"! GET $L", "a"},
+    {"b release", "refused"},
+    {"a yield v=own t=10 unfair", "ok new"},
+};
+
+/* Given back to who was first and does not hear: it comes back at a new c, and
+ * what was given back is not brought to life. */
+static const struct line yielded_in_vain[] = {
+    {"x try", "ok new"},
+    {"a wait t=10", "queued"},
+    {"x release T=own", "ok > a"},
+    {"b wait t=5", "queued"},
+    {"deaf b", ""},
+    {"a yield v=own t=10", "ok new"},
+    {"! ZCARD $Q", "0"},
+};
+
+static const struct line broken[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"z break", "ok owner=x left>9000"},
+    {"! GET $L", "z"},
+    {"x hold T=own", "refused owner=z"},
+    {"y break-now", "ok owner=z new > a"},
+    {"! GET $L", "a"},
+    {"b wait", "queued owner=a"},
+    {"! DEL $L", "1"},
+    {"y break", "ok kind=none > b"},
+};
+
+static const struct line taken_back[] = {
+    {"a try ttl=40", "ok new"},
+    {"b wait", "queued"},
+    {"gone $L", ""},
+    {"a hold T=own", "ok own"},
+    {"! GET $L", "a"},
+    {"b wait", "queued owner=a ahead=0"},
+    {"! DEL $L", "1"},
+    {"b raise T=top+1", "refused kind=none"},
+    {"b hold T=top+1", "ok new"},
+    {"! ZCARD $Q", "0"},
+    {"! HLEN $W", "0"},
+};
+
+/* A name kept taken after its end is not given on until that is over. */
+static const struct line ended[] = {
+    {"a try", "ok new"},
+    {"b wait", "queued"},
+    {"a release T=own keep=60", "ok own"},
+    {"! GET $L", "ended:a"},
+    {"b wait", "queued owner=ended:a left<61 ahead=0"},
+    {"a release T=own keep=60", "ok own"},
+    {"gone $L", ""},
+    {"b wait", "ok new"},
+};
+
+static const struct line foreign[] = {
+    {"! SET $L somebody PX 20000", "OK"},
+    {"a wait", "queued owner=somebody kind=foreign left>19000 ahead=0"},
+    {"! DEL $L", "1"},
+    {"! LPUSH $L x", "1"},
+    {"a wait", "queued kind=type owner=list ahead=0"},
+    {"b wait", "queued kind=type ahead=1"},
+    {"x roster", "ok seats=list|a,b"},
+    {"b release", "refused kind=type"},
+    {"! DEL $L", "1"},
+    {"! SET $L shared:0-7", "OK"},
+    {"a wait", "queued owner=shared:0-7 kind=foreign sharers=0 left<0"},
+    {"a wait s", "queued kind=foreign"},
+    {"! DEL $L", "1"},
+    {"a wait", "ok new"},
+};
+
+/* The queue lives as long as its last place, and no longer. */
+static const struct line expiry[] = {
+    {"x try", "ok new"},
+    {"a wait q=60", "queued"},
+    {"! PTTL $Q", "<61"},
+    {"b wait q=3000", "queued"},
+    {"! PTTL $Q", ">2000"},
+    {"! PTTL $W", ">2000"},
+    {"a wait q=60", "queued"},
+    {"! PTTL $Q", ">2000"},
+    {"b release", "refused"},
+    {"c wait q=60", "queued"},
+    {"! PEXPIRE $Q 20", "1"},
+    {"! PEXPIRE $W 20", "1"},
+    {"gone $Q", ""},
+    {"gone $W", ""},
+    {"x release T=own", "ok own"},
+    {"! EXISTS $L", "0"},
+    {"! PTTL $F", ">3590000"},
+};
+
+static const struct line forgotten_scripts[] = {
+    {"x try", "ok new"},      {"a wait", "queued"},
+    {"! SCRIPT FLUSH", "OK"}, {"x release T=own", "ok own > a"},
+    {"! SCRIPT FLUSH", "OK"}, {"a raise T=own", "ok own"},
+};
+
+/* The counter's last value is nobody's by accident. */
+static const struct line used_up[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"! SET $F 9007199254740991 PX 100000", "OK"},
+    {"x release", "ok"},
+    {"! EXISTS $L", "0"},
+    {"a wait", "error"},
+    {"a release", "refused kind=none"},
+};
+
+static const struct line align[] = {
+    {"x try", "ok new"},
+    {"a wait", "queued"},
+    {"x release T=own+1000", "ok new > a"},
+    {"a release T=own", "ok own"},
+    {"b wait", "ok new"},
+};
+
+/* What somebody else has in the place of our keys fails, and breaks nothing. */
+static const struct line vandalised[] = {
+    {"x try", "ok new"},
+    {"! SET $Q x", "OK"},
+    {"a wait", "error"},
+    {"x raise T=own", "ok own"},
+    {"x release T=own", "error"},
+    {"! EXISTS $L", "0"},
+    {"! DEL $Q", "1"},
+};
+
+static void tell_names(struct teller *teller)
+{
+    static const struct line story[] = {
+        {"x try", "ok new"},
+        {"a wait", "queued owner=x"},
+        {"x release T=own", "ok > a"},
+        {"a release T=own", "ok own"},
+    };
+    TELL(teller, "two words", story);
+    TELL(teller, "nul\0inside", story);
+    TELL(teller, "a}b", story);
+    TELL(teller, "{}", story);
+    TELL(teller, "x{}y{z}", story);
+    TELL(teller, "{tag}rest", story);
+    TELL(teller, "gr\xc3\xbc", story);
+}
+
+/* ---- What the server refuses --------------------------------------------- */
+
+/* Full, and nothing may be evicted: nobody enters, nothing half done; who
+ * holds may stay and go, and who waits gets it. */
+static void tell_full(struct teller *teller, struct server *server)
+{
+    static const struct line before[] = {
+        {"x try", "ok new"},
+        {"a wait", "queued"},
+        {"! CONFIG SET maxmemory 1", "OK"},
+        {"b wait", "error"},
+        {"b try", "refused"},
+        {"x raise T=own", "ok own"},
+        {"! ZCARD $Q", "1"},
+        {"! HLEN $W", "1"},
+        {"x release T=own", "ok own > a"},
+        {"! GET $L", "a"},
+        {"a raise T=own", "ok own"},
+        {"a release T=own", "ok own"},
+        {"! EXISTS $L", "0"},
+        {"c try", "error"},
+        {"! CONFIG SET maxmemory 0", "OK"},
+        {"x try", "ok new"},
+        {"a wait", "queued"},
+        {"! DEL $L", "1"},
+        {"! CONFIG SET maxmemory 1", "OK"},
+        {"c release", "refused > a"},
+        {"! CONFIG SET maxmemory 0", "OK"},
+    };
+    (void)server;
+    TELL(teller, "full", before);
+}
+
+/* Without the right to push, the first finds it free by himself. */
+static void tell_mute(struct server *server)
+{
+    static const struct line story[] = {
+        {"x try", "ok new"},
+        {"a wait t=1", "queued"},
+        {"b wait t=2", "queued ahead=1"},
+        {"x release T=own", "ok own"},
+        {"! EXISTS $L", "0"},
+        {"b wait t=2", "queued kind=none ahead=1"},
+        {"t try", "refused kind=none"},
+        {"! PTTL $Q", ">5000"},
+        {"a wait t=1", "ok new"},
+        {"a release T=own", "ok own"},
+        {"b yield v=own t=2", "ok new"},
+    };
+    static struct teller teller;
+    static char user[] = "mute";
+    static char password[] = "secret";
+    told(server, "ACL SETUSER mute on >secret ~* +@all resetchannels");
+    teller.server = server;
+    teller.ears = redisConnectUnix(server->path);
+    rig_init(&teller.rig, 1, server);
+    teller.rig.url.endpoints[0].user = user;
+    teller.rig.url.endpoints[0].password = password;
+    rig_start(&teller.rig, NULL);
+    ok(rig_votes(&teller.rig, 0), "a user without channels may lock");
+    TELL(&teller, "mute", story);
+    teller_close(&teller);
+}
+
+/* Another marker: a release frees, but grants nothing. */
+static void tell_changed(struct teller *teller)
+{
+    static const struct line story[] = {
+        {"x try", "ok new"},
+        {"a wait", "queued"},
+        {"! HSET hf:node v another", "0"},
+        {"x release T=own", "ok own"},
+        {"! EXISTS $L", "0"},
+        {"! ZCARD $Q", "1"},
+        {"a release", "refused kind=none"},
+        {"a wait", "error"},
+    };
+    TELL(teller, "changed", story);
+}
+
+/* 1,000 wait: a release costs what it costs with one. */
+static long long release_us(struct teller *teller, struct server *server,
+                            int waiters)
+{
+    char name[24];
+    char owner[24];
+    struct hf_ask ask = ask_of_verb("wait");
+    snprintf(name, sizeof(name), "crowd-%d", waiters);
+    acquire(&teller->rig, name, "x", 0);
+    ask.name = name;
+    ask.name_len = strlen(name);
+    for (int i = 0; i < waiters; i++) {
+        struct person *person = person_of(teller, "crowd");
+        ask.owner = owner;
+        ask.owner_len = (size_t)snprintf(owner, sizeof(owner), "w-%06d", i);
+        ask.ticket = (uint64_t)(1000000 - i);
+        ask.queue_ms = 60000;
+        say(teller, person, ask);
+    }
+    told(server, "CONFIG RESETSTAT");
+    const char *last = "x";
+    for (int i = 0; i < 10; i++) {
+        release(&teller->rig, name, last, 0);
+        snprintf(owner, sizeof(owner), "w-%06d", waiters - 1 - i);
+        last = owner;
+        if (strcmp(told(server, "GET lock:%s", name), owner) != 0) {
+            return -1;
+        }
+    }
+    const char *stats = strstr(told(server, "INFO commandstats"),
+                               "cmdstat_evalsha:calls=10,usec=");
+    for (int i = 0; i < waiters; i++) { /* nobody else is woken meanwhile */
+        snprintf(owner, sizeof(owner), "w-%06d", i);
+        release(&teller->rig, name, owner, 0);
+    }
+    return stats == NULL ? -1 : strtoll(stats + 30, NULL, 10);
+}
+
+static void test_crowd(struct teller *teller, struct server *server)
+{
+    teller->n_people = 0;
+    long long few = release_us(teller, server, 20);
+    long long many = release_us(teller, server, 1000);
+    ok(few > 0 && many > 0, "twenty and a thousand wait: served in order");
+    ok(many < 5 * few, "%lld us for ten grants of 1,000, %lld us of 20", many,
+       few);
+    ok(strcmp(told(server, "EXISTS hf:{lock:crowd-1000}:queue"), "0") == 0,
+       "and no queue is left");
+    hear_all(teller);
+    hear(teller, "crowd", false);
+}
+
+int main(void)
+{
+    static struct teller teller;
+    static struct server server;
+    server_start(&server, "--maxmemory-policy", "noeviction", NULL);
+    teller_open(&teller, &server);
+    TELL(&teller, "order", order);
+    TELL(&teller, "ties", ties);
+    TELL(&teller, "tickets", tickets);
+    TELL(&teller, "unfair", unfair);
+    TELL(&teller, "try", try_does_not_overtake);
+    TELL(&teller, "found-free", found_free);
+    TELL(&teller, "dead-head", dead_head);
+    TELL(&teller, "cancelled", cancelled);
+    TELL(&teller, "cancelled-free", cancelled_when_free);
+    TELL(&teller, "nobody-hears", nobody_hears);
+    TELL(&teller, "yielded", yielded);
+    TELL(&teller, "in-vain", yielded_in_vain);
+    TELL(&teller, "broken", broken);
+    TELL(&teller, "taken-back", taken_back);
+    TELL(&teller, "ended", ended);
+    TELL(&teller, "foreign", foreign);
+    TELL(&teller, "expiry", expiry);
+    TELL(&teller, "script-flush", forgotten_scripts);
+    TELL(&teller, "used-up", used_up);
+    TELL(&teller, "align", align);
+    TELL(&teller, "vandalised", vandalised);
+    tell_names(&teller);
+    tell_full(&teller, &server);
+    test_crowd(&teller, &server);
+    tell_mute(&server);
+    tell_changed(&teller);
+    teller_close(&teller);
+    server_remove(&server);
+    return tap_done();
+}

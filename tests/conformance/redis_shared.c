@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Several who share a name: every rule, on a real server. */
+#include "redis_story.h"
+
+static const struct line together[] = {
+    {"a try s", "ok new"},
+    {"! GET $L", "shared:0-*"},
+    {"! PTTL $L", ">9000"},
+    {"! PTTL $H", ">9000"},
+    {"! PTTL $V", ">9000"},
+    {"b try s", "ok new"},
+    {"a try s", "ok own"},
+    {"x inspect", "ok kind=shared sharers=2 terms=0 waiting=0 left>9000"},
+    {"x roster", "ok kind=shared seats=a:s0,b:s0"},
+    {"w try", "refused kind=shared sharers=2 terms=0 left>9000"},
+    {"! SET $L foreign NX", ""},
+    {"a release T=own", "ok"},
+    {"x inspect", "ok kind=shared sharers=1"},
+    {"a release T=own", "refused kind=shared"},
+    {"b release T=own", "ok"},
+    {"x inspect", "ok kind=none sharers=0"},
+    {"w try", "ok new"},
+    {"a try s", "refused kind=foreign owner=w sharers=0"},
+    {"w release T=own", "ok own"},
+    {"a wait s", "ok new"},
+};
+
+/* Who comes behind a writer waits for him; neighbours go in together. */
+static const struct line queue[] = {
+    {"a try s", "ok new"},
+    {"w wait t=10", "queued kind=shared sharers=1 ahead=0"},
+    {"b try s", "refused kind=shared ticket>1700000000000000"},
+    {"b wait s t=20", "queued ahead=1"},
+    {"c wait s t=30", "queued ahead=2"},
+    {"v wait t=40", "queued ahead=3"},
+    {"d wait s t=50", "queued ahead=4"},
+    {"x roster", "ok seats=a:s0|w,b:s0,c:s0,v,d:s0"},
+    {"e try s unfair", "ok new"},
+    {"e release T=own", "ok"},
+    {"a release T=own", "ok > w"},
+    {"! GET $L", "w"},
+    {"w release T=own", "ok own > b c"},
+    {"x roster", "ok seats=b:s0,c:s0|v,d:s0"},
+    {"! PTTL $L", "<6001"},
+    {"b raise T=own", "ok own"},
+    {"! PTTL $L", ">9000"},
+    {"c raise T=own", "ok own"},
+    {"b release T=own", "ok"},
+    {"d wait s t=50", "queued ahead=1"},
+    {"c release T=own", "ok > v"},
+    {"d wait s t=50", "queued owner=v ahead=0"},
+    {"v release T=own", "ok own > d"},
+    {"d release T=own", "ok"},
+};
+
+/* The writer who was in the way leaves: those behind him go in. */
+static const struct line writer_gives_up[] = {
+    {"a try s", "ok new"},
+    {"w wait", "queued"},
+    {"b wait s", "queued ahead=1"},
+    {"c wait s=3", "queued ahead=2"},
+    {"d wait s", "queued ahead=3"},
+    {"w release", "refused kind=shared > b"},
+    {"c release", "refused kind=shared > d"},
+    {"x roster", "ok kind=shared sharers=3"},
+};
+
+static const struct line writer_dies[] = {
+    {"a try s", "ok new"},          {"w wait q=30", "queued"},
+    {"b wait s", "queued ahead=1"}, {"pass 40", ""},
+    {"c wait s", "ok new > b"},     {"x inspect", "ok sharers=3 waiting=0"},
+};
+
+/* A dead one bounds the name exactly, and no longer than his lease. */
+static const struct line dead_reader[] = {
+    {"a try s ttl=150", "ok new"},
+    {"b try s ttl=5000", "ok new"},
+    {"! PTTL $L", ">4000"},
+    {"w wait", "queued left>4000"},
+    {"b release T=own", "ok"},
+    {"! PTTL $L", "<151"},
+    {"! PTTL $L", ">0"},
+    {"w wait", "queued left<151 ahead=0"},
+    {"gone $L", ""},
+    {"gone $H", ""},
+    {"gone $V", ""},
+    {"a raise T=own", "refused kind=none"},
+    {"w wait", "ok new"},
+};
+
+static const struct line dead_among_readers[] = {
+    {"a try s ttl=30", "ok new"},
+    {"b try s", "ok new"},
+    {"pass 40", ""},
+    {"x inspect", "ok sharers=1"},
+    {"x roster", "ok seats=b:s0"},
+    {"a raise T=own", "refused kind=shared"},
+    {"a hold s T=own", "refused kind=shared floor=0"},
+    {"a release T=own", "refused kind=shared"},
+    {"c try s", "ok new"},
+    {"! ZCARD $H", "2"},
+    {"! HLEN $V", "3"},
+    {"a try s", "ok new"},
+};
+
+static const struct line judged_alone[] = {
+    {"a try s", "ok new"},         {"b try s", "ok new"},
+    {"a raise T=own", "ok own"},   {"a raise T=top", "ok"},
+    {"b raise T=own", "ok own"},   {"a hold s T=top+7", "ok new"},
+    {"b raise T=own", "ok own"},   {"! PEXPIRE $F 1000", "1"},
+    {"b raise T=own", "ok own"},   {"! PTTL $F", ">3590000"},
+    {"a try s", "ok own"},         {"c try s", "ok new"},
+    {"a raise T=own", "ok own"},   {"w wait", "queued"},
+    {"a release T=own", "ok"},     {"b release T=own", "ok"},
+    {"c release T=own", "ok > w"},
+};
+
+/* A counter below the clock's floor is not raised to. */
+static const struct line below_floor[] = {
+    {"a try s", "ok new"},
+    {"! HSET $V a 5", "0"},
+    {"! SET $F 0000000000000006 PX 100000", "OK"},
+    {"a raise T=6", "ok floor=0"},
+    {"a raise T=5", "ok floor=0"},
+    {"a raise T=9", "ok floor>9"},
+    {"! HGET $V a", "6"},
+    {"! DEL $L", "1"},
+    {"a hold s T=9", "refused kind=none floor>9"},
+    {"! DEL $H $V", "2"},
+};
+
+/* Joined again where a node lost the group, or never had this one in it. */
+static const struct line joins_again[] = {
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"c hold s T=top+5", "ok new"},
+    {"x inspect", "ok sharers=3"},
+    {"c hold s T=own", "ok own"},
+    {"d hold s T=top", "refused kind=shared"},
+    {"d raise s T=top+5", "refused kind=shared"},
+    {"d hold s=4 T=top+5", "refused kind=shared terms=0"},
+    {"d hold T=top+5", "refused kind=shared"},
+    {"! DEL $L", "1"},
+    {"a raise T=own", "refused kind=none"},
+    {"a hold s T=own", "refused kind=none"},
+    {"a hold s T=top+1", "ok new"},
+    {"x roster", "ok kind=shared seats=a:s0"},
+};
+
+/* The plain key went, or somebody else's stands there: all are void. */
+static const struct line plain_key_gone[] = {
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"! DEL $L", "1"},
+    {"a raise T=own", "refused kind=none"},
+    {"a hold s T=own", "refused kind=none"},
+    {"x inspect", "ok kind=none sharers=0"},
+    {"x roster", "ok seats="},
+    {"w try", "ok new"},
+    {"b raise T=own", "refused owner=w kind=foreign"},
+    {"b release T=own", "refused owner=w"},
+    {"w release T=own", "ok own"},
+    {"c try s", "ok new"},
+    {"x roster", "ok seats=c:s0"},
+    {"a raise T=own", "refused kind=shared sharers=1"},
+    {"b release T=own", "refused kind=shared"},
+    {"x inspect", "ok sharers=1"},
+};
+
+static const struct line another_group[] = {
+    {"a try s", "ok new"},
+    {"! SET $L shared:0-1 KEEPTTL", "OK"},
+    {"a raise T=own", "refused kind=foreign owner=shared:0-1 sharers=0"},
+    {"b try s", "refused kind=foreign"},
+    {"! DEL $L", "1"},
+    {"b try s", "ok new"},
+};
+
+static const struct line terms[] = {
+    {"a try s=5", "ok new"},
+    {"b try s=5", "ok new"},
+    {"c try s=4", "refused kind=shared terms=5 sharers=2"},
+    {"c try s", "refused terms=5"},
+    {"c try", "refused terms=5"},
+    {"c wait s=4", "queued terms=5 ahead=0"},
+    {"d wait s=5", "queued ahead=1"},
+    {"x roster", "ok kind=shared terms=5 seats=a:s5,b:s5|c:s4,d:s5"},
+    {"b release T=own", "ok"},
+    {"a release T=own", "ok > c"},
+    {"x inspect", "ok kind=shared terms=4 sharers=1 waiting=1"},
+    {"c release T=own", "ok > d"},
+    {"d release T=own", "ok"},
+    {"e try s=65535", "ok new"},
+    {"x inspect", "ok terms=65535"},
+};
+
+static const struct line yielded[] = {
+    {"x try", "ok new"},
+    {"b wait s t=20", "queued"},
+    {"c wait s t=30", "queued"},
+    {"x release T=own", "ok > b c"},
+    {"w wait t=10", "queued kind=shared sharers=2 ahead=0"},
+    {"b wait s t=20", "ok own ahead=1"},
+    {"b yield s v=own+7 t=20", "ok own ahead=1"},
+    {"b yield s v=own t=20", "queued kind=shared sharers=1 ahead=1"},
+    {"c yield s v=own t=30", "queued owner=w ahead=1 > w"},
+    {"w release T=own", "ok own > b c"},
+    {"b yield s v=own t=20", "ok new"},
+    {"x inspect", "ok sharers=2"},
+};
+
+static const struct line broken[] = {
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"w wait", "queued"},
+    {"z break", "ok new kind=shared sharers=2 left>9000"},
+    {"! GET $L", "z"},
+    {"! PTTL $L", ">9000"},
+    {"! EXISTS $H", "0"},
+    {"a raise T=own", "refused owner=z"},
+    {"z release T=own", "ok > w"},
+    {"w release T=own", "ok"},
+    {"a try s", "ok new"},
+    {"w wait", "queued"},
+    {"z break-now", "ok new kind=shared > w"},
+    {"! GET $L", "w"},
+    {"a raise T=own", "refused owner=w"},
+};
+
+/* With `keep` who shares just leaves. */
+static const struct line kept[] = {
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"a release T=own keep=5000", "ok"},
+    {"b release T=own keep=5000", "ok"},
+    {"! EXISTS $L", "0"},
+};
+
+static const struct line claims[] = {
+    {"x try", "ok new"},
+    {"a wait s q=60", "queued"},
+    {"x release T=own", "ok > a"},
+    {"! PTTL $L", "<61"},
+    {"b try s ttl=3000", "ok new"},
+    {"! PTTL $L", ">2000"},
+    {"pass 70", ""},
+    {"x inspect", "ok sharers=1"},
+};
+
+static const struct line nobody_hears[] = {
+    {"x try", "ok new"},    {"a wait s", "queued"},
+    {"b wait s", "queued"}, {"c wait s", "queued"},
+    {"deaf b", ""},         {"x release T=own", "ok > a c"},
+    {"b wait s", "ok new"},
+};
+
+static const struct line full[] = {
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"w wait", "queued"},
+    {"! CONFIG SET maxmemory 1", "OK"},
+    {"c try s", "refused"},
+    {"a raise T=own ttl=20000", "ok own"},
+    {"! PTTL $L", ">19000"},
+    {"a try s ttl=30000", "ok own"},
+    {"! PTTL $L", ">29000"},
+    {"a release T=own", "ok"},
+    {"b release T=own", "ok > w"},
+    {"w release T=own", "ok"},
+    {"c try s", "error"},
+    {"! EXISTS $L", "0"},
+    {"! CONFIG SET maxmemory 0", "OK"},
+};
+
+static const struct line names[] = {
+    {"a try s=2", "ok new"},
+    {"b wait s=2", "ok new"},
+    {"w wait", "queued kind=shared sharers=2"},
+    {"a release T=own", "ok"},
+    {"b release T=own", "ok > w"},
+};
+
+int main(void)
+{
+    static struct teller teller;
+    static struct server server;
+    server_start(&server, "--maxmemory-policy", "noeviction", NULL);
+    teller_open(&teller, &server);
+    TELL(&teller, "together", together);
+    TELL(&teller, "queue", queue);
+    TELL(&teller, "writer-gives-up", writer_gives_up);
+    TELL(&teller, "writer-dies", writer_dies);
+    TELL(&teller, "dead-reader", dead_reader);
+    TELL(&teller, "dead-among", dead_among_readers);
+    TELL(&teller, "judged-alone", judged_alone);
+    TELL(&teller, "below-floor", below_floor);
+    TELL(&teller, "joins-again", joins_again);
+    TELL(&teller, "plain-key-gone", plain_key_gone);
+    TELL(&teller, "another-group", another_group);
+    TELL(&teller, "terms", terms);
+    TELL(&teller, "yielded", yielded);
+    TELL(&teller, "broken", broken);
+    TELL(&teller, "kept", kept);
+    TELL(&teller, "claims", claims);
+    TELL(&teller, "nobody-hears", nobody_hears);
+    TELL(&teller, "full", full);
+    TELL(&teller, "a b", names);
+    TELL(&teller, "nul\0{x", names);
+    TELL(&teller, "}{}", names);
+    teller_close(&teller);
+    server_remove(&server);
+    return tap_done();
+}
