@@ -5,9 +5,10 @@
  *   waiters --url URL --pids P[,...] --servers ADDRESS[,...] --mode MODE
  *           [--count N] [--seconds S]
  *
- *   turns      N operations of one client in one thread. Whoever is served
- *              gives back at once and asks again, so that N - 1 always wait:
- *              what a grant costs, all in all, with a queue of that length
+ *   turns      N operations of one client in one thread queue up behind one
+ *              who holds. Then whoever is served gives back at once and asks
+ *              again, so that N - 1 always wait: what a grant costs, all in
+ *              all, with a queue of that length
  *   idle       N operations of one client wait for S seconds for one who does
  *              not give back: what a waiter costs, in requests per second and
  *              node
@@ -205,42 +206,7 @@ static void process_until(struct bench *b, int64_t end)
     }
 }
 
-/* ---- Turns ------------------------------------------------------------- */
-
-static void turns_run(struct job *job)
-{
-    struct bench b;
-    bench_open(&b, job);
-    for (int i = 0; i < job->n; i++) {
-        ask(&b.waiters[i]);
-    }
-    /* Until everybody had a turn, the queue is being built. */
-    for (int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
-         b.grants < job->n;) {
-        if (now_ns() > until) {
-            die_text("turns", "not everybody was served");
-        }
-        process_until(&b, now_ns() + 10000000);
-    }
-    int64_t wrong = b.wrong;
-    b.grants = 0;
-    commands_reset(&job->commands);
-    cpu_start(&job->cpu);
-    process_until(&b, now_ns() + (int64_t)(job->seconds * 1e9));
-    cpu_stop(&job->cpu);
-    struct command_count count = commands_read(&job->commands);
-    double n = b.grants > 0 ? (double)b.grants : 1;
-    (void)printf("job=turns waiters=%d grant_us=%.2f client=%.2f server=%.2f "
-                 "sent=%.3f all=%.2f grants=%lld wrong=%lld failed=%lld\n",
-                 job->n, (double)job->cpu.wall_ns / 1e3 / n,
-                 (double)job->cpu.client_ns / 1e3 / n,
-                 (double)job->cpu.server_ns / 1e3 / n, (double)count.sent / n,
-                 (double)count.all / n, (long long)b.grants,
-                 (long long)(b.wrong + wrong), (long long)b.failed);
-    bench_close(&b);
-}
-
-/* ---- Idle -------------------------------------------------------------- */
+/* ---- Queueing up ------------------------------------------------------- */
 
 static bool all_wait(const struct bench *b)
 {
@@ -253,36 +219,81 @@ static bool all_wait(const struct bench *b)
     return true;
 }
 
+static bool all_served(const struct bench *b)
+{
+    return b->grants >= b->job->n;
+}
+
+static void await(struct bench *b, bool (*is_so)(const struct bench *b),
+                  const char *otherwise)
+{
+    int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
+    while (!is_so(b)) {
+        if (now_ns() > until) {
+            die_text(b->job->mode, otherwise);
+        }
+        process_until(b, now_ns() + 1000000);
+    }
+}
+
+static void queue_up(struct bench *b, struct job *job)
+{
+    bench_open(b, job);
+    for (int i = 0; i < job->n; i++) {
+        ask(&b->waiters[i]);
+    }
+    await(b, all_wait, "not everybody waits");
+}
+
+static struct command_count measure(struct bench *b)
+{
+    struct job *job = b->job;
+    b->grants = 0;
+    commands_reset(&job->commands);
+    cpu_start(&job->cpu);
+    process_until(b, now_ns() + (int64_t)(job->seconds * 1e9));
+    cpu_stop(&job->cpu);
+    return commands_read(&job->commands);
+}
+
+static void turns_run(struct job *job)
+{
+    struct bench b;
+    struct hf_client *other = client_open(job->url, HF_THREAD_AUTO);
+    struct hf_lock *lock = must_acquire(other);
+    queue_up(&b, job);
+    (void)hf_lock_release(lock);
+    await(&b, all_served, "not everybody was served");
+    struct command_count count = measure(&b);
+    double n = b.grants > 0 ? (double)b.grants : 1;
+    (void)printf("job=turns waiters=%d grant_us=%.2f client=%.2f server=%.2f "
+                 "sent=%.3f all=%.2f grants=%lld wrong=%lld failed=%lld ",
+                 job->n, (double)job->cpu.wall_ns / 1e3 / n,
+                 (double)job->cpu.client_ns / 1e3 / n,
+                 (double)job->cpu.server_ns / 1e3 / n, (double)count.sent / n,
+                 (double)count.all / n, (long long)b.grants, (long long)b.wrong,
+                 (long long)b.failed);
+    bench_close(&b);
+    (void)printf("left=%u\n", count_waiting(other));
+    hf_client_close(other);
+}
+
 static void idle_run(struct job *job)
 {
     struct bench b;
     struct hf_client *other = client_open(job->url, HF_THREAD_AUTO);
     struct hf_lock *lock = must_acquire(other);
-    bench_open(&b, job);
-    for (int i = 0; i < job->n; i++) {
-        ask(&b.waiters[i]);
-    }
-    for (int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
-         !all_wait(&b);) {
-        if (now_ns() > until) {
-            die_text("idle", "not everybody waits");
-        }
-        process_until(&b, now_ns() + 10000000);
-    }
-    commands_reset(&job->commands);
-    cpu_start(&job->cpu);
-    process_until(&b, now_ns() + (int64_t)(job->seconds * 1e9));
-    cpu_stop(&job->cpu);
-    struct command_count count = commands_read(&job->commands);
+    queue_up(&b, job);
+    struct command_count count = measure(&b);
     double waited = job->n * (double)job->cpu.wall_ns / 1e9;
-    int nodes = hf_client_nodes(b.client);
+    (void)printf(
+        "job=idle waiters=%d sent_per_s=%.3f client_us_per_s=%.2f "
+        "server_us_per_s=%.2f grants=%lld ",
+        job->n, (double)count.sent / waited / hf_client_nodes(b.client),
+        (double)job->cpu.client_ns / 1e3 / waited,
+        (double)job->cpu.server_ns / 1e3 / waited, (long long)b.grants);
     bench_close(&b);
-    (void)printf("job=idle waiters=%d sent_per_s=%.3f client_us_per_s=%.2f "
-                 "server_us_per_s=%.2f grants=%lld left=%u\n",
-                 job->n, (double)count.sent / waited / nodes,
-                 (double)job->cpu.client_ns / 1e3 / waited,
-                 (double)job->cpu.server_ns / 1e3 / waited, (long long)b.grants,
-                 count_waiting(other));
+    (void)printf("left=%u\n", count_waiting(other));
     (void)hf_lock_release(lock);
     hf_client_close(other);
 }

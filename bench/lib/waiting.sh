@@ -116,7 +116,7 @@ waiters_turns() {
         done
     done
     for n in 10 100 1000; do
-        table "turns-$n" grant_us client server sent all wrong failed
+        table "turns-$n" grant_us client server sent all wrong failed left
     done
     check_ratio grant_us turns-1000 turns-10 le 1.5
     check_ratio server turns-1000 turns-10 le 1.5
@@ -156,22 +156,26 @@ row_waiters() {
     return $status
 }
 
+# Without a rest the one core is the releaser's, who asks again, before the
+# next holder may run; so that is not what is compared.
 row_queue_local() {
-    local i n url=local://$W/local-queue
-    title "embedded store, hold 1 ms, no rest: hand-over, us"
+    local i url=local://$W/local-queue
+    title "embedded store, two and ten processes, hold 1 ms: hand-over, us"
     for ((i = 1; i <= fair_rounds; i++)); do
-        for n in 2 10; do
-            figure "ring-$n" "$i" crowd_raw --ring 1 --clients "$n" --rest 0 ||
-                return 1
-            figure "local-$n" "$i" crowd_ours --url "$url" --clients "$n" \
-                --rest 0 || return 1
-        done
+        figure ring-2 "$i" crowd_raw --ring 1 --clients 2 --rest 0.5 &&
+            figure local-2 "$i" crowd_ours --url "$url" --clients 2 \
+                --rest 0.5 &&
+            figure ring-10 "$i" crowd_raw --ring 1 --rest 5 &&
+            figure local-10 "$i" crowd_ours --url "$url" --rest 5 &&
+            figure ring-no-rest "$i" crowd_raw --ring 1 --rest 0 &&
+            figure local-no-rest "$i" crowd_ours --url "$url" --rest 0 ||
+            return 1
     done
-    for i in ring-2 local-2 ring-10 local-10; do
+    for i in ring-2 local-2 ring-10 local-10 ring-no-rest local-no-rest; do
         table "$i" hand50 hand99 unfair longest of_bound client
     done
     check_ratio hand50 local-2 ring-2 le 3
     check_ratio hand50 local-10 ring-10 le 3
-    check_value unfair local-10 le 1.05
-    check_value of_bound local-10 le 1
+    check_value unfair local-no-rest le 1.05
+    check_value of_bound local-no-rest le 1
 }
