@@ -67,6 +67,28 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
                             : cli_ancestor_refuse(keeper->client, keeper->args);
 }
 
+/* What was handed over is ours for some seconds at first, and the renewal that
+ * makes it the whole lease is on its way: a command that starts before it has
+ * come might have to be ended at once. @return START, or the exit code. */
+static int confirm(struct cli_keeper *keeper, int64_t ttl_ms)
+{
+    struct hf_error error;
+    enum hf_status status = HF_UNAVAILABLE;
+    if (hf_lock_remaining_ms(keeper->lock) > ttl_ms / 2) {
+        return START;
+    }
+    while (status == HF_UNAVAILABLE) { /* at most until it is lost */
+        status = hf_lock_extend(keeper->lock, 0, &error);
+    }
+    if (status == HF_OK) {
+        return START;
+    }
+    (void)hf_lock_release(keeper->lock);
+    keeper->lock = NULL;
+    return cli_message(cli_exit_code(status), keeper->args->name,
+                       "it was lost again before the command could begin");
+}
+
 /* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
@@ -103,7 +125,7 @@ static int take_lock(struct cli_keeper *keeper,
         return cli_take_failed(&take, keeper->args);
     }
     keeper->lock = take.lock;
-    return START;
+    return confirm(keeper, request->ttl_ms);
 }
 
 /* ---- Starting the command ------------------------------------------------ */

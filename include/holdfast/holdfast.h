@@ -319,7 +319,10 @@ HF_API bool hf_lock_covers(const struct hf_lock *lock, int64_t ms);
 /** The state now, judged on the local clock too. */
 HF_API enum hf_lock_state hf_lock_state(const struct hf_lock *lock);
 
-/** Milliseconds until the deadline; 0 if LOST or RELEASED. */
+/** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was
+ * handed over by another holder's release is ours for at most 6 s at first; a
+ * round trip later its renewal makes that the whole ttl, which hf_lock_extend()
+ * waits for. */
 HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
 
 /** `user` of the request. */

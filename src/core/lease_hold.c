@@ -352,7 +352,8 @@ static void wait_anew(struct hf_step *step)
     }
 }
 
-/* Somebody may have extended before and not waited for the end of it. */
+/* Somebody may have extended before and not waited for the end of it. What was
+ * handed over is being confirmed already. */
 void hf_hold_extend(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
@@ -369,6 +370,10 @@ void hf_hold_extend(struct hf_step *step)
     }
     lease->flags |= HF_LEASE_EXTENDING;
     wait_anew(step);
-    begin_round(step);
+    bool is_under_way =
+        (lease->flags & HF_LEASE_CLAIM) != 0 && step->event->ttl.ns == 0;
+    if (!is_under_way) {
+        begin_round(step);
+    }
     judge(step);
 }

@@ -61,7 +61,7 @@ static void test_acl(struct server *server)
     struct rig rig;
     told(server, "ACL SETUSER lock on >pw resetkeys ~lock:* -@all +auth +info "
                  "+time +hgetall +eval +evalsha +get +set +del +pttl +pexpire "
-                 "+hget +hset");
+                 "+hget +hset +exists");
     rig_as(&rig, server, "lock", "pw");
     ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_DENIED &&
            strstr(rig.reason[0], "hf:*") != NULL,

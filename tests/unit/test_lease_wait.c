@@ -209,6 +209,18 @@ static void claim_unconfirmed_is_at_risk_and_lost(void **state)
           "[5938] timer        | lost\n");
 }
 
+static void extending_joins_the_confirmation(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
+          "[50] extend         | \n"
+          "[51] 0 C ok 8       | extended till 29748\n"
+          "[60] extend         | 0C8h\n");
+}
+
 /* ---- Three nodes ------------------------------------------------------- */
 
 static void ticket_is_the_median(void **state)
@@ -317,6 +329,7 @@ int main(void)
         cmocka_unit_test(place_survives_the_connection),
         cmocka_unit_test(server_that_forgot_starts_anew),
         cmocka_unit_test(claim_unconfirmed_is_at_risk_and_lost),
+        cmocka_unit_test(extending_joins_the_confirmation),
         cmocka_unit_test(ticket_is_the_median),
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(counters_are_brought_together),
