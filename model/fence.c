@@ -49,8 +49,9 @@
 #endif
 /* The rules. */
 #ifndef SECOND_PHASE
-#define SECOND_PHASE 1 /* 0: the greatest of a majority's grants is the fence  \
-                        */
+#define SECOND_PHASE                                                           \
+    1 /* 0: the greatest of a majority's grants is the fence                   \
+       */
 #endif
 #ifndef CONFIRM_ACTUAL
 #define CONFIRM_ACTUAL 1 /* 0: it says "ok T" at a greater counter too */
@@ -83,6 +84,9 @@
 #endif
 #ifndef RAISE_FLOOR
 #define RAISE_FLOOR 0 /* 1: and at every raise */
+#endif
+#ifndef SHARED_BELOW_FLOOR
+#define SHARED_BELOW_FLOOR 0 /* 1: a sharer may raise its own to any T <= c */
 #endif
 #ifndef QUARANTINE
 #define QUARANTINE                                                             \
@@ -455,7 +459,7 @@ static bool can_raise(const struct state *state, const struct node *node,
         return own == fence || !CONFIRM_ACTUAL;
     }
     return is_above_floor(state, fence) ||
-           (is_reader(who) && fence <= node->counter);
+           (SHARED_BELOW_FLOOR && is_reader(who) && fence <= node->counter);
 }
 
 static void raise_own(struct node *node, int who, uint8_t fence)
