@@ -32,7 +32,9 @@
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
 {
     struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
+    /* Coarse: 4 ms do not matter to buckets of 4 s, and tickets are told apart
+     * by themselves (serve.c); it costs less. */
+    clock_gettime(CLOCK_REALTIME_COARSE, &wall);
     out->boot_ns = hf_clock_now().ns;
     out->wall_us = wall.tv_sec < 0 ? 0
                                    : (uint64_t)wall.tv_sec * 1000000 +

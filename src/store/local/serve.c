@@ -154,7 +154,13 @@ void hf_visit_enqueue(struct hf_visit *visit)
     const struct hf_ask *ask = visit->ask;
     hf_visit_introduce(visit, &entry);
     entry.until_ns = hf_visit_after_ms(visit, ask->queue_ms);
-    if (hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before)) {
+    bool has_place =
+        hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before);
+    if (has_place && before.until_ns <= visit->now->boot_ns) {
+        hf_entries_drop_waiter(visit, &before); /* as if it had been swept */
+        has_place = false;
+    }
+    if (has_place) {
         entry.ticket = before.ticket; /* never stamped anew */
         if (entry.until_ns < before.until_ns) {
             entry.until_ns = before.until_ns;
