@@ -287,8 +287,16 @@ static const struct line vandalised[] = {
     {"! SET $Q x", "OK"},
     {"a wait", "error"},
     {"x raise T=own", "ok own"},
+    {"x release T=own", "ok own"},
+    {"! EXISTS $L", "0"},
+    {"! DEL $Q", "1"},
+    {"x try", "ok new"},
+    {"! SET $W x", "OK"},
+    {"a wait", "error"},
+    {"! ZCARD $Q", "1"},
     {"x release T=own", "error"},
     {"! EXISTS $L", "0"},
+    {"! DEL $W", "1"},
     {"! DEL $Q", "1"},
 };
 
