@@ -276,6 +276,7 @@ static void test_main_lost(struct server *server)
     struct ears ears;
     ears_init(&ears, server);
     ears_start(&ears);
+    redis_of(&ears)->listen_pace.idle = hf_span_ms(600000);
     ears_wait(&ears, server);
     long before[8];
     long after[8];
