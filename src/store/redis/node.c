@@ -179,7 +179,8 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
                             why);
     } else {
         node->failures++;
-        node->retry_at = hf_instant_add(now, hf_redis_back_off(node->store, node->failures));
+        node->retry_at =
+            hf_instant_add(now, hf_redis_back_off(node->store, node->failures));
         hf_redis_node_stand(node, HF_STANDING_DOWN, false, fault, why);
         hf_redis_jobs_end(node, fault, why);
     }
