@@ -15,18 +15,20 @@
 
 /* Commands of later versions: known, so that nobody takes them for slips. */
 static const struct cli_cmd later[] = {
-    {.name = "top"},   {.name = "get"},        {.name = "put"},
-    {.name = "guard"}, {.name = "completion"},
+    {.name = "get"},
+    {.name = "put"},
+    {.name = "guard"},
+    {.name = "completion"},
 };
 
 const struct cli_cmd *const cli_cmds[] = {
     &cli_cmd_run,    &cli_cmd_acquire,
     &cli_cmd_extend, &cli_cmd_release,
-    &cli_cmd_ls,     &cli_cmd_break,
-    &cli_cmd_doctor, &cli_cmd_help,
-    &later[0],       &later[1],
-    &later[2],       &later[3],
-    &later[4],       NULL,
+    &cli_cmd_ls,     &cli_cmd_top,
+    &cli_cmd_break,  &cli_cmd_doctor,
+    &cli_cmd_help,   &later[0],
+    &later[1],       &later[2],
+    &later[3],       NULL,
 };
 
 const struct cli_cmd *cli_cmd_find(const char *name)

@@ -8,6 +8,9 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/holdfast"
 if(TARGET holdfast_cli)
   install(TARGETS holdfast_cli)
 endif()
+if(TARGET holdfast_top)
+  install(TARGETS holdfast_top DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+endif()
 if(TARGET holdfast-tls)
   install(TARGETS holdfast-tls
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")

@@ -106,4 +106,4 @@ packages_backport() {
 # What it takes to build.
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
-    liblmdb-dev libssl-dev)
+    liblmdb-dev libssl-dev libncurses-dev)

@@ -112,14 +112,20 @@ refused 64 'whose\?' 'release without owner' holdfast release x
 refused 64 'whose\?' 'extend without owner' holdfast extend x
 refused 64 '.' 'malformed owner' holdfast release x --owner rubbish
 refused 64 'too many words' 'ls with two words' holdfast ls a b
+refused 64 '--interval is how often --follow looks' 'ls --interval alone' \
+    holdfast ls --interval 1s
+refused 64 'must be at least 10ms' 'ls --interval 0' \
+    holdfast ls --follow --interval 0
+refused 64 'must be at least 100ms' 'top --interval 0' \
+    holdfast top --interval 0
+refused 64 'too many words' 'top with two words' holdfast top a b
 
 # Later versions: said so, whatever else stands there.
-for later in top get put guard completion; do
+for later in get put guard completion; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
 refused 64 'permits is not in this version' 'acquire -p' \
     holdfast acquire -p 3 x
-refused 64 'follow is not in this version' 'ls --follow' holdfast ls --follow
 
 # URLs.
 refused 64 '-u: .*max_ttl' 'unknown URL parameter, nearest' \
@@ -144,7 +150,7 @@ like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
-    'follow|top|guard' 'help offers no later thing'
+    'guard|completion' 'help offers no later thing'
 capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'
