@@ -113,11 +113,11 @@ of_two() { # URL WHAT
 }
 
 crowd() { # URL WHAT N
-    local what=$2 n=$3 i pid waits=()
+    local what=$2 n=$3 who i pid waits=()
     export HOLDFAST_URL=$1
     rm -rf "$W/crowd"
     mkdir "$W/crowd"
-    for i in 1 2 3 4 5 6; do
+    for who in 1 2 3 4 5 6; do
         (
             for i in 1 2 3 4 5; do
                 holdfast run -w 60 -p "$n" crowd -- "$W/work" "$W/crowd" "$n" ||

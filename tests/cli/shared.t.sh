@@ -176,7 +176,7 @@ give_up() { # URL WHAT
 readers_and_writers "local://$W/store" embedded
 give_up "local://$W/store" embedded
 server_start one
-url=${SERVER_URL[one]}?quarantine=off
+url="${SERVER_URL[one]}?quarantine=off"
 readers_and_writers "$url" 'one redis'
 give_up "$url" 'one redis'
 no_queue() {
