@@ -15,8 +15,9 @@
  *   processes  N processes queue up one after the other, each when the one
  *              before it is seen to wait; then all are served, once
  *
- * "wrong" counts those who were served before somebody who had asked earlier.
- */
+ * "wrong" counts those who were served before somebody with an earlier ticket;
+ * "moved", those whose ticket is later than that of one who asked after them:
+ * their request was not answered in time, and was made again. */
 #include "crowd.h"
 
 #include <holdfast/holdfast.h>
@@ -52,8 +53,10 @@ struct bench {
     int *order; /* ring: who asked, in turn; as long as there are waiters */
     int first;
     int n_asking;
+    int n_seen; /* in the roster */
     int64_t grants;
     int64_t wrong;
+    int64_t moved;
     int64_t failed;
     bool stopping;
 };
@@ -121,7 +124,10 @@ static void ask(struct waiter *w)
     struct bench *b = w->bench;
     struct hf_request request;
     struct hf_error error;
+    char label[16];
+    (void)snprintf(label, sizeof(label), "%d", w->index);
     request_init(&request);
+    request.label = label;
     b->order[(b->first + b->n_asking++) % b->job->n] = w->index;
     if (hf_op_start_acquire(b->client, &request, on_acquired, w, &w->op,
                             &error) != HF_OK) {
@@ -236,9 +242,36 @@ static void await(struct bench *b, bool (*is_so)(const struct bench *b),
     }
 }
 
+static bool seat_read(void *user, const struct hf_place *place)
+{
+    struct bench *b = user;
+    if (place->node == 0 && place->waits && b->n_seen < b->job->n) {
+        int index = atoi(place->who.label);
+        b->moved += b->n_seen > 0 && index < b->order[b->n_seen - 1];
+        b->order[b->n_seen++] = index;
+    }
+    return true;
+}
+
+/* From now on the order is that of the tickets. */
+static void order_read(struct bench *b)
+{
+    struct hf_error error;
+    b->n_seen = 0;
+    if (hf_client_roster(b->client, NAME, strlen(NAME), seat_read, b, &error) !=
+        HF_OK) {
+        die_text("roster", error.text);
+    }
+    if (b->n_seen != b->job->n) {
+        die_text("roster", "not everybody is in it once");
+    }
+    b->first = 0;
+}
+
 static void queue_up(struct bench *b, struct job *job)
 {
     bench_open(b, job);
+    (void)count_waiting(b->client); /* its connections are there then */
     for (int i = 0; i < job->n; i++) {
         ask(&b->waiters[i]);
     }
@@ -262,17 +295,19 @@ static void turns_run(struct job *job)
     struct hf_client *other = client_open(job->url, HF_THREAD_AUTO);
     struct hf_lock *lock = must_acquire(other);
     queue_up(&b, job);
+    order_read(&b);
     (void)hf_lock_release(lock);
     await(&b, all_served, "not everybody was served");
     struct command_count count = measure(&b);
     double n = b.grants > 0 ? (double)b.grants : 1;
-    (void)printf("job=turns waiters=%d grant_us=%.2f client=%.2f server=%.2f "
-                 "sent=%.3f all=%.2f grants=%lld wrong=%lld failed=%lld ",
-                 job->n, (double)job->cpu.wall_ns / 1e3 / n,
-                 (double)job->cpu.client_ns / 1e3 / n,
-                 (double)job->cpu.server_ns / 1e3 / n, (double)count.sent / n,
-                 (double)count.all / n, (long long)b.grants, (long long)b.wrong,
-                 (long long)b.failed);
+    (void)printf(
+        "job=turns waiters=%d grant_us=%.2f client=%.2f server=%.2f "
+        "sent=%.3f all=%.2f grants=%lld wrong=%lld moved=%lld failed=%lld ",
+        job->n, (double)job->cpu.wall_ns / 1e3 / n,
+        (double)job->cpu.client_ns / 1e3 / n,
+        (double)job->cpu.server_ns / 1e3 / n, (double)count.sent / n,
+        (double)count.all / n, (long long)b.grants, (long long)b.wrong,
+        (long long)b.moved, (long long)b.failed);
     bench_close(&b);
     (void)printf("left=%u\n", count_waiting(other));
     hf_client_close(other);

@@ -116,7 +116,7 @@ waiters_turns() {
         done
     done
     for n in 10 100 1000; do
-        table "turns-$n" grant_us client server sent all wrong failed left
+        table "turns-$n" grant_us client server sent all wrong moved failed left
     done
     check_ratio grant_us turns-1000 turns-10 le 1.5
     check_ratio server turns-1000 turns-10 le 1.5
