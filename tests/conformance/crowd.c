@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeout: 240 */
+/* 200 processes want one name, again and again, while some of them are killed
+ * at random and replaced. Each that holds it locks a witness file with flock(),
+ * which the kernel frees when it dies: if that fails, two held at once. It
+ * writes its fence into a log: they must rise.
+ *
+ *     crowd [SECONDS]      a third of them on each store; 60 */
+#include "redis_world.h"
+
+#include <holdfast/holdfast.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+
+#define CROWD 200
+#define NODES 5
+
+/* Short, so that a killed holder does not hold up the others for long. */
+#define TTL_MS 1000
+
+/* From one kill to the next. */
+#define KILL_EVERY_MS 150
+
+/* The last rounds: everybody still there is served once more. */
+#define LAST_MS 60000
+
+struct crowd {
+    const char *what;
+    const char *url;
+    char witness[200];
+    char log[200];
+    int stop[2]; /* readable once it is to end */
+    pid_t pids[CROWD];
+    unsigned kills;
+    unsigned failures;
+};
+
+static int64_t now_ms(void)
+{
+    return hf_clock_now().ns / 1000000;
+}
+
+/* ---- One of them ------------------------------------------------------- */
+
+enum { FINE, OVERLAP = 10, FAILED };
+
+static bool is_stopped(const struct crowd *crowd)
+{
+    struct pollfd fd = {.fd = crowd->stop[0], .events = POLLIN};
+    return poll(&fd, 1, 0) > 0;
+}
+
+static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
+{
+    char line[40];
+    int witness = open(crowd->witness, O_RDWR | O_CLOEXEC);
+    if (witness < 0 || flock(witness, LOCK_EX | LOCK_NB) != 0) {
+        return OVERLAP;
+    }
+    int len = snprintf(line, sizeof(line), "%llu\n",
+                       (unsigned long long)hf_lock_fence(lock));
+    if (write(log, line, (size_t)len) != len) {
+        return FAILED;
+    }
+    usleep(500);
+    close(witness);
+    return FINE;
+}
+
+/* Goes on until told to stop, and then once more. */
+static int live(const struct crowd *crowd)
+{
+    struct hf_client *client;
+    struct hf_error error;
+    struct hf_request request;
+    int log = open(crowd->log, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (hf_client_open(crowd->url, NULL, &client, &error) != HF_OK) {
+        return FAILED;
+    }
+    hf_request_init(&request, "crowd");
+    request.ttl_ms = TTL_MS;
+    request.wait_ms = HF_WAIT_FOREVER;
+    for (bool is_last = false; !is_last;) {
+        struct hf_lock *lock;
+        is_last = is_stopped(crowd);
+        enum hf_status status =
+            hf_lock_acquire(client, &request, &lock, &error);
+        if (status != HF_OK) {
+            printf("# %s: %s\n", hf_status_name(status), error.text);
+            return FAILED;
+        }
+        int came = hf_lock_covers(lock, 100) ? hold(crowd, lock, log) : FINE;
+        hf_lock_release(lock);
+        if (came != FINE) {
+            return came;
+        }
+    }
+    hf_client_close(client);
+    return FINE;
+}
+
+static pid_t start_one(const struct crowd *crowd)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close(crowd->stop[1]);
+        _exit(live(crowd));
+    }
+    return pid;
+}
+
+/* ---- All of them ------------------------------------------------------- */
+
+static void end_one(struct crowd *crowd, int status, const char *when)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == FINE) {
+        return;
+    }
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+        return; /* by us */
+    }
+    crowd->failures++;
+    printf("# %s: one ended with status %x%s\n", when, status,
+           WIFEXITED(status) && WEXITSTATUS(status) == OVERLAP ? ": OVERLAP"
+                                                               : "");
+}
+
+static void kill_some(struct crowd *crowd, int64_t until_ms)
+{
+    unsigned random = 4711;
+    while (now_ms() < until_ms) {
+        int status = 0;
+        usleep(KILL_EVERY_MS * 1000);
+        random = random * 1103515245 + 12345;
+        pid_t *victim = &crowd->pids[(random >> 8) % CROWD];
+        kill(*victim, SIGKILL);
+        waitpid(*victim, &status, 0);
+        end_one(crowd, status, "meanwhile");
+        *victim = start_one(crowd);
+        crowd->kills++;
+    }
+}
+
+/* @return how many were still waiting when their time was up. */
+static unsigned stop_all(struct crowd *crowd)
+{
+    unsigned left = CROWD;
+    int64_t end = now_ms() + LAST_MS;
+    close(crowd->stop[1]);
+    while (left > 0 && now_ms() < end) {
+        for (unsigned i = 0; i < CROWD; i++) {
+            int status = 0;
+            if (crowd->pids[i] != 0 &&
+                waitpid(crowd->pids[i], &status, WNOHANG) > 0) {
+                end_one(crowd, status, "at the end");
+                crowd->pids[i] = 0;
+                left--;
+            }
+        }
+        usleep(10000);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        if (crowd->pids[i] != 0) {
+            kill(crowd->pids[i], SIGKILL);
+            waitpid(crowd->pids[i], NULL, 0);
+        }
+    }
+    return left;
+}
+
+/* @return how often it was held; 0: a fence did not rise. */
+static unsigned long read_log(const struct crowd *crowd)
+{
+    FILE *file = fopen(crowd->log, "r");
+    unsigned long long last = 0;
+    unsigned long long fence = 0;
+    unsigned long count = 0;
+    while (file != NULL && fscanf(file, "%llu", &fence) == 1) {
+        if (fence <= last) {
+            printf("# fence %llu after %llu\n", fence, last);
+            count = 0;
+            break;
+        }
+        last = fence;
+        count++;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return count;
+}
+
+static void make_file(char out[200], const char *dir, const char *name)
+{
+    snprintf(out, 200, "%.150s/%s", dir, name);
+    close(open(out, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+static void run(const char *what, const char *url, const char *dir,
+                int64_t for_ms)
+{
+    struct crowd crowd = {.what = what, .url = url};
+    make_file(crowd.witness, dir, "witness");
+    make_file(crowd.log, dir, "log");
+    if (pipe2(crowd.stop, O_CLOEXEC) != 0) {
+        exit(1);
+    }
+    for (unsigned i = 0; i < CROWD; i++) {
+        crowd.pids[i] = start_one(&crowd);
+    }
+    kill_some(&crowd, now_ms() + for_ms);
+    unsigned left = stop_all(&crowd);
+    unsigned long grants = read_log(&crowd);
+    ok(crowd.failures == 0, "%s: no two at once, nobody failed", what);
+    ok(left == 0, "%s: everybody was served, %u were not", what, left);
+    ok(grants > CROWD, "%s: fences rose in all of %lu grants, %u were killed",
+       what, grants, crowd.kills);
+    close(crowd.stop[0]);
+}
+
+static bool are_clean(struct server *servers, unsigned n)
+{
+    static const char *const keys[] = {"lock:crowd", "hf:{lock:crowd}:queue",
+                                       "hf:{lock:crowd}:waiters"};
+    for (int64_t end = now_ms() + 15000; now_ms() < end; usleep(20000)) {
+        long long left = 0;
+        for (unsigned i = 0; i < n; i++) {
+            for (unsigned k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
+                left += told_number(&servers[i], "EXISTS", keys[k]);
+            }
+        }
+        if (left == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *urls_of(const struct server *servers, unsigned n)
+{
+    static char urls[2000];
+    urls[0] = '\0';
+    for (unsigned i = 0; i < n; i++) {
+        size_t len = strlen(urls);
+        /* 200 processes on two cores: an answer may take its time. */
+        snprintf(urls + len, sizeof(urls) - len,
+                 "%sredis+unix://%s?quarantine=off&node_timeout=5s&"
+                 "connect_timeout=30s",
+                 i > 0 ? " " : "", servers[i].path);
+    }
+    return urls;
+}
+
+static bool count_one(void *user, const struct hf_place *place)
+{
+    (void)place;
+    ++*(unsigned *)user;
+    return true;
+}
+
+static unsigned local_places(const char *url)
+{
+    struct hf_client *client;
+    unsigned count = 0;
+    if (hf_client_open(url, NULL, &client, NULL) != HF_OK ||
+        hf_client_roster(client, "crowd", 5, count_one, &count, NULL) !=
+            HF_OK) {
+        return 1000;
+    }
+    hf_client_close(client);
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    static struct server servers[1 + NODES]; /* a store of one, and of five */
+    int64_t for_ms = (argc > 1 ? atoi(argv[1]) : 60) * INT64_C(1000) / 3;
+    char url[200];
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (unsigned i = 0; i <= NODES; i++) {
+        server_start(&servers[i], NULL);
+    }
+    snprintf(url, sizeof(url), "local://%s", servers[0].dir);
+    run("embedded", url, servers[0].dir, for_ms);
+    usleep(1200000); /* whoever was killed last has a lease of 1 s */
+    ok(local_places(url) == 0, "embedded: nobody is left");
+    run("one server", urls_of(servers, 1), servers[0].dir, for_ms);
+    ok(are_clean(servers, 1), "one server: no key is left but the fence");
+    run("five servers", urls_of(servers + 1, NODES), servers[0].dir, for_ms);
+    ok(are_clean(servers + 1, NODES), "five servers: no key is left");
+    for (unsigned i = 0; i <= NODES; i++) {
+        server_remove(&servers[i]);
+    }
+    return tap_done();
+}
