@@ -852,6 +852,32 @@ static void test_one_is_lost(void **state)
     hf_client_close(other);
 }
 
+/* Nobody renewed them: each is over by the clock, and it is told once. */
+static void test_all_are_lost(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct told told = {0};
+    struct hf_client *client = open_told(&told);
+    struct hf_lock_event event = {0};
+    struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 300);
+    while (hf_lock_covers(lock, 0)) {
+        pause_ms(5);
+    }
+    int never = 0;
+    run_loop(client, &never, 1, 50); /* all of them */
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.last, HF_STATE_LOST);
+    assert_ptr_equal(told.lock, lock);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_true(hf_client_next_event(client, &event));
+    assert_int_equal(event.state, HF_STATE_LOST);
+    assert_false(hf_client_next_event(client, &event));
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    assert_all_free(client, &names);
+    hf_client_close(client);
+}
+
 static void test_release_is_told_once(void **state)
 {
     (void)state;
@@ -935,6 +961,7 @@ int main(void)
         cmocka_unit_test(test_kept_taken),
         cmocka_unit_test(test_not_handed_on),
         cmocka_unit_test(test_one_is_lost),
+        cmocka_unit_test(test_all_are_lost),
         cmocka_unit_test(test_release_is_told_once),
         cmocka_unit_test(test_lost_while_waiting),
     };
