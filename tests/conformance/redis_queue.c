@@ -147,6 +147,21 @@ static const struct line nobody_hears[] = {
     {"! EXISTS $L", "0"},
     {"! EXISTS $Q", "0"},
     {"a wait t=1", "ok new"},
+    {"b wait t=2", "queued ahead=0"},
+    {"! DEL $L", "1"},
+    {"c try", "ok new"},
+    {"b wait t=2", "queued ahead=0"},
+    {"a wait t=3", "queued ahead=1"},
+    {"! DEL $L", "1"},
+    {"a wait t=3 T=top+1000", "ok c=top+1000"},
+    {"! PTTL $L", ">9000"},
+    {"b wait t=4", "queued"},
+    {"a release T=own+50", "ok c=own+50"},
+    {"a hold T=own", "refused kind=none"},
+    {"a try", "ok c=top+1"},
+    {"b wait t=4", "queued"},
+    {"a release T=own", "ok own"},
+    {"a hold T=own", "refused kind=none"},
 };
 
 static const struct line yielded[] = {
@@ -364,7 +379,16 @@ static void tell_mute(struct server *server)
         {"! PTTL $Q", ">5000"},
         {"a wait t=1", "ok new"},
         {"a release T=own", "ok own"},
-        {"b yield v=own t=2", "ok new"},
+        {"b wait t=2", "ok new"},
+        {"c wait t=1", "queued"},
+        {"b yield v=own t=2", "queued kind=none ahead=1"},
+        {"b hold T=own", "refused kind=none"},
+        {"c release", "refused kind=none"},
+        {"b wait t=2", "ok new"},
+        {"c wait t=3", "queued"},
+        {"b release T=own", "ok own"},
+        {"! PTTL $Q", ">5000"},
+        {"c wait", "ok new"},
     };
     static struct teller teller;
     static char user[] = "mute";

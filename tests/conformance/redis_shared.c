@@ -225,6 +225,14 @@ static const struct line broken[] = {
     {"z break-now", "ok new kind=shared > w"},
     {"! GET $L", "w"},
     {"a raise T=own", "refused owner=w"},
+    {"w release T=own", "ok own"},
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"c wait s=3", "queued terms=0"},
+    {"z break-now", "ok new kind=shared sharers=2 > c"},
+    {"x roster", "ok kind=shared sharers=1 terms=3 seats=c:s3"},
+    {"c release T=own+50", "ok c=own+50"},
+    {"w try", "ok c=top+1"},
 };
 
 /* With `keep` who shares just leaves. */

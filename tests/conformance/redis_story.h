@@ -20,9 +20,10 @@
  * `gone KEY` waits until it is.
  *
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
- * its counter is above all before, own: it is what WHO was granted last) or a
- * comparison like ahead=1, left<6000, floor>0; then `>` and to whom it was
- * pushed, in order: nobody else. Every push names a counter above all before.
+ * its counter is above all before, own: it is what WHO was granted last), its
+ * counter as c=top+5, or a comparison like ahead=1, left<6000, floor>0; then
+ * `>` and to whom it was pushed, in order: nobody else. Every push names a
+ * counter above all before.
  *
  * Each WHO has a channel of its own. In the end everybody releases, and
  * nothing of the name may be left but its fence. */
@@ -281,9 +282,13 @@ static inline void judge(struct teller *teller, struct person *person,
          word = strtok(NULL, " ")) {
         bool is_new = strcmp(word, "new") == 0;
         bool is_own = strcmp(word, "own") == 0;
-        bool is_right = is_new   ? said->counter > teller->top
-                        : is_own ? said->counter == person->own
-                                 : is_true(said, word);
+        bool is_counter = strncmp(word, "c=", 2) == 0;
+        bool is_right =
+            is_new   ? said->counter > teller->top
+            : is_own ? said->counter == person->own
+            : is_counter
+                ? said->counter == counter_word(teller, person, word + 2)
+                : is_true(said, word);
         if (!is_right && teller->why[0] == '\0') {
             snprintf(
                 teller->why, sizeof(teller->why),

@@ -86,7 +86,6 @@ local function yours(v)
     return {1, v, redis.call('PTTL', KEYS[1]), me, 0, 0, 0, 1}
 end
 
-local is_unfair = ARGV[7] == '1'
 if given > 0 and mine() == given then
     if owner == me then
         redis.call('DEL', KEYS[1])
@@ -94,7 +93,6 @@ if given > 0 and mine() == given then
     else
         part(me)
     end
-    is_unfair = false
 end
 
 local v = mine()
@@ -110,7 +108,7 @@ end
 
 -- For nobody waits, or I am the first.
 local function take()
-    local first = not is_unfair and head()
+    local first = ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then
         return false
     end

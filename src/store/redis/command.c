@@ -159,6 +159,6 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
     case HF_VERB_SCAN:
         break; /* of no single name */
     }
-    HF_ASSERT(!"a verb with a script");
+    HF_ASSERT(false);
     return NULL;
 }

@@ -88,8 +88,7 @@ if v then
     end
     return v
 end
-local is_last = mode == 'x' and fence and c == T and
-    string.sub(fence, 18) == me
+local is_last = fence and c == T and string.sub(fence, 18) == me
 if ARGV[6] == '1' and admits(mode) and (is_last or can_raise) then
     install(me, mode, tonumber(ARGV[2]), T)
     forget(me)

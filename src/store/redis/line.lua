@@ -174,7 +174,7 @@ end
 -- 1: somebody waits whose ticket is earlier; else 0.
 local function ahead_of(who, ticket)
     local first = ticket > 0 and head()
-    if first and first.who ~= who and (first.ticket < ticket or
+    if first and (first.ticket < ticket or
         (first.ticket == ticket and is_before(first.who, who))) then
         return 1
     end

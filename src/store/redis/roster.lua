@@ -5,8 +5,8 @@
 -- ARGV 1 how many of each at most
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters,
 --     then for each: owner, left ms, ticket, mode}
---     First who share, with ticket 0, then who waits, in order. Who has it
---     alone is in the head.
+--     First who share, as they came, with ticket 0; then who waits, in order.
+--     Who has it alone is in the head.
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
@@ -31,10 +31,16 @@ local function add(who, till, ticket, mode)
 end
 
 if sharers > 0 then
-    local all = redis.call('ZRANGEBYSCORE', KEYS[5], now, '+inf',
+    local page = redis.call('ZRANGEBYSCORE', KEYS[5], now, '+inf',
         'WITHSCORES', 'LIMIT', 0, most)
-    for i = 1, #all, 2 do
-        add(all[i], tonumber(all[i + 1]), 0, 's' .. terms)
+    local all = {}
+    for i = 1, #page, 2 do
+        all[#all + 1] = {who = page[i], till = tonumber(page[i + 1]),
+            v = tonumber(redis.call('HGET', KEYS[6], page[i]))}
+    end
+    table.sort(all, function(a, b) return a.v < b.v end)
+    for _, one in ipairs(all) do
+        add(one.who, one.till, 0, 's' .. terms)
     end
 end
 
