@@ -81,6 +81,7 @@ election() { # URL WHAT
     ok "$what: who lost it is followed" wait_until 10 leads B
     ok "$what: its command was ended" wait_until 5 is_gone "$old"
     ok "$what: the loss was said" wait_until 5 has_said A lost 1
+    wait_until 5 test -s "$W/err.A"
     like "$(cat "$W/err.A")" '^holdfast: seat: [^'$'\n'']*the command was ended$' \
         "$what: in one line"
     ok "$what: and it stands again" wait_until 10 queued A 2

@@ -195,22 +195,26 @@ export HOLDFAST_URL=local://$W/store
 pty=$HF_BUILD/tests/lib/pty
 begin w held
 wait_until 10 holds w
-cat >"$W/script" <<'X'
-expect waiting 1s for held: held by
+# \r, and what clears a line: before each of its states, and when it is over.
+clear=$'\r\e[K'
+cat >"$W/script" <<X
+expect ${clear}waiting 1s for held: held by
 expect , next, frees by
-expect waiting 2s for held
+expect ${clear}waiting 2s for held
 send \x03
-expect \x1b
-expect holdfast: held: stopped by SIGINT while waiting
+expect ${clear}holdfast: held: stopped by SIGINT while waiting
 expect code-130
 X
 # shellcheck disable=SC2016
 ok 'the line says who, and who is next' timeout 30 "$pty" sh -c \
-    'stty cols 120; holdfast run held -- true; echo code-$?' <"$W/script"
-printf 'expect waiting 1s for held: held by \r\033[K%s\r\n%s\n%s\n' \
-    'waiting 2s for held: held by ' 'send \x03' 'expect code-130' >"$W/script"
+    'trap : INT; stty cols 120; holdfast run held -- true; echo code-$?' <"$W/script"
+cat >"$W/script" <<X
+expect waiting 1s for held: held by ${clear}waiting 2s for held: held by $clear
+send \x03
+expect code-130
+X
 # shellcheck disable=SC2016
 ok 'on a narrow terminal it is cut, not wrapped' timeout 30 "$pty" sh -c \
-    'stty cols 30; holdfast run held -- true; echo code-$?' <"$W/script"
+    'trap : INT; stty cols 30; holdfast run held -- true; echo code-$?' <"$W/script"
 end w
 finish
