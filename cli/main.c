@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <holdfast/holdfast.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -153,6 +152,19 @@ static int out_of_range(const char *before, int64_t max, const char *after,
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
+/* Messages need it to the very end. */
+static void join_names(struct cli_args *args)
+{
+    static char joined[HF_NAMES_MAX * (HF_NAME_MAX + 1)];
+    struct cli_out out;
+    cli_out_init_text(&out, joined, sizeof(joined));
+    for (size_t i = 0; i < args->n_names; i++) {
+        cli_out_text(&out, i > 0 ? " " : "");
+        cli_out_text(&out, args->words[i]);
+    }
+    args->name = joined;
+}
+
 static int take_names(struct cli_args *args)
 {
     for (size_t i = 0; i < args->n_words; i++) {
@@ -169,24 +181,9 @@ static int take_names(struct cli_args *args)
     }
     args->n_names = args->n_words;
     args->name = args->words[0];
-    return 0;
-}
-
-/* Never freed: messages need it to the very end. */
-static int join_names(struct cli_args *args)
-{
-    size_t room = args->n_names * (HF_NAME_MAX + 1);
-    struct cli_out out;
-    char *text = malloc(room);
-    if (text == NULL) {
-        return cli_message_errno(CLI_EXIT_INTERNAL, NULL, ENOMEM);
+    if (args->n_names > 1) {
+        join_names(args);
     }
-    cli_out_init_text(&out, text, room);
-    for (size_t i = 0; i < args->n_names; i++) {
-        cli_out_text(&out, i > 0 ? " " : "");
-        cli_out_text(&out, args->words[i]);
-    }
-    args->name = text;
     return 0;
 }
 
@@ -202,8 +199,7 @@ static int check_names(const struct cli_cmd *cmd, struct cli_args *args)
         return out_of_range("at most ", HF_NAMES_MAX,
                             " names at a time; these are ", args->n_words);
     }
-    int code = take_names(args);
-    return code == 0 && args->n_names > 1 ? join_names(args) : code;
+    return take_names(args);
 }
 
 static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
