@@ -79,17 +79,13 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Deciding ---------------------------------------------------------- */
 
-/* Nodes whose counter is being raised: what they said is about to be untrue. A
- * lock held at the old value could never be renewed there. */
+/* Nodes whose counter is being raised: what they said is about to be untrue, or
+ * is already. A lock held at the old value could never be renewed there. That
+ * stays so if the connection breaks, until the node has answered such a CONFIRM
+ * or has said that it is not ours. */
 static uint16_t moving(const struct hf_lease *lease)
 {
-    uint16_t mask = 0;
-    for (unsigned i = 0; i < lease->n_nodes; i++) {
-        if (hf_is_pending(&lease->votes[i], HF_VERB_CONFIRM)) {
-            mask |= hf_bit(i);
-        }
-    }
-    return mask;
+    return hf_votes_flagged(lease, HF_VOTE_RAISING);
 }
 
 /* Some value T that a majority reports as "yours, c == T". At most one. */

@@ -187,10 +187,9 @@ void hf_wait_begin(struct hf_step *step)
 
 /* Forget the vote before sending: whatever the node said of it up to now is
  * stale from here on. */
-static void yield(struct hf_step *step, unsigned node)
+static void yield(struct hf_step *step, unsigned node, uint64_t grant)
 {
     struct hf_vote *vote = &step->lease->votes[node];
-    uint64_t grant = vote->counter;
     if (vote->refused < grant) {
         vote->refused = grant;
     }
@@ -205,6 +204,16 @@ static bool must_yield(const struct hf_step *step)
     const struct hf_vote *vote = &step->lease->votes[event->node];
     return event->verdict == HF_VERDICT_OK && event->ahead > 0 &&
            vote->said == HF_SAID_YOURS && vote->counter == event->counter &&
+           may_ask(step, event->node);
+}
+
+/* Still ours, it says, at a counter that we have given back: the YIELD was lost
+ * with its connection. Nobody else would be served there, nor we. */
+static bool must_yield_again(const struct hf_step *step)
+{
+    const struct hf_event *event = step->event;
+    const struct hf_vote *vote = &step->lease->votes[event->node];
+    return event->verdict == HF_VERDICT_OK && event->counter <= vote->refused &&
            may_ask(step, event->node);
 }
 
@@ -249,8 +258,8 @@ void hf_wait_answer(struct hf_step *step)
     if (step->lease->phase != HF_PHASE_WAITING) {
         return;
     }
-    if (must_yield(step)) {
-        yield(step, step->event->node);
+    if (must_yield(step) || must_yield_again(step)) {
+        yield(step, step->event->node, step->event->counter);
     }
     plan(step, step->event->node);
 }

@@ -265,6 +265,45 @@ static void earlier_ticket_gets_it_back(void **state)
           "[21] 1 grants 7          | held 7 till 5939 0C7h 1C7h 2C7h\n");
 }
 
+static void lost_yield_is_sent_again(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 1 A no 5 9 20000 300 | \n"
+          "[1] 2 A no 5 8 20000 300 | queued 0Q300 1Q300 2Q300\n"
+          "[2] 0 Q ok 5 behind      | 0Y5\n"
+          "[2] 1 Q queued 5         | \n"
+          "[2] 2 Q queued 5         | \n"
+          "[3] 0 Y unknown          | \n"
+          "[3] node 0 down          | \n"
+          "[4] node 0 voting        | 0Q300\n"
+          "[5] 0 Q ok 5             | 0Y5\n"
+          "[6] 0 Y queued 6         | \n");
+}
+
+/* It may have been raised before the connection broke, or will be: to count its
+ * old answer would be to hold what cannot be renewed. */
+static void lost_raise_is_asked_again(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 1 A ok 6             | 0C6\n"
+          "[2] 0 C unknown          | \n"
+          "[3] 2 A ok 5             | 2C6\n"
+          "[4] node 0 voting        | 0A6\n"
+          "[4] 2 C unknown          | \n"
+          "[5] node 2 voting        | 2A6\n"
+          "[5] forgot 1             | 1A6\n"
+          "[6] 0 A ok 5             | \n"
+          "[7] 2 A ok 5             | 0C6 2C6\n"
+          "[8] 0 C ok 6             | \n"
+          "[8] 2 C ok 6             | held 6 till 29705\n");
+}
+
 static void counters_are_brought_together(void **state)
 {
     (void)state;
@@ -332,6 +371,8 @@ int main(void)
         cmocka_unit_test(extending_joins_the_confirmation),
         cmocka_unit_test(ticket_is_the_median),
         cmocka_unit_test(earlier_ticket_gets_it_back),
+        cmocka_unit_test(lost_yield_is_sent_again),
+        cmocka_unit_test(lost_raise_is_asked_again),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),
