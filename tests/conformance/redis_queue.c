@@ -296,6 +296,23 @@ static const struct line align[] = {
     {"b wait", "ok new"},
 };
 
+/* A counter that was lost is covered by the clock, in a hand-over too. */
+static const struct line lost_counter[] = {
+    {"! SET $L x PX 10000", "OK"},
+    {"! SET $F 0000000000000005 PX 100000", "OK"},
+    {"a wait", "queued"},
+    {"x release", "ok > a"},
+    {"! GET $F", "1*"},
+};
+
+static const struct line lost_counter_shared[] = {
+    {"! SET $L x PX 10000", "OK"},
+    {"! SET $F 0000000000000005 PX 100000", "OK"},
+    {"a wait s", "queued"},
+    {"x release", "ok > a"},
+    {"! GET $F", "1*"},
+};
+
 /* What somebody else has in the place of our keys fails, and breaks nothing. */
 static const struct line vandalised[] = {
     {"x try", "ok new"},
@@ -440,6 +457,10 @@ static long long release_us(struct teller *teller, struct server *server,
         ask.queue_ms = 60000;
         say(teller, person, ask);
     }
+    ask = ask_of(HF_VERB_ROSTER, name, NULL);
+    if (rig_ask(&teller->rig, ask).n_seats != (size_t)waiters + 1) {
+        return -1;
+    }
     told(server, "CONFIG RESETSTAT");
     const char *last = "x";
     for (int i = 0; i < 10; i++) {
@@ -499,6 +520,8 @@ int main(void)
     TELL(&teller, "script-flush", forgotten_scripts);
     TELL(&teller, "used-up", used_up);
     TELL(&teller, "align", align);
+    TELL(&teller, "lost-counter", lost_counter);
+    TELL(&teller, "lost-shared", lost_counter_shared);
     TELL(&teller, "vandalised", vandalised);
     tell_names(&teller);
     tell_full(&teller, &server);

@@ -194,6 +194,7 @@ struct said {
     enum hf_status fault;
     size_t owner_len;
     size_t n_names;
+    size_t n_seats;
     uint64_t ticket;
     uint32_t ahead;
     uint16_t permits;
@@ -259,6 +260,7 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
     said->fault = answer->fault;
     said->owner_len = answer->owner_len;
     said->n_names = answer->n_names;
+    said->n_seats = answer->n_seats;
     said->ticket = answer->ticket;
     said->ahead = answer->ahead;
     said->permits = answer->permits;
