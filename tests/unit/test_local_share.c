@@ -4,6 +4,7 @@
 #include "local_driver.h"
 
 #include "io/clock.h"
+#include "store/local/local.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -331,6 +332,21 @@ static void below_the_floor(void **state)
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
 }
 
+/* Nor within what the group has owned: in the model an older copy of a node,
+ * with an older lease in it, agreed to a value that a writer's majority had. */
+static void sharer_below_the_floor(void **state)
+{
+    struct driver *d = driver_of(state);
+    struct hf_local *local = (struct hf_local *)(void *)d->store;
+    uint64_t a = granted(share(d, "job", A, 0));
+    uint64_t b = granted(share(d, "job", B, 0));
+    assert_int_equal(granted(confirm_shared(d, B, b + 20, true)), b + 20);
+    local->gate.page->floor_least = b + 10;
+    assert_int_equal(granted(confirm_shared(d, A, b + 5, true)), a);
+    assert_int_equal(d->answer.floor, b + 10);
+    assert_int_equal(granted(confirm_shared(d, A, b + 10, true)), b + 10);
+}
+
 static void yielded(void **state)
 {
     struct driver *d = driver_of(state);
@@ -445,6 +461,7 @@ int main(void)
         IN_FOLDER(raising),
         IN_FOLDER(taken_back_by_a_sharer),
         IN_FOLDER(below_the_floor),
+        IN_FOLDER(sharer_below_the_floor),
         IN_FOLDER(yielded),
         IN_FOLDER(broken),
         IN_FOLDER(prefixes_and_reopening),

@@ -175,7 +175,7 @@ static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
     uint64_t floor = visit->now->floor;
     struct hf_record *record = &visit->record;
     bool is_above = entry->counter < fence;
-    bool can_raise = is_above && (fence >= floor || fence <= record->counter);
+    bool can_raise = is_above && fence >= floor;
     if (can_raise) {
         entry->counter = fence;
         record->counter = hf_max_u64(record->counter, fence);

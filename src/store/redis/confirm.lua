@@ -79,7 +79,7 @@ if v then
             'PX', keep)
         c = T
     end
-    if v < T and T <= c then
+    if v < T and T >= floor then
         redis.call('HSET', KEYS[6], me, string.format('%.0f', T))
         return T
     end
