@@ -104,14 +104,24 @@ static const struct line dead_among_readers[] = {
 };
 
 static const struct line judged_alone[] = {
-    {"a try s", "ok new"},         {"b try s", "ok new"},
-    {"a raise T=own", "ok own"},   {"a raise T=top", "ok"},
-    {"b raise T=own", "ok own"},   {"a hold s T=top+7", "ok new"},
-    {"b raise T=own", "ok own"},   {"! PEXPIRE $F 1000", "1"},
-    {"b raise T=own", "ok own"},   {"! PTTL $F", ">3590000"},
-    {"a try s", "ok own"},         {"c try s", "ok new"},
-    {"a raise T=own", "ok own"},   {"w wait", "queued"},
-    {"a release T=own", "ok"},     {"b release T=own", "ok"},
+    {"a try s", "ok new"},
+    {"b try s", "ok new"},
+    {"a raise T=own", "ok own"},
+    {"a raise T=top", "ok"},
+    {"b raise T=own", "ok own"},
+    {"a hold s T=top+7", "ok new"},
+    {"b raise T=own", "ok own"},
+    {"! PEXPIRE $F 1000", "1"},
+    {"b raise T=own", "ok own"},
+    {"! PTTL $F", ">3590000"},
+    {"a try s", "ok own"},
+    {"c try s", "ok new"},
+    {"a raise T=own ttl=20000", "ok own"},
+    {"a raise T=own ttl=1000", "ok own"},
+    {"! PTTL $L", ">19000"},
+    {"w wait", "queued"},
+    {"a release T=top+100", "ok c=top"},
+    {"b release T=own", "ok"},
     {"c release T=own", "ok > w"},
 };
 
