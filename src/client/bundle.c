@@ -45,6 +45,9 @@
  * reached, and 200 ms are left for saying so. */
 #define FIRST_REACH_MS 4800
 
+/* Pauses between two attempts of a try are some milliseconds long. */
+#define DUE_AGAIN_MS 10
+
 struct member {
     struct hf_op op;
     bool is_begun;
@@ -460,6 +463,7 @@ static void on_missing(struct hf_bundle *bundle, struct part *part)
         bundle->is_patient = true;
         bundle->until =
             hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS));
+        hf_heap_set(&bundle->op.client->heap, &bundle->op.item, bundle->until);
     }
     bool may_wait = bundle->stage == STAGE_SWEEP ||
                     (bundle->is_probing && bundle->op.client->has_reached);
@@ -576,7 +580,26 @@ void hf_bundle_begin(struct hf_op *op)
         op->order.wait_ms < 0
             ? HF_NEVER
             : hf_instant_add(bundle->began, hf_span_ms(op->order.wait_ms));
+    if (op->order.wait_ms > 0) {
+        hf_heap_set(&op->client->heap, &op->item, bundle->until);
+    }
     sweep(bundle);
+}
+
+/* The wait is over, and a sweep under way does not outlast it. A member in the
+ * pause between two attempts is looked at again. */
+void hf_bundle_due(struct hf_op *op)
+{
+    struct hf_bundle *bundle = bundle_of(op);
+    struct part *part = &bundle->parts[bundle->at];
+    for (unsigned i = 0; i < part->count; i++) {
+        struct member *member = &part->members[i];
+        if (is_asking(member) && member->op.lock != NULL) {
+            hf_acquire_due(&member->op);
+        }
+    }
+    hf_heap_set(&op->client->heap, &op->item,
+                hf_instant_add(op->client->now, hf_span_ms(DUE_AGAIN_MS)));
 }
 
 void hf_bundles_pump(struct hf_client *client)

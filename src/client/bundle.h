@@ -13,6 +13,9 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
 
 void hf_bundle_begin(struct hf_op *op);
 
+/* Its timer went off. */
+void hf_bundle_due(struct hf_op *op);
+
 /* Nobody waits any more: whatever it has is given back. */
 void hf_bundle_abandon(struct hf_op *op);
 

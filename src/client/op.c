@@ -199,6 +199,8 @@ void hf_op_due(struct hf_op *op)
         hf_op_finish(op, HF_OK);
         break;
     case HF_OP_BUNDLE:
+        hf_bundle_due(op);
+        break;
     case HF_OP_EXTEND:
     case HF_OP_RELEASE:
         HF_ASSERT(false); /* they have no timer of their own */

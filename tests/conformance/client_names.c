@@ -4,6 +4,9 @@
  * in, and one handle for the whole. */
 #include "client_world.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 /* Names that sort as a < b < c, of this test alone. */
 struct trio {
     char a[80], b[80], c[80];
@@ -358,11 +361,17 @@ static void test_wait_for_one(void **state)
     struct hf_client *other = open_client();
     struct seen seen = {0};
     struct hf_lock *held = take(other, names.b, 5000);
-    start_all(client, &names, 1000, HF_WAIT_FOREVER, &seen);
+    struct hf_op *op = start_all(client, &names, 1000, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     int never = 0;
     run_loop(client, &never, 1, 1500); /* and is renewed */
     assert_int_equal(seen.count, 0);
+    struct hf_waiting waiting = {0};
+    assert_true(hf_op_waiting(op, &waiting));
+    assert_int_equal(waiting.name_len, strlen(names.b));
+    assert_memory_equal(waiting.name, names.b, strlen(names.b));
+    assert_int_equal(waiting.holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(waiting.ahead, 0);
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(other, names.c, NULL), HF_OK);
     assert_int_equal(hf_lock_release(held), HF_OK);
@@ -403,6 +412,56 @@ static void test_wait_ends(void **state)
     assert_all_free(other, &names);
     hf_client_close(client);
     hf_client_close(other);
+}
+
+/* ---- A server that does not answer ------------------------------------- */
+
+static void assert_unavailable(const char *url, int64_t wait_ms, int64_t least,
+                               int64_t most)
+{
+    struct hf_client *client = NULL;
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    struct wish all;
+    assert_int_equal(hf_client_open(url, NULL, &client, NULL), HF_OK);
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_acquire(client,
+                                     wish(&all, "a", "b", NULL, 5000, wait_ms),
+                                     &lock, &error),
+                     HF_UNAVAILABLE);
+    assert_in_range((unsigned long)(now_ms() - began), (unsigned long)least,
+                    (unsigned long)most);
+    assert_non_null(strstr(error.text, "deaf.sock"));
+    hf_client_close(client);
+}
+
+/* It is said as soon as of a single name. */
+static void test_deaf_server(void **state)
+{
+    (void)state;
+    char folder[100];
+    char url[200];
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof(folder), "%s/hf-deaf.XXXXXX",
+             tmp != NULL ? tmp : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    int written = snprintf(address.sun_path, sizeof(address.sun_path),
+                           "%s/deaf.sock", folder);
+    assert_true((size_t)written < sizeof(address.sun_path));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(
+        bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 8), 0);
+    snprintf(url, sizeof(url), "redis+unix://%s?quarantine=off",
+             address.sun_path);
+    assert_unavailable(url, 0, 100, 1300);
+    assert_unavailable(url, 250, 150, 800);
+    assert_unavailable(url, 1500, 1300, 2000);
+    assert_unavailable(url, HF_WAIT_FOREVER, 3000, 5300);
+    close(fd);
+    unlink(address.sun_path);
+    rmdir(folder);
 }
 
 /* ---- Giving up --------------------------------------------------------- */
@@ -950,6 +1009,7 @@ int main(void)
         cmocka_unit_test(test_try),
         cmocka_unit_test(test_wait_for_one),
         cmocka_unit_test(test_wait_ends),
+        cmocka_unit_test(test_deaf_server),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_close),

@@ -403,9 +403,17 @@ static void test_wait(void **state)
     for (int i = 0; i < N; i++) { /* whichever of them is given back */
         struct seen seen = {0};
         int never = 0;
-        start(client, name, N, HF_WAIT_FOREVER, &seen);
+        struct hf_waiting waiting = {0};
+        struct hf_op *op = start(client, name, N, HF_WAIT_FOREVER, &seen);
         run_until_holders(client, other, name, N + 1);
-        run_loop(client, &never, 1, 20);
+        int64_t end = now_ms() + 5000;
+        while (!hf_op_waiting(op, &waiting)) {
+            assert_true(now_ms() < end);
+            run_loop(client, &never, 1, 1);
+        }
+        assert_int_equal(waiting.name_len, strlen(name));
+        assert_memory_equal(waiting.name, name, strlen(name));
+        assert_int_equal(waiting.holder.kind, HF_HOLDER_OURS);
         assert_int_equal(seen.count, 0);
         int slot = hf_lock_slot(locks[i]);
         uint64_t fence = hf_lock_fence(locks[i]);
