@@ -15,10 +15,12 @@
 -- I2: c rises under the owner who stays, or to a value above all that were
 --     owned when one is installed; at the same c only `last`, who owned it,
 --     comes back. The actual c is answered, never T: a vote is for c alone.
---     Who shares is judged by his own counter. It rises within what the group
+--     Who shares is judged by his own counter. It rises to a T that the group
 --     owns, from the c at which it began up to c, or c rises with it.
 -- A T below the floor is refused, or a server that lost its memory would
--- agree to a value that somebody else's majority has.
+-- agree to a value that somebody else's majority has. So it is for who shares,
+-- though T be within what the group owns: in the model an older copy of a node,
+-- with an older lease in it, agreed to a value that a writer's majority had.
 -- Nobody is served here: who holds a name comes before those who wait.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
