@@ -239,6 +239,25 @@ static void other_version(void **state)
     cannot_open(f, HF_CONFIG, "another version of Holdfast");
 }
 
+/* The version before had no queues. In its boot it is refused; after a boot its
+ * fences are gone on from. */
+static void version_before(void **state)
+{
+    struct fixture *f = *state;
+    hold(f);
+    uint32_t version = 1;
+    uint64_t greatest = (uint64_t)hf_clock_wall_s() * 2000000;
+    overwrite(f->gate, offsetof(struct hf_gate_page, version), &version,
+              sizeof(version));
+    overwrite(f->gate, offsetof(struct hf_gate_page, granted_max), &greatest,
+              sizeof(greatest));
+    cannot_open(f, HF_CONFIG, "another version of Holdfast");
+    other_boot(f);
+    driver_start(&f->d, f->folder);
+    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
+    assert_true(f->d.answer.counter > greatest);
+}
+
 static void other_time_namespace(void **state)
 {
     struct fixture *f = *state;
@@ -419,6 +438,7 @@ int main(void)
         IN_FOLDER(removed_while_open),
         IN_FOLDER(foreign_records),
         IN_FOLDER(other_version),
+        IN_FOLDER(version_before),
         IN_FOLDER(other_time_namespace),
         IN_FOLDER(folders_that_cannot_be),
         IN_FOLDER(makes_its_folder),

@@ -231,15 +231,33 @@ static bool is_before(const struct model *m, int a, int b)
     return x->ticket < y->ticket || (x->ticket == y->ticket && a < b);
 }
 
+/* The first of those who came next after the counter @p after, or -1. */
+static int next_sharer(const struct model *m, uint64_t after)
+{
+    int next = -1;
+    for (int i = 0; i < PARTIES; i++) {
+        if (shares(m, i) && m->of[i].v > after &&
+            (next < 0 || m->of[i].v < m->of[next].v)) {
+            next = i;
+        }
+    }
+    return next;
+}
+
 static void check_roster(struct model *m, struct driver *d)
 {
     char text[400] = "";
     size_t used = 0;
-    for (int i = 0; i < PARTIES; i++) {
-        if (shares(m, i)) {
-            used += (size_t)snprintf(text + used, 24, "hs%u%c\n",
-                                     (unsigned)m->permits, m->of[i].owner[0]);
+    uint64_t after = 0;
+    for (int i = next_sharer(m, after); i >= 0; i = next_sharer(m, after)) {
+        for (int j = i; j < PARTIES; j++) {
+            if (shares(m, j) && m->of[j].v == m->of[i].v) {
+                used +=
+                    (size_t)snprintf(text + used, 24, "hs%u%c\n",
+                                     (unsigned)m->permits, m->of[j].owner[0]);
+            }
         }
+        after = m->of[i].v;
     }
     if (is_taken(m) && !is_group(m)) {
         used += (size_t)snprintf(text + used, 24, "hx%c\n",
@@ -390,7 +408,8 @@ static void on_confirm(struct model *m, const struct hf_ask *ask)
     }
     if (shares(m, i)) {
         struct party *p = &m->of[i];
-        p->v = fence > p->v ? fence : p->v;
+        assert_true(a->floor == 0 || (p->v < fence && fence < a->floor));
+        p->v = fence > p->v && a->floor == 0 ? fence : p->v;
         m->c = p->v > m->c ? p->v : m->c;
         prolong(m, i, ask);
         assert_int_equal(a->verdict, HF_VERDICT_OK);
@@ -432,7 +451,7 @@ static void on_release(struct model *m, const struct hf_ask *ask,
     } else if (is_group(m)) {
         leave(m, i);
     }
-    if ((was_mine || !is_taken(m)) && m->c < ask->counter) {
+    if (!is_group(m) && (was_mine || !is_taken(m)) && m->c < ask->counter) {
         m->c = ask->counter;
         m->has_last = false;
     }

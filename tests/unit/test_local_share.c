@@ -146,6 +146,11 @@ static void readers_share(void **state)
     assert_int_equal(d->answer.kind, HF_HOLDER_SHARED);
     assert_int_equal(d->answer.sharers, 2);
     granted(release(d, "job", A, a, 0));
+    assert_true(granted(share(d, "job", A, 0)) > b);
+    roster(d, "job"); /* as they came */
+    assert_string_equal(d->seats, "hs0b\nhs0a\n");
+    b = d->answer.counter;
+    granted(release(d, "job", A, a, 0));
     behind_group(acquire(d, "job", W, TTL, 0), HF_VERDICT_REFUSED, 0, a);
     granted(release(d, "job", B, b, 0));
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
@@ -285,9 +290,12 @@ static void each_for_himself(void **state)
 static void raising(void **state)
 {
     struct driver *d = driver_of(state);
+    uint64_t above = (uint64_t)hf_clock_wall_s() * 1000000 + 9000000;
     uint64_t a = granted(share(d, "job", A, 0));
-    uint64_t b = granted(share(d, "job", B, 0));
-    /* Each by its own v: up to what the group has reached, or above. */
+    granted(share(d, "job", B, 0));
+    /* Each by its own v. So far above that the floor does not matter. */
+    uint64_t b = granted(confirm_shared(d, B, above, true));
+    assert_int_equal(b, above);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
     assert_int_equal(granted(confirm_shared(d, A, a, true)), b);
     assert_int_equal(granted(confirm_shared(d, B, b + 9, true)), b + 9);
@@ -301,9 +309,11 @@ static void raising(void **state)
     assert_int_equal(granted(confirm_shared(d, C, b + 20, true)), b + 20);
     assert_int_equal(inspect(d, "job")->sharers, 3);
     assert_int_equal(d->answer.counter, b + 20);
-    granted(release(d, "job", C, b + 30, 0));
-    assert_int_equal(inspect(d, "job")->counter, b + 30);
+    granted(release(d, "job", C, b + 30, 0)); /* not while others stay */
+    assert_int_equal(inspect(d, "job")->counter, b + 20);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
+    granted(release(d, "job", A, b + 30, 0));
+    assert_int_equal(granted(release(d, "job", B, b + 30, 0)), b + 30);
 }
 
 static void taken_back_by_a_sharer(void **state)

@@ -12,6 +12,7 @@
 
 struct seat {
     struct hf_seat seat; /* its owner is set in the end */
+    uint64_t counter;    /* sharer: when it came */
     char owner[HF_RECORD_OWNER_MAX];
 };
 
@@ -25,8 +26,8 @@ struct roster {
 };
 
 /* @return NULL: no memory. The caller sets what it does not. */
-static struct hf_seat *add(struct roster *roster, const char *owner,
-                           size_t owner_len, int64_t until_ns)
+static struct seat *add(struct roster *roster, const char *owner,
+                        size_t owner_len, int64_t until_ns)
 {
     if (roster->count == roster->capacity) {
         size_t capacity = roster->capacity * 2 + 16;
@@ -43,7 +44,8 @@ static struct hf_seat *add(struct roster *roster, const char *owner,
     memcpy(one->owner, owner, owner_len);
     one->seat.owner_len = owner_len;
     one->seat.left_ms = hf_span_ms_ceil(left);
-    return &one->seat;
+    one->counter = 0;
+    return one;
 }
 
 struct gathering {
@@ -61,18 +63,40 @@ static enum hf_step add_entry(void *user, const struct hf_entry *one)
     if (roster->of_kind == SEATS_MAX) {
         return HF_STEP_STOP;
     }
-    struct hf_seat *seat =
-        add(roster, one->owner, one->owner_len, one->until_ns);
+    struct seat *seat = add(roster, one->owner, one->owner_len, one->until_ns);
     if (seat == NULL) {
         gathering->visit->number = ENOMEM;
         return HF_STEP_STOP;
     }
     roster->of_kind++;
-    seat->waits = one->ticket != 0;
-    seat->ticket = one->ticket;
-    seat->is_shared = one->is_shared;
-    seat->permits = one->permits;
+    seat->counter = one->counter;
+    seat->seat.waits = one->ticket != 0;
+    seat->seat.ticket = one->ticket;
+    seat->seat.is_shared = one->is_shared;
+    seat->seat.permits = one->permits;
     return HF_STEP_ON;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct seat *one = a;
+    const struct seat *other = b;
+    if (one->counter != other->counter) {
+        return one->counter < other->counter ? -1 : 1;
+    }
+    size_t len = one->seat.owner_len < other->seat.owner_len
+                     ? one->seat.owner_len
+                     : other->seat.owner_len;
+    return memcmp(one->owner, other->owner, len);
+}
+
+static void gather_sharers(struct gathering *gathering)
+{
+    struct roster *roster = gathering->roster;
+    hf_entries_each(gathering->visit, HF_ENTRY_SHARER, add_entry, gathering);
+    if (roster->count > 1) { /* kept by owner; listed as they came */
+        qsort(roster->seats, roster->count, sizeof(*roster->seats), compare);
+    }
 }
 
 static void gather(struct hf_visit *visit, void *user)
@@ -86,7 +110,7 @@ static void gather(struct hf_visit *visit, void *user)
     roster->life.count = 0;
     hf_visit_inspect(visit);
     if (hf_visit_is_group(visit)) {
-        hf_entries_each(visit, HF_ENTRY_SHARER, add_entry, &gathering);
+        gather_sharers(&gathering);
     } else if (hf_visit_is_taken(visit)) {
         roster->life = record->life;
         if (add(roster, record->owner, record->owner_len, record->until_ns) ==

@@ -167,8 +167,8 @@ void hf_visit_yield(struct hf_visit *visit)
 
 /* ---- CONFIRM ----------------------------------------------------------- */
 
-/* A sharer: move (c) to T. Its own v moves with it, also to what the group has
- * already reached. */
+/* A sharer: move (c) to T, and its own v with it. Not below the floor, though T
+ * be within what the group has: see the Redis script. */
 static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
 {
     uint64_t fence = visit->ask->counter;
@@ -306,8 +306,8 @@ static void align(struct hf_visit *visit)
     }
 }
 
-/* RELEASE. Out of the queue, and mine: move (a). Then align what was mine or is
- * free, and let the next one in. */
+/* RELEASE. Out of the queue, and mine: move (a). Then align what was mine alone
+ * or is free, and let the next one in. */
 void hf_visit_release(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;
@@ -315,7 +315,7 @@ void hf_visit_release(struct hf_visit *visit)
     hf_visit_dequeue(visit, ask->owner, ask->owner_len);
     bool is_ended = hf_visit_is_taken(visit) && is_ended_owner(visit);
     bool was_mine = give_back(visit);
-    if (was_mine || !hf_visit_is_taken(visit)) {
+    if (!hf_visit_is_group(visit) && (was_mine || !hf_visit_is_taken(visit))) {
         align(visit);
         visit->deed.counter = visit->record.counter;
     }
