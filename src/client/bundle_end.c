@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/bundle_parts.h"
+
+#include <stdio.h>
+
+void hf_bundle_abandon(struct hf_op *op)
+{
+    struct hf_bundle *bundle = hf_bundle_of(op);
+    hf_bundle_drop_from(bundle, 0);
+    hf_bundle_forget_news(bundle);
+}
+
+void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status)
+{
+    hf_bundle_abandon(&bundle->op);
+    hf_op_finish(&bundle->op, status);
+}
+
+/* In a member's words; which name they are about is added. */
+static void explain(struct hf_bundle *bundle, const struct hf_op *op)
+{
+    struct hf_error *error = &bundle->op.error;
+    char name[HF_NAME_SHOWN_MAX];
+    bool is_slot = hf_bundle_is_semaphore(bundle) && op->order.permits == 0;
+    error->node = op->error.node;
+    if (op->status == HF_INVALID && op->rival_permits != 0) {
+        hf_name_show(op->order.name, op->order.name_len, name);
+        snprintf(error->text, sizeof(error->text),
+                 "%s is a semaphore of %u permits, not of %u", name,
+                 (unsigned)op->rival_permits, (unsigned)op->order.permits);
+    } else if (op->status == HF_BUSY && is_slot &&
+               bundle->op.order.n_slots == 1) {
+        snprintf(error->text, sizeof(error->text), "the only permit is %.900s",
+                 op->error.text);
+    } else if (op->status == HF_BUSY && is_slot) {
+        snprintf(error->text, sizeof(error->text),
+                 "all %u permits are taken; one is %.900s",
+                 (unsigned)bundle->op.order.n_slots, op->error.text);
+    } else if (op->status == HF_BUSY && !hf_bundle_is_semaphore(bundle)) {
+        hf_name_show(op->order.name, op->order.name_len, name);
+        snprintf(error->text, sizeof(error->text), "%s is %.900s", name,
+                 op->error.text);
+    } else {
+        snprintf(error->text, sizeof(error->text), "%s", op->error.text);
+    }
+}
+
+void hf_bundle_fail_like(struct hf_bundle *bundle,
+                         const struct hf_member *member)
+{
+    explain(bundle, &member->op);
+    hf_bundle_fail(bundle, member->op.status);
+}
+
+/* Which of the user's names comes to which lock; the first is the handle. */
+static struct hf_lock *link_names(struct hf_bundle *bundle)
+{
+    struct hf_lock *locks[HF_NAMES_MAX];
+    for (unsigned i = 0; i < bundle->n_parts; i++) {
+        locks[bundle->place[i]] = bundle->parts[i].got;
+    }
+    for (unsigned i = 1; i < bundle->n_parts; i++) {
+        hf_link_join(locks[i - 1], locks[i]);
+    }
+    return locks[0];
+}
+
+static struct hf_lock *link_semaphore(struct hf_bundle *bundle)
+{
+    struct hf_part *slots = &bundle->parts[1];
+    struct hf_lock *lock = slots->got;
+    hf_link_join(lock, bundle->parts[0].got);
+    for (unsigned i = 0; i < slots->count; i++) {
+        if (hf_member_is_held(&slots->members[i])) {
+            hf_lock_link(lock)->permit = (int16_t)i;
+        }
+    }
+    return lock;
+}
+
+void hf_bundle_hand_out(struct hf_bundle *bundle)
+{
+    struct hf_lock *first = hf_bundle_is_semaphore(bundle)
+                                ? link_semaphore(bundle)
+                                : link_names(bundle);
+    for (unsigned i = 0; i < bundle->n_members; i++) {
+        struct hf_member *member = &bundle->members[i];
+        if (hf_member_is_held(member)) {
+            member->op.lock->op = NULL;
+            member->op.lock->flags |= HF_LOCK_OURS;
+            member->op.lock = NULL;
+        }
+        member->is_begun = false;
+    }
+    hf_lock_link(first)->told = (uint8_t)hf_link_state(first);
+    bundle->op.lock = first;
+    hf_bundle_forget_news(bundle);
+    hf_op_finish(&bundle->op, HF_OK);
+}

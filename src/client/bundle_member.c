@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A member is an acquisition like any other (acquire.c). What it comes to hold
+ * stays its own, until the bundle has all. */
+#include "client/bundle_parts.h"
+
+#include "base/fail.h"
+
+/* What it learned before of counters and of who holds the name is kept. */
+void hf_member_begin(struct hf_member *member, int64_t wait_ms)
+{
+    struct hf_op *op = &member->op;
+    struct hf_order order = op->order;
+    struct hf_op *bundle = op->bundle;
+    uint64_t counter = op->counter;
+    bool is_known = op->rival.is_known;
+    HF_ASSERT(!hf_member_is_asking(member) && op->lock == NULL);
+    hf_op_init(op, op->client, HF_OP_ACQUIRE);
+    op->order = order;
+    op->order.wait_ms = wait_ms;
+    op->bundle = bundle;
+    op->counter = counter;
+    op->rival.is_known = is_known;
+    member->is_begun = true;
+    if (hf_op_list(op)) {
+        hf_acquire_begin(op);
+    } else {
+        hf_fail_memory(&op->error);
+        hf_op_finish(op, HF_NO_MEMORY);
+    }
+}
+
+void hf_member_drop(struct hf_member *member)
+{
+    struct hf_op *op = &member->op;
+    struct hf_lock *lock = op->lock;
+    if (hf_member_is_asking(member)) {
+        hf_op_abandon(op);
+    } else if (lock != NULL) {
+        hf_op_part(op);
+        hf_release_start(lock, NULL);
+    }
+    member->is_begun = false;
+}
+
+void hf_part_keep(struct hf_part *part, const struct hf_member *but)
+{
+    for (unsigned i = 0; i < part->count; i++) {
+        if (&part->members[i] != but) {
+            hf_member_drop(&part->members[i]);
+        }
+    }
+    part->got = but == NULL ? NULL : but->op.lock;
+}
+
+void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at)
+{
+    for (; at < bundle->n_parts; at++) {
+        hf_part_keep(&bundle->parts[at], NULL);
+    }
+}

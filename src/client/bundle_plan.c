@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what a user asks for to the parts of a bundle, in one allocation:
+ *
+ *     struct hf_bundle | members | parts | label, names
+ */
+#include "client/bundle_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Names in the order in which they are waited for, by insertion: few. */
+static void sort(const struct hf_order *order, struct hf_name names[],
+                 uint8_t place[])
+{
+    struct hf_name first = {order->name, order->name_len,
+                            order->is_shared ? HF_SHARED : HF_EXCLUSIVE};
+    for (unsigned i = 0; i <= order->n_more; i++) {
+        struct hf_name name = i == 0 ? first : order->more[i - 1];
+        unsigned at = i;
+        for (; at > 0 && hf_name_compare(&name, &names[at - 1]) < 0; at--) {
+            names[at] = names[at - 1];
+            place[at] = place[at - 1];
+        }
+        names[at] = name;
+        place[at] = (uint8_t)i;
+    }
+}
+
+/* Bytes behind the structs: the names, those of the slots, the label. */
+static size_t text_size(const struct hf_order *order)
+{
+    size_t size = order->text_len + order->name_len;
+    for (unsigned i = 0; i < order->n_more; i++) {
+        size += order->more[i].name_len;
+    }
+    /* and a NUL that snprintf() writes */
+    return size + order->n_slots * (order->name_len + HF_SLOT_TEXT_MAX) + 1;
+}
+
+/* A member's order: the user's but for its name. @return behind the name. */
+static char *order_member(struct hf_bundle *bundle, struct hf_member *member,
+                          const struct hf_name *name, char *text)
+{
+    hf_op_init(&member->op, bundle->op.client, HF_OP_ACQUIRE);
+    member->is_begun = false;
+    member->op.bundle = &bundle->op;
+    struct hf_order *order = &member->op.order;
+    *order = bundle->op.order;
+    order->name = text;
+    order->name_len = name->name_len;
+    order->is_shared = name->mode == HF_SHARED;
+    order->is_linked = true;
+    order->n_slots = 0;
+    order->n_more = 0;
+    order->more = NULL;
+    memcpy(text, name->name, name->name_len);
+    return text + name->name_len;
+}
+
+static struct hf_part *add_part(struct hf_bundle *bundle, unsigned count,
+                                unsigned start)
+{
+    struct hf_part *part = &bundle->parts[bundle->n_parts++];
+    *part = (struct hf_part){.members = bundle->members + bundle->n_members,
+                             .count = count,
+                             .start = start};
+    bundle->n_members += count;
+    return part;
+}
+
+static void plan_names(struct hf_bundle *bundle, const struct hf_order *order,
+                       char *text)
+{
+    struct hf_name names[HF_NAMES_MAX];
+    sort(order, names, bundle->place);
+    for (unsigned i = 0; i <= order->n_more; i++) {
+        struct hf_part *part = add_part(bundle, 1, 0);
+        text = order_member(bundle, part->members, &names[i], text);
+    }
+}
+
+static void plan_semaphore(struct hf_bundle *bundle,
+                           const struct hf_order *order, char *text)
+{
+    struct hf_name name = {order->name, order->name_len, HF_SHARED};
+    struct hf_part *shared = add_part(bundle, 1, 0);
+    text = order_member(bundle, shared->members, &name, text);
+    shared->members->op.order.permits = order->n_slots;
+    unsigned start =
+        (unsigned)(hf_client_random(bundle->op.client) % order->n_slots);
+    struct hf_part *slots = add_part(bundle, order->n_slots, start);
+    name.mode = HF_EXCLUSIVE;
+    for (unsigned i = 0; i < order->n_slots; i++) {
+        struct hf_op *op = &slots->members[i].op;
+        text = order_member(bundle, &slots->members[i], &name, text);
+        int len = snprintf(text, HF_SLOT_TEXT_MAX + 1, "#%u", i);
+        text += len;
+        op->order.name_len += (size_t)len;
+    }
+}
+
+struct hf_op *hf_bundle_new(struct hf_client *client,
+                            const struct hf_order *order)
+{
+    unsigned n_parts = order->n_slots > 0 ? 2 : 1U + order->n_more;
+    unsigned n_members = order->n_slots > 0 ? 1U + order->n_slots : n_parts;
+    struct hf_bundle *bundle =
+        malloc(sizeof(*bundle) + n_members * sizeof(struct hf_member) +
+               n_parts * sizeof(struct hf_part) + text_size(order));
+    if (bundle == NULL) {
+        return NULL;
+    }
+    memset((char *)bundle + sizeof(bundle->op), 0,
+           sizeof(*bundle) - sizeof(bundle->op));
+    hf_op_init(&bundle->op, client, HF_OP_BUNDLE);
+    bundle->members = (struct hf_member *)(bundle + 1);
+    bundle->parts = (struct hf_part *)(void *)(bundle->members + n_members);
+    char *text = (char *)(bundle->parts + n_parts);
+    bundle->op.order = *order;
+    bundle->op.order.text = text;
+    memcpy(text, order->text_len > 0 ? order->text : "", order->text_len);
+    text += order->text_len;
+    bundle->op.order.name = text; /* of the semaphore; or the one sorted first,
+                                     which is not used */
+    if (order->n_slots > 0) {
+        plan_semaphore(bundle, order, text);
+    } else {
+        plan_names(bundle, order, text);
+    }
+    bundle->op.order.more = NULL; /* it was borrowed */
+    return &bundle->op;
+}

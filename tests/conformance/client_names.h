@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of several names in one request share. */
+#ifndef CLIENT_NAMES_H
+#define CLIENT_NAMES_H
+
+#include "client_world.h"
+
+/* Names that sort as a < b < c, of this test alone. */
+struct trio {
+    char a[80], b[80], c[80];
+};
+
+static inline struct trio fresh_trio(void)
+{
+    struct trio trio;
+    const char *name = fresh_name();
+    snprintf(trio.a, sizeof(trio.a), "%s.a", name);
+    snprintf(trio.b, sizeof(trio.b), "%s.b", name);
+    snprintf(trio.c, sizeof(trio.c), "%s.c", name);
+    return trio;
+}
+
+static inline struct hf_name named(const char *name)
+{
+    return (struct hf_name){name, strlen(name), HF_EXCLUSIVE};
+}
+
+/* A request for up to three names; NULL: no more. */
+struct wish {
+    struct hf_request request;
+    struct hf_name more[2];
+};
+
+static inline const struct hf_request *
+wish(struct wish *wish, const char *first, const char *second,
+     const char *third, int64_t ttl_ms, int64_t wait_ms)
+{
+    wish->request = want(first, ttl_ms, wait_ms);
+    wish->more[0] = named(second);
+    wish->more[1] = named(third == NULL ? "" : third);
+    wish->request.more = wish->more;
+    wish->request.n_more = third == NULL ? 1 : 2;
+    return &wish->request;
+}
+
+static inline struct hf_lock *take_all(struct hf_client *client,
+                                       const char *first, const char *second,
+                                       const char *third, int64_t ttl_ms)
+{
+    struct wish all;
+    struct hf_lock *lock = NULL;
+    struct hf_error error = {0};
+    if (hf_lock_acquire(client, wish(&all, first, second, third, ttl_ms, 10000),
+                        &lock, &error) != HF_OK) {
+        fail_msg("acquire %s, %s: %s", first, second, error.text);
+    }
+    return lock;
+}
+
+static inline enum hf_status try_all(struct hf_client *client,
+                                     const char *first, const char *second,
+                                     const char *third, struct hf_error *error)
+{
+    struct wish all;
+    struct hf_lock *lock = NULL;
+    enum hf_status status = hf_lock_acquire(
+        client, wish(&all, first, second, third, 5000, 0), &lock, error);
+    if (status == HF_OK) {
+        hf_lock_release(lock);
+    }
+    return status;
+}
+
+static inline void assert_all_free(struct hf_client *client,
+                                   const struct trio *names)
+{
+    assert_free(client, names->a);
+    assert_free(client, names->b);
+    assert_free(client, names->c);
+}
+
+static inline bool is_taken(struct hf_client *client, const char *name)
+{
+    struct hf_info info;
+    assert_int_equal(hf_client_inspect(client, name, strlen(name), &info, NULL),
+                     HF_OK);
+    return info.holder.kind != HF_HOLDER_NONE;
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+struct seen {
+    int count;
+    enum hf_status status;
+    struct hf_lock *lock;
+    char text[1000];
+};
+
+static inline void on_done(void *user, struct hf_lock *lock,
+                           enum hf_status status, const struct hf_error *error)
+{
+    struct seen *seen = user;
+    seen->count++;
+    seen->status = status;
+    seen->lock = lock;
+    snprintf(seen->text, sizeof(seen->text), "%s", error->text);
+}
+
+/* In another order than they are given in, and what is borrowed is gone. */
+static inline struct hf_op *start_all(struct hf_client *client,
+                                      const struct trio *names, int64_t ttl_ms,
+                                      int64_t wait_ms, struct seen *seen)
+{
+    struct trio copy = *names;
+    struct wish all;
+    struct hf_op *op = NULL;
+    struct hf_error error;
+    if (hf_op_start_acquire(client,
+                            wish(&all, copy.c, copy.a, copy.b, ttl_ms, wait_ms),
+                            on_done, seen, &op, &error) != HF_OK) {
+        fail_msg("%s", error.text);
+    }
+    memset(&copy, 'X', sizeof(copy));
+    memset(&all, 0, sizeof(all));
+    return op;
+}
+
+/* Until `name` is taken, with `client` at work. */
+static inline void run_until_taken(struct hf_client *client,
+                                   struct hf_client *other, const char *name)
+{
+    int never = 0;
+    int64_t end = now_ms() + 5000;
+    while (!is_taken(other, name)) {
+        assert_true(now_ms() < end);
+        run_loop(client, &never, 1, 2);
+    }
+}
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* timeout: 120 */
+/* One handle for several names: it lives and ends as a whole. */
+#include "client_names.h"
+
+/* ---- One handle -------------------------------------------------------- */
+
+static void test_renewed_and_extended(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 800);
+    struct hf_lock_event event;
+    int64_t end = now_ms() + 2000;
+    while (now_ms() < end) {
+        assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
+        assert_int_equal(try_take(other, names.c, NULL), HF_BUSY);
+        assert_true(hf_lock_covers(lock, 1));
+        assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+        pause_ms(10);
+    }
+    assert_false(hf_client_next_event(client, &event));
+    assert_int_equal(hf_lock_extend(lock, 9000, NULL), HF_OK);
+    assert_true(hf_lock_covers(lock, 8000)); /* that is: each of them */
+    assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
+    assert_int_equal(hf_lock_add_process(lock, getppid()), HF_OK);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_all_free(other, &names);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+static void test_kept_taken(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 5000);
+    int64_t began = now_ms();
+    assert_int_equal(hf_lock_release_keeping(lock, 600), HF_OK);
+    assert_int_equal(try_take(client, names.a, NULL), HF_BUSY);
+    assert_int_equal(try_take(client, names.b, NULL), HF_BUSY);
+    assert_int_equal(try_take(client, names.c, NULL), HF_BUSY);
+    lock = take_all(client, names.a, names.b, names.c, 5000);
+    assert_in_range((unsigned long)(now_ms() - began), 590, 3000);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_all_free(client, &names);
+    hf_client_close(client);
+}
+
+static void test_not_handed_on(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX];
+    struct trio names = fresh_trio();
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 5000);
+    struct hf_lock *adopted = NULL;
+    struct wish all;
+    hf_lock_owner(lock, owner);
+    assert_int_equal(
+        hf_lock_adopt(client, wish(&all, names.c, names.b, names.a, 5000, 0),
+                      owner, &adopted, NULL),
+        HF_UNSUPPORTED);
+    assert_int_equal(hf_lock_give(lock, owner), HF_UNSUPPORTED);
+    assert_string_equal(owner, "");
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD); /* still ours */
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_all_free(client, &names);
+    hf_client_close(client);
+}
+
+/* ---- A part that is lost ----------------------------------------------- */
+
+struct told {
+    int count;
+    enum hf_lock_state last;
+    struct hf_lock *lock;
+};
+
+static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+{
+    struct told *told = user;
+    told->count++;
+    told->last = state;
+    told->lock = lock;
+    assert_int_equal(hf_lock_state(lock), state);
+}
+
+static struct hf_client *open_told(struct told *told)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.on_state = on_state;
+    options.state_user = told;
+    assert_int_equal(hf_client_open(world_url(), &options, &client, NULL),
+                     HF_OK);
+    return client;
+}
+
+static void break_now(struct hf_client *client, const char *name)
+{
+    assert_int_equal(
+        hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
+}
+
+/* It is told of the handle, once; the others are kept until it is given up. */
+static void test_one_is_lost(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct told told = {0};
+    struct hf_client *client = open_told(&told);
+    struct hf_client *other = open_client();
+    struct hf_lock_event event = {0};
+    const char *each[] = {names.a, names.b, names.c};
+    for (int i = 0; i < 3; i++) {
+        told.count = 0;
+        struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 600);
+        break_now(other, each[i]);
+        run_loop(client, &told.count, 1, 2000); /* the next renewal tells */
+        int never = 0;
+        run_loop(client, &never, 1, 800); /* longer than a lease */
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.last, HF_STATE_LOST);
+        assert_ptr_equal(told.lock, lock);
+        assert_true(hf_client_next_event(client, &event));
+        assert_ptr_equal(event.lock, lock);
+        assert_int_equal(event.state, HF_STATE_LOST);
+        assert_false(hf_client_next_event(client, &event));
+        assert_false(hf_lock_covers(lock, 0));
+        assert_int_equal(hf_lock_remaining_ms(lock), 0);
+        assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_LOST);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(try_take(other, each[k], NULL),
+                             k == i ? HF_OK : HF_BUSY);
+        }
+        assert_int_equal(hf_lock_release(lock), HF_LOST);
+        assert_int_equal(told.count, 1);
+        assert_all_free(other, &names);
+    }
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+/* Nobody renewed them: each is over by the clock, and it is told once. */
+static void test_all_are_lost(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct told told = {0};
+    struct hf_client *client = open_told(&told);
+    struct hf_lock_event event = {0};
+    struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 300);
+    while (hf_lock_covers(lock, 0)) {
+        pause_ms(5);
+    }
+    int never = 0;
+    run_loop(client, &never, 1, 50); /* all of them */
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.last, HF_STATE_LOST);
+    assert_ptr_equal(told.lock, lock);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_true(hf_client_next_event(client, &event));
+    assert_int_equal(event.state, HF_STATE_LOST);
+    assert_false(hf_client_next_event(client, &event));
+    assert_int_equal(hf_lock_release(lock), HF_LOST);
+    assert_all_free(client, &names);
+    hf_client_close(client);
+}
+
+static void test_release_is_told_once(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    struct seen given = {0};
+    struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 5000);
+    hf_op_start_release(lock, on_done, &given);
+    run_loop(client, &given.count, 2, 200);
+    assert_int_equal(given.count, 1);
+    assert_int_equal(given.status, HF_OK);
+    assert_all_free(other, &names);
+    const char *each[] = {names.a, names.b, names.c};
+    for (int i = 0; i < 3; i++) {
+        given.count = 0;
+        lock = take_all(client, names.b, names.a, names.c, 5000);
+        break_now(other, each[i]);
+        hf_op_start_release(lock, on_done, &given);
+        run_loop(client, &given.count, 2, 200);
+        assert_int_equal(given.count, 1);
+        assert_int_equal(given.status, HF_LOST);
+        assert_all_free(other, &names);
+    }
+    lock = take_all(client, names.b, names.a, names.c, 5000);
+    hf_op_start_release(lock, NULL, NULL);
+    int never = 0;
+    run_loop(client, &never, 1, 20);
+    assert_all_free(other, &names);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+/* What it held while it waited is gone: it begins again. */
+static void test_lost_while_waiting(void **state)
+{
+    (void)state;
+    struct trio names = fresh_trio();
+    struct told told = {0};
+    struct hf_client *client = open_told(&told);
+    struct hf_client *other = open_client();
+    struct hf_lock *held = take(other, names.c, 5000);
+    struct seen seen = {0};
+    start_all(client, &names, 600, HF_WAIT_FOREVER, &seen);
+    run_until_taken(client, other, names.b);
+    break_now(other, names.a);
+    run_until_taken(client, other, names.a);
+    assert_int_equal(seen.count, 0);
+    assert_int_equal(told.count, 0); /* nobody has a handle yet */
+    hf_lock_release(held);
+    run_loop(client, &seen.count, 1, 5000);
+    assert_int_equal(seen.status, HF_OK);
+    assert_int_equal(hf_lock_state(seen.lock), HF_STATE_HELD);
+    assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_release(seen.lock), HF_OK);
+    assert_all_free(other, &names);
+    hf_client_close(client);
+    hf_client_close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_renewed_and_extended),
+        cmocka_unit_test(test_kept_taken),
+        cmocka_unit_test(test_not_handed_on),
+        cmocka_unit_test(test_one_is_lost),
+        cmocka_unit_test(test_all_are_lost),
+        cmocka_unit_test(test_release_is_told_once),
+        cmocka_unit_test(test_lost_while_waiting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
