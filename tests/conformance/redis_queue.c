@@ -329,7 +329,6 @@ static const struct line vandalised[] = {
     {"x release T=own", "error"},
     {"! EXISTS $L", "0"},
     {"! DEL $W", "1"},
-    {"! DEL $Q", "1"},
 };
 
 static void tell_names(struct teller *teller)

@@ -108,7 +108,7 @@ end
 
 -- For nobody waits, or I am the first.
 local function take()
-    local first = ARGV[7] ~= '1' and head()
+    local first = admits(mode) and ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then
         return false
     end
@@ -117,13 +117,12 @@ local function take()
     return true
 end
 
-if given > 0 and place > 0 then
-    enter(me, mode, place, ticket > 0 and ticket or us, ARGV[10], ARGV[11])
-elseif take() then
+if (given == 0 or place == 0) and take() then
     return yours(c)
-elseif place > 0 then
-    enter(me, mode, place, ticket > 0 and ticket or us, ARGV[10], ARGV[11])
 end
+local stamp = ticket > 0 and ticket or us
+local is_new = place > 0 and
+    enter(me, mode, place, stamp, ARGV[10], ARGV[11])
 serve(me, ttl, hint)
 v = mine()
 if v then
@@ -132,7 +131,10 @@ end
 if not owner and given > 0 then
     write_counter(c)
 end
-if place > 0 then
+if place > 0 and is_new then
+    return answer(2, stamp, redis.call('ZRANK', KEYS[3], me))
+elseif place > 0 then
+    head()
     return answer(2, tonumber(redis.call('ZSCORE', KEYS[3], me)),
         redis.call('ZRANK', KEYS[3], me))
 end

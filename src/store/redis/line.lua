@@ -149,15 +149,17 @@ local function head()
     end
 end
 
--- A place that he has already keeps its ticket.
+-- A place that he has already keeps its ticket. True: he has none yet.
 local function enter(who, mode, ms, ticket, channel, cookie)
-    redis.call('ZADD', KEYS[3], 'NX', string.format('%.0f', ticket), who)
+    local is_new = redis.call('ZADD', KEYS[3], 'NX',
+        string.format('%.0f', ticket), who) == 1
     redis.call('HSET', KEYS[4], who, string.format('%016.0f %s %.0f %s %s',
         now + ms, mode, ms, channel, cookie))
     if redis.call('PTTL', KEYS[3]) < ms then
         redis.call('PEXPIREAT', KEYS[3], now + ms)
         redis.call('PEXPIREAT', KEYS[4], now + ms)
     end
+    return is_new
 end
 
 -- As the queue is ordered; Lua's own < would ask the locale.

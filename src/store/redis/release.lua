@@ -27,12 +27,17 @@ local me = ARGV[1]
 local T = tonumber(ARGV[2])
 local keep = ARGV[4]
 local is_mine = owner == me
-local first = redis.pcall('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+local gives = is_mine and ARGV[3] == '0'
+local first
+if gives then
+    first = redis.pcall('ZPOPMIN', KEYS[3])
+else
+    first = redis.pcall('ZRANGE', KEYS[3], 0, 0)
+end
 
 -- Handing over to one who wants it alone: what serve() does, in a third of its
--- time. If he cannot be told, it is left to serve().
-if is_mine and ARGV[3] == '0' and first[1] and
-    redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
+-- time. If it cannot be done here, he is put back and left to serve().
+if gives and first[1] and redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
     local time = redis.call('TIME')
     local us = time[1] * 1000000 + time[2]
     local record = redis.pcall('HGET', KEYS[4], first[1])
@@ -46,7 +51,6 @@ if is_mine and ARGV[3] == '0' and first[1] and
     local v = math.max(aligned + 1, us - us % 4194304)
     if till and tonumber(till) >= math.floor(us / 1000) and
         v <= 9007199254740991 then
-        redis.call('ZREM', KEYS[3], first[1])
         local text = string.format('%016.0f', v)
         local told = redis.pcall('PUBLISH', channel, cookie .. ' ' .. text)
         if type(told) == 'number' and told > 0 then
@@ -58,11 +62,10 @@ if is_mine and ARGV[3] == '0' and first[1] and
             redis.call('SET', KEYS[2], text .. ' ' .. first[1], 'PX', keep)
             return aligned
         end
-        redis.call('ZADD', KEYS[3], first[2], first[1])
     end
 end
 
-if is_mine and ARGV[3] == '0' then
+if gives then
     redis.call('DEL', KEYS[1])
     owner = false
 elseif is_mine then
@@ -98,6 +101,10 @@ if not first[1] and
         redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
     end
     return is_mine and c or {0, c, -2, ''}
+end
+if gives then
+    redis.pcall('ZADD', KEYS[3], first[2], first[1])
+    redis.pcall('PEXPIRE', KEYS[3], redis.call('PTTL', KEYS[4]))
 end
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
