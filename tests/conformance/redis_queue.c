@@ -108,6 +108,8 @@ static const struct line dead_head[] = {
     {"e wait t=5", "queued ahead=4"},
     {"pass 40", ""},
     {"x roster", "ok seats=x|c,e"},
+    {"c wait t=3", "queued ahead=0"},
+    {"e wait t=5", "queued ahead=2"},
     {"x release T=own", "ok > c"},
     {"a wait t=1", "queued owner=c ahead=0"},
     {"c wait t=3", "ok own ahead=1"},
@@ -180,6 +182,8 @@ static const struct line yielded[] = {
     {"! GET $L", "a"},
     {"b release", "refused"},
     {"a yield v=own t=10 unfair", "ok new"},
+    {"b wait t=5", "queued ahead=0"},
+    {"a yield v=own t=10 unfair", "queued owner=b > b"},
 };
 
 /* Given back to who was first and does not hear: it comes back at a new c, and
@@ -431,6 +435,7 @@ static void tell_changed(struct teller *teller)
         {"x release T=own", "ok own"},
         {"! EXISTS $L", "0"},
         {"! ZCARD $Q", "1"},
+        {"! PTTL $Q", ">5000"},
         {"a release", "refused kind=none"},
         {"a wait", "error"},
     };
