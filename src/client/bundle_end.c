@@ -55,7 +55,7 @@ void hf_bundle_fail_like(struct hf_bundle *bundle,
 /* Which of the user's names comes to which lock; the first is the handle. */
 static struct hf_lock *link_names(struct hf_bundle *bundle)
 {
-    struct hf_lock *locks[HF_NAMES_MAX];
+    struct hf_lock *locks[HF_NAMES_MAX] = {NULL};
     for (unsigned i = 0; i < bundle->n_parts; i++) {
         locks[bundle->place[i]] = bundle->parts[i].got;
     }

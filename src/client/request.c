@@ -201,7 +201,6 @@ static enum hf_status read_size(const struct hf_request *request,
                            "library does not know");
         }
     }
-    memset(out, 0, sizeof(*out));
     memcpy(out, request,
            request->size < sizeof(*out) ? request->size : sizeof(*out));
     return HF_OK;
@@ -243,7 +242,7 @@ enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error)
 {
-    struct hf_request full;
+    struct hf_request full = {0};
     enum hf_status status = read_size(request, &full, error);
     if (status == HF_OK) {
         status = check(client, &full, error);
