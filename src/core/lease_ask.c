@@ -193,6 +193,20 @@ static bool is_worth_hearing(const struct hf_step *step)
     return !hf_is_majority(step, answered(step)) && hf_is_majority(step, heard);
 }
 
+/* A majority is there, and has only not answered yet: who wants to wait anyway
+ * waits for that, and for its place in the order of asking. To ask anew would
+ * put another request behind the one that is late. */
+static bool is_only_late(const struct hf_step *step)
+{
+    uint16_t coming = answered(step);
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        if (step->lease->votes[i].pending != 0) {
+            coming |= (uint16_t)(hf_bit(i) & step->nodes->voting);
+        }
+    }
+    return hf_is_majority(step, coming);
+}
+
 void hf_ask_judge(struct hf_step *step)
 {
     uint16_t voters = agreement(step);
@@ -224,7 +238,7 @@ void hf_ask_judge(struct hf_step *step)
     bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
     if (queues && outcome != HF_OUT_UNREACHED) {
         hf_wait_begin(step);
-    } else {
+    } else if (!queues || !is_only_late(step)) {
         give_up(step, outcome);
     }
 }

@@ -36,6 +36,20 @@ static void granted_in_one_hop(void **state)
           "[53] 0 R ok 8       | released done\n");
 }
 
+static void late_answer_is_waited_for(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[50] timer             | late 0\n"
+          "[900] 0 Q queued 7     | queued\n"
+          "[901] 0 grants 8       | held 8 till 5938 0C8h\n");
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[50] timer             | late 0\n"
+          "[900] 0 Q unknown      | unreached 0R0\n");
+}
+
 static void beats_every_third_of_q(void **state)
 {
     (void)state;
@@ -355,6 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(free_name_takes_one_request),
         cmocka_unit_test(granted_in_one_hop),
+        cmocka_unit_test(late_answer_is_waited_for),
         cmocka_unit_test(beats_every_third_of_q),
         cmocka_unit_test(grant_before_the_answer),
         cmocka_unit_test(old_grant_counts_for_nothing),
