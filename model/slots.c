@@ -2,19 +2,23 @@
 /* PERMITS: AT MOST SO MANY HOLDERS, OVER SEVERAL NODES
  *
  * SLOTS=1: each permit is a slot, an exclusive lock of its own over all nodes.
- * A caller enters the queues of all slots under one ticket, keeps the slot
- * that it completes first and leaves the others.
+ * A caller enters the queues of all slots, keeps the slot that it completes
+ * first and leaves the others (client/bundle.c).
  *
  * SLOTS=0: what suggests itself and is wrong: each node counts to PERMITS, and
  * whoever got a permit from a majority holds one. With two permits at three
  * nodes there are six, and three callers need but two each.
  *
  * One slot's counters, stale grants and lost requests are queue.c's subject; a
- * vote is here just heard, or not yet. No lease ends.
+ * vote is here just there, or with HEARS heard or not yet. No lease ends. All
+ * callers wait from the start, and enter each queue whenever they like.
  *
  * Claims: never more than PERMITS hold; from every state all can finish. */
 #ifndef NODES
 #define NODES 3
+#endif
+#ifndef LIVE
+#define LIVE NODES /* so many of them answer */
 #endif
 #ifndef CALLERS
 #define CALLERS 3
@@ -25,14 +29,25 @@
 #ifndef SLOTS
 #define SLOTS 1
 #endif
+#ifndef CROSSED
+#define CROSSED                                                                \
+    0 /* tickets are drawn for each slot: 1: in the opposite order */
+#endif
+#ifndef HEARS
+#define HEARS 0 /* 1: a grant is heard of some time after it was made */
+#endif
+#ifndef LEAVERS
+#define LEAVERS 0 /* a bit for each caller that may give up */
+#endif
+#ifndef KEEPERS
+#define KEEPERS 0 /* a bit for each caller that, once it holds, goes on */
+#endif
+/* The rules; 1 is the product, 0 a mutant. */
 #ifndef YIELDS
 #define YIELDS 1 /* who is not done yields a node to an earlier ticket */
 #endif
 #ifndef LEAVES
 #define LEAVES 1 /* who completed one slot leaves the others */
-#endif
-#ifndef LEAVERS
-#define LEAVERS 0 /* a bit for each caller that may give up */
 #endif
 
 #include <stdint.h>
@@ -41,12 +56,11 @@
 #define LINES (SLOTS ? PERMITS : 1) /* queues at a node for this name */
 #define ROOM (SLOTS ? 1 : PERMITS)  /* holders that each of them admits */
 
-/* One slot at one node. Each member has a bit for each caller; the lowest bit
- * in the queue has the earliest ticket. */
+/* One slot at one node, a bit for each caller. */
 struct line {
     uint8_t holders;
     uint8_t queue;
-    uint8_t entered; /* its ACQUIRE has been executed */
+    uint8_t entered; /* its ACQUIRE has been executed, or never will be */
     uint8_t heard;   /* the caller knows that it holds here */
 };
 
@@ -54,10 +68,10 @@ struct node {
     struct line lines[LINES];
 };
 
-enum phase { IDLE, WAITING, HOLDING, DONE };
+enum phase { WAITING, HOLDING, DONE };
 
 struct state {
-    struct node nodes[NODES];
+    struct node nodes[LIVE];
     uint8_t phase[CALLERS];
     uint8_t slot[CALLERS]; /* HOLDING: which */
 };
@@ -65,16 +79,16 @@ struct state {
 #define HAS_GOAL
 #include "checker.h"
 
-enum kind { START, ENTERED, HEARD, YIELDED, COMPLETED, LEFT, DONE_NOW, QUIT };
+enum kind { ENTERED, HEARD, YIELDED, COMPLETED, LEFT, DONE_NOW, QUIT };
 
 static void step_print(struct step step)
 {
-    static const char *const text[] = {
-        "starts to wait", "ACQUIRE executed", "hears of its grant",
-        "YIELD executed", "HOLDS slot",       "RELEASE executed",
-        "is done",        "gives up"};
+    static const char *const text[] = {"ACQUIRE executed", "hears of its grant",
+                                       "YIELD executed",   "HOLDS",
+                                       "RELEASE executed", "is done",
+                                       "gives up"};
     printf("caller %u %s", step.who + 1u, text[step.kind]);
-    if (step.kind != START && step.kind < DONE_NOW) {
+    if (step.kind < DONE_NOW) {
         printf(" [slot %u]", (unsigned)step.value);
     }
     if (step.node != 0) {
@@ -94,8 +108,8 @@ static void bits_print(const char *name, uint8_t bits)
 
 static void state_print(const struct state *state)
 {
-    static const char *const phases[] = {"idle", "waits", "HOLDS", "done"};
-    for (int i = 0; i < NODES; i++) {
+    static const char *const phases[] = {"waits", "HOLDS", "done"};
+    for (int i = 0; i < LIVE; i++) {
         printf("node %d:", i + 1);
         for (int n = 0; n < LINES; n++) {
             bits_print(" of ", state->nodes[i].lines[n].holders);
@@ -113,9 +127,11 @@ static void state_init(struct state *state)
     (void)state;
 }
 
-static void state_canonical(struct state *state)
+/* ---- Symmetry: nodes have no names, nor have slots ---------------------- */
+
+static void sort_nodes(struct state *state)
 {
-    for (int i = 1; i < NODES; i++) {
+    for (int i = 1; i < LIVE; i++) {
         for (int k = i; k > 0; k--) {
             struct node *a = &state->nodes[k - 1];
             struct node *b = &state->nodes[k];
@@ -129,15 +145,47 @@ static void state_canonical(struct state *state)
     }
 }
 
+/* The slots 0 and 1 change places. */
+static void swap_slots(struct state *state)
+{
+    for (int i = 0; i < LIVE; i++) {
+        struct line *lines = state->nodes[i].lines;
+        struct line swap = lines[0];
+        lines[0] = lines[LINES - 1];
+        lines[LINES - 1] = swap;
+    }
+    for (int k = 0; k < CALLERS; k++) {
+        if (state->phase[k] == HOLDING) {
+            state->slot[k] ^= 1;
+        }
+    }
+}
+
+static void state_canonical(struct state *state)
+{
+    struct state other = *state;
+    sort_nodes(state);
+    if (LINES == 2 && !CROSSED) {
+        swap_slots(&other);
+        sort_nodes(&other);
+        if (memcmp(&other, state, sizeof other) < 0) {
+            *state = other;
+        }
+    }
+}
+
 static bool state_is_goal(const struct state *state)
 {
     for (int k = 0; k < CALLERS; k++) {
-        if (state->phase[k] != DONE) {
+        bool keeps = (KEEPERS >> k & 1) != 0;
+        if (state->phase[k] < (keeps ? HOLDING : DONE)) {
             return false;
         }
     }
     return true;
 }
+
+/* ---- At a node --------------------------------------------------------- */
 
 static int count(uint8_t bits)
 {
@@ -148,23 +196,74 @@ static int count(uint8_t bits)
     return n;
 }
 
-static void serve(struct line *line)
+/* The caller whose ticket is the place-th in slot n. */
+static int ticket_at(int n, int place)
 {
-    for (int k = 0; k < CALLERS && count(line->holders) < ROOM; k++) {
-        if ((line->queue >> k & 1) != 0) {
+    return CROSSED && n % 2 == 1 ? CALLERS - 1 - place : place;
+}
+
+static bool waits_ahead(const struct line *line, int n, int who)
+{
+    for (int place = 0; ticket_at(n, place) != who; place++) {
+        if ((line->queue >> ticket_at(n, place) & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void serve(struct line *line, int n)
+{
+    for (int place = 0; place < CALLERS; place++) {
+        int k = ticket_at(n, place);
+        if (count(line->holders) < ROOM && (line->queue >> k & 1) != 0) {
             line->queue &= (uint8_t) ~(1 << k);
             line->holders |= (uint8_t)(1 << k);
         }
     }
 }
 
-static void take_out(struct line *line, int who)
+static void enter(struct line *line, int n, int who)
 {
-    uint8_t others = (uint8_t) ~(1 << who);
-    line->holders &= others;
-    line->queue &= others;
-    line->heard &= others;
-    serve(line);
+    line->entered |= (uint8_t)(1 << who);
+    line->queue |= (uint8_t)(1 << who);
+    serve(line, n);
+}
+
+static void take_out(struct line *line, int n, int who)
+{
+    line->holders &= (uint8_t) ~(1 << who);
+    line->queue &= (uint8_t) ~(1 << who);
+    serve(line, n);
+}
+
+/* YIELD: the vote is forgotten, the ticket stays what it is. */
+static void yield(struct line *line, int n, int who)
+{
+    line->holders &= (uint8_t) ~(1 << who);
+    line->heard &= (uint8_t) ~(1 << who);
+    enter(line, n, who);
+}
+
+/* ---- All that can happen ----------------------------------------------- */
+
+/* Whatever it does not hold, it leaves: its RELEASE comes behind all of its
+ * ACQUIREs, so that one which is still on its way is as good as none. */
+static bool has_let_go(const struct state *state, int who, int n)
+{
+    enum phase phase = state->phase[who];
+    return phase == DONE ||
+           (phase == HOLDING && LEAVES && state->slot[who] != n);
+}
+
+static void let_go(struct state *state, int who)
+{
+    for (int n = 0; n < LINES; n++) {
+        for (int i = 0; i < LIVE && has_let_go(state, who, n); i++) {
+            state->nodes[i].lines[n].entered |= (uint8_t)(1 << who);
+            state->nodes[i].lines[n].heard &= (uint8_t) ~(1 << who);
+        }
+    }
 }
 
 static void reach_at(const struct state *next, enum kind kind, int who,
@@ -186,55 +285,56 @@ static void complete(const struct state *state, int who)
 {
     for (int n = 0; n < LINES; n++) {
         int votes = 0;
-        for (int i = 0; i < NODES; i++) {
-            votes += state->nodes[i].lines[n].heard >> who & 1;
+        for (int i = 0; i < LIVE; i++) {
+            const struct line *line = &state->nodes[i].lines[n];
+            votes += (HEARS ? line->heard : line->holders) >> who & 1;
         }
         if (votes >= MAJORITY) {
             struct state next = *state;
             next.phase[who] = HOLDING;
             next.slot[who] = (uint8_t)n;
+            let_go(&next, who);
             reach_at(&next, COMPLETED, who, 0, n);
         }
     }
 }
 
+static void end(const struct state *state, int who, enum kind kind)
+{
+    struct state next = *state;
+    next.phase[who] = DONE;
+    next.slot[who] = 0;
+    let_go(&next, who);
+    reach_at(&next, kind, who, 0, 0);
+}
+
 static void happen_at(const struct state *state, int who, int i, int n)
 {
     const struct line *line = &state->nodes[i].lines[n];
-    enum phase phase = state->phase[who];
     bool is_mine = (line->holders >> who & 1) != 0;
     bool is_here = is_mine || (line->queue >> who & 1) != 0;
-    bool has_let_go =
-        phase == DONE || (phase == HOLDING && LEAVES && state->slot[who] != n);
     struct state next = *state;
     struct line *mine = &next.nodes[i].lines[n];
-    if ((line->entered >> who & 1) == 0) { /* however late */
-        mine->entered |= (uint8_t)(1 << who);
-        if (!has_let_go) {
-            mine->queue |= (uint8_t)(1 << who);
-            serve(mine);
-        }
+    if ((line->entered >> who & 1) == 0) {
+        enter(mine, n, who);
         reach_at(&next, ENTERED, who, i + 1, n);
         return;
     }
-    if (has_let_go && is_here) {
-        take_out(mine, who);
+    if (is_here && has_let_go(state, who, n)) {
+        take_out(mine, n, who);
         reach_at(&next, LEFT, who, i + 1, n);
         return;
     }
-    if (phase != WAITING || !is_mine) {
+    if (state->phase[who] != WAITING || !is_mine) {
         return;
     }
-    if ((line->heard >> who & 1) == 0) {
+    if (HEARS && (line->heard >> who & 1) == 0) {
         mine->heard |= (uint8_t)(1 << who);
         reach_at(&next, HEARD, who, i + 1, n);
         next = *state;
     }
-    if (YIELDS && (line->queue & ((1 << who) - 1)) != 0) {
-        mine->queue |= (uint8_t)(1 << who);
-        mine->holders &= (uint8_t) ~(1 << who);
-        mine->heard &= (uint8_t) ~(1 << who);
-        serve(mine);
+    if (YIELDS && waits_ahead(line, n, who)) {
+        yield(mine, n, who);
         reach_at(&next, YIELDED, who, i + 1, n);
     }
 }
@@ -242,25 +342,16 @@ static void happen_at(const struct state *state, int who, int i, int n)
 static void state_next(const struct state *state)
 {
     for (int k = 0; k < CALLERS; k++) {
-        struct state next = *state;
-        if (state->phase[k] == IDLE) {
-            next.phase[k] = WAITING;
-            reach_at(&next, START, k, 0, 0);
-            continue;
-        }
         if (state->phase[k] == WAITING) {
             complete(state, k);
             if ((LEAVERS >> k & 1) != 0) {
-                next.phase[k] = DONE;
-                reach_at(&next, QUIT, k, 0, 0);
+                end(state, k, QUIT);
             }
         }
-        if (state->phase[k] == HOLDING) {
-            next.phase[k] = DONE;
-            next.slot[k] = 0;
-            reach_at(&next, DONE_NOW, k, 0, 0);
+        if (state->phase[k] == HOLDING && (KEEPERS >> k & 1) == 0) {
+            end(state, k, DONE_NOW);
         }
-        for (int i = 0; i < NODES; i++) {
+        for (int i = 0; i < LIVE; i++) {
             for (int n = 0; n < LINES; n++) {
                 happen_at(state, k, i, n);
             }
