@@ -80,11 +80,11 @@ static void time_cells(struct cli_out *out, const struct cli_row *row)
         cli_out_text(&cell_out, "-");
     }
     text_cell(out, text, AT_SINCE);
-    text_cell(out,
-              row->remaining_ms < 0
-                  ? "no expiry"
-                  : cli_duration_text(row->remaining_ms, text),
-              AT_LEFT);
+    const char *left = row->is_split ? "-"
+                       : row->remaining_ms < 0
+                           ? "no expiry"
+                           : cli_duration_text(row->remaining_ms, text);
+    text_cell(out, left, AT_LEFT);
 }
 
 static void number_cell(struct cli_out *out, uint64_t number, size_t width)

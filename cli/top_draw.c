@@ -31,8 +31,8 @@ struct column {
 
 static const struct column columns[TOP_COLUMNS] = {
     [TOP_NAME] = {.title = "NAME", .width = 12, .share = 3},
-    [TOP_MODE] = {.title = "MODE", .width = 11, .from = 48},
-    [TOP_HOLDER] = {.title = "HOLDER", .width = 12, .share = 2, .from = 38},
+    [TOP_MODE] = {.title = "MODE", .width = 11, .from = 53},
+    [TOP_HOLDER] = {.title = "HOLDER", .width = 12, .share = 2, .from = 41},
     [TOP_SINCE] = {.title = "SINCE", .width = 8, .from = 70},
     [TOP_LEFT] = {.title = "LEFT", .width = 7, .is_right = true},
     [TOP_WAITING] = {.title = "WAIT", .width = 6, .is_right = true},
@@ -108,7 +108,9 @@ static void put_cell(struct cli_out *out, enum top_column column,
         put_since(out, told->since_s);
         return;
     case TOP_LEFT:
-        put_left(out, told->remaining_ms);
+        if (!row->is_split) {
+            put_left(out, told->remaining_ms);
+        }
         return;
     case TOP_WAITING:
         if (cli_row_waiting(row) > 0) {
@@ -132,7 +134,7 @@ static void put_cell(struct cli_out *out, enum top_column column,
 static enum top_style cell_style(enum top_column column,
                                  const struct cli_row *row, bool is_selected)
 {
-    int64_t left_ms = row->remaining_ms;
+    bool is_low = row->remaining_ms >= 0 && row->remaining_ms < LOW_MS;
     if (is_selected) {
         return TOP_SELECTED;
     }
@@ -142,12 +144,10 @@ static enum top_style cell_style(enum top_column column,
     if (row->kind == HF_HOLDER_ENDED) {
         return TOP_FAINT;
     }
-    if (row->is_split ||
-        (column == TOP_LEFT && left_ms >= 0 && left_ms < LOW_MS)) {
-        return column == TOP_HOLDER || column == TOP_LEFT ? TOP_ALARM
-                                                          : TOP_PLAIN;
+    if (row->is_split) {
+        return column == TOP_HOLDER ? TOP_ALARM : TOP_PLAIN;
     }
-    return TOP_PLAIN;
+    return column == TOP_LEFT && is_low ? TOP_ALARM : TOP_PLAIN;
 }
 
 static void draw_row(int y, const int widths[TOP_COLUMNS],

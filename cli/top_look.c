@@ -56,53 +56,56 @@ static struct top_look *look_now(const struct top_looker *looker,
     return look;
 }
 
-static struct timespec after_ms(int64_t ms)
+/* How long to rest; below 0: until woken. */
+static int64_t rest_ms(const struct top_wish *wish, int64_t took_ms)
 {
-    struct timespec at;
-    (void)clock_gettime(CLOCK_MONOTONIC, &at);
-    int64_t ns = at.tv_nsec + ms % 1000 * CLI_NS_PER_MS;
-    at.tv_sec += (time_t)(ms / 1000 + ns / 1000000000);
-    at.tv_nsec = (long)(ns % 1000000000);
-    return at;
+    int64_t pause_ms = wish->interval_ms - took_ms;
+    return wish->is_paused             ? -1
+           : pause_ms < REST * took_ms ? REST * took_ms
+                                       : pause_ms;
 }
 
-/* Holding the mutex. */
-static void rest(struct top_looker *looker, int64_t took_ms)
+/* After a look that took so long. A new wish begins the rest anew, unless it is
+ * urgent. @return false: it is to end. */
+static bool rest(struct top_looker *looker, int64_t took_ms)
 {
-    int64_t pause_ms = looker->wish.interval_ms - took_ms;
-    if (pause_ms < REST * took_ms) {
-        pause_ms = REST * took_ms;
+    eventfd_t count;
+    for (;;) {
+        pthread_mutex_lock(&looker->mutex);
+        bool is_hurried = looker->is_hurried;
+        bool is_ending = looker->is_ending;
+        int64_t ms = rest_ms(&looker->wish, took_ms);
+        looker->is_hurried = false;
+        pthread_mutex_unlock(&looker->mutex);
+        if (is_ending || is_hurried) {
+            return !is_ending;
+        }
+        (void)cli_view_pause(looker->client, ms, looker->wake_fd, -1);
+        if (eventfd_read(looker->wake_fd, &count) < 0) {
+            return true;
+        }
     }
-    struct timespec until = after_ms(pause_ms);
-    int error = 0;
-    while (!looker->is_ending && !looker->is_hurried &&
-           (looker->wish.is_paused || error == 0)) {
-        error = looker->wish.is_paused
-                    ? pthread_cond_wait(&looker->changed, &looker->mutex)
-                    : pthread_cond_timedwait(&looker->changed, &looker->mutex,
-                                             &until);
-    }
-    looker->is_hurried = false;
 }
 
 static void *look_on(void *user)
 {
     struct top_looker *looker = user;
-    pthread_mutex_lock(&looker->mutex);
-    while (!looker->is_ending) {
+    int64_t took_ms;
+    do {
+        pthread_mutex_lock(&looker->mutex);
         struct top_wish wish = looker->wish;
         pthread_mutex_unlock(&looker->mutex);
         int64_t began_ns = cli_when_now_ns();
         struct top_look *look = look_now(looker, &wish);
-        int64_t took_ms = (cli_when_now_ns() - began_ns) / CLI_NS_PER_MS;
-        pthread_mutex_lock(&looker->mutex);
         bool is_outage = look != NULL && look->status != HF_OK;
+        took_ms =
+            is_outage ? 0 : (cli_when_now_ns() - began_ns) / CLI_NS_PER_MS;
+        pthread_mutex_lock(&looker->mutex);
         top_look_free(looker->latest);
         looker->latest = look;
+        pthread_mutex_unlock(&looker->mutex);
         (void)eventfd_write(looker->fd, 1);
-        rest(looker, is_outage ? 0 : took_ms);
-    }
-    pthread_mutex_unlock(&looker->mutex);
+    } while (rest(looker, took_ms));
     return NULL;
 }
 
@@ -111,20 +114,16 @@ static void *look_on(void *user)
 int top_looker_start(struct top_looker *looker, struct hf_client *client,
                      const char *pattern, const struct top_wish *wish)
 {
-    pthread_condattr_t attr;
     *looker = (struct top_looker){
         .client = client,
         .pattern = pattern,
         .wish = *wish,
         .fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+        .wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
     };
-    if (looker->fd < 0) {
+    if (looker->fd < 0 || looker->wake_fd < 0) {
         return errno;
     }
-    (void)pthread_condattr_init(&attr);
-    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    (void)pthread_cond_init(&looker->changed, &attr);
-    (void)pthread_condattr_destroy(&attr);
     (void)pthread_mutex_init(&looker->mutex, NULL);
     return pthread_create(&looker->thread, NULL, look_on, looker);
 }
@@ -143,10 +142,9 @@ void top_looker_wish(struct top_looker *looker, const struct top_wish *wish)
         bool is_other =
             looker->wish.name_len != wish->name_len ||
             memcmp(looker->wish.name, wish->name, wish->name_len) != 0;
-        bool goes_on = looker->wish.is_paused && !wish->is_paused;
-        looker->is_hurried |= (is_other && wish->name_len > 0) || goes_on;
+        looker->is_hurried |= is_other && wish->name_len > 0;
         looker->wish = *wish;
-        (void)pthread_cond_signal(&looker->changed);
+        (void)eventfd_write(looker->wake_fd, 1);
     }
     pthread_mutex_unlock(&looker->mutex);
 }
@@ -166,12 +164,12 @@ void top_looker_stop(struct top_looker *looker)
 {
     pthread_mutex_lock(&looker->mutex);
     looker->is_ending = true;
-    (void)pthread_cond_signal(&looker->changed);
     pthread_mutex_unlock(&looker->mutex);
+    (void)eventfd_write(looker->wake_fd, 1);
     hf_client_interrupt(looker->client);
     (void)pthread_join(looker->thread, NULL);
     top_look_free(looker->latest);
     (void)close(looker->fd);
-    (void)pthread_cond_destroy(&looker->changed);
+    (void)close(looker->wake_fd);
     (void)pthread_mutex_destroy(&looker->mutex);
 }

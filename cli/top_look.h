@@ -34,12 +34,12 @@ struct top_wish {
 struct top_looker {
     struct hf_client *client;
     const char *pattern;
-    int fd; /* readable when there is a look to take */
+    int fd;      /* readable when there is a look to take */
+    int wake_fd; /* readable when the thread is not to rest */
     pthread_t thread;
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
     struct top_wish wish;
-    bool is_hurried; /* look at once: the wish is another one */
+    bool is_hurried; /* look at once, though paused */
     bool is_ending;
     struct top_look *latest; /* not taken yet, or NULL */
 };

@@ -37,17 +37,29 @@ void top_draw_help(int y, int end)
 /* ---- Places ------------------------------------------------------------ */
 
 struct lower {
-    const struct top *top;
     const struct cli_places *places;
-    int y, end;
-    size_t n_hidden; /* did not fit */
+    int y, end; /* rows that may be drawn to */
 };
 
-/* The next line, or NULL if only the last one is left, which says so. */
+static bool is_shown(const struct cli_places *places,
+                     const struct cli_place *place)
+{
+    return cli_place_is_shown(places, place,
+                              cli_places_queue(places, place->at.node));
+}
+
+static int count_lines(const struct top_look *look)
+{
+    int count = look->n_nodes > 1 ? look->n_nodes : 0;
+    for (size_t i = 0; i < look->places.count; i++) {
+        count += is_shown(&look->places, &look->places.list[i]) ? 1 : 0;
+    }
+    return count;
+}
+
 static bool next_line(struct lower *lower, int *y)
 {
-    if (lower->y >= lower->end - 1) {
-        lower->n_hidden++;
+    if (lower->y >= lower->end) {
         return false;
     }
     *y = lower->y++;
@@ -103,11 +115,10 @@ static void draw_place(struct lower *lower, const struct cli_place *place)
 
 static void draw_some(struct lower *lower, int node, bool waits)
 {
-    int queue = cli_places_queue(lower->places, node);
     for (size_t i = 0; i < lower->places->count; i++) {
         const struct cli_place *place = &lower->places->list[i];
         if (place->at.node == node && place->at.waits == waits &&
-            cli_place_is_shown(lower->places, place, queue)) {
+            is_shown(lower->places, place)) {
             draw_place(lower, place);
         }
     }
@@ -130,17 +141,33 @@ static void draw_title(int y, const struct cli_row *row)
     (void)top_screen_put(y, 3, width, TOP_STRONG, text);
 }
 
-static void draw_rest(const struct lower *lower)
+static void draw_rest(int y, int n_hidden)
 {
     char text[64];
     struct cli_out out;
-    if (lower->n_hidden > 0) {
-        cli_out_init_text(&out, text, sizeof(text));
-        cli_out_text(&out, "and ");
-        cli_out_int(&out, (int64_t)lower->n_hidden);
-        cli_out_text(&out, " more lines: see holdfast ls NAME");
-        (void)top_screen_put(lower->end - 1, AT_PLACE,
-                             top_screen_columns() - AT_PLACE, TOP_FAINT, text);
+    cli_out_init_text(&out, text, sizeof(text));
+    cli_out_text(&out, "and ");
+    cli_out_int(&out, n_hidden);
+    cli_out_text(&out, " more lines: see holdfast ls NAME");
+    (void)top_screen_put(y, AT_PLACE, top_screen_columns() - AT_PLACE,
+                         TOP_FAINT, text);
+}
+
+static void draw_look(const struct top_look *look, int y, int end)
+{
+    int n_lines = count_lines(look);
+    int room = end - y;
+    bool is_cut = n_lines > room && room > 0;
+    struct lower lower = {&look->places, y, is_cut ? end - 1 : end};
+    for (int i = 0; i < look->n_nodes; i++) {
+        if (look->n_nodes > 1) {
+            draw_node(&lower, &look->nodes[i]);
+        }
+        draw_some(&lower, i, false);
+        draw_some(&lower, i, true);
+    }
+    if (is_cut) {
+        draw_rest(end - 1, n_lines - room + 1);
     }
 }
 
@@ -153,17 +180,9 @@ void top_draw_places(const struct top *top, int y, int end)
         return;
     }
     draw_title(y, row);
-    if (look->name_len != row->name_len ||
-        memcmp(look->name, row->name, row->name_len) != 0) {
-        return; /* they are on their way */
+    /* Those of a name just selected are on their way. */
+    if (look->name_len == row->name_len &&
+        memcmp(look->name, row->name, row->name_len) == 0) {
+        draw_look(look, y + 1, end);
     }
-    struct lower lower = {top, &look->places, y + 1, end, 0};
-    for (int i = 0; i < look->n_nodes; i++) {
-        if (look->n_nodes > 1) {
-            draw_node(&lower, &look->nodes[i]);
-        }
-        draw_some(&lower, i, false);
-        draw_some(&lower, i, true);
-    }
-    draw_rest(&lower);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "top_screen.h"
 
+#include "utf8.h"
+
 #include <curses.h>
 #include <langinfo.h>
 #include <signal.h>
@@ -178,13 +180,19 @@ static size_t next_char(const char *text, wchar_t *out, int *columns)
     if (text[0] == '\0') {
         return 0;
     }
-    size_t n = mbrtowc(out, text, MB_CUR_MAX, &state);
-    *columns = n > 0 && n < (size_t)-2 ? wcwidth(*out) : -1;
+    size_t n = mbrtowc(out, text, strlen(text), &state);
+    if (n >= (size_t)-2) { /* not in this locale's encoding, but in ours */
+        n = cli_utf8_len((const unsigned char *)text, strlen(text));
+        n = n > 0 ? n : 1;
+        *columns = -1;
+    } else {
+        *columns = wcwidth(*out);
+    }
     if (*columns < 0) {
         *out = L'?';
         *columns = 1;
     }
-    return n > 0 && n < (size_t)-2 ? n : 1;
+    return n;
 }
 
 static int text_columns(const char *text)

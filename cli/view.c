@@ -2,7 +2,10 @@
 #include "view.h"
 
 #include "show.h"
+#include "when.h"
 
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,6 +244,32 @@ enum hf_status cli_view_look_name(struct cli_view *view,
     cli_view_fold(view);
     return status;
 }
+
+bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
+                    int out_fd)
+{
+    int64_t end_ns = cli_when_now_ns() + ms * CLI_NS_PER_MS;
+    struct pollfd fds[] = {
+        {.fd = hf_client_fd(client), .events = POLLIN},
+        {.fd = wake_fd, .events = POLLIN},
+        {.fd = out_fd, .events = 0},
+    };
+    for (;;) {
+        int64_t left_ns = end_ns - cli_when_now_ns();
+        int64_t left_ms = (left_ns + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS;
+        if (ms >= 0 && left_ns <= 0) {
+            return true;
+        }
+        int timeout = left_ms < INT_MAX ? (int)left_ms : INT_MAX;
+        int n = poll(fds, 3, ms < 0 ? -1 : timeout);
+        hf_client_process(client);
+        if (n < 0 || fds[1].revents != 0 || fds[2].revents != 0) {
+            return n < 0 || fds[2].revents == 0;
+        }
+    }
+}
+
+/* ---- As others tell of it ---------------------------------------------- */
 
 static void copy(char *to, size_t room, const char *from)
 {

@@ -57,6 +57,13 @@ enum hf_status cli_view_look_name(struct cli_view *view,
                                   struct hf_client *client, const char *name,
                                   struct hf_error *error);
 
+/* Pause between two looks: until `ms` are over (below 0: for ever), `wake_fd`
+ * is readable, or nobody reads `out_fd` any more (-1: nobody need). The client
+ * goes on meanwhile, to connect again for one. @return false if nobody reads.
+ */
+bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
+                    int out_fd);
+
 /* Tell semaphores and their slots from other names. Looking does it. */
 void cli_view_fold(struct cli_view *view);
 

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A node rounds, and its answer was under way. */
+#define SLACK_MS 50
+
 struct diff {
     bool is_first;
     int64_t elapsed_ms;
@@ -23,10 +26,11 @@ static bool is_same_holder(const struct cli_row *a, const struct cli_row *b)
     return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
 }
 
+/* A lease that is kept is renewed long before it is so short. */
 static bool is_expired(const struct diff *diff, const struct cli_row *before)
 {
     return before->remaining_ms >= 0 &&
-           before->remaining_ms <= diff->elapsed_ms;
+           before->remaining_ms <= diff->elapsed_ms + SLACK_MS;
 }
 
 static void tell_holder(const struct diff *diff, const struct cli_row *before,

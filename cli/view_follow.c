@@ -16,8 +16,6 @@
 #include "when.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -79,17 +77,6 @@ static bool catch_signals(struct hf_client *client)
     }
     (void)sigaction(SIGPIPE, &ignore, NULL);
     return true;
-}
-
-/* @return false if it is to end: by a signal, or since nobody reads. */
-static bool pause_for(int64_t ms)
-{
-    struct pollfd fds[] = {
-        {.fd = wake_fd, .events = POLLIN},
-        {.fd = STDOUT_FILENO, .events = 0},
-    };
-    (void)poll(fds, 2, ms < INT_MAX ? (int)ms : INT_MAX);
-    return !is_stopped && (fds[1].revents & (POLLERR | POLLHUP)) == 0;
 }
 
 /* ---- Lines ------------------------------------------------------------- */
@@ -362,7 +349,9 @@ static int go_on(struct follow *follow)
         if (!follow->is_away && rest_ms < REST * took_ms) {
             rest_ms = REST * took_ms;
         }
-        if (!pause_for(rest_ms > 0 ? rest_ms : 0)) {
+        if (!cli_view_pause(follow->client, rest_ms > 0 ? rest_ms : 0, wake_fd,
+                            STDOUT_FILENO) ||
+            is_stopped) {
             return 0;
         }
     }

@@ -1,0 +1,207 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# ls --follow: every change as a line, outages, and how it ends.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+
+declare -A pids=()
+judge() { # ARG... : by jq's answer
+    jq -e "$@" >/dev/null
+}
+end_runs() {
+    [ ${#pids[@]} != 0 ] || return 0
+    kill "${pids[@]}" 2>/dev/null
+    wait "${pids[@]}" 2>/dev/null
+    pids=()
+}
+at_exit end_runs
+
+follow() { # FILE ARG...
+    local file=$1
+    shift
+    holdfast ls --follow --interval 20ms "$@" >>"$W/$file" 2>"$W/$file.err" &
+    pids[follow]=$!
+}
+run() { # WHO ARG... : until end WHO
+    local who=$1
+    shift
+    holdfast run --label "$who" "$@" -- sleep 300 2>/dev/null 9<&- &
+    pids[$who]=$!
+}
+end() { # WHO
+    kill "${pids[$1]}"
+    wait "${pids[$1]}" 2>/dev/null
+    unset "pids[$1]"
+}
+said() { # FILE REGEX : a line has it behind its time
+    grep -qE "^[0-9:]{8}\.[0-9]{3}  $2" "$W/$1"
+}
+says() { # FILE REGEX WHAT
+    ok "$3" wait_until 10 said "$1" "$2"
+}
+is_listed() { # NAME
+    holdfast ls | grep -q "^$1 "
+}
+
+watch() { # URL WHAT
+    local what=$2 who
+    who="$(uname -n) pid [0-9]+"
+    export HOLDFAST_URL=$1
+    rm -f "$W"/{f,name,j}
+    run old before
+    ok "$what: held before" wait_until 10 is_listed before
+    follow f
+    says f "before +held by $who since [0-9:]+ \(old\), fence [0-9]+\$" \
+        "$what: what is held at first"
+    run A job
+    says f "job +acquired by $who \(A\), fence [0-9]+\$" "$what: acquired"
+    run B job
+    says f 'job +waiting 1 \(\+1\)$' "$what: one waits"
+    run C job
+    says f 'job +waiting 2 \(\+1\)$' "$what: another one"
+    end C
+    says f 'job +waiting 1 \(-1\)$' "$what: and gives up"
+    end A
+    says f "job +handed over: $who \(A\) -> $who \(B\), fence [0-9]+\$" \
+        "$what: handed over"
+    says f 'job +waiting 0 \(-1\)$' "$what: and nobody waits"
+    end B
+    says f "job +released by $who \(B\)\$" "$what: released"
+    is "$(grep -c ' job ' "$W/f")" 7 "$what: and no line more"
+
+    # A lease that nobody keeps.
+    HOLDFAST_OWNER=$(holdfast acquire -t 1s gone) && unset HOLDFAST_OWNER
+    says f "gone +acquired by $who, fence [0-9]+\$" "$what: taken, and left"
+    says f "gone +expired: $who\$" "$what: its lease is over"
+    # shellcheck disable=SC2016
+    holdfast run --min-hold 1s kept -- \
+        sh -c 'until grep -q "kept .*acquired" "$0"; do :; done' "$W/f"
+    says f "kept +ended, and kept taken, by $who\$" "$what: ended"
+    says f "kept +(expired|released by|expired:)" "$what: and free in the end"
+
+    # Readers, and a semaphore.
+    run R1 -s book
+    says f 'book +acquired by 1 reader, fence [0-9]+$' "$what: a reader"
+    run R2 -s book
+    says f 'book +readers 2 \(\+1\)$' "$what: another one"
+    end R1
+    says f 'book +readers 1 \(-1\)$' "$what: one less"
+    run W book
+    says f 'book +waiting 1 \(\+1\)$' "$what: a writer waits"
+    end R2
+    says f "book +handed over: 1 reader -> $who \(W\), fence" \
+        "$what: and is handed it"
+    end W
+    run G1 -p 1 gpu
+    says f "gpu#0 +acquired by $who \(G1\)" "$what: a permit"
+    run G2 -p 1 gpu
+    says f 'gpu +waiting 1 \(\+1\)$' "$what: one waits for it"
+    end G1
+    says f "gpu#0 +handed over: $who \(G1\) -> $who \(G2\)" "$what: and gets it"
+    end G2
+    says f "gpu#0 +released by $who \(G2\)" "$what: and gives it back"
+    unlike "$(grep ' gpu ' "$W/f")" 'acquired|readers' \
+        "$what: the semaphore itself has no holders"
+    kill -TERM "${pids[follow]}"
+    wait "${pids[follow]}"
+    is "$?:$(cat "$W/f.err")" 0: "$what: SIGTERM ends it"
+
+    # One name, and its slots.
+    follow name gpu
+    run X gpux
+    run G1 -p 1 gpu
+    says name "gpu#0 +(acquired|held) by $who .*\(G1\)" "$what: NAME: its slots"
+    end follow
+    unlike "$(cat "$W/name")" 'gpux' "$what: NAME: no other name"
+
+    # For programs.
+    follow j --json 'job*'
+    run before job
+    wait_until 10 grep -qE 'acquired|held' "$W/j"
+    end before
+    wait_until 10 grep -q released "$W/j"
+    : >"$W/j" # it appends: what was there at first is another matter
+    run A job
+    wait_until 10 grep -q acquired "$W/j"
+    run B job
+    wait_until 10 grep -q '"waiting":1' "$W/j"
+    end A
+    ok "$what: --json: handed over" wait_until 10 grep -q handed-over "$W/j"
+    end B
+    wait_until 10 grep -q released "$W/j"
+    is "$(jq -r .event "$W/j" | xargs)" \
+        'acquired waiting handed-over waiting released' "$what: --json: events"
+    is "$(jq -r 'select(.event == "handed-over") |
+        .name, .label, .from.label' "$W/j" | xargs)" 'job B A' \
+        "$what: --json: from whom to whom"
+    is "$(jq -r 'select(.event == "waiting") | .waiting, .delta' "$W/j" |
+        xargs)" '1 1 0 -1' "$what: --json: how many wait"
+    # shellcheck disable=SC2016
+    ok "$what: --json: when" judge --argjson now "$(now_ms)" \
+        '$now - .time_ms < 60000' "$W/j"
+    end_runs
+}
+
+watch "local://$W/store" embedded
+server_start one
+watch "${SERVER_URL[one]}?quarantine=off" 'one redis'
+
+# ---- The store is away, and back
+follow away
+run A job
+says away 'job +(acquired|held) by' 'outage: followed'
+server_kill one
+says away '\(unreachable: .+\)$' 'outage: said'
+before=$(wc -l <"$W/away")
+server_restart one
+says away '\(back\)$' 'outage: and that it is over'
+is "$(grep -c unreachable "$W/away")" 1 'outage: once'
+ok 'outage: it was the last line' test "$before" -gt 0
+end_runs
+HOLDFAST_URL=redis+unix://$W/nobody follow never
+says never '\(unreachable: .+\)$' 'never reached: said, and goes on'
+ok 'never reached: still there' kill -0 "${pids[follow]}"
+end_runs
+
+# ---- Nobody reads any more
+export HOLDFAST_URL=local://$W/store
+mkfifo "$W/pipe"
+holdfast ls --follow --interval 20ms >"$W/pipe" 2>"$W/err" &
+pids[follow]=$!
+exec 9<"$W/pipe"
+run A job
+IFS= read -r -t 10 line <&9
+like "$line" 'job +(acquired|held) by' 'a pipe gets each line at once'
+exec 9<&-
+ok 'who is not read any more ends, with nothing to say' \
+    wait_until 10 is_gone "${pids[follow]}"
+wait "${pids[follow]}"
+is "$?:$(cat "$W/err")" 0: 'and says nothing'
+unset "pids[follow]"
+capture sh -c 'holdfast ls --follow >/dev/full'
+is "$code" 70 'stdout full: exit 70'
+
+# ---- At a terminal
+cat >"$W/script" <<'S'
+expect job
+send \x03
+expect code-0
+S
+# shellcheck disable=SC2016
+ok 'Ctrl-C ends it' timeout 30 "$HF_BUILD/tests/lib/pty" sh -c \
+    'trap : INT; holdfast ls --follow; echo code-$?' <"$W/script"
+end_runs
+
+# ---- It asks no more than it must
+server_cli one config resetstat >/dev/null
+export HOLDFAST_URL=${SERVER_URL[one]}?quarantine=off
+follow asks --interval 100ms job
+looks() {
+    [ "$(server_cli one info commandstats |
+        sed -nE 's/^cmdstat_evalsha:calls=([0-9]+),.*/\1/p')" -ge 5 ]
+}
+ok 'a name is looked at again and again' wait_until 10 looks
+unlike "$(server_cli one info commandstats)" 'cmdstat_scan' \
+    'and for it no other name is'
+end_runs
+finish
