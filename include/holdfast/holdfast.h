@@ -273,13 +273,17 @@ HF_API void hf_request_init(struct hf_request *request, const char *name);
  *
  * Several names are taken all or none, within one wait, whatever order they
  * are given in. While it waits for one, it may hold others that sort before.
+ * They are one handle, which is LOST when one of them is; the others are renewed
+ * until it is released. A try that has some of its names, or finds all permits
+ * taken, waits 100 ms: who has the rest may be about to stand back.
  *
  * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
  *         ends otherwise, or after 5 s if a majority was never reached;
  *         HF_QUARANTINED - like it, but because servers restarted;
- *         HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
- *         Whatever it is, nothing is left behind.
+ *         HF_DENIED; HF_CONFIG; HF_INVALID - also a semaphore that others
+ *         use with another number of permits; HF_UNSUPPORTED; HF_CANCELLED;
+ *         HF_NO_MEMORY. Whatever it is, nothing is left behind.
  *
  * Threads: any number at once. I/O happens in the calling thread.
  */
@@ -386,7 +390,8 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  * consume the handle without releasing. From this call on the lock is not
  * ours; its lease runs on, and only the lease frees it.
  *
- * @return HF_OK; HF_LOST - @p text is empty then.
+ * @return HF_OK; HF_LOST - @p text is empty then; HF_UNSUPPORTED - of several
+ *         names or a semaphore: @p text is empty, and the handle still yours.
  */
 HF_API enum hf_status hf_lock_give(struct hf_lock *lock,
                                    char text[HF_OWNER_TEXT_MAX]);
