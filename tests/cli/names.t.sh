@@ -62,6 +62,9 @@ end() {
 told() { # URL WHAT: of names in the order given
     local what=$2 names fences owners events i
     export HOLDFAST_URL=$1
+    for i in 1 2 3; do # else their fences might be the same
+        holdfast run alpha -- true
+    done
     gives 0 "$what: three names" run --status-fd 2 zeta alpha 'm n' -- \
         sh -c 'printf "%s\n" "$HOLDFAST_NAME" "$HOLDFAST_FENCE" "$HOLDFAST_OWNER"'
     {
