@@ -226,7 +226,7 @@ enum hf_life {
 /** With whom a name may be held. */
 enum hf_mode {
     HF_EXCLUSIVE, /**< alone */
-    HF_SHARED     /**< together with others who ask for HF_SHARED: a read lock */
+    HF_SHARED     /**< with others who ask for HF_SHARED: a read lock */
 };
 
 /** One more name of a request. */
@@ -245,7 +245,7 @@ struct hf_request {
     int64_t wait_ms;   /**< 0: try; HF_WAIT_FOREVER; else at most that long */
     const char *label; /**< shown to others beside host and pid, or NULL */
     enum hf_life life;
-    void *user; /**< hf_lock_user() returns it */
+    void *user;        /**< hf_lock_user() returns it */
     enum hf_mode mode; /**< HF_EXCLUSIVE */
     uint32_t permits;  /**< 0; else a semaphore: at most so many hold the name
                             at once. All who use it give the same number. */
@@ -273,9 +273,9 @@ HF_API void hf_request_init(struct hf_request *request, const char *name);
  *
  * Several names are taken all or none, within one wait, whatever order they
  * are given in. While it waits for one, it may hold others that sort before.
- * They are one handle, which is LOST when one of them is; the others are renewed
- * until it is released. A try that has some of its names, or finds all permits
- * taken, waits 100 ms: who has the rest may be about to stand back.
+ * They are one handle, which is LOST when one of them is; the others are
+ * renewed until it is released. A try that has some of its names, or finds all
+ * permits taken, waits 100 ms: who has the rest may be about to stand back.
  *
  * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
