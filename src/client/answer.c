@@ -17,10 +17,13 @@ static struct hf_span left_of(const struct hf_answer *answer)
                                : hf_span_ms(answer->left_ms);
 }
 
-/* Nobody who will hand it over: the key of another library. */
-static bool is_foreign(const struct hf_answer *answer)
+/* Nobody will hand it over: the key of another library. Or the store sees
+ * processes end, if somebody looks. */
+static bool must_look(const struct hf_client *client,
+                      const struct hf_answer *answer)
 {
-    return answer->kind == HF_HOLDER_TYPE ||
+    return (client->store->ops->capabilities & HF_CAP_LIVENESS) != 0 ||
+           answer->kind == HF_HOLDER_TYPE ||
            (answer->kind == HF_HOLDER_FOREIGN &&
             !hf_owner_is_ours(answer->owner, answer->owner_len));
 }
@@ -43,7 +46,7 @@ static struct hf_event event_of(const struct hf_client *client,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),
-        .is_foreign = has_rival && is_foreign(answer),
+        .must_look = has_rival && must_look(client, answer),
         .ahead = answer->ahead,
         .ticket = answer->ticket,
     };

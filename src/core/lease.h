@@ -86,8 +86,8 @@ struct hf_event {
     struct hf_span ttl;  /* EXTEND */
     bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
                             or RELEASE comes */
-    bool is_foreign;     /* ANSWER: the rival is no client of ours: whoever is
-                            first in the queue has to look again */
+    bool must_look;      /* ANSWER: nobody will tell when the rival is gone:
+                            whoever is first in the queue looks again */
     uint32_t ahead;      /* ANSWER: how many earlier tickets wait there */
     uint64_t ticket;     /* ANSWER: QUEUED: our place; REFUSED: the node's time
                             in microseconds, or 0 */

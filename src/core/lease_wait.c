@@ -9,8 +9,8 @@
  *
  * Nothing else is sent, unless
  *   - the holder's lease must be over: whoever is near the head looks;
- *   - nobody will push, to the head: the holder is not one of ours, or the node
- *     cannot reach us: it polls, more and more slowly;
+ *   - nobody will push to the head: the holder is not one of ours, or may end
+ *     unnoticed, or the node cannot reach us: it polls, more and more slowly;
  *   - some nodes are ours, but no majority: they are asked again soon, since
  *     the queues of nodes can differ while messages travel. If an earlier
  * ticket waits at one, it is given back there (Rule Y). Without that rule three
@@ -109,7 +109,7 @@ static void plan(struct hf_step *step, unsigned node)
         ask(step, node); /* to what was asked before we had a ticket */
     } else if (vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS ||
                (vote->said == HF_SAID_QUEUED && event->ahead == 0 &&
-                (is_deaf || event->is_foreign))) {
+                (is_deaf || event->must_look))) {
         vote->due = hf_instant_min(
             vote->due, hf_instant_add(event->now, poll_span(step, vote)));
     } else {

@@ -536,6 +536,45 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     await_nobody(name);
 }
 
+static void hold_main(const char *name, int said)
+{
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, name, 4000);
+    alarm(60);
+    (void)!write(said, lock != NULL ? "h" : "x", 1);
+    for (;;) {
+        pause();
+    }
+}
+
+/* The embedded store sees it end; a server's lease has to run out, and it is
+ * followed no later than that. */
+static void test_killed_holder_is_followed(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    int ends[2];
+    struct actor *waiter = enter();
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        hold_main(name, ends[1]);
+    }
+    close(ends[1]);
+    struct child holder = {pid, ends[0]};
+    assert_int_equal(await_word(&holder, PATIENCE_MS), 'h');
+    ask(waiter, name);
+    await_queued(waiter, name, 1);
+    int64_t began = now_ms();
+    end_child(&holder);
+    await(waiter);
+    int64_t took = now_ms() - began;
+    print_message("# followed after %lld ms\n", (long long)took);
+    assert_true(took < (world_is_local() ? 1500 : 4500));
+    give_back(waiter);
+    await_nobody(name);
+}
+
 /* Nobody renews a lock that was handed on: as if its holder had died. */
 static void test_dead_holder_is_followed(void **state)
 {
@@ -723,6 +762,7 @@ int main(void)
         TEST(test_wait_that_ends),
         TEST(test_killed_head_is_skipped),
         TEST(test_stopped_head_is_overtaken_and_comes_back),
+        TEST(test_killed_holder_is_followed),
         TEST(test_dead_holder_is_followed),
         TEST(test_readers_and_a_writer),
         TEST(test_writer_under_a_stream_of_readers),

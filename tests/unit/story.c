@@ -170,7 +170,7 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
         event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
     } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0) {
         event->verdict = HF_VERDICT_QUEUED;
-        event->is_foreign = strcmp(said, "foreign") == 0;
+        event->must_look = strcmp(said, "foreign") == 0;
         event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
         event->ticket = 500;
