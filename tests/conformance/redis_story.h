@@ -85,7 +85,7 @@ static inline struct person *person_of(struct teller *teller, const char *who)
     }
     struct person *person = &teller->people[teller->n_people++];
     memset(person, 0, sizeof(*person));
-    snprintf(person->name, sizeof(person->name), "%s", who);
+    snprintf(person->name, sizeof(person->name), "%.23s", who);
     hear(teller, who, true);
     return person;
 }
@@ -208,7 +208,7 @@ static inline struct said say(struct teller *teller, struct person *person,
     struct hf_redis *store = (struct hf_redis *)(void *)teller->rig.store;
     char kept[sizeof(store->channel)];
     memcpy(kept, store->channel, sizeof(kept));
-    snprintf(store->channel, sizeof(store->channel), "to:%s", person->name);
+    snprintf(store->channel, sizeof(store->channel), "to:%.23s", person->name);
     teller->rig.n_said = 0;
     uint64_t cookie = rig_send(&teller->rig, ask);
     memcpy(store->channel, kept, sizeof(kept));
