@@ -67,28 +67,6 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
                             : cli_ancestor_refuse(keeper->client, keeper->args);
 }
 
-/* What was handed over is ours for some seconds at first, and the renewal that
- * makes it the whole lease is on its way: a command that starts before it has
- * come might have to be ended at once. @return START, or the exit code. */
-static int confirm(struct cli_keeper *keeper, int64_t ttl_ms)
-{
-    struct hf_error error;
-    enum hf_status status = HF_UNAVAILABLE;
-    if (hf_lock_remaining_ms(keeper->lock) > ttl_ms / 2) {
-        return START;
-    }
-    while (status == HF_UNAVAILABLE) { /* at most until it is lost */
-        status = hf_lock_extend(keeper->lock, 0, &error);
-    }
-    if (status == HF_OK) {
-        return START;
-    }
-    (void)hf_lock_release(keeper->lock);
-    keeper->lock = NULL;
-    return cli_message(cli_exit_code(status), keeper->args->name,
-                       "it was lost again before the command could begin");
-}
-
 /* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
@@ -110,6 +88,7 @@ static int take_lock(struct cli_keeper *keeper,
         return code;
     }
     enum hf_status status = cli_take(&take);
+    keeper->was_taken = status == HF_OK || status == HF_LOST;
     code = status == HF_BUSY && !can_wait ? refuse_ancestor(keeper) : 0;
     if (code != 0) {
         return code;
@@ -125,7 +104,7 @@ static int take_lock(struct cli_keeper *keeper,
         return cli_take_failed(&take, keeper->args);
     }
     keeper->lock = take.lock;
-    return confirm(keeper, request->ttl_ms);
+    return START;
 }
 
 /* ---- Starting the command ------------------------------------------------ */

@@ -50,6 +50,7 @@ struct cli_keeper {
     bool was_asleep;   /* we woke up too late to end the command in time */
     bool is_settled;   /* the store has confirmed the release */
     bool is_again;     /* not the first round of --again */
+    bool was_taken;    /* the lock, in this round, whatever came of it */
     bool had_terminal; /* the command was in the foreground to its end */
     sigset_t handed;   /* signals that were handed on to the command */
     pid_t survivor;    /* a descendant that would not die; 0: none */

@@ -55,9 +55,8 @@ static bool is_asked_to_end(const struct cli_keeper *keeper)
 
 static bool stands_again(const struct cli_keeper *keeper)
 {
-    bool was_taken = keeper->started_ns != 0;
     bool was_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
-    return keeper->args->is_again && was_taken && was_run &&
+    return keeper->args->is_again && keeper->was_taken && was_run &&
            keeper->why != CLI_WHY_WRAPPER && keeper->survivor == 0 &&
            !is_asked_to_end(keeper);
 }

@@ -101,6 +101,27 @@ const char *cli_take_check(const struct cli_args *args)
     return NULL;
 }
 
+/* What was handed over is ours for some seconds at first, and the renewal that
+ * makes it the whole lease is on its way. A command that starts before it has
+ * come might have to be ended at once, and who is handed the lock on would have
+ * no time to extend it. */
+static void confirm(struct cli_take *take)
+{
+    enum hf_status status = HF_UNAVAILABLE;
+    if (hf_lock_remaining_ms(take->lock) > take->request->ttl_ms / 2) {
+        return;
+    }
+    while (status == HF_UNAVAILABLE) { /* at most until it is lost */
+        status = hf_lock_extend(take->lock, 0, &take->error);
+    }
+    if (status == HF_OK) {
+        return;
+    }
+    (void)hf_lock_release(take->lock);
+    take->lock = NULL;
+    take->outcome = status;
+}
+
 enum hf_status cli_take(struct cli_take *take)
 {
     struct cli_line line;
@@ -126,6 +147,9 @@ enum hf_status cli_take(struct cli_take *take)
         hf_op_cancel(take->op);
         take->outcome = HF_CANCELLED;
     }
+    if (take->outcome == HF_OK) {
+        confirm(take);
+    }
     return take->outcome;
 }
 
@@ -148,6 +172,9 @@ int cli_take_failed(const struct cli_take *take, const struct cli_args *args)
     int code = cli_exit_code(take->outcome);
     if (take->outcome == HF_CANCELLED && take->signal > 0) {
         return cli_take_stopped(args, take->signal);
+    }
+    if (take->outcome == HF_LOST) {
+        text = "the lock was lost again as soon as it was taken";
     }
     if (take->outcome == HF_BUSY) {
         if (args->once_ms != CLI_UNSET) {

@@ -42,7 +42,8 @@ const char *cli_take_check(const struct cli_args *args);
 /* Fill the request from the options. It borrows the names of `args`. */
 void cli_take_request(struct hf_request *request, const struct cli_args *args);
 
-/* @return take->outcome; HF_OK: take->lock is the caller's. */
+/* @return take->outcome; HF_OK: take->lock is the caller's, for the whole
+ * lease; HF_LOST: it was lost again before it had that. */
 enum hf_status cli_take(struct cli_take *take);
 
 /* The line and the exit code when a signal ended the wait. */

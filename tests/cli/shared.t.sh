@@ -133,8 +133,22 @@ readers_and_writers() { # URL WHAT
     gives 75 "$what: --unfair takes nothing that is held" \
         run -n --unfair book -- true
     gives 75 "$what: acquire --unfair too" acquire -n --unfair book
+
+    # What acquire was handed over has the whole lease, as if it had not waited.
+    holdfast acquire -t 50s book >"$W/line" &
+    two=$!
+    pids+=("$two")
+    ok "$what: acquire waits in the queue" wait_until 10 is_waited_for book
     end r1
-    wait "$one"
+    wait "$one" "$two"
+    is $? 0 "$what: acquire is handed it over"
+    read -r owner _ line <"$W/line"
+    ok "$what: with the whole lease ($line s)" test "${line%.*}" -ge 40
+    HOLDFAST_OWNER=$owner holdfast release book
+    is $? 0 "$what: and gives it back"
+}
+is_waited_for() { # NAME
+    holdfast ls --json "$1" | grep -q '"waiting":1,'
 }
 
 # Who gives up leaves no place behind, and whoever is next is next.
@@ -184,7 +198,6 @@ no_queue() {
 }
 ok 'one redis: no key of queues, readers or locks is left' \
     wait_until 10 no_queue
-diag "$(server_cli one --scan | tr '\n' ' ')"
 
 # ---- Five nodes
 servers_start 5
