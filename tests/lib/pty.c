@@ -6,7 +6,11 @@
  * COMMAND runs in a session of its own on a new terminal. The script has one
  * step a line:
  *     expect TEXT     wait until TEXT appears in what was not yet matched
+ *     drawn TEXT      the same on a screen that is drawn anew for it: Ctrl-L is
+ *                     typed until TEXT is there
  *     send TEXT       type it; \n, \r, \\ and \xNN (\x03 is Ctrl-C)
+ *     size ROWS COLS  another size of the terminal, which is 24 by 80 at first
+ *     touch FILE      create it: who waits outside knows how far we are
  *     close           hang up
  * Each step has 15 s. Exit 0: all done; 1: not, and the transcript is printed
  * as TAP comments. COMMAND is killed at the end by hanging up. */
@@ -24,6 +28,7 @@
 #include <unistd.h>
 
 #define STEP_MS 15000
+#define REDRAW_MS 100
 #define LOG_MAX (1 << 20)
 
 static char seen[LOG_MAX];
@@ -88,6 +93,29 @@ static bool expect(int master, const char *text)
     }
 }
 
+/* Programs that draw send only what differs: TEXT in pieces, or nothing. */
+static bool expect_drawn(int master, const char *text)
+{
+    long end = now_ms() + STEP_MS;
+    while (now_ms() < end) {
+        matched = n_seen;
+        long look = now_ms() + REDRAW_MS;
+        if (write(master, "\x0c", 1) != 1) {
+            return false;
+        }
+        while (now_ms() < look) {
+            if (!listen_for(master, look - now_ms())) {
+                return false;
+            }
+            if (memmem(seen + matched, n_seen - matched, text, strlen(text)) !=
+                NULL) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 static bool type(int master, char *text)
 {
     size_t n = 0;
@@ -123,13 +151,31 @@ static void show(const char *step)
     printf("\n# pty: matched up to byte %zu of %zu\n", matched, n_seen);
 }
 
+static bool resize(int master, const char *text)
+{
+    char *rest;
+    struct winsize size = {.ws_row = (unsigned short)strtoul(text, &rest, 10)};
+    size.ws_col = (unsigned short)strtoul(rest, NULL, 10);
+    return ioctl(master, TIOCSWINSZ, &size) == 0;
+}
+
 static bool step(int *master, char *line)
 {
     if (strncmp(line, "expect ", 7) == 0) {
         return expect(*master, line + 7);
     }
+    if (strncmp(line, "drawn ", 6) == 0) {
+        return expect_drawn(*master, line + 6);
+    }
     if (strncmp(line, "send ", 5) == 0) {
         return type(*master, line + 5);
+    }
+    if (strncmp(line, "size ", 5) == 0) {
+        return resize(*master, line + 5);
+    }
+    if (strncmp(line, "touch ", 6) == 0) {
+        int fd = open(line + 6, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        return fd >= 0 && close(fd) == 0;
     }
     if (strcmp(line, "close") == 0) {
         (void)close(*master);
@@ -149,6 +195,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: pty COMMAND [ARG...] <script\n");
         return 64;
     }
+    (void)resize(master, "24 80");
     pid_t pid = start(master, argv + 1);
     while (code == 0 && fgets(line, sizeof(line), stdin) != NULL) {
         line[strcspn(line, "\n")] = '\0';
