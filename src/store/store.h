@@ -41,8 +41,8 @@ struct hf_seat {
     uint16_t permits; /* shared: terms; else 0 */
     const void *owner;
     size_t owner_len;
-    int64_t left_ms;  /* of the lease, or of the place; negative: no expiry */
-    uint64_t ticket;  /* waits: microseconds of Unix time */
+    int64_t left_ms; /* of the lease, or of the place; negative: no expiry */
+    uint64_t ticket; /* waits: microseconds of Unix time */
 };
 
 /* Processes whose end frees a name, for stores with HF_CAP_LIVENESS. */
@@ -91,10 +91,10 @@ struct hf_answer {
     struct hf_instant sent; /* at or before the moment it was sent */
     uint64_t counter;       /* SCAN: cursor of the next page, 0 at the end */
     uint64_t floor;
-    uint64_t ticket; /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
-                        in microseconds */
-    uint32_t ahead;  /* QUEUED: how many wait before us; OK to an ACQUIRE or
-                        YIELD with a ticket: not 0 if an earlier one waits */
+    uint64_t ticket;  /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
+                         in microseconds */
+    uint32_t ahead;   /* QUEUED: how many wait before us; OK to an ACQUIRE or
+                         YIELD with a ticket: not 0 if an earlier one waits */
     uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of those who share; 0:
                          plain sharing, or nobody shares */
     uint32_t sharers; /* INSPECT: how many share; 0: held alone, or free */

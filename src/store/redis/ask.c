@@ -222,7 +222,7 @@ static struct hf_seat read_seat(const struct hf_reply *reply, size_t at)
     return (struct hf_seat){
         .waits = ticket != 0,
         .is_shared = mode[0] == 's',
-        .permits = mode[0] == 's' ? (uint16_t)atoi(mode + 1) : 0,
+        .permits = mode[0] == 's' ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0,
         .owner = hf_reply_text(reply, at),
         .owner_len = reply->items[at].len,
         .left_ms = hf_reply_integer(reply, at + 1),

@@ -10,7 +10,7 @@
 -- KEYS 1 the lock       the owner, or the text of a group that shares it
 --      2 its fence      16 digits: c, and who owned it last
 --      3 the queue      sorted set: owner, ticket (us); ties by owner
---      4 the waiters    hash: owner -> "end ms, mode, lease ms, channel, cookie"
+--      4 the waiters    hash: owner -> end ms, mode, lease ms, channel, cookie
 --      5 the holders    sorted set: who shares, end of his lease (ms)
 --      6 their votes    hash: who shares -> his counter; '' -> the group's text
 --      7 hf:node

@@ -78,7 +78,7 @@ static struct hf_instant ping_at(const struct hf_redis_listener *listener)
 
 static void arm(struct hf_redis_listener *listener)
 {
-    struct hf_instant at = HF_NEVER;
+    struct hf_instant at;
     switch (listener->phase) {
     case HF_REDIS_OFF:
         at = listener->retry_at;

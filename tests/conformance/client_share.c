@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Readers and writers in one queue, on whatever store HF_TEST_URL names. */
+#include "client_cast.h"
+
+static void test_readers_and_a_writer(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct actor *first = enter();
+    struct actor *second = enter();
+    struct actor *writer = enter();
+    struct actor *third = enter();
+    struct actor *fourth = enter();
+    ask_shared(first, name);
+    await(first);
+    ask_shared(second, name);
+    await(second); /* together with the first */
+    ask(writer, name);
+    await_queued(writer, name, 1);
+    ask_shared(third, name); /* behind the writer, though it could join */
+    await_queued(third, name, 2);
+    ask_shared(fourth, name);
+    await_queued(fourth, name, 3);
+    give_back(first);
+    linger(30);
+    assert_false(writer->is_done);
+    uint64_t fence = hf_lock_fence(second->lock);
+    give_back(second);
+    await(writer);
+    assert_true(hf_lock_fence(writer->lock) > fence);
+    assert_false(third->is_done);
+    fence = hf_lock_fence(writer->lock);
+    give_back(writer);
+    await(third);
+    await(fourth); /* admitted together: the third has not given back */
+    assert_true(hf_lock_fence(third->lock) > fence);
+    assert_true(hf_lock_fence(fourth->lock) > fence);
+    give_back(third);
+    give_back(fourth);
+    await_nobody(name);
+}
+
+static void test_writer_under_a_stream_of_readers(void **state)
+{
+    (void)state;
+    enum { READERS = 5 };
+    const char *name = fresh_name();
+    struct actor *readers[READERS];
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = enter();
+        ask_shared(readers[i], name);
+        await(readers[i]);
+    }
+    struct actor *writer = enter();
+    ask(writer, name);
+    int64_t end = now_ms() + PATIENCE_MS;
+    int reads = 0;
+    for (int i = 0; !writer->is_done && now_ms() < end; i = (i + 1) % READERS) {
+        if (readers[i]->is_done) {
+            give_back(readers[i]);
+            ask_shared(readers[i], name); /* again at once */
+            reads++;
+        }
+        turn_for(1);
+    }
+    assert_true(writer->is_done);
+    assert_true(reads <= 2 * READERS); /* those before it, and no more */
+    for (int i = 0; i < READERS; i++) {
+        assert_false(readers[i]->is_done);
+    }
+    give_back(writer);
+    for (int i = 0; i < READERS; i++) {
+        await(readers[i]);
+        give_back(readers[i]);
+    }
+    await_nobody(name);
+}
+
+static void test_cancelled_writer_lets_readers_in(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct actor *reader = enter();
+    struct actor *writer = enter();
+    struct actor *behind = enter();
+    ask_shared(reader, name);
+    await(reader);
+    ask(writer, name);
+    await_queued(writer, name, 1);
+    ask_shared(behind, name);
+    await_queued(behind, name, 2);
+    hf_op_cancel(writer->op);
+    writer->op = NULL;
+    await(behind);
+    give_back(reader);
+    give_back(behind);
+    await_nobody(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_readers_and_a_writer),
+        TEST(test_writer_under_a_stream_of_readers),
+        TEST(test_cancelled_writer_lets_readers_in),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
