@@ -222,7 +222,7 @@ expect holding
 send holdfast run job -- echo never""more\n
 expect waiting 1s for job: held by
 expect pid
-expect (who), frees by
+expect (who), next
 expect waiting 2s for job
 send \x03
 expect holdfast: job: stopped by SIGINT while waiting
