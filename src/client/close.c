@@ -39,7 +39,7 @@ static void give_back(struct hf_client *client, uint32_t slot)
     }
     struct hf_lock *lock = hf_lock_of(item);
     if ((lock->flags & HF_LOCK_OURS) != 0) {
-        hf_release_start(lock, NULL);
+        hf_release_whole(hf_link_first(lock), NULL);
     } else if ((lock->flags & HF_LOCK_OVER) == 0) {
         nudge(client, lock);
     }
