@@ -23,6 +23,12 @@ bool hf_visit_is_owner(const struct hf_visit *visit, const void *owner,
            memcmp(visit->record.owner, owner, owner_len) == 0;
 }
 
+bool hf_visit_is_mine(const struct hf_visit *visit)
+{
+    return hf_visit_is_taken(visit) &&
+           hf_visit_is_owner(visit, visit->ask->owner, visit->ask->owner_len);
+}
+
 bool hf_visit_is_out_of_bounds(const struct hf_visit *visit, uint64_t counter)
 {
     uint64_t base = hf_max_u64(visit->record.counter, visit->now->wall_us);
@@ -33,6 +39,11 @@ int64_t hf_visit_after_ms(const struct hf_visit *visit, int64_t ms)
 {
     struct hf_instant at = {visit->now->boot_ns};
     return hf_instant_add(at, hf_span_ms(ms)).ns;
+}
+
+int64_t hf_visit_asked_until(const struct hf_visit *visit)
+{
+    return hf_visit_after_ms(visit, visit->ask->ttl_ms);
 }
 
 void hf_visit_describe(struct hf_visit *visit)

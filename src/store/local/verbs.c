@@ -1,29 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each verb does at a name. The rules are those of the Redis scripts, word
- * for word; there is one node, and its clock is ours. */
-#include "base/assert.h"
+/* Taking, and keeping what was taken. The rules are those of the Redis scripts,
+ * word for word; there is one node, and its clock is ours. */
 #include "store/local/visit.h"
 
 #include <string.h>
-
-static const char ended_mark[] = "ended:";
-#define ENDED_LEN (sizeof(ended_mark) - 1)
-
-static bool is_mine(const struct hf_visit *visit)
-{
-    return hf_visit_is_taken(visit) &&
-           hf_visit_is_owner(visit, visit->ask->owner, visit->ask->owner_len);
-}
-
-/* The owner gave back already, keeping the name taken. */
-static bool is_ended_owner(const struct hf_visit *visit)
-{
-    const struct hf_record *record = &visit->record;
-    const struct hf_ask *ask = visit->ask;
-    return record->owner_len == ENDED_LEN + ask->owner_len &&
-           memcmp(record->owner, ended_mark, ENDED_LEN) == 0 &&
-           memcmp(record->owner + ENDED_LEN, ask->owner, ask->owner_len) == 0;
-}
 
 static bool find_me(struct hf_visit *visit, struct hf_entry *out)
 {
@@ -31,14 +11,9 @@ static bool find_me(struct hf_visit *visit, struct hf_entry *out)
                                 out);
 }
 
-static int64_t asked_until(const struct hf_visit *visit)
-{
-    return hf_visit_after_ms(visit, visit->ask->ttl_ms);
-}
-
 static void prolong_mine(struct hf_visit *visit)
 {
-    hf_visit_prolong(visit, asked_until(visit));
+    hf_visit_prolong(visit, hf_visit_asked_until(visit));
     if (visit->ask->life != NULL) {
         visit->record.life = *visit->life;
     }
@@ -49,7 +24,7 @@ static void prolong_sharer(struct hf_visit *visit, struct hf_entry *entry)
     if (visit->ask->life != NULL) {
         entry->life = *visit->life;
     }
-    hf_visit_keep_sharer(visit, entry, asked_until(visit));
+    hf_visit_keep_sharer(visit, entry, hf_visit_asked_until(visit));
 }
 
 /* ---- ACQUIRE, YIELD ---------------------------------------------------- */
@@ -80,7 +55,7 @@ static void bury(struct hf_visit *visit)
 static bool hold_on(struct hf_visit *visit)
 {
     struct hf_entry entry;
-    if (is_mine(visit)) {
+    if (hf_visit_is_mine(visit)) {
         prolong_mine(visit);
         hf_visit_succeed(visit, visit->record.counter);
     } else if (find_me(visit, &entry)) {
@@ -157,7 +132,7 @@ void hf_visit_yield(struct hf_visit *visit)
     struct hf_entry entry;
     uint64_t grant = visit->ask->counter;
     bury(visit);
-    if (is_mine(visit) && visit->record.counter == grant) {
+    if (hf_visit_is_mine(visit) && visit->record.counter == grant) {
         hf_visit_clear(visit);
     } else if (find_me(visit, &entry) && entry.counter == grant) {
         hf_visit_leave(visit, &entry);
@@ -207,11 +182,12 @@ static void take_back(struct hf_visit *visit, bool is_last)
     hf_visit_dequeue(visit, ask->owner, ask->owner_len);
     hf_visit_introduce(visit, &entry);
     if (ask->is_shared) {
-        hf_visit_join(visit, &entry, ask->counter, asked_until(visit));
+        hf_visit_join(visit, &entry, ask->counter, hf_visit_asked_until(visit));
     } else {
         bool is_kept = is_last && ask->life == NULL;
         hf_visit_install(visit, ask->owner, ask->owner_len, ask->counter,
-                         asked_until(visit), is_kept ? &kept : &entry.life);
+                         hf_visit_asked_until(visit),
+                         is_kept ? &kept : &entry.life);
     }
     hf_visit_succeed(visit, ask->counter);
 }
@@ -233,7 +209,7 @@ void hf_visit_confirm(struct hf_visit *visit)
         visit->deed.verdict = HF_VERDICT_ERROR;
         return;
     }
-    if (is_mine(visit)) {
+    if (hf_visit_is_mine(visit)) {
         confirm_mine(visit);
         return;
     }
@@ -252,130 +228,4 @@ void hf_visit_confirm(struct hf_visit *visit)
         return;
     }
     visit->deed.floor = is_above && !can_raise ? visit->now->floor : 0;
-}
-
-/* ---- RELEASE ----------------------------------------------------------- */
-
-/* Keep the name taken, by nobody: move (a) but for the look of it. */
-static void mark_ended(struct hf_visit *visit)
-{
-    struct hf_record *record = &visit->record;
-    const struct hf_ask *ask = visit->ask;
-    memcpy(record->owner, ended_mark, ENDED_LEN);
-    memcpy(record->owner + ENDED_LEN, ask->owner, ask->owner_len);
-    record->owner_len = (uint16_t)(ENDED_LEN + ask->owner_len);
-    record->has_last = false;
-    record->life.count = 0; /* it is to outlive the process */
-    record->until_ns = asked_until(visit);
-}
-
-/* @return true: it was the asker's, alone or with others. */
-static bool give_back(struct hf_visit *visit)
-{
-    struct hf_entry entry;
-    const struct hf_ask *ask = visit->ask;
-    if (hf_visit_is_group(visit)) {
-        bool is_there =
-            hf_entries_find_sharer(visit, ask->owner, ask->owner_len, &entry);
-        if (is_there) {
-            hf_visit_leave(visit, &entry);
-        }
-        return is_there && visit->now->boot_ns < entry.until_ns;
-    }
-    bool was_mine = is_mine(visit);
-    if (was_mine && ask->ttl_ms > 0) {
-        mark_ended(visit);
-    } else if (was_mine ||
-               (!hf_visit_is_taken(visit) && visit->record.has_last &&
-                hf_visit_is_owner(visit, ask->owner, ask->owner_len))) {
-        hf_visit_clear(visit);
-    }
-    return was_mine;
-}
-
-/* Move (c) or (d) to T, so that a hint is not forgotten. A T out of bounds is
- * ignored rather than refused: whoever gives back must not be kept from it. */
-static void align(struct hf_visit *visit)
-{
-    struct hf_record *record = &visit->record;
-    uint64_t fence = visit->ask->counter;
-    if (record->counter < fence && !hf_visit_is_out_of_bounds(visit, fence)) {
-        record->counter = fence;
-        record->has_last = false;
-        visit->is_changed = true;
-    }
-}
-
-/* RELEASE. Out of the queue, and mine: move (a). Then align what was mine alone
- * or is free, and let the next one in. */
-void hf_visit_release(struct hf_visit *visit)
-{
-    const struct hf_ask *ask = visit->ask;
-    hf_visit_describe(visit);
-    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
-    bool is_ended = hf_visit_is_taken(visit) && is_ended_owner(visit);
-    bool was_mine = give_back(visit);
-    if (!hf_visit_is_group(visit) && (was_mine || !hf_visit_is_taken(visit))) {
-        align(visit);
-        visit->deed.counter = visit->record.counter;
-    }
-    if (was_mine) {
-        hf_visit_succeed(visit, visit->record.counter);
-    } else if (is_ended) {
-        visit->deed.verdict = HF_VERDICT_OK; /* a retry */
-    }
-    hf_visit_serve(visit);
-}
-
-void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant)
-{
-    struct hf_entry entry;
-    bool is_his = hf_visit_is_taken(visit) &&
-                  hf_visit_is_owner(visit, grant->owner, grant->owner_len) &&
-                  visit->record.counter == grant->note.counter;
-    if (is_his) {
-        hf_visit_clear(visit);
-    } else if (hf_visit_find_sharer(visit, grant->owner, grant->owner_len,
-                                    &entry) &&
-               entry.counter == grant->note.counter) {
-        hf_visit_leave(visit, &entry);
-    }
-    hf_visit_serve(visit);
-}
-
-/* ---- BREAK, INSPECT ---------------------------------------------------- */
-
-/* BREAK. Move (b) for the breaker, who has the name for as long as it was
- * taken; with `now`, or if it was free, (a) and (d), and whoever waits is
- * served. The counter moves on in any case, so that guarded stores refuse the
- * old holder. All who share lose it. */
-void hf_visit_break(struct hf_visit *visit)
-{
-    const struct hf_ask *ask = visit->ask;
-    struct hf_record *record = &visit->record;
-    hf_visit_describe(visit);
-    if (is_mine(visit)) {
-        visit->deed.verdict = HF_VERDICT_OK; /* a retry */
-        return;
-    }
-    uint64_t next = hf_max_u64(record->counter + 1, visit->now->floor);
-    if (next > HF_FENCE_MAX) {
-        visit->deed.verdict = HF_VERDICT_ERROR;
-        return;
-    }
-    if (hf_visit_is_taken(visit) && !ask->now) {
-        hf_visit_install(visit, ask->owner, ask->owner_len, next,
-                         record->until_ns, NULL);
-    } else {
-        hf_visit_clear(visit);
-        record->counter = next;
-    }
-    hf_visit_succeed(visit, next);
-    hf_visit_serve(visit);
-}
-
-void hf_visit_inspect(struct hf_visit *visit)
-{
-    hf_visit_describe(visit);
-    visit->deed.verdict = HF_VERDICT_OK;
 }

@@ -77,11 +77,12 @@ struct hf_visit {
     int number;      /* 0, or the first error of the table's */
 };
 
-/* ---- verbs.c: what the ask says ---------------------------------------- */
+/* ---- verbs.c, release.c: what the ask says ----------------------------- */
 
 void hf_visit_acquire(struct hf_visit *visit);
 void hf_visit_yield(struct hf_visit *visit);
 void hf_visit_confirm(struct hf_visit *visit);
+
 void hf_visit_release(struct hf_visit *visit);
 void hf_visit_break(struct hf_visit *visit);
 void hf_visit_inspect(struct hf_visit *visit);
@@ -99,10 +100,12 @@ static inline uint64_t hf_max_u64(uint64_t a, uint64_t b)
 bool hf_visit_is_taken(const struct hf_visit *visit);
 bool hf_visit_is_owner(const struct hf_visit *visit, const void *owner,
                        size_t owner_len);
+bool hf_visit_is_mine(const struct hf_visit *visit); /* the asker's, alone */
 bool hf_visit_is_out_of_bounds(const struct hf_visit *visit, uint64_t counter);
 
 /* When a lease given now for so long ends. */
 int64_t hf_visit_after_ms(const struct hf_visit *visit, int64_t ms);
+int64_t hf_visit_asked_until(const struct hf_visit *visit);
 
 /* Begin the answer: what there is before anything is done. */
 void hf_visit_describe(struct hf_visit *visit);
