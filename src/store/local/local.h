@@ -36,6 +36,7 @@ struct hf_local {
     struct hf_local_job job;
     struct hf_wake wake;
     bool has_news;            /* that we listen was not told yet */
+    bool is_deaf;             /* a socket could not be had, and it was said */
     struct hf_grants grants;  /* of the last transaction: to be told */
     struct hf_grants refused; /* those among them that reached nobody */
     struct hf_dead suspects;  /* whose processes may have ended */
