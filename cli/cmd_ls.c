@@ -207,7 +207,7 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_ls = {
     .name = "ls",
     .usage = "[PATTERN]",
-    .summary = "who holds what, since when, fence, remaining",
+    .summary = "who holds what, since when, fence, and who waits",
     .text =
         "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
         "node by node\nwith its queue, and a semaphore slot by slot. With "

@@ -109,7 +109,7 @@ const struct cli_cmd cli_cmd_top = {
     .summary = "the same as a live table in the terminal",
     .text =
         "Shows who holds what and how many wait, again and again. Enter shows "
-        "who waits for\na name, / filters, ? tells the other keys.\n",
+        "who waits\nfor a name, / filters, ? tells the other keys.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

@@ -20,8 +20,8 @@ story() { # WHAT
     is "$code" 75 "$what: run does not get it"
 
     capture holdfast ls
-    like "$out" '^NAME +HOLDER +SINCE +LEFT +FENCE +LABEL' "$what: ls: a table"
-    like "$out" "job +[^ ]+ +[0-9]+ .*$fence +me & \"you\"" "$what: ls: the holder"
+    like "$out" '^NAME +MODE +HOLDER +SINCE +LEFT +FENCE +WAITING +LABEL' "$what: ls: a table"
+    like "$out" "job +exclusive +[^ ]+ +[0-9]+ .*$fence +- +me & \"you\"" "$what: ls: the holder"
     capture holdfast ls --json 'j*'
     is "$(printf '%s' "$out" | jq -r '[.name,.state,.label,.fence]|@csv')" \
         "\"job\",\"held\",\"me & \"\"you\"\"\",$fence" "$what: ls --json"
