@@ -66,10 +66,10 @@ struct hf_client {
 
     struct hf_slots slots;
     struct hf_heap heap;
-    struct hf_ops ops;      /* under way */
-    struct hf_ops finished; /* callbacks that hf_client_process() owes */
+    struct hf_ops ops;         /* under way */
+    struct hf_ops finished;    /* callbacks that hf_client_process() owes */
     struct hf_bundle *bundles; /* a member of theirs came to an end */
-    uint32_t events_first;  /* locks that changed, by slot */
+    uint32_t events_first;     /* locks that changed, by slot */
     uint32_t events_last;
     uint32_t calls_first; /* released locks whose callback is owed */
     uint32_t calls_last;
