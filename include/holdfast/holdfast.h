@@ -324,9 +324,9 @@ HF_API bool hf_lock_covers(const struct hf_lock *lock, int64_t ms);
 HF_API enum hf_lock_state hf_lock_state(const struct hf_lock *lock);
 
 /** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was
- * handed over by another holder's release is ours for at most 6 s at first; a
- * round trip later its renewal makes that the whole ttl, which hf_lock_extend()
- * waits for. */
+ * handed over by another holder's release is ours for at most 6 s at first;
+ * its first renewal, within a second, makes that the whole ttl.
+ * hf_lock_extend() does it now, and waits for it. */
 HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
 
 /** `user` of the request. */

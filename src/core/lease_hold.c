@@ -113,8 +113,9 @@ void hf_hold_begin(struct hf_step *step, uint16_t voters)
 }
 
 /* A majority gave it to us, for Q. It is held from now on, before anything else
- * is sent; the first renewal, at once, brings it to the full lease and all
- * nodes to T. */
+ * is sent; its first renewal brings it to the full lease. With several nodes
+ * that is at once, since some are not at T yet, or do not know. One node knows
+ * all: there most short holds are over before the claim needs it. */
 void hf_hold_claim(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
@@ -126,7 +127,13 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     lease->confirmed = step->event->now;
     lease->flags |= HF_LEASE_CLAIM;
     hf_step_report(step, HF_OUT_HELD);
-    begin_round(step);
+    if (lease->n_nodes > 1) {
+        begin_round(step);
+        return;
+    }
+    struct hf_span left = hf_instant_until(step->event->now, lease->deadline);
+    lease->flags |= HF_LEASE_ROUND_DONE;
+    lease->next = hf_instant_add(step->event->now, hf_claim_period(left));
 }
 
 /* Half of what is left when the lease was last confirmed; of a claim that is
@@ -370,8 +377,9 @@ void hf_hold_extend(struct hf_step *step)
     }
     lease->flags |= HF_LEASE_EXTENDING;
     wait_anew(step);
-    bool is_under_way =
-        (lease->flags & HF_LEASE_CLAIM) != 0 && step->event->ttl.ns == 0;
+    bool is_under_way = (lease->flags & HF_LEASE_CLAIM) != 0 &&
+                        (lease->flags & HF_LEASE_ROUND_DONE) == 0 &&
+                        step->event->ttl.ns == 0;
     if (!is_under_way) {
         begin_round(step);
     }

@@ -38,6 +38,11 @@ struct hf_span hf_queue_lease(struct hf_span ttl)
     return hf_span_min(ttl, hf_span_ms(QUEUE_LEASE_MS_MAX));
 }
 
+struct hf_span hf_claim_period(struct hf_span left)
+{
+    return (struct hf_span){left.ns / 8};
+}
+
 struct hf_span hf_renewal_slack(struct hf_span ttl)
 {
     return hf_span_min(hf_span_ms(20), (struct hf_span){ttl.ns / 100});

@@ -40,6 +40,10 @@ struct hf_span hf_renewal_retry(struct hf_span ttl);
  * costs the others that much, at most once. */
 struct hf_span hf_queue_lease(struct hf_span ttl);
 
+/* From a claim that is `left` long to its confirmation: an eighth, so that it
+ * has time for several tries. */
+struct hf_span hf_claim_period(struct hf_span left);
+
 /* How early a renewal may be sent to share a write with others that are due:
  * 1% of the lease, at most 20 ms. */
 struct hf_span hf_renewal_slack(struct hf_span ttl);

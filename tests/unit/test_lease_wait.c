@@ -30,8 +30,7 @@ static void granted_in_one_hop(void **state)
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
-          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
-          "[51] 0 C ok 8       | \n"
+          "[50] 0 grants 8     | held 8 till 5938\n"
           "[52] release        | 0R8\n"
           "[53] 0 R ok 8       | released done\n");
 }
@@ -43,7 +42,7 @@ static void late_answer_is_waited_for(void **state)
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
           "[900] 0 Q queued 7     | queued\n"
-          "[901] 0 grants 8       | held 8 till 5938 0C8h\n");
+          "[901] 0 grants 8       | held 8 till 5938\n");
     story(1, TTL,
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
@@ -60,7 +59,7 @@ static void beats_every_third_of_q(void **state)
           "[2002] 0 Q queued 7 2 | \n"
           "[4002] timer         | 0Q500\n"
           "[4003] 0 Q queued 7 1 | \n"
-          "[4100] 0 grants 8    | held 8 till 9940 0C8h\n");
+          "[4100] 0 grants 8    | held 8 till 9940\n");
 }
 
 static void grant_before_the_answer(void **state)
@@ -70,7 +69,7 @@ static void grant_before_the_answer(void **state)
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
-          "[2] 0 Q queued 7    | held 8 till 5938 0C8h\n");
+          "[2] 0 Q queued 7    | held 8 till 5938\n");
 }
 
 static void old_grant_counts_for_nothing(void **state)
@@ -84,7 +83,7 @@ static void old_grant_counts_for_nothing(void **state)
           "[2002] 0 Q queued 9 | \n"
           "[2003] 0 grants 8   | \n"
           "[2004] 0 grants 9   | \n"
-          "[2005] 0 grants 10  | held 10 till 7939 0C10h\n");
+          "[2005] 0 grants 10  | held 10 till 7939\n");
 }
 
 static void grant_after_its_time(void **state)
@@ -99,7 +98,7 @@ static void grant_after_its_time(void **state)
           "[2051] timer          | late 0\n"
           "[5939] 0 grants 8     | \n"
           "[5940] 0 Q ok 8 | 0Q500\n"
-          "[5941] 0 Q ok 8 | held 8 till 11878 0C8h\n");
+          "[5941] 0 Q ok 8 | held 8 till 11878\n");
 }
 
 static void grant_near_its_end_is_refreshed(void **state)
@@ -113,7 +112,7 @@ static void grant_near_its_end_is_refreshed(void **state)
           "[4002] timer          | 0Q500\n"
           "[4003] 0 Q unsent     | \n"
           "[4500] 0 grants 8     | 0Q500\n"
-          "[4501] 0 Q ok 8       | held 8 till 10438 0C8h\n");
+          "[4501] 0 Q ok 8       | held 8 till 10438\n");
 }
 
 static void cancelled_at_once(void **state)
@@ -134,7 +133,7 @@ static void dead_holder_is_followed(void **state)
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 0 300 | queued\n"
           "[303] timer            | 0Q500\n"
-          "[304] 0 Q ok 8         | held 8 till 6241 0C8h\n");
+          "[304] 0 Q ok 8         | held 8 till 6241\n");
 }
 
 static void second_looks_after_the_head(void **state)
@@ -176,7 +175,7 @@ static void looks_again_once_it_can_hear(void **state)
           "[0] queue             | 0Q\n"
           "[1] listen 0          | \n"
           "[2] 0 Q queued 7 9    | queued 0Q500\n"
-          "[3] 0 Q ok 8          | held 8 till 5940 0C8h\n");
+          "[3] 0 Q ok 8          | held 8 till 5940\n");
 }
 
 static void place_survives_the_connection(void **state)
@@ -190,7 +189,7 @@ static void place_survives_the_connection(void **state)
           "[2002] node 0 down     | \n"
           "[2500] node 0 voting   | 0Q500\n"
           "[2501] 0 Q queued 7    | \n"
-          "[2600] 0 grants 8      | held 8 till 8438 0C8h\n");
+          "[2600] 0 grants 8      | held 8 till 8438\n");
 }
 
 static void server_that_forgot_starts_anew(void **state)
@@ -203,7 +202,7 @@ static void server_that_forgot_starts_anew(void **state)
           "[100] forgot 0         | 0Q500\n"
           "[101] 0 grants 8       | \n"
           "[102] 0 Q queued 9     | \n"
-          "[103] 0 grants 10      | held 10 till 6038 0C10h\n");
+          "[103] 0 grants 10      | held 10 till 6038\n");
 }
 
 static void claim_unconfirmed_is_at_risk_and_lost(void **state)
@@ -212,26 +211,40 @@ static void claim_unconfirmed_is_at_risk_and_lost(void **state)
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
-          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
-          "[100] timer         | late 0\n"
-          "[1050] timer        | \n"
-          "[2050] timer        | \n"
+          "[50] 0 grants 8     | held 8 till 5938\n"
+          "[786] timer         | 0C8h\n"
+          "[836] timer         | late 0\n"
+          "[1786] timer        | \n"
+          "[2786] timer        | \n"
           "[2994] timer        | at-risk\n"
-          "[3050] timer        | \n"
-          "[4050] timer        | \n"
-          "[5050] timer        | \n"
+          "[3786] timer        | \n"
+          "[4786] timer        | \n"
+          "[5786] timer        | \n"
           "[5938] timer        | lost\n");
 }
 
-static void extending_joins_the_confirmation(void **state)
+static void claim_is_confirmed_in_time(void **state)
 {
     (void)state;
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
-          "[50] 0 grants 8     | held 8 till 5938 0C8h\n"
-          "[50] extend         | \n"
-          "[51] 0 C ok 8       | extended till 29748\n"
+          "[50] 0 grants 8     | held 8 till 5938\n"
+          "[786] timer         | 0C8h\n"
+          "[787] 0 C ok 8      | \n"
+          "[10786] timer       | 0C8h\n");
+}
+
+static void extending_confirms_a_claim(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 Q queued 7    | queued\n"
+          "[50] 0 grants 8     | held 8 till 5938\n"
+          "[51] extend         | 0C8h\n"
+          "[52] extend         | \n"
+          "[53] 0 C ok 8       | extended till 29749\n"
           "[60] extend         | 0C8h\n");
 }
 
@@ -383,7 +396,8 @@ int main(void)
         cmocka_unit_test(place_survives_the_connection),
         cmocka_unit_test(server_that_forgot_starts_anew),
         cmocka_unit_test(claim_unconfirmed_is_at_risk_and_lost),
-        cmocka_unit_test(extending_joins_the_confirmation),
+        cmocka_unit_test(claim_is_confirmed_in_time),
+        cmocka_unit_test(extending_confirms_a_claim),
         cmocka_unit_test(ticket_is_the_median),
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
