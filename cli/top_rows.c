@@ -137,7 +137,7 @@ static void find_again(struct top_rows *rows)
 bool top_rows_fill(struct top_rows *rows, const struct cli_view *view)
 {
     const struct cli_row **list =
-        realloc(rows->list, (view->count + 1) * sizeof(*list));
+        realloc(rows->list, (view->count + 1) * sizeof(struct cli_row *));
     rows->count = 0;
     rows->n_names = 0;
     rows->holders = 0;
@@ -155,7 +155,7 @@ bool top_rows_fill(struct top_rows *rows, const struct cli_view *view)
             }
         }
     }
-    qsort_r(list, rows->count, sizeof(*list), compare, rows);
+    qsort_r(list, rows->count, sizeof(struct cli_row *), compare, rows);
     find_again(rows);
     return true;
 }

@@ -95,6 +95,10 @@ static void put_time(struct cli_out *out)
 /* "db3 pid 4711 (nightly job)", "3 readers". */
 static void put_who(struct cli_out *out, const struct cli_row *row)
 {
+    if (row == NULL) {
+        cli_out_text(out, "nobody");
+        return;
+    }
     if (row->kind == HF_HOLDER_SHARED) {
         cli_out_int(out, row->sharers);
         cli_out_text(out, row->sharers == 1 ? " reader" : " readers");
@@ -114,7 +118,7 @@ static void put_who(struct cli_out *out, const struct cli_row *row)
 
 static void put_fence(struct cli_out *out, const struct cli_row *row)
 {
-    if (row->fence > 0) {
+    if (row != NULL && row->fence > 0) {
         cli_out_text(out, ", fence ");
         cli_out_fence(out, row->fence);
     }
@@ -133,8 +137,10 @@ static void put_count(struct cli_out *out, const char *what, int64_t count,
 
 static void put_held(struct cli_out *out, const struct cli_row *row)
 {
-    struct hf_holder holder;
-    cli_row_read(row, &holder);
+    struct hf_holder holder = {.kind = HF_HOLDER_NONE};
+    if (row != NULL) {
+        cli_row_read(row, &holder);
+    }
     cli_show_held(out, &holder);
     put_fence(out, row);
 }
@@ -177,7 +183,7 @@ static void put_change(struct cli_out *out, enum cli_change change,
         put_who(out, before);
         return;
     case CLI_CHANGE_READERS:
-        put_count(out, "readers ", now->sharers, delta);
+        put_count(out, "readers ", now != NULL ? now->sharers : 0, delta);
         return;
     case CLI_CHANGE_WAITING:
         put_count(out, "waiting ", count_waiting(now), delta);
@@ -187,12 +193,14 @@ static void put_change(struct cli_out *out, enum cli_change change,
 
 static const char *change_word(enum cli_change change)
 {
-    static const char *const words[] = {
-#define WORD(symbol, word) [symbol] = word,
+    switch (change) {
+#define WORD(symbol, word)                                                     \
+    case symbol:                                                               \
+        return word;
         CLI_CHANGE_MAP(WORD)
 #undef WORD
-    };
-    return words[change];
+    }
+    return "";
 }
 
 /* ---- JSON -------------------------------------------------------------- */
@@ -215,15 +223,15 @@ static void put_from_json(struct cli_out *out, const struct cli_row *row)
 }
 
 static void put_change_json(struct cli_out *out, enum cli_change change,
+                            const struct cli_row *named,
                             const struct cli_row *before,
                             const struct cli_row *now, int64_t delta)
 {
     static const struct cli_row free_row = {
         .owner = "", .host = "", .label = ""};
-    const struct cli_row *row = now != NULL ? now : before;
     struct hf_holder holder;
     open_json(out, change_word(change));
-    cli_out_json_bytes(out, "name", row->name, row->name_len);
+    cli_out_json_bytes(out, "name", named->name, named->name_len);
     cli_row_read(now != NULL ? now : &free_row, &holder);
     cli_show_holder_json(out, &holder, false);
     cli_out_json_int(out, "waiting", count_waiting(now));
@@ -245,7 +253,7 @@ static void on_change(void *user, enum cli_change change,
     struct cli_out *out = &follow->out;
     const struct cli_row *row = now != NULL ? now : before;
     if (follow->is_json) {
-        put_change_json(out, change, before, now, delta);
+        put_change_json(out, change, row, before, now, delta);
     } else {
         put_time(out);
         size_t used = cli_out_shown(out, row->name, row->name_len);
