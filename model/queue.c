@@ -71,11 +71,11 @@
 #ifndef RAISE_MOVES
 #define RAISE_MOVES 1 /* a sharer's CONFIRM raises the counter too */
 #endif
-#ifndef WAITS_FOR_RAISE
-#define WAITS_FOR_RAISE 1 /* no majority counts a node that is being raised */
-#endif
-#ifndef DISTRUSTS_LOST_RAISE
-#define DISTRUSTS_LOST_RAISE 1 /* nor one whose raise was never answered */
+#ifndef RAISED
+#define RAISED                                                                 \
+    3 /* which votes count: 0: all; 1: not of a node that is being raised; 2:  \
+         nor of one whose raise was never answered, unless it said "not        \
+         yours"; 3: those at what was raised to, or above */
 #endif
 #ifndef ALIGNS
 #define ALIGNS 1 /* RELEASE brings the counter to the fence */
@@ -119,6 +119,7 @@ struct client {
     uint8_t phase;
     uint8_t fence;
     uint8_t least; /* greatest fence that was completed when it began */
+    uint8_t top;   /* greatest counter that it raised others to */
 };
 
 struct state {
@@ -127,7 +128,7 @@ struct state {
     uint8_t crashes;
     uint8_t breaks;
     uint8_t forgets;
-    uint8_t unused[8 - (CLIENTS * 3 + 3) % 8];
+    uint8_t unused[8 - (CLIENTS * 4 + 3) % 8];
 };
 
 #define HAS_GOAL
@@ -431,16 +432,20 @@ static void hear_answer(struct link *link, enum phase phase)
 }
 
 /* Does a vote count for what it says? Not while it is about to be untrue. */
-static bool is_settled(const struct link *link)
+static bool is_settled(const struct client *client, const struct link *link)
 {
-    if (WAITS_FOR_RAISE && link->verb == CONFIRM) {
-        return false;
+    bool is_moving = link->verb == CONFIRM ||
+                     (link->verdict != SILENCE && link->answer > link->vote);
+    switch (RAISED) {
+    case 0:
+        return true;
+    case 1:
+        return !is_moving;
+    case 2:
+        return !is_moving && link->unanswered == 0;
+    default:
+        return link->vote >= client->top;
     }
-    if (WAITS_FOR_RAISE && link->verdict != SILENCE &&
-        link->answer > link->vote) {
-        return false; /* the same CONFIRM, answered and not yet heard */
-    }
-    return !DISTRUSTS_LOST_RAISE || link->unanswered == 0;
 }
 
 static unsigned votes_for(const struct state *state, int who, uint8_t counter)
@@ -448,7 +453,7 @@ static unsigned votes_for(const struct state *state, int who, uint8_t counter)
     unsigned n = 0;
     for (int i = 0; i < LIVE; i++) {
         const struct link *link = &state->nodes[i].links[who];
-        n += link->vote == counter && is_settled(link);
+        n += link->vote == counter && is_settled(&state->clients[who], link);
     }
     return n;
 }
@@ -528,6 +533,7 @@ static void complete(const struct state *state, int who)
         struct state next = *state;
         next.clients[who].phase = HOLDING;
         next.clients[who].fence = counter;
+        next.clients[who].top = 0;
         check_completion(&next, who);
         reach_at(&next, COMPLETED, who, 0, counter);
     }
@@ -573,9 +579,10 @@ static void travel(const struct state *state, int who, int i)
         next.breaks--;
         mine->ghost_verb = link->verb;
         mine->ghost_counter = link->counter;
-        if (link->verb == CONFIRM) {
+        if (RAISED == 2 && link->verb == CONFIRM) {
             mine->unanswered = link->counter;
-        } else if (link->verdict == YOURS && link->answer > link->vote) {
+        } else if (RAISED == 2 && link->verdict == YOURS &&
+                   link->answer > link->vote) {
             mine->unanswered = link->answer;
         }
         mine->verb = NOTHING;
@@ -597,7 +604,7 @@ static void travel(const struct state *state, int who, int i)
 static void wait_on(const struct state *state, int who)
 {
     unsigned granted = 0;
-    uint8_t top = 0;
+    uint8_t top = state->clients[who].top;
     for (int i = 0; i < LIVE; i++) {
         uint8_t vote = state->nodes[i].links[who].vote;
         granted += vote > 0;
@@ -614,6 +621,7 @@ static void wait_on(const struct state *state, int who)
             struct state next = *state;
             next.nodes[i].links[who].verb = CONFIRM;
             next.nodes[i].links[who].counter = top & 15;
+            next.clients[who].top = RAISED == 3 ? top : 0;
             reach_at(&next, SENT_CONFIRM, who, i + 1, top);
         }
         if (YIELDS && link->ahead) {
@@ -629,6 +637,7 @@ static void end(const struct state *state, int who, enum phase phase,
 {
     struct state next = *state;
     next.clients[who].phase = (uint8_t)phase;
+    next.clients[who].top = 0;
     next.crashes -= kind == CRASH;
     for (int i = 0; i < LIVE; i++) { /* what it knew is gone */
         struct link *link = &next.nodes[i].links[who];

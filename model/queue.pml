@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* FAIRNESS: EVERY WAITER IS SERVED ON EVERY WEAKLY FAIR RUN
+ *
+ * queue.c says that from everywhere all can still finish; this says that all
+ * do finish, if whatever could go on at some node for ever does so at last.
+ * Exclusive waiters, each with one ticket everywhere; waiter 0 has the earliest.
+ * Counters, lost requests and leases are left to queue.c: here a vote is heard
+ * some time after its grant, and YIELD is obeyed at once.
+ *
+ *   RULE 1  an owner that is not done yields to an earlier ticket: the product
+ *   RULE 0  nobody yields: nodes that serve different waiters stop them all
+ *   RULE 2  whoever lacks a majority gives back to anybody, earlier or not:
+ *           two can take turns for ever
+ *
+ * Bounds: LIVE nodes that answer, MAJORITY votes needed, CLIENTS up to 3. */
+#ifndef LIVE
+#define LIVE 2
+#endif
+#ifndef MAJORITY
+#define MAJORITY 2
+#endif
+#ifndef CLIENTS
+#define CLIENTS 2
+#endif
+#ifndef RULE
+#define RULE 1
+#endif
+
+#define BIT(n) (1 << (n))
+#define HAS(set, n) (((set) & BIT(n)) != 0)
+#define WITHOUT(set, n) ((set) & (255 - BIT(n)))
+#define COUNT(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2))
+#define NOBODY 255
+
+byte owner[LIVE];   /* of each node */
+byte queue[LIVE];   /* a bit for each waiter; the lowest has the first ticket */
+byte heard[CLIENTS]; /* a bit for each node that it knows to be its own */
+bool waits[CLIENTS];
+bool holds[CLIENTS];
+byte n_holding;
+byte n_done;
+
+/* The first in the queue becomes the owner. */
+inline serve(node) {
+    if
+    :: owner[node] == NOBODY && queue[node] != 0 ->
+        if
+        :: HAS(queue[node], 0) -> owner[node] = 0
+        :: !HAS(queue[node], 0) && HAS(queue[node], 1) -> owner[node] = 1
+        :: else -> owner[node] = 2
+        fi;
+        queue[node] = WITHOUT(queue[node], owner[node])
+    :: else
+    fi
+}
+
+/* YIELD: back into the queue under the same ticket. */
+inline yield(who, node) {
+    heard[who] = WITHOUT(heard[who], node);
+    owner[node] = NOBODY
+}
+
+/* All that goes on between one client and one node. */
+proctype Link(byte who; byte node)
+{
+    atomic { /* ACQUIRE */
+        queue[node] = queue[node] | BIT(who);
+        serve(node)
+    }
+    do
+    :: atomic { /* the grant, or the answer that tells of it */
+        waits[who] && owner[node] == who && !HAS(heard[who], node) ->
+        heard[who] = heard[who] | BIT(node)
+    }
+#if RULE == 1
+    :: atomic {
+        waits[who] && owner[node] == who &&
+        (queue[node] & (BIT(who) - 1)) != 0 ->
+        yield(who, node);
+        queue[node] = queue[node] | BIT(who);
+        serve(node)
+    }
+#endif
+#if RULE == 2
+    :: atomic {
+        waits[who] && owner[node] == who && COUNT(heard[who]) < MAJORITY &&
+        queue[node] != 0 ->
+        yield(who, node);
+        serve(node);
+        queue[node] = queue[node] | BIT(who)
+    }
+#endif
+    :: atomic { /* RELEASE */
+        !waits[who] && !holds[who] ->
+        queue[node] = WITHOUT(queue[node], who);
+        if
+        :: owner[node] == who -> owner[node] = NOBODY
+        :: else
+        fi;
+        serve(node);
+        break
+    }
+    od
+}
+
+proctype Client(byte who)
+{
+    atomic {
+        waits[who] && COUNT(heard[who]) >= MAJORITY ->
+        waits[who] = false;
+        holds[who] = true;
+        assert(n_holding == 0);
+        n_holding++
+    }
+    atomic {
+        holds[who] = false;
+        n_holding--;
+        n_done++
+    }
+}
+
+init
+{
+    atomic {
+        byte who = 0;
+        byte node = 0;
+        do
+        :: node < LIVE ->
+            owner[node] = NOBODY;
+            node++
+        :: else -> break
+        od;
+        do
+        :: who < CLIENTS ->
+            waits[who] = true;
+            run Client(who);
+            node = 0;
+            do
+            :: node < LIVE ->
+                run Link(who, node);
+                node++
+            :: else -> break
+            od;
+            who++
+        :: else -> break
+        od
+    }
+}
+
+ltl all_are_served { <> (n_done == CLIENTS) }
