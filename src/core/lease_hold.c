@@ -311,12 +311,17 @@ void hf_hold_grant(struct hf_step *step)
     judge(step);
 }
 
+/* It is back, or has only now connected, after the others had decided: it gets
+ * the lock, too, since a bare majority has no slack. (One that forgot is
+ * repaired by the next renewal: many locks are not repaired in one burst.) */
 void hf_hold_node(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
     unsigned node = step->event->node;
     bool is_open = (lease->flags & HF_LEASE_ROUND_DONE) == 0;
-    if (lease->state != HF_STATE_LOST && is_open &&
+    bool is_new = step->event->kind == HF_EV_NODE &&
+                  lease->votes[node].said == HF_SAID_NOTHING;
+    if (lease->state != HF_STATE_LOST && (is_open || is_new) &&
         !has_confirmed(lease, node)) {
         confirm(step, node);
     }

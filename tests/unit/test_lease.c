@@ -11,6 +11,19 @@
 
 /* ttl 1000: drift 12, validity at least 333, renewal at 333, risk at 500. */
 
+static void late_connection_gets_the_lock_too(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] node 2 connecting | \n"
+          "[0] acquire           | 0A 1A\n"
+          "[1] 0 A ok 7          | \n"
+          "[1] 1 A ok 7          | held 7 till 9898\n"
+          "[2] node 2 voting     | 2C7h\n"
+          "[3] 2 C ok 7          | \n"
+          "[4] node 2 voting     | \n");
+}
+
 static void one_node_one_round_trip(void **state)
 {
     (void)state;
@@ -522,6 +535,7 @@ static void cancelled_while_asking_leaves_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_connection_gets_the_lock_too),
         cmocka_unit_test(one_node_one_round_trip),
         cmocka_unit_test(the_hint_is_sent),
         cmocka_unit_test(held_at_the_majority_and_the_late_are_brought_in),
