@@ -132,8 +132,16 @@ hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
     message.secret = to->secret;
     memcpy(message.notes, notes, n_notes * sizeof(*notes));
     socklen_t len = name_of(to->id, &name);
-    ssize_t sent = sendto(wake->watch.fd, &message, MESSAGE_LEN(n_notes),
-                          MSG_NOSIGNAL, (const struct sockaddr *)&name, len);
+    ssize_t sent = -1;
+    int tries = to->id == wake->address.id ? 1 : TRIES; /* we do not read now */
+    for (; sent < 0 && tries > 0; tries--) {
+        sent = sendto(wake->watch.fd, &message, MESSAGE_LEN(n_notes),
+                      MSG_NOSIGNAL, (const struct sockaddr *)&name, len);
+        if (sent >= 0 || errno != EAGAIN) {
+            break;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    }
     if (sent >= 0) {
         return HF_WAKE_SENT;
     }
