@@ -27,6 +27,8 @@ example() { # NAME REGEX...
 
 example blocking 'working under fence [0-9]+' 'given back: ok'
 example guarded_update 'refused: fence [0-9]+ is older' 'the lock is lost'
+example leader 'leading with fence [0-9]+' 'tick 3 of fence' 'resigning'
+example transfer 'permit [01] of 2' 'account-17 under fence [0-9]+' 'account-4711 under fence'
 example event_loop_poll 'job-99: fence' 'job-99: ok'
 example event_loop_uv 'tick 10: [1-9][0-9]* ms' 'given back: ok'
 
