@@ -194,7 +194,7 @@ end_runs
 
 # ---- It asks no more than it must
 server_cli one config resetstat >/dev/null
-export HOLDFAST_URL=${SERVER_URL[one]}?quarantine=off
+export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
 follow asks --interval 100ms job
 looks() {
     [ "$(server_cli one info commandstats |
