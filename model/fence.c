@@ -36,10 +36,10 @@
 #ifndef AMNESIAS
 #define AMNESIAS 0 /* times that a node loses its memory */
 #endif
+/* 0: all of it; 1: the newest part (of the counter); 2: the newest part, and
+ * an old lease is back. */
 #ifndef LOSS
-#define LOSS                                                                   \
-    0 /* 0: all of it; 1: the newest part (of the counter); 2: the             \
-         newest part, and an old lease is back */
+#define LOSS 0
 #endif
 #ifndef CLOCKS
 #define CLOCKS 0 /* 0: right; 1: anything; 2: a node may be one tick behind */
@@ -48,10 +48,9 @@
 #define RESTART_TICKS 1 /* a node is away for at least so long */
 #endif
 /* The rules. */
+/* 0: the greatest of a majority's grants is the fence. */
 #ifndef SECOND_PHASE
-#define SECOND_PHASE                                                           \
-    1 /* 0: the greatest of a majority's grants is the fence                   \
-       */
+#define SECOND_PHASE 1
 #endif
 #ifndef CONFIRM_ACTUAL
 #define CONFIRM_ACTUAL 1 /* 0: it says "ok T" at a greater counter too */
@@ -59,10 +58,10 @@
 #ifndef RAISE_ANY
 #define RAISE_ANY 0 /* 1: T may be any, not only the greatest grant */
 #endif
+/* A raise takes a free node: 1: if c <= T; 2: if c < T, or c = T and last is
+ * me. */
 #ifndef RAISE_TAKES
-#define RAISE_TAKES                                                            \
-    0 /* a raise takes a free node: 1: if c <= T; 2: if c < T,                 \
-         or c = T and last is me */
+#define RAISE_TAKES 0
 #endif
 #ifndef RENEWS
 #define RENEWS 0 /* 1: a round counts any "yours"; 2: only "yours, c = T" */
@@ -88,10 +87,9 @@
 #ifndef SHARED_BELOW_FLOOR
 #define SHARED_BELOW_FLOOR 0 /* 1: a sharer may raise its own to any T <= c */
 #endif
+/* 1: a node that forgot stays away until whoever asked it before is over. */
 #ifndef QUARANTINE
-#define QUARANTINE                                                             \
-    0 /* 1: a node that forgot stays away until whoever asked it               \
-         before is over */
+#define QUARANTINE 0
 #endif
 #ifndef SHARED_MOVES
 #define SHARED_MOVES 1 /* 0: a shared grant does not move the counter */

@@ -71,11 +71,11 @@
 #ifndef RAISE_MOVES
 #define RAISE_MOVES 1 /* a sharer's CONFIRM raises the counter too */
 #endif
+/* Which votes count: 0: all; 1: not of a node that is being raised; 2: nor of
+ * one whose raise was never answered, unless it said "not yours"; 3: those at
+ * what was raised to, or above. */
 #ifndef RAISED
-#define RAISED                                                                 \
-    3 /* which votes count: 0: all; 1: not of a node that is being raised; 2:  \
-         nor of one whose raise was never answered, unless it said "not        \
-         yours"; 3: those at what was raised to, or above */
+#define RAISED 3
 #endif
 #ifndef ALIGNS
 #define ALIGNS 1 /* RELEASE brings the counter to the fence */

@@ -29,9 +29,9 @@
 #ifndef SLOTS
 #define SLOTS 1
 #endif
+/* Tickets are drawn for each slot: 1: in the opposite order. */
 #ifndef CROSSED
-#define CROSSED                                                                \
-    0 /* tickets are drawn for each slot: 1: in the opposite order */
+#define CROSSED 0
 #endif
 #ifndef HEARS
 #define HEARS 0 /* 1: a grant is heard of some time after it was made */

@@ -69,16 +69,15 @@
 #define YIELDS 0
 #endif
 /* The rules; 1 is the product unless it says otherwise. */
+/* A repeated request: 0: leaves the expiry; 1: the greater of both; 2: sets
+ * it. */
 #ifndef EXPIRY
-#define EXPIRY                                                                 \
-    1 /* a repeated request: 0: leaves the expiry; 1: the greater              \
-         of both; 2: sets it */
+#define EXPIRY 1
 #endif
+/* A claim is good since: 0: its receipt; 1: the sending of the last request
+ * answered "queued"; 2: the sending of the last request. */
 #ifndef CLAIM_SINCE
-#define CLAIM_SINCE                                                            \
-    1 /* a claim is good since: 0: its receipt; 1: the sending                 \
-         of the last request answered "queued"; 2: the sending                 \
-         of the last request */
+#define CLAIM_SINCE 1
 #endif
 #ifndef CLAIM_EXCEEDS
 #define CLAIM_EXCEEDS 1 /* its counter exceeds the one in that answer */
