@@ -111,7 +111,8 @@ static void collect(struct above *above)
 {
     char *buf = malloc(ENVIRON_MAX);
     pid_t pid = parent_of(getpid());
-    add(above, getenv("HOLDFAST_OWNER"));
+    const char *ours = getenv("HOLDFAST_OWNER");
+    add(above, ours != NULL ? ours : "");
     for (int i = 0; buf != NULL && pid > 1 && i < DEPTH_MAX; i++) {
         add_of(above, pid, buf);
         pid = parent_of(pid);
