@@ -3,7 +3,7 @@
  *
  * queue.c says that from everywhere all can still finish; this says that all
  * do finish, if whatever could go on at some node for ever does so at last.
- * Exclusive waiters, each with one ticket everywhere; waiter 0 has the earliest.
+ * Exclusive waiters, each with one ticket everywhere; waiter 0 has the first.
  * Counters, lost requests and leases are left to queue.c: here a vote is heard
  * some time after its grant, and YIELD is obeyed at once.
  *
