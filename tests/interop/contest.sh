@@ -40,6 +40,7 @@ ours_by_command() {
             echo "ours: run gave up early" >>"$folder/trouble" ;;
         *) echo "ours: run ended with $code" >>"$folder/trouble" ;;
         esac
+        sleep 0.15 # see contender.c
     done
 }
 
