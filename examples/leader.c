@@ -7,6 +7,7 @@
  *
  * What is done while leading must be guarded by the fence: a leader that was
  * frozen may wake up after its successor has begun. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep() */
 #include <holdfast/holdfast.h>
 
 #include <stdio.h>
