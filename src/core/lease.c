@@ -76,9 +76,6 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
         vote->flags &= (uint8_t)~HF_VOTE_DEAF;
         vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
     }
-    if (verb == HF_VERB_CONFIRM && !holder) {
-        vote->flags |= HF_VOTE_RAISING;
-    }
     vote->pending |= (uint8_t)(1U << verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
     vote->due =
@@ -105,10 +102,6 @@ static void on_answer(struct hf_step *step)
     HF_ASSERT(hf_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
-    if (event->verb == HF_VERB_CONFIRM &&
-        event->verdict != HF_VERDICT_UNKNOWN) {
-        vote->flags &= (uint8_t)~HF_VOTE_RAISING;
-    }
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);

@@ -171,8 +171,12 @@ struct hf_lease {
     uint8_t jitter; /* 0..255: how much earlier than a third to renew */
     uint8_t raises; /* CONFIRMs sent to bring counters together */
     struct hf_span ttl;
-    uint64_t fence;             /* T; while ASKING or WAITING: at least that */
-    struct hf_instant deadline; /* RELEASING: nothing can be left after it */
+    uint64_t fence; /* T; while ASKING or WAITING: at least that */
+    union {
+        struct hf_instant deadline; /* RELEASING: nothing is left after it */
+        uint64_t raised; /* ASKING, WAITING: the greatest counter that a node
+                            was asked to be raised to */
+    };
     union {
         struct hf_instant confirmed; /* sending of what was last confirmed */
         uint64_t ticket;             /* WAITING */

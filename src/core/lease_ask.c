@@ -79,24 +79,19 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Deciding ---------------------------------------------------------- */
 
-/* Nodes whose counter is being raised: what they said is about to be untrue, or
- * is already. A lock held at the old value could never be renewed there. That
- * stays so if the connection breaks, until the node has answered such a CONFIRM
- * or has said that it is not ours. */
-static uint16_t moving(const struct hf_lease *lease)
-{
-    return hf_votes_flagged(lease, HF_VOTE_RAISING);
-}
-
-/* Some value T that a majority reports as "yours, c == T". At most one. */
+/* Some value T that a majority reports as "yours, c == T". At most one; and
+ * none below what any node was asked to be raised to: whatever became of that
+ * request, it may still be executed, and a lock held at the old value could
+ * never be renewed there. */
 static uint16_t agreement(const struct hf_step *step)
 {
-    uint16_t still = (uint16_t)~moving(step->lease);
-    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
-        uint16_t voters = hf_votes_for(
-            step->lease, step->lease->votes[i].counter, step->event->now);
-        voters &= step->nodes->voting & still;
-        if ((voters & hf_bit(i)) != 0 && hf_is_majority(step, voters)) {
+    const struct hf_lease *lease = step->lease;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t counter = lease->votes[i].counter;
+        uint16_t voters = hf_votes_for(lease, counter, step->event->now);
+        voters &= step->nodes->voting;
+        if ((voters & hf_bit(i)) != 0 &&
+            hf_is_majority(step, voters)) {
             return voters;
         }
     }
@@ -151,6 +146,7 @@ static void raise_counters(struct hf_step *step, uint16_t granted)
             !hf_is_pending(vote, HF_VERB_CONFIRM) &&
             lease->raises < RAISES_MAX) {
             lease->raises++;
+            lease->raised = top;
             hf_step_send(step, i, HF_VERB_CONFIRM, top);
         }
     }

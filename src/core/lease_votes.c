@@ -170,7 +170,6 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
     if (vote->refused < event->counter) {
         vote->refused = event->counter;
     }
-    vote->flags &= (uint8_t)~HF_VOTE_RAISING;
     vote->rival = event->rival;
     vote->left_ms = saturated_ms(event->left);
     if (is_queued) {

@@ -110,7 +110,7 @@ static inline bool is_queued(struct actor *actor)
     return !actor->is_done && hf_op_waiting(actor->op, &waiting);
 }
 
-/* It has its place at every node: places are asked for one by one. */
+/* It has its place: places are asked for one by one. */
 static inline int places(const char *name);
 
 static inline void await_queued(struct actor *actor, const char *name,
@@ -190,15 +190,22 @@ static inline int n_nodes(void)
     return cast.n > 0 ? hf_client_nodes(cast.actors[0].client) : 1;
 }
 
-/* The fewest that wait at one node. */
+/* How many wait at a majority of the nodes: a node that the holder did not
+ * reach is given to a waiter, who then waits at the others only. */
 static inline int places(const char *name)
 {
     struct count count = look(name);
-    int least = count.waiting[0];
-    for (int i = 1; i < n_nodes(); i++) {
-        least = count.waiting[i] < least ? count.waiting[i] : least;
+    int most = 0;
+    for (int i = 0; i < n_nodes(); i++) {
+        int nodes = 0;
+        for (int k = 0; k < n_nodes(); k++) {
+            nodes += count.waiting[k] >= count.waiting[i];
+        }
+        if (nodes > n_nodes() / 2 && count.waiting[i] > most) {
+            most = count.waiting[i];
+        }
     }
-    return least;
+    return most;
 }
 
 static inline void await_nobody(const char *name)

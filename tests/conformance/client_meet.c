@@ -64,6 +64,7 @@ static void dine_all(struct table *table, struct seat *seats, int n)
 {
     pthread_t threads[PHILOSOPHERS];
     const char *prefix = fresh_name();
+    (void)world_url(); /* made once, before there are threads */
     for (int i = 0; i < table->n_forks; i++) {
         snprintf(table->forks[i], sizeof(table->forks[i]), "%s.%d", prefix, i);
     }

@@ -63,7 +63,7 @@ static void test_writer_under_a_stream_of_readers(void **state)
             reads += has_place;
         }
         turn_for(1);
-        has_place = has_place || places(name) > 0; /* at every node */
+        has_place = has_place || places(name) > 0;
     }
     assert_true(writer->is_done);
     assert_true(reads <= 2 * READERS); /* those before it, and no more */

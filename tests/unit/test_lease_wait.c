@@ -331,6 +331,35 @@ static void lost_raise_is_asked_again(void **state)
           "[8] 2 C ok 6             | held 6 till 29705\n");
 }
 
+/* Nor later, when the node has said "not yours" and granted anew: the request
+ * to raise it may still be on its way. */
+static void what_was_raised_is_not_undercut(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 1 9 20000 300 | \n"
+          "[1] 1 A no 1 9 20000 300 | queued 0Q300 1Q300\n"
+          "[1] 2 A no 1 9 20000 300 | 2Q300\n"
+          "[2] 0 Q queued 1         | \n"
+          "[2] 1 Q queued 3         | \n"
+          "[2] 2 Q queued 1         | \n"
+          "[5] 0 grants 2           | \n"
+          "[5] 1 grants 4           | 0C4\n"
+          "[6] node 0 down          | \n"
+          "[6] 0 C unknown          | \n"
+          "[7] node 0 voting        | 0Q300 0C4\n"
+          "[8] 0 Q queued 2         | \n"
+          "[8] 0 C no 2             | \n"
+          "[15] timer               | 1Q300\n"
+          "[16] 1 Q ok 4 behind     | 1Y4\n"
+          "[17] 1 Y queued 5        | \n"
+          "[18] 0 grants 3          | \n"
+          "[19] 2 grants 3          | 0C4 2C4\n"
+          "[20] 0 C ok 4            | \n"
+          "[20] 2 C ok 4            | held 4 till 5957 0C4h 1C4h 2C4h\n");
+}
+
 static void counters_are_brought_together(void **state)
 {
     (void)state;
@@ -402,6 +431,7 @@ int main(void)
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
+        cmocka_unit_test(what_was_raised_is_not_undercut),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),
