@@ -391,7 +391,8 @@ static void take_replies(struct hf_redis_listener *listener,
 static void read_all(struct hf_redis_listener *listener, struct hf_instant now)
 {
     char data[READ_BYTES];
-    while (!listener->is_broken) {
+    bool is_more = true;
+    while (is_more && !listener->is_broken) {
         ssize_t n = hf_socket_read(&listener->socket, data, sizeof(data));
         if (n == 0) {
             return;
@@ -406,6 +407,9 @@ static void read_all(struct hf_redis_listener *listener, struct hf_instant now)
             break_off(listener, "out of memory");
             return;
         }
+        /* As in node.c: a short read has emptied the socket. */
+        is_more = (size_t)n == sizeof(data) || listener->socket.is_ended ||
+                  listener->socket.tls != NULL;
         take_replies(listener, now);
     }
 }
