@@ -90,7 +90,7 @@ static uint16_t agreement(const struct hf_step *step)
         uint64_t counter = lease->votes[i].counter;
         uint16_t voters = hf_votes_for(lease, counter, step->event->now);
         voters &= step->nodes->voting;
-        if ((voters & hf_bit(i)) != 0 &&
+        if (counter >= lease->raised && (voters & hf_bit(i)) != 0 &&
             hf_is_majority(step, voters)) {
             return voters;
         }

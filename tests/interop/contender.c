@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Who hands the lock over from one to the next leaves no gap for those who poll:
+/* A lock that is handed from one to the next leaves no gap for those who poll:
  * they are let in when nobody of ours waits. */
 #define REST_US 150000
 
