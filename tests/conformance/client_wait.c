@@ -43,7 +43,7 @@ static void test_try_does_not_overtake(void **state)
     await(holder);
     ask(waiter, name);
     await_queued(waiter, name, 1);
-    ask(other, fresh_name()); /* it is connected by then */
+    ask(other, "another name"); /* it is connected by then */
     await(other);
     give_back(other);
     struct hf_request request = want(name, 10000, 0);
