@@ -44,6 +44,7 @@ export W
 begin() { # WHO ARG...
     local who=$1
     shift
+    : >"$W/events.$who" # of an earlier one of that name
     holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
         9>"$W/events.$who" 2>"$W/err.$who" &
     begun=$!
