@@ -34,7 +34,6 @@ chmod +x "$W/hold"
 begin() { # WHO [OPTION...]
     local who=$1
     shift
-    : >"$W/events.$who" # of an earlier one of that name
     rm -f "$W/events.$who"
     holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
         9>"$W/events.$who" 2>>"$W/err.$who" &
