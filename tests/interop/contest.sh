@@ -192,8 +192,10 @@ contest_strangers() { # URL STRANGER-COMMAND...
     is "$code" 0 "their key is deleted by hand: we hold"
     owner=${out%% *}
     stranger release >/dev/null
-    is "$(server_cli s1 get "$key")" "${owner%@*}" \
-        "their late release leaves ours"
+    # A majority has it: who takes it and exits does not wait for the third.
+    ok "their late release leaves ours" test "$(for name in s1 s2 s3; do
+        server_cli $name get "$key"
+    done | grep -cxF "${owner%@*}")" -ge 2
     for name in s1 s2 s3; do
         server_cli $name del "$key" >/dev/null
     done
