@@ -136,7 +136,7 @@ typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
                               uint64_t counter);
 
 /* Whether grants of a node reach us. Until it has said so they do not. A store
- * begins to listen with the first ACQUIRE that has queue_ms. */
+ * begins to listen when an ACQUIRE was first answered QUEUED. */
 typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
 
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,

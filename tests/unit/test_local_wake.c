@@ -553,7 +553,7 @@ static void killed_at_any_instruction(void **state)
         assert_int_equal(waitpid(pids[victim], NULL, 0), pids[victim]);
         pids[victim] = start_work(f, world, seed + kills);
         while (atomic_load(&world->grants) == before) {
-            assert_true(hf_clock_now().ns - began < INT64_C(5000000000));
+            assert_true(hf_clock_now().ns - began < INT64_C(20000000000));
             pass_ms(1);
         }
     }

@@ -279,6 +279,16 @@ static bool is_cut_off(struct hf_local *local, struct hf_instant now)
     return local->is_cut_off;
 }
 
+static bool execute_ask(struct hf_transaction *t, struct hf_local *local,
+                        const struct hf_ask *ask)
+{
+    hf_transaction_init(t, local, ask);
+    if (ask->life != NULL) {
+        hf_processes_note(&local->view, ask->life, &t->life);
+    }
+    return execute(t);
+}
+
 void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
                   struct hf_instant now)
 {
@@ -298,15 +308,15 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
         hf_local_roster(local, ask, now);
         return;
     }
-    if (ask->queue_ms > 0) {
-        hf_local_listen(local);
-    }
     struct hf_transaction t;
-    hf_transaction_init(&t, local, ask);
-    if (ask->life != NULL) {
-        hf_processes_note(&local->view, ask->life, &t.life);
+    bool is_done = execute_ask(&t, local, ask);
+    if (is_done && t.visit.deed.verdict == HF_VERDICT_QUEUED &&
+        local->wake.address.id == 0) {
+        /* Who is served at once, as most are, needs no socket. */
+        hf_local_listen(local);
+        is_done = execute_ask(&t, local, ask);
     }
-    if (execute(&t)) {
+    if (is_done) {
         answer(&t, now);
         return;
     }

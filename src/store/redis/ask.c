@@ -78,9 +78,6 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
                        "keys that begin with \"hf:\" are Holdfast's own", now);
         return;
     }
-    if (hf_redis_ask_queues(ask)) {
-        hf_redis_listen_want(node, now);
-    }
     struct hf_redis_command command;
     const struct hf_script *script =
         hf_redis_command_make(&command, node, &keys, ask);
@@ -337,6 +334,9 @@ void hf_redis_answer(struct hf_redis_node *node,
         answer_roster(node, pending);
     } else if (first->type == HF_REPLY_ARRAY && reply->n >= 4) {
         struct hf_answer answer = read_array(node, pending);
+        if (answer.verdict == HF_VERDICT_QUEUED) {
+            hf_redis_listen_want(node, now); /* most asks are served at once */
+        }
         give(node, &answer);
     } else {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,

@@ -32,11 +32,4 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_keys *keys,
                                               const struct hf_ask *ask);
 
-/* Does it wait, if it has to? */
-static inline bool hf_redis_ask_queues(const struct hf_ask *ask)
-{
-    return (ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
-           ask->queue_ms > 0;
-}
-
 #endif
