@@ -510,11 +510,8 @@ static void work(const char *folder, struct world *world, unsigned seed)
         if (c == 0 || rand_r(&seed) % 8 > 0) {
             release(&d, "job", owner, c, 0);
         } else {
-            /* With its life, as core does: killed now, it must not keep the
-             * name until the lease is over. */
-            ask.verb = HF_VERB_YIELD;
+            ask.verb = HF_VERB_YIELD; /* with its life, as core does */
             ask.counter = c;
-            ask.ticket = d.answer.ticket;
             driver_ask(&d, &ask);
             release(&d, "job", owner, 0, 0);
         }
