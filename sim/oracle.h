@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The judge. Told what users observe, it says at once which guarantee was
+ * broken. Which guarantees are promised depends on what goes wrong
+ * (docs/guarantees.md); outside of that, breaches are counted, so that a run
+ * just outside shows that the check is not vacuous.
+ *
+ *   C1      no two completed acquisitions of a name have one fence
+ *   C2      one that completed before another began has the smaller fence
+ *   C3      fence order is the order at every node: a node's counter never
+ *           decreases, and a value of it belongs to one owner
+ *   E1      no renewal succeeds after a greater fence completed
+ *   C4      two never believe at once that they hold, unless they share
+ *   GUARD   the guarded register takes no older fence after a newer one, and
+ *           loses no update that it acknowledged
+ *   PERMITS never more holders of a semaphore than it has permits
+ *   FIFO    of two who wait, the earlier ticket is served first (one node,
+ *           nothing breaking)
+ *   LIVE    when nothing breaks any more, whoever waits is served in time
+ *   RESIDUE … and at the end no lock, queue or holder is left at any node
+ *   ONCE    every call is answered exactly once
+ */
+#ifndef HF_SIM_ORACLE_H
+#define HF_SIM_ORACLE_H
+
+#include "story.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sim_rule {
+    SIM_C1,
+    SIM_C2,
+    SIM_C3,
+    SIM_E1,
+    SIM_C4,
+    SIM_GUARD,
+    SIM_PERMITS,
+    SIM_FIFO,
+    SIM_LIVE,
+    SIM_RESIDUE,
+    SIM_ONCE,
+    SIM_RULES
+};
+
+struct sim_world;
+struct hf_lock;
+
+const char *sim_rule_name(enum sim_rule rule);
+
+/* Is it promised in this regime? */
+bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
+
+struct sim_verdict {
+    bool is_broken; /* a promised one; the run ends there */
+    enum sim_rule rule;
+    char text[240];
+    int64_t at_ns;
+    uint64_t breaches[SIM_RULES]; /* promised or not */
+    uint64_t grants;              /* acquisitions that completed */
+    uint64_t begun, given_up, renewals, pushes, adoptions, losses;
+    uint64_t writes, refused; /* at the guarded register */
+    uint64_t unguarded_lost;  /* updates that a register without guard lost */
+    uint64_t waits;           /* turns that were queued */
+};
+
+struct sim_oracle;
+struct sim_oracle *sim_oracle_new(struct sim_world *world);
+void sim_oracle_free(struct sim_oracle *oracle);
+const struct sim_verdict *sim_oracle_verdict(const struct sim_oracle *oracle);
+
+/* ---- What users see (process.c calls these) ----------------------------- */
+
+/* A turn begins: @return its number, for the calls below. */
+uint64_t sim_oracle_begin(struct sim_oracle *oracle,
+                          const struct sim_turn *turn);
+
+/* It came to nothing (refused, timed out, cancelled, or its process crashed
+ * while it waited). */
+void sim_oracle_given_up(struct sim_oracle *oracle, uint64_t turn);
+
+/* It is waiting in a queue: `ticket` order is checked among those with one. */
+void sim_oracle_queued(struct sim_oracle *oracle, uint64_t turn);
+
+/* It has the lock: `lock` may be looked into until sim_oracle_ended(). */
+void sim_oracle_held(struct sim_oracle *oracle, uint64_t turn,
+                     struct hf_lock *lock);
+
+/* It begins to give it back, handed it on, was told LOST and stopped, or
+ * crashed: it does not believe any more. */
+void sim_oracle_ended(struct sim_oracle *oracle, uint64_t turn);
+
+/* Taken on from `from`: the same acquisition goes on under another turn. */
+void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
+                        struct hf_lock *lock);
+
+/* Process `process` has run: renewals, deadlines and states may be others. */
+void sim_oracle_look(struct sim_oracle *oracle, int process);
+
+/* Node `node` has executed something, or lost something. */
+void sim_oracle_node(struct sim_oracle *oracle, int node);
+void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);
+
+/* Nothing breaks from now on. At the end of the run: is all well? */
+void sim_oracle_calm(struct sim_oracle *oracle);
+void sim_oracle_finish(struct sim_oracle *oracle);
+
+/* A breach that somebody else saw. */
+void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
+                       const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- The registers (register.c): two for each name ----------------------- */
+
+/* A read-modify-write in two messages. Both carry the fence; the guarded one
+ * refuses what is older than the newest that it has seen, in a read too.
+ * @return false: refused. */
+bool sim_register_read(struct sim_oracle *oracle, int name, uint64_t fence,
+                       bool is_guarded, uint64_t *value);
+bool sim_register_write(struct sim_oracle *oracle, int name, uint64_t fence,
+                        bool is_guarded, uint64_t value);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The world in which the shipped library runs under test.
+ *
+ *      story ──▶ world ──▶ notes (trace.h), verdict (oracle.h)
+ *
+ *   process.c   users: each is a coroutine that calls the public API
+ *   ─────────   the whole shipped library: client, store/redis, core …
+ *   floor.c     … whose lowest floor, src/io, is replaced: clock, loop, sockets
+ *   net.c       byte streams that delay, stall, break
+ *   node.c      servers that pause, restart, forget
+ *   redis.h     what they run: the shipped scripts, over a simulated keyspace
+ *
+ * One thread, one heap of events, no clock but `now_ns`, no randomness but the
+ * story's. Times without further words are the world's, in nanoseconds; every
+ * process and every node reads clocks of its own. */
+#ifndef HF_SIM_WORLD_H
+#define HF_SIM_WORLD_H
+
+#include "oracle.h"
+#include "random.h"
+#include "story.h"
+#include "trace.h"
+
+#include "base/time.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sim_redis;
+struct sim_session;
+struct sim_image;
+struct hf_client;
+struct hf_loop;
+struct sim_link;
+struct sim_fiber;
+
+#define SIM_NEVER INT64_MAX
+
+/* ---- Events -------------------------------------------------------------- */
+
+typedef void sim_event_fn(struct sim_world *world, void *object, uint64_t arg);
+
+struct sim_event {
+    int64_t at_ns;
+    uint64_t order; /* of two at one time the one put in earlier is first */
+    sim_event_fn *fire;
+    void *object;
+    uint64_t arg;
+};
+
+/* ---- Processes ----------------------------------------------------------- */
+
+/* One turn under way. */
+struct sim_lane {
+    const struct sim_turn *turn; /* NULL: none left */
+    size_t next;                 /* index of the next one to look at */
+    enum {
+        SIM_LANE_THINKING,
+        SIM_LANE_ASKING,
+        SIM_LANE_WORKING,
+        SIM_LANE_RETURNING
+    } phase;
+    int64_t due_ns;  /* by the world's clock: think, work, cancel is over */
+    int64_t end_ns;  /* of the work */
+    unsigned writes; /* still to be done */
+    unsigned extends;
+    unsigned steps;  /* between which the work is divided */
+    uint64_t number; /* oracle's */
+    struct hf_op *op;
+    struct hf_lock *lock;
+    bool was_queued;
+    bool is_at_risk;
+    /* a read-modify-write under way: read at first, written at the next step */
+    bool has_read[2];
+    uint64_t value[2];
+};
+
+/* "OWNER@FENCE", handed from one process to another. */
+struct sim_parcel {
+    bool is_full;
+    char text[512];
+    const struct sim_turn *turn;
+    uint64_t number;
+};
+
+struct sim_process {
+    struct sim_world *world;
+    int index;
+    struct sim_fiber *fiber;
+    struct hf_client *client;
+    struct hf_loop *loop;
+    struct sim_random random; /* its entropy and what it draws */
+    struct sim_random path;   /* delays to the registers */
+    bool is_alive;
+    bool is_running;
+    bool is_ready;      /* a link has something to tell */
+    bool pauses_midway; /* SIM_FAULT_PAUSE_MIDWAY is due */
+    int64_t midway_ns;
+    int64_t resumes_ns;  /* stands still until then */
+    int64_t wakes_ns;    /* when it asked to go on */
+    uint64_t wake_order; /* of the event that will do it; others are stale */
+    unsigned starts;     /* how often it was started */
+    int64_t clock_ns;    /* its clock at since_ns; runs at its rate since */
+    int64_t since_ns;
+    int64_t still_until_ns; /* its clock stands still until then */
+    struct sim_lane lanes[SIM_LANES_MAX];
+    unsigned n_lanes;
+    struct sim_parcel parcel;
+};
+
+/* What its clock says at a time of the world's; and when it will say that. */
+struct hf_instant sim_process_clock(const struct sim_process *process,
+                                    int64_t at_ns);
+int64_t sim_process_when(const struct sim_process *process,
+                         struct hf_instant clock);
+
+void sim_process_start(struct sim_process *process);
+void sim_process_crash(struct sim_process *process);
+void sim_process_pause(struct sim_process *process, int64_t until_ns);
+void sim_process_jump(struct sim_process *process, int64_t by_ns);
+
+/* Has it something to do at once? (a link became readable) */
+void sim_process_wake(struct sim_process *process);
+
+/* From inside its fiber: sleep until input, if `for_input`, or a time. */
+void sim_process_sleep(struct sim_process *process, int64_t until_ns,
+                       bool for_input);
+
+/* The one whose fiber runs now; the floor's only global. */
+struct sim_process *sim_process_running(void);
+
+/* ---- Nodes --------------------------------------------------------------- */
+
+/* A past state of a node's memory, to restart with. */
+struct sim_memory {
+    int64_t at_ns;
+    struct sim_image *image;
+};
+
+#define SIM_MEMORIES_MAX 16
+
+struct sim_node {
+    struct sim_world *world;
+    int index;
+    struct sim_redis *redis; /* what new connections reach */
+    struct sim_redis *old;   /* what a promotion left behind; NULL: none */
+    bool is_up;
+    int64_t resumes_ns; /* stands still until then */
+    int64_t wall_ns;    /* its wall clock at since_ns; runs at its rate */
+    int64_t since_ns;
+    int64_t started_wall_ns;
+    unsigned lives; /* how often it was started: its run id */
+    struct sim_memory memories[SIM_MEMORIES_MAX];
+    unsigned n_memories;
+};
+
+int64_t sim_node_wall(const struct sim_node *node, int64_t at_ns);
+
+/* ---- Links: one connection of a process with a node -----------------------
+ */
+
+/* What a direction carries, by arrival. */
+struct sim_chunk {
+    struct sim_chunk *next;
+    int64_t sent_ns;
+    int64_t at_ns;
+    size_t len;
+    bool ends; /* no more will come: closed, or reset */
+    char data[];
+};
+
+struct sim_pipe {
+    struct sim_chunk *first, *last;
+    int64_t last_at_ns; /* order is kept */
+    struct sim_random random;
+};
+
+struct hf_socket;
+
+struct sim_link {
+    struct sim_link *next; /* all links of the world */
+    struct sim_world *world;
+    struct sim_process *process; /* NULL: the process is gone, the bytes not */
+    struct sim_node *node;
+    struct sim_redis *redis;
+    struct sim_session *session; /* NULL: not connected, or not any more */
+    struct hf_socket *socket;    /* NULL: closed by the process */
+    struct sim_pipe up, down;
+    char *inbox; /* arrived at the process, not read yet */
+    size_t inbox_len, inbox_at, inbox_cap;
+    bool is_connecting; /* the answer to SYN is on its way */
+    bool is_open;
+    bool is_refused;
+    bool has_news; /* in the loop's eyes: readable, opened, or ended */
+    bool is_ended;
+    int64_t sent_ns; /* of the chunk being executed */
+};
+
+/* net.c */
+struct sim_link *sim_link_connect(struct sim_process *process, int node,
+                                  struct hf_socket *socket);
+void sim_link_write(struct sim_link *link, const char *data, size_t len);
+void sim_link_close(struct sim_link *link); /* by the process */
+void sim_link_reply(struct sim_link *link); /* the server has written */
+void sim_links_cut(struct sim_world *world, int process, int node,
+                   bool by_node);
+void sim_links_free(struct sim_world *world);
+
+/* ---- The world ------------------------------------------------------------
+ */
+
+/* Until when nothing passes from a process to a node, and back. */
+struct sim_passage {
+    int64_t up_ns, down_ns; /* blocked until */
+    int64_t slow_until_ns, slow_ns;
+};
+
+struct sim_world {
+    const struct sim_story *story;
+    int64_t now_ns;
+    struct sim_event *events; /* a binary heap */
+    size_t n_events, cap_events;
+    uint64_t order;
+    struct sim_process processes[SIM_PROCESSES_MAX];
+    struct sim_node nodes[SIM_NODES_MAX];
+    struct sim_passage passages[SIM_PROCESSES_MAX][SIM_NODES_MAX];
+    struct sim_link *links;
+    struct sim_oracle *oracle;
+    sim_trace_fn *trace; /* NULL: nobody listens */
+    void *trace_user;
+    uint64_t steps;
+    bool is_calm;
+    bool is_over;
+};
+
+/* Put an event in; @return its order. */
+uint64_t sim_world_at(struct sim_world *world, int64_t at_ns,
+                      sim_event_fn *fire, void *object, uint64_t arg);
+
+/* Tell the listener; fills in the time. A no-op if nobody listens. */
+void sim_world_note(struct sim_world *world, struct sim_note note);
+
+/* Run a story from its beginning to its end, or to the first broken promise. */
+void sim_run(const struct sim_story *story, sim_trace_fn *trace,
+             void *trace_user, struct sim_verdict *out);
+
+#endif
