@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Notes as lines: when, who, what, and the rest in words.
  *
- *     [   100.250] p1.0   acquire   a: for 2s
- *     [   100.750] n0     yours 7   p1 acquire a, sent 100.250, back 101.250
- *     [   101.250] p1.0   held      a: fence 7, until 2077.250
+ *     [    100.250] p1     acquire   a for 2s
+ *     [    100.750] n1     yours 7   p1 acquire a, sent 100.250, back 101.250
+ *     [    101.250] p1     held      a fence 7, until 2077.250
  */
 #include "trace.h"
 
@@ -33,7 +33,7 @@ static void put_ms(FILE *out, int width, int64_t ns)
             (int)(ns / 1000 % 1000));
 }
 
-static bool has_lane(enum sim_note_kind kind)
+static bool is_of_turn(enum sim_note_kind kind)
 {
     return kind <= SIM_NOTE_REFUSED;
 }
@@ -46,19 +46,21 @@ static bool is_by_node(const struct sim_note *note)
             note->kind == SIM_NOTE_PUSHED);
 }
 
+/* As in a story's text: p1, n1; "p1.2" is its second lane. */
 static void put_who(FILE *out, const struct sim_note *note)
 {
-    char who[24];
+    char who[32];
     if (is_by_node(note)) {
-        snprintf(who, sizeof(who), "n%d", note->node);
+        snprintf(who, sizeof(who), "n%d", note->node + 1);
     } else if (note->process < 0) {
         snprintf(who, sizeof(who), "-");
-    } else if (has_lane(note->kind)) {
-        snprintf(who, sizeof(who), "p%d.%d", note->process, note->lane);
-    } else if (note->node >= 0) {
-        snprintf(who, sizeof(who), "p%d-n%d", note->process, note->node);
+    } else if (is_of_turn(note->kind) && note->lane > 0) {
+        snprintf(who, sizeof(who), "p%d.%d", note->process + 1, note->lane + 1);
+    } else if (note->node >= 0 && note->kind == SIM_NOTE_STANDING) {
+        snprintf(who, sizeof(who), "p%d-n%d", note->process + 1,
+                 note->node + 1);
     } else {
-        snprintf(who, sizeof(who), "p%d", note->process);
+        snprintf(who, sizeof(who), "p%d", note->process + 1);
     }
     fprintf(out, "%-6s ", who);
 }
@@ -109,17 +111,19 @@ static void put_arrival(struct list *list, const char *what, int64_t ns)
 
 static void put_name(struct list *list, const struct sim_note *note)
 {
-    if (note->name >= 0) {
+    bool is_about_one = is_of_turn(note->kind) ||
+                        note->kind == SIM_NOTE_ASKED ||
+                        note->kind == SIM_NOTE_PUSHED;
+    if (is_about_one && note->name >= 0) {
         fprintf(list->out, " %c%s", 'a' + note->name,
                 note->is_shared ? " (shared)" : "");
-        list->is_begun = true;
     }
 }
 
 static void put_asked(struct list *list, const struct sim_note *note)
 {
     fprintf(list->out, "%-9s p%d %s",
-            note->result == NULL ? "answers" : note->result, note->process,
+            note->result == NULL ? "answers" : note->result, note->process + 1,
             note->text == NULL ? "asks" : note->text);
     put_name(list, note);
     put_time(list, "sent", note->sent_ns);
@@ -128,7 +132,7 @@ static void put_asked(struct list *list, const struct sim_note *note)
 
 static void put_pushed(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-9s p%d", verb_of(note->kind), note->process);
+    fprintf(list->out, "%-9s p%d", verb_of(note->kind), note->process + 1);
     put_name(list, note);
     put_number(list, "fence", note->counter);
     put_arrival(list, "there", note->until_ns);
@@ -146,7 +150,7 @@ static void put_other(struct list *list, const struct sim_note *note)
         (note->kind == SIM_NOTE_GIVEN || note->kind == SIM_NOTE_ADOPTED)) {
         put_next(list);
         fprintf(list->out, "%s p%d",
-                note->kind == SIM_NOTE_GIVEN ? "to" : "from", note->other);
+                note->kind == SIM_NOTE_GIVEN ? "to" : "from", note->other + 1);
     }
     put_text(list, note->text);
     put_text(list, note->result);
