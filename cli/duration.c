@@ -18,12 +18,15 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits with an optional fraction, as thousandths. */
-static bool number_parse(const char **at, int64_t *thousandths)
+/* More digits behind the point than this say nothing about milliseconds. */
+#define SCALE_MAX INT64_C(1000000000)
+
+/* Digits with an optional fraction: *number / *scale. */
+static bool number_parse(const char **at, int64_t *number, int64_t *scale)
 {
     const char *p = *at;
     int64_t value = 0;
-    int64_t scale = 1000;
+    int64_t parts = 1;
     if (!is_digit(*p)) {
         return false;
     }
@@ -33,15 +36,18 @@ static bool number_parse(const char **at, int64_t *thousandths)
         }
         value = value * 10 + (*p - '0');
     }
-    value *= 1000;
     if (*p == '.' && is_digit(p[1])) {
         for (p++; is_digit(*p); p++) {
-            scale /= 10;
-            value += (*p - '0') * scale;
+            if (parts == SCALE_MAX || value > (INT64_MAX - 9) / 10) {
+                return false;
+            }
+            value = value * 10 + (*p - '0');
+            parts *= 10;
         }
     }
     *at = p;
-    *thousandths = value;
+    *number = value;
+    *scale = parts;
     return true;
 }
 
@@ -67,10 +73,10 @@ bool cli_duration_parse(const char *text, int64_t *ms)
     size_t last = 0;
     const char *p = text;
     do {
-        int64_t value;
+        int64_t number, scale, product;
         size_t len = 0;
         size_t unit = UNIT_SECONDS;
-        if (!number_parse(&p, &value)) {
+        if (!number_parse(&p, &number, &scale)) {
             return false;
         }
         if (*p != '\0') {
@@ -84,12 +90,12 @@ bool cli_duration_parse(const char *text, int64_t *ms)
         }
         last = unit + 1;
         p += len;
-        /* value is at most a thousand centuries of ms: split to stay exact. */
-        if (value / 1000 > CLI_DURATION_MS_MAX / units[unit].ms) {
+        /* Never rounded: a lease of 0 is not what "0.0001" means. */
+        if (__builtin_mul_overflow(number, units[unit].ms, &product) ||
+            product % scale != 0 || product / scale > CLI_DURATION_MS_MAX) {
             return false;
         }
-        total += value / 1000 * units[unit].ms +
-                 value % 1000 * units[unit].ms / 1000;
+        total += product / scale;
         if (total > CLI_DURATION_MS_MAX) {
             return false;
         }

@@ -10,7 +10,8 @@
 /* Longest duration: a century, so that sums never overflow. */
 #define CLI_DURATION_MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
 
-/* @return false if `text` is not a duration, or a longer one. */
+/* @return false if `text` is not a duration, is finer than a millisecond, or
+ * is a longer one. */
 bool cli_duration_parse(const char *text, int64_t *ms);
 
 /* Room for cli_duration_text(). */
