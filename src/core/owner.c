@@ -114,23 +114,36 @@ static void describe_printable(const char *text, size_t len, char *out,
     out[at] = '\0';
 }
 
+static bool is_control(int code)
+{
+    return code < ' ' || code == 0x7f;
+}
+
+/* The byte that an escape at text[i] stands for; -1: none is there. */
+static int escaped_at(const char *text, size_t len, size_t i)
+{
+    if (text[i] != '%' || len - i <= 2) {
+        return -1;
+    }
+    int high = hex_value(text[i + 1]);
+    int low = hex_value(text[i + 2]);
+    return high < 0 || low < 0 ? -1 : high * 16 + low;
+}
+
 /* A field as it was before emit_escaped(), but for control characters, which
- * stay escaped: it goes to terminals. */
+ * stay escaped: it goes to terminals. Whoever wrote them as they are did not
+ * use emit_escaped(), and they become '?'. */
 static void describe_field(const char *text, size_t len, char *out, size_t cap)
 {
     size_t at = 0;
     for (size_t i = 0; i < len && at + 1 < cap; i++) {
-        char c = text[i];
-        if (c == '%' && len - i > 2) {
-            int high = hex_value(text[i + 1]);
-            int low = hex_value(text[i + 2]);
-            int code = high < 0 || low < 0 ? -1 : high * 16 + low;
-            if (code >= ' ' && code != 0x7f) {
-                c = (char)code;
-                i += 2;
-            }
+        int code = escaped_at(text, len, i);
+        if (code >= 0 && !is_control(code)) {
+            out[at++] = (char)code;
+            i += 2;
+        } else {
+            out[at++] = is_control((unsigned char)text[i]) ? '?' : text[i];
         }
-        out[at++] = c;
     }
     out[at] = '\0';
 }
