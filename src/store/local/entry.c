@@ -95,7 +95,9 @@ bool hf_entry_parse(const unsigned char *data, size_t len, struct hf_entry *out)
     }
     memcpy(&head, data, sizeof(head));
     size_t life_len = head.life_count * sizeof(out->life.of[0]);
-    if (head.check != HEAD_CHECK || head.life_count > HF_LIFE_PROCESSES_MAX ||
+    if (head.check != HEAD_CHECK || head.counter > HF_FENCE_MAX ||
+        head.until_ns < 0 || head.queue_ns < 0 ||
+        head.life_count > HF_LIFE_PROCESSES_MAX ||
         head.owner_len > HF_OWNER_MAX ||
         len < sizeof(head) + life_len + head.owner_len) {
         return false;

@@ -91,7 +91,7 @@ static void parse_crowd(const unsigned char *data, struct hf_record *out)
 /* A name without entries is as small as if there were none. */
 static bool has_crowd(const struct hf_record *record)
 {
-    return record->n_sharers + record->n_waiters > 0;
+    return record->n_sharers > 0 || record->n_waiters > 0;
 }
 
 static uint8_t flags_of(const struct hf_record *record)
@@ -140,7 +140,8 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     size_t life_at =
         sizeof(head) +
         ((head.flags & FLAG_CROWD) != 0 ? sizeof(struct crowd) : 0);
-    if (head.check != HEAD_CHECK || head.life_count > HF_LIFE_PROCESSES_MAX ||
+    if (head.check != HEAD_CHECK || head.counter > HF_FENCE_MAX ||
+        head.until_ns < 0 || head.life_count > HF_LIFE_PROCESSES_MAX ||
         head.owner_len > HF_RECORD_OWNER_MAX ||
         len < life_at + life_len + head.owner_len) {
         return 0;
