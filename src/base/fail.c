@@ -4,6 +4,18 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* One line, and fit for a terminal: much of what is complained of comes from
+ * outside. */
+static void make_plain(char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < ' ' || c == 0x7f) {
+            *text = '?';
+        }
+    }
+}
+
 enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
                        const char *format, ...)
 {
@@ -12,6 +24,7 @@ enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
         va_start(arguments, format);
         vsnprintf(error->text, sizeof(error->text), format, arguments);
         va_end(arguments);
+        make_plain(error->text);
         error->status = status;
         error->node = -1;
     }

@@ -208,6 +208,15 @@ static bool is_same_group(const struct hf_endpoint *a,
            a->db == b->db && strcmp(a_user, b_user) == 0;
 }
 
+/* Control characters as they must be written in a URL: it goes to logs. */
+static void show_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+        fprintf(out, c < ' ' || c == 0x7f ? "%%%02X" : "%c", c);
+    }
+}
+
 static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
 {
     const struct hf_endpoint *e = &url->endpoints[i];
@@ -216,14 +225,17 @@ static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
     if (i > 0 && is_same_group(e - 1, e)) {
         fputc(',', out);
     } else {
-        fprintf(out, "%s%s%s://%s%s", i == 0 ? "" : " ",
+        fprintf(out, "%s%s%s://", i == 0 ? "" : " ",
                 is_valkey ? "valkey" : "redis",
                 e->is_unix  ? "+unix"
                 : e->is_tls ? "s"
-                            : "",
-                e->user == NULL ? "" : e->user, e->user == NULL ? "" : "@");
+                            : "");
+        show_text(out, e->user == NULL ? "" : e->user);
+        fputs(e->user == NULL ? "" : "@", out);
     }
-    fprintf(out, "%s%s%s", is_v6 ? "[" : "", e->host, is_v6 ? "]" : "");
+    fputs(is_v6 ? "[" : "", out);
+    show_text(out, e->host);
+    fputs(is_v6 ? "]" : "", out);
     if (!e->is_unix) {
         fprintf(out, ":%u", (unsigned)e->port);
     }
@@ -243,8 +255,8 @@ static char *show(const struct hf_url *url)
         return NULL;
     }
     if (url->n_endpoints == 0) {
-        fprintf(out, "local:%s%s", url->path == NULL ? "" : "//",
-                url->path == NULL ? "" : url->path);
+        fputs(url->path == NULL ? "local:" : "local://", out);
+        show_text(out, url->path == NULL ? "" : url->path);
     }
     for (unsigned i = 0; i < url->n_endpoints; i++) {
         show_endpoint(out, url, i);
