@@ -31,7 +31,7 @@ static int complain(const struct file *file, const char *what)
 {
     struct cli_out out;
     cli_message_begin(&out);
-    cli_out_text(&out, file->config->path);
+    (void)cli_out_shown(&out, file->config->path, strlen(file->config->path));
     if (file->line > 0) {
         cli_out_text(&out, ":");
         cli_out_int(&out, file->line);
@@ -103,7 +103,7 @@ static int take_password_file(struct file *file, const char *path)
     config->password[strcspn(config->password, "\r\n")] = '\0';
     if (error == 0 && is_shared) {
         cli_message_begin(&out);
-        cli_out_text(&out, path);
+        (void)cli_out_shown(&out, path, strlen(path));
         cli_out_text(&out, ": holds a password and everybody may read it; "
                            "chmod o-r it");
         return cli_message_end(&out, CLI_EXIT_CONFIG);

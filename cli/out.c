@@ -127,13 +127,20 @@ void cli_out_seconds(struct cli_out *out, int64_t ms)
 
 static const char hex[] = "0123456789abcdef";
 
+/* What a terminal would obey: U+0000 to U+001F, U+007F, U+0080 to U+009F. */
+static bool is_control(const unsigned char *p, size_t n)
+{
+    return p[0] < 0x20 || p[0] == 0x7f ||
+           (n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+}
+
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
 {
     const unsigned char *p = data;
     size_t columns = 0;
     for (size_t i = 0; i < len;) {
         size_t n = cli_utf8_len(p + i, len - i);
-        if (n == 0 || p[i] < 0x20 || p[i] == 0x7f) {
+        if (n == 0 || is_control(p + i, n)) {
             char code[4] = {'\\', 'x', hex[p[i] >> 4], hex[p[i] & 15]};
             cli_out_bytes(out, code, sizeof(code));
             columns += sizeof(code);
