@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every target shares: the entry that libFuzzer calls, an oracle's check,
+ * and a reader that turns bytes into decisions. */
+#ifndef FUZZ_FUZZ_H
+#define FUZZ_FUZZ_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One input. @return 0: it may join the corpus; -1: it need not. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Always on. abort(), so that the input is kept. */
+#define FUZZ_CHECK(condition)                                                  \
+    ((condition) ? (void)0 : fuzz_failed(#condition, __FILE__, __LINE__))
+
+static inline void fuzz_failed(const char *what, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+    abort();
+}
+
+/* A copy of its own on the heap, with a NUL behind it: reading past its end is
+ * seen. The caller's to free. */
+static inline char *fuzz_text(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    FUZZ_CHECK(text != NULL);
+    if (size > 0) {
+        memcpy(text, data, size);
+    }
+    text[size] = '\0';
+    return text;
+}
+
+/* ---- Bytes as decisions ------------------------------------------------ */
+
+struct fuzz_input {
+    const uint8_t *at;
+    size_t left;
+};
+
+/* 0 behind the end. */
+static inline uint8_t fuzz_u8(struct fuzz_input *in)
+{
+    if (in->left == 0) {
+        return 0;
+    }
+    in->left--;
+    return *in->at++;
+}
+
+static inline uint64_t fuzz_u64(struct fuzz_input *in)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < 8; i++) {
+        value = value << 8 | fuzz_u8(in);
+    }
+    return value;
+}
+
+/* Up to @p len of what is left; borrowed. */
+static inline const uint8_t *fuzz_bytes(struct fuzz_input *in, size_t *len)
+{
+    const uint8_t *at = in->at;
+    *len = *len < in->left ? *len : in->left;
+    in->at += *len;
+    in->left -= *len;
+    return at;
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the command says on stderr, caught instead of written: one line, with
+ * nothing in it that a terminal would obey. For targets with
+ *
+ *     link: -Wl,--wrap=write
+ *
+ * What does not begin as our messages do (libFuzzer's, a sanitizer's) is
+ * written as ever. */
+#ifndef FUZZ_SAID_H
+#define FUZZ_SAID_H
+
+#include "fuzz.h"
+
+#include <sys/types.h>
+#include <unistd.h>
+
+ssize_t __real_write(int fd, const void *data, size_t len);
+ssize_t __wrap_write(int fd, const void *data, size_t len);
+
+static bool said_is_open; /* in the middle of a line */
+static unsigned said_lines;
+static unsigned char said_last;
+
+static void said_check(const unsigned char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        bool is_end = text[i] == '\n' && i + 1 == len;
+        bool is_c1 = said_last == 0xc2 && text[i] >= 0x80 && text[i] < 0xa0;
+        FUZZ_CHECK(is_end || (text[i] >= ' ' && text[i] != 0x7f && !is_c1));
+        said_last = text[i];
+    }
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t len)
+{
+    static const char mark[] = "holdfast: ";
+    bool begins =
+        len >= sizeof(mark) - 1 && memcmp(data, mark, sizeof(mark) - 1) == 0;
+    if (fd != STDERR_FILENO || (!said_is_open && !begins)) {
+        return __real_write(fd, data, len);
+    }
+    said_is_open = ((const char *)data)[len - 1] != '\n';
+    said_lines += !said_is_open;
+    said_check(data, len);
+    return (ssize_t)len;
+}
+
+#endif
