@@ -43,6 +43,7 @@ enum sim_rule {
 };
 
 struct sim_world;
+struct sim_run;
 struct hf_lock;
 
 const char *sim_rule_name(enum sim_rule rule);
@@ -68,7 +69,7 @@ struct sim_oracle *sim_oracle_new(struct sim_world *world);
 void sim_oracle_free(struct sim_oracle *oracle);
 const struct sim_verdict *sim_oracle_verdict(const struct sim_oracle *oracle);
 
-/* ---- What users see (process.c calls these) ----------------------------- */
+/* ---- What users see (process.c calls these) ---------------------------- */
 
 /* A turn begins: @return its number, for the calls below. */
 uint64_t sim_oracle_begin(struct sim_oracle *oracle,
@@ -96,8 +97,12 @@ void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
 /* Process `process` has run: renewals, deadlines and states may be others. */
 void sim_oracle_look(struct sim_oracle *oracle, int process);
 
-/* Node `node` has executed something, or lost something. */
-void sim_oracle_node(struct sim_oracle *oracle, int node);
+/* Node `node` has executed a script (redis.h): its memory is the new one
+ * already. */
+void sim_oracle_node(struct sim_oracle *oracle, int node,
+                     const struct sim_run *run);
+
+/* It lost memory: restarted older or empty, flushed, evicted, promoted. */
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);
 
 /* Nothing breaks from now on. At the end of the run: is all well? */
@@ -109,13 +114,15 @@ void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- The registers (register.c): two for each name ----------------------- */
+/* ---- The registers (register.c): two for each name --------------------- */
 
 /* A read-modify-write in two messages. Both carry the fence; the guarded one
  * refuses what is older than the newest that it has seen, in a read too.
  * @return false: refused. */
 bool sim_register_read(struct sim_oracle *oracle, int name, uint64_t fence,
                        bool is_guarded, uint64_t *value);
+/* The newest fence that the guarded one has seen. */
+uint64_t sim_register_newest(const struct sim_oracle *oracle, int name);
 bool sim_register_write(struct sim_oracle *oracle, int name, uint64_t fence,
                         bool is_guarded, uint64_t value);
 

@@ -122,7 +122,7 @@ static void put_name(struct list *list, const struct sim_note *note)
 
 static void put_asked(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-10s p%d %s",
+    fprintf(list->out, "%-9s p%d %s",
             note->result == NULL ? "answers" : note->result, note->process + 1,
             note->text == NULL ? "asks" : note->text);
     put_name(list, note);
@@ -132,7 +132,7 @@ static void put_asked(struct list *list, const struct sim_note *note)
 
 static void put_pushed(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-10s p%d", verb_of(note->kind), note->process + 1);
+    fprintf(list->out, "%-9s p%d", verb_of(note->kind), note->process + 1);
     put_name(list, note);
     put_number(list, "fence", note->counter);
     put_arrival(list, "there", note->until_ns);
@@ -140,7 +140,7 @@ static void put_pushed(struct list *list, const struct sim_note *note)
 
 static void put_other(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-10s", verb_of(note->kind));
+    fprintf(list->out, "%-9s", verb_of(note->kind));
     put_name(list, note);
     put_number(list, "fence", note->fence);
     if (note->kind == SIM_NOTE_REFUSED) {

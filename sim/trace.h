@@ -51,10 +51,9 @@ struct sim_note {
     uint64_t counter;
     int64_t sent_ns;
     int64_t until_ns;
-    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for him from
-                         at_ns on, if it does; 0: not told */
-    const char *text; /* borrowed for the call; may be NULL */
-    const char *result; /* the same */
+    const struct sim_fault *fault; /* FAULT */
+    const char *text;              /* borrowed for the call; may be NULL */
+    const char *result;            /* the same */
 };
 
 typedef void sim_trace_fn(void *user, const struct sim_note *note);
@@ -69,9 +68,6 @@ struct sim_picture;
 struct sim_picture *sim_picture_new(void);
 void sim_picture_free(struct sim_picture *picture);
 void sim_picture_note(void *user, const struct sim_note *note);
-
-/* `title`: what stands above it; after a newline the caption, one sentence
- * (else it says what is counted). As SVG, the same bytes for the same notes. */
 void sim_picture_draw(const struct sim_picture *picture,
                       const struct sim_story *story, const char *title,
                       FILE *out);

@@ -34,10 +34,14 @@ struct hf_client;
 struct hf_loop;
 struct sim_link;
 struct sim_fiber;
+struct sim_chunk;
+struct sim_lua;
+struct sim_told;
+struct sim_kept;
 
 #define SIM_NEVER INT64_MAX
 
-/* ---- Events -------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------ */
 
 typedef void sim_event_fn(struct sim_world *world, void *object, uint64_t arg);
 
@@ -49,10 +53,13 @@ struct sim_event {
     uint64_t arg;
 };
 
-/* ---- Processes ----------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------- */
 
 /* One turn under way. */
 struct sim_lane {
+    struct sim_process *process;
+    uint8_t index;
+    bool is_last; /* this turn is the last one: nothing breaks any more */
     const struct sim_turn *turn; /* NULL: none left */
     size_t next;                 /* index of the next one to look at */
     enum {
@@ -103,10 +110,12 @@ struct sim_process {
     unsigned starts;     /* how often it was started */
     int64_t clock_ns;    /* its clock at since_ns; runs at its rate since */
     int64_t since_ns;
+    uint64_t n_links;       /* ever made */
     int64_t still_until_ns; /* its clock stands still until then */
     struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
     struct sim_parcel parcel;
+    bool wants_input; /* sleeps, and a link that has news wakes it */
 };
 
 /* What its clock says at a time of the world's; and when it will say that. */
@@ -123,6 +132,9 @@ void sim_process_jump(struct sim_process *process, int64_t by_ns);
 /* Has it something to do at once? (a link became readable) */
 void sim_process_wake(struct sim_process *process);
 
+/* Look again what there is to do, input or not. */
+void sim_process_rouse(struct sim_process *process);
+
 /* From inside its fiber: sleep until input, if `for_input`, or a time. */
 void sim_process_sleep(struct sim_process *process, int64_t until_ns,
                        bool for_input);
@@ -130,7 +142,7 @@ void sim_process_sleep(struct sim_process *process, int64_t until_ns,
 /* The one whose fiber runs now; the floor's only global. */
 struct sim_process *sim_process_running(void);
 
-/* ---- Nodes --------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------- */
 
 /* A past state of a node's memory, to restart with. */
 struct sim_memory {
@@ -153,12 +165,20 @@ struct sim_node {
     unsigned lives; /* how often it was started: its run id */
     struct sim_memory memories[SIM_MEMORIES_MAX];
     unsigned n_memories;
+    struct sim_image *kept; /* down: what it comes back with; NULL: nothing */
+    const char *comes_with; /* … in words */
+    char replid[41];
+    struct sim_lua *lua;
+    struct sim_told *told; /* node_tell.c: not yet noted; NULL: nobody asks */
 };
+
+/* Bytes have arrived: execute what is complete. */
+void sim_node_execute(struct sim_node *node, struct sim_link *link,
+                      const struct sim_chunk *chunk);
 
 int64_t sim_node_wall(const struct sim_node *node, int64_t at_ns);
 
-/* ---- Links: one connection of a process with a node -----------------------
- */
+/* ---- Links: one connection of a process with a node -------------------- */
 
 /* What a direction carries, by arrival. */
 struct sim_chunk {
@@ -182,6 +202,8 @@ struct sim_link {
     struct sim_link *next; /* all links of the world */
     struct sim_world *world;
     struct sim_process *process; /* NULL: the process is gone, the bytes not */
+    int peer;                    /* its index */
+    unsigned n_events;           /* that are still to come for it */
     struct sim_node *node;
     struct sim_redis *redis;
     struct sim_session *session; /* NULL: not connected, or not any more */
@@ -203,12 +225,12 @@ struct sim_link *sim_link_connect(struct sim_process *process, int node,
 void sim_link_write(struct sim_link *link, const char *data, size_t len);
 void sim_link_close(struct sim_link *link); /* by the process */
 void sim_link_reply(struct sim_link *link); /* the server has written */
+void sim_link_cut(struct sim_link *link, bool by_node);
 void sim_links_cut(struct sim_world *world, int process, int node,
                    bool by_node);
 void sim_links_free(struct sim_world *world);
 
-/* ---- The world ------------------------------------------------------------
- */
+/* ---- The world --------------------------------------------------------- */
 
 /* Until when nothing passes from a process to a node, and back. */
 struct sim_passage {
@@ -230,9 +252,23 @@ struct sim_world {
     sim_trace_fn *trace; /* NULL: nobody listens */
     void *trace_user;
     uint64_t steps;
+    struct sim_lua *lua;
+    struct sim_kept *kept;
+    int64_t quiet_ns; /* all turns are over since then; SIM_NEVER: not yet */
     bool is_calm;
-    bool is_over;
+    bool is_ending; /* whoever runs closes his client and goes home */
 };
+
+/* lane.c: the turns of a process. @return when something is due next. */
+int64_t sim_lanes_run(struct sim_process *process);
+void sim_lanes_crash(struct sim_process *process);
+bool sim_lanes_are_over(const struct sim_process *process);
+void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
+                       int state);
+
+/* Memory that is freed at the end of the world at the latest. */
+void *sim_world_keep(struct sim_world *world, size_t size);
+void sim_world_forget(struct sim_world *world, void *memory);
 
 /* Put an event in; @return its order. */
 uint64_t sim_world_at(struct sim_world *world, int64_t at_ns,

@@ -142,58 +142,17 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
 
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer)
 {
-    HF_ASSERT(timer->fire != NULL);
-    timer->next = loop->timers;
-    loop->timers = timer;
+    hf_timers_add(&loop->timers, timer);
 }
 
 void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer)
 {
-    struct hf_timer **at = &loop->timers;
-    while (*at != NULL && *at != timer) {
-        at = &(*at)->next;
-    }
-    if (*at != NULL) {
-        *at = timer->next;
-    }
-}
-
-void hf_timer_set(struct hf_timer *timer, struct hf_instant at)
-{
-    timer->at = at;
+    hf_timers_drop(&loop->timers, timer);
 }
 
 struct hf_instant hf_loop_next_timer(const struct hf_loop *loop)
 {
-    struct hf_instant next = HF_NEVER;
-    for (const struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
-        next = hf_instant_min(next, t->at);
-    }
-    return next;
-}
-
-/* The handlers may add, drop and set timers: the list is searched afresh each
- * time. A timer that sets itself into the past waits for the next dispatch. */
-static void fire_timers(struct hf_loop *loop, struct hf_instant now)
-{
-    unsigned most = 0;
-    for (const struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
-        most++;
-    }
-    for (; most > 0; most--) {
-        struct hf_timer *due = NULL;
-        for (struct hf_timer *t = loop->timers; t != NULL; t = t->next) {
-            if (!hf_instant_before(now, t->at) &&
-                (due == NULL || hf_instant_before(t->at, due->at))) {
-                due = t;
-            }
-        }
-        if (due == NULL) {
-            return;
-        }
-        due->at = HF_NEVER;
-        due->fire(due, now);
-    }
+    return hf_timers_next(loop->timers);
 }
 
 /* ---- Waiting ----------------------------------------------------------- */
@@ -286,5 +245,5 @@ void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
             slot->watch->ready(slot->watch, loop->found[i].events, now);
         }
     }
-    fire_timers(loop, now);
+    hf_timers_fire(&loop->timers, now);
 }

@@ -9,6 +9,7 @@
 #define HF_IO_LOOP_H
 
 #include "base/time.h"
+#include "io/timers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,17 +28,6 @@ typedef void hf_watch_fn(struct hf_watch *watch, uint32_t events,
 struct hf_watch {
     int fd;
     hf_watch_fn *ready;
-};
-
-/* Told that a timer is due. */
-struct hf_timer;
-typedef void hf_timer_fn(struct hf_timer *timer, struct hf_instant now);
-
-/* A timer of a store; embedded in its owner. Few (some per node): a list. */
-struct hf_timer {
-    struct hf_instant at; /* HF_NEVER: idle */
-    hf_timer_fn *fire;
-    struct hf_timer *next;
 };
 
 /* @return NULL with errno set. */
@@ -61,7 +51,6 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 /* Register once; set `at` through hf_timer_set() from then on. */
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer);
 void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer);
-void hf_timer_set(struct hf_timer *timer, struct hf_instant at);
 
 /* The earliest timer; HF_NEVER if none. */
 struct hf_instant hf_loop_next_timer(const struct hf_loop *loop);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes wrong, happens here. */
+#ifndef HF_SIM_FAULTS_H
+#define HF_SIM_FAULTS_H
+
+#include "world.h"
+
+/* Put all faults of the story into the heap. */
+void sim_faults_plan(struct sim_world *world);
+
+/* Everything works again, at once. */
+void sim_faults_end(struct sim_world *world);
+
+#endif

@@ -1,0 +1,552 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What users do: think, ask, work, give back. Each lane of a process takes its
+ * turns one after another; the work is to read and write registers with the
+ * fence in hand, and to look first whether the lock still covers that. */
+#include "world.h"
+
+#include "base/assert.h"
+
+#include <holdfast/holdfast.h>
+#include <stdio.h>
+#include <string.h>
+
+/* When nothing breaks any more, nobody works for longer than this. */
+#define CALM_WORK_NS INT64_C(20000000)
+
+/* Between a step that LOST was found at, and its giving up. */
+#define HABIT_NS INT64_C(1000000)
+
+static int64_t now_of(const struct sim_lane *lane)
+{
+    return lane->process->world->now_ns;
+}
+
+/* ---- Notes ------------------------------------------------------------- */
+
+static int first_name(const struct sim_turn *turn)
+{
+    return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
+}
+
+static void note(struct sim_lane *lane, enum sim_note_kind kind,
+                 const char *text)
+{
+    struct sim_process *process = lane->process;
+    if (process->world->trace == NULL) {
+        return;
+    }
+    struct sim_note is = {
+        .kind = kind,
+        .process = process->index,
+        .lane = lane->index,
+        .node = -1,
+        .other = -1,
+        .name = first_name(lane->turn),
+        .is_shared = lane->turn->is_shared,
+        .text = text,
+    };
+    if (lane->lock != NULL) {
+        is.fence = hf_lock_fence(lane->lock);
+        is.until_ns =
+            now_of(lane) + hf_lock_remaining_ms(lane->lock) * INT64_C(1000000);
+    }
+    sim_world_note(process->world, is);
+}
+
+static void note_begin(struct sim_lane *lane)
+{
+    const struct sim_turn *turn = lane->turn;
+    char names[SIM_NAMES_MAX + 1] = "";
+    char text[80];
+    size_t n = 0;
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((turn->names & 1U << i) != 0) {
+            names[n++] = (char)('a' + i);
+        }
+    }
+    names[n] = '\0';
+    snprintf(text, sizeof(text), "%s%s%s%s", names,
+             turn->is_shared ? " shared" : "",
+             turn->permits > 0 ? " a permit" : "",
+             turn->wait_ms == 0 ? " if free" : "");
+    note(lane, SIM_NOTE_BEGIN, text);
+}
+
+/* ---- Beginning --------------------------------------------------------- */
+
+static void rest(struct sim_lane *lane)
+{
+    lane->phase = SIM_LANE_THINKING;
+    lane->turn = NULL;
+    lane->op = NULL;
+    lane->lock = NULL;
+    lane->number = 0;
+    lane->due_ns = now_of(lane);
+}
+
+static void end_belief(struct sim_lane *lane)
+{
+    sim_oracle_ended(lane->process->world->oracle, lane->number);
+    lane->number = 0;
+}
+
+static void work(struct sim_lane *lane)
+{
+    const struct sim_turn *turn = lane->turn;
+    bool is_calm = lane->process->world->is_calm;
+    int64_t hold_ns =
+        is_calm && turn->hold_ns > CALM_WORK_NS ? CALM_WORK_NS : turn->hold_ns;
+    bool may_write = !turn->is_shared && turn->permits == 0;
+    lane->phase = SIM_LANE_WORKING;
+    lane->writes = may_write ? 2U * turn->writes : 0;
+    lane->extends = turn->extends;
+    lane->steps = lane->writes + lane->extends + 1;
+    lane->end_ns = now_of(lane) + hold_ns;
+    lane->due_ns = now_of(lane) + hold_ns / lane->steps;
+    lane->has_read[0] = lane->has_read[1] = false;
+    lane->is_at_risk = false;
+    if (turn->forsakes && !is_calm) {
+        lane->end_ns = SIM_NEVER;
+    }
+}
+
+static void asked(struct sim_lane *lane, struct hf_lock *lock,
+                  enum hf_status status, const struct hf_error *error)
+{
+    struct sim_world *world = lane->process->world;
+    lane->op = NULL;
+    lane->lock = lock;
+    if (status == HF_OK) {
+        sim_oracle_held(world->oracle, lane->number, lock);
+        note(lane, SIM_NOTE_HELD, NULL);
+        work(lane);
+    } else {
+        sim_oracle_given_up(world->oracle, lane->number);
+        note(lane, SIM_NOTE_GIVEN_UP, error->text);
+        rest(lane);
+    }
+}
+
+static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
+                     const struct hf_error *error)
+{
+    struct sim_lane *lane = user;
+    if (lane->phase != SIM_LANE_ASKING || lane->op == NULL) {
+        sim_oracle_breach(lane->process->world->oracle, SIM_ONCE,
+                          "p%d was answered what it had not asked",
+                          lane->process->index + 1);
+        return;
+    }
+    asked(lane, lock, status, error);
+}
+
+static void begin(struct sim_lane *lane)
+{
+    static const char letters[SIM_NAMES_MAX][2] = {"a", "b", "c", "d"};
+    struct sim_world *world = lane->process->world;
+    const struct sim_turn *turn = lane->turn;
+    struct hf_request request;
+    struct hf_name more[SIM_NAMES_MAX];
+    int first = first_name(turn);
+    hf_request_init(&request, letters[first]);
+    request.ttl_ms = turn->ttl_ms;
+    request.wait_ms = world->is_calm ? HF_WAIT_FOREVER : turn->wait_ms;
+    request.mode = turn->is_shared ? HF_SHARED : HF_EXCLUSIVE;
+    request.permits = turn->permits;
+    request.unfair = turn->is_unfair;
+    request.user = lane;
+    request.more = more;
+    for (int i = first + 1; i < SIM_NAMES_MAX; i++) {
+        if ((turn->names & 1U << i) != 0) {
+            more[request.n_more++] =
+                (struct hf_name){letters[i], 1, request.mode};
+        }
+    }
+    lane->phase = SIM_LANE_ASKING;
+    lane->was_queued = false;
+    lane->due_ns = turn->cancel_ns > 0 && !world->is_calm
+                       ? now_of(lane) + turn->cancel_ns
+                       : SIM_NEVER;
+    lane->number = sim_oracle_begin(world->oracle, turn);
+    note_begin(lane);
+    struct hf_error error;
+    if (turn->is_blocking) {
+        struct hf_lock *lock = NULL;
+        enum hf_status status =
+            hf_lock_acquire(lane->process->client, &request, &lock, &error);
+        asked(lane, lock, status, &error);
+        return;
+    }
+    enum hf_status status = hf_op_start_acquire(
+        lane->process->client, &request, on_asked, lane, &lane->op, &error);
+    if (status != HF_OK) {
+        asked(lane, NULL, status, &error);
+    }
+}
+
+/* ---- Working ----------------------------------------------------------- */
+
+/* A message to a register, carrying what the lane had in hand. */
+struct errand {
+    struct sim_lane *lane;
+    uint64_t number;
+    uint64_t fence;
+    int name;
+    int guarded;
+    bool writes;
+    uint64_t value;
+};
+
+static void note_write(struct sim_world *world, const struct errand *errand,
+                       bool is_taken)
+{
+    if (world->trace == NULL || errand->guarded == 0 || !errand->writes) {
+        return;
+    }
+    sim_world_note(
+        world, (struct sim_note){
+                   .kind = is_taken ? SIM_NOTE_WRITE : SIM_NOTE_REFUSED,
+                   .process = errand->lane->process->index,
+                   .lane = errand->lane->index,
+                   .node = -1,
+                   .other = -1,
+                   .name = errand->name,
+                   .fence = errand->fence,
+                   .counter = sim_register_newest(world->oracle, errand->name),
+               });
+}
+
+static void on_errand(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct errand *errand = object;
+    struct sim_lane *lane = errand->lane;
+    bool is_guarded = errand->guarded != 0;
+    (void)arg;
+    if (errand->writes) {
+        bool is_taken =
+            sim_register_write(world->oracle, errand->name, errand->fence,
+                               is_guarded, errand->value + 1);
+        note_write(world, errand, is_taken);
+    } else {
+        uint64_t value;
+        bool is_read = sim_register_read(world->oracle, errand->name,
+                                         errand->fence, is_guarded, &value);
+        if (is_read && lane->number == errand->number) {
+            lane->has_read[errand->guarded] = true;
+            lane->value[errand->guarded] = value;
+        }
+    }
+    sim_world_forget(world, errand);
+}
+
+static void send_errand(struct sim_lane *lane, int guarded, bool writes)
+{
+    struct sim_world *world = lane->process->world;
+    struct errand *errand = sim_world_keep(world, sizeof(*errand));
+    *errand = (struct errand){
+        .lane = lane,
+        .number = lane->number,
+        .fence = hf_lock_fence(lane->lock),
+        .name = first_name(lane->turn),
+        .guarded = guarded,
+        .writes = writes,
+        .value = lane->value[guarded],
+    };
+    int64_t delay_ns =
+        world->story->delay_ns +
+        sim_draw_below(&lane->process->path, 2 * world->story->jitter_ns);
+    sim_world_at(world, world->now_ns + delay_ns, on_errand, errand, 0);
+}
+
+/* Read at one step, write at the next: in between anything may happen. It
+ * looks at its lock before it begins, and not again, as careless users do. */
+static void write_step(struct sim_lane *lane)
+{
+    bool reads = lane->writes % 2 == 0;
+    lane->writes--;
+    if (reads && !hf_lock_covers(lane->lock, 0)) {
+        return;
+    }
+    for (int guarded = 0; guarded < 2; guarded++) {
+        if (reads) {
+            lane->has_read[guarded] = false;
+            send_errand(lane, guarded, false);
+        } else if (lane->has_read[guarded]) {
+            send_errand(lane, guarded, true);
+        }
+    }
+}
+
+static void work_step(struct sim_lane *lane)
+{
+    if (lane->writes > 0) {
+        write_step(lane);
+    } else if (lane->extends > 0) {
+        lane->extends--;
+        struct hf_error error;
+        hf_lock_extend(lane->lock, 0, &error);
+    }
+    int64_t left_ns = lane->end_ns - now_of(lane);
+    unsigned steps = lane->writes + lane->extends + 1;
+    if (lane->end_ns == SIM_NEVER) {
+        lane->due_ns = now_of(lane) + 2 * lane->turn->ttl_ms * 1000000;
+    } else {
+        lane->due_ns = now_of(lane) + (left_ns > 0 ? left_ns / steps : 0);
+    }
+}
+
+/* ---- Giving back, handing on ------------------------------------------- */
+
+static void returned(struct sim_lane *lane)
+{
+    rest(lane);
+}
+
+static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
+                        const struct hf_error *error)
+{
+    struct sim_lane *lane = user;
+    (void)lock;
+    (void)status;
+    (void)error;
+    if (lane->phase != SIM_LANE_RETURNING) {
+        sim_oracle_breach(lane->process->world->oracle, SIM_ONCE,
+                          "p%d was told twice of one release",
+                          lane->process->index + 1);
+        return;
+    }
+    returned(lane);
+}
+
+static void give_back(struct sim_lane *lane)
+{
+    struct hf_lock *lock = lane->lock;
+    note(lane, SIM_NOTE_RELEASED, NULL);
+    end_belief(lane);
+    lane->lock = NULL;
+    lane->phase = SIM_LANE_RETURNING;
+    lane->due_ns = SIM_NEVER;
+    if (lane->turn->is_blocking) {
+        hf_lock_release(lock);
+        returned(lane);
+    } else {
+        hf_op_start_release(lock, on_returned, lane);
+    }
+}
+
+/* @return false: nobody to give it to. */
+static bool hand_on(struct sim_lane *lane)
+{
+    struct sim_world *world = lane->process->world;
+    unsigned next =
+        ((unsigned)lane->process->index + 1) % world->story->n_processes;
+    struct sim_process *to = &world->processes[next];
+    if (to == lane->process || !to->is_alive || to->parcel.is_full ||
+        hf_lock_count(lane->lock) > 1 || lane->turn->permits > 0) {
+        return false;
+    }
+    struct sim_parcel parcel = {
+        .is_full = true, .turn = lane->turn, .number = lane->number};
+    if (hf_lock_give(lane->lock, parcel.text) != HF_OK) {
+        sim_oracle_ended(world->oracle, lane->number);
+        rest(lane); /* it was lost; the handle is consumed */
+        return true;
+    }
+    sim_oracle_ended(world->oracle, lane->number);
+    to->parcel = parcel;
+    sim_world_note(world, (struct sim_note){.kind = SIM_NOTE_GIVEN,
+                                            .process = lane->process->index,
+                                            .lane = lane->index,
+                                            .node = -1,
+                                            .other = to->index,
+                                            .name = first_name(lane->turn)});
+    rest(lane);
+    sim_process_wake(to);
+    return true;
+}
+
+/* What was handed to us: taken on in a lane that is free. */
+static bool take_on(struct sim_lane *lane)
+{
+    struct sim_process *process = lane->process;
+    struct sim_oracle *oracle = process->world->oracle;
+    struct sim_parcel parcel = process->parcel;
+    if (!parcel.is_full || lane->turn != NULL) {
+        return false;
+    }
+    char name[2] = {(char)('a' + first_name(parcel.turn)), '\0'};
+    struct hf_request request;
+    struct hf_error error;
+    struct hf_lock *lock;
+    process->parcel.is_full = false;
+    hf_request_init(&request, name);
+    request.ttl_ms = parcel.turn->ttl_ms;
+    request.mode = parcel.turn->is_shared ? HF_SHARED : HF_EXCLUSIVE;
+    request.user = lane;
+    lane->turn = parcel.turn;
+    lane->phase = SIM_LANE_ASKING;
+    lane->number = sim_oracle_begin(oracle, parcel.turn);
+    enum hf_status status =
+        hf_lock_adopt(process->client, &request, parcel.text, &lock, &error);
+    if (status == HF_OK) {
+        lane->lock = lock;
+        sim_oracle_adopted(oracle, lane->number, parcel.number, lock);
+        note(lane, SIM_NOTE_ADOPTED, NULL);
+        work(lane);
+        lane->end_ns = lane->end_ns == SIM_NEVER ? now_of(lane) : lane->end_ns;
+    } else {
+        sim_oracle_given_up(oracle, lane->number);
+        note(lane, SIM_NOTE_GIVEN_UP, error.text);
+        rest(lane);
+    }
+    return true;
+}
+
+/* ---- Turn by turn ------------------------------------------------------ */
+
+/* The next one of this lane. When nothing breaks any more, each takes one more,
+ * to see that it is served. */
+static bool next_turn(struct sim_lane *lane)
+{
+    const struct sim_story *story = lane->process->world->story;
+    bool is_calm = lane->process->world->is_calm;
+    if (is_calm && lane->is_last) {
+        return false;
+    }
+    for (; lane->next < story->n_turns; lane->next++) {
+        const struct sim_turn *turn = &story->turns[lane->next];
+        if (turn->process == lane->process->index &&
+            turn->lane == lane->index) {
+            lane->next++;
+            lane->turn = turn;
+            lane->due_ns = now_of(lane) + (is_calm ? 0 : turn->think_ns);
+            lane->is_last = is_calm;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void found_lost(struct sim_lane *lane)
+{
+    note(lane, SIM_NOTE_LOST, NULL);
+    give_back(lane);
+}
+
+static void cancel(struct sim_lane *lane)
+{
+    sim_oracle_given_up(lane->process->world->oracle, lane->number);
+    hf_op_cancel(lane->op);
+    note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
+    rest(lane);
+}
+
+static void look_at_queue(struct sim_lane *lane)
+{
+    struct hf_waiting waiting;
+    if (lane->phase == SIM_LANE_ASKING && lane->op != NULL &&
+        !lane->was_queued && hf_op_waiting(lane->op, &waiting)) {
+        lane->was_queued = true;
+        sim_oracle_queued(lane->process->world->oracle, lane->number);
+    }
+}
+
+/* @return false: nothing to do now. */
+static bool step(struct sim_lane *lane)
+{
+    int64_t now_ns = now_of(lane);
+    if (take_on(lane) || (lane->turn == NULL && next_turn(lane))) {
+        return true;
+    }
+    if (lane->turn == NULL) {
+        return false;
+    }
+    bool is_calm = lane->process->world->is_calm;
+    if (lane->phase == SIM_LANE_WORKING && is_calm &&
+        lane->end_ns > now_ns + CALM_WORK_NS) {
+        lane->end_ns = lane->due_ns = now_ns;
+    }
+    look_at_queue(lane);
+    if (lane->due_ns > now_ns) {
+        return false;
+    }
+    switch (lane->phase) {
+    case SIM_LANE_THINKING:
+        begin(lane);
+        return true;
+    case SIM_LANE_ASKING:
+        cancel(lane);
+        return true;
+    case SIM_LANE_WORKING:
+        if (hf_lock_state(lane->lock) == HF_STATE_LOST) {
+            found_lost(lane);
+        } else if (lane->end_ns > now_ns) {
+            work_step(lane);
+        } else if (!lane->turn->hands_on || is_calm || !hand_on(lane)) {
+            give_back(lane);
+        }
+        return true;
+    case SIM_LANE_RETURNING:
+        return false;
+    }
+    return false;
+}
+
+int64_t sim_lanes_run(struct sim_process *process)
+{
+    int64_t next_ns = SIM_NEVER;
+    for (unsigned i = 0; i < process->n_lanes; i++) {
+        struct sim_lane *lane = &process->lanes[i];
+        while (step(lane)) {
+        }
+        if (lane->turn != NULL && lane->due_ns < next_ns) {
+            next_ns = lane->due_ns;
+        }
+    }
+    return next_ns;
+}
+
+bool sim_lanes_are_over(const struct sim_process *process)
+{
+    for (unsigned i = 0; i < process->n_lanes; i++) {
+        const struct sim_lane *lane = &process->lanes[i];
+        if (lane->turn != NULL ||
+            (!lane->is_last && lane->next < process->world->story->n_turns)) {
+            return false;
+        }
+    }
+    return !process->parcel.is_full;
+}
+
+void sim_lanes_crash(struct sim_process *process)
+{
+    struct sim_oracle *oracle = process->world->oracle;
+    for (unsigned i = 0; i < process->n_lanes; i++) {
+        struct sim_lane *lane = &process->lanes[i];
+        if (lane->number != 0 && lane->phase == SIM_LANE_ASKING) {
+            sim_oracle_given_up(oracle, lane->number);
+        } else if (lane->number != 0) {
+            sim_oracle_ended(oracle, lane->number);
+        }
+        rest(lane);
+    }
+    process->parcel.is_full = false;
+}
+
+/* From inside the library: a lock has changed its state. */
+void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
+                       int state)
+{
+    struct sim_lane *lane = hf_lock_user(lock);
+    (void)process;
+    if (lane->lock != lock) {
+        return;
+    }
+    if (state == HF_STATE_AT_RISK && !lane->is_at_risk) {
+        note(lane, SIM_NOTE_AT_RISK, NULL);
+    }
+    lane->is_at_risk = state == HF_STATE_AT_RISK;
+    if (state == HF_STATE_LOST) {
+        lane->due_ns = now_of(lane) + HABIT_NS;
+    }
+}

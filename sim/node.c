@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node.h"
+
+#include "redis.h"
+
+#include "base/assert.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* When the world begins: 2023-11-14, in microseconds. */
+#define WALL_US INT64_C(1700000000000000)
+
+/* Servers are old when the world begins: else all would be in quarantine. */
+#define OLD_US INT64_C(86400000000)
+
+static int64_t scaled(int64_t ns, int ppm)
+{
+    return ns + ns / 1000000 * ppm + ns % 1000000 * ppm / 1000000;
+}
+
+int64_t sim_node_wall(const struct sim_node *node, int64_t at_ns)
+{
+    const struct sim_story *story = node->world->story;
+    int ppm = story->node_rate_ppm[node->index];
+    return node->wall_ns + scaled(at_ns - node->since_ns, ppm);
+}
+
+static int64_t wall_us(const struct sim_node *node)
+{
+    return WALL_US + sim_node_wall(node, node->world->now_ns) / 1000;
+}
+
+void sim_node_jump(struct sim_node *node, int64_t by_ns)
+{
+    int64_t now_ns = node->world->now_ns;
+    node->wall_ns = sim_node_wall(node, now_ns) + by_ns;
+    node->since_ns = now_ns;
+}
+
+/* ---- Executing --------------------------------------------------------- */
+
+static void wrote(void *user, struct sim_session *session)
+{
+    struct sim_node *node = user;
+    struct sim_link *link = sim_session_user(session);
+    sim_link_reply(link);
+    if (node->told != NULL) {
+        sim_told_sent(node, link);
+    }
+}
+
+static void ran(void *user, struct sim_session *session,
+                const struct sim_run *run)
+{
+    struct sim_node *node = user;
+    struct sim_link *link = sim_session_user(session);
+    if (link->redis == node->redis) {
+        sim_oracle_node(node->world->oracle, node->index, run);
+    }
+    if (node->told != NULL) {
+        sim_told_ran(node, link, run);
+    }
+}
+
+void sim_node_execute(struct sim_node *node, struct sim_link *link,
+                      const struct sim_chunk *chunk)
+{
+    link->sent_ns = chunk->sent_ns;
+    sim_redis_set_clock(link->redis, wall_us(node));
+    sim_redis_feed(link->session, chunk->data, chunk->len);
+}
+
+/* ---- Lives ------------------------------------------------------------- */
+
+static void set_identity(struct sim_node *node, const char *replid2)
+{
+    char run_id[41];
+    char replid[41];
+    bool is_durable = node->world->story->regime == SIM_RESTART_DURABLE;
+    node->lives++;
+    snprintf(run_id, sizeof(run_id), "%08x%032x", node->lives,
+             (unsigned)node->index + 1);
+    snprintf(replid, sizeof(replid), "%08x%032x", node->lives,
+             (unsigned)node->index + 17);
+    struct sim_redis_identity identity = {
+        .run_id = run_id,
+        .replid = replid,
+        .replid2 = replid2,
+        .started_us = node->lives == 1 ? WALL_US - OLD_US : wall_us(node),
+        .appendonly = is_durable,
+        .fsync_always = is_durable,
+    };
+    sim_redis_set_identity(node->redis, &identity);
+    snprintf(node->replid, sizeof(node->replid), "%s", replid);
+}
+
+static struct sim_redis *new_redis(struct sim_node *node)
+{
+    struct sim_redis_hooks hooks = {.user = node, .wrote = wrote, .ran = ran};
+    return sim_redis_new(node->lua, &hooks);
+}
+
+void sim_node_start(struct sim_node *node, struct sim_lua *lua)
+{
+    node->lua = lua;
+    node->wall_ns = node->world->story->node_wall_ns[node->index];
+    node->is_up = true;
+    node->told = node->world->trace != NULL ? sim_told_new() : NULL;
+    node->redis = new_redis(node);
+    set_identity(node, NULL);
+    sim_redis_set_clock(node->redis, wall_us(node));
+}
+
+void sim_node_free(struct sim_node *node)
+{
+    sim_redis_free(node->redis);
+    sim_redis_free(node->old);
+    sim_image_free(node->kept);
+    sim_told_free(node->told);
+    for (unsigned i = 0; i < node->n_memories; i++) {
+        sim_image_free(node->memories[i].image);
+    }
+}
+
+void sim_node_remember(struct sim_node *node)
+{
+    if (node->n_memories < SIM_MEMORIES_MAX && node->is_up) {
+        node->memories[node->n_memories++] = (struct sim_memory){
+            node->world->now_ns, sim_redis_save(node->redis)};
+    }
+}
+
+/* The latest memory that is at least so old; NULL: none. */
+static const struct sim_image *memory_of(const struct sim_node *node,
+                                         int64_t age_ns)
+{
+    const struct sim_image *image = NULL;
+    for (unsigned i = 0; i < node->n_memories; i++) {
+        if (node->memories[i].at_ns <= node->world->now_ns - age_ns) {
+            image = node->memories[i].image;
+        }
+    }
+    return image;
+}
+
+static void on_back(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct sim_node *node = object;
+    if (node->is_up || arg != node->lives) {
+        return;
+    }
+    node->is_up = true;
+    sim_redis_set_clock(node->redis, wall_us(node));
+    sim_redis_load(node->redis, node->kept);
+    set_identity(node, NULL);
+    sim_world_note(world, (struct sim_note){.kind = SIM_NOTE_NODE_UP,
+                                            .process = -1,
+                                            .node = node->index,
+                                            .text = node->comes_with});
+}
+
+void sim_node_restart(struct sim_node *node, int64_t back_ns,
+                      enum sim_return with, int64_t age_ns)
+{
+    struct sim_world *world = node->world;
+    static const char *const texts[] = {
+        [SIM_WITH_ALL] = "with its memory",
+        [SIM_WITH_OLDER] = "with an older memory",
+        [SIM_WITH_NOTHING] = "empty",
+    };
+    if (!node->is_up) {
+        return;
+    }
+    sim_image_free(node->kept);
+    node->kept = NULL;
+    if (with == SIM_WITH_ALL) {
+        node->kept = sim_redis_save(node->redis);
+    }
+    node->is_up = false;
+    sim_links_cut(world, -1, node->index, true);
+    sim_redis_load(node->redis,
+                   with == SIM_WITH_OLDER ? memory_of(node, age_ns) : NULL);
+    if (with == SIM_WITH_OLDER) {
+        node->kept = sim_redis_save(node->redis);
+    }
+    if (with != SIM_WITH_ALL) {
+        sim_oracle_node_forgot(world->oracle, node->index);
+    }
+    node->comes_with = texts[with];
+    sim_world_note(world, (struct sim_note){.kind = SIM_NOTE_NODE_DOWN,
+                                            .process = -1,
+                                            .node = node->index,
+                                            .until_ns = back_ns});
+    sim_world_at(world, back_ns, on_back, node, node->lives);
+}
+
+static void on_old_gone(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct sim_node *node = object;
+    (void)arg;
+    for (struct sim_link *link = world->links; link != NULL;
+         link = link->next) {
+        if (link->redis == node->old && link->session != NULL) {
+            sim_link_cut(link, true);
+        }
+    }
+    sim_redis_free(node->old);
+    node->old = NULL;
+}
+
+void sim_node_promote(struct sim_node *node, int64_t age_ns, int64_t until_ns)
+{
+    char old_id[41];
+    if (!node->is_up || node->old != NULL) {
+        return;
+    }
+    snprintf(old_id, sizeof(old_id), "%s", node->replid);
+    node->old = node->redis;
+    node->redis = new_redis(node);
+    sim_redis_set_clock(node->redis, wall_us(node));
+    sim_redis_load(node->redis, memory_of(node, age_ns));
+    set_identity(node, old_id);
+    sim_oracle_node_forgot(node->world->oracle, node->index);
+    sim_world_at(node->world, until_ns, on_old_gone, node, 0);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What servers are asked and answer, in words. A note needs to know when its
+ * reply arrives, which is drawn when it is sent: until then it waits here. */
+#include "node.h"
+
+#include "redis.h"
+
+#include "base/assert.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 64
+
+/* Arguments of the scripts, as their heads name them, behind EVALSHA, hash, 7
+ * and the keys. */
+#define KEY 3
+#define ARG(n) (9 + (n))
+
+struct told_one {
+    struct sim_link *link;
+    int64_t at_ns;
+    int64_t sent_ns;
+    int name;
+    char text[40];
+    char result[48];
+};
+
+struct sim_told {
+    unsigned n;
+    struct told_one ones[WAITING_MAX];
+};
+
+struct sim_told *sim_told_new(void)
+{
+    struct sim_told *told = calloc(1, sizeof(*told));
+    HF_ASSERT(told != NULL);
+    return told;
+}
+
+void sim_told_free(struct sim_told *told)
+{
+    free(told);
+}
+
+static uint64_t number_at(const struct sim_run *run, size_t arg)
+{
+    return arg < run->argc ? strtoull(run->argv[arg].data, NULL, 10) : 0;
+}
+
+static bool is_at(const struct sim_run *run, size_t arg, const char *text)
+{
+    return arg < run->argc && strcmp(run->argv[arg].data, text) == 0;
+}
+
+static void say_verb(char *out, size_t size, const struct sim_run *run)
+{
+    bool is_acquire = strcmp(run->script, "acquire") == 0;
+    uint64_t yields = is_acquire ? number_at(run, ARG(12)) : 0;
+    if (yields > 0) {
+        snprintf(out, size, "yield %" PRIu64, yields);
+    } else if (is_acquire && number_at(run, ARG(8)) > 0) {
+        snprintf(out, size, "acquire or queue");
+    } else if (strcmp(run->script, "confirm") == 0) {
+        bool is_holder = is_at(run, ARG(6), "1");
+        snprintf(out, size, "%s %" PRIu64, is_holder ? "renew" : "raise to",
+                 number_at(run, ARG(3)));
+    } else {
+        snprintf(out, size, "%s", run->script);
+    }
+}
+
+/* "<32 hex digits>:p2:2:…" is p2's. */
+static void say_owner(char *out, size_t size, const char *text)
+{
+    const char *host = strchr(text, ':');
+    if (host != NULL && host[1] == 'p') {
+        snprintf(out, size, "held by %.2s", host + 1);
+    } else {
+        snprintf(out, size, "taken");
+    }
+}
+
+/* ":7" yours; "*4 :0 :c :left $owner" not; ":-1" another marker; "-ERR" */
+static void say_result(char *out, size_t size, const struct sim_run *run)
+{
+    const char *reply = run->reply;
+    bool frees = strcmp(run->script, "release") == 0;
+    const char *next = memchr(reply, '\n', run->reply_len);
+    if (reply[0] == ':' && reply[1] == '-') {
+        snprintf(out, size, "not the server you know");
+    } else if (reply[0] == ':') {
+        snprintf(out, size, "%s %" PRIu64, frees ? "free" : "yours",
+                 (uint64_t)strtoull(reply + 1, NULL, 10));
+    } else if (reply[0] == '-') {
+        snprintf(out, size, "%.*s", (int)strcspn(reply + 1, " \r\n"),
+                 reply + 1);
+    } else if (next != NULL && next[1] == ':' && next[2] == '1') {
+        snprintf(out, size, "yours");
+        const char *counter = strchr(next + 2, ':');
+        if (counter != NULL) {
+            snprintf(out, size, "yours %" PRIu64,
+                     (uint64_t)strtoull(counter + 1, NULL, 10));
+        }
+    } else if (next != NULL && next[1] == ':' && next[2] == '2') {
+        snprintf(out, size, "queued");
+    } else {
+        snprintf(out, size, "not yours");
+        const char *text = strchr(reply, '$');
+        text = text != NULL ? strchr(text, '\n') : NULL;
+        if (text != NULL && text[1] != '\r') {
+            say_owner(out, size, text + 1);
+        }
+    }
+}
+
+/* "lock:a" and "lock:a#0" are of name 0. */
+static int name_of(const struct sim_run *run)
+{
+    if (run->argc <= KEY || run->argv[KEY].len < 6) {
+        return -1;
+    }
+    return run->argv[KEY].data[5] - 'a';
+}
+
+void sim_told_ran(struct sim_node *node, struct sim_link *link,
+                  const struct sim_run *run)
+{
+    struct sim_told *told = node->told;
+    if (run->script[0] == '\0' || told->n == WAITING_MAX) {
+        return;
+    }
+    struct told_one *one = &told->ones[told->n++];
+    *one = (struct told_one){.link = link,
+                             .at_ns = node->world->now_ns,
+                             .sent_ns = link->sent_ns,
+                             .name = name_of(run)};
+    say_verb(one->text, sizeof(one->text), run);
+    say_result(one->result, sizeof(one->result), run);
+}
+
+static void tell(struct sim_node *node, const struct told_one *one,
+                 int64_t arrives_ns)
+{
+    sim_world_note(node->world, (struct sim_note){
+                                    .kind = SIM_NOTE_ASKED,
+                                    .process = one->link->peer,
+                                    .lane = -1,
+                                    .node = node->index,
+                                    .other = -1,
+                                    .name = one->name,
+                                    .sent_ns = one->sent_ns,
+                                    .until_ns = arrives_ns,
+                                    .text = one->text,
+                                    .result = one->result,
+                                });
+}
+
+/* "*3 $7 message $n channel $m <cookie> <counter>" */
+static void tell_push(struct sim_node *node, const struct sim_link *link,
+                      const struct sim_chunk *chunk)
+{
+    static const char head[] = "*3\r\n$7\r\nmessage\r\n";
+    if (chunk->len < sizeof(head) ||
+        memcmp(chunk->data, head, sizeof(head) - 1) != 0) {
+        return;
+    }
+    size_t at = chunk->len;
+    while (at > 0 && chunk->data[at - 1] != ' ') {
+        at--;
+    }
+    sim_world_note(
+        node->world,
+        (struct sim_note){
+            .kind = SIM_NOTE_PUSHED,
+            .process = link->peer,
+            .lane = -1,
+            .node = node->index,
+            .other = -1,
+            .name = -1,
+            .counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0,
+            .sent_ns = node->world->now_ns,
+            .until_ns = link->socket == NULL ? -1 : chunk->at_ns,
+        });
+}
+
+void sim_told_sent(struct sim_node *node, struct sim_link *link)
+{
+    struct sim_told *told = node->told;
+    unsigned kept = 0;
+    int64_t arrives_ns = link->socket == NULL ? -1 : link->down.last_at_ns;
+    for (unsigned i = 0; i < told->n; i++) {
+        if (told->ones[i].link == link) {
+            tell(node, &told->ones[i], arrives_ns);
+        } else {
+            told->ones[kept++] = told->ones[i];
+        }
+    }
+    told->n = kept;
+    if (link->down.last != NULL) {
+        tell_push(node, link, link->down.last);
+    }
+}

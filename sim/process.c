@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process: one client of the shipped library, and the loop around it that
+ * every user of hf_client_process() writes. It is a fiber, so that it may also
+ * block, and stand still in the middle of a call. */
+#include "world.h"
+
+#include "fiber.h"
+
+#include "base/assert.h"
+#include "client/client.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* When the world begins each has been up for so long. */
+#define UPTIME_NS INT64_C(3600000000000)
+
+static struct sim_process *running;
+
+struct sim_process *sim_process_running(void)
+{
+    return running;
+}
+
+/* ---- Its clock --------------------------------------------------------- */
+
+static int64_t rated(int64_t ns, int ppm)
+{
+    return ns + ns / 1000000 * ppm + ns % 1000000 * ppm / 1000000;
+}
+
+static int rate_of(const struct sim_process *process)
+{
+    return process->world->story->rate_ppm[process->index];
+}
+
+struct hf_instant sim_process_clock(const struct sim_process *process,
+                                    int64_t at_ns)
+{
+    int64_t gone_ns = at_ns - process->since_ns;
+    if (at_ns < process->still_until_ns) {
+        gone_ns = 0;
+    }
+    return (struct hf_instant){UPTIME_NS + process->clock_ns +
+                               rated(gone_ns, rate_of(process))};
+}
+
+/* The first moment at which the clock says it; it may be in the past. */
+int64_t sim_process_when(const struct sim_process *process,
+                         struct hf_instant clock)
+{
+    int64_t span_ns = clock.ns - UPTIME_NS - process->clock_ns;
+    int64_t at_ns = process->since_ns + rated(span_ns, -rate_of(process));
+    while (sim_process_clock(process, at_ns).ns < clock.ns) {
+        at_ns += 1 + (clock.ns - sim_process_clock(process, at_ns).ns) / 2;
+    }
+    return at_ns;
+}
+
+void sim_process_jump(struct sim_process *process, int64_t by_ns)
+{
+    int64_t now_ns = process->world->now_ns;
+    process->clock_ns = sim_process_clock(process, now_ns).ns - UPTIME_NS;
+    process->since_ns = now_ns;
+    if (by_ns > 0) {
+        process->clock_ns += by_ns;
+    } else {
+        process->since_ns = process->still_until_ns = now_ns - by_ns;
+    }
+}
+
+/* ---- Sleeping and waking ----------------------------------------------- */
+
+static void on_wake(struct sim_world *world, void *object, uint64_t arg);
+
+static void plan_wake(struct sim_process *process)
+{
+    int64_t at_ns = process->wakes_ns;
+    if (at_ns == SIM_NEVER) {
+        process->wake_order = 0;
+        return;
+    }
+    if (at_ns < process->resumes_ns) {
+        at_ns = process->resumes_ns;
+    }
+    if (at_ns < process->world->now_ns) {
+        at_ns = process->world->now_ns;
+    }
+    process->wake_order = sim_world_at(process->world, at_ns, on_wake, process,
+                                       process->world->order + 1);
+}
+
+static void enter(struct sim_process *process)
+{
+    running = process;
+    bool goes_on = sim_fiber_enter(process->fiber);
+    running = NULL;
+    if (!goes_on) {
+        sim_fiber_free(process->fiber);
+        process->fiber = NULL;
+    }
+}
+
+static void on_wake(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct sim_process *process = object;
+    if (arg != process->wake_order || process->fiber == NULL) {
+        return; /* it was woken otherwise, or is gone */
+    }
+    if (world->now_ns < process->resumes_ns) {
+        plan_wake(process);
+        return;
+    }
+    process->wake_order = 0;
+    enter(process);
+}
+
+void sim_process_sleep(struct sim_process *process, int64_t until_ns,
+                       bool for_input)
+{
+    HF_ASSERT(process == running);
+    sim_oracle_look(process->world->oracle, process->index);
+    process->wakes_ns = until_ns;
+    process->wants_input = for_input;
+    if (for_input && process->is_ready) {
+        process->wakes_ns = process->world->now_ns;
+    }
+    plan_wake(process);
+    sim_fiber_yield(process->fiber);
+    process->wants_input = false;
+}
+
+void sim_process_wake(struct sim_process *process)
+{
+    process->is_ready = true;
+    if (process->wants_input && process->wakes_ns > process->world->now_ns) {
+        process->wakes_ns = process->world->now_ns;
+        plan_wake(process);
+    }
+}
+
+void sim_process_rouse(struct sim_process *process)
+{
+    if (process->is_alive && process->wants_input) {
+        process->wakes_ns = process->world->now_ns;
+        plan_wake(process);
+    }
+}
+
+void sim_process_pause(struct sim_process *process, int64_t until_ns)
+{
+    if (process->is_alive && until_ns > process->resumes_ns) {
+        process->resumes_ns = until_ns;
+        sim_world_note(process->world,
+                       (struct sim_note){.kind = SIM_NOTE_PAUSED,
+                                         .process = process->index,
+                                         .node = -1,
+                                         .until_ns = until_ns});
+    }
+}
+
+/* ---- Its life ---------------------------------------------------------- */
+
+static void write_url(const struct sim_world *world, char *out, size_t size)
+{
+    const struct sim_story *story = world->story;
+    size_t at = (size_t)snprintf(out, size, "redis://");
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        at += (size_t)snprintf(out + at, size - at, "%s10.0.0.%u",
+                               i > 0 ? "," : "", i + 1);
+    }
+    snprintf(out + at, size - at,
+             "?max_ttl=%" PRId64 "ms&node_timeout=%" PRId64 "ms&quarantine=%s",
+             story->max_ttl_ms, story->node_timeout_ms,
+             story->has_quarantine ? "strict" : "off");
+}
+
+static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+{
+    sim_lanes_changed(user, lock, (int)state);
+}
+
+static void open_client(struct sim_process *process)
+{
+    char url[256];
+    struct hf_client_options options;
+    struct hf_error error;
+    write_url(process->world, url, sizeof(url));
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.on_state = on_state;
+    options.state_user = process;
+    enum hf_status status =
+        hf_client_open(url, &options, &process->client, &error);
+    if (status != HF_OK) {
+        fprintf(stderr, "hfsim: %s: %s\n", url, error.text);
+        abort();
+    }
+}
+
+/* When the library wants to run again. */
+static int64_t due(const struct sim_process *process)
+{
+    struct hf_instant at = hf_client_due(process->client);
+    return at.ns == HF_NEVER.ns ? SIM_NEVER : sim_process_when(process, at);
+}
+
+static void live(void *user)
+{
+    struct sim_process *process = user;
+    open_client(process);
+    while (!process->world->is_ending) {
+        hf_client_process(process->client);
+        int64_t lanes_ns = sim_lanes_run(process);
+        int64_t client_ns = due(process);
+        sim_process_sleep(process, client_ns < lanes_ns ? client_ns : lanes_ns,
+                          true);
+    }
+    hf_client_close(process->client);
+    process->client = NULL;
+    process->is_alive = false;
+}
+
+void sim_process_start(struct sim_process *process)
+{
+    uint64_t stream = UINT64_C(0x7000) + (uint64_t)process->index;
+    process->starts++;
+    process->random = sim_random_of(process->world->story->seed,
+                                    stream << 16 | process->starts);
+    process->is_alive = true;
+    process->is_ready = false;
+    process->pauses_midway = false;
+    process->wants_input = false;
+    process->resumes_ns = 0;
+    process->fiber = sim_fiber_new(live, process);
+    process->wakes_ns = process->world->now_ns;
+    plan_wake(process);
+    sim_world_note(process->world, (struct sim_note){.kind = SIM_NOTE_STARTED,
+                                                     .process = process->index,
+                                                     .node = -1});
+}
+
+/* kill -9: its memory is gone, its connections are closed by the kernel. To the
+ * library it looks like a fork's child, where the kernel has wiped a page
+ * (client/page.c): nothing is said to anybody. */
+void sim_process_crash(struct sim_process *process)
+{
+    if (!process->is_alive) {
+        return;
+    }
+    sim_lanes_crash(process);
+    process->is_alive = false;
+    process->wake_order = 0;
+    sim_fiber_free(process->fiber);
+    process->fiber = NULL;
+    if (process->client != NULL) {
+        memset(process->client->page, 0, sizeof(uint32_t));
+        hf_client_close(process->client);
+        process->client = NULL;
+    }
+    sim_world_note(process->world, (struct sim_note){.kind = SIM_NOTE_CRASHED,
+                                                     .process = process->index,
+                                                     .node = -1});
+}

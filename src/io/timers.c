@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/timers.h"
+
+#include "base/assert.h"
+
+#include <stddef.h>
+
+void hf_timers_add(struct hf_timer **list, struct hf_timer *timer)
+{
+    HF_ASSERT(timer->fire != NULL);
+    timer->next = *list;
+    *list = timer;
+}
+
+void hf_timers_drop(struct hf_timer **list, struct hf_timer *timer)
+{
+    struct hf_timer **at = list;
+    while (*at != NULL && *at != timer) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = timer->next;
+    }
+}
+
+struct hf_instant hf_timers_next(const struct hf_timer *list)
+{
+    struct hf_instant next = HF_NEVER;
+    for (const struct hf_timer *t = list; t != NULL; t = t->next) {
+        next = hf_instant_min(next, t->at);
+    }
+    return next;
+}
+
+/* The list is searched afresh each time: a handler may have changed it. */
+void hf_timers_fire(struct hf_timer **list, struct hf_instant now)
+{
+    unsigned most = 0;
+    for (const struct hf_timer *t = *list; t != NULL; t = t->next) {
+        most++;
+    }
+    for (; most > 0; most--) {
+        struct hf_timer *due = NULL;
+        for (struct hf_timer *t = *list; t != NULL; t = t->next) {
+            if (!hf_instant_before(now, t->at) &&
+                (due == NULL || hf_instant_before(t->at, due->at))) {
+                due = t;
+            }
+        }
+        if (due == NULL) {
+            return;
+        }
+        due->at = HF_NEVER;
+        due->fire(due, now);
+    }
+}

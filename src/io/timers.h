@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Timers of a store: few, some per node, so a list serves. Whoever waits
+ * (io/loop.h) asks when the next one is due, and fires what is. */
+#ifndef HF_IO_TIMERS_H
+#define HF_IO_TIMERS_H
+
+#include "base/time.h"
+
+/* Told that a timer is due. */
+struct hf_timer;
+typedef void hf_timer_fn(struct hf_timer *timer, struct hf_instant now);
+
+/* Embedded in its owner. */
+struct hf_timer {
+    struct hf_instant at; /* HF_NEVER: idle */
+    hf_timer_fn *fire;
+    struct hf_timer *next;
+};
+
+static inline void hf_timer_set(struct hf_timer *timer, struct hf_instant at)
+{
+    timer->at = at;
+}
+
+void hf_timers_add(struct hf_timer **list, struct hf_timer *timer);
+void hf_timers_drop(struct hf_timer **list, struct hf_timer *timer);
+
+/* The earliest; HF_NEVER if none. */
+struct hf_instant hf_timers_next(const struct hf_timer *list);
+
+/* Fire what is due at `now`, the earliest first. The handlers may add, drop
+ * and set timers. A timer that sets itself into the past waits for the next
+ * call. */
+void hf_timers_fire(struct hf_timer **list, struct hf_instant now);
+
+#endif
