@@ -45,8 +45,8 @@ enum sim_fault_kind {
     SIM_FAULT_SILENCE,      /* for `span` nothing arrives from a at b … */
     SIM_FAULT_DEAFNESS,     /* … or from node b at a (either -1: all) */
     SIM_FAULT_PARTITION,    /* for `span`: processes and nodes whose bits in
-                               `mask` differ do not hear each other; process i is
-                               bit i, node i is bit 16 + i */
+                               `mask` differ do not hear each other; process i
+                               is bit i, node i is bit 16 + i */
     SIM_FAULT_SLOW,         /* for `span`: delays of a with b are `amount` ns
                                longer, one way each */
     SIM_FAULT_PAUSE,        /* process a stands still for `span`; its clock, as
