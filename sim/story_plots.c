@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PLOTS: faults that follow one another, of the sort that happens at the worst
+ * moment. */
+#include "story_plan.h"
+
+enum { STREAM_PLOTS = 0x51200 };
+
+/* Standing still around the thirds of a lease, or hearing nobody until just
+ * before, or just after, its end. */
+static void plot_renewal(struct sim_plan *plan)
+{
+    int process = sim_plan_process(plan);
+    int64_t third = plan->ttl_ns / 3;
+    enum sim_fault_kind kind = sim_plan_chance(plan, 50)   ? SIM_FAULT_PAUSE
+                               : sim_plan_chance(plan, 50) ? SIM_FAULT_SILENCE
+                                                           : SIM_FAULT_DEAFNESS;
+    int64_t at = sim_plan_time(plan);
+    for (int64_t i = sim_plan_between(plan, 2, 6); i > 0; i--) {
+        int64_t span = third * sim_plan_between(plan, 1, 3) +
+                       sim_plan_between(plan, -third / 10, third / 10);
+        sim_plan_add(plan, (struct sim_fault){.kind = kind,
+                                              .at_ns = at,
+                                              .process = process,
+                                              .node = -1,
+                                              .span_ns = span});
+        at += span + sim_plan_between(plan, 0, plan->ttl_ns);
+    }
+}
+
+/* Nodes fall silent one after another, and are healed in another order. */
+static void plot_swizzle(struct sim_plan *plan)
+{
+    int64_t ttl = plan->ttl_ns;
+    int64_t at = sim_plan_time(plan);
+    int64_t heal = at + sim_plan_between(plan, ttl / 4, ttl * 3 / 2);
+    bool is_stop = sim_plan_chance(plan, 50);
+    for (unsigned i = 0; i < plan->story->n_nodes; i++) {
+        if (sim_plan_chance(plan, 75)) {
+            int64_t end = heal + sim_plan_between(plan, 0, ttl);
+            sim_plan_add(
+                plan, (struct sim_fault){.kind = is_stop ? SIM_FAULT_STOP
+                                                         : SIM_FAULT_DEAFNESS,
+                                         .at_ns = at,
+                                         .process = -1,
+                                         .node = (int)i,
+                                         .span_ns = end - at});
+        }
+        at += sim_plan_between(plan, 0, ttl / 4);
+    }
+}
+
+/* All nodes stand still at once, and what was sent waits in their buffers;
+ * some connections end meanwhile. */
+static void plot_ghosts(struct sim_plan *plan)
+{
+    int64_t at = sim_plan_time(plan);
+    int64_t span = sim_plan_span(plan);
+    for (unsigned i = 0; i < plan->story->n_nodes; i++) {
+        sim_plan_add(plan, (struct sim_fault){.kind = SIM_FAULT_STOP,
+                                              .at_ns = at,
+                                              .node = (int)i,
+                                              .span_ns = span});
+        if (sim_plan_chance(plan, 60)) {
+            sim_plan_add(plan,
+                         (struct sim_fault){
+                             .kind = SIM_FAULT_CUT,
+                             .at_ns = at + sim_plan_between(plan, 0, span),
+                             .process = sim_plan_process(plan),
+                             .node = (int)i});
+        }
+    }
+}
+
+/* A process is cut off from a majority, or all but the others are. */
+static void plot_minority(struct sim_plan *plan)
+{
+    uint32_t nodes = (UINT32_C(1) << (plan->story->n_nodes / 2)) - 1;
+    uint32_t process = UINT32_C(1) << sim_plan_process(plan);
+    sim_plan_add(plan, (struct sim_fault){.kind = SIM_FAULT_PARTITION,
+                                          .at_ns = sim_plan_time(plan),
+                                          .span_ns = sim_plan_span(plan),
+                                          .mask = process | nodes << 16});
+}
+
+/* What this regime's nodes come back with. */
+static enum sim_fault_kind a_restart(struct sim_plan *plan)
+{
+    if (!sim_plan_has(plan, SIM_FAULT_EMPTY)) {
+        return SIM_FAULT_RESTART;
+    }
+    return sim_plan_chance(plan, 50) ? SIM_FAULT_EMPTY : SIM_FAULT_AGE;
+}
+
+static bool has_restarts(const struct sim_plan *plan)
+{
+    return sim_plan_has(plan, SIM_FAULT_RESTART) ||
+           sim_plan_has(plan, SIM_FAULT_EMPTY);
+}
+
+/* One after another, all of them. */
+static void plot_rolling(struct sim_plan *plan)
+{
+    int64_t at = sim_plan_time(plan);
+    for (unsigned i = 0; has_restarts(plan) && i < plan->story->n_nodes; i++) {
+        int64_t down =
+            sim_plan_between(plan, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
+        enum sim_fault_kind kind = a_restart(plan);
+        sim_plan_add(plan,
+                     (struct sim_fault){.kind = kind,
+                                        .at_ns = at,
+                                        .node = (int)i,
+                                        .span_ns = down,
+                                        .amount = sim_plan_amount(plan, kind)});
+        at += down + sim_plan_between(plan, 0, plan->ttl_ns / 2);
+    }
+}
+
+/* Nodes lose their memory while whoever may hold stands still, or is cut off,
+ * and believes for another lease. */
+static void plot_oblivion(struct sim_plan *plan)
+{
+    int64_t ttl = plan->ttl_ns;
+    int64_t at = sim_plan_time(plan);
+    bool is_pause = sim_plan_chance(plan, 50);
+    int victim = sim_plan_process(plan);
+    if (!has_restarts(plan)) {
+        return;
+    }
+    sim_plan_add(plan,
+                 (struct sim_fault){
+                     .kind = is_pause ? SIM_FAULT_PAUSE : SIM_FAULT_SILENCE,
+                     .at_ns = at,
+                     .process = victim,
+                     .node = -1,
+                     .span_ns = sim_plan_between(plan, ttl / 2, ttl * 2)});
+    for (unsigned i = 0; i < plan->story->n_nodes; i++) {
+        if (!sim_plan_chance(plan, 80)) {
+            continue;
+        }
+        enum sim_fault_kind kind = a_restart(plan);
+        sim_plan_add(
+            plan,
+            (struct sim_fault){
+                .kind = kind,
+                .at_ns = at + sim_plan_between(plan, 0, ttl / 10),
+                .node = (int)i,
+                .span_ns = sim_plan_between(plan, SIM_MS, ttl / 10 + SIM_MS),
+                .amount = sim_plan_amount(plan, kind)});
+    }
+}
+
+void sim_plots_add(struct sim_plan *plan)
+{
+    static void (*const plots[])(struct sim_plan *) = {
+        plot_renewal,  plot_swizzle, plot_ghosts,
+        plot_minority, plot_rolling, plot_oblivion,
+    };
+    for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
+        plan->random = sim_random_of(plan->story->seed, STREAM_PLOTS + i);
+        if (sim_plan_chance(plan, 35)) {
+            for (int64_t n = sim_plan_between(plan, 1, 3); n > 0; n--) {
+                plots[i](plan);
+            }
+        }
+    }
+}
