@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a simulated server keeps: keys in the order in which they came, each a
+ * string, a hash (fields in the order in which they came) or a sorted set
+ * (members by score, ties by name), with the time at which it expires.
+ *
+ * Keys expire as in Redis: `now_ms` is when the command began, or the script
+ * around it; a key whose time is before that is removed when it is looked for.
+ * Memory is used again, so that a cycle of lock and unlock allocates nothing.
+ */
+#ifndef SIM_REDIS_KEYSPACE_H
+#define SIM_REDIS_KEYSPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sim_type { SIM_STRING, SIM_HASH, SIM_ZSET };
+
+/* Does not expire. */
+#define SIM_FOREVER INT64_C(-1)
+
+/* Bytes, followed by a NUL. */
+struct sim_blob {
+    union {
+        size_t len;
+        struct sim_blob *next; /* while it is spare */
+    };
+    size_t cap;
+    char data[];
+};
+
+struct sim_item {
+    struct sim_blob *name;
+    uint32_t hash; /* of the name */
+    union {
+        struct sim_blob *text; /* of a hash */
+        double score;          /* of a sorted set */
+    };
+};
+
+struct sim_key {
+    struct sim_key *next; /* in its bucket; or of the spare ones */
+    struct sim_key *older;
+    struct sim_key *newer;
+    uint64_t number; /* rises with each key */
+    uint32_t hash;
+    enum sim_type type;
+    int64_t expires_ms;
+    struct sim_blob *name;
+    struct sim_blob *text; /* of a string */
+    struct sim_item *items;
+    size_t n_items;
+    size_t cap_items;
+};
+
+enum { SIM_POOLS = 5 };
+
+struct sim_keyspace {
+    struct sim_key **buckets;
+    size_t n_buckets; /* a power of two */
+    size_t n_keys;    /* those that are expired, but not looked for, too */
+    struct sim_key *oldest;
+    struct sim_key *newest;
+    uint64_t next_number;
+    int64_t now_ms;
+    struct sim_key *spare_keys;
+    struct sim_blob *spare_blobs[SIM_POOLS];
+};
+
+void sim_keyspace_init(struct sim_keyspace *space);
+void sim_keyspace_fini(struct sim_keyspace *space);
+
+/* The keys; `to` loses what it had, but its time. */
+void sim_keyspace_copy(struct sim_keyspace *to,
+                       const struct sim_keyspace *from);
+void sim_keyspace_clear(struct sim_keyspace *space);
+
+/* NULL: there is none, or no longer. */
+struct sim_key *sim_keyspace_find(struct sim_keyspace *space, const char *name,
+                                  size_t len);
+
+/* The same, but an expired key stays where it is. */
+const struct sim_key *sim_keyspace_look(const struct sim_keyspace *space,
+                                        const char *name, size_t len);
+bool sim_keyspace_is_expired(const struct sim_keyspace *space,
+                             const struct sim_key *key);
+
+/* There is no key of that name. The new one is an empty `type`, forever. */
+struct sim_key *sim_keyspace_add(struct sim_keyspace *space, const char *name,
+                                 size_t len, enum sim_type type);
+void sim_keyspace_remove(struct sim_keyspace *space, struct sim_key *key);
+
+/* It becomes a string, whatever it was. Its expiry stays. */
+void sim_key_set_text(struct sim_keyspace *space, struct sim_key *key,
+                      const char *data, size_t len);
+
+/* ---- Hashes -------------------------------------------------------------- */
+
+/* NULL: no such field. */
+const struct sim_item *sim_hash_find(const struct sim_key *key,
+                                     const char *name, size_t len);
+
+/* @return true: the field is new. */
+bool sim_hash_set(struct sim_keyspace *space, struct sim_key *key,
+                  const char *name, size_t name_len, const char *text,
+                  size_t text_len);
+
+/* @return false: no such field. An empty key is left to the caller. */
+bool sim_hash_remove(struct sim_keyspace *space, struct sim_key *key,
+                     const char *name, size_t len);
+
+/* ---- Sorted sets --------------------------------------------------------- */
+
+/* @return its rank; n_items: no such member. */
+size_t sim_zset_find(const struct sim_key *key, const char *name, size_t len);
+void sim_zset_add(struct sim_keyspace *space, struct sim_key *key, double score,
+                  const char *name, size_t len);
+
+/* @return its new rank. */
+size_t sim_zset_move(struct sim_key *key, size_t rank, double score);
+void sim_zset_remove(struct sim_keyspace *space, struct sim_key *key,
+                     size_t rank);
+
+/* The first rank whose score is at least `score`, or above it. */
+size_t sim_zset_from(const struct sim_key *key, double score, bool is_above);
+
+#endif

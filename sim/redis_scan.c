@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SCAN: a cursor is the number of the last key seen, so that who is there all
+ * the time is seen, and once. */
+#include "redis_parts.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+struct scan {
+    uint64_t cursor;
+    int64_t count;
+    const struct sim_arg *match;
+    const struct sim_arg *type;
+};
+
+struct text {
+    const char *at;
+    const char *end;
+};
+
+/* [set], at `pattern` behind the bracket, which moves behind its end. */
+static bool is_in_set(struct text *pattern, char c)
+{
+    bool is_found = false;
+    bool is_negated = pattern->at < pattern->end && *pattern->at == '^';
+    pattern->at += is_negated;
+    for (; pattern->at < pattern->end && *pattern->at != ']'; pattern->at++) {
+        const char *at = pattern->at;
+        if (*at == '\\' && pattern->end - at >= 2) {
+            is_found |= *++pattern->at == c;
+        } else if (pattern->end - at >= 3 && at[1] == '-') {
+            char low = at[0] < at[2] ? at[0] : at[2];
+            char high = at[0] < at[2] ? at[2] : at[0];
+            is_found |= low <= c && c <= high;
+            pattern->at += 2;
+        } else {
+            is_found |= *at == c;
+        }
+    }
+    pattern->at += pattern->at < pattern->end;
+    return is_found != is_negated;
+}
+
+/* One step that is no star. @return false: it does not match. */
+static bool match_one(struct text *pattern, char c)
+{
+    char p = *pattern->at++;
+    if (p == '?') {
+        return true;
+    }
+    if (p == '[') {
+        return is_in_set(pattern, c);
+    }
+    if (p == '\\' && pattern->at < pattern->end) {
+        p = *pattern->at++;
+    }
+    return p == c;
+}
+
+/* Behind a star that fails, the last star takes one byte more. */
+static bool matches(struct text pattern, struct text name)
+{
+    struct text star = {NULL, NULL};
+    struct text behind = name;
+    while (name.at < name.end) {
+        if (pattern.at < pattern.end && *pattern.at == '*') {
+            pattern.at++;
+            star = pattern;
+            behind = name;
+        } else if (pattern.at < pattern.end && match_one(&pattern, *name.at)) {
+            name.at++;
+        } else if (star.at != NULL) {
+            pattern = star;
+            behind.at++;
+            name = behind;
+        } else {
+            return false;
+        }
+    }
+    while (pattern.at < pattern.end && *pattern.at == '*') {
+        pattern.at++;
+    }
+    return pattern.at == pattern.end;
+}
+
+static bool read_options(struct sim_call *call, struct scan *scan)
+{
+    char *end;
+    const char *cursor = call->argv[1].data;
+    errno = 0;
+    *scan = (struct scan){.cursor = strtoul(cursor, &end, 10), .count = 10};
+    if (isspace((unsigned char)cursor[0]) || *end != '\0' || errno == ERANGE) {
+        sim_reply_error(call->out, "ERR invalid cursor");
+        return false;
+    }
+    for (size_t i = 2; i < call->argc; i += 2) {
+        const struct sim_arg *word = &call->argv[i];
+        bool has_next = i + 1 < call->argc;
+        if (has_next && sim_arg_is(word, "count")) {
+            if (!sim_call_integer(call, i + 1, &scan->count)) {
+                return false;
+            }
+        } else if (has_next && sim_arg_is(word, "match")) {
+            scan->match = word + 1;
+        } else if (has_next && sim_arg_is(word, "type")) {
+            scan->type = word + 1;
+        } else {
+            scan->count = 0;
+        }
+        if (scan->count < 1) {
+            sim_call_syntax_error(call);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_wanted(const struct sim_call *call, const struct scan *scan,
+                      const struct sim_key *key)
+{
+    static const char *const types[] = {"string", "hash", "zset"};
+    struct text name = {key->name->data, key->name->data + key->name->len};
+    if (sim_keyspace_is_expired(&call->redis->keys, key) ||
+        (scan->type != NULL && !sim_arg_is(scan->type, types[key->type]))) {
+        return false;
+    }
+    return scan->match == NULL ||
+           matches((struct text){scan->match->data,
+                                 scan->match->data + scan->match->len},
+                   name);
+}
+
+static const struct sim_key *first_after(const struct sim_call *call,
+                                         uint64_t cursor)
+{
+    const struct sim_key *key = call->redis->keys.oldest;
+    while (key != NULL && key->number <= cursor) {
+        key = key->newer;
+    }
+    return key;
+}
+
+void sim_scan(struct sim_call *call)
+{
+    struct scan scan;
+    if (!read_options(call, &scan)) {
+        return;
+    }
+    const struct sim_key *first = first_after(call, scan.cursor);
+    const struct sim_key *key = first;
+    size_t found = 0;
+    for (int64_t i = 0; i < scan.count && key != NULL; i++, key = key->newer) {
+        found += is_wanted(call, &scan, key);
+        scan.cursor = key->number;
+    }
+    char cursor[SIM_NUMBER_MAX];
+    sim_reply_array(call->out, 2);
+    sim_reply_bulk(
+        call->out, cursor,
+        sim_integer_format(cursor, key == NULL ? 0 : (int64_t)scan.cursor));
+    sim_reply_array(call->out, found);
+    for (const struct sim_key *at = first; at != key; at = at->newer) {
+        if (is_wanted(call, &scan, at)) {
+            sim_reply_bulk(call->out, at->name->data, at->name->len);
+        }
+    }
+}
