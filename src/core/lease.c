@@ -99,6 +99,7 @@ static void on_answer(struct hf_step *step)
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
     HF_ASSERT(event->verb <= HF_VERB_YIELD);
+    HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     HF_ASSERT(hf_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
@@ -224,6 +225,7 @@ static void on_release(struct hf_step *step)
 
 static void dispatch(struct hf_step *step)
 {
+    HF_ASSERT(step->event->kind <= HF_EV_FORSAKE);
     switch (step->event->kind) {
     case HF_EV_ACQUIRE:
         hf_ask_begin(step);
@@ -263,6 +265,7 @@ static void dispatch(struct hf_step *step)
         on_release(step);
         break;
     case HF_EV_FORSAKE:
+    default:
         hf_release_finish(step);
         break;
     }
@@ -349,7 +352,7 @@ struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
     unsigned granted = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        granted += vote->said == HF_SAID_YOURS || vote->said == HF_SAID_FREED;
+        granted += vote->said == HF_SAID_YOURS;
         if (vote->said != HF_SAID_NOT_YOURS) {
             continue;
         }
@@ -360,9 +363,8 @@ struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
         }
         sorted[at] = vote->left_ms;
     }
-    unsigned missing = quorum > granted ? quorum - granted : 1;
-    if (n < missing || sorted[missing - 1] == UINT32_MAX) {
-        return (struct hf_span){INT64_MAX};
-    }
-    return hf_span_ms(sorted[missing - 1]);
+    HF_ASSERT(n >= quorum); /* TAKEN: so fewer than a quorum granted */
+    uint32_t left_ms = sorted[quorum - granted - 1];
+    return left_ms == UINT32_MAX ? (struct hf_span){INT64_MAX}
+                                 : hf_span_ms(left_ms);
 }

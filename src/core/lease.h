@@ -228,8 +228,9 @@ static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
  * is one more. */
 uint64_t hf_lease_seen(const struct hf_lease *lease);
 
-/* After TAKEN: the shortest time in which a majority can be free again, as the
- * rivals' leases say; HF_NEVER-like span (INT64_MAX) if they have no expiry. */
+/* In the step of TAKEN: the shortest time in which a majority can be free
+ * again, as the rivals' leases say; HF_NEVER-like span (INT64_MAX) if they have
+ * no expiry. */
 struct hf_span hf_lease_rival_left(const struct hf_lease *lease);
 
 #endif

@@ -271,6 +271,7 @@ static void note(struct hf_step *step)
         vote->said = HF_SAID_UNKNOWN;
         break;
     case HF_VERDICT_ERROR:
+    default:
         if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
             vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
         }

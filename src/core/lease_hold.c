@@ -284,6 +284,7 @@ void hf_hold_answer(struct hf_step *step)
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
+    default:
         break; /* it still holds what it held; asked again in time */
     }
     follow_up(step);

@@ -17,9 +17,6 @@ static void send_release(struct hf_step *step, unsigned node)
 {
     struct hf_vote *vote = &step->lease->votes[node];
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
-    if (hf_is_pending(vote, HF_VERB_RELEASE)) {
-        return;
-    }
     if ((up & hf_bit(node)) == 0) {
         return; /* UNRELEASED: sent when the node is back */
     }
@@ -160,6 +157,7 @@ void hf_release_answer(struct hf_step *step)
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
+    default:
         vote->flags |= HF_VOTE_UNRELEASED;
         if (step->lease->next.ns == HF_NEVER.ns) {
             step->lease->next = hf_instant_add(

@@ -247,6 +247,7 @@ static void note(struct hf_step *step)
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
+    default:
         break; /* what was proved, stays so until it runs out */
     }
 }

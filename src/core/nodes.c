@@ -27,15 +27,16 @@ static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_standing standing)
     case HF_STANDING_REPAIRING:
         return &nodes->repairing;
     case HF_STANDING_DOWN:
-        break;
+    default:
+        return &nodes->down;
     }
-    return &nodes->down;
 }
 
 void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
                   enum hf_standing standing)
 {
     HF_ASSERT(node < nodes->count);
+    HF_ASSERT(standing <= HF_STANDING_DOWN);
     uint16_t bit = (uint16_t)(1U << node);
     *mask_of(nodes, hf_nodes_standing(nodes, node)) ^= bit;
     *mask_of(nodes, standing) |= bit;

@@ -110,8 +110,7 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,
                bool hopeless, struct hf_instant now)
 {
-    HF_ASSERT(outcome == HF_OUT_TAKEN || outcome == HF_OUT_SPLIT ||
-              outcome == HF_OUT_UNREACHED || outcome == HF_OUT_TOO_SLOW);
+    HF_ASSERT(outcome >= HF_OUT_TAKEN && outcome <= HF_OUT_TOO_SLOW);
     struct hf_retry_verdict over = {end_kind(outcome), now};
     retry->attempts++;
     retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;

@@ -199,6 +199,14 @@ static enum hf_standing standing_of(const char *word)
                                            : HF_STANDING_DOWN;
 }
 
+static void read_listen(struct teller *teller, const char *word, unsigned node)
+{
+    uint16_t bit = (uint16_t)(1U << node);
+    teller->event.node = (uint8_t)node;
+    teller->nodes.listening &= (uint16_t)~bit;
+    teller->nodes.listening |= strcmp(word, "listen") == 0 ? bit : 0;
+}
+
 static void read_event(struct teller *teller, char **words, int n)
 {
     static const struct {
@@ -210,7 +218,7 @@ static void read_event(struct teller *teller, char **words, int n)
         {"release", HF_EV_RELEASE}, {"forsake", HF_EV_FORSAKE},
         {"timer", HF_EV_TIMER},     {"node", HF_EV_NODE},
         {"forgot", HF_EV_FORGOT},   {"queue", HF_EV_ACQUIRE},
-        {"listen", HF_EV_LISTEN},
+        {"listen", HF_EV_LISTEN},   {"deaf", HF_EV_LISTEN},
     };
     struct hf_event *event = &teller->event;
     if (words[0][0] >= '0' && words[0][0] <= '9') {
@@ -224,8 +232,7 @@ static void read_event(struct teller *teller, char **words, int n)
             event->counter = number;
             event->queues = strcmp(words[0], "queue") == 0;
             if (event->kind == HF_EV_LISTEN) {
-                event->node = (uint8_t)number;
-                teller->nodes.listening |= (uint16_t)(1U << number);
+                read_listen(teller, words[0], (unsigned)number);
             }
             event->ttl = hf_span_ms((int64_t)number);
             if (event->kind == HF_EV_NODE || event->kind == HF_EV_FORGOT) {
@@ -274,10 +281,6 @@ static void tell_line(struct teller *teller, const char *line)
     assert_true(n > 0);
     if (strcmp(words[0], "slow") == 0) {
         teller->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
-        return;
-    }
-    if (strcmp(words[0], "deaf") == 0) {
-        teller->nodes.listening &= (uint16_t) ~(1U << atoi(words[1]));
         return;
     }
     if (strcmp(words[0], "up") == 0) {
