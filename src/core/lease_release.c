@@ -73,7 +73,6 @@ static void judge_report(struct hf_step *step)
     }
     if (outcome != HF_OUT_NONE) {
         lease->flags &= (uint8_t)~HF_LEASE_REPORTS;
-        lease->next = HF_NEVER;
         hf_step_report(step, outcome);
     }
 }

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of the end: what is given back, handed on, or runs out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+static void nothing_happens_before_it_begins(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 1 connecting | \n"
+          "[1] node 1 voting     | \n"
+          "[2] 0 grants 4        | \n"
+          "[3] listen 0          | \n"
+          "[4] release           | \n"
+          "[5] acquire           | 0A 1A 2A\n");
+}
+
+static void giving_up_twice_is_giving_up(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[2] release          | 0R7\n"
+          "[3] release          | \n"
+          "[4] 0 R ok           | released done\n");
+}
+
+static void handed_on_nothing_is_taken_back(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[2] forsake          | done\n");
+}
+
+/* ---- Whom a release waits for ------------------------------------------ */
+
+static void release_waits_a_timeout_for_connections(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire           | 0A 1A 2A\n"
+          "[1] 0 A ok 7          | \n"
+          "[2] 1 A ok 7          | held 7 till 988\n"
+          "[3] 2 A ok 7          | \n"
+          "[4] node 1 connecting | \n"
+          "[4] node 2 connecting | \n"
+          "[10] release          | 0R7\n"
+          "[11] 0 R ok           | \n"
+          "[60] timer            | unknown\n"
+          "[80] node 1 voting    | 1R7\n"
+          "[81] node 1 voting    | \n"
+          "[90] 1 R ok           | \n"
+          "[1010] timer          | done\n");
+}
+
+/* The last answer comes before the timer that ends the waiting is run; a node
+ * that could not execute it is asked again then. */
+static void answer_at_the_end_of_the_waiting(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire           | 0A 1A 2A\n"
+          "[1] 0 A ok 7          | \n"
+          "[2] 1 A ok 7          | held 7 till 988\n"
+          "[3] 2 A ok 7          | \n"
+          "[4] node 2 connecting | \n"
+          "[10] release          | 0R7 1R7\n"
+          "[11] 0 R error        | \n"
+          "[60] 1 R ok           | unknown\n"
+          "[60] timer            | 0R7\n"
+          "[61] 0 R ok           | \n"
+          "[62] node 2 voting    | 2R7\n"
+          "[63] 2 R ok           | done\n");
+}
+
+/* Freed by one, denied by one, and refused execution by one: neither can have a
+ * majority while the last has not tried again. */
+static void who_could_not_release_tries_again(void **state)
+{
+    (void)state;
+    story(3, 3000,
+          "[0] disown 7         | 0R7 1R7 2R7\n"
+          "[1] 0 R no 8         | \n"
+          "[2] 1 R error        | \n"
+          "[3] 2 R ok           | unknown\n"
+          "[52] timer           | 1R7\n"
+          "[53] 1 R ok          | done\n");
+}
+
+static void denied_by_some_and_one_to_come(void **state)
+{
+    (void)state;
+    story(3, 3000,
+          "[0] disown 7         | 0R7 1R7 2R7\n"
+          "[1] 0 R no 8         | \n"
+          "[2] 1 R error        | \n"
+          "[3] 2 R no 8         | lost\n"
+          "[52] timer           | 1R7\n"
+          "[53] 1 R unsent      | \n"
+          "[54] node 1 down     | \n"
+          "[103] timer          | \n"
+          "[200] node 1 voting  | 1R7\n"
+          "[201] 1 R queued 8   | done\n");
+}
+
+/* A lease that is shorter than the time in which it may connect. */
+static void lease_over_before_anybody_could_be_told(void **state)
+{
+    (void)state;
+    story(3, 500,
+          "[0] node 0 connecting | \n"
+          "[0] node 1 connecting | \n"
+          "[0] node 2 connecting | \n"
+          "[0] disown 7          | \n"
+          "[500] timer           | unknown done\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_happens_before_it_begins),
+        cmocka_unit_test(giving_up_twice_is_giving_up),
+        cmocka_unit_test(handed_on_nothing_is_taken_back),
+        cmocka_unit_test(release_waits_a_timeout_for_connections),
+        cmocka_unit_test(answer_at_the_end_of_the_waiting),
+        cmocka_unit_test(who_could_not_release_tries_again),
+        cmocka_unit_test(denied_by_some_and_one_to_come),
+        cmocka_unit_test(lease_over_before_anybody_could_be_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
