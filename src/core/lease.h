@@ -150,7 +150,8 @@ struct hf_vote {
     union {
         struct hf_instant due; /* pending: late from then on; WAITING, not
                                   pending: to be asked again then */
-        uint64_t node_time;    /* ASKING, refused: what the node said */
+        uint64_t node_time;    /* ASKING, refused, not pending: what the node
+                                  said; 0: nothing */
     };
     uint32_t rival;   /* digest of the owner that it named; 0: none */
     uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX: none */

@@ -256,7 +256,10 @@ static void note(struct hf_step *step)
         hf_vote_refusal(step, vote);
         if (event->verb == HF_VERB_ACQUIRE) {
             vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
-            vote->node_time = event->ticket;
+        }
+        if (vote->pending == 0) {
+            vote->node_time =
+                event->verb == HF_VERB_ACQUIRE ? event->ticket : 0;
         }
         break;
     case HF_VERDICT_QUEUED:

@@ -141,7 +141,8 @@ static uint64_t median_time(const struct hf_lease *lease)
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if (vote->said != HF_SAID_NOT_YOURS || vote->pending != 0) {
+        if (vote->said != HF_SAID_NOT_YOURS || vote->pending != 0 ||
+            vote->node_time == 0) {
             continue;
         }
         unsigned at = n++;

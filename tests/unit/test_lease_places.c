@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of places in queues: tickets, looking, yielding, and what comes out
+ * of order. Leases of 30 s, so Q is 6 s and the beat 2 s. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+#define TTL 30000
+
+#define QUEUED                                                                 \
+    "[0] queue                | 0A 1A 2A\n"                                    \
+    "[1] 0 A no 5 9 20000 300 | \n"                                            \
+    "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"                          \
+    "[1] 2 A no 5 9 20000 300 | 2Q300\n"                                       \
+    "[2] 0 Q queued 5         | \n"                                            \
+    "[2] 1 Q queued 5         | \n"                                            \
+    "[2] 2 Q queued 5         | \n"
+
+/* ---- The ticket -------------------------------------------------------- */
+
+static void median_of_clocks_in_any_order(void **state)
+{
+    (void)state;
+    story(5, TTL,
+          "[0] queue                | 0A 1A 2A 3A 4A\n"
+          "[1] 0 A no 7 8 20000 900 | \n"
+          "[1] 1 A no 7 9 20000 100 | \n"
+          "[1] 2 A no 7 9 20000 500 | queued 0Q500 1Q500 2Q500\n");
+}
+
+/* It had granted; the CONFIRM that was to raise it is refused, without a word
+ * of the time. */
+static void time_comes_from_those_who_told_it(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                              | 0A 1A 2A\n"
+          "[1] 0 A ok 7                           | \n"
+          "[2] 1 A ok 9                           | 0C9\n"
+          "[3] 0 C no 12 9 20000                  | \n"
+          "[4] 2 A no 3 9 20000 1700000000000000  "
+          "| queued 0Q1700000000000000 1Q1700000000000000 "
+          "2Q1700000000000000\n");
+}
+
+/* A server that forgot is asked anew while the CONFIRM of before is on its way:
+ * its refusal is not the answer to that, and tells no time. */
+static void time_comes_from_the_last_answer(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 7             | \n"
+          "[2] 1 A ok 9             | 0C9\n"
+          "[3] forgot 0             | 0A9\n"
+          "[4] 0 C no 1             | \n"
+          "[5] 2 A no 9 9 20000 500 | \n"
+          "[53] timer               | late 0 queued 1Q500 2Q500\n");
+}
+
+/* The last answer that it needed was too late. */
+static void waits_when_the_last_is_late(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 300 | \n"
+          "[1] 1 A ok 5             | \n"
+          "[50] timer               | late 2 queued 0Q300 1Q300\n");
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+/* Connections are waited for no longer than they may take; who answers late is
+ * waited for as long as it may answer. */
+static void late_answers_outlast_connections(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] node 2 connecting    | \n"
+          "[0] queue                | 0A 1A\n"
+          "[50] timer               | late 0 late 1\n"
+          "[1000] timer             | \n"
+          "[1100] 0 A no 5 9 20000 300 | \n"
+          "[1101] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n");
+}
+
+/* ---- When it looks ----------------------------------------------------- */
+
+static void nobody_looks_for_what_does_not_expire(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7 0 -1  | queued\n"
+          "[2001] timer           | 0Q500\n");
+}
+
+/* At a minority of the nodes it is ours: asked again after 10 ms, 20, 40 … and
+ * then every half second, for as long as it takes. */
+static void polls_for_as_long_as_it_takes(void **state)
+{
+    (void)state;
+    static char text[65536];
+    size_t len = 0;
+    len += (size_t)snprintf(text + len, sizeof(text) - len,
+                            "[0] queue              | 0Q\n"
+                            "[1] 0 Q foreign 7      | queued\n");
+    int at = 1;
+    for (int i = 0; i < 300; i++) {
+        int pause = i < 6 ? 10 << i : 500;
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "[%d] timer | 0Q500\n[%d] 0 Q foreign 7 | \n",
+                                at + pause, at + pause);
+        at += pause;
+    }
+    story(1, TTL, text);
+}
+
+/* The head of a queue whose node cannot push to it polls; the second does not:
+ * its turn has not come. */
+static void only_the_head_polls_when_deaf(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] deaf 0              | \n"
+          "[0] queue               | 0Q\n"
+          "[1] 0 Q queued 7 1      | queued\n"
+          "[2] deaf 0              | \n"
+          "[2001] timer            | 0Q500\n"
+          "[2002] 0 Q queued 7     | \n"
+          "[2012] timer            | 0Q500\n");
+}
+
+static void who_could_hear_has_missed_nothing(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue               | 0Q\n"
+          "[1] 0 Q queued 7 1      | queued\n"
+          "[2] deaf 0              | \n"
+          "[3] listen 0            | \n");
+}
+
+/* ---- Out of order ------------------------------------------------------ */
+
+static void second_push_of_one_grant(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED
+          "[5] 0 grants 6           | \n"
+          "[6] 0 grants 6           | \n"
+          "[7] 1 grants 6           | held 6 till 5939 0C6h 1C6h 2C6h\n");
+}
+
+/* "Ours at 6, and an earlier ticket waits", which was said before the node gave
+ * it to that one and then to us at 8. */
+static void newer_grant_is_not_given_back_for_an_older(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[5] 0 grants 6           | \n"
+                 "[15] timer               | 0Q300\n"
+                 "[16] 0 grants 8          | \n"
+                 "[17] 0 Q ok 6 behind     | \n"
+                 "[27] timer               | 0Q300\n"
+                 "[28] 0 Q ok 8 behind     | 0Y8\n"
+                 "[29] node 0 voting       | \n"
+                 "[30] 0 Y queued 9        | \n");
+}
+
+/* Ours, it says, at a counter after which it has said that it is not. */
+static void stale_grant_is_given_back(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
+                 "[2003] 0 Q ok 5 behind   | 0Y5\n"
+                 "[2004] 0 Y queued 6      | \n");
+}
+
+static void nothing_is_given_back_to_a_node_that_is_away(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
+                 "[2003] node 0 down       | \n"
+                 "[2003] 0 Q ok 6 behind   | \n"
+                 "[2004] node 1 down       | \n"
+                 "[2004] 1 Q ok 5          | \n");
+}
+
+/* ---- Claims ------------------------------------------------------------ */
+
+/* A raise is answered with a clock floor above it: that is the fence then. */
+static void floor_above_lifts_the_claim(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED
+          "[5] 0 grants 6           | \n"
+          "[6] 1 grants 8           | 0C8\n"
+          "[7] 0 C ok 6 20          | 0C20 1C20\n"
+          "[8] 0 C ok 20            | \n"
+          "[9] 1 C ok 20            | held 20 till 5945 0C20h 1C20h 2C20h\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(median_of_clocks_in_any_order),
+        cmocka_unit_test(time_comes_from_those_who_told_it),
+        cmocka_unit_test(time_comes_from_the_last_answer),
+        cmocka_unit_test(waits_when_the_last_is_late),
+        cmocka_unit_test(late_answers_outlast_connections),
+        cmocka_unit_test(nobody_looks_for_what_does_not_expire),
+        cmocka_unit_test(polls_for_as_long_as_it_takes),
+        cmocka_unit_test(only_the_head_polls_when_deaf),
+        cmocka_unit_test(who_could_hear_has_missed_nothing),
+        cmocka_unit_test(second_push_of_one_grant),
+        cmocka_unit_test(newer_grant_is_not_given_back_for_an_older),
+        cmocka_unit_test(stale_grant_is_given_back),
+        cmocka_unit_test(nothing_is_given_back_to_a_node_that_is_away),
+        cmocka_unit_test(floor_above_lifts_the_claim),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
