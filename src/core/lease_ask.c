@@ -102,8 +102,7 @@ static uint16_t agreement(const struct hf_step *step)
 static void decide_claimed(struct hf_step *step, uint16_t voters,
                            struct hf_instant until)
 {
-    if (hf_instant_until(step->event->now, until).ns <
-        hf_validity_min(hf_queue_lease(step->lease->ttl)).ns) {
+    if (hf_wait_is_brief(step, until)) {
         hf_wait_refresh(step, voters);
         return;
     }

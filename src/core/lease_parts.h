@@ -115,6 +115,9 @@ void hf_wait_listen(struct hf_step *step);
 void hf_wait_timer(struct hf_step *step);
 void hf_wait_refresh(struct hf_step *step, uint16_t voters);
 
+/* A claim until then is too short to be held. */
+bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until);
+
 /* When the next node is to be asked again. */
 struct hf_instant hf_wait_due(const struct hf_step *step);
 

@@ -218,17 +218,28 @@ static bool must_yield_again(const struct hf_step *step)
            may_ask(step, event->node);
 }
 
-/* ---- Events ------------------------------------------------------------ */
+/* ---- Claims ------------------------------------------------------------ */
 
-/* Ours at a majority, but the claims are about to run out: ask for more. */
+bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
+{
+    struct hf_span least = hf_validity_min(hf_queue_lease(step->lease->ttl));
+    return hf_instant_until(step->event->now, until).ns < least.ns;
+}
+
+/* Ours at a majority, but for too short a time: ask those for more whose claims
+ * are about to run out. The others have answered: to ask them again, too, would
+ * go on as fast as they answer, for as long as one of these does not. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
-        if ((voters & hf_bit(i)) != 0) {
+        if ((voters & hf_bit(i)) != 0 &&
+            hf_wait_is_brief(step, step->lease->votes[i].until)) {
             ask(step, i);
         }
     }
 }
+
+/* ---- Events ------------------------------------------------------------ */
 
 static void note(struct hf_step *step)
 {

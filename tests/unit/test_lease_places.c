@@ -212,6 +212,27 @@ static void floor_above_lifts_the_claim(void **state)
           "[9] 1 C ok 20            | held 20 till 5945 0C20h 1C20h 2C20h\n");
 }
 
+/* About to run out at the two that are ours: those are asked for more. */
+static void claims_about_to_end_are_refreshed(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED
+          "[2002] timer             | 0Q300 1Q300 2Q300\n"
+          "[2003] 0 Q unknown       | \n"
+          "[2003] 1 Q unknown       | \n"
+          "[2003] 2 Q unknown       | \n"
+          "[4003] timer             | 0Q300 1Q300 2Q300\n"
+          "[4004] 0 Q unsent        | \n"
+          "[4004] 1 Q unsent        | \n"
+          "[4004] 2 Q unsent        | \n"
+          "[4500] 0 grants 6        | \n"
+          "[4501] 2 grants 6        | 0Q300 2Q300\n"
+          "[4502] 0 Q ok 6          | \n"
+          "[4502] listen 0          | \n"
+          "[4503] 2 Q ok 6          | held 6 till 10439 0C6h 1C6h 2C6h\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -229,6 +250,7 @@ int main(void)
         cmocka_unit_test(stale_grant_is_given_back),
         cmocka_unit_test(nothing_is_given_back_to_a_node_that_is_away),
         cmocka_unit_test(floor_above_lifts_the_claim),
+        cmocka_unit_test(claims_about_to_end_are_refreshed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
