@@ -275,6 +275,6 @@ uint32_t hf_owner_digest(const void *text, size_t len)
         bytes += part;
         len -= part;
     }
-    uint32_t folded = (uint32_t)(digest ^ digest >> 32);
+    uint32_t folded = (uint32_t)digest;
     return folded == 0 ? 1 : folded;
 }

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owner texts that somebody else wrote, or that are cut. */
+#include "core/owner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DIGITS "00112233445566778899aabbccddeeff"
+
+static const char *described(const char *text, struct hf_holder *holder)
+{
+    hf_owner_describe(text, strlen(text), holder);
+    return holder->owner;
+}
+
+static const char *emitted(const char *host, const char *label)
+{
+    static char text[HF_OWNER_MAX + 1];
+    static const uint8_t id[HF_OWNER_ID_LEN] = {0};
+    size_t len = hf_owner_emit(text, id, host, 7, -1, label);
+    text[len] = '\0';
+    return text + 2 * HF_OWNER_ID_LEN;
+}
+
+static void host_and_label_are_escaped(void **state)
+{
+    (void)state;
+    assert_string_equal(emitted("Az09.-_", NULL), ":Az09.-_:7:0");
+    assert_string_equal(emitted("h", ""), ":h:7:0");
+    assert_string_equal(emitted("@/[`{", "a:b"), ":%40%2f%5b%60%7b:7:0:a%3ab");
+}
+
+static void ours_whether_ended_or_not(void **state)
+{
+    (void)state;
+    const char *ended = "ended:" DIGITS ":h:1:2";
+    assert_true(hf_owner_is_ours(DIGITS ":h", sizeof(DIGITS ":h") - 1));
+    assert_true(hf_owner_is_ours(ended, strlen(ended)));
+    assert_false(hf_owner_is_ours("ended:", 6));
+    assert_false(hf_owner_is_ours("mended: it is", 13));
+    assert_false(hf_owner_is_ours(DIGITS, sizeof(DIGITS) - 1));
+    assert_false(hf_owner_is_ours(DIGITS "-h", sizeof(DIGITS "-h") - 1));
+}
+
+static void digits_are_hexadecimal_and_lower_case(void **state)
+{
+    (void)state;
+    static const char strange[] = {'/', ':', '`', 'g', 'A'};
+    for (size_t i = 0; i < sizeof(strange); i++) {
+        char text[] = DIGITS ":h:1:2";
+        text[5] = strange[i];
+        assert_false(hf_owner_is_ours(text, sizeof(text) - 1));
+    }
+}
+
+/* Our digits, but not our fields: shown as they are, and not as ours. */
+static void numbers_that_are_none_make_it_foreign(void **state)
+{
+    (void)state;
+    static const char *const foreign[] = {
+        DIGITS ":h:1:x",  DIGITS ":h:1:",
+        DIGITS ":h:1/:2", DIGITS ":h:1234567890123456789:2",
+        DIGITS ":h",
+    };
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        struct hf_holder holder;
+        assert_string_equal(described(foreign[i], &holder), foreign[i]);
+        assert_int_equal(holder.kind, HF_HOLDER_FOREIGN);
+        assert_int_equal(holder.pid, 0);
+        assert_int_equal(holder.since_s, 0);
+    }
+}
+
+/* Escapes of control characters stay, and what only looks like an escape. */
+static void fields_are_safe_to_print(void **state)
+{
+    (void)state;
+    struct hf_holder holder;
+    described(DIGITS ":%1b%7f%41%zz%4z%z4%4:1:2:%20", &holder);
+    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_string_equal(holder.host, "%1b%7fA%zz%4z%z4%4");
+    assert_string_equal(holder.label, " ");
+    described("tab\there\x7f\xff end", &holder);
+    assert_string_equal(holder.owner, "tab%09here%7f%ff%20end");
+}
+
+/* Whatever is too long is cut, between escapes and never within. */
+static void what_is_too_long_is_cut(void **state)
+{
+    (void)state;
+    struct hf_holder holder;
+    char text[2 * sizeof(holder.owner)];
+    for (size_t plain = 0; plain < 3; plain++) {
+        memset(text, ' ', sizeof(text));
+        memset(text, 'x', plain);
+        hf_owner_describe(text, sizeof(text), &holder);
+        size_t len = strlen(holder.owner);
+        assert_true(len < sizeof(holder.owner));
+        assert_true(len + 3 >= sizeof(holder.owner));
+        assert_int_equal((len - plain) % 3, 0);
+    }
+    memset(text, 'h', sizeof(text));
+    memcpy(text, DIGITS ":", sizeof(DIGITS));
+    memcpy(text + sizeof(text) - 5, ":1:2", 5);
+    described(text, &holder);
+    assert_int_equal(strlen(holder.host), sizeof(holder.host) - 1);
+    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+}
+
+static void an_owner_at_a_fence_is_not_longer_than_an_owner(void **state)
+{
+    (void)state;
+    char text[HF_OWNER_TEXT_MAX + 8];
+    size_t len = 0;
+    uint64_t fence = 0;
+    memset(text, 'h', sizeof(text));
+    memcpy(text, DIGITS ":", sizeof(DIGITS));
+    snprintf(text + HF_OWNER_MAX, sizeof(text) - HF_OWNER_MAX, "@7");
+    assert_true(hf_owner_parse(text, &len, &fence));
+    assert_int_equal(len, HF_OWNER_MAX);
+    assert_int_equal(fence, 7);
+    text[HF_OWNER_MAX] = 'h';
+    snprintf(text + HF_OWNER_MAX + 1, sizeof(text) - HF_OWNER_MAX - 1, "@7");
+    assert_false(hf_owner_parse(text, &len, &fence));
+    assert_false(hf_owner_parse(DIGITS ":h@9007199254740993", &len, &fence));
+}
+
+/* Rivals are told apart by any byte, and by their length. */
+static void digests_differ(void **state)
+{
+    (void)state;
+    char text[] = DIGITS ":h:1:2";
+    uint32_t digest = hf_owner_digest(text, sizeof(text) - 1);
+    for (size_t i = 0; i < sizeof(text) - 1; i++) {
+        text[i] ^= 1;
+        assert_true(hf_owner_digest(text, sizeof(text) - 1) != digest);
+        text[i] ^= 1;
+    }
+    for (size_t len = 0; len < sizeof(text) - 1; len++) {
+        assert_true(hf_owner_digest(text, len) != digest);
+    }
+    assert_true(hf_owner_digest("", 0) != 0);
+    /* Mixed, this one comes to nothing (on a little-endian machine). */
+    assert_true(hf_owner_digest("Cz5s/A,Y", 8) != 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(host_and_label_are_escaped),
+        cmocka_unit_test(ours_whether_ended_or_not),
+        cmocka_unit_test(digits_are_hexadecimal_and_lower_case),
+        cmocka_unit_test(numbers_that_are_none_make_it_foreign),
+        cmocka_unit_test(fields_are_safe_to_print),
+        cmocka_unit_test(what_is_too_long_is_cut),
+        cmocka_unit_test(an_owner_at_a_fence_is_not_longer_than_an_owner),
+        cmocka_unit_test(digests_differ),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
