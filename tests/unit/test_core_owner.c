@@ -86,6 +86,8 @@ static void fields_are_safe_to_print(void **state)
     assert_int_equal(holder.kind, HF_HOLDER_OURS);
     assert_string_equal(holder.host, "%1b%7fA%zz%4z%z4%4");
     assert_string_equal(holder.label, " ");
+    described(DIGITS ":a\tb\x7f\xff:1:2", &holder);
+    assert_string_equal(holder.host, "a?b?\xff");
     described("tab\there\x7f\xff end", &holder);
     assert_string_equal(holder.owner, "tab%09here%7f%ff%20end");
 }

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories of rounds that go wrong: renewals, extensions and adoptions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+/* ---- Answers ----------------------------------------------------------- */
+
+/* It still holds what it held: nothing is lost, and nothing is renewed. */
+static void no_answer_to_a_renewal_denies_nothing(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 0 C error      | \n"
+          "[336] 1 C unsent     | \n"
+          "[337] 2 C unknown    | \n"
+          "[368] timer          | 0C7h 1C7h 2C7h\n"
+          "[369] 0 C ok 7       | \n"
+          "[370] 1 C ok 7       | \n"
+          "[371] 2 C error      | \n"
+          "[702] timer          | 0C7h 1C7h 2C7h\n");
+}
+
+/* Refused in the first round, and heard in the second: it denies nothing of
+ * what this one asks. */
+static void late_refusal_is_of_its_own_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[50] timer           | late 2\n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 2 A no 6       | \n"
+          "[336] 0 C no 9       | \n"
+          "[337] 1 C ok 7       | \n"
+          "[338] 2 C ok 7       | \n"
+          "[668] timer          | 0C7h 1C7h 2C7h\n");
+}
+
+/* A confirmation that did not raise it: to ask at once again would have the
+ * same answer. */
+static void node_that_stays_below_is_asked_with_the_next_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 3         | 2C7h\n"
+          "[4] 2 C ok 3         | \n"
+          "[334] timer          | 0C7h 1C7h 2C7h\n"
+          "[335] 2 C ok 3 20    | \n"
+          "[336] 0 C ok 7       | \n"
+          "[337] 1 C ok 7       | \n"
+          "[668] timer          | 0C7h 1C7h 2C7h\n");
+}
+
+/* ---- Grants that are pushed while held --------------------------------- */
+
+#define CLAIMED                                                                \
+    "[0] queue                | 0A 1A 2A\n"                                    \
+    "[1] 0 A no 7 9 20000 300 | \n"                                            \
+    "[1] 1 A no 7 9 20000 300 | queued 0Q300 1Q300\n"                          \
+    "[2] 2 A no 7 9 20000 300 | 2Q300\n"                                       \
+    "[3] 0 Q queued 7         | \n"                                            \
+    "[3] 1 Q queued 7         | \n"                                            \
+    "[3] 2 Q queued 7         | \n"                                            \
+    "[50] 0 grants 8          | \n"                                            \
+    "[51] 1 grants 8          | held 8 till 5939 0C8h 1C8h 2C8h\n"
+
+static void old_grants_are_no_news(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          CLAIMED "[52] 1 grants 8          | \n"
+                  "[52] 2 grants 7          | \n"
+                  "[53] 2 C no 7            | \n"
+                  "[54] 2 grants 8          | 2C8h\n");
+}
+
+/* Granted above T: there it is not the lock that is held. */
+static void grant_above_the_fence_is_not_brought_down(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          CLAIMED "[52] 2 C no 7            | \n"
+                  "[53] 2 grants 9          | \n");
+}
+
+static void grant_after_the_loss_changes_nothing(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          CLAIMED "[60] 0 C no 9            | \n"
+                  "[61] 1 C no 9            | lost\n"
+                  "[62] 2 C no 7            | \n"
+                  "[63] 2 grants 8          | \n"
+                  "[64] node 2 down         | \n"
+                  "[65] node 2 voting       | \n");
+}
+
+/* With another ttl, what is under way does not do. */
+static void extending_a_claim_by_more_asks_anew(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          CLAIMED "[60] extend 60000        | \n"
+                  "[61] 0 C ok 8            | 0C8h\n"
+                  "[61] 1 C ok 8            | 1C8h\n"
+                  "[62] 0 C ok 8            | \n"
+                  "[63] 1 C ok 8            | extended till 59459\n");
+}
+
+/* ---- Nodes that come back ---------------------------------------------- */
+
+/* In an open round it is asked at once; once it has confirmed, no more. */
+static void node_that_is_back_joins_the_open_round(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[300] node 0 down    | \n"
+          "[300] node 1 down    | \n"
+          "[334] timer          | 2C7h\n"
+          "[335] 2 C ok 7       | \n"
+          "[336] node 2 voting  | \n"
+          "[340] node 0 voting  | 0C7h\n"
+          "[341] 0 C ok 7       | \n"
+          "[342] node 1 voting  | \n"
+          "[668] timer          | 0C7h 1C7h 2C7h\n");
+}
+
+/* ---- Extending --------------------------------------------------------- */
+
+static void what_is_lost_is_not_extended(void **state)
+{
+    (void)state;
+    /* Lost by the clock, and nobody had noticed. */
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[988] extend         | lost\n"
+          "[990] extend         | \n"
+          "[991] release        | lost 0R7\n");
+}
+
+/* ---- Adopting ---------------------------------------------------------- */
+
+static void one_node_is_enough_if_there_is_one(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] adopt 7          | 0C7\n"
+          "[1] 0 C ok 7         | held 7 till 988\n");
+}
+
+/* Who holds may rely on a sole node in quarantine; who adopts may not, since
+ * the lease may have ended and begun anew meanwhile. */
+static void quarantined_node_lets_nobody_adopt(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] node 0 repairing | \n"
+          "[0] adopt 7          | 0C7\n"
+          "[1] 0 C ok 7         | unreached done\n");
+}
+
+static void adoption_out_of_reach_takes_nothing(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] adopt 7          | 0C7 1C7 2C7\n"
+          "[1] 0 C ok 7         | \n"
+          "[2] 1 C error        | \n"
+          "[50] timer           | late 2 unreached\n"
+          "[60] 2 C ok 7        | done\n");
+}
+
+/* Connecting: waited for, but not for ever. */
+static void adoption_waits_for_connections(void **state)
+{
+    (void)state;
+    story(3, 5000,
+          "[0] node 1 connecting | \n"
+          "[0] node 2 connecting | \n"
+          "[0] adopt 7           | 0C7\n"
+          "[1] 0 C ok 7          | \n"
+          "[1000] timer          | unreached done\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_answer_to_a_renewal_denies_nothing),
+        cmocka_unit_test(late_refusal_is_of_its_own_round),
+        cmocka_unit_test(node_that_stays_below_is_asked_with_the_next_round),
+        cmocka_unit_test(old_grants_are_no_news),
+        cmocka_unit_test(grant_above_the_fence_is_not_brought_down),
+        cmocka_unit_test(grant_after_the_loss_changes_nothing),
+        cmocka_unit_test(extending_a_claim_by_more_asks_anew),
+        cmocka_unit_test(node_that_is_back_joins_the_open_round),
+        cmocka_unit_test(what_is_lost_is_not_extended),
+        cmocka_unit_test(one_node_is_enough_if_there_is_one),
+        cmocka_unit_test(quarantined_node_lets_nobody_adopt),
+        cmocka_unit_test(adoption_out_of_reach_takes_nothing),
+        cmocka_unit_test(adoption_waits_for_connections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Votes that are seldom cast: by nodes that err, are slow, break the connection
+ * or cannot agree (story.h says how to read the stories). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+static void an_error_takes_nothing(void **state)
+{
+    (void)state;
+    /* Refused to execute: nothing there to give back. When it is back it is not
+     * asked again: it has answered. */
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A error        | \n"
+          "[2] node 0 down      | \n"
+          "[3] node 0 voting    | \n"
+          "[4] 1 A ok 7         | \n"
+          "[5] 2 A no 7         | split 1R7\n"
+          "[6] 1 R ok           | done\n");
+}
+
+static void who_has_answered_is_not_asked_again(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A no 7         | \n"
+          "[2] 1 A ok 7         | \n"
+          "[3] node 0 voting    | \n"
+          "[4] node 1 voting    | \n"
+          "[5] 2 A ok 7         | held 7 till 988\n");
+}
+
+static void an_error_of_a_raise_may_leave_the_grant(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 0 C error        | \n"
+          "[4] 2 A no 9         | split 0R9 1R9\n");
+}
+
+static void a_raise_that_was_not_sent_leaves_the_grant(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] 0 C unsent       | 0C9\n"
+          "[4] 0 C ok 9         | held 9 till 988\n");
+}
+
+/* It was asked, and the connection broke: it may have granted. That the next
+ * request could not be sent, or was refused execution, changes nothing. */
+static void an_earlier_grant_outlives_an_unsent_request(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A unknown      | \n"
+          "[2] node 0 voting    | 0A\n"
+          "[3] 0 A unsent       | \n"
+          "[4] 1 A no 5         | \n"
+          "[5] 2 A no 5         | taken 0R5\n");
+}
+
+static void an_earlier_grant_outlives_an_error(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A unknown      | \n"
+          "[2] node 0 voting    | 0A\n"
+          "[3] 0 A error        | \n"
+          "[4] 1 A no 5         | \n"
+          "[5] 2 A no 5         | taken 0R5\n");
+}
+
+/* Each time that one is raised the other has moved on: no end of that is near,
+ * so it is given up. */
+static void raising_for_ever_is_given_up(void **state)
+{
+    (void)state;
+    char text[8192];
+    size_t len = 0;
+    len += (size_t)snprintf(text + len, sizeof(text) - len,
+                            "[0] acquire   | 0A 1A 2A\n"
+                            "[1] 2 A no 1  | \n"
+                            "[1] 0 A ok 7  | \n"
+                            "[1] 1 A ok 8  | 0C8\n");
+    for (int i = 0; i < 63; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
+                                1 - i % 2, 9 + i);
+    }
+    snprintf(text + len, sizeof(text) - len,
+             "[3] 1 C ok 72 | split 0R72 1R72\n");
+    story(3, 1000, text);
+}
+
+/* Who wants to wait anyway waits in the queues then, with all that it has. */
+static void raising_for_ever_ends_in_the_queues(void **state)
+{
+    (void)state;
+    char text[8192];
+    size_t len = 0;
+    len += (size_t)snprintf(text + len, sizeof(text) - len,
+                            "[0] node 2 down | \n"
+                            "[0] queue       | 0A 1A\n"
+                            "[1] 0 A ok 7    | \n"
+                            "[1] 1 A ok 8    | 0C8\n");
+    for (int i = 0; i < 63; i++) {
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
+                                1 - i % 2, 9 + i);
+    }
+    snprintf(text + len, sizeof(text) - len, "[3] 1 C ok 72 | queued 0Q 1Q\n");
+    story(3, 30000, text);
+}
+
+/* ---- Slow nodes -------------------------------------------------------- */
+
+/* Two of three are slow: their answers are waited for until they are late, and
+ * not where there is none to come. */
+static void slow_nodes_are_needed(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] slow 0           |\n"
+          "[0] slow 1           |\n"
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 2 A ok 7         | \n"
+          "[2] 0 A unsent       | \n"
+          "[50] timer           | late 1 unreached 1R7 2R7\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_takes_nothing),
+        cmocka_unit_test(who_has_answered_is_not_asked_again),
+        cmocka_unit_test(an_error_of_a_raise_may_leave_the_grant),
+        cmocka_unit_test(a_raise_that_was_not_sent_leaves_the_grant),
+        cmocka_unit_test(an_earlier_grant_outlives_an_unsent_request),
+        cmocka_unit_test(an_earlier_grant_outlives_an_error),
+        cmocka_unit_test(raising_for_ever_is_given_up),
+        cmocka_unit_test(raising_for_ever_ends_in_the_queues),
+        cmocka_unit_test(slow_nodes_are_needed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
