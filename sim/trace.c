@@ -65,15 +65,30 @@ static void put_who(FILE *out, const struct sim_note *note)
     fprintf(out, "%-6s ", who);
 }
 
-/* What a line lists after its verb: the first without a comma before it. */
+/* What a line lists after its verb, separated by commas. */
 struct list {
     FILE *out;
+    int pad; /* columns left of the verb's */
     bool is_begun;
 };
 
+static void put_verb(struct list *list, const char *verb)
+{
+    list->pad = 10 - fprintf(list->out, "%s", verb);
+}
+
+static void put_gap(struct list *list)
+{
+    fprintf(list->out, "%*s ", list->pad > 0 ? list->pad : 0, "");
+    list->pad = 0;
+}
+
 static void put_next(struct list *list)
 {
-    fputs(list->is_begun ? ", " : " ", list->out);
+    if (list->is_begun) {
+        fputc(',', list->out);
+    }
+    put_gap(list);
     list->is_begun = true;
 }
 
@@ -111,19 +126,21 @@ static void put_arrival(struct list *list, const char *what, int64_t ns)
 
 static void put_name(struct list *list, const struct sim_note *note)
 {
-    bool is_about_one = is_of_turn(note->kind) ||
-                        note->kind == SIM_NOTE_ASKED ||
-                        note->kind == SIM_NOTE_PUSHED;
+    bool is_about_one =
+        (is_of_turn(note->kind) && note->kind != SIM_NOTE_BEGIN) ||
+        note->kind == SIM_NOTE_ASKED || note->kind == SIM_NOTE_PUSHED;
     if (is_about_one && note->name >= 0) {
-        fprintf(list->out, " %c%s", 'a' + note->name,
+        put_gap(list);
+        fprintf(list->out, "%c%s", 'a' + note->name,
                 note->is_shared ? " (shared)" : "");
     }
 }
 
 static void put_asked(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-9s p%d %s",
-            note->result == NULL ? "answers" : note->result, note->process + 1,
+    put_verb(list, note->result == NULL ? "answers" : note->result);
+    put_gap(list);
+    fprintf(list->out, "p%d %s", note->process + 1,
             note->text == NULL ? "asks" : note->text);
     put_name(list, note);
     put_time(list, "sent", note->sent_ns);
@@ -132,7 +149,9 @@ static void put_asked(struct list *list, const struct sim_note *note)
 
 static void put_pushed(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-9s p%d", verb_of(note->kind), note->process + 1);
+    put_verb(list, verb_of(note->kind));
+    put_gap(list);
+    fprintf(list->out, "p%d", note->process + 1);
     put_name(list, note);
     put_number(list, "fence", note->counter);
     put_arrival(list, "there", note->until_ns);
@@ -140,7 +159,7 @@ static void put_pushed(struct list *list, const struct sim_note *note)
 
 static void put_other(struct list *list, const struct sim_note *note)
 {
-    fprintf(list->out, "%-9s", verb_of(note->kind));
+    put_verb(list, verb_of(note->kind));
     put_name(list, note);
     put_number(list, "fence", note->fence);
     if (note->kind == SIM_NOTE_REFUSED) {
@@ -161,7 +180,7 @@ static void put_other(struct list *list, const struct sim_note *note)
 
 void sim_trace_text(void *user, const struct sim_note *note)
 {
-    struct list list = {user, false};
+    struct list list = {.out = user};
     fputc('[', list.out);
     put_ms(list.out, 7, note->at_ns);
     fputs("] ", list.out);

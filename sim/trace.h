@@ -51,6 +51,8 @@ struct sim_note {
     uint64_t counter;
     int64_t sent_ns;
     int64_t until_ns;
+    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for him from
+                         at_ns on, if it does; 0: not told */
     const struct sim_fault *fault; /* FAULT */
     const char *text;              /* borrowed for the call; may be NULL */
     const char *result;            /* the same */

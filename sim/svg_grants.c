@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each node kept for whom: from the request that took the name there to
+ * the one that gave it back, another's, or the end of the lease on the node. */
+#include "svg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const char *text, const char *with)
+{
+    return text != NULL && strncmp(text, with, strlen(with)) == 0;
+}
+
+bool svg_is_yes(const struct sim_note *note)
+{
+    return begins(note->result, "yours") || begins(note->result, "free");
+}
+
+/* "yours 7" */
+static uint64_t number_in(const char *text)
+{
+    const char *blank = strrchr(text, ' ');
+    return blank == NULL ? 0 : strtoull(blank + 1, NULL, 10);
+}
+
+/* Whoever has the name at that node now; a sharer: beside others. */
+static struct svg_span *find(struct svg_model *model,
+                             const struct sim_note *note, bool is_mine)
+{
+    for (size_t i = model->n_spans; i-- > 0;) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_GRANT && span->node == note->node &&
+            span->name == note->name && span->to_ns > note->at_ns &&
+            (span->process == note->process) == is_mine) {
+            return span;
+        }
+    }
+    return NULL;
+}
+
+static int64_t expiry(const struct sim_note *note)
+{
+    return note->lease_ns > 0 ? note->at_ns + note->lease_ns : INT64_MAX;
+}
+
+static void grant(struct svg_model *model, const struct sim_note *note,
+                  uint64_t fence)
+{
+    struct svg_span *other;
+    while (!note->is_shared && (other = find(model, note, false)) != NULL) {
+        other->to_ns = note->at_ns;
+    }
+    struct svg_span *mine = find(model, note, true);
+    if (mine == NULL) {
+        mine = svg_model_add(model, SVG_GRANT, note, expiry(note));
+    } else if (expiry(note) > mine->to_ns) {
+        mine->to_ns = expiry(note);
+    }
+    mine->fence = fence != 0 ? fence : mine->fence;
+}
+
+static void take_back(struct svg_model *model, const struct sim_note *note)
+{
+    struct svg_span *mine = find(model, note, true);
+    if (mine != NULL) {
+        mine->to_ns = note->at_ns;
+    }
+}
+
+static void asked(struct svg_model *model, const struct sim_note *note)
+{
+    if (begins(note->text, "release")) {
+        take_back(model, note);
+    } else if (begins(note->result, "yours")) {
+        grant(model, note, number_in(note->result));
+    } else if (begins(note->text, "yield")) {
+        take_back(model, note);
+    }
+}
+
+static void forget(struct svg_model *model, int node, int64_t at_ns)
+{
+    for (size_t i = 0; i < model->n_spans; i++) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_GRANT && span->to_ns > at_ns &&
+            (span->node == node || node < 0)) {
+            span->to_ns = at_ns;
+        }
+    }
+}
+
+static bool is_forgetting(const struct sim_note *note)
+{
+    return note->kind == SIM_NOTE_FAULT && note->fault != NULL &&
+           (note->fault->kind == SIM_FAULT_AGE ||
+            note->fault->kind == SIM_FAULT_EMPTY ||
+            note->fault->kind == SIM_FAULT_FLUSH ||
+            note->fault->kind == SIM_FAULT_PROMOTE);
+}
+
+void svg_grants_make(struct svg_model *model, const struct sim_picture *picture)
+{
+    for (size_t i = 0; i < picture->n; i++) {
+        const struct sim_note *note = &picture->notes[i];
+        if (note->kind == SIM_NOTE_ASKED) {
+            asked(model, note);
+        } else if (note->kind == SIM_NOTE_PUSHED) {
+            grant(model, note, note->counter);
+        } else if (is_forgetting(note)) {
+            forget(model, note->node, note->at_ns);
+        }
+    }
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What marks mean: those that occur, in as many lines as they take; and what
+ * the picture leaves out. */
+#include "svg.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define SWATCH 260
+#define LINE 190
+
+enum item {
+    ITEM_HOLD,
+    ITEM_LEASE,
+    ITEM_RISK,
+    ITEM_LOST,
+    ITEM_BEYOND,
+    ITEM_BOTH,
+    ITEM_WAIT,
+    ITEM_PAUSE,
+    ITEM_GONE,
+    ITEM_APART,
+    ITEM_KEPT,
+    ITEM_DOUBT,
+    ITEM_ASK,
+    ITEM_NO,
+    ITEM_NEVER,
+    ITEM_PUSH,
+    ITEM_WRITE,
+    ITEM_REFUSED,
+    ITEMS
+};
+
+static const char *const texts[ITEMS] = {
+    [ITEM_HOLD] = "believes to hold, fence #1",
+    [ITEM_LEASE] = "its deadline, by each renewal",
+    [ITEM_RISK] = "at risk",
+    [ITEM_LOST] = "lost",
+    [ITEM_BEYOND] = "has not noticed yet",
+    [ITEM_BOTH] = "two holders at once",
+    [ITEM_WAIT] = "wants it",
+    [ITEM_PAUSE] = "stands still",
+    [ITEM_GONE] = "is not there",
+    [ITEM_APART] = "cut off from the others",
+    [ITEM_KEPT] = "what a server keeps, for whom",
+    [ITEM_DOUBT] = "in quarantine",
+    [ITEM_ASK] = "asks; yes",
+    [ITEM_NO] = "no, or wait",
+    [ITEM_NEVER] = "reply that never came",
+    [ITEM_PUSH] = "handed over by the server",
+    [ITEM_WRITE] = "write taken",
+    [ITEM_REFUSED] = "write refused, older fence",
+};
+
+/* ---- Which occur ----------------------------------------------------------
+ */
+
+static unsigned of_spans(const struct svg_model *model)
+{
+    static const enum item items[] = {
+        [SVG_WAIT] = ITEM_WAIT,   [SVG_RISK] = ITEM_RISK,
+        [SVG_LEASE] = ITEM_LEASE, [SVG_PAUSE] = ITEM_PAUSE,
+        [SVG_GONE] = ITEM_GONE,   [SVG_QUARANTINE] = ITEM_DOUBT,
+        [SVG_APART] = ITEM_APART, [SVG_FAULT] = ITEMS,
+        [SVG_BOTH] = ITEM_BOTH,   [SVG_GRANT] = ITEM_KEPT,
+    };
+    unsigned found = 0;
+    for (size_t i = 0; i < model->n_spans; i++) {
+        found |= 1U << items[model->spans[i].kind];
+    }
+    for (size_t i = 0; i < model->n_holds; i++) {
+        const struct svg_hold *hold = &model->holds[i];
+        bool is_late = hold->to_ns > hold->deadline_ns;
+        found |= 1U << ITEM_HOLD;
+        found |= hold->end == SVG_END_LOST || is_late ? 1U << ITEM_LOST : 0;
+        found |= is_late ? 1U << ITEM_BEYOND : 0;
+    }
+    return found;
+}
+
+static unsigned of_note(const struct sim_note *note, bool has_messages)
+{
+    if (note->kind == SIM_NOTE_WRITE) {
+        return 1U << ITEM_WRITE;
+    }
+    if (note->kind == SIM_NOTE_REFUSED) {
+        return 1U << ITEM_REFUSED;
+    }
+    if (!has_messages) {
+        return 0;
+    }
+    if (note->kind == SIM_NOTE_PUSHED) {
+        return 1U << ITEM_PUSH;
+    }
+    if (note->kind == SIM_NOTE_ASKED) {
+        return 1U << ITEM_ASK | (svg_is_yes(note) ? 0 : 1U << ITEM_NO) |
+               (note->until_ns < 0 ? 1U << ITEM_NEVER : 0);
+    }
+    return 0;
+}
+
+static unsigned find_items(const struct svg_page *page)
+{
+    unsigned found = of_spans(&page->model);
+    for (size_t i = 0; i < page->picture->n; i++) {
+        found |= of_note(&page->picture->notes[i], page->has_messages);
+    }
+    return found & ((1U << ITEMS) - 1);
+}
+
+/* ---- What they look like --------------------------------------------------
+ */
+
+static void draw_bar(FILE *out, int x, int y, const char *classes)
+{
+    svg_put_rect(out, x, y - 90, SWATCH - 60, 110, classes);
+}
+
+static void draw_line(FILE *out, int x, int y, const char *classes)
+{
+    svg_put_line(out, x, y - 35, x + SWATCH - 60, y - 35, classes);
+}
+
+static void draw_swatch(FILE *out, enum item item, int x, int y)
+{
+    static const char *const bars[ITEMS] = {
+        [ITEM_HOLD] = "c1",       [ITEM_RISK] = "c1",
+        [ITEM_BEYOND] = "beyond", [ITEM_BOTH] = "both",
+        [ITEM_PAUSE] = "pause",   [ITEM_GONE] = "gone",
+        [ITEM_APART] = "apart",   [ITEM_KEPT] = "kept c1 s1",
+        [ITEM_DOUBT] = "doubt",
+    };
+    int mid = x + (SWATCH - 60) / 2;
+    if (bars[item] != NULL) {
+        draw_bar(out, x, y, bars[item]);
+    }
+    switch (item) {
+    case ITEM_RISK:
+        draw_bar(out, x, y, "risk");
+        break;
+    case ITEM_WAIT:
+        svg_put_rect(out, x, y - 65, SWATCH - 60, 60, "wait c1");
+        break;
+    case ITEM_LEASE:
+        draw_line(out, x, y, "lease s1");
+        svg_put_line(out, x + SWATCH - 60, y - 60, x + SWATCH - 60, y - 10,
+                     "lease s1");
+        break;
+    case ITEM_LOST:
+        svg_put_line(out, mid, y - 95, mid, y + 25, "red");
+        break;
+    case ITEM_ASK:
+        draw_line(out, x, y, "ask s1");
+        svg_put_dot(out, x + SWATCH - 60, y - 35, 30, "c1");
+        break;
+    case ITEM_NO:
+        draw_line(out, x, y, "ask s1");
+        svg_put_dot(out, x + SWATCH - 60, y - 35, 26, "no s1");
+        break;
+    case ITEM_NEVER:
+        draw_line(out, x, y, "reply s1");
+        svg_put_cross(out, x + SWATCH - 60, y - 35, 30, "red");
+        break;
+    case ITEM_PUSH:
+        draw_line(out, x, y, "push s1");
+        svg_put_dot(out, x, y - 35, 42, "full");
+        break;
+    case ITEM_WRITE:
+        svg_put_dot(out, mid, y - 35, 50, "c1");
+        break;
+    case ITEM_REFUSED:
+        svg_put_dot(out, mid, y - 35, 75, "no ring");
+        svg_put_cross(out, mid, y - 35, 42, "red");
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- Lines -----------------------------------------------------------------
+ */
+
+/* @return how far down they go; without `out` nothing is drawn. */
+static int flow(const struct svg_page *page, FILE *out)
+{
+    unsigned found = find_items(page);
+    int x = 240;
+    int y = page->legend_y;
+    for (int i = 0; i < ITEMS; i++) {
+        if ((found >> i & 1) == 0) {
+            continue;
+        }
+        int width = SWATCH + svg_text_width(texts[i]) + 60;
+        if (x > 240 && x + width > page->width - 100) {
+            x = 240;
+            y += LINE;
+        }
+        if (out != NULL) {
+            draw_swatch(out, (enum item)i, x, y);
+            svg_put_text(out, x + SWATCH, y, "small", texts[i]);
+        }
+        x += width;
+    }
+    return y;
+}
+
+/* What else is to be said; @return false: nothing. */
+static bool say_remarks(const struct svg_page *page, char *text, size_t size)
+{
+    const struct svg_model *model = &page->model;
+    size_t at = 0;
+    text[0] = '\0';
+    if (model->n_fences > 0) {
+        at += (size_t)snprintf(
+            text, size,
+            "#1, #2 …: fences of acquisitions, in their order; #1 is %" PRIu64
+            ".",
+            model->fences[0]);
+    }
+    if (!page->has_messages) {
+        snprintf(text + at, size - at,
+                 " %zu messages are left out, too many to be told apart.",
+                 model->n_messages);
+    }
+    return *text != '\0';
+}
+
+int svg_legend_height(struct svg_page *page)
+{
+    char text[256];
+    int height = flow(page, NULL) - page->legend_y + 180;
+    return say_remarks(page, text, sizeof(text)) ? height + LINE : height;
+}
+
+void svg_draw_legend(struct svg_page *page)
+{
+    char text[256];
+    int y = flow(page, page->out) + LINE;
+    if (say_remarks(page, text, sizeof(text))) {
+        svg_put_text(page->out, 240, y, "what", text);
+    }
+}

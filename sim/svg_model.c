@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From notes, which are instants, to what a picture shows: stretches of time.
+ *
+ * A hold is believed from "held" until it ended for the process, or until its
+ * deadline if that came first: hf_lock_covers() and hf_lock_state() say no from
+ * then on, whether somebody asks or not. */
+#include "svg.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,
+                               const struct sim_note *note, int64_t to_ns)
+{
+    model->spans = svg_grow(model->spans, model->n_spans, &model->cap_spans,
+                            sizeof(model->spans[0]));
+    struct svg_span *span = &model->spans[model->n_spans++];
+    *span = (struct svg_span){.kind = kind,
+                              .process = note->process,
+                              .lane = note->lane,
+                              .node = note->node,
+                              .name = note->name,
+                              .from_ns = note->at_ns,
+                              .to_ns = to_ns,
+                              .fence = note->fence,
+                              .is_shared = note->is_shared,
+                              .fault = note->fault,
+                              .text = note->text};
+    return span;
+}
+
+/* ---- Holds --------------------------------------------------------------- */
+
+static struct svg_hold *open_hold(struct svg_model *model,
+                                  const struct sim_note *note)
+{
+    for (size_t i = model->n_holds; i-- > 0;) {
+        struct svg_hold *hold = &model->holds[i];
+        if (hold->process == note->process && hold->lane == note->lane) {
+            return hold->end == SVG_END_OPEN ? hold : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* What is open, and of this kind and lane, goes on no longer. */
+static void close_span(struct svg_model *model, enum svg_kind kind,
+                       const struct sim_note *note)
+{
+    for (size_t i = model->n_spans; i-- > 0;) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == kind && span->process == note->process &&
+            span->lane == note->lane) {
+            span->to_ns = span->to_ns > note->at_ns ? note->at_ns : span->to_ns;
+            return;
+        }
+    }
+}
+
+static void hold(struct svg_model *model, const struct sim_note *note)
+{
+    close_span(model, SVG_WAIT, note);
+    model->holds = svg_grow(model->holds, model->n_holds, &model->cap_holds,
+                            sizeof(model->holds[0]));
+    model->holds[model->n_holds++] =
+        (struct svg_hold){.process = note->process,
+                          .lane = note->lane,
+                          .name = note->name,
+                          .fence = note->fence,
+                          .from_ns = note->at_ns,
+                          .to_ns = INT64_MAX,
+                          .deadline_ns = note->until_ns,
+                          .is_shared = note->is_shared,
+                          .end = SVG_END_OPEN};
+    svg_model_add(model, SVG_LEASE, note, note->until_ns);
+}
+
+static void renew(struct svg_model *model, const struct sim_note *note)
+{
+    struct svg_hold *mine = open_hold(model, note);
+    close_span(model, SVG_RISK, note);
+    if (mine != NULL) {
+        mine->deadline_ns = note->until_ns;
+        svg_model_add(model, SVG_LEASE, note, note->until_ns);
+    }
+}
+
+/* Who gives it back relies on none of his deadlines any more. */
+static void cut_leases(struct svg_model *model, const struct sim_note *note)
+{
+    for (size_t i = 0; i < model->n_spans; i++) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_LEASE && span->process == note->process &&
+            span->lane == note->lane && span->to_ns > note->at_ns) {
+            span->to_ns = note->at_ns;
+            span->is_cut = true;
+        }
+    }
+}
+
+static void end_hold(struct svg_model *model, const struct sim_note *note,
+                     enum svg_end end)
+{
+    struct svg_hold *mine = open_hold(model, note);
+    close_span(model, SVG_RISK, note);
+    if (mine != NULL) {
+        mine->to_ns = note->at_ns;
+        mine->end = end;
+    }
+    if (end != SVG_END_LOST && end != SVG_END_CRASHED) {
+        cut_leases(model, note);
+    }
+}
+
+/* ---- What stands still --------------------------------------------------- */
+
+static void crash(struct svg_model *model, const struct sim_note *note)
+{
+    struct sim_note lane = *note;
+    for (lane.lane = 0; lane.lane < SIM_LANES_MAX; lane.lane++) {
+        close_span(model, SVG_WAIT, &lane);
+        end_hold(model, &lane, SVG_END_CRASHED);
+    }
+    svg_model_add(model, SVG_GONE, note, INT64_MAX)->node = -1;
+}
+
+/* The last one that is still open, of this process or node. */
+static void come_back(struct svg_model *model, const struct sim_note *note)
+{
+    for (size_t i = model->n_spans; i-- > 0;) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_GONE && span->process == note->process &&
+            (note->process >= 0 || span->node == note->node)) {
+            span->to_ns = note->at_ns;
+            span->text = note->text;
+            return;
+        }
+    }
+}
+
+/* A node's word does not count for one process: one band for all of them. */
+static void see(struct svg_model *model, const struct sim_note *note)
+{
+    bool counts =
+        note->text == NULL || strstr(note->text, "quarantine") == NULL;
+    struct svg_span *open = NULL;
+    for (size_t i = model->n_spans; i-- > 0 && open == NULL;) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_QUARANTINE && span->node == note->node &&
+            span->process == note->process) {
+            open = span;
+        }
+    }
+    bool is_open = open != NULL && open->to_ns == INT64_MAX;
+    if (counts && is_open) {
+        open->to_ns = note->at_ns;
+    } else if (!counts && !is_open) {
+        svg_model_add(model, SVG_QUARANTINE, note, INT64_MAX);
+    }
+}
+
+/* ---- What goes wrong ----------------------------------------------------- */
+
+/* Lanes on the smaller side of a partition are marked. */
+static void part(struct svg_model *model, const struct sim_note *note,
+                 const struct sim_story *story)
+{
+    uint32_t mask = note->fault->mask;
+    unsigned inside = 0;
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        inside += (mask >> (16 + i)) & 1;
+    }
+    uint32_t side = inside * 2 < story->n_nodes ? mask : ~mask;
+    for (unsigned i = 0; i < story->n_processes; i++) {
+        if ((side >> i & 1) != 0) {
+            struct svg_span *span =
+                svg_model_add(model, SVG_APART, note, note->until_ns);
+            span->process = (int)i;
+            span->node = -1;
+        }
+    }
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        if ((side >> (16 + i) & 1) != 0) {
+            struct svg_span *span =
+                svg_model_add(model, SVG_APART, note, note->until_ns);
+            span->process = -1;
+            span->node = (int)i;
+        }
+    }
+}
+
+static void fault(struct svg_model *model, const struct sim_note *note,
+                  const struct sim_story *story)
+{
+    svg_model_add(model, SVG_FAULT, note, note->until_ns);
+    if (note->fault == NULL) {
+        return;
+    }
+    if (note->fault->kind == SIM_FAULT_PARTITION) {
+        part(model, note, story);
+    } else if (note->fault->kind == SIM_FAULT_STOP) {
+        for (int i = 0; i < (int)story->n_nodes; i++) {
+            if (note->node == i || note->node < 0) {
+                struct svg_span *span =
+                    svg_model_add(model, SVG_PAUSE, note, note->until_ns);
+                span->process = -1;
+                span->node = i;
+            }
+        }
+    }
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
+static void read_note(struct svg_model *model, const struct sim_note *note,
+                      const struct sim_story *story)
+{
+    switch (note->kind) {
+    case SIM_NOTE_BEGIN:
+        svg_model_add(model, SVG_WAIT, note, INT64_MAX);
+        break;
+    case SIM_NOTE_GIVEN_UP:
+        close_span(model, SVG_WAIT, note);
+        break;
+    case SIM_NOTE_HELD:
+    case SIM_NOTE_ADOPTED:
+        hold(model, note);
+        break;
+    case SIM_NOTE_RENEWED:
+        renew(model, note);
+        break;
+    case SIM_NOTE_AT_RISK:
+        svg_model_add(model, SVG_RISK, note, INT64_MAX);
+        break;
+    case SIM_NOTE_LOST:
+        end_hold(model, note, SVG_END_LOST);
+        break;
+    case SIM_NOTE_RELEASED:
+        end_hold(model, note, SVG_END_RELEASED);
+        break;
+    case SIM_NOTE_GIVEN:
+        end_hold(model, note, SVG_END_GIVEN);
+        break;
+    case SIM_NOTE_WRITE:
+        model->n_writes++;
+        break;
+    case SIM_NOTE_REFUSED:
+        model->n_refused++;
+        break;
+    case SIM_NOTE_ASKED:
+    case SIM_NOTE_PUSHED:
+        model->n_messages++;
+        break;
+    case SIM_NOTE_FAULT:
+        fault(model, note, story);
+        break;
+    case SIM_NOTE_NODE_DOWN:
+        svg_model_add(model, SVG_GONE, note, INT64_MAX)->process = -1;
+        break;
+    case SIM_NOTE_NODE_UP:
+    case SIM_NOTE_STARTED:
+        come_back(model, note);
+        break;
+    case SIM_NOTE_STANDING:
+        see(model, note);
+        break;
+    case SIM_NOTE_PAUSED:
+        svg_model_add(model, SVG_PAUSE, note, note->until_ns);
+        break;
+    case SIM_NOTE_CRASHED:
+        crash(model, note);
+        break;
+    case SIM_NOTE_CALM:
+    case SIM_NOTE_VIOLATION:
+        break;
+    }
+}
+
+void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
+                    const struct sim_story *story)
+{
+    for (size_t i = 0; i < picture->n; i++) {
+        read_note(model, &picture->notes[i], story);
+    }
+    svg_grants_make(model, picture);
+    svg_extent_make(model, picture, story);
+}
+
+void svg_model_free(struct svg_model *model)
+{
+    free(model->holds);
+    free(model->spans);
+    free(model->fences);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between processes and nodes: what is asked, answered and pushed; and what
+ * the nodes keep. */
+#include "svg.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LABEL_ROWS 4
+#define LABEL_ROW 118
+
+/* ---- What nodes keep ------------------------------------------------------
+ */
+
+void svg_draw_kept(struct svg_page *page)
+{
+    char classes[32];
+    char text[32];
+    for (size_t i = 0; i < page->model.n_spans; i++) {
+        const struct svg_span *span = &page->model.spans[i];
+        if (span->kind != SVG_GRANT || span->node >= page->model.n_nodes) {
+            continue;
+        }
+        int x = svg_x(page, span->from_ns);
+        int width = svg_x(page, span->to_ns) - x;
+        int y = svg_kept_y(page, span->node, span->name);
+        int shift = span->is_shared ? span->process % 3 * 40 : 0;
+        unsigned rank = svg_rank(&page->model, span->fence);
+        snprintf(classes, sizeof(classes), "kept c%d s%d", span->process + 1,
+                 span->process + 1);
+        svg_put_rect(page->out, x, y + shift, width,
+                     span->is_shared ? SVG_KEPT - 80 : SVG_KEPT, classes);
+        snprintf(text, sizeof(text), rank > 0 ? "p%d #%u" : "p%d",
+                 span->process + 1, rank);
+        if (svg_text_width(text) < width && !span->is_shared) {
+            svg_put_text(page->out, x + 30, y + 112, "small dark", text);
+        }
+    }
+}
+
+/* ---- Messages -------------------------------------------------------------
+ */
+
+static int bottom_of(const struct svg_page *page, int process)
+{
+    return page->process_y[process] + page->process_h[process];
+}
+
+/* The first word says it: "renew 7", "raise to 7", "acquire or queue". */
+static void say_verb(const char *text, char *out, size_t size)
+{
+    size_t len = text == NULL ? 0 : strcspn(text, " ");
+    snprintf(out, size, "%.*s", (int)len, text == NULL ? "" : text);
+}
+
+/* Once for all nodes that are asked the same at the same time; in the first row
+ * between processes and nodes that has room. */
+static void label(struct svg_page *page, const struct sim_note *note, int x)
+{
+    char verb[24];
+    char classes[24];
+    for (size_t i = 0; i < page->picture->n; i++) {
+        const struct sim_note *other = &page->picture->notes[i];
+        if (other == note) {
+            break;
+        }
+        if (other->kind == SIM_NOTE_ASKED && other->process == note->process &&
+            other->sent_ns == note->sent_ns) {
+            return;
+        }
+    }
+    say_verb(note->text, verb, sizeof(verb));
+    snprintf(classes, sizeof(classes), "small halo t%d", note->process + 1);
+    int y = page->node_y[0] - 60;
+    for (int row = 0; row < LABEL_ROWS; row++) {
+        if (svg_page_label(page, x + 30, y - row * LABEL_ROW, classes, verb)) {
+            return;
+        }
+    }
+}
+
+static void draw_asked(struct svg_page *page, const struct sim_note *note)
+{
+    char classes[32];
+    bool is_yes = svg_is_yes(note);
+    int x = svg_x(page, note->at_ns);
+    int y = page->node_y[note->node];
+    int from_x = svg_x(page, note->sent_ns);
+    int from_y = bottom_of(page, note->process);
+    snprintf(classes, sizeof(classes), "ask s%d", note->process + 1);
+    svg_put_line(page->out, from_x, from_y, x, y, classes);
+    snprintf(classes, sizeof(classes), "reply s%d", note->process + 1);
+    if (note->until_ns < 0) {
+        int end_x = x + (x - from_x) / 2 + 20;
+        int end_y = (y + from_y) / 2;
+        svg_put_line(page->out, x, y, end_x, end_y, classes);
+        svg_put_cross(page->out, end_x, end_y, 30, "red");
+    } else {
+        svg_put_line(page->out, x, y, svg_x(page, note->until_ns), from_y,
+                     classes);
+    }
+    snprintf(classes, sizeof(classes), is_yes ? "c%d" : "no s%d",
+             note->process + 1);
+    svg_put_dot(page->out, x, y, is_yes ? 30 : 26, classes);
+    label(page, note, from_x + (x - from_x) / 2);
+}
+
+static void draw_pushed(struct svg_page *page, const struct sim_note *note)
+{
+    char classes[32];
+    int x = svg_x(page, note->at_ns);
+    int y = page->node_y[note->node];
+    int to_x = svg_x(page, note->until_ns < 0 ? note->at_ns : note->until_ns);
+    int to_y = bottom_of(page, note->process);
+    snprintf(classes, sizeof(classes), "push s%d", note->process + 1);
+    if (note->until_ns < 0) {
+        to_y = (y + to_y) / 2;
+        svg_put_cross(page->out, to_x, to_y, 30, "red");
+    } else {
+        fprintf(page->out,
+                "<path d=\"M" SVG_PX " " SVG_PX "l-4.5 9h9z\" "
+                "class=\"c%d\"/>\n",
+                SVG_AT(to_x), SVG_AT(to_y - 10), note->process + 1);
+    }
+    svg_put_line(page->out, x, y, to_x, to_y + 60, classes);
+    svg_put_dot(page->out, x, y, 42, "full");
+    snprintf(classes, sizeof(classes), "small halo t%d", note->process + 1);
+    svg_page_label(page, to_x + 60, page->node_y[0] - 60 - LABEL_ROW * 2,
+                   classes, "handed over");
+}
+
+void svg_draw_messages(struct svg_page *page)
+{
+    if (!page->has_messages) {
+        return;
+    }
+    for (size_t i = 0; i < page->picture->n; i++) {
+        const struct sim_note *note = &page->picture->notes[i];
+        if (note->at_ns > page->model.to_ns || note->node < 0 ||
+            note->process < 0) {
+            continue;
+        }
+        if (note->kind == SIM_NOTE_ASKED) {
+            draw_asked(page, note);
+        } else if (note->kind == SIM_NOTE_PUSHED) {
+            draw_pushed(page, note);
+        }
+    }
+}
