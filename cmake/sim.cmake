@@ -30,7 +30,10 @@ if(HF_SIM_REDIS_SOURCES)
 endif()
 
 if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
-  add_library(hf_sim OBJECT ${HF_SIM_SOURCES})
+  include(cmake/embed_stories.cmake)
+  hf_glob(HF_STORIES "sim/scenarios/*.story")
+  hf_embed_stories(HF_SCENARIOS ${HF_STORIES})
+  add_library(hf_sim OBJECT ${HF_SIM_SOURCES} ${HF_SCENARIOS})
   hf_sim_settings(hf_sim)
   # What sim/floor.c replaces.
   set(HF_FLOOR "src/io/(clock|loop|socket|resolve)\\.c")

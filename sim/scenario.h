@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stories that come with hfsim: sim/scenarios/NAME.story, built in. A story's
+ * first comment line is its title, those right below it are its caption. */
+#ifndef HF_SIM_SCENARIO_H
+#define HF_SIM_SCENARIO_H
+
+#include <stddef.h>
+
+struct sim_scenario {
+    const char *name;
+    const char *text; /* for sim_story_read() */
+};
+
+/* By name; NULL ends it (generated from the folder). */
+extern const struct sim_scenario sim_scenarios[];
+
+/* NULL: none of that name. */
+const struct sim_scenario *sim_scenario_find(const char *name);
+
+/* The i-th one; NULL: past the last. */
+const struct sim_scenario *sim_scenario_at(size_t i);
+
+/* "TITLE\nCAPTION" or "TITLE" for sim_picture_draw(). Owner: caller. NULL: the
+ * text begins with no comment. */
+char *sim_story_title(const char *text);
+
+#endif
