@@ -140,6 +140,20 @@ static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
     asked(lane, lock, status, error);
 }
 
+/* Who blocks while another of his lanes has, or may come to have, a lock, may
+ * wait for himself: users' own fault, and none of ours to find. */
+static bool may_block(const struct sim_lane *lane)
+{
+    const struct sim_process *process = lane->process;
+    for (unsigned i = 0; i < process->n_lanes; i++) {
+        const struct sim_lane *other = &process->lanes[i];
+        if (other != lane && other->phase != SIM_LANE_THINKING) {
+            return false;
+        }
+    }
+    return lane->turn->is_blocking;
+}
+
 static void begin(struct sim_lane *lane)
 {
     static const char letters[SIM_NAMES_MAX][2] = {"a", "b", "c", "d"};
@@ -170,7 +184,7 @@ static void begin(struct sim_lane *lane)
     lane->number = sim_oracle_begin(world->oracle, turn);
     note_begin(lane);
     struct hf_error error;
-    if (turn->is_blocking) {
+    if (may_block(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
             hf_lock_acquire(lane->process->client, &request, &lock, &error);

@@ -119,7 +119,7 @@ static void say_result(char *out, size_t size, const struct sim_run *run)
 /* "lock:a" and "lock:a#0" are of name 0. */
 static int name_of(const struct sim_run *run)
 {
-    if (run->argc <= KEY || run->argv[KEY].len < 6) {
+    if (run->argc <= KEY || strncmp(run->argv[KEY].data, "lock:", 5) != 0) {
         return -1;
     }
     return run->argv[KEY].data[5] - 'a';

@@ -47,10 +47,14 @@ struct hf_instant sim_process_clock(const struct sim_process *process,
                                rated(gone_ns, rate_of(process))};
 }
 
-/* The first moment at which the clock says it; it may be in the past. */
+/* The first moment at which the clock says it: now, if it has. */
 int64_t sim_process_when(const struct sim_process *process,
                          struct hf_instant clock)
 {
+    int64_t now_ns = process->world->now_ns;
+    if (clock.ns <= sim_process_clock(process, now_ns).ns) {
+        return now_ns;
+    }
     int64_t span_ns = clock.ns - UPTIME_NS - process->clock_ns;
     int64_t at_ns = process->since_ns + rated(span_ns, -rate_of(process));
     while (sim_process_clock(process, at_ns).ns < clock.ns) {
@@ -253,13 +257,13 @@ void sim_process_crash(struct sim_process *process)
     sim_lanes_crash(process);
     process->is_alive = false;
     process->wake_order = 0;
-    sim_fiber_free(process->fiber);
-    process->fiber = NULL;
     if (process->client != NULL) {
         memset(process->client->page, 0, sizeof(uint32_t));
         hf_client_close(process->client);
         process->client = NULL;
     }
+    sim_fiber_free(process->fiber); /* calls that blocked were on its stack */
+    process->fiber = NULL;
     sim_world_note(process->world, (struct sim_note){.kind = SIM_NOTE_CRASHED,
                                                      .process = process->index,
                                                      .node = -1});

@@ -96,11 +96,9 @@ struct sim_process {
     int index;
     struct sim_fiber *fiber;
     struct hf_client *client;
-    struct hf_loop *loop;
     struct sim_random random; /* its entropy and what it draws */
     struct sim_random path;   /* delays to the registers */
     bool is_alive;
-    bool is_running;
     bool is_ready;      /* a link has something to tell */
     bool pauses_midway; /* SIM_FAULT_PAUSE_MIDWAY is due */
     int64_t midway_ns;
@@ -118,7 +116,8 @@ struct sim_process {
     bool wants_input; /* sleeps, and a link that has news wakes it */
 };
 
-/* What its clock says at a time of the world's; and when it will say that. */
+/* What its clock says at a time of the world's; and when it will say that:
+ * now, if it has. */
 struct hf_instant sim_process_clock(const struct sim_process *process,
                                     int64_t at_ns);
 int64_t sim_process_when(const struct sim_process *process,
