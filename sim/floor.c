@@ -77,6 +77,7 @@ int __wrap_gethostname(char *name, size_t len)
 struct hf_loop {
     struct sim_process *process;
     struct hf_timer *timers;
+    unsigned n_sockets; /* all are below */
     struct hf_socket *sockets[LINKS_MAX];
 };
 
@@ -143,7 +144,7 @@ struct hf_instant hf_loop_next_timer(const struct hf_loop *loop)
 static int count_news(const struct hf_loop *loop)
 {
     int n = 0;
-    for (unsigned i = 0; i < LINKS_MAX; i++) {
+    for (unsigned i = 0; i < loop->n_sockets; i++) {
         n += loop->sockets[i] != NULL && link_of(loop->sockets[i])->has_news;
     }
     return n;
@@ -177,7 +178,7 @@ static void come_open(struct hf_socket *socket)
 void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
 {
     loop->process->is_ready = false;
-    for (unsigned i = 0; i < LINKS_MAX; i++) {
+    for (unsigned i = 0; i < loop->n_sockets; i++) {
         struct hf_socket *socket = loop->sockets[i];
         if (socket != NULL && link_of(socket)->has_news) {
             link_of(socket)->has_news = false;
@@ -234,6 +235,7 @@ void hf_socket_start(struct hf_socket *socket,
     socket->tls =
         sim_link_connect(loop->process, node_of(target->host), socket);
     loop->sockets[at] = socket;
+    loop->n_sockets = at < loop->n_sockets ? loop->n_sockets : at + 1;
 }
 
 void hf_socket_expire(struct hf_socket *socket, struct hf_instant now)
@@ -283,7 +285,7 @@ void hf_socket_close(struct hf_socket *socket, bool quiet)
 {
     (void)quiet;
     struct hf_loop *loop = socket->loop;
-    for (unsigned i = 0; i < LINKS_MAX; i++) {
+    for (unsigned i = 0; i < loop->n_sockets; i++) {
         if (socket->tls != NULL && loop->sockets[i] == socket) {
             loop->sockets[i] = NULL;
         }

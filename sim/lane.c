@@ -81,6 +81,7 @@ static void rest(struct sim_lane *lane)
     lane->op = NULL;
     lane->lock = NULL;
     lane->number = 0;
+    lane->was_given = false;
     lane->due_ns = now_of(lane);
 }
 
@@ -398,6 +399,7 @@ static bool take_on(struct sim_lane *lane)
     request.mode = parcel.turn->is_shared ? HF_SHARED : HF_EXCLUSIVE;
     request.user = lane;
     lane->turn = parcel.turn;
+    lane->was_given = true;
     lane->phase = SIM_LANE_ASKING;
     lane->number = sim_oracle_begin(oracle, parcel.turn);
     enum hf_status status =
@@ -496,7 +498,8 @@ static bool step(struct sim_lane *lane)
             found_lost(lane);
         } else if (lane->end_ns > now_ns) {
             work_step(lane);
-        } else if (!lane->turn->hands_on || is_calm || !hand_on(lane)) {
+        } else if (!lane->turn->hands_on || lane->was_given || is_calm ||
+                   !hand_on(lane)) {
             give_back(lane);
         }
         return true;

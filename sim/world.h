@@ -77,6 +77,7 @@ struct sim_lane {
     struct hf_op *op;
     struct hf_lock *lock;
     bool was_queued;
+    bool was_given; /* handed to it: it does not hand it on again */
     bool is_at_risk;
     /* a read-modify-write under way: read at first, written at the next step */
     bool has_read[2];
