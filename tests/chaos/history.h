@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What clients, registers and the nemesis wrote down, read back. It shares no
+ * code with the library, and knows of it only what client.c says it saw. */
+#ifndef HF_TESTS_HISTORY_H
+#define HF_TESTS_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NEVER INT64_MAX
+
+enum outcome {
+    OUTCOME_UNKNOWN, /* begun, and never heard of again: killed */
+    OUTCOME_HELD,
+    OUTCOME_BUSY,
+    OUTCOME_UNAVAILABLE, /* or quarantined */
+    OUTCOME_FAILED
+};
+
+/* One attempt to take a lock, and what became of it. */
+struct hold {
+    uint32_t lock;   /* index of its name */
+    uint32_t client; /* index of its client */
+    uint32_t attempt;
+    uint32_t limit; /* of a semaphore; else 0 */
+    char mode;      /* x exclusive, s shared, p permit */
+    int slot;       /* of a semaphore, or -1 */
+    enum outcome outcome;
+    uint64_t fence;
+    int64_t begin;   /* clock before the call */
+    int64_t ok;      /* after it; HELD only */
+    int64_t promise; /* until when the library has said that it may be relied
+                        on, at the least */
+    int64_t end;     /* given back or lost; NEVER: neither is known */
+    int64_t until;   /* the end of belief: the earlier of both */
+    bool is_lost;    /* told so, or RELEASE said it */
+};
+
+struct access { /* of a register */
+    int64_t t;
+    uint32_t lock; /* index of the guarded name */
+    bool writes;
+    bool is_guarded;
+    bool is_accepted;
+    uint64_t fence;
+    int64_t base;
+    int64_t value;
+};
+
+struct fault {
+    char name[32];
+    int epoch;
+    int64_t on;
+    int64_t off;
+    bool keeps_exclusion;
+    bool keeps_order;
+};
+
+struct heal {
+    int64_t t;
+    int64_t next; /* when the next fault began, or the clients ended */
+    int epoch;
+};
+
+struct client {
+    char name[32];
+    int64_t up;
+    int64_t down; /* killed; NEVER */
+};
+
+struct lock_name {
+    char text[64];
+    int epoch; /* "e12.x0": 12; -1 if it is another form */
+    int64_t first;
+};
+
+struct history {
+    struct hold *holds; /* in the order in which they began */
+    size_t n_holds;
+    struct access *accesses; /* in the register's order */
+    size_t n_accesses;
+    struct fault *faults;
+    size_t n_faults;
+    struct heal *heals;
+    size_t n_heals;
+    struct client *clients;
+    size_t n_clients;
+    struct lock_name *locks;
+    size_t n_locks;
+    int64_t begin;
+    int64_t stop;
+    size_t n_bad_lines;
+};
+
+/* Reads FOLDER/{nemesis,register,c*}.jsonl; ends the program if it cannot. */
+void history_read(struct history *history, const char *folder);
+
+void history_free(struct history *history);
+
+#endif
