@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # HF_SANITIZE applies to all of the build; a finding ends the program.
+if(HF_FUZZ)
+  set(HF_SANITIZE "address,undefined,fuzzer-no-link")
+endif()
 if(HF_SANITIZE)
   add_compile_options(-fsanitize=${HF_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)

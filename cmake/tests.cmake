@@ -5,6 +5,7 @@
 #   tests/unit/*.c            cmocka, linked with the static library
 #   tests/conformance/*.c     the same against real servers; if NAME.t.sh
 #                             stands beside NAME.c, that script drives it
+#   tests/sim/*.c             the same, with the parts of the simulator
 #   tests/{cli,interop,chaos,lib}/*.c   tools of tests; *_shim.c: LD_PRELOAD
 #   examples/*.c, bench/*.c   examples see the public header only
 #
@@ -46,7 +47,7 @@ function(hf_program source folder)
   target_link_libraries(${target} PRIVATE holdfast_static ${ARGN})
 endfunction()
 
-# The programs of one folder, and what they share.
+# The programs of one folder, and what they share, with the libraries given.
 function(hf_programs folder)
   hf_glob(sources "${folder}/*.c")
   set(programs "")
@@ -62,7 +63,7 @@ function(hf_programs folder)
       list(APPEND shared "${source}")
     endif()
   endforeach()
-  set(links hf_settings "$<$<BOOL:${HF_CMOCKA}>:${HF_CMOCKA}>")
+  set(links ${ARGN} hf_settings "$<$<BOOL:${HF_CMOCKA}>:${HF_CMOCKA}>")
   if(shared)
     string(REPLACE "/" "-" target "${folder}-shared")
     add_library(${target} OBJECT ${shared})
@@ -78,6 +79,9 @@ foreach(folder tests/unit tests/conformance tests/cli tests/interop tests/chaos
     tests/lib bench)
   hf_programs(${folder})
 endforeach()
+if(TARGET hf_sim)
+  hf_programs(tests/sim hf_sim hf_sim_redis PkgConfig::LUA51 m)
+endif()
 
 hf_glob(HF_EXAMPLE_SOURCES "examples/*.c")
 foreach(source IN LISTS HF_EXAMPLE_SOURCES)

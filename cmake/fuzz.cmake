@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fuzz targets (fuzz/README.md): each C file of fuzz/ that has
+# LLVMFuzzerTestOneInput() is one. With HF_FUZZ (clang) it becomes
+# fuzz/TARGET, driven by libFuzzer; without, fuzz/replay-TARGET, which runs
+# over files with any compiler. The other C files are linked into each, but
+# replay.c, which is the driver. As with tests:
+#   /* link: -Wl,--wrap=read */
+if(NOT TARGET hf_cli)
+  return()
+endif()
+if(HF_FUZZ AND NOT CMAKE_C_COMPILER_ID MATCHES "Clang")
+  message(FATAL_ERROR "HF_FUZZ needs clang: -DCMAKE_C_COMPILER=clang")
+endif()
+
+hf_glob(sources "fuzz/*.c")
+set(targets "")
+set(shared "")
+foreach(source IN LISTS sources)
+  file(STRINGS "${source}" entry REGEX "^int LLVMFuzzerTestOneInput\\(")
+  if(entry)
+    list(APPEND targets "${source}")
+  elseif(NOT source MATCHES "/replay\\.c$")
+    list(APPEND shared "${source}")
+  endif()
+endforeach()
+
+# Only what a target asks for is taken from it, so main() stays away.
+add_library(hf_fuzz_cli STATIC $<TARGET_OBJECTS:hf_cli>)
+set_target_properties(hf_fuzz_cli PROPERTIES LINKER_LANGUAGE C)
+target_link_libraries(hf_fuzz_cli INTERFACE holdfast_static)
+
+if(HF_FUZZ)
+  set(driver "")
+else()
+  add_library(hf_fuzz_replay OBJECT "${CMAKE_SOURCE_DIR}/fuzz/replay.c")
+  target_link_libraries(hf_fuzz_replay PRIVATE hf_settings)
+  set(driver $<TARGET_OBJECTS:hf_fuzz_replay>)
+endif()
+foreach(source IN LISTS targets)
+  get_filename_component(name "${source}" NAME_WE)
+  set(target "fuzz-${name}")
+  add_executable(${target} "${source}" ${shared} ${driver})
+  set_target_properties(${target} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz"
+    OUTPUT_NAME "$<IF:$<BOOL:${HF_FUZZ}>,${name},replay-${name}>")
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cli")
+  target_link_libraries(${target} PRIVATE hf_fuzz_cli holdfast_static
+    hf_settings)
+  target_include_directories(${target} SYSTEM PRIVATE
+    ${HIREDIS_INCLUDE_DIRS})
+  file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
+  foreach(line IN LISTS link)
+    string(REGEX REPLACE "^/\\* link: (.*) \\*/$" "\\1" line "${line}")
+    separate_arguments(line UNIX_COMMAND "${line}")
+    target_link_options(${target} PRIVATE ${line})
+  endforeach()
+  if(HF_FUZZ)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+  endif()
+endforeach()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# hfsim: the shipped object files of everything above src/io, and a simulated
+# world below (sim/world.h).
+#
+#   hf_sim   all of sim/ but main.c: tests link it too
+#   hfsim    the program
+pkg_check_modules(LUA51 IMPORTED_TARGET lua5.1)
+if(NOT LUA51_FOUND)
+  message(STATUS "no Lua 5.1: hfsim is not built")
+  return()
+endif()
+
+hf_glob(HF_SIM_SOURCES "sim/*.c")
+list(FILTER HF_SIM_SOURCES EXCLUDE REGEX "/main\\.c$")
+hf_glob(HF_SIM_REDIS_SOURCES "sim/redis*.c")
+list(FILTER HF_SIM_SOURCES EXCLUDE REGEX "/redis[^/]*\\.c$")
+
+function(hf_sim_settings target)
+  target_link_libraries(${target} PRIVATE hf_settings PkgConfig::LUA51)
+  target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/sim")
+  target_include_directories(${target} SYSTEM PRIVATE
+    ${HIREDIS_INCLUDE_DIRS} ${LMDB_INCLUDE_DIRS})
+endfunction()
+
+# The simulated server alone: tests compare it with a real one.
+if(HF_SIM_REDIS_SOURCES)
+  add_library(hf_sim_redis STATIC ${HF_SIM_REDIS_SOURCES})
+  hf_sim_settings(hf_sim_redis)
+  target_include_directories(hf_sim_redis INTERFACE "${CMAKE_SOURCE_DIR}/sim")
+endif()
+
+if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
+  include(cmake/embed_stories.cmake)
+  hf_glob(HF_STORIES "sim/scenarios/*.story")
+  hf_embed_stories(HF_SCENARIOS ${HF_STORIES})
+  add_library(hf_sim OBJECT ${HF_SIM_SOURCES} ${HF_SCENARIOS})
+  hf_sim_settings(hf_sim)
+  # What sim/floor.c replaces.
+  set(HF_FLOOR "src/io/(clock|loop|socket|resolve)\\.c")
+  add_executable(hfsim "${CMAKE_SOURCE_DIR}/sim/main.c"
+    $<TARGET_OBJECTS:hf_sim> $<TARGET_OBJECTS:hf_core>
+    $<FILTER:$<TARGET_OBJECTS:hf_rest>,EXCLUDE,${HF_FLOOR}>)
+  set_target_properties(hfsim PROPERTIES LINKER_LANGUAGE C)
+  hf_sim_settings(hfsim)
+  target_link_libraries(hfsim PRIVATE hf_sim_redis ${HIREDIS_CHEAP}
+    ${LMDB_CHEAP} Threads::Threads ${CMAKE_DL_LIBS} m)
+  # Owners name a host and a process: the same in every run.
+  target_link_options(hfsim PRIVATE -Wl,--wrap=getpid -Wl,--wrap=gethostname)
+endif()
