@@ -51,6 +51,23 @@ const char *sim_rule_name(enum sim_rule rule);
 /* Is it promised in this regime? */
 bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
 
+/* LIVE, as a time: whoever waits when nothing breaks any more, or begins to
+ * later, is served or refused within
+ *
+ *     F + B + 3 ttl + 5 s + W (H + K (Q + 100 ms + 8 R))
+ *
+ *   F    the quarantine, max(max_ttl, 10 s), if a node may be in one, once for
+ *        those who know and once for those who see it late; else 0
+ *   B    what nodes' clocks were set back by, in all: leases last longer by
+ *        that; and what processes' clocks stand still
+ *   ttl  the longest lease: what the dead have left, and as much to drain
+ *   W    how many come first: what each lane has begun, and once more
+ *   H    for how long one works when nothing breaks any more: 50 ms
+ *   K    names of the turn that has most of them, or permits of a semaphore
+ *   Q    the lease of a place in a queue, min(ttl, 6 s)
+ *   R    node_timeout + delay + 8 jitter */
+int64_t sim_oracle_bound_ns(const struct sim_story *story);
+
 struct sim_verdict {
     bool is_broken; /* a promised one; the run ends there */
     enum sim_rule rule;
@@ -58,10 +75,12 @@ struct sim_verdict {
     int64_t at_ns;
     uint64_t breaches[SIM_RULES]; /* promised or not */
     uint64_t grants;              /* acquisitions that completed */
-    uint64_t begun, given_up, renewals, pushes, adoptions, losses;
+    uint64_t begun, given_up, renewals, adoptions, losses;
+    uint64_t pushes;          /* … of those who had been queued */
     uint64_t writes, refused; /* at the guarded register */
     uint64_t unguarded_lost;  /* updates that a register without guard lost */
     uint64_t waits;           /* turns that were queued */
+    int64_t slowest_ns; /* the longest wait after calm, to hold against LIVE */
 };
 
 struct sim_oracle;
@@ -117,7 +136,8 @@ void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
 /* ---- The registers (register.c): two for each name --------------------- */
 
 /* A read-modify-write in two messages. Both carry the fence; the guarded one
- * refuses what is older than the newest that it has seen, in a read too.
+ * refuses what is older than the newest that it has seen, in a read too. Who
+ * shares, or has a permit, does not write.
  * @return false: refused. */
 bool sim_register_read(struct sim_oracle *oracle, int name, uint64_t fence,
                        bool is_guarded, uint64_t *value);

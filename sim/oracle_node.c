@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* COUNTERS AT THE NODES. After each script the counter of its name is looked
+ * at: it never decreases (I1), and a value of it belongs to one owner, or one
+ * group of sharers (I2). Since it only rises, I2 needs the present value's
+ * owner alone. What a node forgot is forgotten here. A counter that expired is
+ * compared with what comes after it. */
+#include "oracle_state.h"
+
+#include "redis.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define LOCK_KEY 3
+#define FENCE_KEY 4
+
+#define PREFIX "lock:"
+
+/* "0000000000000017 owner". @return false: it is none. */
+static bool read_fence(const char *text, size_t len, uint64_t *counter,
+                       uint64_t *owner)
+{
+    *counter = 0;
+    *owner = 0;
+    for (size_t i = 0; i < 16; i++) {
+        if (i >= len || text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        *counter = *counter * 10 + (uint64_t)(text[i] - '0');
+    }
+    for (size_t i = 17; i < len; i++) {
+        *owner = (*owner ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    }
+    *owner |= len > 17;
+    return true;
+}
+
+static void check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
+                          int node, uint64_t counter, uint64_t owner)
+{
+    bool is_known = chain->nodes[node].is_known;
+    uint64_t before = is_known ? chain->nodes[node].counter : 0;
+    if (counter < before) {
+        sim_oracle_breach(oracle, SIM_C3,
+                          "the counter of \"%s\" at n%d fell from %" PRIu64
+                          " to %" PRIu64,
+                          chain->text, node + 1, before, counter);
+    } else if (is_known && counter == before && owner != 0 &&
+               owner != chain->nodes[node].owner) {
+        sim_oracle_breach(oracle, SIM_C3,
+                          "value %" PRIu64 " of \"%s\" at n%d, which somebody "
+                          "had, was given to another owner",
+                          counter, chain->text, node + 1);
+    }
+    if (!is_known || counter != before) {
+        chain->nodes[node].counter = counter;
+        chain->nodes[node].owner = owner;
+    }
+    chain->nodes[node].is_known = true;
+}
+
+void sim_oracle_node(struct sim_oracle *oracle, int node,
+                     const struct sim_run *run)
+{
+    size_t prefix = sizeof(PREFIX) - 1;
+    if (run->argc <= FENCE_KEY || run->argv[LOCK_KEY].len <= prefix ||
+        memcmp(run->argv[LOCK_KEY].data, PREFIX, prefix) != 0) {
+        return;
+    }
+    struct sim_chain *chain =
+        sim_oracle_chain(oracle, run->argv[LOCK_KEY].data + prefix,
+                         run->argv[LOCK_KEY].len - prefix);
+    if (chain == NULL) {
+        return;
+    }
+    const struct sim_arg *key = &run->argv[FENCE_KEY];
+    uint64_t counter;
+    uint64_t owner;
+    size_t len;
+    const char *text = sim_redis_get(oracle->world->nodes[node].redis,
+                                     key->data, key->len, &len);
+    if (text != NULL && read_fence(text, len, &counter, &owner)) {
+        uint64_t before = chain->nodes[node].counter;
+        check_counter(oracle, chain, node, counter, owner);
+        if (oracle->world->story->n_nodes == 1 && counter > before) {
+            sim_series_add(&chain->moves, counter,
+                           (uint64_t)oracle->world->now_ns);
+        }
+    }
+    sim_order_asked(oracle, chain, run);
+}
+
+void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)
+{
+    oracle->forgot_ns = oracle->world->now_ns;
+    for (unsigned name = 0; name < SIM_NAMES_MAX; name++) {
+        for (unsigned slot = 0; slot <= SIM_SLOTS_MAX; slot++) {
+            struct sim_chain *chain = oracle->chains[name][slot];
+            if (chain != NULL) {
+                chain->nodes[node].is_known = false;
+                chain->nodes[node].counter = 0;
+            }
+        }
+    }
+}

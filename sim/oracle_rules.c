@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which guarantee holds when what goes wrong: docs/guarantees.md as a table. */
+#include "oracle_state.h"
+
+/* Yes; no: it is counted; later: promised once every node's clock floor stands
+ * above all that was granted before the last loss of memory, and whatever was
+ * under way then is over. */
+enum promise { N, Y, L };
+
+/* clang-format off */
+static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
+    /*                       |  |  |  |  |  |  |  |  |  |  ONCE
+     *                       |  |  |  |  |  |  |  |  |  RESIDUE
+     *                       |  |  |  |  |  |  |  |  LIVE
+     *                       |  |  |  |  |  |  |  FIFO
+     *                       |  |  |  |  |  |  PERMITS
+     *                       |  |  |  |  |  GUARD
+     *                       |  |  |  |  C4
+     *                       |  |  |  E1
+     *                       |  |  C3
+     *                       |  C2
+     *                       C1 */
+    [SIM_CALM]            = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
+    [SIM_NETWORK]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_RATES]           = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_RESTART_DURABLE] = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_AMNESIA]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_WILD_CLOCKS]     = {Y, Y, Y, Y, N, Y, N, N, Y, N, Y},
+    [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y},
+    [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y},
+    [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y},
+    [SIM_FLUSH]           = {L, L, L, N, N, N, N, N, Y, Y, Y},
+};
+/* clang-format on */
+
+static const char *const names[SIM_RULES] = {
+    [SIM_C1] = "C1",           [SIM_C2] = "C2",     [SIM_C3] = "C3",
+    [SIM_E1] = "E1",           [SIM_C4] = "C4",     [SIM_GUARD] = "GUARD",
+    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO", [SIM_LIVE] = "LIVE",
+    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",
+};
+
+const char *sim_rule_name(enum sim_rule rule)
+{
+    return names[rule];
+}
+
+bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime)
+{
+    return promises[regime][rule] != N;
+}
+
+static bool is_of_fences(enum sim_rule rule)
+{
+    return rule == SIM_C1 || rule == SIM_C2 || rule == SIM_C3 ||
+           rule == SIM_E1 || rule == SIM_GUARD;
+}
+
+bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
+{
+    const struct sim_story *story = oracle->world->story;
+    bool needs_memory =
+        rule != SIM_LIVE && rule != SIM_RESIDUE && rule != SIM_ONCE;
+    if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
+        needs_memory) {
+        return false;
+    }
+    if (rule == SIM_FIFO && story->n_nodes > 1) {
+        return false; /* order is that of the nodes' clocks then */
+    }
+    if (is_of_fences(rule) && oracle->has_expired) {
+        return false;
+    }
+    if (promises[story->regime][rule] == L) {
+        return oracle->forgot_ns < 0 ||
+               oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
+    }
+    return promises[story->regime][rule] == Y;
+}
