@@ -112,8 +112,8 @@ struct sim_story {
     int64_t node_timeout_ms;
     int64_t delay_ns;     /* shortest way from anywhere to anywhere */
     int64_t jitter_ns;    /* the mean of what comes on top */
-    int64_t late_ns;      /* … what these come later, at most */
-    unsigned late_ppm;    /* messages that take up to two leases longer */
+    unsigned late_ppm;    /* messages that come later … */
+    int64_t late_ns;      /* … by so much, at most */
     unsigned shatter_ppm; /* writes that arrive in two pieces */
     bool queues;          /* else every turn is unfair or a try */
     bool has_quarantine;

@@ -93,6 +93,7 @@ static void draw_network(struct sim_story *story, struct sim_random *random,
             : sim_draw_log(random, trip_ms, most(trip_ms, ttl_ms / 4));
     if (story->regime != SIM_CALM && sim_chance(random, 50)) {
         story->late_ppm = (unsigned)sim_draw_log(random, 30, 10000);
+        story->late_ns = sim_draw_log(random, ttl_ms / 4, 2 * ttl_ms) * SIM_MS;
     }
     if (sim_chance(random, 40)) {
         story->shatter_ppm = (unsigned)sim_draw_log(random, 500, 300000);

@@ -103,31 +103,34 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
 /* ---- One by one ------------------------------------------------------------
  */
 
+/* Mostly up to some leases, seldom up to an hour. A process's clock that is
+ * set back stands still meanwhile: not for an hour. */
+static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
+{
+    bool is_long = sim_plan_chance(plan, 20);
+    bool is_back = sim_plan_chance(plan, 50);
+    is_long = is_long && !(is_back && kind == SIM_FAULT_PROCESS_CLOCK);
+    int64_t jump = sim_draw_log(&plan->random, SIM_MS,
+                                is_long ? 3600 * SIM_S : 3 * plan->ttl_ns);
+    return is_back ? -jump : jump;
+}
+
 int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
 {
     struct sim_random *random = &plan->random;
-    switch (kind) {
-    case SIM_FAULT_SLOW:
-        return sim_draw_log(random, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
-    case SIM_FAULT_AGE:
-    case SIM_FAULT_PROMOTE:
-        return sim_draw_log(random, SIM_MS, 2 * plan->ttl_ns + 2 * SIM_MS);
-    case SIM_FAULT_EVICT:
+    const struct sim_fault_form *form = sim_fault_form(kind);
+    if (form->is_count) {
         return sim_plan_between(plan, 1, 6);
-    case SIM_FAULT_NODE_CLOCK:
-    case SIM_FAULT_PROCESS_CLOCK: {
-        bool is_short = sim_plan_chance(plan, 80);
-        int64_t jump = sim_draw_log(random, SIM_MS,
-                                    is_short ? 3 * plan->ttl_ns : 3600 * SIM_S);
-        bool is_back = sim_plan_chance(plan, 50);
-        /* a process stands still for that long: not for an hour */
-        return !is_back                                       ? jump
-               : kind == SIM_FAULT_PROCESS_CLOCK && !is_short ? -plan->ttl_ns
-                                                              : -jump;
     }
-    default:
-        return 0;
+    int64_t ns = 0;
+    if (kind == SIM_FAULT_SLOW) {
+        ns = sim_draw_log(random, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
+    } else if (kind == SIM_FAULT_AGE || kind == SIM_FAULT_PROMOTE) {
+        ns = sim_draw_log(random, SIM_MS, 2 * plan->ttl_ns + 2 * SIM_MS);
+    } else if (form->amount != NULL) {
+        ns = a_jump(plan, kind);
     }
+    return ns / 1000 * 1000;
 }
 
 /* Some are parted from the others: most often a minority of the nodes and
@@ -149,10 +152,7 @@ static struct sim_fault a_fault(struct sim_plan *plan, enum sim_fault_kind kind)
                               .process = sim_plan_process(plan),
                               .node = sim_plan_node(plan),
                               .span_ns = sim_plan_span(plan)};
-    fault.amount = sim_plan_amount(plan, kind) / 1000 * 1000;
-    if (sim_fault_form(kind)->is_count) {
-        fault.amount = sim_plan_between(plan, 1, 6);
-    }
+    fault.amount = sim_plan_amount(plan, kind);
     if (sim_fault_form(kind)->has_mask) {
         fault.mask = a_mask(plan);
     }

@@ -118,7 +118,14 @@ static bool read_ppm(struct sim_reader *reader, const char *what, unsigned *ppm)
 
 static bool read_late(struct sim_reader *reader)
 {
-    return read_ppm(reader, "late", &reader->story->late_ppm);
+    if (!read_ppm(reader, "late", &reader->story->late_ppm)) {
+        return false;
+    }
+    char *word = sim_reader_need(reader, "late: by how much");
+    return word != NULL &&
+           (strcmp(word, "by") == 0 ||
+            sim_reader_fail(reader, "late: \"%.40s\" is not \"by\"", word)) &&
+           sim_reader_time(reader, "late by", 0, &reader->story->late_ns);
 }
 
 static bool read_shatter(struct sim_reader *reader)

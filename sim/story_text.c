@@ -11,7 +11,7 @@
  *   queues off                     nobody waits in order
  *   delay 200us                    shortest way of a message
  *   jitter 300us                   mean of what comes on top
- *   late 100ppm                    messages that take up to two leases longer
+ *   late 100ppm by 4s              messages that take up to so much longer
  *   shatter 5000ppm                writes that arrive in two pieces
  *   rate p1 3000ppm                a clock that is fast (n1 -200ppm: slow)
  *   wall n1 1.5s                   a wall clock that is ahead
@@ -111,7 +111,9 @@ static void write_head(const struct sim_story *story, FILE *out)
     write_time("delay", story->delay_ns, out);
     write_time("jitter", story->jitter_ns, out);
     if (story->late_ppm > 0) {
-        fprintf(out, "late %uppm\n", story->late_ppm);
+        fprintf(out, "late %uppm by ", story->late_ppm);
+        sim_time_write(story->late_ns, out);
+        fputc('\n', out);
     }
     if (story->shatter_ppm > 0) {
         fprintf(out, "shatter %uppm\n", story->shatter_ppm);

@@ -172,6 +172,15 @@ static void draw_swatch(FILE *out, enum item item, int x, int y)
         svg_put_dot(out, mid, y - 35, 75, "no ring");
         svg_put_cross(out, mid, y - 35, 42, "red");
         break;
+    case ITEM_HOLD:
+    case ITEM_BEYOND:
+    case ITEM_BOTH:
+    case ITEM_PAUSE:
+    case ITEM_GONE:
+    case ITEM_APART:
+    case ITEM_KEPT:
+    case ITEM_DOUBT:
+    case ITEMS:
     default:
         break;
     }

@@ -151,6 +151,7 @@ static void test_errors_name_their_line(void **state)
         {"regime sunny\n", "line 1: \"sunny\" is no regime"},
         {"queues maybe\n", "line 1: \"maybe\" is neither on nor off"},
         {"late 5\n", "line 1: late: \"5\" is not a number of ppm"},
+        {"late 5ppm\n", "line 1: late: by how much is missing"},
         {"nodes 1\nprocesses 1\nmax_ttl 1s\nturn p1 ttl 2s\n", "a ttl is long"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
