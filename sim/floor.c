@@ -37,6 +37,12 @@ struct hf_instant hf_clock_now(void)
     struct hf_instant now = sim_process_clock(process, now_ns);
     if (process->pauses_midway) {
         process->pauses_midway = false;
+        sim_world_note(
+            process->world,
+            (struct sim_note){.kind = SIM_NOTE_PAUSED,
+                              .process = process->index,
+                              .node = -1,
+                              .until_ns = now_ns + process->midway_ns});
         sim_process_sleep(process, now_ns + process->midway_ns, false);
     }
     return now;

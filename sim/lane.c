@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include "base/assert.h"
+#include "client/lock.h"
 
 #include <holdfast/holdfast.h>
 #include <stdio.h>
@@ -28,6 +29,19 @@ static int first_name(const struct sim_turn *turn)
     return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
 }
 
+/* By its own clock, of the first of its locks that ends. To be told of must not
+ * change anything, so that no clock is read: hf_lock_remaining_ms() does. */
+static int64_t deadline_of(const struct sim_lane *lane)
+{
+    int64_t deadline_ns = INT64_MAX;
+    for (const struct hf_lock *one = lane->lock; one != NULL;
+         one = hf_link_next(one)) {
+        int64_t ns = atomic_load(&one->deadline_ns);
+        deadline_ns = ns < deadline_ns ? ns : deadline_ns;
+    }
+    return deadline_ns;
+}
+
 static void note(struct sim_lane *lane, enum sim_note_kind kind,
                  const char *text)
 {
@@ -47,10 +61,18 @@ static void note(struct sim_lane *lane, enum sim_note_kind kind,
     };
     if (lane->lock != NULL) {
         is.fence = hf_lock_fence(lane->lock);
+        lane->told_ns = deadline_of(lane);
         is.until_ns =
-            now_of(lane) + hf_lock_remaining_ms(lane->lock) * INT64_C(1000000);
+            sim_process_when(process, (struct hf_instant){lane->told_ns});
     }
     sim_world_note(process->world, is);
+}
+
+static void note_renewal(struct sim_lane *lane)
+{
+    if (lane->phase == SIM_LANE_WORKING && deadline_of(lane) > lane->told_ns) {
+        note(lane, SIM_NOTE_RENEWED, NULL);
+    }
 }
 
 static void note_begin(struct sim_lane *lane)
@@ -514,6 +536,7 @@ int64_t sim_lanes_run(struct sim_process *process)
     int64_t next_ns = SIM_NEVER;
     for (unsigned i = 0; i < process->n_lanes; i++) {
         struct sim_lane *lane = &process->lanes[i];
+        note_renewal(lane);
         while (step(lane)) {
         }
         if (lane->turn != NULL && lane->due_ns < next_ns) {

@@ -6,6 +6,7 @@
 #include "redis.h"
 
 #include "base/assert.h"
+#include "store/redis/keys.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,12 +24,17 @@ struct told_one {
     struct sim_link *link;
     int64_t at_ns;
     int64_t sent_ns;
+    int64_t lease_ns;
     int name;
+    bool is_shared;
     char text[40];
     char result[48];
 };
 
 struct sim_told {
+    /* how long a place in the queue is kept, and so a grant that is pushed; 0:
+     * it does not wait */
+    int64_t places_ns[SIM_PROCESSES_MAX][SIM_NAMES_MAX];
     unsigned n;
     struct told_one ones[WAITING_MAX];
 };
@@ -125,6 +131,28 @@ static int name_of(const struct sim_run *run)
     return run->argv[KEY].data[5] - 'a';
 }
 
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* How long the node keeps what it granted, and who waits there. */
+static void see_lease(struct sim_told *told, struct told_one *one,
+                      const struct sim_run *run)
+{
+    bool is_acquire = strcmp(run->script, "acquire") == 0;
+    size_t mode = is_acquire ? ARG(6) : ARG(7);
+    one->is_shared = mode < run->argc && run->argv[mode].data[0] == 's';
+    if (begins(one->result, "yours")) {
+        one->lease_ns = (int64_t)number_at(run, ARG(2)) * 1000000;
+    }
+    if (one->name >= 0 && one->name < SIM_NAMES_MAX && one->link->peer >= 0) {
+        int64_t place_ns = (int64_t)number_at(run, ARG(8)) * 1000000;
+        bool waits = is_acquire && strcmp(one->result, "queued") == 0;
+        told->places_ns[one->link->peer][one->name] = waits ? place_ns : 0;
+    }
+}
+
 void sim_told_ran(struct sim_node *node, struct sim_link *link,
                   const struct sim_run *run)
 {
@@ -139,6 +167,7 @@ void sim_told_ran(struct sim_node *node, struct sim_link *link,
                              .name = name_of(run)};
     say_verb(one->text, sizeof(one->text), run);
     say_result(one->result, sizeof(one->result), run);
+    see_lease(told, one, run);
 }
 
 static void tell(struct sim_node *node, const struct told_one *one,
@@ -151,11 +180,39 @@ static void tell(struct sim_node *node, const struct told_one *one,
                                     .node = node->index,
                                     .other = -1,
                                     .name = one->name,
+                                    .is_shared = one->is_shared,
+                                    .lease_ns = one->lease_ns,
                                     .sent_ns = one->sent_ns,
                                     .until_ns = arrives_ns,
                                     .text = one->text,
                                     .result = one->result,
                                 });
+}
+
+static uint64_t counter_of(const struct sim_link *link, int name)
+{
+    struct hf_redis_keys keys;
+    char letter = (char)('a' + name);
+    size_t len;
+    hf_redis_keys_make(&keys, "lock:", 5, &letter, 1);
+    const char *text =
+        sim_redis_get(link->redis, keys.sides[HF_REDIS_FENCE].text,
+                      keys.sides[HF_REDIS_FENCE].len, &len);
+    return text == NULL ? 0 : strtoull(text, NULL, 10);
+}
+
+/* A push names a counter, no name: of those that it waits for, the one whose
+ * counter that is. */
+static int granted_name(const struct sim_told *told,
+                        const struct sim_link *link, uint64_t counter)
+{
+    for (int name = 0; name < SIM_NAMES_MAX; name++) {
+        if (told->places_ns[link->peer][name] > 0 &&
+            counter_of(link, name) == counter) {
+            return name;
+        }
+    }
+    return -1;
 }
 
 /* "*3 $7 message $n channel $m <cookie> <counter>" */
@@ -171,6 +228,8 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
     while (at > 0 && chunk->data[at - 1] != ' ') {
         at--;
     }
+    uint64_t counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0;
+    int name = granted_name(node->told, link, counter);
     sim_world_note(
         node->world,
         (struct sim_note){
@@ -179,8 +238,9 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
             .lane = -1,
             .node = node->index,
             .other = -1,
-            .name = -1,
-            .counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0,
+            .name = name,
+            .lease_ns = name < 0 ? 0 : node->told->places_ns[link->peer][name],
+            .counter = counter,
             .sent_ns = node->world->now_ns,
             .until_ns = link->socket == NULL ? -1 : chunk->at_ns,
         });

@@ -211,12 +211,35 @@ static int64_t due(const struct sim_process *process)
     return at.ns == HF_NEVER.ns ? SIM_NEVER : sim_process_when(process, at);
 }
 
+static void note_standings(struct sim_process *process)
+{
+    static const char *const texts[] = {
+        [HF_STANDING_CONNECTING] = "not known yet",
+        [HF_STANDING_VOTING] = "votes",
+        [HF_STANDING_REPAIRING] = "in quarantine",
+        [HF_STANDING_DOWN] = "down",
+    };
+    for (unsigned i = 0; i < process->world->story->n_nodes; i++) {
+        enum hf_standing standing =
+            hf_nodes_standing(&process->client->nodes, i);
+        if (process->standings[i] != standing) {
+            process->standings[i] = (uint8_t)standing;
+            sim_world_note(process->world,
+                           (struct sim_note){.kind = SIM_NOTE_STANDING,
+                                             .process = process->index,
+                                             .node = (int)i,
+                                             .text = texts[standing]});
+        }
+    }
+}
+
 static void live(void *user)
 {
     struct sim_process *process = user;
     open_client(process);
     while (!process->world->is_ending) {
         hf_client_process(process->client);
+        note_standings(process);
         int64_t lanes_ns = sim_lanes_run(process);
         int64_t client_ns = due(process);
         sim_process_sleep(process, client_ns < lanes_ns ? client_ns : lanes_ns,
@@ -231,6 +254,8 @@ void sim_process_start(struct sim_process *process)
 {
     uint64_t stream = UINT64_C(0x7000) + (uint64_t)process->index;
     process->starts++;
+    memset(process->standings, HF_STANDING_CONNECTING,
+           sizeof(process->standings));
     process->random = sim_random_of(process->world->story->seed,
                                     stream << 16 | process->starts);
     process->is_alive = true;

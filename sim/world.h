@@ -79,6 +79,7 @@ struct sim_lane {
     bool was_queued;
     bool was_given; /* handed to it: it does not hand it on again */
     bool is_at_risk;
+    int64_t told_ns; /* the deadline of the last note, by its process' clock */
     /* a read-modify-write under way: read at first, written at the next step */
     bool has_read[2];
     uint64_t value[2];
@@ -114,6 +115,7 @@ struct sim_process {
     struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
     struct sim_parcel parcel;
+    uint8_t standings[SIM_NODES_MAX]; /* as last told */
     bool wants_input; /* sleeps, and a link that has news wakes it */
 };
 
