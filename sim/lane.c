@@ -295,8 +295,15 @@ static void send_errand(struct sim_lane *lane, int guarded, bool writes)
     sim_world_at(world, world->now_ns + delay_ns, on_errand, errand, 0);
 }
 
+/* It has read what it will write at the next step. */
+static bool is_writing(const struct sim_lane *lane)
+{
+    return lane->writes % 2 == 1 && (lane->has_read[0] || lane->has_read[1]);
+}
+
 /* Read at one step, write at the next: in between anything may happen. It
- * looks at its lock before it begins, and not again, as careless users do. */
+ * looks at its lock before it begins, and not again, as careless users do: a
+ * write that has begun is made, though the lease be over by then. */
 static void write_step(struct sim_lane *lane)
 {
     bool reads = lane->writes % 2 == 0;
@@ -489,6 +496,26 @@ static void look_at_queue(struct sim_lane *lane)
     }
 }
 
+/* The next step of the work, or its end. */
+static void go_on(struct sim_lane *lane)
+{
+    bool is_calm = lane->process->world->is_calm;
+    bool was_writing = is_writing(lane);
+    if (was_writing) {
+        work_step(lane);
+    }
+    if (hf_lock_state(lane->lock) == HF_STATE_LOST) {
+        found_lost(lane);
+    } else if (was_writing) {
+        return;
+    } else if (lane->end_ns > now_of(lane)) {
+        work_step(lane);
+    } else if (!lane->turn->hands_on || lane->was_given || is_calm ||
+               !hand_on(lane)) {
+        give_back(lane);
+    }
+}
+
 /* @return false: nothing to do now. */
 static bool step(struct sim_lane *lane)
 {
@@ -516,14 +543,7 @@ static bool step(struct sim_lane *lane)
         cancel(lane);
         return true;
     case SIM_LANE_WORKING:
-        if (hf_lock_state(lane->lock) == HF_STATE_LOST) {
-            found_lost(lane);
-        } else if (lane->end_ns > now_ns) {
-            work_step(lane);
-        } else if (!lane->turn->hands_on || lane->was_given || is_calm ||
-                   !hand_on(lane)) {
-            give_back(lane);
-        }
+        go_on(lane);
         return true;
     case SIM_LANE_RETURNING:
         return false;
@@ -586,7 +606,7 @@ void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
         note(lane, SIM_NOTE_AT_RISK, NULL);
     }
     lane->is_at_risk = state == HF_STATE_AT_RISK;
-    if (state == HF_STATE_LOST) {
+    if (state == HF_STATE_LOST && !is_writing(lane)) {
         lane->due_ns = now_of(lane) + HABIT_NS;
     }
 }
