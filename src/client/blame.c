@@ -111,6 +111,9 @@ static void write_line(struct hf_op *op, enum hf_status status)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
+    if (missing == 0) { /* answers that there was no memory to keep */
+        missing = hf_nodes_all(nodes);
+    }
     struct line line = {op->error.text,
                         op->error.text + sizeof(op->error.text)};
     if (nodes->count > 1) {

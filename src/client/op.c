@@ -94,6 +94,10 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     op->is_done = true;
     op->status = status;
     op->error.status = status;
+    if (status != HF_OK && op->error.text[0] == '\0') {
+        snprintf(op->error.text, sizeof(op->error.text), "%s",
+                 hf_status_text(status));
+    }
     if (op->bundle != NULL) {
         hf_bundle_heard(op);
     } else if (op->callback != NULL) {
