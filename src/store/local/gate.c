@@ -73,10 +73,12 @@ static bool read_boot(char boot[HF_GATE_BOOT_MAX])
 }
 
 /* 0 where the kernel has no time namespaces: then there is one. */
-static uint64_t read_time_space(void)
+static bool read_time_space(uint64_t *out)
 {
     struct stat about;
-    return stat("/proc/self/ns/time", &about) == 0 ? about.st_ino : 0;
+    int failed = stat("/proc/self/ns/time", &about);
+    *out = failed == 0 ? about.st_ino : 0;
+    return failed == 0 || errno == ENOENT;
 }
 
 /* ---- The file ---------------------------------------------------------- */
@@ -229,7 +231,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
     page->mutex_size = sizeof(page->mutex);
     page->sweep_len = 0;
     memcpy(page->boot, boot, HF_GATE_BOOT_MAX);
-    page->time_space = read_time_space();
+    page->time_space = gate->time_space;
     page->map_bytes = map_bytes;
     page->granted_max = granted_max;
     page->floor_least = granted_max == 0 ? 0 : granted_max + 1;
@@ -302,7 +304,7 @@ static enum hf_status check_kind(const struct hf_gate *gate,
             "%s",
             gate->gate_path, gate->data_path);
     }
-    if (page->time_space != read_time_space()) {
+    if (page->time_space != gate->time_space) {
         return hf_fail(error, HF_CONFIG,
                        "%s is in use in another time namespace, whose clock is "
                        "not ours: give each a folder of its own",
@@ -317,10 +319,10 @@ open_locked(struct hf_gate *gate, const struct hf_folder *folder,
 {
     char boot[HF_GATE_BOOT_MAX];
     struct stat about;
-    if (!read_boot(boot)) {
+    if (!read_boot(boot) || !read_time_space(&gate->time_space)) {
         return hf_fail(error, HF_UNSUPPORTED,
-                       "cannot read /proc/sys/kernel/random/boot_id: the "
-                       "embedded store needs /proc");
+                       "cannot read /proc/sys/kernel/random/boot_id and "
+                       "/proc/self/ns/time: the embedded store needs /proc");
     }
     if (fstat(gate->fd, &about) != 0 || !S_ISREG(about.st_mode)) {
         return hf_fail(error, HF_CONFIG, "%s is not a file", gate->gate_path);

@@ -51,6 +51,7 @@ struct hf_gate {
     int fd;
     int64_t pid;
     uint64_t pid_space;
+    uint64_t time_space;
     struct hf_span patience; /* node_timeout */
     char gate_path[HF_FOLDER_MAX + 16];
     char data_path[HF_FOLDER_MAX + 16];
