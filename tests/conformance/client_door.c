@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public door: what is called with nothing to work on, with half of what it
+ * needs, or in a child process, says so and does nothing. */
+#include "client_world.h"
+
+static struct hf_error error;
+
+/* Said, and in words. */
+static void assert_invalid(enum hf_status status)
+{
+    assert_int_equal(status, HF_INVALID);
+    assert_int_equal(error.status, HF_INVALID);
+    assert_true(error.text[0] != '\0');
+    memset(&error, 0, sizeof(error));
+}
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    (void)user;
+    (void)name;
+    (void)name_len;
+    (void)info;
+    fail_msg("told of a name");
+    return false;
+}
+
+static bool on_place(void *user, const struct hf_place *place)
+{
+    (void)user;
+    (void)place;
+    fail_msg("told of a place");
+    return false;
+}
+
+static void on_finding(void *user, enum hf_severity severity, int node,
+                       const char *text)
+{
+    (void)user;
+    (void)severity;
+    (void)node;
+    fail_msg("found: %s", text);
+}
+
+static void on_end(void *user, struct hf_lock *lock, enum hf_status status,
+                   const struct hf_error *why)
+{
+    (void)user;
+    (void)lock;
+    (void)why;
+    fail_msg("ended: %s", hf_status_name(status));
+}
+
+/* ---- Words ------------------------------------------------------------- */
+
+static void test_each_status_has_words(void **state)
+{
+    (void)state;
+#define CHECK(symbol, text)                                                    \
+    assert_string_equal(hf_status_name(symbol), #symbol);                      \
+    assert_string_equal(hf_status_text(symbol), text);
+    HF_STATUS_MAP(CHECK)
+#undef CHECK
+    assert_string_equal(hf_status_name((enum hf_status)99), "HF_?");
+    assert_string_equal(hf_status_text((enum hf_status)99), "unknown status");
+}
+
+/* ---- No client, or one that is not ours -------------------------------- */
+
+/* Every call on `client` is refused: it is NULL, or the parent's. */
+static void client_is_refused(struct hf_client *client)
+{
+    const char *owner = "00112233445566778899aabbccddeeff:h:1:2@7";
+    struct hf_request request = want("door", 1000, 0);
+    struct hf_lock *lock = (struct hf_lock *)&request;
+    struct hf_op *op = (struct hf_op *)&request;
+    struct hf_lock_event event;
+    struct hf_info info;
+    int64_t until_ms = 0;
+    assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
+    assert_null(lock);
+    assert_invalid(
+        hf_op_start_acquire(client, &request, on_end, NULL, &op, &error));
+    assert_null(op);
+    assert_invalid(hf_lock_adopt(client, &request, owner, &lock, &error));
+    assert_invalid(hf_owner_release(client, "door", 4, owner, &error));
+    assert_invalid(hf_client_inspect(client, "door", 4, &info, &error));
+    assert_invalid(hf_client_roster(client, "door", 4, on_place, NULL, &error));
+    assert_invalid(hf_client_list(client, NULL, on_name, NULL, &error));
+    assert_invalid(
+        hf_client_break(client, "door", 4, false, &until_ms, &error));
+    assert_invalid(hf_client_examine(client, on_finding, NULL, &error));
+    assert_invalid(hf_client_init_nodes(client, &error));
+    assert_false(hf_client_next_event(client, &event));
+    assert_int_equal(hf_client_fd(client), -1);
+    hf_client_process(client);
+    hf_client_interrupt(client);
+}
+
+static void test_no_client(void **state)
+{
+    (void)state;
+    struct hf_node node;
+    client_is_refused(NULL);
+    hf_client_close(NULL);
+    assert_int_equal(hf_client_nodes(NULL), 0);
+    assert_string_equal(hf_client_url(NULL), "");
+    hf_client_node(NULL, 0, &node);
+    assert_int_equal(node.state, HF_NODE_DOWN);
+    hf_client_node(NULL, 0, NULL);
+}
+
+static void test_no_place_for_what_comes(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_request request = want("door", 1000, 0);
+    struct hf_op *op = NULL;
+    struct hf_lock *lock = NULL;
+    const char *owner = "00112233445566778899aabbccddeeff:h:1:2@7";
+    assert_invalid(hf_client_open(world_url(), NULL, NULL, &error));
+    assert_invalid(hf_lock_acquire(client, &request, NULL, &error));
+    assert_invalid(hf_lock_acquire(client, NULL, &lock, &error));
+    assert_invalid(
+        hf_op_start_acquire(client, &request, NULL, NULL, &op, &error));
+    assert_invalid(hf_lock_adopt(client, &request, owner, NULL, &error));
+    assert_invalid(hf_client_inspect(client, "door", 4, NULL, &error));
+    assert_invalid(hf_client_roster(client, "door", 4, NULL, NULL, &error));
+    assert_invalid(hf_client_list(client, NULL, NULL, NULL, &error));
+    assert_invalid(hf_client_examine(client, NULL, NULL, &error));
+    assert_false(hf_client_next_event(client, NULL));
+    hf_client_close(client);
+}
+
+static void test_no_name(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    static const char long_name[HF_NAME_MAX + 1];
+    struct hf_info info;
+    const struct {
+        const void *name;
+        size_t len;
+    } bad[] = {{NULL, 4}, {"door", 0}, {long_name, sizeof(long_name)}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        const void *name = bad[i].name;
+        size_t len = bad[i].len;
+        assert_invalid(hf_client_inspect(client, name, len, &info, &error));
+        assert_invalid(
+            hf_client_roster(client, name, len, on_place, NULL, &error));
+        assert_invalid(hf_client_break(client, name, len, false, NULL, &error));
+        assert_invalid(hf_owner_release(
+            client, name, len, "00112233445566778899aabbccddeeff:h:1:2@7",
+            &error));
+    }
+    hf_client_close(client);
+}
+
+/* ---- No lock, or one that is not ours ---------------------------------- */
+
+static void lock_is_refused(struct hf_lock *lock)
+{
+    char owner[HF_OWNER_TEXT_MAX] = "";
+    assert_false(hf_lock_covers(lock, 0));
+    assert_int_equal(hf_lock_remaining_ms(lock), 0);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+    assert_int_equal(hf_lock_extend(lock, 1000, NULL), HF_INVALID);
+    assert_int_equal(hf_lock_add_process(lock, getpid()), HF_INVALID);
+    assert_int_equal(hf_lock_give(lock, owner), HF_INVALID);
+}
+
+static void test_no_lock(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX] = "";
+    size_t len = 1;
+    lock_is_refused(NULL);
+    assert_int_equal(hf_lock_fence(NULL), 0);
+    assert_null(hf_lock_user(NULL));
+    assert_null(hf_lock_name(NULL, &len));
+    assert_int_equal(len, 0);
+    assert_int_equal(hf_lock_count(NULL), 0);
+    assert_null(hf_lock_name_at(NULL, 0, NULL));
+    assert_int_equal(hf_lock_fence_at(NULL, 0), 0);
+    assert_int_equal(hf_lock_slot(NULL), -1);
+    hf_lock_owner(NULL, owner);
+    hf_lock_owner_at(NULL, 0, owner);
+    assert_string_equal(owner, "");
+    assert_int_equal(hf_lock_release(NULL), HF_OK);
+    assert_int_equal(hf_lock_release_keeping(NULL, 100), HF_OK);
+    hf_op_start_release(NULL, NULL, NULL);
+    hf_op_cancel(NULL);
+    assert_false(hf_op_waiting(NULL, NULL));
+}
+
+/* ---- In a child -------------------------------------------------------- */
+
+/* In the child: the parent's are refused, closing them is harmless, and one of
+ * its own works. */
+static void be_a_child(struct hf_client *client, struct hf_lock *lock,
+                       struct hf_op *op)
+{
+    struct hf_waiting waiting;
+    client_is_refused(client);
+    lock_is_refused(lock);
+    assert_false(hf_op_waiting(op, &waiting));
+    hf_op_cancel(op);
+    assert_int_equal(hf_lock_release(lock), HF_INVALID);
+    hf_client_close(client);
+    struct hf_client *own = open_client();
+    assert_int_equal(try_take(own, "door-of-a-child", NULL), HF_OK);
+    hf_client_close(own);
+}
+
+static void in_a_child(enum hf_thread_mode mode)
+{
+    struct hf_client *client = open_mode(mode);
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, 5000);
+    struct hf_request request = want(name, 5000, HF_WAIT_FOREVER);
+    struct hf_op *op = NULL;
+    assert_int_equal(
+        hf_op_start_acquire(client, &request, on_end, NULL, &op, &error),
+        HF_OK);
+    pid_t child = fork();
+    if (child == 0) {
+        be_a_child(client, lock, op);
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    hf_op_cancel(op);
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_free(client, name);
+    hf_client_close(client);
+}
+
+static void test_in_a_child(void **state)
+{
+    (void)state;
+    in_a_child(HF_THREAD_NONE);
+}
+
+static void test_in_a_child_of_threads(void **state)
+{
+    (void)state;
+    in_a_child(HF_THREAD_AUTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_status_has_words),
+        cmocka_unit_test(test_no_client),
+        cmocka_unit_test(test_no_place_for_what_comes),
+        cmocka_unit_test(test_no_name),
+        cmocka_unit_test(test_no_lock),
+        cmocka_unit_test(test_in_a_child),
+        cmocka_unit_test(test_in_a_child_of_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
