@@ -127,6 +127,7 @@ static void work(struct sim_lane *lane)
     lane->end_ns = now_of(lane) + hold_ns;
     lane->due_ns = now_of(lane) + hold_ns / lane->steps;
     lane->has_read[0] = lane->has_read[1] = false;
+    lane->n_sent[0] = lane->n_sent[1] = 0;
     lane->is_at_risk = false;
     if (turn->forsakes && !is_calm) {
         lane->end_ns = SIM_NEVER;
@@ -259,6 +260,9 @@ static void on_errand(struct sim_world *world, void *object, uint64_t arg)
     struct sim_lane *lane = errand->lane;
     bool is_guarded = errand->guarded != 0;
     (void)arg;
+    if (lane->number == errand->number) {
+        lane->n_sent[errand->guarded]--;
+    }
     if (errand->writes) {
         bool is_taken =
             sim_register_write(world->oracle, errand->name, errand->fence,
@@ -292,6 +296,7 @@ static void send_errand(struct sim_lane *lane, int guarded, bool writes)
     int64_t delay_ns =
         world->story->delay_ns +
         sim_draw_below(&lane->process->path, 2 * world->story->jitter_ns);
+    lane->n_sent[guarded]++;
     sim_world_at(world, world->now_ns + delay_ns, on_errand, errand, 0);
 }
 
@@ -303,7 +308,9 @@ static bool is_writing(const struct sim_lane *lane)
 
 /* Read at one step, write at the next: in between anything may happen. It
  * looks at its lock before it begins, and not again, as careless users do: a
- * write that has begun is made, though the lease be over by then. */
+ * write that has begun is made, though the lease be over by then. Nor does it
+ * read again before the last write was answered: fences keep holders apart,
+ * not the messages of one. */
 static void write_step(struct sim_lane *lane)
 {
     bool reads = lane->writes % 2 == 0;
@@ -314,7 +321,9 @@ static void write_step(struct sim_lane *lane)
     for (int guarded = 0; guarded < 2; guarded++) {
         if (reads) {
             lane->has_read[guarded] = false;
-            send_errand(lane, guarded, false);
+            if (lane->n_sent[guarded] == 0) {
+                send_errand(lane, guarded, false);
+            }
         } else if (lane->has_read[guarded]) {
             send_errand(lane, guarded, true);
         }
@@ -378,7 +387,8 @@ static void give_back(struct sim_lane *lane)
     }
 }
 
-/* @return false: nobody to give it to. */
+/* Not while a write is under way: it would come under the fence of whoever
+ * takes it on. @return false: nobody to give it to. */
 static bool hand_on(struct sim_lane *lane)
 {
     struct sim_world *world = lane->process->world;
@@ -386,17 +396,17 @@ static bool hand_on(struct sim_lane *lane)
         ((unsigned)lane->process->index + 1) % world->story->n_processes;
     struct sim_process *to = &world->processes[next];
     if (to == lane->process || !to->is_alive || to->parcel.is_full ||
-        hf_lock_count(lane->lock) > 1 || lane->turn->permits > 0) {
+        hf_lock_count(lane->lock) > 1 || lane->turn->permits > 0 ||
+        lane->n_sent[0] + lane->n_sent[1] > 0) {
         return false;
     }
     struct sim_parcel parcel = {
         .is_full = true, .turn = lane->turn, .number = lane->number};
+    end_belief(lane);
     if (hf_lock_give(lane->lock, parcel.text) != HF_OK) {
-        sim_oracle_ended(world->oracle, lane->number);
         rest(lane); /* it was lost; the handle is consumed */
         return true;
     }
-    sim_oracle_ended(world->oracle, lane->number);
     to->parcel = parcel;
     sim_world_note(world, (struct sim_note){.kind = SIM_NOTE_GIVEN,
                                             .process = lane->process->index,

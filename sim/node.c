@@ -33,6 +33,11 @@ static int64_t wall_us(const struct sim_node *node)
     return WALL_US + sim_node_wall(node, node->world->now_ns) / 1000;
 }
 
+void sim_node_tick(struct sim_node *node)
+{
+    sim_redis_set_clock(node->redis, wall_us(node));
+}
+
 void sim_node_jump(struct sim_node *node, int64_t by_ns)
 {
     int64_t now_ns = node->world->now_ns;

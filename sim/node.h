@@ -40,4 +40,7 @@ void sim_told_sent(struct sim_node *node, struct sim_link *link);
 
 void sim_node_jump(struct sim_node *node, int64_t by_ns);
 
+/* Its server reads the clock when it executes something, and now. */
+void sim_node_tick(struct sim_node *node);
+
 #endif

@@ -253,6 +253,9 @@ void sim_run(const struct sim_story *story, sim_trace_fn *trace,
         event.fire(world, event.object, event.arg);
         look_for_end(world);
     }
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        sim_node_tick(&world->nodes[i]);
+    }
     if (!verdict->is_broken) {
         sim_oracle_finish(world->oracle);
     }

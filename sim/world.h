@@ -83,6 +83,7 @@ struct sim_lane {
     /* a read-modify-write under way: read at first, written at the next step */
     bool has_read[2];
     uint64_t value[2];
+    unsigned n_sent[2]; /* messages to each register that are under way */
 };
 
 /* "OWNER@FENCE", handed from one process to another. */
