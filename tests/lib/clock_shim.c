@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server's wall clock, off by as much as a test likes: LD_PRELOAD this, and
  * name in CLOCKSHIM a file of 8 bytes (nanoseconds, signed, host order) that
- * the test rewrites in place while the server runs. The steady clock stays
- * true. (libfaketime hangs redis-server at its start.) */
+ * the test rewrites in place while the server runs. 8 bytes more, unless they
+ * are 0, are what the clock says, in nanoseconds: it stands still. The steady
+ * clock stays true. (libfaketime hangs redis-server at its start.) */
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 static const volatile int64_t *offset;
+static const volatile int64_t *frozen;
+
+/* The C library's, which needs no system call; not there before it is found. */
+static int (*real_gettime)(clockid_t clock, struct timespec *out);
 
 __attribute__((constructor)) static void map_offset(void)
 {
+    *(void **)&real_gettime = dlsym(RTLD_NEXT, "clock_gettime");
     const char *path = getenv("CLOCKSHIM");
     if (path == NULL) {
         return;
@@ -24,23 +33,38 @@ __attribute__((constructor)) static void map_offset(void)
     if (fd < 0) {
         return;
     }
-    void *page = mmap(NULL, 8, PROT_READ, MAP_SHARED, fd, 0);
+    struct stat file;
+    size_t size = fstat(fd, &file) == 0 && file.st_size >= 16 ? 16 : 8;
+    void *page = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (page != MAP_FAILED) {
         offset = page;
+        frozen = size == 16 ? offset + 1 : NULL;
     }
+}
+
+static int true_time(clockid_t clock, struct timespec *out)
+{
+    if (real_gettime != NULL) {
+        return real_gettime(clock, out);
+    }
+    return (int)syscall(SYS_clock_gettime, clock, out);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out)
 {
-    long status = syscall(SYS_clock_gettime, clock, out);
-    if (status == 0 && offset != NULL &&
-        (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-        int64_t ns = out->tv_sec * INT64_C(1000000000) + out->tv_nsec + *offset;
-        out->tv_sec = ns / 1000000000;
-        out->tv_nsec = ns % 1000000000;
+    bool is_wall = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+    int64_t ns = is_wall && frozen != NULL ? *frozen : 0;
+    if (ns == 0) {
+        int status = true_time(clock, out);
+        if (status != 0 || !is_wall || offset == NULL) {
+            return status;
+        }
+        ns = out->tv_sec * INT64_C(1000000000) + out->tv_nsec + *offset;
     }
-    return (int)status;
+    out->tv_sec = ns / 1000000000;
+    out->tv_nsec = ns % 1000000000;
+    return 0;
 }
 
 int gettimeofday(struct timeval *restrict out, void *restrict zone)
