@@ -12,11 +12,19 @@
 # A C file of tests/ or bench/ without main() is linked into every program of
 # its folder.
 #
-# A test that needs more of the linker says so in a line of its own:
+# A test that needs more of the linker, or one of our libraries, says so in
+# a line of its own; without that library it is not built:
 #   /* link: -Wl,--wrap=malloc */
+#   /* library: hf_sim_redis */
 
 find_library(HF_CMOCKA cmocka)
 pkg_check_modules(UV IMPORTED_TARGET libuv)
+
+function(hf_library_of var source)
+  file(STRINGS "${source}" line REGEX "^/\\* library: .* \\*/$")
+  string(REGEX REPLACE "^/\\* library: (.*) \\*/$" "\\1" line "${line}")
+  set(${var} "${line}" PARENT_SCOPE)
+endfunction()
 
 function(hf_program source folder)
   get_filename_component(name "${source}" NAME_WE)
@@ -44,7 +52,8 @@ function(hf_program source folder)
     separate_arguments(line UNIX_COMMAND "${line}")
     target_link_options(${target} PRIVATE ${line})
   endforeach()
-  target_link_libraries(${target} PRIVATE holdfast_static ${ARGN})
+  hf_library_of(library "${source}")
+  target_link_libraries(${target} PRIVATE ${library} holdfast_static ${ARGN})
 endfunction()
 
 # The programs of one folder, and what they share, with the libraries given.
@@ -55,8 +64,11 @@ function(hf_programs folder)
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" main REGEX "^int main\\(")
     file(STRINGS "${source}" uses_cmocka REGEX "#include <cmocka\\.h>")
+    hf_library_of(library "${source}")
     if(uses_cmocka AND NOT HF_CMOCKA)
       message(STATUS "no cmocka: ${source} is not built")
+    elseif(library AND NOT TARGET ${library})
+      message(STATUS "no ${library}: ${source} is not built")
     elseif(main OR source MATCHES "_shim\\.c$")
       list(APPEND programs "${source}")
     else()
