@@ -120,6 +120,11 @@ void sim_select(struct sim_call *call)
     if (!sim_integer_parse(call->argv[1].data, call->argv[1].len, &db)) {
         sim_reply_error(call->out,
                         "ERR value is not an integer or out of range");
+    } else if (db < INT32_MIN || db > INT32_MAX) {
+        sim_reply_error(call->out,
+                        "ERR value is out of range, value must between %d and "
+                        "%d",
+                        INT32_MIN, INT32_MAX);
     } else if (db != 0) {
         sim_reply_error(call->out, "ERR DB index is out of range");
     } else {

@@ -119,7 +119,7 @@ void sim_zset_add(struct sim_keyspace *space, struct sim_key *key, double score,
                   const char *name, size_t len)
 {
     size_t at = place(key, score, name, len);
-    insert(space, key, at, name, len)->score = score;
+    insert(space, key, at, name, len)->score = score + 0.0; /* no -0 */
 }
 
 size_t sim_zset_move(struct sim_key *key, size_t rank, double score)
@@ -132,7 +132,7 @@ size_t sim_zset_move(struct sim_key *key, size_t rank, double score)
     memmove(&key->items[at + 1], &key->items[at],
             (key->n_items - at) * sizeof(item));
     key->n_items++;
-    item.score = score;
+    item.score = score + 0.0;
     key->items[at] = item;
     return at;
 }

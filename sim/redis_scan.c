@@ -116,27 +116,48 @@ static bool read_options(struct sim_call *call, struct scan *scan)
     return true;
 }
 
-static bool is_wanted(const struct sim_call *call, const struct scan *scan,
-                      const struct sim_key *key)
+static bool is_match(const struct scan *scan, const struct sim_key *key)
 {
-    static const char *const types[] = {"string", "hash", "zset"};
     struct text name = {key->name->data, key->name->data + key->name->len};
-    if (sim_keyspace_is_expired(&call->redis->keys, key) ||
-        (scan->type != NULL && !sim_arg_is(scan->type, types[key->type]))) {
-        return false;
-    }
     return scan->match == NULL ||
            matches((struct text){scan->match->data,
                                  scan->match->data + scan->match->len},
                    name);
 }
 
-static const struct sim_key *first_after(const struct sim_call *call,
-                                         uint64_t cursor)
+static bool is_wanted(const struct scan *scan, const struct sim_key *key)
 {
-    const struct sim_key *key = call->redis->keys.oldest;
+    static const char *const types[] = {
+        [SIM_STRING] = "string", [SIM_HASH] = "hash", [SIM_ZSET] = "zset"};
+    return is_match(scan, key) &&
+           (scan->type == NULL || sim_arg_is(scan->type, types[key->type]));
+}
+
+static struct sim_key *first_after(struct sim_call *call, uint64_t cursor)
+{
+    struct sim_key *key = call->redis->keys.oldest;
     while (key != NULL && key->number <= cursor) {
         key = key->newer;
+    }
+    return key;
+}
+
+/* Up to `count` keys on from the cursor, which moves. What matches and has
+ * expired is removed. @return where the next scan begins. */
+static const struct sim_key *look(struct sim_call *call, struct scan *scan,
+                                  size_t *found)
+{
+    struct sim_keyspace *keys = &call->redis->keys;
+    struct sim_key *key = first_after(call, scan->cursor);
+    for (int64_t i = 0; i < scan->count && key != NULL; i++) {
+        struct sim_key *newer = key->newer;
+        scan->cursor = key->number;
+        if (sim_keyspace_is_expired(keys, key) && is_match(scan, key)) {
+            sim_keyspace_remove(keys, key);
+        } else {
+            *found += is_wanted(scan, key);
+        }
+        key = newer;
     }
     return key;
 }
@@ -147,22 +168,19 @@ void sim_scan(struct sim_call *call)
     if (!read_options(call, &scan)) {
         return;
     }
-    const struct sim_key *first = first_after(call, scan.cursor);
-    const struct sim_key *key = first;
+    uint64_t from = scan.cursor;
     size_t found = 0;
-    for (int64_t i = 0; i < scan.count && key != NULL; i++, key = key->newer) {
-        found += is_wanted(call, &scan, key);
-        scan.cursor = key->number;
-    }
+    const struct sim_key *end = look(call, &scan, &found);
     char cursor[SIM_NUMBER_MAX];
+    size_t len =
+        sim_integer_format(cursor, end == NULL ? 0 : (int64_t)scan.cursor);
     sim_reply_array(call->out, 2);
-    sim_reply_bulk(
-        call->out, cursor,
-        sim_integer_format(cursor, key == NULL ? 0 : (int64_t)scan.cursor));
+    sim_reply_bulk(call->out, cursor, len);
     sim_reply_array(call->out, found);
-    for (const struct sim_key *at = first; at != key; at = at->newer) {
-        if (is_wanted(call, &scan, at)) {
-            sim_reply_bulk(call->out, at->name->data, at->name->len);
+    for (const struct sim_key *key = first_after(call, from); key != end;
+         key = key->newer) {
+        if (is_wanted(&scan, key)) {
+            sim_reply_bulk(call->out, key->name->data, key->name->len);
         }
     }
 }

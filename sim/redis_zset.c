@@ -183,10 +183,10 @@ void sim_zpopmin(struct sim_call *call)
         sim_call_syntax_error(call);
         return;
     }
-    if (call->argc == 3 && !sim_call_integer(call, 2, &count)) {
-        return;
-    }
-    if (count < 0) {
+    bool is_number =
+        call->argc == 2 ||
+        sim_integer_parse(call->argv[2].data, call->argv[2].len, &count);
+    if (!is_number || count < 0) {
         sim_reply_error(call->out,
                         "ERR value is out of range, must be positive");
         return;
@@ -336,7 +336,8 @@ static bool read_query(struct sim_call *call, struct query *query)
                 return false;
             }
             i += 2;
-        } else if (may_choose && sim_arg_is(word, "rev")) {
+        } else if (may_choose && sim_arg_is(word, "rev") &&
+                   !query->is_reverse) {
             query->is_reverse = true;
         } else if (may_choose && sim_arg_is(word, "byscore") &&
                    !query->by_score) {
