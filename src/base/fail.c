@@ -4,9 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* One line, and fit for a terminal: much of what is complained of comes from
- * outside. */
-static void make_plain(char *text)
+void hf_make_plain(char *text)
 {
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
@@ -24,7 +22,7 @@ enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
         va_start(arguments, format);
         vsnprintf(error->text, sizeof(error->text), format, arguments);
         va_end(arguments);
-        make_plain(error->text);
+        hf_make_plain(error->text);
         error->status = status;
         error->node = -1;
     }

@@ -5,8 +5,13 @@
 
 #include <holdfast/holdfast.h>
 
+/* Make it one line, fit for a terminal: control characters become '?'. For
+ * texts that have something from outside in them. */
+void hf_make_plain(char *text);
+
 /* Write @p status and the text into @p error (NULL is fine), node -1; what
- * does not fit is cut, control characters become '?'. @return status, so that one can `return hf_fail(…)`. */
+ * does not fit is cut, and the rest made plain. @return status, so that one
+ * can `return hf_fail(…)`. */
 enum hf_status
 hf_fail(struct hf_error *error, enum hf_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
