@@ -24,8 +24,10 @@ enum hf_vote_flags {
     HF_VOTE_LATE = (1 << 1),       /* its request is past its timeout */
     HF_VOTE_MAY_HOLD = (1 << 2),   /* asked for the name: may have given it */
     HF_VOTE_UNRELEASED = (1 << 3), /* a RELEASE must still be sent */
-    HF_VOTE_DEAF = (1 << 4)        /* the last ACQUIRE was sent while it could
+    HF_VOTE_DEAF = (1 << 4),       /* the last ACQUIRE was sent while it could
                                       not push to us */
+    HF_VOTE_OTHER_TTL = (1 << 5)   /* asked before the ttl was changed, perhaps
+                                      at the very instant */
 };
 
 enum hf_lease_flags {

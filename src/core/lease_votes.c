@@ -146,8 +146,9 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
     }
-    if (is_waiting(step) ||
-        !hf_instant_before(event->sent, step->lease->round_at)) {
+    bool is_of_round = !hf_instant_before(event->sent, step->lease->round_at) &&
+                       (vote->flags & HF_VOTE_OTHER_TTL) == 0;
+    if (is_waiting(step) || is_of_round) {
         vote->until = hf_instant_max(vote->until, proof_until(step));
         vote->flags |= HF_VOTE_IN_ROUND;
     }

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A lease whose length is changed while something is on its way. */
+#include "story.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+/* Both in one turn of the client, which has one clock reading for it: the
+ * renewal asked for the old ttl, and its answer proves no more than that. */
+static void a_renewal_of_the_same_instant_does_not_extend(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[334] timer          | 0C7h\n"
+          "[334] extend 4000    | \n"
+          "[335] 0 C ok 7       | 0C7h\n"
+          "[336] 0 C ok 7       | extended till 4293\n");
+}
+
+/* Nor does what was asked when it was acquired. */
+static void a_grant_of_the_same_instant_does_not_extend(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[0] 0 A ok 7         | \n"
+          "[0] 1 A ok 7         | held 7 till 988\n"
+          "[0] extend 4000      | 0C7h 1C7h 2C7h\n"
+          "[1] 2 A ok 7         | \n"
+          "[1] 0 C ok 7         | \n"
+          "[1] 1 C ok 7         | extended till 3958\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_renewal_of_the_same_instant_does_not_extend),
+        cmocka_unit_test(a_grant_of_the_same_instant_does_not_extend),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
