@@ -359,7 +359,7 @@ static void take_reply(struct hf_redis_listener *listener,
         take_message(listener);
         return;
     }
-    const struct hf_pending *oldest = hf_wire_oldest(&listener->wire);
+    const struct hf_pending *oldest = hf_wire_asked(&listener->wire);
     if (oldest == NULL) {
         break_off(listener, "spoke unasked");
         return;

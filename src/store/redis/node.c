@@ -238,7 +238,7 @@ static void measure(struct hf_redis_node *node,
 
 static void take_reply(struct hf_redis_node *node, struct hf_instant now)
 {
-    const struct hf_pending *oldest = hf_wire_oldest(&node->wire);
+    const struct hf_pending *oldest = hf_wire_asked(&node->wire);
     if (oldest == NULL) {
         char why[160];
         hf_redis_fault(hf_reply_text(&node->reply, 0), why, sizeof(why));

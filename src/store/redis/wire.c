@@ -173,6 +173,14 @@ const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire)
     return wire->count == 0 ? NULL : &wire->ring[wire->head];
 }
 
+const struct hf_pending *hf_wire_asked(const struct hf_wire *wire)
+{
+    const struct hf_pending *oldest = hf_wire_oldest(wire);
+    bool has_left = oldest != NULL && wire->sent >= wire->begin &&
+                    wire->sent - wire->begin >= oldest->bytes;
+    return has_left ? oldest : NULL;
+}
+
 void hf_wire_pop(struct hf_wire *wire)
 {
     HF_ASSERT(wire->count > 0);

@@ -56,8 +56,12 @@ bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
 size_t hf_wire_unsent(const struct hf_wire *wire, const char **data);
 void hf_wire_wrote(struct hf_wire *wire, size_t n);
 
-/* The request that the next reply belongs to; NULL: none is expected. */
+/* The oldest unanswered request, sent or not; NULL: there is none. */
 const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire);
+
+/* The request that the next reply belongs to, all of which has left; NULL:
+ * whoever speaks now was not asked. */
+const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
 
 /* Its reply has come. */
 void hf_wire_pop(struct hf_wire *wire);
