@@ -207,6 +207,55 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
     return answer;
 }
 
+/* No script of ours would say otherwise: what is above the greatest fence, or
+ * below zero, is the work of somebody who wrote the key by hand, or no server
+ * of ours at all. Core takes it for a mistake of the store's. */
+static bool makes_sense(const struct hf_answer *answer)
+{
+    bool asks =
+        answer->verb == HF_VERB_ACQUIRE || answer->verb == HF_VERB_YIELD;
+    bool is_granted = answer->verdict == HF_VERDICT_OK &&
+                      (asks || answer->verb == HF_VERB_CONFIRM);
+    return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
+           (answer->counter > 0 || !is_granted) &&
+           (answer->verdict != HF_VERDICT_QUEUED || asks);
+}
+
+static void answer_nonsense(struct hf_redis_node *node,
+                            const struct hf_pending *pending)
+{
+    hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                         "an answer that makes no sense");
+}
+
+static void answer_integer(struct hf_redis_node *node,
+                           const struct hf_pending *pending)
+{
+    struct hf_answer answer = answer_to(node, pending);
+    answer.verdict = HF_VERDICT_OK;
+    answer.counter = (uint64_t)node->reply.items[0].integer;
+    if (pending->verb <= HF_VERB_BREAK && makes_sense(&answer)) {
+        give(node, &answer);
+    } else {
+        answer_nonsense(node, pending);
+    }
+}
+
+static void answer_array(struct hf_redis_node *node,
+                         const struct hf_pending *pending,
+                         struct hf_instant now)
+{
+    struct hf_answer answer = read_array(node, pending);
+    if (!makes_sense(&answer)) {
+        answer_nonsense(node, pending);
+        return;
+    }
+    if (answer.verdict == HF_VERDICT_QUEUED) {
+        hf_redis_listen_want(node, now); /* most asks are served at once */
+    }
+    give(node, &answer);
+}
+
 /* ---- Who is there ------------------------------------------------------ */
 
 #define ROSTER_HEAD 12 /* items of the array's head: itself, and 11 */
@@ -322,10 +371,7 @@ void hf_redis_answer(struct hf_redis_node *node,
     if (first->type == HF_REPLY_ERROR) {
         answer_error(node, pending, hf_reply_text(reply, 0), now);
     } else if (first->type == HF_REPLY_INTEGER && first->integer >= 0) {
-        struct hf_answer answer = answer_to(node, pending);
-        answer.verdict = HF_VERDICT_OK;
-        answer.counter = (uint64_t)first->integer;
-        give(node, &answer);
+        answer_integer(node, pending);
     } else if (first->type == HF_REPLY_INTEGER) {
         answer_changed(node, pending, now);
     } else if (pending->verb == HF_VERB_SCAN && reply->n >= 3) {
@@ -333,13 +379,8 @@ void hf_redis_answer(struct hf_redis_node *node,
     } else if (pending->verb == HF_VERB_ROSTER && reply->n >= ROSTER_HEAD) {
         answer_roster(node, pending);
     } else if (first->type == HF_REPLY_ARRAY && reply->n >= 4) {
-        struct hf_answer answer = read_array(node, pending);
-        if (answer.verdict == HF_VERDICT_QUEUED) {
-            hf_redis_listen_want(node, now); /* most asks are served at once */
-        }
-        give(node, &answer);
+        answer_array(node, pending, now);
     } else {
-        hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
-                             "an answer that makes no sense");
+        answer_nonsense(node, pending);
     }
 }

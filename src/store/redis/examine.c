@@ -4,6 +4,7 @@
  * a greeting: it reads the settings that decide whether locks can be lost, and
  * takes and gives back a lock of its own, since only that shows that every
  * right is there. Each finding says what to do about it. */
+#include "base/fail.h"
 #include "io/clock.h"
 #include "store/redis/command.h"
 
@@ -294,6 +295,7 @@ void hf_redis_examined(struct hf_redis_node *node,
         seen->knows_config = reply->n >= 3;
         snprintf(seen->policy, sizeof(seen->policy), "%s",
                  hf_reply_text(reply, 2));
+        hf_make_plain(seen->policy);
         break;
     case HF_REDIS_MIN_REPLICAS:
         seen->min_replicas = hf_reply_integer(reply, 2);

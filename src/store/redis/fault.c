@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/fail.h"
 #include "store/redis/node.h"
 
 #include <string.h>
@@ -49,6 +50,7 @@ enum hf_status hf_redis_fault(const char *text, char *out, size_t size)
     }
     memcpy(out, text, len);
     out[len] = '\0';
+    hf_make_plain(out);
     return is_denied(text) ? HF_DENIED : HF_UNAVAILABLE;
 }
 

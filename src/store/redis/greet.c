@@ -11,6 +11,7 @@
  * is asked again when a script says that the marker is not the one we know
  * (FLUSHALL, or a promotion in place), or when an error says that the server
  * is not what it was. */
+#include "base/fail.h"
 #include "store/redis/node.h"
 
 #include <inttypes.h>
@@ -112,6 +113,7 @@ static bool info(const char *text, const char *field, char *out, size_t size)
             n = n < size ? n : size - 1;
             memcpy(out, at, n);
             out[n] = '\0';
+            hf_make_plain(out);
             return true;
         }
         at = strchr(at, '\n');
@@ -121,11 +123,20 @@ static bool info(const char *text, const char *field, char *out, size_t size)
     return false;
 }
 
+/* Beyond it (285,000 years of milliseconds) it is no time, and could not be
+ * reckoned with. */
+static int64_t bounded(int64_t number)
+{
+    int64_t most = INT64_C(1) << 53;
+    return number < 0 ? 0 : number > most ? most : number;
+}
+
 static int64_t info_integer(const char *text, const char *field)
 {
     char value[24];
-    return info(text, field, value, sizeof(value)) ? strtoll(value, NULL, 10)
-                                                   : 0;
+    return info(text, field, value, sizeof(value))
+               ? bounded(strtoll(value, NULL, 10))
+               : 0;
 }
 
 static void read_server(struct hf_redis_node *node, const char *text)
@@ -143,7 +154,8 @@ static void read_server(struct hf_redis_node *node, const char *text)
     } else if (info(text, "redis_version", mode, sizeof(mode))) {
         snprintf(node->version, sizeof(node->version), "Redis %s", mode);
     }
-    node->identity.uptime_ms = info_integer(text, "uptime_in_seconds") * 1000;
+    node->identity.uptime_ms =
+        bounded(info_integer(text, "uptime_in_seconds") * 1000);
 }
 
 static void read_replication(struct hf_redis_node *node, const char *text)
@@ -171,7 +183,7 @@ static void read_marker_field(struct hf_marker *marker, const char *field,
                : strcmp(field, "run_id") == 0 ? marker->run_id
                : strcmp(field, "replid") == 0 ? marker->replid
                                               : NULL;
-    int64_t number = strtoll(value, NULL, 10);
+    int64_t number = bounded(strtoll(value, NULL, 10));
     if (id != NULL) {
         snprintf(id, HF_SERVER_ID_MAX, "%s", value);
     } else if (strcmp(field, "until_ms") == 0) {
@@ -249,8 +261,9 @@ static void take_item(struct hf_redis_node *node, uint8_t request,
         read_replication(node, hf_reply_text(reply, 0));
         break;
     case HF_REDIS_TIME:
-        node->identity.time_ms = hf_reply_integer(reply, 1) * 1000 +
-                                 hf_reply_integer(reply, 2) / 1000;
+        node->identity.time_ms =
+            bounded(bounded(hf_reply_integer(reply, 1)) * 1000 +
+                    bounded(hf_reply_integer(reply, 2)) / 1000);
         node->clock_at = now;
         break;
     case HF_REDIS_APPENDONLY:
