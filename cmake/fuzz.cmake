@@ -2,8 +2,9 @@
 # Fuzz targets (fuzz/README.md): each C file of fuzz/ that has
 # LLVMFuzzerTestOneInput() is one. With HF_FUZZ (clang) it becomes
 # fuzz/TARGET, driven by libFuzzer; without, fuzz/replay-TARGET, which runs
-# over files with any compiler. The other C files are linked into each, but
-# replay.c, which is the driver. As with tests:
+# over files with any compiler: replay.c is the driver. What a target needs
+# besides it says in lines of its own:
+#   /* with: redis_fake.c */
 #   /* link: -Wl,--wrap=read */
 if(NOT TARGET hf_cli)
   return()
@@ -14,13 +15,10 @@ endif()
 
 hf_glob(sources "fuzz/*.c")
 set(targets "")
-set(shared "")
 foreach(source IN LISTS sources)
   file(STRINGS "${source}" entry REGEX "^int LLVMFuzzerTestOneInput\\(")
   if(entry)
     list(APPEND targets "${source}")
-  elseif(NOT source MATCHES "/replay\\.c$")
-    list(APPEND shared "${source}")
   endif()
 endforeach()
 
@@ -39,7 +37,10 @@ endif()
 foreach(source IN LISTS targets)
   get_filename_component(name "${source}" NAME_WE)
   set(target "fuzz-${name}")
-  add_executable(${target} "${source}" ${shared} ${driver})
+  file(STRINGS "${source}" with REGEX "^/\\* with: .* \\*/$")
+  string(REGEX REPLACE "/\\* with: ([a-z_]+\\.c) \\*/"
+    "${CMAKE_SOURCE_DIR}/fuzz/\\1" with "${with}")
+  add_executable(${target} "${source}" ${with} ${driver})
   set_target_properties(${target} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz"
     OUTPUT_NAME "$<IF:$<BOOL:${HF_FUZZ}>,${name},replay-${name}>")

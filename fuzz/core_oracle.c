@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core_oracle.h"
+
+#include "core/limits.h"
+#include "core/validity.h"
+
+#define TIMERS_MAX 50
+
+void oracle_init(struct oracle *oracle, struct hf_lease *lease,
+                 const struct hf_nodes *nodes)
+{
+    memset(oracle, 0, sizeof(*oracle));
+    oracle->lease = lease;
+    oracle->nodes = nodes;
+    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
+        oracle->heard[i].until = HF_LONG_AGO;
+        oracle->heard[i].claim = HF_LONG_AGO;
+        oracle->heard[i].kept = HF_LONG_AGO;
+    }
+}
+
+/* ---- What it was told -------------------------------------------------- */
+
+static bool is_ask(enum hf_verb verb)
+{
+    return verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
+}
+
+static void hear_answer(struct oracle *oracle, const struct hf_event *event)
+{
+    struct heard *heard = &oracle->heard[event->node];
+    const struct hf_send *send = &heard->sends[event->verb];
+    FUZZ_CHECK(heard->is_pending[event->verb]);
+    heard->is_pending[event->verb] = false;
+    if (event->verb == HF_VERB_RELEASE) {
+        if (event->verdict == HF_VERDICT_OK ||
+            event->verdict == HF_VERDICT_REFUSED) {
+            heard->kept = HF_LONG_AGO;
+        }
+        return;
+    }
+    if (event->verdict == HF_VERDICT_OK && event->counter > heard->refused) {
+        struct hf_instant until =
+            hf_instant_add(heard->sent[event->verb], hf_validity(send->ttl));
+        bool is_news = event->counter > heard->counter;
+        heard->counter = is_news ? event->counter : heard->counter;
+        heard->until = hf_instant_max(heard->until, until);
+    }
+    if (event->verdict == HF_VERDICT_OK) {
+        heard->kept = hf_instant_max(
+            heard->kept, hf_instant_add(heard->sent[event->verb], send->ttl));
+    }
+    if (event->verdict == HF_VERDICT_REFUSED ||
+        event->verdict == HF_VERDICT_QUEUED) {
+        bool is_newer = event->verdict == HF_VERDICT_QUEUED &&
+                        heard->counter > event->counter;
+        if (heard->refused < event->counter) {
+            heard->refused = event->counter;
+        }
+        heard->until = is_newer ? heard->until : HF_LONG_AGO;
+    }
+}
+
+void oracle_event(struct oracle *oracle, const struct hf_event *event)
+{
+    struct heard *heard = &oracle->heard[event->node];
+    oracle->phase = (enum hf_phase)oracle->lease->phase;
+    oracle->deadline = oracle->lease->deadline;
+    oracle->fence = oracle->lease->fence;
+    switch (event->kind) {
+    case HF_EV_ACQUIRE:
+        oracle->queues = event->queues;
+        break;
+    case HF_EV_ADOPT:
+        oracle->is_adopted = true;
+        break;
+    case HF_EV_DISOWN:
+        oracle->owes_release = true;
+        break;
+    case HF_EV_ANSWER:
+        hear_answer(oracle, event);
+        break;
+    case HF_EV_GRANT: /* once it is given up nobody listens any more */
+        if (event->counter > heard->refused &&
+            (oracle->phase == HF_PHASE_ASKING ||
+             oracle->phase == HF_PHASE_WAITING ||
+             oracle->phase == HF_PHASE_HOLDING)) {
+            if (event->counter > heard->counter) {
+                heard->counter = event->counter;
+            }
+            heard->until = hf_instant_max(heard->until, heard->claim);
+        }
+        break;
+    case HF_EV_FORGOT:
+        heard->counter = heard->refused = 0;
+        heard->until = HF_LONG_AGO;
+        heard->kept = HF_LONG_AGO;
+        break;
+    case HF_EV_EXTEND:
+        oracle->is_extending = true;
+        oracle->is_shrunk |=
+            event->ttl.ns > 0 && event->ttl.ns < oracle->lease->ttl.ns;
+        break;
+    case HF_EV_RELEASE:
+        oracle->owes_release |= oracle->phase == HF_PHASE_HOLDING;
+        break;
+    case HF_EV_FORSAKE:
+        oracle->is_forsaken = true;
+        break;
+    case HF_EV_LISTEN:
+    case HF_EV_TIMER:
+    case HF_EV_NODE:
+        break;
+    }
+}
+
+/* ---- What it did ------------------------------------------------------- */
+
+static void check_send(struct oracle *oracle, const struct hf_send *send,
+                       struct hf_instant now)
+{
+    FUZZ_CHECK(send->node < oracle->nodes->count);
+    FUZZ_CHECK(send->verb <= HF_VERB_YIELD);
+    struct heard *heard = &oracle->heard[send->node];
+    enum hf_phase phase = (enum hf_phase)oracle->lease->phase;
+    uint16_t bit = (uint16_t)(1U << send->node);
+    FUZZ_CHECK(!heard->is_pending[send->verb]);
+    FUZZ_CHECK(send->counter <= HF_FENCE_MAX);
+    FUZZ_CHECK(oracle->phase != HF_PHASE_RELEASING ||
+               send->verb == HF_VERB_RELEASE);
+    FUZZ_CHECK(send->verb != HF_VERB_RELEASE || phase >= HF_PHASE_RELEASING);
+    FUZZ_CHECK(send->verb != HF_VERB_CONFIRM || send->counter > 0);
+    FUZZ_CHECK(send->verb != HF_VERB_YIELD || phase == HF_PHASE_WAITING);
+    FUZZ_CHECK(!send->holder || phase == HF_PHASE_HOLDING);
+    FUZZ_CHECK(!is_ask(send->verb) || (oracle->nodes->voting & bit) != 0);
+    FUZZ_CHECK((oracle->nodes->down & bit) == 0);
+    if (send->verb != HF_VERB_RELEASE) {
+        FUZZ_CHECK(send->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    }
+    if (is_ask(send->verb)) {
+        heard->claim = hf_instant_max(
+            heard->claim,
+            hf_instant_add(now,
+                           hf_validity(hf_span_max(send->queue, send->ttl))));
+    }
+    if (send->verb == HF_VERB_YIELD) {
+        FUZZ_CHECK(send->counter > 0);
+        heard->refused =
+            heard->refused < send->counter ? send->counter : heard->refused;
+        heard->counter = 0;
+    }
+    heard->is_pending[send->verb] = true;
+    heard->sends[send->verb] = *send;
+    heard->sent[send->verb] = now;
+    heard->number[send->verb] = oracle->n_sends++;
+}
+
+/* The instant until which a majority may be relied on, at most: each by what
+ * it was itself told, and asked for. */
+static struct hf_instant proved_until(const struct oracle *oracle)
+{
+    struct hf_instant best[HF_NODES_MAX];
+    unsigned n = 0;
+    for (unsigned i = 0; i < oracle->nodes->count; i++) {
+        const struct heard *heard = &oracle->heard[i];
+        if (heard->counter != oracle->lease->fence) {
+            continue;
+        }
+        unsigned at = n++;
+        while (at > 0 && hf_instant_before(best[at - 1], heard->until)) {
+            best[at] = best[at - 1];
+            at--;
+        }
+        best[at] = heard->until;
+    }
+    unsigned quorum = oracle->nodes->count / 2U + 1;
+    return n < quorum ? HF_LONG_AGO : best[quorum - 1];
+}
+
+static void check_belief(const struct oracle *oracle, struct hf_instant now)
+{
+    const struct hf_lease *lease = oracle->lease;
+    enum hf_lock_state state = hf_lease_state(lease);
+    bool believes = lease->phase == HF_PHASE_HOLDING && state != HF_STATE_LOST;
+    FUZZ_CHECK(believes || state == HF_STATE_LOST ||
+               state == HF_STATE_RELEASED);
+    if (!believes) {
+        return;
+    }
+    FUZZ_CHECK(state == HF_STATE_HELD || state == HF_STATE_AT_RISK);
+    FUZZ_CHECK(lease->fence > 0 && lease->fence <= HF_FENCE_MAX);
+    FUZZ_CHECK(hf_instant_before(now, lease->deadline));
+    bool was_holding = oracle->phase == HF_PHASE_HOLDING;
+    if (was_holding) {
+        FUZZ_CHECK(lease->fence == oracle->fence);
+        FUZZ_CHECK(!hf_instant_before(lease->deadline, oracle->deadline));
+    }
+    if (!was_holding || lease->deadline.ns != oracle->deadline.ns) {
+        FUZZ_CHECK(!hf_instant_before(proved_until(oracle), lease->deadline));
+    }
+}
+
+static void check_outcome(struct oracle *oracle, enum hf_outcome outcome)
+{
+    enum hf_phase phase = (enum hf_phase)oracle->lease->phase;
+    switch (outcome) {
+    case HF_OUT_NONE:
+        break;
+    case HF_OUT_HELD:
+        FUZZ_CHECK(phase == HF_PHASE_HOLDING && oracle->n_held++ == 0);
+        FUZZ_CHECK(oracle->n_over == 0);
+        break;
+    case HF_OUT_QUEUED:
+        FUZZ_CHECK(oracle->n_queued++ == 0 && oracle->n_held == 0);
+        break;
+    case HF_OUT_TAKEN:
+    case HF_OUT_SPLIT:
+    case HF_OUT_TOO_SLOW:
+    case HF_OUT_UNREACHED:
+        FUZZ_CHECK(oracle->n_over++ == 0 && oracle->n_held == 0);
+        FUZZ_CHECK(phase >= HF_PHASE_RELEASING);
+        break;
+    case HF_OUT_EXTENDED:
+    case HF_OUT_UNEXTENDED:
+        FUZZ_CHECK(oracle->is_extending && phase == HF_PHASE_HOLDING);
+        oracle->is_extending = false;
+        break;
+    case HF_OUT_LOST:
+        FUZZ_CHECK(oracle->n_held == 1 || oracle->is_adopted ||
+                   oracle->owes_release);
+        oracle->is_extending = false;
+        oracle->owes_release = false;
+        break;
+    case HF_OUT_RELEASED:
+    case HF_OUT_UNKNOWN:
+        FUZZ_CHECK(oracle->owes_release && phase >= HF_PHASE_RELEASING);
+        oracle->owes_release = false;
+        break;
+    }
+}
+
+/* Nothing of this owner is left. */
+static void check_done(const struct oracle *oracle, struct hf_instant now)
+{
+    FUZZ_CHECK(oracle->lease->phase == HF_PHASE_DONE);
+    if (oracle->is_forsaken) {
+        return;
+    }
+    FUZZ_CHECK(!oracle->owes_release);
+    for (unsigned i = 0; i < oracle->nodes->count; i++) {
+        FUZZ_CHECK(oracle->is_shrunk || oracle->is_adopted ||
+                   !hf_instant_before(now, oracle->heard[i].kept));
+    }
+}
+
+/* A timer that is due must come to something. */
+static void check_timer(struct oracle *oracle, const struct hf_event *event,
+                        const struct hf_effects *effects)
+{
+    struct hf_instant wake = hf_lease_wake(oracle->lease);
+    bool again = event->kind == HF_EV_TIMER && effects->n_sends == 0 &&
+                 !hf_instant_before(event->now, wake) &&
+                 oracle->timer_at.ns == event->now.ns;
+    oracle->n_timers = again ? oracle->n_timers + 1 : 0;
+    oracle->timer_at = event->now;
+    FUZZ_CHECK(oracle->n_timers < TIMERS_MAX);
+    if (oracle->lease->phase == HF_PHASE_RELEASING) {
+        FUZZ_CHECK(wake.ns != HF_NEVER.ns); /* else it might never end */
+    }
+}
+
+void oracle_effects(struct oracle *oracle, const struct hf_event *event,
+                    const struct hf_effects *effects)
+{
+    FUZZ_CHECK(effects->n_sends <= 2U * oracle->nodes->count);
+    for (unsigned i = 0; i < effects->n_sends; i++) {
+        check_send(oracle, &effects->sends[i], event->now);
+    }
+    FUZZ_CHECK((effects->missed >> oracle->nodes->count) == 0);
+    check_outcome(oracle, effects->outcome);
+    check_belief(oracle, event->now);
+    FUZZ_CHECK(effects->done == (oracle->lease->phase == HF_PHASE_DONE));
+    if (effects->done) {
+        check_done(oracle, event->now);
+    } else {
+        check_timer(oracle, event, effects);
+    }
+}
