@@ -41,9 +41,22 @@ static void sample(int64_t **samples, size_t n, int64_t value)
     *samples = grown;
 }
 
+/* Of several faults in one round, what happened is ascribed to all; or, if some
+ * are outside a promise, to them alone. */
+static bool is_ascribed(const struct history *history,
+                        const struct fault *fault)
+{
+    bool all_keep = true;
+    for (size_t i = 0; i < history->n_faults; i++) {
+        const struct fault *other = &history->faults[i];
+        all_keep = all_keep &&
+                   (other->epoch != fault->epoch || other->keeps_exclusion);
+    }
+    return all_keep || !fault->keeps_exclusion;
+}
+
 static void tally_add(struct tally *tally, const struct round *round)
 {
-    tally->n_times++;
     tally->n_held += round->n_held;
     tally->n_overlaps += round->n_overlaps;
     tally->n_refused += round->n_refused;
@@ -95,13 +108,18 @@ void group_add(struct group *group, const struct history *history,
             is_peace = is_peace && history->faults[j].epoch != epoch;
         }
         if (is_peace) {
-            tally_add(tally_of(group, &none), &verdict->rounds[epoch]);
+            struct tally *tally = tally_of(group, &none);
+            tally->n_times++;
+            tally_add(tally, &verdict->rounds[epoch]);
         }
     }
     for (size_t i = 0; i < history->n_faults; i++) {
         const struct fault *fault = &history->faults[i];
-        if (fault->epoch >= 0 && (size_t)fault->epoch < verdict->n_rounds) {
-            tally_add(tally_of(group, fault), &verdict->rounds[fault->epoch]);
+        struct tally *tally = tally_of(group, fault);
+        tally->n_times++;
+        if (fault->epoch >= 0 && (size_t)fault->epoch < verdict->n_rounds &&
+            is_ascribed(history, fault)) {
+            tally_add(tally, &verdict->rounds[fault->epoch]);
         }
     }
 }
