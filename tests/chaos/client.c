@@ -21,6 +21,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ struct attempt {
     char name[64];
     char guarded[72]; /* a permit is a lock of its own: NAME#SLOT */
     char mode;        /* x, s, p */
+    bool is_long;
     uint64_t fence;
 };
 
@@ -178,7 +180,7 @@ static void hold_long(struct hf_lock *lock, const struct attempt *attempt)
 
 static void work(struct hf_lock *lock, const struct attempt *attempt)
 {
-    if (draw(25) == 0) {
+    if (attempt->is_long) {
         hold_long(lock, attempt);
     }
     if (draw(8) == 0) {
@@ -220,17 +222,20 @@ static int read_epoch(void)
     return epoch;
 }
 
+/* "long" is held nearly always, so that each fault finds a holder. */
+static const char *const names[20] = {
+    "x0", "x0", "x0", "x0", "x0", "x0",  "x0",  "x0",  "x1",  "x1",
+    "x1", "rw", "rw", "rw", "rw", "sem", "sem", "sem", "sem", "long"};
+
 static void choose(struct attempt *attempt, struct hf_request *request)
 {
     int epoch = read_epoch();
     uint32_t which = draw(20);
-    const char *name = which < 9    ? "x0"
-                       : which < 12 ? "x1"
-                       : which < 16 ? "rw"
-                                    : "sem";
-    bool is_shared = which >= 12 && which < 16 && draw(3) > 0;
+    const char *name = names[which];
+    bool is_shared = strcmp(name, "rw") == 0 && draw(3) > 0;
     attempt->number++;
-    attempt->mode = is_shared ? 's' : which >= 16 ? 'p' : 'x';
+    attempt->mode = is_shared ? 's' : strcmp(name, "sem") == 0 ? 'p' : 'x';
+    attempt->is_long = strcmp(name, "long") == 0 || draw(60) == 0;
     snprintf(attempt->name, sizeof(attempt->name), "e%d.%s", epoch, name);
     hf_request_init(request, attempt->name);
     request->ttl_ms = options.ttl_ms;

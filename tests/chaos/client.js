@@ -161,7 +161,7 @@ function isMine(lock) {
 }
 
 async function work(lock, name) {
-  if (draw(25) === 0) {
+  if (name.endsWith('long') || draw(60) === 0) {
     const until = Date.now() + ttl * (0.3 + 1.2 * Math.random());
     while (Date.now() < until && !ending && isMine(lock)) {
       await sleep(25);
@@ -174,7 +174,9 @@ async function work(lock, name) {
 
 async function turn(take) {
   const epoch = fs.readFileSync(epochPath, 'utf8').trim();
-  const name = `e${epoch}.${draw(5) < 3 ? 'x0' : 'x1'}`;
+  const which = draw(20);
+  const name = `e${epoch}.${
+    which < 12 ? 'x0' : which < 19 ? 'x1' : 'long'}`;
   const wait = draw(2) === 0 ? 0 : draw(1500);
   attempt++;
   journal(now(), 'begin', { lock: name, mode: 'x', limit: 0, wait });

@@ -8,8 +8,8 @@
 #   exclusion  two never believe at once that they hold. "no": overlaps are
 #              counted, not failed
 #   order      fences are unique and rise
-#   kind       what may come together: net, process, memory (a node forgets),
-#              clock, data
+#   kind       one of each may come together: client, net, process (a node is
+#              late), memory (a node forgets), clock, data
 #   needs      namespaces: cannot be done on one address
 
 FAULTS='
@@ -22,8 +22,8 @@ swallow         yes yes net     -
 delay           yes yes net     -
 reset           yes yes net     -
 bytes           yes yes net     -
-stop-client     yes yes process -
-kill-client     yes yes process -
+stop-client     yes yes client  -
+kill-client     yes yes client  -
 stop-server     yes yes process -
 stop-majority   yes yes process -
 slow            yes yes process -
@@ -199,7 +199,13 @@ bytes_off() {
 # ---- Processes ---------------------------------------------------------------
 
 # While they hold, if that can be seen in time: the shell is not fast.
-stop_client_on() { STOPPED_CLIENTS=0; }
+stop_client_on() {
+    local try
+    STOPPED_CLIENTS=0
+    for try in 1 2 3 4 5 6; do
+        stop_client_tick
+    done
+}
 stop_client_tick() {
     local i try
     [ $STOPPED_CLIENTS -lt 2 ] || return 0

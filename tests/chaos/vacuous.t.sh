@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Is tests/chaos/run able to fail? Servers that forget, and quarantine=off, while
+# a holder is stopped: two must be found to hold at once.
+# timeout: 400
+. "$(dirname "$0")/../lib/tap.sh"
+
+command -v redis-server >/dev/null || skip_all "redis-server is not installed"
+if grep -qE '__[at]san_init' "$HF_BUILD/tests/chaos/client"; then
+    skip_all "once is enough, and the plain build does it"
+fi
+found=''
+for seed in 1 2 3 4 5 6 7 8; do
+    "$HF_SOURCE/tests/chaos/run" --soak 25s --seed $seed \
+        --only 'empty-majority,stop-client' --parameters quarantine=off \
+        >"$W/out" 2>&1
+    code=$?
+    if grep -q '^not ok - holdfast: no two believe' "$W/out"; then
+        found=1
+        break
+    fi
+done
+is "$found" 1 "without a quarantine two hold at once, and it is found"
+is $code 1 "and the run fails"
+like "$(grep '^# ' "$W/out")" 'two held at once' "and says which"
+diag "$(cat "$W/out")"
+finish
