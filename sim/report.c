@@ -120,7 +120,8 @@ bool sim_report_outside(const struct sim_tally *tally)
             if (is_promised && tally->broken[rule][regime] == 0) {
                 printf(" %7s", "-");
             } else {
-                printf(" %7" PRIu64, tally->broken[rule][regime]);
+                printf(" %6" PRIu64 "%s", tally->broken[rule][regime],
+                       is_promised ? "!" : " ");
             }
         }
         printf("\n");

@@ -9,7 +9,8 @@
 
 #include "core/limits.h"
 
-#include <string.h>
+/* How often waiters may ask again, all together. */
+#define BEATS 1500
 
 /* Streams of a seed; the world's own are others. */
 enum { STREAM_WORLD = 0x51010, STREAM_TURNS = 0x51020 };
@@ -159,20 +160,38 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     }
 }
 
+/* For how long things go wrong: some leases, and where a memory is lost some
+ * quarantines. Each who waits asks again every third of a place's lease, at
+ * every node, which bounds what a seed may cost. */
+static int64_t draw_period(const struct sim_story *story,
+                           const struct swarm *swarm, struct sim_random *random)
+{
+    int64_t ttl_ms = swarm->ttl_ms;
+    int64_t lanes = story->n_processes * swarm->lanes;
+    int64_t beat_ms = least(ttl_ms, 6000) / 3;
+    int64_t most_ms =
+        most(3 * ttl_ms, BEATS * beat_ms / (lanes * story->n_nodes));
+    int64_t ms = least(most_ms, sim_draw_log(random, 3 * ttl_ms, 24 * ttl_ms));
+    if (loses_memory(story->regime)) {
+        int64_t once_ms = most(ttl_ms, HF_QUARANTINE_MS_MIN);
+        ms = most(ms, once_ms * sim_draw_between(random, 15, 30) / 10);
+    }
+    return most(ms, 400) * SIM_MS;
+}
+
 /* As many turns as the work of a seed allows; a turn costs more with more
- * nodes. They come so densely that the lanes hold `load` percent of the names'
+ * nodes. They come so densely that the lanes want `load` percent of the names'
  * time. */
-static void draw_pace(const struct sim_story *story, struct swarm *swarm,
+static void draw_pace(struct sim_story *story, struct swarm *swarm,
                       struct sim_random *random)
 {
-    int64_t turns = sim_draw_between(random, 100, 360) /
-                    (story->n_nodes == 1 ? 1 : (story->n_nodes + 1) / 2);
+    int64_t turns =
+        sim_draw_between(random, 100, 360) * 2 / (story->n_nodes + 1);
     unsigned lanes = story->n_processes * swarm->lanes;
     swarm->turns = (unsigned)least(40, most(5, turns / lanes));
-    int64_t ttl_ns = swarm->ttl_ms * SIM_MS;
-    int64_t cycle = sim_draw_log(random, ttl_ns / 40, ttl_ns / 2);
-    cycle = most(cycle, 8 * (story->delay_ns + story->jitter_ns));
-    int64_t load = sim_draw_log(random, 20, 300);
+    story->calm_ns = draw_period(story, swarm, random);
+    int64_t cycle = story->calm_ns / swarm->turns;
+    int64_t load = sim_draw_log(random, 20, 200);
     int64_t share = least(90, load * swarm->n_names / lanes);
     swarm->hold_ns = cycle * share / 100;
     swarm->think_ns = cycle - swarm->hold_ns;
@@ -265,26 +284,6 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
     }
 }
 
-/* Things go wrong for as long as the turns would take without it, and where a
- * memory is lost for some quarantines at least. */
-static int64_t draw_calm(const struct sim_story *story,
-                         const struct swarm *swarm, struct sim_random *random)
-{
-    int64_t held = 0;
-    for (size_t i = 0; i < story->n_turns; i++) {
-        held += story->turns[i].hold_ns;
-    }
-    int64_t lane = swarm->turns * (swarm->think_ns + swarm->hold_ns);
-    int64_t span = most(lane, held / swarm->n_names);
-    span += span * sim_draw_between(random, 0, 50) / 100;
-    span = most(span, 3 * swarm->ttl_ms * SIM_MS);
-    if (loses_memory(story->regime)) {
-        int64_t once = most(story->max_ttl_ms, HF_QUARANTINE_MS_MIN) * SIM_MS;
-        span = most(span, once * sim_draw_between(random, 15, 35) / 10);
-    }
-    return least(most(span, SIM_S), 600 * SIM_S) / SIM_MS * SIM_MS;
-}
-
 void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
 {
     static const int node_shares[] = {45, 42, 13};
@@ -312,7 +311,6 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
     draw_network(story, &random, swarm.ttl_ms);
     draw_clocks(story, &random);
     draw_turns(story, &swarm);
-    story->calm_ns = draw_calm(story, &swarm, &random);
     if (story->regime != SIM_CALM) {
         sim_faults_draw(story, swarm.ttl_ms * SIM_MS);
     }
