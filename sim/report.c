@@ -105,7 +105,7 @@ bool sim_report_outside(const struct sim_tally *tally)
 {
     bool is_checked = true;
     printf("\nSeeds of each regime in which a rule was broken; \"-\": it is "
-           "promised there\n%-20s %6s",
+           "promised there, \"!\": although\n%-20s %6s",
            "", "seeds");
     for (int rule = 0; rule < SIM_RULES; rule++) {
         printf(" %7s", sim_rule_name((enum sim_rule)rule));
