@@ -27,6 +27,7 @@ struct told_one {
     int64_t lease_ns;
     int name;
     bool is_shared;
+    bool is_old;
     char text[40];
     char result[48];
 };
@@ -164,7 +165,8 @@ void sim_told_ran(struct sim_node *node, struct sim_link *link,
     *one = (struct told_one){.link = link,
                              .at_ns = node->world->now_ns,
                              .sent_ns = link->sent_ns,
-                             .name = name_of(run)};
+                             .name = name_of(run),
+                             .is_old = link->redis == node->old};
     say_verb(one->text, sizeof(one->text), run);
     say_result(one->result, sizeof(one->result), run);
     see_lease(told, one, run);
@@ -181,6 +183,7 @@ static void tell(struct sim_node *node, const struct told_one *one,
                                     .other = -1,
                                     .name = one->name,
                                     .is_shared = one->is_shared,
+                                    .is_old = one->is_old,
                                     .lease_ns = one->lease_ns,
                                     .sent_ns = one->sent_ns,
                                     .until_ns = arrives_ns,
@@ -239,6 +242,7 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
             .node = node->index,
             .other = -1,
             .name = name,
+            .is_old = link->redis == node->old,
             .lease_ns = name < 0 ? 0 : node->told->places_ns[link->peer][name],
             .counter = counter,
             .sent_ns = node->world->now_ns,

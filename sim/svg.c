@@ -76,14 +76,17 @@ void sim_picture_draw(const struct sim_picture *picture,
     page->story = story;
     page->out = out;
     svg_model_make(&page->model, picture, story);
+    svg_title_make(page, title);
     svg_page_make(page);
-    svg_draw_frame(page, title);
+    svg_draw_title(page);
     svg_draw_ground(page);
     svg_draw_axis(page);
     svg_draw_faults(page);
     svg_draw_messages(page);
     svg_draw_kept(page);
     svg_draw_holds(page);
+    svg_draw_pauses(page);
+    svg_draw_ends(page);
     svg_draw_writes(page);
     svg_draw_legend(page);
     fputs("</svg>\n", out);

@@ -52,7 +52,7 @@ enum svg_kind {
     SVG_LEASE,      /* …: a renewal, and its deadline */
     SVG_PAUSE,      /* process or node stands still */
     SVG_GONE,       /* process crashed, or node down */
-    SVG_QUARANTINE, /* node: its word does not count for somebody */
+    SVG_QUARANTINE, /* node: its word does not count for process */
     SVG_APART,      /* process or node: on the smaller side of a partition */
     SVG_FAULT,      /* as told, for the ribbon */
     SVG_BOTH,       /* two at once believed that they held `name` */
@@ -65,6 +65,7 @@ struct svg_span {
     int64_t from_ns, to_ns;
     uint64_t fence;
     bool is_shared;
+    bool is_old;                   /* of what a promotion left behind */
     bool is_cut;                   /* ended before its time */
     const struct sim_fault *fault; /* of the note; may be NULL */
     const char *text;              /* the same */
@@ -80,6 +81,7 @@ struct svg_model {
     int rows[SIM_PROCESSES_MAX];
     int n_processes, n_nodes;
     unsigned names;   /* bit mask of those that occur */
+    bool has_old;     /* was anything left behind by a promotion? */
     unsigned permits; /* … of semaphores */
     uint64_t *fences; /* of completed acquisitions, sorted */
     size_t n_fences;
@@ -118,12 +120,16 @@ struct svg_box {
     int x, y, right, bottom;
 };
 
+#define SVG_CAPTION_MAX 400
+
 struct svg_page {
     const struct sim_picture *picture;
     const struct sim_story *story;
     struct svg_model model;
     FILE *out;
     int width, height, left, right;
+    char title[120], caption[SVG_CAPTION_MAX];
+    int caption_lines;
     int axis_y;
     int faults_y, faults_rows;
     int store_y; /* 0: nobody wrote */
@@ -131,18 +137,29 @@ struct svg_page {
     int node_y[SIM_NODES_MAX], node_h;
     int legend_y;
     bool has_messages;
+    struct {
+        char verb[24];
+        int x;
+    } said[SIM_PROCESSES_MAX];           /* the last label of a message */
     struct svg_box boxes[SVG_BOXES_MAX]; /* where labels stand */
     size_t n_boxes;
 };
 
+#define SVG_CAPTION_LINE 190
 #define SVG_ROW 340  /* of a process: bar, lease lines, room */
 #define SVG_BAR 200  /* a hold's bar */
 #define SVG_KEPT 150 /* a grant's bar at a node */
 
 void svg_page_make(struct svg_page *page);
+
+/* Title and caption from "TITLE\nCAPTION"; before svg_page_make(). */
+void svg_title_make(struct svg_page *page, const char *title);
 int svg_x(const struct svg_page *page, int64_t at_ns);
 int svg_row_y(const struct svg_page *page, int process, int lane);
-int svg_kept_y(const struct svg_page *page, int node, int name);
+int svg_kept_y(const struct svg_page *page, const struct svg_span *grant);
+
+/* So long that it can be seen: did the hold go on after its deadline? */
+bool svg_is_late(const struct svg_page *page, const struct svg_hold *hold);
 
 /* Is this place free of labels? Takes it if so. */
 bool svg_page_take(struct svg_page *page, int x, int y, int width, int height);
@@ -182,14 +199,16 @@ void svg_put_head(FILE *out, int width, int height);
 
 /* ---- Layers, in the order in which they are drawn ------------------------ */
 
-void svg_draw_frame(struct svg_page *page, const char *title); /* svg_frame.c */
+void svg_draw_title(struct svg_page *page); /* svg_frame.c */
 void svg_draw_axis(struct svg_page *page);
 void svg_draw_faults(struct svg_page *page);
 void svg_draw_legend(struct svg_page *page); /* svg_legend.c */
-void svg_draw_ground(struct svg_page *page); /* svg_lanes.c: lanes, bands */
-void svg_draw_holds(struct svg_page *page);
-void svg_draw_writes(struct svg_page *page);
-void svg_draw_kept(struct svg_page *page); /* svg_wire.c: at nodes */
+void svg_draw_ground(struct svg_page *page); /* svg_ground.c: lanes, bands */
+void svg_draw_pauses(struct svg_page *page);
+void svg_draw_holds(struct svg_page *page); /* svg_lanes.c */
+void svg_draw_ends(struct svg_page *page);
+void svg_draw_writes(struct svg_page *page); /* svg_store.c */
+void svg_draw_kept(struct svg_page *page);   /* svg_wire.c: at nodes */
 void svg_draw_messages(struct svg_page *page);
 
 #endif

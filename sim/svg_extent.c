@@ -102,10 +102,9 @@ static void find_times(struct svg_model *model,
     }
     for (size_t i = 0; i < model->n_holds; i++) {
         const struct svg_hold *hold = &model->holds[i];
-        int64_t to_ns =
-            hold->end == SVG_END_RELEASED || hold->end == SVG_END_GIVEN
-                ? hold->to_ns
-                : hold->deadline_ns;
+        bool goes_on =
+            hold->end == SVG_END_OPEN || hold->end == SVG_END_CRASHED;
+        int64_t to_ns = goes_on ? hold->deadline_ns : hold->to_ns;
         model->to_ns = to_ns > model->to_ns ? to_ns : model->to_ns;
     }
     int64_t span_ns = model->to_ns - model->from_ns;

@@ -7,6 +7,9 @@
 
 #define TICKS 8
 
+/* Of the caption's print there fit so many in 950 pixels. */
+#define CAPTION_COLUMNS 122
+
 static const struct sim_note *find_violation(const struct svg_page *page)
 {
     for (size_t i = 0; i < page->picture->n; i++) {
@@ -20,9 +23,8 @@ static const struct sim_note *find_violation(const struct svg_page *page)
 /* ---- Title ----------------------------------------------------------------
  */
 
-static void say_counts(const struct svg_page *page, char *text, size_t size)
+static void say_counts(const struct svg_model *model, char *text, size_t size)
 {
-    const struct svg_model *model = &page->model;
     size_t both = 0;
     for (size_t i = 0; i < model->n_spans; i++) {
         both += model->spans[i].kind == SVG_BOTH;
@@ -35,29 +37,54 @@ static void say_counts(const struct svg_page *page, char *text, size_t size)
              model->n_writes, model->n_refused, both);
 }
 
-void svg_draw_frame(struct svg_page *page, const char *title)
+/* How much of the caption a line takes, blank behind it included. */
+static size_t line_of(const char *text)
 {
-    char text[512];
+    size_t len = strlen(text);
+    if (len <= CAPTION_COLUMNS) {
+        return len;
+    }
+    for (len = CAPTION_COLUMNS; len > 0 && text[len] != ' '; len--) {
+    }
+    return len > 0 ? len + 1 : CAPTION_COLUMNS;
+}
+
+void svg_title_make(struct svg_page *page, const char *title)
+{
     size_t len = strcspn(title, "\n");
+    snprintf(page->title, sizeof(page->title), "%.*s", (int)len, title);
+    if (title[len] == '\n') {
+        snprintf(page->caption, sizeof(page->caption), "%s", title + len + 1);
+    } else {
+        say_counts(&page->model, page->caption, sizeof(page->caption));
+    }
+    for (const char *at = page->caption; *at != '\0'; at += line_of(at)) {
+        page->caption_lines++;
+    }
+    page->caption_lines += find_violation(page) != NULL;
+}
+
+void svg_draw_title(struct svg_page *page)
+{
+    char text[SVG_CAPTION_MAX];
+    int y = 410;
     svg_put_head(page->out, page->width, page->height);
-    snprintf(text, sizeof(text), "%.*s", (int)len, title);
     fputs("<title>", page->out);
-    svg_put_escaped(page->out, text);
+    svg_put_escaped(page->out, page->title);
     fputs("</title>\n", page->out);
     fprintf(page->out,
             "<rect x=\".5\" y=\".5\" width=\"%d\" height=\"%d\" rx=\"8\" "
             "class=\"paper\"/>\n",
             page->width / 10 - 1, page->height / 10 - 1);
-    svg_put_text(page->out, 240, 370, "title", text);
-    if (title[len] == '\n') {
-        snprintf(text, sizeof(text), "%s", title + len + 1);
-    } else {
-        say_counts(page, text, sizeof(text));
+    svg_put_text(page->out, 240, 370, "title", page->title);
+    for (const char *at = page->caption; *at != '\0'; at += line_of(at)) {
+        snprintf(text, sizeof(text), "%.*s", (int)line_of(at), at);
+        y += SVG_CAPTION_LINE;
+        svg_put_text(page->out, 240, y, "caption", text);
     }
-    svg_put_text(page->out, 240, 600, "caption", text);
     const struct sim_note *broken = find_violation(page);
     if (broken != NULL) {
-        svg_put_text(page->out, 240, 790, "small bad",
+        svg_put_text(page->out, 240, y + SVG_CAPTION_LINE, "small bad",
                      broken->text == NULL ? "a promise was broken"
                                           : broken->text);
     }
@@ -164,25 +191,25 @@ static void say_who(const struct sim_fault *fault, char *text, size_t size)
 static const char *verb_of(enum sim_fault_kind kind)
 {
     static const char *const verbs[] = {
-        [SIM_FAULT_CUT] = "cut",
-        [SIM_FAULT_SILENCE] = "requests lost",
-        [SIM_FAULT_DEAFNESS] = "replies lost",
+        [SIM_FAULT_CUT] = ": cut",
+        [SIM_FAULT_SILENCE] = ": requests lost",
+        [SIM_FAULT_DEAFNESS] = ": replies lost",
         [SIM_FAULT_PARTITION] = "cut off:",
-        [SIM_FAULT_SLOW] = "slow",
-        [SIM_FAULT_PAUSE] = "stands still",
-        [SIM_FAULT_PAUSE_MIDWAY] = "stands still in the middle of a call",
-        [SIM_FAULT_CRASH] = "crashes",
-        [SIM_FAULT_STOP] = "stands still",
-        [SIM_FAULT_RESTART] = "restarts with its memory",
-        [SIM_FAULT_AGE] = "restarts with an older memory",
-        [SIM_FAULT_EMPTY] = "restarts empty",
-        [SIM_FAULT_PROMOTE] = "a lagging replica takes over",
-        [SIM_FAULT_FLUSH] = "FLUSHALL",
-        [SIM_FAULT_EVICT] = "evicts keys",
-        [SIM_FAULT_FULL] = "out of memory",
-        [SIM_FAULT_FORGET_SCRIPTS] = "SCRIPT FLUSH",
-        [SIM_FAULT_NODE_CLOCK] = "clock jumps",
-        [SIM_FAULT_PROCESS_CLOCK] = "clock jumps",
+        [SIM_FAULT_SLOW] = ": slow",
+        [SIM_FAULT_PAUSE] = " stands still",
+        [SIM_FAULT_PAUSE_MIDWAY] = " stands still in the middle of a call",
+        [SIM_FAULT_CRASH] = " crashes",
+        [SIM_FAULT_STOP] = " stands still",
+        [SIM_FAULT_RESTART] = " restarts with its memory",
+        [SIM_FAULT_AGE] = " restarts with an older memory",
+        [SIM_FAULT_EMPTY] = " restarts empty",
+        [SIM_FAULT_PROMOTE] = ": a lagging replica takes over",
+        [SIM_FAULT_FLUSH] = ": FLUSHALL",
+        [SIM_FAULT_EVICT] = " evicts keys",
+        [SIM_FAULT_FULL] = ": out of memory",
+        [SIM_FAULT_FORGET_SCRIPTS] = ": SCRIPT FLUSH",
+        [SIM_FAULT_NODE_CLOCK] = ": clock jumps",
+        [SIM_FAULT_PROCESS_CLOCK] = ": clock jumps",
     };
     return verbs[kind];
 }
@@ -197,7 +224,7 @@ static void say_fault(const struct svg_span *span, char *text, size_t size)
         snprintf(text, size, "%s %s", verb_of(span->fault->kind), who);
     } else {
         say_who(span->fault, who, sizeof(who));
-        snprintf(text, size, "%s %s", who, verb_of(span->fault->kind));
+        snprintf(text, size, "%s%s", who, verb_of(span->fault->kind));
     }
 }
 

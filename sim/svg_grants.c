@@ -31,6 +31,7 @@ static struct svg_span *find(struct svg_model *model,
         struct svg_span *span = &model->spans[i];
         if (span->kind == SVG_GRANT && span->node == note->node &&
             span->name == note->name && span->to_ns > note->at_ns &&
+            span->is_old == note->is_old &&
             (span->process == note->process) == is_mine) {
             return span;
         }
@@ -38,9 +39,29 @@ static struct svg_span *find(struct svg_model *model,
     return NULL;
 }
 
-static int64_t expiry(const struct sim_note *note)
+/* When what a promotion left behind goes. */
+static int64_t end_of_old(const struct svg_model *model,
+                          const struct sim_note *note)
 {
-    return note->lease_ns > 0 ? note->at_ns + note->lease_ns : INT64_MAX;
+    for (size_t i = model->n_spans; i-- > 0;) {
+        const struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_FAULT && span->fault != NULL &&
+            span->fault->kind == SIM_FAULT_PROMOTE &&
+            span->from_ns <= note->at_ns &&
+            (span->node == note->node || span->node < 0)) {
+            return span->to_ns;
+        }
+    }
+    return INT64_MAX;
+}
+
+static int64_t expiry(const struct svg_model *model,
+                      const struct sim_note *note)
+{
+    int64_t to_ns =
+        note->lease_ns > 0 ? note->at_ns + note->lease_ns : INT64_MAX;
+    int64_t end_ns = note->is_old ? end_of_old(model, note) : INT64_MAX;
+    return to_ns < end_ns ? to_ns : end_ns;
 }
 
 static void grant(struct svg_model *model, const struct sim_note *note,
@@ -52,9 +73,9 @@ static void grant(struct svg_model *model, const struct sim_note *note,
     }
     struct svg_span *mine = find(model, note, true);
     if (mine == NULL) {
-        mine = svg_model_add(model, SVG_GRANT, note, expiry(note));
-    } else if (expiry(note) > mine->to_ns) {
-        mine->to_ns = expiry(note);
+        mine = svg_model_add(model, SVG_GRANT, note, expiry(model, note));
+    } else if (expiry(model, note) > mine->to_ns) {
+        mine->to_ns = expiry(model, note);
     }
     mine->fence = fence != 0 ? fence : mine->fence;
 }
@@ -71,6 +92,8 @@ static void asked(struct svg_model *model, const struct sim_note *note)
 {
     if (begins(note->text, "release")) {
         take_back(model, note);
+    } else if (begins(note->text, "marker")) {
+        return; /* of a server, not of a name */
     } else if (begins(note->result, "yours")) {
         grant(model, note, number_in(note->result));
     } else if (begins(note->text, "yield")) {
@@ -89,13 +112,44 @@ static void forget(struct svg_model *model, int node, int64_t at_ns)
     }
 }
 
+/* What takes a node's place has an older memory, which nobody has told; the one
+ * that is left behind keeps its own, for as long as it is there. */
+static void leave_behind(struct svg_model *model, const struct sim_note *note)
+{
+    size_t n = model->n_spans;
+    for (size_t i = 0; i < n; i++) {
+        struct svg_span *span = &model->spans[i];
+        if (span->kind == SVG_GRANT && !span->is_old &&
+            span->to_ns > note->at_ns &&
+            (span->node == note->node || note->node < 0)) {
+            struct svg_span old = *span;
+            struct sim_note from = *note;
+            span->to_ns = note->at_ns;
+            from.process = old.process;
+            from.node = old.node;
+            from.name = old.name;
+            from.fence = old.fence;
+            from.is_old = true;
+            int64_t to_ns =
+                old.to_ns < note->until_ns ? old.to_ns : note->until_ns;
+            svg_model_add(model, SVG_GRANT, &from, to_ns);
+        }
+    }
+    model->has_old = true;
+}
+
+static bool is_promoting(const struct sim_note *note)
+{
+    return note->kind == SIM_NOTE_FAULT && note->fault != NULL &&
+           note->fault->kind == SIM_FAULT_PROMOTE;
+}
+
 static bool is_forgetting(const struct sim_note *note)
 {
     return note->kind == SIM_NOTE_FAULT && note->fault != NULL &&
            (note->fault->kind == SIM_FAULT_AGE ||
             note->fault->kind == SIM_FAULT_EMPTY ||
-            note->fault->kind == SIM_FAULT_FLUSH ||
-            note->fault->kind == SIM_FAULT_PROMOTE);
+            note->fault->kind == SIM_FAULT_FLUSH);
 }
 
 void svg_grants_make(struct svg_model *model, const struct sim_picture *picture)
@@ -106,6 +160,8 @@ void svg_grants_make(struct svg_model *model, const struct sim_picture *picture)
             asked(model, note);
         } else if (note->kind == SIM_NOTE_PUSHED) {
             grant(model, note, note->counter);
+        } else if (is_promoting(note)) {
+            leave_behind(model, note);
         } else if (is_forgetting(note)) {
             forget(model, note->node, note->at_ns);
         }

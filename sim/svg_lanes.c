@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lanes and what processes do on them: wait, hold, stand still, write. */
+/* What processes do on their lanes: wait, hold, lose, hand on. */
 #include "svg.h"
 
 #include <string.h>
@@ -17,107 +17,6 @@ static const char *class_of(char *out, size_t size, const char *classes,
 static bool is_bright(int process)
 {
     return process == 1 || process == 3 || process == 4 || process == 7;
-}
-
-/* ---- The ground ---------------------------------------------------------- */
-
-static void draw_lane(struct svg_page *page, int y, int height,
-                      const char *classes, const char *who, const char *what)
-{
-    svg_put_rect(page->out, page->left, y, page->right - page->left, height,
-                 classes);
-    svg_put_text(page->out, 240, y + height / 2 + (*what == '\0' ? 45 : 0),
-                 "who", who);
-    if (*what != '\0') {
-        svg_put_text(page->out, 240, y + height / 2 + 125, "what", what);
-    }
-}
-
-/* Where a span's band lies; @return false: on no lane. */
-static bool find_band(const struct svg_page *page, const struct svg_span *span,
-                      int *y, int *height)
-{
-    if (span->process >= 0 && span->node < 0) {
-        *y = page->process_y[span->process];
-        *height = page->process_h[span->process];
-        return true;
-    }
-    if (span->node >= 0) {
-        *y = page->node_y[span->node];
-        *height = page->node_h;
-        return true;
-    }
-    return false;
-}
-
-static void draw_bands(struct svg_page *page, enum svg_kind kind,
-                       const char *classes, const char *label)
-{
-    for (size_t i = 0; i < page->model.n_spans; i++) {
-        const struct svg_span *span = &page->model.spans[i];
-        int y, height;
-        if (span->kind != kind || !find_band(page, span, &y, &height)) {
-            continue;
-        }
-        int x = svg_x(page, span->from_ns);
-        int width = svg_x(page, span->to_ns) - x;
-        svg_put_rect(page->out, x, y, width, height, classes);
-        const char *text = label;
-        if (kind == SVG_GONE) {
-            text = span->process >= 0 ? "crashed" : "down";
-        }
-        if (text != NULL && width > svg_text_width(text)) {
-            svg_page_label(page, x + 40, y + height - 30, "small", text);
-        }
-    }
-}
-
-/* What every process sees alike is one band. */
-static void draw_quarantines(struct svg_page *page)
-{
-    struct svg_model *model = &page->model;
-    for (int node = 0; node < model->n_nodes; node++) {
-        int64_t from_ns = INT64_MAX;
-        int64_t to_ns = 0;
-        for (size_t i = 0; i < model->n_spans; i++) {
-            const struct svg_span *span = &model->spans[i];
-            if (span->kind == SVG_QUARANTINE && span->node == node) {
-                from_ns = span->from_ns < from_ns ? span->from_ns : from_ns;
-                to_ns = span->to_ns > to_ns ? span->to_ns : to_ns;
-            }
-        }
-        if (from_ns < to_ns) {
-            int x = svg_x(page, from_ns);
-            int y = page->node_y[node];
-            svg_put_rect(page->out, x, y, svg_x(page, to_ns) - x, page->node_h,
-                         "doubt");
-            svg_put_text(page->out, (x + svg_x(page, to_ns)) / 2,
-                         y + page->node_h / 2 + 40, "small halo mid",
-                         "quarantine: its word does not count");
-        }
-    }
-}
-
-void svg_draw_ground(struct svg_page *page)
-{
-    char who[16];
-    if (page->store_y > 0) {
-        draw_lane(page, page->store_y - 160, 320, "lane", "register",
-                  "guarded");
-    }
-    for (int i = 0; i < page->model.n_processes; i++) {
-        snprintf(who, sizeof(who), "p%d", i + 1);
-        draw_lane(page, page->process_y[i], page->process_h[i], "lane", who,
-                  i == 0 ? "process" : "");
-    }
-    for (int i = 0; i < page->model.n_nodes; i++) {
-        snprintf(who, sizeof(who), "n%d", i + 1);
-        draw_lane(page, page->node_y[i], page->node_h, "node", who,
-                  i == 0 ? "server" : "");
-    }
-    draw_bands(page, SVG_APART, "apart", NULL);
-    draw_bands(page, SVG_GONE, "gone", "");
-    draw_quarantines(page);
 }
 
 /* ---- Holds --------------------------------------------------------------- */
@@ -174,11 +73,11 @@ static void draw_end(struct svg_page *page, const struct svg_hold *hold)
     int x = svg_x(page, hold->to_ns);
     int deadline_x = svg_x(page, hold->deadline_ns);
     int end_x = x < deadline_x ? x : deadline_x;
-    if (hold->to_ns > hold->deadline_ns) {
+    if (svg_is_late(page, hold)) {
         svg_put_rect(page->out, deadline_x, y + 40, x - deadline_x,
                      SVG_BAR - 80, "beyond");
     }
-    if (hold->end == SVG_END_LOST || hold->to_ns > hold->deadline_ns) {
+    if (hold->end == SVG_END_LOST || svg_is_late(page, hold)) {
         svg_put_line(page->out, end_x, y - 40, end_x, y + SVG_BAR + 40, "red");
         svg_page_label(page, end_x + 20, y - 10, "small bad halo", "lost");
     }
@@ -264,7 +163,11 @@ void svg_draw_holds(struct svg_page *page)
             draw_risk(page, &model->spans[i]);
         }
     }
-    draw_bands(page, SVG_PAUSE, "pause", NULL);
+}
+
+void svg_draw_ends(struct svg_page *page)
+{
+    const struct svg_model *model = &page->model;
     for (size_t i = 0; i < model->n_holds; i++) {
         draw_end(page, &model->holds[i]);
     }

@@ -38,7 +38,7 @@ static const char *const texts[ITEMS] = {
     [ITEM_LOST] = "lost",
     [ITEM_BEYOND] = "has not noticed yet",
     [ITEM_BOTH] = "two holders at once",
-    [ITEM_WAIT] = "wants it",
+    [ITEM_WAIT] = "waits for it",
     [ITEM_PAUSE] = "stands still",
     [ITEM_GONE] = "is not there",
     [ITEM_APART] = "cut off from the others",
@@ -55,8 +55,9 @@ static const char *const texts[ITEMS] = {
 /* ---- Which occur ----------------------------------------------------------
  */
 
-static unsigned of_spans(const struct svg_model *model)
+static unsigned of_spans(const struct svg_page *page)
 {
+    const struct svg_model *model = &page->model;
     static const enum item items[] = {
         [SVG_WAIT] = ITEM_WAIT,   [SVG_RISK] = ITEM_RISK,
         [SVG_LEASE] = ITEM_LEASE, [SVG_PAUSE] = ITEM_PAUSE,
@@ -70,7 +71,7 @@ static unsigned of_spans(const struct svg_model *model)
     }
     for (size_t i = 0; i < model->n_holds; i++) {
         const struct svg_hold *hold = &model->holds[i];
-        bool is_late = hold->to_ns > hold->deadline_ns;
+        bool is_late = svg_is_late(page, hold);
         found |= 1U << ITEM_HOLD;
         found |= hold->end == SVG_END_LOST || is_late ? 1U << ITEM_LOST : 0;
         found |= is_late ? 1U << ITEM_BEYOND : 0;
@@ -101,7 +102,7 @@ static unsigned of_note(const struct sim_note *note, bool has_messages)
 
 static unsigned find_items(const struct svg_page *page)
 {
-    unsigned found = of_spans(&page->model);
+    unsigned found = of_spans(page);
     for (size_t i = 0; i < page->picture->n; i++) {
         found |= of_note(&page->picture->notes[i], page->has_messages);
     }

@@ -24,6 +24,7 @@ struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,
                               .to_ns = to_ns,
                               .fence = note->fence,
                               .is_shared = note->is_shared,
+                              .is_old = note->is_old,
                               .fault = note->fault,
                               .text = note->text};
     return span;

@@ -8,7 +8,7 @@
 #define WIDTH_MAX 40000
 #define GUTTER 960
 #define MARGIN 260
-#define HEAD 760 /* title, caption */
+#define HEAD 420 /* title */
 #define GAP 100
 #define WIRES 340 /* between processes and nodes */
 #define KEPT_ROW 200
@@ -55,9 +55,8 @@ void svg_page_make(struct svg_page *page)
     page->width = width_for(model);
     page->left = GUTTER;
     page->right = page->width - MARGIN;
-    int y = HEAD;
-    page->axis_y = y + 180;
-    y = page->axis_y + 60;
+    page->axis_y = HEAD + page->caption_lines * SVG_CAPTION_LINE + 340;
+    int y = page->axis_y + 60;
     page->faults_y = y;
     page->faults_rows = fault_rows(model);
     y += page->faults_rows * 200 + (page->faults_rows > 0 ? GAP : 0);
@@ -71,7 +70,8 @@ void svg_page_make(struct svg_page *page)
         y += page->process_h[i] + GAP;
     }
     y += WIRES;
-    page->node_h = 80 + count_names(model->names) * KEPT_ROW;
+    page->node_h =
+        80 + count_names(model->names) * KEPT_ROW * (model->has_old ? 2 : 1);
     for (int i = 0; i < model->n_nodes; i++) {
         page->node_y[i] = y;
         y += page->node_h + GAP;
@@ -102,12 +102,18 @@ int svg_row_y(const struct svg_page *page, int process, int lane)
     return page->process_y[process] + 90 + (lane > 0 ? lane : 0) * SVG_ROW;
 }
 
-int svg_kept_y(const struct svg_page *page, int node, int name)
+int svg_kept_y(const struct svg_page *page, const struct svg_span *grant)
 {
-    unsigned below = name > 0 ? (1U << name) - 1 : 0;
-    unsigned before = page->model.names & below;
-    return page->node_y[node] + 60 +
-           (before != 0 ? count_names(before) * KEPT_ROW : 0);
+    unsigned names = page->model.names;
+    unsigned before = grant->name > 0 ? names & ((1U << grant->name) - 1) : 0;
+    int row = before != 0 ? count_names(before) : 0;
+    row += grant->is_old ? count_names(names) : 0;
+    return page->node_y[grant->node] + 60 + row * KEPT_ROW;
+}
+
+bool svg_is_late(const struct svg_page *page, const struct svg_hold *hold)
+{
+    return svg_x(page, hold->to_ns) > svg_x(page, hold->deadline_ns) + 20;
 }
 
 bool svg_page_take(struct svg_page *page, int x, int y, int width, int height)
@@ -121,7 +127,7 @@ bool svg_page_take(struct svg_page *page, int x, int y, int width, int height)
             return false;
         }
     }
-    if (right > page->width || page->n_boxes == SVG_BOXES_MAX) {
+    if (right > page->right + 100 || page->n_boxes == SVG_BOXES_MAX) {
         return false;
     }
     page->boxes[page->n_boxes++] = (struct svg_box){x, y, right, bottom};

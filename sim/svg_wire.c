@@ -8,6 +8,7 @@
 
 #define LABEL_ROWS 4
 #define LABEL_ROW 118
+#define LABEL_AGAIN 600 /* nearer than that the same is not said again */
 
 /* ---- What nodes keep ------------------------------------------------------
  */
@@ -23,7 +24,7 @@ void svg_draw_kept(struct svg_page *page)
         }
         int x = svg_x(page, span->from_ns);
         int width = svg_x(page, span->to_ns) - x;
-        int y = svg_kept_y(page, span->node, span->name);
+        int y = svg_kept_y(page, span);
         int shift = span->is_shared ? span->process % 3 * 40 : 0;
         unsigned rank = svg_rank(&page->model, span->fence);
         snprintf(classes, sizeof(classes), "kept c%d s%d", span->process + 1,
@@ -46,34 +47,37 @@ static int bottom_of(const struct svg_page *page, int process)
     return page->process_y[process] + page->process_h[process];
 }
 
-/* The first word says it: "renew 7", "raise to 7", "acquire or queue". */
-static void say_verb(const char *text, char *out, size_t size)
+/* The first word says it: "renew 7", "raise to 7". @return false: it is of no
+ * interest here, as who a server is. */
+static bool say_verb(const struct sim_note *note, char *out, size_t size)
 {
-    size_t len = text == NULL ? 0 : strcspn(text, " ");
-    snprintf(out, size, "%.*s", (int)len, text == NULL ? "" : text);
+    const char *text = note->text == NULL ? "" : note->text;
+    bool is_queued =
+        note->result != NULL && strcmp(note->result, "queued") == 0;
+    snprintf(out, size, "%.*s", (int)strcspn(text, " "), text);
+    if (is_queued && strcmp(out, "acquire") == 0) {
+        snprintf(out, size, "queue");
+    }
+    return *out != '\0' && strcmp(out, "marker") != 0;
 }
 
-/* Once for all nodes that are asked the same at the same time; in the first row
- * between processes and nodes that has room. */
+/* In the first row between processes and nodes that has room; once for what is
+ * asked of several nodes, or again and again within a moment. */
 static void label(struct svg_page *page, const struct sim_note *note, int x)
 {
     char verb[24];
-    char classes[24];
-    for (size_t i = 0; i < page->picture->n; i++) {
-        const struct sim_note *other = &page->picture->notes[i];
-        if (other == note) {
-            break;
-        }
-        if (other->kind == SIM_NOTE_ASKED && other->process == note->process &&
-            other->sent_ns == note->sent_ns) {
-            return;
-        }
+    char classes[32];
+    if (!say_verb(note, verb, sizeof(verb)) ||
+        (strcmp(verb, page->said[note->process].verb) == 0 &&
+         svg_abs(x - page->said[note->process].x) < LABEL_AGAIN)) {
+        return;
     }
-    say_verb(note->text, verb, sizeof(verb));
     snprintf(classes, sizeof(classes), "small halo t%d", note->process + 1);
     int y = page->node_y[0] - 60;
     for (int row = 0; row < LABEL_ROWS; row++) {
         if (svg_page_label(page, x + 30, y - row * LABEL_ROW, classes, verb)) {
+            memcpy(page->said[note->process].verb, verb, sizeof(verb));
+            page->said[note->process].x = x;
             return;
         }
     }
@@ -136,7 +140,8 @@ void svg_draw_messages(struct svg_page *page)
     }
     for (size_t i = 0; i < page->picture->n; i++) {
         const struct sim_note *note = &page->picture->notes[i];
-        if (note->at_ns > page->model.to_ns || note->node < 0 ||
+        if (note->at_ns > page->model.to_ns ||
+            note->at_ns < page->model.from_ns || note->node < 0 ||
             note->process < 0) {
             continue;
         }

@@ -47,6 +47,7 @@ struct sim_note {
     int other; /* process; -1: none */
     int name;  /* which name, -1: none */
     bool is_shared;
+    bool is_old; /* ASKED, PUSHED: by what a promotion left behind */
     uint64_t fence;
     uint64_t counter;
     int64_t sent_ns;
