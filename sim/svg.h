@@ -77,6 +77,7 @@ struct svg_model {
     struct svg_span *spans;
     size_t n_spans, cap_spans;
     size_t n_messages, n_writes, n_refused;
+    size_t n_later;         /* faults after all that is shown */
     int64_t from_ns, to_ns; /* what is shown */
     int rows[SIM_PROCESSES_MAX];
     int n_processes, n_nodes;
@@ -132,6 +133,7 @@ struct svg_page {
     int caption_lines;
     int axis_y;
     int faults_y, faults_rows;
+    size_t n_faults;
     int store_y; /* 0: nobody wrote */
     int process_y[SIM_PROCESSES_MAX], process_h[SIM_PROCESSES_MAX];
     int node_y[SIM_NODES_MAX], node_h;
@@ -201,7 +203,7 @@ void svg_put_head(FILE *out, int width, int height);
 
 void svg_draw_title(struct svg_page *page); /* svg_frame.c */
 void svg_draw_axis(struct svg_page *page);
-void svg_draw_faults(struct svg_page *page);
+void svg_draw_faults(struct svg_page *page); /* svg_faults.c */
 void svg_draw_legend(struct svg_page *page); /* svg_legend.c */
 void svg_draw_ground(struct svg_page *page); /* svg_ground.c: lanes, bands */
 void svg_draw_pauses(struct svg_page *page);

@@ -81,10 +81,10 @@ static void find_overlaps(struct svg_model *model)
 
 /* ---- From when to when --------------------------------------------------- */
 
+/* From the first who wants it to the last who has it. */
 static bool is_shown_for(enum sim_note_kind kind)
 {
-    return kind != SIM_NOTE_CALM && kind != SIM_NOTE_STARTED &&
-           kind != SIM_NOTE_ASKED && kind != SIM_NOTE_STANDING;
+    return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_VIOLATION;
 }
 
 static void find_times(struct svg_model *model,
@@ -127,6 +127,8 @@ static void clip(struct svg_model *model)
     for (size_t i = 0; i < model->n_spans; i++) {
         struct svg_span span = model->spans[i];
         span.to_ns = span.to_ns > model->to_ns ? model->to_ns : span.to_ns;
+        model->n_later +=
+            span.kind == SVG_FAULT && span.from_ns >= model->to_ns;
         if (span.from_ns < model->to_ns && span.to_ns >= model->from_ns) {
             model->spans[kept++] = span;
         }

@@ -228,9 +228,14 @@ static bool say_remarks(const struct svg_page *page, char *text, size_t size)
             model->fences[0]);
     }
     if (!page->has_messages) {
-        snprintf(text + at, size - at,
-                 " %zu messages are left out, too many to be told apart.",
-                 model->n_messages);
+        at += (size_t)snprintf(
+            text + at, size - at,
+            " %zu messages are left out, too many to be told apart.",
+            model->n_messages);
+    }
+    if (model->n_later > 0) {
+        snprintf(text + at, size - at, " Faults after the last turn: %zu.",
+                 model->n_later);
     }
     return *text != '\0';
 }

@@ -34,13 +34,14 @@ static int width_for(const struct svg_model *model)
 }
 
 /* As many rows as needed that no two spans of a row meet; two at most. */
-static int fault_rows(const struct svg_model *model)
+static int fault_rows(const struct svg_model *model, size_t *n_faults)
 {
     int64_t busy_ns = INT64_MIN;
     int rows = 0;
     for (size_t i = 0; i < model->n_spans; i++) {
         const struct svg_span *span = &model->spans[i];
         if (span->kind == SVG_FAULT) {
+            ++*n_faults;
             rows = rows == 0 ? 1 : rows;
             rows = span->from_ns < busy_ns ? 2 : rows;
             busy_ns = span->to_ns > busy_ns ? span->to_ns : busy_ns;
@@ -58,7 +59,7 @@ void svg_page_make(struct svg_page *page)
     page->axis_y = HEAD + page->caption_lines * SVG_CAPTION_LINE + 340;
     int y = page->axis_y + 60;
     page->faults_y = y;
-    page->faults_rows = fault_rows(model);
+    page->faults_rows = fault_rows(model, &page->n_faults);
     y += page->faults_rows * 200 + (page->faults_rows > 0 ? GAP : 0);
     if (model->n_writes + model->n_refused > 0) {
         page->store_y = y + 160;
@@ -77,7 +78,7 @@ void svg_page_make(struct svg_page *page)
         y += page->node_h + GAP;
     }
     page->legend_y = y + 190;
-    page->has_messages = model->n_messages <= 40 + (size_t)page->width / 25;
+    page->has_messages = model->n_messages <= (size_t)page->width / 50;
     page->height = page->legend_y + svg_legend_height(page);
 }
 

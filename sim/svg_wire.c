@@ -34,7 +34,7 @@ void svg_draw_kept(struct svg_page *page)
         snprintf(text, sizeof(text), rank > 0 ? "p%d #%u" : "p%d",
                  span->process + 1, rank);
         if (svg_text_width(text) < width && !span->is_shared) {
-            svg_put_text(page->out, x + 30, y + 112, "small dark", text);
+            svg_page_label(page, x + 30, y + 112, "small dark", text);
         }
     }
 }
