@@ -120,8 +120,10 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node,
         hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
     char since[48] = "was flushed";
     if (!node->is_flushed) {
+        int64_t known_for =
+            hf_span_ms_ceil(hf_instant_until(node->clock_at, now));
         snprintf(since, sizeof(since), "started %" PRId64 " s ago",
-                 node->identity.uptime_ms / 1000);
+                 (node->identity.uptime_ms + known_for) / 1000);
     }
     snprintf(out, size,
              "%s and may have forgotten locks; counts again in %" PRId64
