@@ -38,8 +38,8 @@ static const struct sim_script *learn(struct sim_call *call,
     }
     if (redis->n_known == redis->cap_known) {
         redis->cap_known = redis->cap_known == 0 ? 8 : 2 * redis->cap_known;
-        redis->known =
-            sim_realloc(redis->known, redis->cap_known * sizeof(*redis->known));
+        redis->known = sim_realloc(
+            redis->known, redis->cap_known * sizeof(const struct sim_script *));
     }
     redis->known[redis->n_known++] = script;
     return script;
@@ -96,7 +96,7 @@ void sim_eval(struct sim_call *call)
 
 void sim_evalsha(struct sim_call *call)
 {
-    size_t n_keys;
+    size_t n_keys = 0;
     bool is_sha1 = call->argv[1].len == SIM_ID_SIZE - 1;
     if (is_sha1 && !read_n_keys(call, &n_keys)) {
         return;

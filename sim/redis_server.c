@@ -227,7 +227,7 @@ void sim_redis_dump(const struct sim_redis *redis, FILE *out)
 {
     size_t n = 0;
     const struct sim_key **all =
-        sim_alloc((redis->keys.n_keys + 1) * sizeof(*all));
+        sim_alloc((redis->keys.n_keys + 1) * sizeof(const struct sim_key *));
     for (const struct sim_key *key = redis->keys.oldest; key != NULL;
          key = key->newer) {
         if (!sim_keyspace_is_expired(&redis->keys, key)) {

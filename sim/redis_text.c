@@ -13,6 +13,8 @@
 /* Whole numbers below this are written in full by "%.17g". */
 #define WHOLE_MAX 1e17
 
+#define TWO_TO_63 9223372036854775808.0
+
 void *sim_alloc(size_t size)
 {
     return sim_realloc(NULL, size);
@@ -44,24 +46,26 @@ void sim_text_fini(struct sim_text *text)
     *text = (struct sim_text){0};
 }
 
-static void print(struct sim_text *text, const char *format, va_list args)
+/* The same arguments twice: to measure, and to write. */
+static void print(struct sim_text *text, const char *format, va_list args,
+                  va_list again)
 {
-    va_list again;
-    va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, args);
     if (text->cap - text->len <= (size_t)len) {
         sim_text_reserve(text, (size_t)len);
     }
     vsnprintf(text->data + text->len, (size_t)len + 1, format, again);
     text->len += (size_t)len;
-    va_end(again);
 }
 
 void sim_text_print(struct sim_text *text, const char *format, ...)
 {
     va_list args;
+    va_list again;
     va_start(args, format);
-    print(text, format, args);
+    va_start(again, format);
+    print(text, format, args, again);
+    va_end(again);
     va_end(args);
 }
 
@@ -158,7 +162,8 @@ bool sim_double_parse(const char *data, size_t len, double *out)
 /* What the processors do that Redis runs on, where C does not say it. */
 int64_t sim_double_truncate(double number)
 {
-    return number >= -0x1p63 && number < 0x1p63 ? (int64_t)number : INT64_MIN;
+    return number >= -TWO_TO_63 && number < TWO_TO_63 ? (int64_t)number
+                                                      : INT64_MIN;
 }
 
 /* ---- RESP ---------------------------------------------------------------- */
@@ -211,10 +216,13 @@ void sim_reply_status(struct sim_text *out, const char *text)
 void sim_reply_error(struct sim_text *out, const char *format, ...)
 {
     va_list args;
+    va_list again;
     sim_text_add(out, "-", 1);
     size_t begin = out->len;
     va_start(args, format);
-    print(out, format, args);
+    va_start(again, format);
+    print(out, format, args, again);
+    va_end(again);
     va_end(args);
     while (out->len > begin && (out->data[out->len - 1] == '\r' ||
                                 out->data[out->len - 1] == '\n')) {
