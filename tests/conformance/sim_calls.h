@@ -182,6 +182,17 @@ static inline void add_mode(struct calls *calls, struct request *request)
     ADD_ANY(calls, request, modes);
 }
 
+/* None, one of its own, or one of few, so that there are ties. */
+static inline void add_ticket(struct calls *calls, struct request *request)
+{
+    int64_t second = calls->wall_us - calls->wall_us % 1000000;
+    int64_t ticket = chance(calls, 50) ? 0
+                     : chance(calls, 50)
+                         ? calls->wall_us - below(calls, 3000000)
+                         : second - 1000000 * below(calls, 2);
+    add(request, "%" PRId64, ticket);
+}
+
 static inline void make_acquire(struct calls *calls, struct request *request)
 {
     begin(calls, request, 0);
@@ -201,8 +212,7 @@ static inline void make_acquire(struct calls *calls, struct request *request)
     add_mode(calls, request);
     add(request, "%d", chance(calls, 10));
     add(request, "%d", chance(calls, 30) ? 0 : chance(calls, 50) ? 400 : 5000);
-    add(request, "%" PRId64,
-        chance(calls, 50) ? 0 : calls->wall_us - below(calls, 3000000));
+    add_ticket(calls, request);
     add(request, "channel-%d", calls->owner % 3);
     add(request, "%" PRId64, 1 + below(calls, 999));
     add(request, "%" PRId64, chance(calls, 80) ? 0 : given);

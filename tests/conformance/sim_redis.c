@@ -455,6 +455,86 @@ static bool run(struct pair *pair, make_fn *make, make_fn *listen,
     return same;
 }
 
+/* ---- What only the simulation can do ------------------------------------- */
+
+static void feed(struct sim_session *session, const char *text)
+{
+    const char *data;
+    sim_redis_feed(session, text, strlen(text));
+    sim_session_take(session, &data);
+}
+
+static bool is_dump(const struct sim_redis *redis, const char *expected)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *dump = open_memstream(&text, &len);
+    sim_redis_dump(redis, dump);
+    fclose(dump);
+    bool same = strcmp(text, expected) == 0;
+    free(text);
+    return same;
+}
+
+static void test_looks(struct sim_redis *redis, struct sim_session *session)
+{
+    size_t len;
+    feed(session, "*5\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n$2\r\nPX\r\n"
+                  "$1\r\n9\r\n");
+    feed(session, "*4\r\n$4\r\nHSET\r\n$1\r\nh\r\n$1\r\nf\r\n$1\r\nv\r\n");
+    ok(is_dump(redis, "\"a\" string 9 \"1\"\n\"h\" hash -1 \"f\" \"v\"\n") &&
+           sim_redis_count(redis) == 2,
+       "all that is kept, as text");
+    const char *text = sim_redis_get(redis, "a", 1, &len);
+    ok(text != NULL && len == 1 && text[0] == '1' &&
+           sim_redis_get(redis, "h", 1, &len) == NULL &&
+           sim_redis_get(redis, "b", 1, &len) == NULL,
+       "the text of a string, and of nothing else");
+    sim_redis_set_clock(redis, EPOCH_US + 9000);
+    bool is_there = sim_redis_count(redis) == 2;
+    sim_redis_set_clock(redis, EPOCH_US + 10000);
+    ok(is_there && sim_redis_count(redis) == 1 &&
+           sim_redis_get(redis, "a", 1, &len) == NULL &&
+           is_dump(redis, "\"h\" hash -1 \"f\" \"v\"\n"),
+       "what has expired is not seen, though it was not looked for");
+}
+
+static void test_images(struct sim_redis *redis, struct sim_session *session,
+                        struct sim_redis *other)
+{
+    struct sim_image *image = sim_redis_save(redis);
+    sim_redis_set_clock(other, EPOCH_US + 10000);
+    feed(session, "*2\r\n$3\r\nDEL\r\n$1\r\nh\r\n");
+    sim_redis_load(other, image);
+    bool is_copy = sim_redis_count(redis) == 0 && sim_redis_count(other) == 1;
+    sim_redis_load(redis, image);
+    sim_image_free(image);
+    ok(is_copy && is_dump(redis, "\"h\" hash -1 \"f\" \"v\"\n") &&
+           is_dump(other, "\"h\" hash -1 \"f\" \"v\"\n"),
+       "an image is a copy, for any server");
+    ok(sim_redis_evict(redis, 7) && sim_redis_count(redis) == 0 &&
+           !sim_redis_evict(redis, 7) && sim_redis_count(other) == 1,
+       "eviction takes one key, as long as there is one");
+    sim_redis_load(other, NULL);
+    ok(sim_redis_count(other) == 0, "no image: it forgot");
+}
+
+static void test_alone(void)
+{
+    struct sim_lua *lua = sim_lua_new();
+    struct sim_redis *redis = sim_redis_new(lua, NULL);
+    struct sim_redis *other = sim_redis_new(lua, NULL);
+    struct sim_session *session = sim_redis_connect(redis, NULL);
+    sim_redis_set_clock(redis, EPOCH_US);
+    test_looks(redis, session);
+    test_images(redis, session, other);
+    feed(session, "PING\r\n");
+    ok(sim_session_is_over(session), "who speaks no RESP is not heard");
+    sim_redis_free(redis);
+    sim_redis_free(other);
+    sim_lua_free(lua);
+}
+
 static void run_both(uint64_t seed, int64_t calls)
 {
     struct pair pair;
@@ -480,6 +560,7 @@ int main(int argc, char **argv)
 {
     uint64_t seed;
     hf_entropy(&seed, sizeof(seed));
+    test_alone();
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed % 1000000;
     run_both(seed, argc > 2 ? strtoll(argv[2], NULL, 10) : CALLS);
     return tap_done();
