@@ -15,6 +15,10 @@
 
 #define WAITING_MAX 64
 
+/* Of keys, as long as a story's URL names no other. */
+#define PREFIX "lock:"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+
 /* Arguments of the scripts, as their heads name them, behind EVALSHA, hash, 7
  * and the keys. */
 #define KEY 3
@@ -32,10 +36,17 @@ struct told_one {
     char result[48];
 };
 
+/* A place in a queue, of the past perhaps: how long it is kept, and so a grant
+ * that is pushed. */
+struct told_place {
+    char key[8]; /* "a", "a#0" */
+    int64_t keep_ns;
+};
+
+#define PLACES_MAX 16
+
 struct sim_told {
-    /* how long a place in the queue is kept, and so a grant that is pushed; 0:
-     * it does not wait */
-    int64_t places_ns[SIM_PROCESSES_MAX][SIM_NAMES_MAX];
+    struct told_place places[SIM_PROCESSES_MAX][PLACES_MAX]; /* filled first */
     unsigned n;
     struct told_one ones[WAITING_MAX];
 };
@@ -137,6 +148,20 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Its place there; a new one if need be. */
+static struct told_place *place_of(struct sim_told *told, int process,
+                                   const char *key)
+{
+    struct told_place *places = told->places[process];
+    for (unsigned i = 0; i < PLACES_MAX; i++) {
+        if (places[i].key[0] == '\0' || strcmp(places[i].key, key) == 0) {
+            snprintf(places[i].key, sizeof(places[i].key), "%s", key);
+            return &places[i];
+        }
+    }
+    return &places[0];
+}
+
 /* How long the node keeps what it granted, and who waits there. */
 static void see_lease(struct sim_told *told, struct told_one *one,
                       const struct sim_run *run)
@@ -147,10 +172,10 @@ static void see_lease(struct sim_told *told, struct told_one *one,
     if (begins(one->result, "yours")) {
         one->lease_ns = (int64_t)number_at(run, ARG(2)) * 1000000;
     }
-    if (one->name >= 0 && one->name < SIM_NAMES_MAX && one->link->peer >= 0) {
-        int64_t place_ns = (int64_t)number_at(run, ARG(8)) * 1000000;
-        bool waits = is_acquire && strcmp(one->result, "queued") == 0;
-        told->places_ns[one->link->peer][one->name] = waits ? place_ns : 0;
+    if (is_acquire && strcmp(one->result, "queued") == 0 && one->name >= 0 &&
+        one->link->peer >= 0) {
+        place_of(told, one->link->peer, run->argv[KEY].data + PREFIX_LEN)
+            ->keep_ns = (int64_t)number_at(run, ARG(8)) * 1000000;
     }
 }
 
@@ -192,30 +217,30 @@ static void tell(struct sim_node *node, const struct told_one *one,
                                 });
 }
 
-static uint64_t counter_of(const struct sim_link *link, int name)
+static uint64_t counter_of(const struct sim_link *link, const char *key)
 {
     struct hf_redis_keys keys;
-    char letter = (char)('a' + name);
     size_t len;
-    hf_redis_keys_make(&keys, "lock:", 5, &letter, 1);
+    hf_redis_keys_make(&keys, PREFIX, PREFIX_LEN, key, strlen(key));
     const char *text =
         sim_redis_get(link->redis, keys.sides[HF_REDIS_FENCE].text,
                       keys.sides[HF_REDIS_FENCE].len, &len);
     return text == NULL ? 0 : strtoull(text, NULL, 10);
 }
 
-/* A push names a counter, no name: of those that it waits for, the one whose
- * counter that is. */
-static int granted_name(const struct sim_told *told,
-                        const struct sim_link *link, uint64_t counter)
+/* A push names a counter, no name: of those that it has waited for, the one
+ * whose counter that is. NULL: none. */
+static const struct told_place *granted_place(const struct sim_told *told,
+                                              const struct sim_link *link,
+                                              uint64_t counter)
 {
-    for (int name = 0; name < SIM_NAMES_MAX; name++) {
-        if (told->places_ns[link->peer][name] > 0 &&
-            counter_of(link, name) == counter) {
-            return name;
+    const struct told_place *places = told->places[link->peer];
+    for (unsigned i = 0; i < PLACES_MAX && places[i].key[0] != '\0'; i++) {
+        if (counter_of(link, places[i].key) == counter) {
+            return &places[i];
         }
     }
-    return -1;
+    return NULL;
 }
 
 /* "*3 $7 message $n channel $m <cookie> <counter>" */
@@ -232,22 +257,21 @@ static void tell_push(struct sim_node *node, const struct sim_link *link,
         at--;
     }
     uint64_t counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0;
-    int name = granted_name(node->told, link, counter);
-    sim_world_note(
-        node->world,
-        (struct sim_note){
-            .kind = SIM_NOTE_PUSHED,
-            .process = link->peer,
-            .lane = -1,
-            .node = node->index,
-            .other = -1,
-            .name = name,
-            .is_old = link->redis == node->old,
-            .lease_ns = name < 0 ? 0 : node->told->places_ns[link->peer][name],
-            .counter = counter,
-            .sent_ns = node->world->now_ns,
-            .until_ns = link->socket == NULL ? -1 : chunk->at_ns,
-        });
+    const struct told_place *place = granted_place(node->told, link, counter);
+    sim_world_note(node->world,
+                   (struct sim_note){
+                       .kind = SIM_NOTE_PUSHED,
+                       .process = link->peer,
+                       .lane = -1,
+                       .node = node->index,
+                       .other = -1,
+                       .name = place == NULL ? -1 : place->key[0] - 'a',
+                       .is_old = link->redis == node->old,
+                       .lease_ns = place == NULL ? 0 : place->keep_ns,
+                       .counter = counter,
+                       .sent_ns = node->world->now_ns,
+                       .until_ns = link->socket == NULL ? -1 : chunk->at_ns,
+                   });
 }
 
 void sim_told_sent(struct sim_node *node, struct sim_link *link)

@@ -165,8 +165,6 @@ void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
         count_rows(model, &picture->notes[i]);
     }
     for (size_t i = 0; i < story->n_turns; i++) {
-        model->permits |=
-            story->turns[i].permits > 0 ? story->turns[i].names : 0;
         model->names |= story->turns[i].names;
     }
     sort_fences(model);

@@ -68,7 +68,8 @@ static void grant(struct svg_model *model, const struct sim_note *note,
                   uint64_t fence)
 {
     struct svg_span *other;
-    while (!note->is_shared && (other = find(model, note, false)) != NULL) {
+    bool is_beside = note->is_shared || (model->permits >> note->name & 1) != 0;
+    while (!is_beside && (other = find(model, note, false)) != NULL) {
         other->to_ns = note->at_ns;
     }
     struct svg_span *mine = find(model, note, true);
@@ -77,6 +78,7 @@ static void grant(struct svg_model *model, const struct sim_note *note,
     } else if (expiry(model, note) > mine->to_ns) {
         mine->to_ns = expiry(model, note);
     }
+    mine->is_shared = is_beside;
     mine->fence = fence != 0 ? fence : mine->fence;
 }
 
@@ -92,8 +94,6 @@ static void asked(struct svg_model *model, const struct sim_note *note)
 {
     if (begins(note->text, "release")) {
         take_back(model, note);
-    } else if (begins(note->text, "marker")) {
-        return; /* of a server, not of a name */
     } else if (begins(note->result, "yours")) {
         grant(model, note, number_in(note->result));
     } else if (begins(note->text, "yield")) {
@@ -156,9 +156,9 @@ void svg_grants_make(struct svg_model *model, const struct sim_picture *picture)
 {
     for (size_t i = 0; i < picture->n; i++) {
         const struct sim_note *note = &picture->notes[i];
-        if (note->kind == SIM_NOTE_ASKED) {
+        if (note->kind == SIM_NOTE_ASKED && note->name >= 0) {
             asked(model, note);
-        } else if (note->kind == SIM_NOTE_PUSHED) {
+        } else if (note->kind == SIM_NOTE_PUSHED && note->name >= 0) {
             grant(model, note, note->counter);
         } else if (is_promoting(note)) {
             leave_behind(model, note);

@@ -12,4 +12,4 @@ jitter 2ms
 calm 20s
 turn p1 name a ttl 2s hold 5s writes 4
 turn p2 think 1s name a ttl 2s hold 1900ms writes 1
-at 1900ms pause p1 for 3s
+at 1900ms pause p1 for 3600ms

@@ -89,9 +89,10 @@ static const struct sim_note overlap[] = {
 /* ---- Drawing --------------------------------------------------------------
  */
 
-static char *draw(const struct sim_note *notes, size_t n, const char *title)
+static char *draw_story(const struct sim_story *story,
+                        const struct sim_note *notes, size_t n,
+                        const char *title)
 {
-    struct sim_story story = {.n_nodes = 1, .n_processes = 2};
     struct sim_picture *picture = sim_picture_new();
     char *text = NULL;
     size_t size = 0;
@@ -100,10 +101,16 @@ static char *draw(const struct sim_note *notes, size_t n, const char *title)
     for (size_t i = 0; i < n; i++) {
         sim_picture_note(picture, &notes[i]);
     }
-    sim_picture_draw(picture, &story, title, out);
+    sim_picture_draw(picture, story, title, out);
     fclose(out);
     sim_picture_free(picture);
     return text;
+}
+
+static char *draw(const struct sim_note *notes, size_t n, const char *title)
+{
+    struct sim_story story = {.n_nodes = 1, .n_processes = 2};
+    return draw_story(&story, notes, n, title);
 }
 
 static size_t count(const char *text, const char *what)
@@ -138,6 +145,35 @@ static void test_two_holders_are_seen(void **state)
     char *svg = draw(overlap, COUNT(overlap), "Title");
     assert_int_equal(count(svg, "class=\"both\""), 2); /* and the legend */
     assert_non_null(strstr(svg, "overlaps of holders: 1"));
+    free(svg);
+}
+
+/* A broken promise is said under the title, and its moment marked. */
+static void test_violation(void **state)
+{
+    struct sim_note notes[COUNT(overlap) + 1];
+    (void)state;
+    memcpy(notes, overlap, sizeof(overlap));
+    notes[COUNT(overlap)] = (struct sim_note){.kind = SIM_NOTE_VIOLATION,
+                                              .at_ns = 1600 * MS,
+                                              .process = -1,
+                                              .node = -1,
+                                              .text = "C4: both of them"};
+    char *svg = draw(notes, COUNT(notes), "Title");
+    assert_int_equal(count(svg, ">C4: both of them<"), 1);
+    assert_int_equal(count(svg, "class=\"edge\""), 3);
+    free(svg);
+}
+
+/* Who has one permit each does not exclude the other. */
+static void test_permits_do_not_overlap(void **state)
+{
+    struct sim_turn turn = {.names = 1, .permits = 2};
+    struct sim_story story = {
+        .n_nodes = 1, .n_processes = 2, .turns = &turn, .n_turns = 1};
+    (void)state;
+    char *svg = draw_story(&story, overlap, COUNT(overlap), "Title");
+    assert_null(strstr(svg, "class=\"both\""));
     free(svg);
 }
 
@@ -225,6 +261,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pause_past_the_lease),
         cmocka_unit_test(test_two_holders_are_seen),
+        cmocka_unit_test(test_violation),
+        cmocka_unit_test(test_permits_do_not_overlap),
         cmocka_unit_test(test_sharers_do_not_overlap),
         cmocka_unit_test(test_same_notes_same_bytes),
         cmocka_unit_test(test_titles_are_escaped),
