@@ -131,8 +131,26 @@ static void look_for_residue(struct sim_oracle *oracle, unsigned node)
 
 /* ---- The end ----------------------------------------------------------- */
 
+/* A lane that waits for an answer which never comes. */
+static void look_for_silence(struct sim_oracle *oracle)
+{
+    for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
+        const struct sim_process *process = &oracle->world->processes[i];
+        for (unsigned j = 0; j < process->n_lanes; j++) {
+            if (process->lanes[j].turn != NULL &&
+                process->lanes[j].phase == SIM_LANE_RETURNING) {
+                sim_oracle_breach(oracle, SIM_ONCE,
+                                  "p%u.%u was never told what became of its "
+                                  "release",
+                                  i + 1, j + 1);
+            }
+        }
+    }
+}
+
 void sim_oracle_finish(struct sim_oracle *oracle)
 {
+    look_for_silence(oracle);
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
         const struct sim_live *live = &oracle->live[i];
         if (live->turn != 0) {
