@@ -67,7 +67,7 @@
 #define RENEWS 0 /* 1: a round counts any "yours"; 2: only "yours, c = T" */
 #endif
 #ifndef TAKES_BACK
-#define TAKES_BACK 0 /* 1: a holder takes a free node back */
+#define TAKES_BACK 0 /* a holder takes a free node; 2: whoever had it last */
 #endif
 #ifndef FRESH_OWNER
 #define FRESH_OWNER 1 /* 0: client 2 uses the owner of client 1 again */
@@ -103,7 +103,9 @@
 
 #include <stdint.h>
 
-#define MAJORITY (NODES / 2 + 1)
+#ifndef QUORUM
+#define QUORUM (NODES / 2 + 1)
+#endif
 #define NOBODY 0
 
 enum phase { IDLE, ASKING, COMPLETE, OVER };
@@ -440,7 +442,7 @@ static bool may_raise_to(const struct state *state, int who, uint8_t fence)
         granted += (told & ((2 << fence) - 1)) != 0;
         is_named = is_named || (told >> fence & 1) != 0;
     }
-    return is_named && granted >= MAJORITY;
+    return is_named && granted >= QUORUM;
 }
 
 static bool is_above_floor(const struct state *state, uint8_t fence)
@@ -498,7 +500,7 @@ static void complete(const struct state *state, int who, uint8_t fence)
         votes += state->nodes[i].told[who] >> fence & 1;
     }
     bool is_enough =
-        votes >= MAJORITY || (!SECOND_PHASE && may_raise_to(state, who, fence));
+        votes >= QUORUM || (!SECOND_PHASE && may_raise_to(state, who, fence));
     if (!is_enough) {
         return;
     }
@@ -537,7 +539,8 @@ static void renew_at(const struct state *state, int who, int i)
                is_above_floor(state, fence)) {
         install(node, who, fence);
     } else if (TAKES_BACK && is_free && !is_reader(who) &&
-               node->counter == fence && node->last == owner_of(who) + 1) {
+               node->counter == fence &&
+               (node->last == owner_of(who) + 1 || TAKES_BACK == 2)) {
         install(node, who, fence);
     } else if (RAISE_TAKES == 1 && is_free) {
         install(node, who, fence);
@@ -566,7 +569,7 @@ static void renew(const struct state *state, int who)
             renew_at(state, who, i);
         }
     }
-    if (votes >= MAJORITY) {
+    if (votes >= QUORUM) {
         next.clients[who].renewal = 2;
         if (client->renewal_least > client->fence && (ONLY == 0 || ONLY == 3)) {
             broken("E1");

@@ -1,0 +1,618 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A NODE THAT FORGETS: MARKER, QUARANTINE, CLOCK FLOOR
+ *
+ * One node restarts, empty or as its disk has it, or is flushed. What it knew
+ * is gone: who holds, and the counter. Three rules make up for it. The marker:
+ * a client asks in the name of what it believes to talk to, and must look anew
+ * where that is another. The quarantine: once somebody has seen that the node
+ * forgot, its answers count for nobody until every lease that it may have
+ * forgotten is over. The clock floor: no grant and no raise below the node's
+ * own clock, which stands above all counters of before.
+ *
+ * Discrete time; all clocks are right. A request takes any time or is lost, and
+ * is executed at most once; what is on its way to a node that restarts is gone
+ * with its connection. Answers are heard at once, decisions are made at any
+ * time. The name was used before. A tick has room for a few grants at a node:
+ * counters are microseconds, and a bucket of the floor has millions.
+ *
+ * Claims
+ *   C1  two that completed have different fences
+ *   C2  completed before another began: smaller fence
+ *   E1  no renewal succeeds that began after a greater fence completed
+ *   C4  two never believe at once that they hold
+ *
+ * Bounds: NODES (3 or 1), 2 clients, TTL and TIME_MAX ticks. A rule is left out
+ * by its name; RULES.md has them all. */
+#ifndef NODES
+#define NODES 3
+#endif
+#ifndef TTL
+#define TTL 2
+#endif
+#ifndef TIME_MAX
+#define TIME_MAX 4
+#endif
+#ifndef QUARANTINE
+#define QUARANTINE TTL /* ticks from first sight; 0: switched off */
+#endif
+#ifndef DOWN
+#define DOWN 0 /* ticks that a restart takes */
+#endif
+#ifndef RENEWALS
+#define RENEWALS 0 /* 1: a holder renews, once */
+#endif
+/* Faults of the first node. */
+#ifndef DISK
+#define DISK 0 /* 1: it comes back as it was at some time before */
+#endif
+#ifndef FLUSH
+#define FLUSH 0 /* 1: it is emptied, and connections stay */
+#endif
+#ifndef NEWCOMER
+#define NEWCOMER 0 /* 1: the second client has never met the node before */
+#endif
+#ifndef EARLY
+#define EARLY 0 /* 1: a lease ends before its time, once: C4 is not claimed */
+#endif
+#ifndef ORDER_ALONE
+#define ORDER_ALONE 0 /* 1: neither E1 nor C4 is claimed: no quarantine */
+#endif
+/* The rules; 1 is the mutant. */
+#ifndef NO_FLOOR
+#define NO_FLOOR 0
+#endif
+#ifndef FLOOR_AT_CREATION_ONLY
+#define FLOOR_AT_CREATION_ONLY 0
+#endif
+#ifndef REPAIRING_NODE_VOTES
+#define REPAIRING_NODE_VOTES 0 /* a renewal counts a node in quarantine */
+#endif
+#ifndef FORGOT_VOTES_KEPT
+#define FORGOT_VOTES_KEPT 0 /* votes of before the loss count on */
+#endif
+#ifndef MARKER_NOT_COMPARED
+#define MARKER_NOT_COMPARED 0
+#endif
+
+#define CLIENTS 2
+#define MAJORITY (NODES / 2 + 1)
+#define NOBODY 0
+#define PER_TICK 5
+#define BIT(n) (1 << (n))
+#define HAS(set, n) (((set) & BIT(n)) != 0)
+#define AT(who, node) ((who) * NODES + (node))
+#define ME (who + 1)
+#define OTHER (1 - who)
+#define FLOOR (NO_FLOOR -> 0 : now * PER_TICK)
+
+/* Phases of a client. */
+#define IDLE 0
+#define ASKING 1
+#define HOLDING 2
+#define OVER 3
+
+/* Markers: what the first node shows, and what a client knows of it. */
+#define GONE 0
+#define FIRST 1 /* of its first life */
+#define SECOND 2 /* written by whoever saw that it forgot */
+
+byte now;
+/* At a node. */
+byte owner[NODES];
+byte last[NODES]; /* who owned the counter as it is now */
+byte counter[NODES];
+byte left[NODES]; /* ticks of the lease */
+/* At the first node alone. */
+byte marker = FIRST;
+byte life = 1; /* its run id */
+byte away; /* ticks of the quarantine that the marker tells of */
+byte down; /* ticks for which it is not there */
+bool is_saved;
+byte disk_owner;
+byte disk_last;
+byte disk_counter;
+byte disk_left;
+/* In the network. */
+bool asks[CLIENTS * NODES];
+byte confirms[CLIENTS * NODES]; /* the T that it names; 0: none */
+bool is_renewal[CLIENTS]; /* CONFIRMs on their way are a holder's */
+/* At a client. */
+byte phase[CLIENTS];
+byte known[CLIENTS]; /* marker of the first node; GONE: it must look */
+byte met[CLIENTS];   /* its life; another: the connection is dead */
+byte vote[CLIENTS * NODES];
+byte fence[CLIENTS]; /* 0: it never completed */
+byte least[CLIENTS];
+byte good[CLIENTS]; /* ticks for which its votes, or its belief, are good */
+byte round[CLIENTS]; /* the same of the renewal under way */
+byte answered[CLIENTS]; /* that: a bit for each node */
+bool has_renewed[CLIENTS];
+/* Of all. */
+byte greatest;
+bool has_forgotten;
+bool has_ended_early;
+
+#define IS_QUARANTINED (away > 0 && known[who] == SECOND)
+#define MAY_VOTE(node) (node > 0 || (known[who] != GONE && !IS_QUARANTINED))
+#define IS_LINKED(node) \
+    (node > 0 || (down == 0 && known[who] != GONE && met[who] == life))
+#define BELIEVES(who) (phase[who] == HOLDING && good[who] > 0)
+
+/* ---- At a node --------------------------------------------------------- */
+
+inline install(v) {
+    owner[node] = ME;
+    last[node] = ME;
+    counter[node] = v;
+    left[node] = TTL
+}
+
+inline refresh() {
+    left[node] = TTL /* never shorter: all ask for the same */
+}
+
+/* The marker is another: votes of before are void, and nothing is asked until
+ * it has looked. */
+inline changed() {
+    known[who] = GONE;
+    printf("client %d: finds another marker\n", who + 1)
+}
+
+#define IS_OTHERS_MARKER \
+    (node == 0 && marker != known[who] && !MARKER_NOT_COMPARED)
+
+inline execute_acquire() {
+    asks[AT(who, node)] = false;
+    if
+    :: IS_OTHERS_MARKER -> changed()
+    :: !IS_OTHERS_MARKER && owner[node] == NOBODY ->
+        v = counter[node] + 1;
+        if
+        :: v < FLOOR && !(FLOOR_AT_CREATION_ONLY && counter[node] > 0) ->
+            v = FLOOR
+        :: else
+        fi;
+        if
+        :: v < (now + 1) * PER_TICK ->
+            install(v);
+            printf("client %d: ACQUIRE executed at node %d [%d]\n", who + 1,
+                   node + 1, v);
+            if
+            :: phase[who] == ASKING -> vote[AT(who, node)] = v
+            :: else
+            fi
+        :: else
+        fi
+    :: else
+    fi;
+    v = 0
+}
+
+/* The actual counter is answered: a vote for that, or for the round. */
+inline answer() {
+    printf("client %d: CONFIRM executed at node %d [%d]\n", who + 1, node + 1,
+           counter[node]);
+    if
+    :: phase[who] == ASKING && !is_renewal[who] ->
+        vote[AT(who, node)] = counter[node]
+    :: phase[who] == HOLDING && is_renewal[who] &&
+       counter[node] == fence[who] &&
+       (MAY_VOTE(node) || NODES == 1 || REPAIRING_NODE_VOTES) ->
+        answered[who] = answered[who] | BIT(node)
+    :: else
+    fi
+}
+
+inline execute_confirm() {
+    v = confirms[AT(who, node)];
+    confirms[AT(who, node)] = 0;
+    if
+    :: IS_OTHERS_MARKER -> changed()
+    :: !IS_OTHERS_MARKER && owner[node] == ME ->
+        if
+        :: counter[node] < v && v >= FLOOR ->
+            counter[node] = v
+        :: else
+        fi;
+        refresh();
+        answer()
+    :: !IS_OTHERS_MARKER && owner[node] == NOBODY && is_renewal[who] &&
+       ((counter[node] == v && last[node] == ME) ||
+        (counter[node] < v && v >= FLOOR)) -> /* taken back */
+        install(v);
+        answer()
+    :: else
+    fi;
+    v = 0
+}
+
+/* All that goes on between one client and one node. */
+proctype Link(byte who; byte node)
+{
+    byte v = 0;
+    do
+    :: d_step {
+        asks[AT(who, node)] && IS_LINKED(node) ->
+        execute_acquire()
+    }
+    :: d_step {
+        confirms[AT(who, node)] > 0 && IS_LINKED(node) ->
+        execute_confirm()
+    }
+    :: d_step { /* RELEASE, behind what it cancels */
+        phase[who] == OVER && IS_LINKED(node) && !asks[AT(who, node)] &&
+        confirms[AT(who, node)] == 0 && owner[node] == ME ->
+        owner[node] = NOBODY;
+        last[node] = NOBODY;
+        left[node] = 0;
+        printf("client %d: RELEASE executed at node %d\n", who + 1, node + 1)
+    }
+    od
+}
+
+/* ---- At a client ------------------------------------------------------- */
+
+inline drop_votes() {
+    if
+    :: !FORGOT_VOTES_KEPT ->
+        vote[AT(who, 0)] = 0;
+        answered[who] = answered[who] & ~BIT(0)
+    :: else
+    fi
+}
+
+/* Identity and marker, read at once; the marker is written if it is to be. A
+ * marker that is gone under a known run id is a flush; one that is there under
+ * another is a restart. Who never met the node takes a missing marker for a
+ * server that is new to us. */
+inline look() {
+    if
+    :: marker == SECOND || (marker == FIRST && life == 1) -> skip
+    :: marker == GONE && life == 1 && met[who] == 0 ->
+        marker = SECOND
+    :: else ->
+        marker = SECOND;
+        away = QUARANTINE
+    fi;
+    drop_votes();
+    known[who] = marker;
+    met[who] = life;
+    printf("client %d: looks; quarantine for %d ticks\n", who + 1, away)
+}
+
+/* ACQUIRE to all that may vote. */
+inline begin() {
+    phase[who] = ASKING;
+    good[who] = TTL;
+    least[who] = greatest;
+    do
+    :: node < NODES ->
+        asks[AT(who, node)] = MAY_VOTE(node);
+        node++
+    :: else -> break
+    od;
+    node = 0;
+    printf("client %d: begins, %d is the greatest fence\n", who + 1, greatest)
+}
+
+inline count_votes() {
+    do
+    :: node < NODES ->
+        if
+        :: vote[AT(who, node)] > 0 && MAY_VOTE(node) ->
+            n_granted++;
+            if
+            :: vote[AT(who, node)] > top -> top = vote[AT(who, node)]
+            :: else
+            fi
+        :: else
+        fi;
+        node++
+    :: else -> break
+    od;
+    node = 0;
+    do /* how many agree on the greatest */
+    :: node < NODES ->
+        if
+        :: vote[AT(who, node)] == top && top > 0 && MAY_VOTE(node) ->
+            n_agreed++
+        :: else
+        fi;
+        node++
+    :: else -> break
+    od;
+    node = 0
+}
+
+inline believe() {
+    if
+    :: !has_ended_early && !ORDER_ALONE -> assert(!BELIEVES(OTHER)) /* C4 */
+    :: else
+    fi
+}
+
+inline complete() {
+    printf("client %d: COMPLETES with fence %d\n", who + 1, top);
+    assert(fence[OTHER] != top); /* C1 */
+    assert(top > least[who]);    /* C2 */
+    believe();
+    phase[who] = HOLDING;
+    fence[who] = top;
+    least[who] = 0;
+    do
+    :: node < NODES ->
+        vote[AT(who, node)] = 0;
+        node++
+    :: else -> break
+    od;
+    node = 0;
+    if
+    :: top > greatest -> greatest = top
+    :: else
+    fi
+}
+
+/* CONFIRM(T) to those below; T is the greatest, or the floor where an answer
+ * names one above that. */
+inline raise_to(T) {
+    do
+    :: node < NODES ->
+        if
+        :: vote[AT(who, node)] > 0 && vote[AT(who, node)] < T &&
+           MAY_VOTE(node) && confirms[AT(who, node)] == 0 ->
+            confirms[AT(who, node)] = T;
+            printf("client %d: sends CONFIRM(%d) to node %d\n", who + 1, T,
+                   node + 1)
+        :: else
+        fi;
+        node++
+    :: else -> break
+    od;
+    node = 0
+}
+
+inline decide() {
+    count_votes();
+    if
+    :: n_agreed >= MAJORITY -> complete()
+    :: n_agreed < MAJORITY && n_granted >= MAJORITY -> raise_to(top)
+    :: else
+    fi;
+    n_granted = 0;
+    n_agreed = 0;
+    top = 0
+}
+
+inline renew() {
+    has_renewed[who] = true;
+    is_renewal[who] = true;
+    round[who] = TTL;
+    least[who] = greatest;
+    do
+    :: node < NODES ->
+        if
+        :: node > 0 || known[who] != GONE ->
+            confirms[AT(who, node)] = fence[who]
+        :: else
+        fi;
+        node++
+    :: else -> break
+    od;
+    node = 0;
+    printf("client %d: begins to renew\n", who + 1)
+}
+
+#define ANSWERS (HAS(answered[who], 0) + HAS(answered[who], 1) + \
+                 HAS(answered[who], 2))
+
+inline renewed() {
+    printf("client %d: renewal SUCCEEDS\n", who + 1);
+    assert(least[who] <= fence[who] || ORDER_ALONE); /* E1 */
+    good[who] = round[who];
+    round[who] = 0;
+    answered[who] = 0;
+    believe()
+}
+
+inline end() {
+    phase[who] = OVER;
+    good[who] = 0;
+    round[who] = 0;
+    answered[who] = 0;
+    least[who] = 0;
+    do
+    :: node < NODES ->
+        vote[AT(who, node)] = 0;
+        node++
+    :: else -> break
+    od;
+    node = 0
+}
+
+proctype Client(byte who)
+{
+    byte node = 0;
+    byte n_granted = 0;
+    byte n_agreed = 0;
+    byte top = 0;
+    do
+    :: d_step {
+        phase[who] == IDLE && (who == 0 || NEWCOMER || phase[0] != IDLE) ->
+        begin()
+    }
+    :: d_step {
+        phase[who] == ASKING && good[who] > 0 ->
+        decide()
+    }
+#if RENEWALS
+    :: d_step {
+        BELIEVES(who) && !has_renewed[who] ->
+        renew()
+    }
+    :: d_step {
+        BELIEVES(who) && round[who] > 0 && ANSWERS >= MAJORITY ->
+        renewed()
+    }
+#endif
+    :: d_step { /* gives up, gives back, or its time is over */
+        phase[who] == ASKING || phase[who] == HOLDING ->
+        end();
+        printf("client %d: ends\n", who + 1)
+    }
+    :: d_step { /* its connection to the first node breaks, it says */
+        known[who] != GONE && met[who] != life && down == 0 ->
+        known[who] = GONE;
+        printf("client %d: is cut off\n", who + 1)
+    }
+    :: d_step {
+        known[who] == GONE && down == 0 && phase[who] != OVER ->
+        look()
+    }
+    od
+}
+
+/* ---- The world --------------------------------------------------------- */
+
+#define RUN_DOWN(ticks) ticks = (ticks > 0 -> ticks - 1 : 0)
+
+inline tick() {
+    now++;
+    RUN_DOWN(away);
+    RUN_DOWN(down);
+    RUN_DOWN(disk_left);
+    disk_owner = (disk_left == 0 -> NOBODY : disk_owner);
+    do
+    :: node < NODES ->
+        RUN_DOWN(left[node]);
+        owner[node] = (left[node] == 0 -> NOBODY : owner[node]);
+        node++
+    :: else -> break
+    od;
+    node = 0;
+    do
+    :: who < CLIENTS ->
+        RUN_DOWN(good[who]);
+        RUN_DOWN(round[who]);
+        if
+        :: good[who] == 0 && (phase[who] == ASKING || phase[who] == HOLDING) ->
+            end()
+        :: else
+        fi;
+        who++
+    :: else -> break
+    od;
+    who = 0;
+    printf("a tick: %d\n", now)
+}
+
+/* What was on its way to it goes with its connections. */
+inline forget() {
+    has_forgotten = true;
+    owner[0] = disk_owner;
+    last[0] = disk_last;
+    counter[0] = disk_counter;
+    left[0] = disk_left;
+    if
+    :: !is_saved -> marker = GONE
+    :: else
+    fi;
+    is_saved = false;
+    disk_owner = NOBODY;
+    disk_last = NOBODY;
+    disk_counter = 0;
+    disk_left = 0;
+    if
+    :: !FLUSH ->
+        life = 2;
+        down = DOWN;
+        do
+        :: who < CLIENTS ->
+            asks[AT(who, 0)] = false;
+            confirms[AT(who, 0)] = 0;
+            who++
+        :: else -> break
+        od;
+        who = 0
+    :: else
+    fi;
+    printf("node 1: FORGETS, is of %d, c = %d\n", owner[0], counter[0])
+}
+
+proctype World()
+{
+    byte who = 0;
+    byte node = 0;
+    do
+    :: d_step {
+        now < TIME_MAX ->
+        tick()
+    }
+    :: d_step {
+        !has_forgotten ->
+        forget()
+    }
+#if DISK
+    :: d_step {
+        !has_forgotten && !is_saved ->
+        is_saved = true;
+        disk_owner = owner[0];
+        disk_last = last[0];
+        disk_counter = counter[0];
+        disk_left = left[0];
+        printf("node 1: the disk has it as it is\n")
+    }
+#endif
+#if EARLY
+    :: d_step {
+        !has_ended_early && owner[0] != NOBODY ->
+        has_ended_early = true;
+        owner[0] = NOBODY;
+        left[0] = 0;
+        printf("node 1: the lease ends EARLY\n")
+    }
+#if NODES > 1
+    :: d_step {
+        !has_ended_early && owner[1] != NOBODY ->
+        has_ended_early = true;
+        owner[1] = NOBODY;
+        left[1] = 0;
+        printf("node 2: the lease ends EARLY\n")
+    }
+#endif
+#endif
+    od
+}
+
+init
+{
+    byte who = 0;
+    byte node = 0;
+    atomic {
+        known[0] = FIRST;
+        met[0] = 1;
+        known[1] = (NEWCOMER -> GONE : FIRST);
+        met[1] = (NEWCOMER -> 0 : 1);
+        do
+        :: node < NODES ->
+            counter[node] = 1;
+            node++
+        :: else -> break
+        od;
+        run World();
+        do
+        :: who < CLIENTS ->
+            run Client(who);
+            node = 0;
+            do
+            :: node < NODES ->
+                run Link(who, node);
+                node++
+            :: else -> break
+            od;
+            who++
+        :: else -> break
+        od;
+        who = 0;
+        node = 0
+    }
+}
