@@ -51,9 +51,6 @@
 #ifndef NEWCOMER
 #define NEWCOMER 0 /* 1: the second client has never met the node before */
 #endif
-#ifndef EARLY
-#define EARLY 0 /* 1: a lease ends before its time, once: C4 is not claimed */
-#endif
 #ifndef ORDER_ALONE
 #define ORDER_ALONE 0 /* 1: neither E1 nor C4 is claimed: no quarantine */
 #endif
@@ -63,9 +60,6 @@
 #endif
 #ifndef FLOOR_AT_CREATION_ONLY
 #define FLOOR_AT_CREATION_ONLY 0
-#endif
-#ifndef REPAIRING_NODE_VOTES
-#define REPAIRING_NODE_VOTES 0 /* a renewal counts a node in quarantine */
 #endif
 #ifndef FORGOT_VOTES_KEPT
 #define FORGOT_VOTES_KEPT 0 /* votes of before the loss count on */
@@ -130,7 +124,6 @@ bool has_renewed[CLIENTS];
 /* Of all. */
 byte greatest;
 bool has_forgotten;
-bool has_ended_early;
 
 #define IS_QUARANTINED (away > 0 && known[who] == SECOND)
 #define MAY_VOTE(node) (node > 0 || (known[who] != GONE && !IS_QUARANTINED))
@@ -197,7 +190,7 @@ inline answer() {
         vote[AT(who, node)] = counter[node]
     :: phase[who] == HOLDING && is_renewal[who] &&
        counter[node] == fence[who] &&
-       (MAY_VOTE(node) || NODES == 1 || REPAIRING_NODE_VOTES) ->
+       (MAY_VOTE(node) || NODES == 1) ->
         answered[who] = answered[who] | BIT(node)
     :: else
     fi
@@ -326,7 +319,7 @@ inline count_votes() {
 
 inline believe() {
     if
-    :: !has_ended_early && !ORDER_ALONE -> assert(!BELIEVES(OTHER)) /* C4 */
+    :: !ORDER_ALONE -> assert(!BELIEVES(OTHER)) /* C4 */
     :: else
     fi
 }
@@ -561,24 +554,6 @@ proctype World()
         disk_left = left[0];
         printf("node 1: the disk has it as it is\n")
     }
-#endif
-#if EARLY
-    :: d_step {
-        !has_ended_early && owner[0] != NOBODY ->
-        has_ended_early = true;
-        owner[0] = NOBODY;
-        left[0] = 0;
-        printf("node 1: the lease ends EARLY\n")
-    }
-#if NODES > 1
-    :: d_step {
-        !has_ended_early && owner[1] != NOBODY ->
-        has_ended_early = true;
-        owner[1] = NOBODY;
-        left[1] = 0;
-        printf("node 2: the lease ends EARLY\n")
-    }
-#endif
 #endif
     od
 }
