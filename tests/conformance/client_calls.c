@@ -269,6 +269,109 @@ static void test_each_fails_beside_a_thread(void **state)
     sweep(HF_THREAD_AUTO, EMFILE);
 }
 
+/* ---- The first call of a client ---------------------------------------- */
+
+static void first_acquire(struct hf_client *client)
+{
+    struct hf_request request;
+    request_of(&request, "calls");
+    hold(client, &request);
+}
+
+static void first_bundle(struct hf_client *client)
+{
+    struct hf_request request;
+    request_of(&request, "several");
+    request.more = more;
+    request.n_more = 2;
+    hold(client, &request);
+}
+
+static void first_start(struct hf_client *client)
+{
+    struct hf_request request;
+    struct hf_error error = {0};
+    struct hf_op *op = NULL;
+    request_of(&request, "calls");
+    check(hf_op_start_acquire(client, &request, tidy, NULL, &op, &error),
+          &error);
+    hf_client_process(client);
+}
+
+static void first_inspect(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    struct hf_info info;
+    check(hf_client_inspect(client, "calls", 5, &info, &error), &error);
+}
+
+static void first_list(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    check(hf_client_list(client, NULL, on_name, NULL, &error), &error);
+}
+
+static void first_roster(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    check(hf_client_roster(client, "held", 4, on_place, NULL, &error), &error);
+}
+
+static void first_examine(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    check(hf_client_examine(client, on_finding, NULL, &error), &error);
+}
+
+static void first_break(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    int64_t until_ms = 0;
+    check(hf_client_break(client, "calls", 5, true, &until_ms, &error), &error);
+    check(hf_client_break(client, "calls", 5, false, &until_ms, &error),
+          &error);
+}
+
+static void first_release(struct hf_client *client)
+{
+    struct hf_error error = {0};
+    enum hf_status status = hf_owner_release(
+        client, "calls", 5, "00112233445566778899aabbccddeeff:h:1:2@7", &error);
+    check(status, &error);
+}
+
+/* Somebody holds a name meanwhile, and somebody waits: there is something to
+ * be found, and said. Theirs is no thread, whose calls would fail. */
+static void test_each_fails_in_a_first_call(void **state)
+{
+    (void)state;
+    static void (*const firsts[])(struct hf_client *) = {
+        first_acquire, first_bundle,  first_start, first_inspect, first_list,
+        first_roster,  first_examine, first_break, first_release};
+    struct hf_client *holder = open_mode(HF_THREAD_NONE);
+    struct hf_lock *lock = take(holder, "held", 60000);
+    struct hf_request request = want("held", 60000, HF_WAIT_FOREVER);
+    struct hf_error error = {0};
+    struct hf_op *op = NULL;
+    assert_int_equal(
+        hf_op_start_acquire(holder, &request, tidy, NULL, &op, &error), HF_OK);
+    for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+        calls_forget();
+        do {
+            struct hf_client *client = open_mode(HF_THREAD_NONE);
+            calls_arm(ENOMEM);
+            firsts[i](client);
+            calls_disarm();
+            hf_client_close(client);
+        } while (calls_has_failed());
+        assert_true(calls_places() > 0);
+    }
+    hf_op_cancel(op);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(holder);
+    all_is_free();
+}
+
 /* ---- A store that is not there yet ------------------------------------- */
 
 /* Made, and used; then there is one, whatever had failed. */
@@ -323,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_each_fails_for_want_of_room),
         cmocka_unit_test(test_each_fails_for_no_good_reason),
         cmocka_unit_test(test_each_fails_beside_a_thread),
+        cmocka_unit_test(test_each_fails_in_a_first_call),
         cmocka_unit_test(test_each_fails_while_a_store_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -156,6 +156,99 @@ static void test_no_name(void **state)
     hf_client_close(client);
 }
 
+/* ---- Too much of it ---------------------------------------------------- */
+
+/* Cut for display, and never within a character. */
+static void test_long_labels_and_names(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
+    char label[300];
+    char name[200];
+    for (size_t ahead = 0; ahead < 3; ahead++) {
+        memset(label, 0, sizeof(label));
+        memset(name, 0, sizeof(name));
+        memset(label, 'l', ahead);
+        snprintf(name, sizeof(name), "%.*s%d", (int)ahead, "nnn", getpid());
+        for (size_t i = strlen(label); i + 2 < sizeof(label); i += 2) {
+            memcpy(label + i, "\xc3\xa9", 2);
+        }
+        for (size_t i = strlen(name); i + 2 < sizeof(name); i += 2) {
+            memcpy(name + i, "\xc3\xa9", 2);
+        }
+        struct hf_request request = want(name, 5000, 0);
+        struct hf_lock *lock = NULL;
+        request.label = label;
+        assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                         HF_OK);
+        /* Twice the same in one: the name is shown, cut and whole. */
+        struct hf_name same = {name, strlen(name), HF_EXCLUSIVE};
+        struct hf_lock *none = NULL;
+        request.more = &same;
+        request.n_more = 1;
+        assert_invalid(hf_lock_acquire(other, &request, &none, &error));
+        assert_int_equal(hf_lock_release(lock), HF_OK);
+    }
+    hf_client_close(other);
+    hf_client_close(client);
+}
+
+static void test_what_no_option_says(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = NULL;
+    struct hf_client *none = NULL;
+    struct hf_request request = want("door", 1000, 0);
+    request.life = (enum hf_life)99;
+    assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
+    request = want("door", 1000, 0);
+    request.mode = (enum hf_mode)99;
+    assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
+    request = want("door", 1, 0);
+    assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
+    struct {
+        struct hf_client_options known;
+        char later[8]; /* options of a later version */
+    } options = {.later = ""};
+    hf_client_options_init(&options.known);
+    options.known.size = sizeof(options);
+    assert_int_equal(hf_client_open(world_url(), &options.known, &none, &error),
+                     HF_OK);
+    hf_client_close(none);
+    options.later[3] = 1;
+    assert_int_equal(hf_client_open(world_url(), &options.known, &none, &error),
+                     HF_UNSUPPORTED);
+    options.later[3] = 0;
+    options.known.thread = (enum hf_thread_mode)99;
+    assert_invalid(hf_client_open(world_url(), &options.known, &none, &error));
+    hf_client_close(client);
+}
+
+/* A lock may be given to so many processes, and no more; to none that is not
+ * there. */
+static void test_too_many_processes(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_request request = want(fresh_name(), 5000, 0);
+    struct hf_name second = {"door-2", 6, HF_EXCLUSIVE};
+    struct hf_lock *lock = NULL;
+    request.more = &second;
+    request.n_more = 1;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error), HF_OK);
+    enum hf_status status = HF_OK;
+    for (int i = 0; i < 100 && status == HF_OK; i++) {
+        status = hf_lock_add_process(lock, getppid());
+    }
+    /* Servers see no processes: there the lease alone frees it. */
+    assert_int_equal(status, world_is_local() ? HF_INVALID : HF_OK);
+    assert_int_equal(hf_lock_add_process(lock, -1), HF_INVALID);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
 /* ---- No lock, or one that is not ours ---------------------------------- */
 
 static void lock_is_refused(struct hf_lock *lock)
@@ -256,6 +349,9 @@ int main(void)
         cmocka_unit_test(test_no_client),
         cmocka_unit_test(test_no_place_for_what_comes),
         cmocka_unit_test(test_no_name),
+        cmocka_unit_test(test_long_labels_and_names),
+        cmocka_unit_test(test_what_no_option_says),
+        cmocka_unit_test(test_too_many_processes),
         cmocka_unit_test(test_no_lock),
         cmocka_unit_test(test_in_a_child),
         cmocka_unit_test(test_in_a_child_of_threads),
