@@ -221,7 +221,7 @@ static void note_standings(struct sim_process *process)
     static const char *const texts[] = {
         [HF_STANDING_CONNECTING] = "not known yet",
         [HF_STANDING_VOTING] = "votes",
-        [HF_STANDING_REPAIRING] = "in quarantine",
+        [HF_STANDING_REPAIRING] = "quarantined",
         [HF_STANDING_DOWN] = "down",
     };
     for (unsigned i = 0; i < process->world->story->n_nodes; i++) {
