@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a picture is made, for svg*.c alone:
  *
- *   notes ──▶ model (svg_model.c, svg_grants.c)   stretches of time
+ *   notes ──▶ model (svg_model.c, …)              stretches of time
  *         ──▶ page (svg_page.c)                   where each lane is
  *         ──▶ marks (svg_lanes.c, svg_wire.c, svg_frame.c), by svg_put.c
  *
@@ -105,6 +105,13 @@ unsigned svg_rank(const struct svg_model *model, uint64_t fence);
 /* Who is there, from when to when, which fences, who overlaps. */
 void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
                      const struct sim_story *story);
+
+/* What befalls them, note by note (svg_befall.c): it is back, its word counts
+ * or does not, a fault. */
+void svg_befall_back(struct svg_model *model, const struct sim_note *note);
+void svg_befall_standing(struct svg_model *model, const struct sim_note *note);
+void svg_befall_fault(struct svg_model *model, const struct sim_note *note,
+                      const struct sim_story *story);
 
 /* A request that was granted, or did what it should. */
 bool svg_is_yes(const struct sim_note *note);

@@ -29,6 +29,9 @@ static void draw_wait(struct svg_page *page, const struct svg_span *span)
     int y = svg_row_y(page, span->process, span->lane);
     snprintf(classes, sizeof(classes), "wait c%d", span->process + 1);
     svg_put_rect(page->out, x, y + 70, width, 60, classes);
+    if (span->is_cut) {
+        svg_put_cross(page->out, x + width, y + SVG_BAR / 2, 35, "ink");
+    }
     if (width > 500) {
         svg_page_label(page, x + 20, y + 50, "small", "waits");
     }
@@ -57,7 +60,8 @@ static void say_hold(const struct svg_page *page, const struct svg_hold *hold,
     if ((page->model.names & (page->model.names - 1)) != 0 && hold->name >= 0) {
         snprintf(name, sizeof(name), "%c ", 'a' + hold->name);
     }
-    snprintf(text, size, "holds %s#%u", name, rank);
+    snprintf(text, size, "%s %s#%u", hold->is_shared ? "shares" : "holds", name,
+             rank);
     if (svg_text_width(text) > width) {
         snprintf(text, size, "%s#%u", name, rank);
     }

@@ -15,8 +15,10 @@ enum item {
     ITEM_RISK,
     ITEM_LOST,
     ITEM_BEYOND,
+    ITEM_CRASHED,
     ITEM_BOTH,
     ITEM_WAIT,
+    ITEM_GIVEN_UP,
     ITEM_PAUSE,
     ITEM_GONE,
     ITEM_APART,
@@ -37,8 +39,10 @@ static const char *const texts[ITEMS] = {
     [ITEM_RISK] = "at risk",
     [ITEM_LOST] = "lost",
     [ITEM_BEYOND] = "has not noticed yet",
+    [ITEM_CRASHED] = "crashed; its lease goes on",
     [ITEM_BOTH] = "two holders at once",
     [ITEM_WAIT] = "waits for it",
+    [ITEM_GIVEN_UP] = "did not get it",
     [ITEM_PAUSE] = "stands still",
     [ITEM_GONE] = "is not there",
     [ITEM_APART] = "cut off from the others",
@@ -67,13 +71,18 @@ static unsigned of_spans(const struct svg_page *page)
     };
     unsigned found = 0;
     for (size_t i = 0; i < model->n_spans; i++) {
-        found |= 1U << items[model->spans[i].kind];
+        const struct svg_span *span = &model->spans[i];
+        found |= 1U << items[span->kind];
+        if (span->kind == SVG_WAIT && span->is_cut) {
+            found |= 1U << ITEM_GIVEN_UP;
+        }
     }
     for (size_t i = 0; i < model->n_holds; i++) {
         const struct svg_hold *hold = &model->holds[i];
         bool is_late = svg_is_late(page, hold);
         found |= 1U << ITEM_HOLD;
         found |= hold->end == SVG_END_LOST || is_late ? 1U << ITEM_LOST : 0;
+        found |= hold->end == SVG_END_CRASHED ? 1U << ITEM_CRASHED : 0;
         found |= is_late ? 1U << ITEM_BEYOND : 0;
     }
     return found;
@@ -136,11 +145,18 @@ static void draw_swatch(FILE *out, enum item item, int x, int y)
         draw_bar(out, x, y, bars[item]);
     }
     switch (item) {
+    case ITEM_CRASHED:
+        draw_bar(out, x, y, "pale c1 s1");
+        svg_put_cross(out, x, y - 35, 50, "red");
+        break;
     case ITEM_RISK:
         draw_bar(out, x, y, "risk");
         break;
     case ITEM_WAIT:
         svg_put_rect(out, x, y - 65, SWATCH - 60, 60, "wait c1");
+        break;
+    case ITEM_GIVEN_UP:
+        svg_put_cross(out, mid, y - 35, 35, "ink");
         break;
     case ITEM_LEASE:
         draw_line(out, x, y, "lease s1");

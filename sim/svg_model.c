@@ -7,7 +7,6 @@
 #include "svg.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,
                                const struct sim_note *note, int64_t to_ns)
@@ -44,18 +43,19 @@ static struct svg_hold *open_hold(struct svg_model *model,
     return NULL;
 }
 
-/* What is open, and of this kind and lane, goes on no longer. */
-static void close_span(struct svg_model *model, enum svg_kind kind,
-                       const struct sim_note *note)
+/* What is open, and of this kind and lane, goes on no longer. @return it. */
+static struct svg_span *close_span(struct svg_model *model, enum svg_kind kind,
+                                   const struct sim_note *note)
 {
     for (size_t i = model->n_spans; i-- > 0;) {
         struct svg_span *span = &model->spans[i];
         if (span->kind == kind && span->process == note->process &&
             span->lane == note->lane) {
             span->to_ns = span->to_ns > note->at_ns ? note->at_ns : span->to_ns;
-            return;
+            return span;
         }
     }
+    return NULL;
 }
 
 static void hold(struct svg_model *model, const struct sim_note *note)
@@ -125,93 +125,15 @@ static void crash(struct svg_model *model, const struct sim_note *note)
     svg_model_add(model, SVG_GONE, note, INT64_MAX)->node = -1;
 }
 
-/* The last one that is still open, of this process or node. */
-static void come_back(struct svg_model *model, const struct sim_note *note)
-{
-    for (size_t i = model->n_spans; i-- > 0;) {
-        struct svg_span *span = &model->spans[i];
-        if (span->kind == SVG_GONE && span->process == note->process &&
-            (note->process >= 0 || span->node == note->node)) {
-            span->to_ns = note->at_ns;
-            span->text = note->text;
-            return;
-        }
-    }
-}
-
-/* A node's word does not count for one process: one band for all of them. */
-static void see(struct svg_model *model, const struct sim_note *note)
-{
-    bool counts =
-        note->text == NULL || strstr(note->text, "quarantine") == NULL;
-    struct svg_span *open = NULL;
-    for (size_t i = model->n_spans; i-- > 0 && open == NULL;) {
-        struct svg_span *span = &model->spans[i];
-        if (span->kind == SVG_QUARANTINE && span->node == note->node &&
-            span->process == note->process) {
-            open = span;
-        }
-    }
-    bool is_open = open != NULL && open->to_ns == INT64_MAX;
-    if (counts && is_open) {
-        open->to_ns = note->at_ns;
-    } else if (!counts && !is_open) {
-        svg_model_add(model, SVG_QUARANTINE, note, INT64_MAX);
-    }
-}
-
-/* ---- What goes wrong ----------------------------------------------------- */
-
-/* Lanes on the smaller side of a partition are marked. */
-static void part(struct svg_model *model, const struct sim_note *note,
-                 const struct sim_story *story)
-{
-    uint32_t mask = note->fault->mask;
-    unsigned inside = 0;
-    for (unsigned i = 0; i < story->n_nodes; i++) {
-        inside += (mask >> (16 + i)) & 1;
-    }
-    uint32_t side = inside * 2 < story->n_nodes ? mask : ~mask;
-    for (unsigned i = 0; i < story->n_processes; i++) {
-        if ((side >> i & 1) != 0) {
-            struct svg_span *span =
-                svg_model_add(model, SVG_APART, note, note->until_ns);
-            span->process = (int)i;
-            span->node = -1;
-        }
-    }
-    for (unsigned i = 0; i < story->n_nodes; i++) {
-        if ((side >> (16 + i) & 1) != 0) {
-            struct svg_span *span =
-                svg_model_add(model, SVG_APART, note, note->until_ns);
-            span->process = -1;
-            span->node = (int)i;
-        }
-    }
-}
-
-static void fault(struct svg_model *model, const struct sim_note *note,
-                  const struct sim_story *story)
-{
-    svg_model_add(model, SVG_FAULT, note, note->until_ns);
-    if (note->fault == NULL) {
-        return;
-    }
-    if (note->fault->kind == SIM_FAULT_PARTITION) {
-        part(model, note, story);
-    } else if (note->fault->kind == SIM_FAULT_STOP) {
-        for (int i = 0; i < (int)story->n_nodes; i++) {
-            if (note->node == i || note->node < 0) {
-                struct svg_span *span =
-                    svg_model_add(model, SVG_PAUSE, note, note->until_ns);
-                span->process = -1;
-                span->node = i;
-            }
-        }
-    }
-}
-
 /* ---- All of it ----------------------------------------------------------- */
+
+static void give_up(struct svg_model *model, const struct sim_note *note)
+{
+    struct svg_span *wait = close_span(model, SVG_WAIT, note);
+    if (wait != NULL) {
+        wait->is_cut = true;
+    }
+}
 
 static void read_note(struct svg_model *model, const struct sim_note *note,
                       const struct sim_story *story)
@@ -221,7 +143,7 @@ static void read_note(struct svg_model *model, const struct sim_note *note,
         svg_model_add(model, SVG_WAIT, note, INT64_MAX);
         break;
     case SIM_NOTE_GIVEN_UP:
-        close_span(model, SVG_WAIT, note);
+        give_up(model, note);
         break;
     case SIM_NOTE_HELD:
     case SIM_NOTE_ADOPTED:
@@ -253,17 +175,17 @@ static void read_note(struct svg_model *model, const struct sim_note *note,
         model->n_messages++;
         break;
     case SIM_NOTE_FAULT:
-        fault(model, note, story);
+        svg_befall_fault(model, note, story);
         break;
     case SIM_NOTE_NODE_DOWN:
         svg_model_add(model, SVG_GONE, note, INT64_MAX)->process = -1;
         break;
     case SIM_NOTE_NODE_UP:
     case SIM_NOTE_STARTED:
-        come_back(model, note);
+        svg_befall_back(model, note);
         break;
     case SIM_NOTE_STANDING:
-        see(model, note);
+        svg_befall_standing(model, note);
         break;
     case SIM_NOTE_PAUSED:
         svg_model_add(model, SVG_PAUSE, note, note->until_ns);
