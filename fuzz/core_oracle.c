@@ -57,7 +57,8 @@ static void hear_answer(struct oracle *oracle, const struct hf_event *event)
         if (heard->refused < event->counter) {
             heard->refused = event->counter;
         }
-        heard->until = is_newer ? heard->until : HF_LONG_AGO;
+        heard->until =
+            is_newer ? hf_instant_max(heard->until, heard->claim) : HF_LONG_AGO;
     }
 }
 

@@ -76,9 +76,7 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
         vote->flags &= (uint8_t)~HF_VOTE_DEAF;
         vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
     }
-    if (vote->pending == 0) {
-        vote->flags &= (uint8_t)~HF_VOTE_OTHER_TTL;
-    }
+    vote->flags &= (uint8_t)~hf_vote_old(verb);
     vote->pending |= (uint8_t)(1U << verb);
     vote->flags &= (uint8_t)~HF_VOTE_LATE;
     vote->due =

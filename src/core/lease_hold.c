@@ -126,6 +126,7 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     lease->deadline = hf_votes_until(lease, voters, step->nodes->quorum);
     lease->confirmed = step->event->now;
     lease->flags |= HF_LEASE_CLAIM;
+    hf_votes_outdate(lease); /* whoever waits asks for Q */
     hf_step_report(step, HF_OUT_HELD);
     if (lease->n_nodes > 1) {
         begin_round(step);
@@ -365,18 +366,6 @@ static void wait_anew(struct hf_step *step)
     }
 }
 
-/* What is on its way asked for the old one: it was sent before this round, but
- * not always at an earlier instant. */
-static void change_ttl(struct hf_lease *lease, struct hf_span ttl)
-{
-    lease->ttl = ttl;
-    for (unsigned i = 0; i < lease->n_nodes; i++) {
-        if (lease->votes[i].pending != 0) {
-            lease->votes[i].flags |= HF_VOTE_OTHER_TTL;
-        }
-    }
-}
-
 /* Somebody may have extended before and not waited for the end of it. What was
  * handed over is being confirmed already. */
 void hf_hold_extend(struct hf_step *step)
@@ -391,7 +380,8 @@ void hf_hold_extend(struct hf_step *step)
         return;
     }
     if (step->event->ttl.ns > 0) {
-        change_ttl(lease, step->event->ttl);
+        hf_votes_outdate(lease);
+        lease->ttl = step->event->ttl;
     }
     lease->flags |= HF_LEASE_EXTENDING;
     wait_anew(step);

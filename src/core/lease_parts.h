@@ -26,8 +26,9 @@ enum hf_vote_flags {
     HF_VOTE_UNRELEASED = (1 << 3), /* a RELEASE must still be sent */
     HF_VOTE_DEAF = (1 << 4),       /* the last ACQUIRE was sent while it could
                                       not push to us */
-    HF_VOTE_OTHER_TTL = (1 << 5)   /* asked before the ttl was changed, perhaps
-                                      at the very instant */
+    HF_VOTE_OLD_ASK = (1 << 5), /* its ACQUIRE or YIELD, or its CONFIRM, was */
+    HF_VOTE_OLD_CONFIRM = (1 << 6) /* sent before another ttl was asked for,
+                                      perhaps at that very instant */
 };
 
 enum hf_lease_flags {
@@ -97,6 +98,16 @@ struct hf_instant hf_hold_risk_at(const struct hf_lease *lease);
 
 /* Earliest timeout of a request that is not late yet; HF_NEVER if none. */
 struct hf_instant hf_votes_due(const struct hf_lease *lease);
+
+/* From now on another ttl is asked for: what is on its way proves nothing of
+ * that. By the clock alone it could, since both may be of one instant. */
+void hf_votes_outdate(struct hf_lease *lease);
+
+/* The flag that says so of a request. */
+static inline uint8_t hf_vote_old(enum hf_verb verb)
+{
+    return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
+}
 
 /* Note an answer of "yours" or "not yours" in the node's vote. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote);

@@ -120,6 +120,18 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     return due;
 }
 
+void hf_votes_outdate(struct hf_lease *lease)
+{
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        struct hf_vote *vote = &lease->votes[i];
+        bool is_asked = hf_is_pending(vote, HF_VERB_ACQUIRE) ||
+                        hf_is_pending(vote, HF_VERB_YIELD);
+        vote->flags |= is_asked ? HF_VOTE_OLD_ASK : 0;
+        vote->flags |=
+            hf_is_pending(vote, HF_VERB_CONFIRM) ? HF_VOTE_OLD_CONFIRM : 0;
+    }
+}
+
 static bool is_waiting(const struct hf_step *step)
 {
     return step->lease->phase == HF_PHASE_WAITING;
@@ -147,7 +159,7 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
         vote->counter = event->counter;
     }
     bool is_of_round = !hf_instant_before(event->sent, step->lease->round_at) &&
-                       (vote->flags & HF_VOTE_OTHER_TTL) == 0;
+                       (vote->flags & hf_vote_old(event->verb)) == 0;
     if (is_waiting(step) || is_of_round) {
         vote->until = hf_instant_max(vote->until, proof_until(step));
         vote->flags |= HF_VOTE_IN_ROUND;
@@ -173,14 +185,18 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
     }
     vote->rival = event->rival;
     vote->left_ms = saturated_ms(event->left);
+    bool is_old = (vote->flags & hf_vote_old(event->verb)) != 0;
+    if (is_queued && vote->counter > vote->refused) {
+        vote->said = HF_SAID_YOURS;
+    }
+    if (is_queued && is_old) {
+        return; /* another Q */
+    }
     if (is_queued) {
         /* Good until then is what it grants from now on, and what it had
          * pushed already if that is newer than this answer. */
         vote->until = hf_instant_add(
             event->sent, hf_validity(hf_queue_lease(step->lease->ttl)));
-        if (vote->counter > vote->refused) {
-            vote->said = HF_SAID_YOURS;
-        }
     }
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->flags |= HF_VOTE_IN_ROUND;

@@ -36,11 +36,33 @@ static void a_grant_of_the_same_instant_does_not_extend(void **state)
           "[1] 1 C ok 7         | extended till 3958\n");
 }
 
+/* A heartbeat asks for Q. If the name is pushed to us in the turn in which it
+ * was sent, its answer is no proof of the full lease. */
+static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 500 | \n"
+          "[1] 1 A no 7 9 20000 500 | queued 0Q500 1Q500\n"
+          "[2] 2 A no 7 9 20000 500 | 2Q500\n"
+          "[3] 0 Q queued 7 3       | \n"
+          "[3] 1 Q queued 7 3       | \n"
+          "[3] 2 Q queued 7 3       | \n"
+          "[2003] timer             | 0Q500 1Q500 2Q500\n"
+          "[2003] 0 grants 8        | \n"
+          "[2003] 1 grants 8        | held 8 till 5939 0C8h 1C8h 2C8h\n"
+          "[2004] 0 Q ok 8          | \n"
+          "[2004] 1 Q ok 8          | \n"
+          "[5939] timer             | late 0 late 1 late 2 lost\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renewal_of_the_same_instant_does_not_extend),
         cmocka_unit_test(a_grant_of_the_same_instant_does_not_extend),
+        cmocka_unit_test(a_heartbeat_of_the_same_instant_proves_a_claim_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
