@@ -105,6 +105,10 @@ void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us);
  * and noeviction. */
 void sim_redis_set_full(struct sim_redis *redis, bool is_full);
 
+/* Nobody may publish or subscribe, as a user without rights to channels. A
+ * real server closes the connections that have subscribed: disconnect them. */
+void sim_redis_set_mute(struct sim_redis *redis, bool is_mute);
+
 /* ---- Sessions ------------------------------------------------------------ */
 
 struct sim_session *sim_redis_connect(struct sim_redis *redis, void *user);

@@ -38,6 +38,7 @@ struct sim_redis {
     struct sim_keyspace keys;
     int64_t wall_us;
     bool is_full;
+    bool is_mute;
 
     char run_id[SIM_ID_SIZE];
     char replid[SIM_ID_SIZE];
@@ -95,6 +96,7 @@ enum {
     SIM_WRITES = 1,
     SIM_DENY_FULL = 2, /* refused when memory is full */
     SIM_NO_SCRIPT = 4, /* not from a script */
+    SIM_CHANNELS = 16, /* refused to whoever has no right to channels */
     SIM_LISTENING = 8  /* allowed to whoever has subscribed */
 };
 

@@ -58,9 +58,11 @@ static bool match_one(struct text *pattern, char c)
     return p == c;
 }
 
-/* Behind a star that fails, the last star takes one byte more. */
+/* Behind a star that fails, the last star takes one byte more. In Redis no
+ * star matches an empty name. */
 static bool matches(struct text pattern, struct text name)
 {
+    bool is_empty = name.at == name.end;
     struct text star = {NULL, NULL};
     struct text behind = name;
     while (name.at < name.end) {
@@ -78,7 +80,7 @@ static bool matches(struct text pattern, struct text name)
             return false;
         }
     }
-    while (pattern.at < pattern.end && *pattern.at == '*') {
+    while (!is_empty && pattern.at < pattern.end && *pattern.at == '*') {
         pattern.at++;
     }
     return pattern.at == pattern.end;
@@ -119,10 +121,13 @@ static bool read_options(struct sim_call *call, struct scan *scan)
 static bool is_match(const struct scan *scan, const struct sim_key *key)
 {
     struct text name = {key->name->data, key->name->data + key->name->len};
-    return scan->match == NULL ||
-           matches((struct text){scan->match->data,
-                                 scan->match->data + scan->match->len},
-                   name);
+    if (scan->match == NULL ||
+        (scan->match->len == 1 && scan->match->data[0] == '*')) {
+        return true;
+    }
+    struct text pattern = {scan->match->data,
+                           scan->match->data + scan->match->len};
+    return matches(pattern, name);
 }
 
 static bool is_wanted(const struct scan *scan, const struct sim_key *key)

@@ -202,8 +202,9 @@ static bool read_args(struct sim_lua *lua, lua_State *state, int n)
 /* NULL: it may be executed. A script that has written goes on when memory is
  * full, since it cannot be undone. */
 static const char *refuse(const struct sim_command *command, size_t argc,
-                          const struct sim_running *running)
+                          const struct sim_redis *redis)
 {
+    const struct sim_running *running = &redis->running;
     if (command == NULL) {
         return "Unknown Redis command called from script";
     }
@@ -212,6 +213,10 @@ static const char *refuse(const struct sim_command *command, size_t argc,
     }
     if ((command->flags & SIM_NO_SCRIPT) != 0) {
         return "This Redis command is not allowed from script";
+    }
+    if ((command->flags & SIM_CHANNELS) != 0 && redis->is_mute) {
+        return "The user executing the script can't publish to the channel "
+               "mentioned in the command";
     }
     if ((command->flags & SIM_DENY_FULL) != 0 && running->is_full &&
         !running->has_written) {
@@ -233,7 +238,7 @@ static bool execute(struct sim_lua *lua, lua_State *state, size_t argc)
         .argc = argc,
         .out = &lua->reply,
     };
-    const char *refusal = refuse(call.command, argc, &redis->running);
+    const char *refusal = refuse(call.command, argc, redis);
     if (refusal != NULL) {
         push_command_error(state, refusal);
         return true;

@@ -62,6 +62,11 @@ void sim_redis_set_full(struct sim_redis *redis, bool is_full)
     redis->is_full = is_full;
 }
 
+void sim_redis_set_mute(struct sim_redis *redis, bool is_mute)
+{
+    redis->is_mute = is_mute;
+}
+
 /* ---- Its memory as a whole ----------------------------------------------- */
 
 struct sim_image *sim_redis_save(const struct sim_redis *redis)

@@ -185,6 +185,12 @@ static bool may_execute(struct sim_call *call)
         sim_call_wrong_arity(call);
         return false;
     }
+    if (call->redis->is_mute && (command->flags & SIM_CHANNELS) != 0) {
+        sim_reply_error(call->out, "NOPERM this user has no permissions to "
+                                   "access one of the channels used as "
+                                   "arguments");
+        return false;
+    }
     if (call->redis->is_full && (command->flags & SIM_DENY_FULL) != 0) {
         sim_reply_error(call->out, "OOM command not allowed when used memory "
                                    "> 'maxmemory'.");
