@@ -271,4 +271,5 @@ void sim_faults_end(struct sim_world *world)
         world->nodes[n].resumes_ns = 0;
         sim_redis_set_full(world->nodes[n].redis, false);
     }
+    sim_links_heal(world);
 }

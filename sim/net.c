@@ -396,3 +396,25 @@ void sim_links_cut(struct sim_world *world, int process, int node, bool by_node)
         }
     }
 }
+
+static void hurry(struct sim_link *link, struct sim_pipe *pipe)
+{
+    int64_t most_ns = link->world->now_ns + link->world->story->delay_ns;
+    for (struct sim_chunk *chunk = pipe->first; chunk != NULL;
+         chunk = chunk->next) {
+        chunk->at_ns = chunk->at_ns < most_ns ? chunk->at_ns : most_ns;
+    }
+    if (pipe->first != NULL) {
+        expect(link, pipe, pipe->first->at_ns);
+        pipe->last_at_ns = pipe->last->at_ns;
+    }
+}
+
+void sim_links_heal(struct sim_world *world)
+{
+    for (struct sim_link *link = world->links; link != NULL;
+         link = link->next) {
+        hurry(link, &link->up);
+        hurry(link, &link->down);
+    }
+}
