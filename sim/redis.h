@@ -18,7 +18,11 @@
  *
  * Differences from a real server: there is database 0 alone; RESP2 alone, no
  * inline commands; the default user has no password; what is not listed in
- * redis_commands.c is an unknown command. Memory that runs out is an abort.
+ * redis_commands.c is an unknown command, and BYLEX an error. Hashes of any
+ * size keep their order, SCAN's is that of the keys. INFO and CONFIG GET know
+ * what the library asks. Scripts have no cjson, no random numbers, and reply
+ * with no maps; nothing keeps them from replacing Lua's own functions, which
+ * a real server does. Memory that runs out is an abort.
  *
  * Threads: whatever shares a struct sim_lua belongs to one thread. */
 #ifndef SIM_REDIS_H
