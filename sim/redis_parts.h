@@ -6,7 +6,8 @@
  *     redis_commands.c  which commands there are
  *     redis_keys.c redis_hash.c redis_zset.c redis_scan.c
  *     redis_info.c redis_pubsub.c redis_eval.c      what they do
- *     redis_script.c    Lua: redis.call() and conversion of replies */
+ *     redis_script.c    scripts are run, their values become replies
+ *     redis_lua.c       what they may call */
 #ifndef SIM_REDIS_PARTS_H
 #define SIM_REDIS_PARTS_H
 
