@@ -231,6 +231,7 @@ void sim_link_reply(struct sim_link *link); /* the server has written */
 void sim_link_cut(struct sim_link *link, bool by_node);
 void sim_links_cut(struct sim_world *world, int process, int node,
                    bool by_node);
+void sim_links_heal(struct sim_world *world); /* what is late comes now */
 void sim_links_free(struct sim_world *world);
 
 /* ---- The world --------------------------------------------------------- */
