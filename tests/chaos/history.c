@@ -63,12 +63,21 @@ static void *append(void *array, size_t *n, size_t size)
 /* ---- Names -----------------------------------------------------------------
  */
 
-/* Those in use came last. */
+static uint32_t *bucket_of(struct history *history, const char *text)
+{
+    uint32_t hash = 2166136261U; /* FNV-1a */
+    for (const char *c = text; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 16777619U;
+    }
+    return &history->buckets[hash % LOCK_BUCKETS];
+}
+
 static uint32_t lock_index(struct history *history, const char *text)
 {
-    for (size_t i = history->n_locks; i-- > 0;) {
-        if (strcmp(history->locks[i].text, text) == 0) {
-            return (uint32_t)i;
+    uint32_t *bucket = bucket_of(history, text);
+    for (uint32_t i = *bucket; i > 0; i = history->locks[i - 1].next) {
+        if (strcmp(history->locks[i - 1].text, text) == 0) {
+            return i - 1;
         }
     }
     struct lock_name *lock =
@@ -77,7 +86,9 @@ static uint32_t lock_index(struct history *history, const char *text)
     lock->epoch = -1;
     (void)sscanf(text, "e%d.", &lock->epoch);
     lock->first = NEVER;
-    return (uint32_t)history->n_locks - 1;
+    lock->next = *bucket;
+    *bucket = (uint32_t)history->n_locks;
+    return *bucket - 1;
 }
 
 static struct client *client_named(struct history *history, const char *name)

@@ -73,7 +73,10 @@ struct lock_name {
     char text[64];
     int epoch; /* "e12.x0": 12; -1 if it is another form */
     int64_t first;
+    uint32_t next; /* of its bucket, + 1; 0: none */
 };
+
+#define LOCK_BUCKETS 4096
 
 struct history {
     struct hold *holds; /* in the order in which they began */
@@ -88,6 +91,7 @@ struct history {
     size_t n_clients;
     struct lock_name *locks;
     size_t n_locks;
+    uint32_t buckets[LOCK_BUCKETS]; /* index + 1 of a name; 0: none */
     int64_t begin;
     int64_t stop;
     size_t n_bad_lines;

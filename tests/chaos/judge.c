@@ -299,22 +299,41 @@ static int by_time(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The first acquisition of a client within a span; NEVER if there is none. */
-static int64_t first_ok(const struct history *history, uint32_t client,
-                        int64_t from, int64_t to)
+/* The heal after which, and before the next fault, T is; or n_heals. */
+static size_t heal_before(const struct history *history, int64_t t)
 {
-    int64_t first = NEVER;
-    for (size_t i = 0; i < history->n_holds; i++) {
-        const struct hold *hold = &history->holds[i];
-        if (hold->begin >= to) {
-            break;
-        }
-        if (hold->outcome == OUTCOME_HELD && hold->client == client &&
-            hold->ok > from && hold->ok < to && hold->ok < first) {
-            first = hold->ok;
+    size_t low = 0;
+    size_t high = history->n_heals;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (history->heals[middle].t < t) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return first;
+    bool is_within = low > 0 && t < history->heals[low - 1].next;
+    return is_within ? low - 1 : history->n_heals;
+}
+
+/* For each heal and client: its first acquisition before the next fault. */
+static int64_t *find_firsts(const struct judging *judging)
+{
+    const struct history *history = judging->history;
+    size_t n = history->n_heals * history->n_clients;
+    int64_t *firsts = room(n, sizeof(*firsts));
+    for (size_t i = 0; i < n; i++) {
+        firsts[i] = NEVER;
+    }
+    for (size_t i = 0; i < judging->n_held; i++) {
+        const struct hold *hold = judging->held[i];
+        size_t heal = heal_before(history, hold->ok);
+        if (heal < history->n_heals) {
+            int64_t *first = &firsts[heal * history->n_clients + hold->client];
+            *first = hold->ok < *first ? hold->ok : *first;
+        }
+    }
+    return firsts;
 }
 
 static int64_t longest_gap(const int64_t *times, size_t n, int64_t from,
@@ -351,8 +370,10 @@ static void note_round(struct judging *judging, const struct heal *heal,
     round->stall = longest_gap(times, n_times, on, next);
 }
 
+/* `firsts` are those of this heal, by client. */
 static void check_heal(struct judging *judging, const struct heal *heal,
-                       const int64_t *times, size_t n_times)
+                       const int64_t *firsts, const int64_t *times,
+                       size_t n_times)
 {
     const struct history *history = judging->history;
     int64_t next = heal->next;
@@ -362,7 +383,7 @@ static void check_heal(struct judging *judging, const struct heal *heal,
         if (client->up > heal->t || client->down < heal->next) {
             continue;
         }
-        int64_t first = first_ok(history, i, heal->t, heal->next);
+        int64_t first = firsts[i];
         if (first == NEVER || first - heal->t > judging->bound_ns) {
             if (++judging->verdict->inside[FINDING_STUCK] <= TOLD_MAX) {
                 fprintf(judging->out,
@@ -385,9 +406,12 @@ static void check_liveness(struct judging *judging)
         times[i] = judging->held[i]->ok;
     }
     qsort(times, judging->n_held, sizeof(*times), by_time);
+    int64_t *firsts = find_firsts(judging);
     for (size_t i = 0; i < history->n_heals; i++) {
-        check_heal(judging, &history->heals[i], times, judging->n_held);
+        check_heal(judging, &history->heals[i], &firsts[i * history->n_clients],
+                   times, judging->n_held);
     }
+    free(firsts);
     free(times);
 }
 

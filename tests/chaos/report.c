@@ -297,7 +297,7 @@ static void write_span(FILE *out, int64_t *samples, size_t n)
         return;
     }
     qsort(samples, n, sizeof(*samples), by_value);
-    double median = (double)samples[n / 2] / 1e9;
+    double median = (double)samples[(n - 1) / 2] / 1e9;
     double most = (double)samples[n - 1] / 1e9;
     if (n == 1) {
         fprintf(out, " %.2f |", most);
