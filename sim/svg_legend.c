@@ -118,88 +118,80 @@ static unsigned find_items(const struct svg_page *page)
     return found & ((1U << ITEMS) - 1);
 }
 
-/* ---- What they look like --------------------------------------------------
- */
+/* ---- What they look like ----------------------------------------------- */
 
-static void draw_bar(FILE *out, int x, int y, const char *classes)
-{
-    svg_put_rect(out, x, y - 90, SWATCH - 60, 110, classes);
-}
+/* From the back to the front: bar, pattern on it, line, dot, cross. */
+struct swatch {
+    const char *bar, *pattern, *line, *dot, *cross;
+    int radius; /* of dot, or cross if there is no dot */
+    enum { AT_MID, AT_START, AT_END } where;
+};
 
-static void draw_line(FILE *out, int x, int y, const char *classes)
-{
-    svg_put_line(out, x, y - 35, x + SWATCH - 60, y - 35, classes);
-}
+static const struct swatch swatches[ITEMS] = {
+    [ITEM_HOLD] = {.bar = "c1"},
+    [ITEM_LEASE] = {.line = "lease s1"},
+    [ITEM_RISK] = {.bar = "c1", .pattern = "risk"},
+    [ITEM_BEYOND] = {.bar = "beyond"},
+    [ITEM_CRASHED] = {.bar = "pale c1 s1", .cross = "red", .radius = 50},
+    [ITEM_BOTH] = {.bar = "both"},
+    [ITEM_WAIT] = {.bar = "wait c1"},
+    [ITEM_GIVEN_UP] = {.bar = "wait c1",
+                       .cross = "ink",
+                       .radius = 35,
+                       .where = AT_END},
+    [ITEM_PAUSE] = {.bar = "pause"},
+    [ITEM_GONE] = {.bar = "gone"},
+    [ITEM_APART] = {.bar = "apart"},
+    [ITEM_KEPT] = {.bar = "kept c1 s1"},
+    [ITEM_DOUBT] = {.bar = "doubt"},
+    [ITEM_ASK] = {.line = "ask s1", .dot = "c1", .radius = 30, .where = AT_END},
+    [ITEM_NO] = {.line = "ask s1",
+                 .dot = "no s1",
+                 .radius = 26,
+                 .where = AT_END},
+    [ITEM_NEVER] = {.line = "reply s1",
+                    .cross = "red",
+                    .radius = 30,
+                    .where = AT_END},
+    [ITEM_PUSH] = {.line = "push s1",
+                   .dot = "full",
+                   .radius = 42,
+                   .where = AT_START},
+    [ITEM_WRITE] = {.dot = "c1", .radius = 50},
+    [ITEM_REFUSED] = {.dot = "no ring", .cross = "red", .radius = 75},
+};
 
 static void draw_swatch(FILE *out, enum item item, int x, int y)
 {
-    static const char *const bars[ITEMS] = {
-        [ITEM_HOLD] = "c1",       [ITEM_RISK] = "c1",
-        [ITEM_BEYOND] = "beyond", [ITEM_BOTH] = "both",
-        [ITEM_PAUSE] = "pause",   [ITEM_GONE] = "gone",
-        [ITEM_APART] = "apart",   [ITEM_KEPT] = "kept c1 s1",
-        [ITEM_DOUBT] = "doubt",
-    };
-    int mid = x + (SWATCH - 60) / 2;
-    if (bars[item] != NULL) {
-        draw_bar(out, x, y, bars[item]);
+    const struct swatch *swatch = &swatches[item];
+    int width = SWATCH - 90;
+    int at = swatch->where == AT_MID     ? x + width / 2
+             : swatch->where == AT_START ? x
+                                         : x + width;
+    int mid = y - 35;
+    bool is_thin = item == ITEM_WAIT || item == ITEM_GIVEN_UP;
+    if (swatch->bar != NULL) {
+        svg_put_rect(out, x, is_thin ? mid - 30 : y - 90, width,
+                     is_thin ? 60 : 110, swatch->bar);
     }
-    switch (item) {
-    case ITEM_CRASHED:
-        draw_bar(out, x, y, "pale c1 s1");
-        svg_put_cross(out, x, y - 35, 50, "red");
-        break;
-    case ITEM_RISK:
-        draw_bar(out, x, y, "risk");
-        break;
-    case ITEM_WAIT:
-        svg_put_rect(out, x, y - 65, SWATCH - 60, 60, "wait c1");
-        break;
-    case ITEM_GIVEN_UP:
-        svg_put_cross(out, mid, y - 35, 35, "ink");
-        break;
-    case ITEM_LEASE:
-        draw_line(out, x, y, "lease s1");
-        svg_put_line(out, x + SWATCH - 60, y - 60, x + SWATCH - 60, y - 10,
-                     "lease s1");
-        break;
-    case ITEM_LOST:
-        svg_put_line(out, mid, y - 95, mid, y + 25, "red");
-        break;
-    case ITEM_ASK:
-        draw_line(out, x, y, "ask s1");
-        svg_put_dot(out, x + SWATCH - 60, y - 35, 30, "c1");
-        break;
-    case ITEM_NO:
-        draw_line(out, x, y, "ask s1");
-        svg_put_dot(out, x + SWATCH - 60, y - 35, 26, "no s1");
-        break;
-    case ITEM_NEVER:
-        draw_line(out, x, y, "reply s1");
-        svg_put_cross(out, x + SWATCH - 60, y - 35, 30, "red");
-        break;
-    case ITEM_PUSH:
-        draw_line(out, x, y, "push s1");
-        svg_put_dot(out, x, y - 35, 42, "full");
-        break;
-    case ITEM_WRITE:
-        svg_put_dot(out, mid, y - 35, 50, "c1");
-        break;
-    case ITEM_REFUSED:
-        svg_put_dot(out, mid, y - 35, 75, "no ring");
-        svg_put_cross(out, mid, y - 35, 42, "red");
-        break;
-    case ITEM_HOLD:
-    case ITEM_BEYOND:
-    case ITEM_BOTH:
-    case ITEM_PAUSE:
-    case ITEM_GONE:
-    case ITEM_APART:
-    case ITEM_KEPT:
-    case ITEM_DOUBT:
-    case ITEMS:
-    default:
-        break;
+    if (swatch->pattern != NULL) {
+        svg_put_rect(out, x, y - 90, width, 110, swatch->pattern);
+    }
+    if (swatch->line != NULL) {
+        svg_put_line(out, x, mid, x + width, mid, swatch->line);
+    }
+    if (item == ITEM_LEASE || item == ITEM_LOST) { /* ends with a stroke */
+        int half = item == ITEM_LOST ? 60 : 25;
+        at = item == ITEM_LOST ? x + width / 2 : x + width;
+        svg_put_line(out, at, mid - half, at, mid + half,
+                     item == ITEM_LOST ? "red" : "lease s1");
+    }
+    if (swatch->dot != NULL) {
+        svg_put_dot(out, at, mid, swatch->radius, swatch->dot);
+    }
+    if (swatch->cross != NULL) {
+        svg_put_cross(out, at, mid, swatch->dot != NULL ? 42 : swatch->radius,
+                      swatch->cross);
     }
 }
 
