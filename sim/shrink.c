@@ -3,7 +3,8 @@
  *
  * Whatever is left out must leave the same rule broken. In turn, until a whole
  * round has cut nothing:
- *   - faults, then turns, by halves, quarters … one by one (ddmin);
+ *   - faults, then turns, by halves, quarters … one by one (ddmin); those of a
+ *     lane that are left keep their time, if they can;
  *   - whole processes and nodes, the last first;
  *   - what a turn or a fault says: each of its details set to nothing, each
  *     span halved;
@@ -94,12 +95,36 @@ static void cut_out(void *list, size_t *length, size_t size, size_t at,
     *length -= n;
 }
 
+/* What is left out of a lane takes as long as before: the lane's next turn
+ * waits for that. */
+static void keep_time(struct sim_story *story, size_t at, size_t n)
+{
+    for (size_t i = at; i < at + n; i++) {
+        const struct sim_turn *gone = &story->turns[i];
+        for (size_t k = at + n; k < story->n_turns; k++) {
+            struct sim_turn *next = &story->turns[k];
+            if (next->process == gone->process && next->lane == gone->lane) {
+                next->think_ns += gone->think_ns + gone->hold_ns;
+                break;
+            }
+        }
+    }
+}
+
 static bool cut_turns(struct shrinker *shrinker, size_t at, size_t n)
 {
-    struct sim_story trial;
-    sim_story_copy(&trial, &shrinker->best);
-    cut_out(trial.turns, &trial.n_turns, sizeof(*trial.turns), at, n);
-    return keep(shrinker, &trial);
+    for (int keeps_time = 1; keeps_time >= 0; keeps_time--) {
+        struct sim_story trial;
+        sim_story_copy(&trial, &shrinker->best);
+        if (keeps_time) {
+            keep_time(&trial, at, n);
+        }
+        cut_out(trial.turns, &trial.n_turns, sizeof(*trial.turns), at, n);
+        if (keep(shrinker, &trial)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool cut_faults(struct shrinker *shrinker, size_t at, size_t n)
