@@ -138,17 +138,17 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
     if (send->verb != HF_VERB_RELEASE) {
         FUZZ_CHECK(send->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
     }
-    if (is_ask(send->verb)) {
-        heard->claim = hf_instant_max(
-            heard->claim,
-            hf_instant_add(now,
-                           hf_validity(hf_span_max(send->queue, send->ttl))));
+    if (is_ask(send->verb)) { /* what is pushed lasts Q, not the ttl */
+        struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
+        heard->claim = hf_instant_max(heard->claim,
+                                      hf_instant_add(now, hf_validity(queue)));
     }
     if (send->verb == HF_VERB_YIELD) {
         FUZZ_CHECK(send->counter > 0);
         heard->refused =
             heard->refused < send->counter ? send->counter : heard->refused;
         heard->counter = 0;
+        heard->until = HF_LONG_AGO;
     }
     heard->is_pending[send->verb] = true;
     heard->sends[send->verb] = *send;

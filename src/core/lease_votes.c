@@ -178,26 +178,26 @@ static uint32_t saturated_ms(struct hf_span left)
 void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
 {
     const struct hf_event *event = step->event;
+    struct hf_span queue = hf_queue_lease(step->lease->ttl);
     bool is_queued = event->verdict == HF_VERDICT_QUEUED;
+    bool is_old = (vote->flags & hf_vote_old(event->verb)) != 0;
     vote->said = is_queued ? HF_SAID_QUEUED : HF_SAID_NOT_YOURS;
     if (vote->refused < event->counter) {
         vote->refused = event->counter;
     }
     vote->rival = event->rival;
     vote->left_ms = saturated_ms(event->left);
-    bool is_old = (vote->flags & hf_vote_old(event->verb)) != 0;
     if (is_queued && vote->counter > vote->refused) {
         vote->said = HF_SAID_YOURS;
     }
-    if (is_queued && is_old) {
-        return; /* another Q */
+    if (is_old) {
+        vote->until = is_queued ? vote->until : HF_LONG_AGO; /* another Q */
+        return;
     }
-    if (is_queued) {
-        /* Good until then is what it grants from now on, and what it had
-         * pushed already if that is newer than this answer. */
-        vote->until = hf_instant_add(
-            event->sent, hf_validity(hf_queue_lease(step->lease->ttl)));
-    }
+    /* What was granted before proves nothing any more. Good until then is what
+     * it grants from now on, and what it had pushed already if that is newer
+     * than this answer. */
+    vote->until = hf_instant_add(event->sent, hf_validity(queue));
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->flags |= HF_VOTE_IN_ROUND;
     }

@@ -195,6 +195,7 @@ static void yield(struct hf_step *step, unsigned node, uint64_t grant)
         vote->refused = grant;
     }
     vote->counter = 0;
+    vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_QUEUED;
     hf_step_send(step, node, HF_VERB_YIELD, grant);
 }

@@ -57,12 +57,29 @@ static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
           "[5939] timer             | late 0 late 1 late 2 lost\n");
 }
 
+/* Granted for the full lease, then taken away there, then given again to
+ * a waiter, which is for Q: the first grant proves nothing any more. */
+static void a_grant_of_before_a_refusal_proves_nothing(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 1 A ok 7             | 0C7\n"
+          "[2] 0 C no 7 9 20000 500 | \n"
+          "[2] 2 A no 7 9 20000 500 | queued 0Q500 1Q500 2Q500\n"
+          "[3] 0 Q ok 8             | 1C8\n"
+          "[3] 1 Q ok 7             | \n"
+          "[4] 1 C ok 8             | held 8 till 5940 0C8h 1C8h 2C8h\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_renewal_of_the_same_instant_does_not_extend),
         cmocka_unit_test(a_grant_of_the_same_instant_does_not_extend),
         cmocka_unit_test(a_heartbeat_of_the_same_instant_proves_a_claim_only),
+        cmocka_unit_test(a_grant_of_before_a_refusal_proves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
