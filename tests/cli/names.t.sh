@@ -4,29 +4,9 @@
 # what the command is told of each.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
 # timeout: 180
 
-gives() { # CODE WHAT ARG...
-    local want=$1 what=$2
-    shift 2
-    capture timeout 20 holdfast "$@"
-    is "$code" "$want" "$what"
-}
-
-pids=()
-all_end() {
-    local pid
-    for pid in "${pids[@]}"; do
-        kill "$pid" 2>/dev/null
-    done
-}
-at_exit all_end
-
-cat >"$W/hold" <<'X'
-#!/bin/sh
-touch "$2/on.$1"
-while [ -e "$2/on.$1" ]; do sleep 0.02; done
-X
 # A transfer between two accounts, which nobody else may touch meanwhile.
 cat >"$W/transfer" <<'X'
 #!/bin/sh
@@ -38,27 +18,8 @@ for account; do
 done
 echo "$HOLDFAST_NAME" >>"$W/transfers"
 X
-chmod +x "$W/hold" "$W/transfer"
+chmod +x "$W/transfer"
 export W
-
-begin() { # WHO ARG...
-    local who=$1
-    shift
-    : >"$W/events.$who" # of an earlier one of that name
-    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
-        9>"$W/events.$who" 2>"$W/err.$who" &
-    begun=$!
-    pids+=("$begun")
-}
-holds() {
-    [ -e "$W/on.$1" ]
-}
-has_said() { # WHO EVENT
-    grep -q "^{\"event\":\"$2\"" "$W/events.$1"
-}
-end() {
-    rm "$W/on.$1"
-}
 
 told() { # URL WHAT: of names in the order given
     local what=$2 names fences owners events i

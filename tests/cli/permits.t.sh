@@ -4,29 +4,11 @@
 # and a fence that rises for each slot; all who use a name agree on N.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
 # timeout: 180
 
-gives() { # CODE WHAT ARG...
-    local want=$1 what=$2
-    shift 2
-    capture timeout 30 holdfast "$@"
-    is "$code" "$want" "$what"
-}
+gives_s=30
 
-pids=()
-all_end() {
-    local pid
-    for pid in "${pids[@]}"; do
-        kill "$pid" 2>/dev/null
-    done
-}
-at_exit all_end
-
-cat >"$W/hold" <<'X'
-#!/bin/sh
-echo "$HOLDFAST_SLOT" >"$2/on.$1"
-while [ -e "$2/on.$1" ]; do sleep 0.02; done
-X
 # A witness: who is in its slot, and how many are in at all. A folder can be
 # made by one only.
 cat >"$W/work" <<'X'
@@ -43,27 +25,7 @@ echo "$HOLDFAST_FENCE" >"fence.$HOLDFAST_SLOT"
 echo "$HOLDFAST_SLOT" >>done
 rmdir "in.$HOLDFAST_SLOT"
 X
-chmod +x "$W/hold" "$W/work"
-
-begin() { # WHO ARG...
-    local who=$1
-    shift
-    : >"$W/events.$who" # of an earlier one of that name
-    rm -f "$W/on.$who"
-    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
-        9>"$W/events.$who" 2>"$W/err.$who" &
-    begun=$!
-    pids+=("$begun")
-}
-holds() {
-    [ -s "$W/on.$1" ]
-}
-waits() {
-    grep -q '^{"event":"waiting"' "$W/events.$1"
-}
-end() {
-    rm "$W/on.$1"
-}
+chmod +x "$W/work"
 
 of_two() { # URL WHAT
     local what=$2 one two three
@@ -86,13 +48,13 @@ of_two() { # URL WHAT
     gives 75 "$what: -w" run -w 300ms -p 2 pool -- true
     begin three -p 2 pool
     three=$begun
-    ok "$what: a third waits" wait_until 10 waits three
+    ok "$what: a third waits" wait_until 10 has_said three waiting
     end one
     ok "$what: and gets what is given back" wait_until 10 holds three
     wait "$one"
     begin one -p 2 pool
     one=$begun
-    ok "$what: another waits" wait_until 10 waits one
+    ok "$what: another waits" wait_until 10 has_said one waiting
     kill -TERM "$one"
     wait "$one"
     is $? 143 "$what: until SIGTERM"

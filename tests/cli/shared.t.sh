@@ -4,50 +4,11 @@
 # (--unfair), and what a wait leaves behind: nothing.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
 # timeout: 180
 
-gives() { # CODE WHAT ARG...
-    local want=$1 what=$2
-    shift 2
-    capture timeout 20 holdfast "$@"
-    is "$code" "$want" "$what"
-}
-
-pids=()
-all_end() {
-    local pid
-    for pid in "${pids[@]}"; do
-        kill "$pid" 2>/dev/null
-    done
-}
-at_exit all_end
-
-# Hold NAME in the background until its file is gone; its line in $W/held says
-# who, with which fence.
-cat >"$W/hold" <<'X'
-#!/bin/sh
-touch "$2/on.$1"
-echo "$1 $HOLDFAST_FENCE" >>"$2/held"
-while [ -e "$2/on.$1" ]; do sleep 0.02; done
-X
-chmod +x "$W/hold"
-begin() { # WHO [OPTION...]
-    local who=$1
-    shift
-    rm -f "$W/events.$who"
-    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
-        9>"$W/events.$who" 2>>"$W/err.$who" &
-    begun=$!
-    pids+=("$begun")
-}
-holds() {
-    [ -e "$W/on.$1" ]
-}
 ahead() { # WHO N
     grep -q "\"ahead\":$2}" "$W/events.$1"
-}
-end() {
-    rm "$W/on.$1"
 }
 fence_of() {
     sed -n "s/^$1 //p" "$W/held" | tail -n 1

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Commands that hold a lock in the background, by the name of WHO. Source after
+# tap.sh; all of them are gone when the test ends.
+#
+#   begin WHO ARG...      holdfast run ARG..., until `end WHO`; sets $begun, its
+#                         pid, and empties WHO's events
+#   holds WHO             it has the lock; $W/on.WHO has its slot
+#   has_said WHO EVENT    its --status-fd told EVENT
+#   end WHO               its command ends
+#   gives CODE WHAT ARG...     a case: `holdfast ARG...` ends with CODE within
+#                              $gives_s seconds (20)
+#
+# $W/held has a line for each that came to hold: WHO and its fence.
+
+gives_s=20
+gives() {
+    local want=$1 what=$2
+    shift 2
+    capture timeout "$gives_s" holdfast "$@"
+    # shellcheck disable=SC2154 # capture's
+    is "$code" "$want" "$what"
+}
+
+pids=()
+all_end() {
+    local pid
+    for pid in "${pids[@]}"; do
+        kill "$pid" 2>/dev/null
+    done
+}
+at_exit all_end
+
+cat >"$W/hold" <<'X'
+#!/bin/sh
+echo "$1 $HOLDFAST_FENCE" >>"$2/held"
+echo "${HOLDFAST_SLOT:-}" >"$2/on.$1"
+while [ -e "$2/on.$1" ]; do sleep 0.02; done
+X
+chmod +x "$W/hold"
+
+begin() {
+    local who=$1
+    shift
+    : >"$W/events.$who"
+    rm -f "$W/on.$who"
+    holdfast run --status-fd 9 "$@" -- "$W/hold" "$who" "$W" \
+        9>"$W/events.$who" 2>"$W/err.$who" &
+    # shellcheck disable=SC2034 # the caller's
+    begun=$!
+    pids+=("$begun")
+}
+holds() {
+    [ -s "$W/on.$1" ]
+}
+has_said() {
+    grep -q "^{\"event\":\"$2\"" "$W/events.$1"
+}
+end() {
+    rm "$W/on.$1"
+}
