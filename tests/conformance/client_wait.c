@@ -4,6 +4,21 @@
  * whoever must be killed or stopped is a process of its own. */
 #include "client_cast.h"
 
+/* The first holds `name`; the others wait for it, in this order. */
+static void line_up(const char *name, struct actor *const *actors, int n)
+{
+    ask(actors[0], name);
+    await(actors[0]);
+    for (int i = 1; i < n; i++) {
+        ask(actors[i], name);
+        await_queued(actors[i], name, i);
+    }
+}
+
+#define LINE_UP(name, ...)                                                     \
+    line_up(name, (struct actor *[]){__VA_ARGS__},                             \
+            sizeof((struct actor *[]){__VA_ARGS__}) / sizeof(struct actor *))
+
 /* ---- Order ------------------------------------------------------------- */
 
 static void test_first_come_first_served(void **state)
@@ -14,13 +29,8 @@ static void test_first_come_first_served(void **state)
     struct actor *actors[N];
     for (int i = 0; i < N; i++) {
         actors[i] = enter();
-        ask(actors[i], name);
-        if (i == 0) {
-            await(actors[0]);
-        } else {
-            await_queued(actors[i], name, i);
-        }
     }
+    line_up(name, actors, N);
     uint64_t fence = 0;
     for (int i = 0; i < N; i++) {
         await(actors[i]);
@@ -39,10 +49,7 @@ static void test_try_does_not_overtake(void **state)
     struct actor *holder = enter();
     struct actor *waiter = enter();
     struct actor *other = enter();
-    ask(holder, name);
-    await(holder);
-    ask(waiter, name);
-    await_queued(waiter, name, 1);
+    LINE_UP(name, holder, waiter);
     ask(other, "another name"); /* it is connected by then */
     await(other);
     give_back(other);
@@ -67,10 +74,7 @@ static void test_handed_over_without_a_beat(void **state)
     const char *name = fresh_name();
     struct actor *a = enter();
     struct actor *b = enter();
-    ask(a, name);
-    await(a);
-    ask(b, name);
-    await_queued(b, name, 1);
+    LINE_UP(name, a, b);
     int64_t began = now_ms();
     for (int i = 0; i < 50; i++) {
         struct actor *from = i % 2 == 0 ? a : b;
@@ -97,14 +101,7 @@ static void test_cancelled_waiter_is_skipped(void **state)
     struct actor *head = enter();
     struct actor *middle = enter();
     struct actor *last = enter();
-    ask(holder, name);
-    await(holder);
-    ask(head, name);
-    await_queued(head, name, 1);
-    ask(middle, name);
-    await_queued(middle, name, 2);
-    ask(last, name);
-    await_queued(last, name, 3);
+    LINE_UP(name, holder, head, middle, last);
     hf_op_cancel(middle->op);
     middle->op = NULL;
     int64_t end = now_ms() + PATIENCE_MS;
@@ -131,12 +128,7 @@ static void test_grant_to_one_who_gives_up(void **state)
     int64_t began = now_ms();
     for (int i = 0; i < 30; i++) {
         const char *name = fresh_name();
-        ask(holder, name);
-        await(holder);
-        ask(fickle, name);
-        await_queued(fickle, name, 1);
-        ask(next, name);
-        await_queued(next, name, 2);
+        LINE_UP(name, holder, fickle, next);
         hf_op_start_release(holder->lock, NULL, NULL);
         hf_client_process(holder->client); /* the others have not read yet */
         hf_op_cancel(fickle->op);
