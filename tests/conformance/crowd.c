@@ -277,13 +277,12 @@ static unsigned local_places(const char *url)
 {
     struct hf_client *client;
     unsigned count = 0;
-    if (hf_client_open(url, NULL, &client, NULL) != HF_OK ||
-        hf_client_roster(client, "crowd", 5, count_one, &count, NULL) !=
-            HF_OK) {
-        return 1000;
+    enum hf_status status = hf_client_open(url, NULL, &client, NULL);
+    if (status == HF_OK) {
+        status = hf_client_roster(client, "crowd", 5, count_one, &count, NULL);
     }
     hf_client_close(client);
-    return count;
+    return status == HF_OK ? count : 1000;
 }
 
 /* Whoever was killed last has a lease of 1 s. */

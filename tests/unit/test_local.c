@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store, verb by verb, through struct hf_store. */
-#include "local_driver.h"
+#include "local_fixture.h"
 
 #include "base/glob.h"
 #include "core/limits.h"
@@ -9,7 +9,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,51 +17,6 @@
 #define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:host:1:1"
 #define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb:host:2:2"
 #define TTL 20000
-
-struct fixture {
-    char folder[64];
-    struct driver d;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    folder_make(f->folder);
-    driver_start(&f->d, f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    driver_close(&f->d);
-    folder_drop(f->folder);
-    free(f);
-    return 0;
-}
-
-static struct driver *driver_of(void **state)
-{
-    return &((struct fixture *)*state)->d;
-}
-
-static uint64_t granted(const struct hf_answer *answer)
-{
-    assert_int_equal(answer->verdict, HF_VERDICT_OK);
-    assert_true(answer->counter > 0);
-    return answer->counter;
-}
-
-static void refused(const struct hf_answer *answer, const char *owner)
-{
-    assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
-    if (owner == NULL) {
-        assert_null(answer->owner);
-    } else {
-        assert_string_equal(answer->owner, owner);
-    }
-}
 
 static uint64_t wall_us(void)
 {

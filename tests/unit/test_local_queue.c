@@ -3,7 +3,8 @@
  * which counter. One process plays all; what it is told comes through a real
  * socket all the same. */
 /* link: -Wl,--wrap=hf_clock_now */
-#include "local_driver.h"
+#include "local_clock.h"
+#include "local_fixture.h"
 
 #include "core/limits.h"
 #include "io/clock.h"
@@ -23,66 +24,6 @@
 #define TTL 20000
 #define Q 6000
 
-/* Leases are long enough for a slow machine; the clock jumps to their end. */
-static int64_t jumped_ns;
-struct hf_instant __real_hf_clock_now(void);
-struct hf_instant __wrap_hf_clock_now(void);
-
-struct hf_instant __wrap_hf_clock_now(void)
-{
-    return (struct hf_instant){__real_hf_clock_now().ns + jumped_ns};
-}
-
-static void jump_ms(int64_t ms)
-{
-    jumped_ns += ms * 1000000;
-}
-
-struct fixture {
-    char folder[64];
-    struct driver d;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    folder_make(f->folder);
-    driver_start(&f->d, f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    driver_close(&f->d);
-    folder_drop(f->folder);
-    free(f);
-    return 0;
-}
-
-static struct driver *driver_of(void **state)
-{
-    return &((struct fixture *)*state)->d;
-}
-
-static uint64_t granted(const struct hf_answer *answer)
-{
-    assert_int_equal(answer->verdict, HF_VERDICT_OK);
-    assert_true(answer->counter > 0);
-    return answer->counter;
-}
-
-static void refused(const struct hf_answer *answer, const char *owner)
-{
-    assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
-    if (owner == NULL) {
-        assert_null(answer->owner);
-    } else {
-        assert_string_equal(answer->owner, owner);
-    }
-}
-
 /* @return the ticket. */
 static uint64_t queued(const struct hf_answer *answer, const char *owner,
                        unsigned ahead)
@@ -93,17 +34,6 @@ static uint64_t queued(const struct hf_answer *answer, const char *owner,
     assert_true(answer->ticket > 0);
     assert_true(answer->left_ms > 0);
     return answer->ticket;
-}
-
-/* The one that was told, and what: nobody else was. @return the counter. */
-static uint64_t told(struct driver *d, const char *owner)
-{
-    assert_true(driver_hear(d, 1));
-    driver_turn(d);
-    assert_int_equal(d->n_pushes, 1);
-    assert_int_equal(d->pushes[0].cookie >> 32, owner[0]);
-    driver_forget(d);
-    return d->pushes[0].counter;
 }
 
 static void nobody_told(struct driver *d)

@@ -2,7 +2,8 @@
 /* Several at one name in the embedded store: readers, and holders of permits.
  */
 /* link: -Wl,--wrap=hf_clock_now */
-#include "local_driver.h"
+#include "local_clock.h"
+#include "local_fixture.h"
 
 #include "io/clock.h"
 #include "store/local/local.h"
@@ -11,7 +12,6 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,56 +28,6 @@
 #define X R("XXXXXXXX")
 #define TTL 20000
 #define Q 6000
-
-/* Leases are long enough for a slow machine; the clock jumps to their end. */
-static int64_t jumped_ns;
-struct hf_instant __real_hf_clock_now(void);
-struct hf_instant __wrap_hf_clock_now(void);
-
-struct hf_instant __wrap_hf_clock_now(void)
-{
-    return (struct hf_instant){__real_hf_clock_now().ns + jumped_ns};
-}
-
-static void jump_ms(int64_t ms)
-{
-    jumped_ns += ms * 1000000;
-}
-
-struct fixture {
-    char folder[64];
-    struct driver d;
-};
-
-static int set_up(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    folder_make(f->folder);
-    driver_start(&f->d, f->folder);
-    *state = f;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct fixture *f = *state;
-    driver_close(&f->d);
-    folder_drop(f->folder);
-    free(f);
-    return 0;
-}
-
-static struct driver *driver_of(void **state)
-{
-    return &((struct fixture *)*state)->d;
-}
-
-static uint64_t granted(const struct hf_answer *answer)
-{
-    assert_int_equal(answer->verdict, HF_VERDICT_OK);
-    assert_true(answer->counter > 0);
-    return answer->counter;
-}
 
 /* Refused or queued, because of those who share. */
 static void behind_group(const struct hf_answer *answer,
@@ -99,16 +49,6 @@ static void behind(const struct hf_answer *answer, enum hf_verdict verdict,
     assert_int_equal(answer->verdict, verdict);
     assert_string_equal(answer->owner, owner);
     assert_int_equal(answer->permits, 0);
-}
-
-static uint64_t told(struct driver *d, const char *owner)
-{
-    assert_true(driver_hear(d, 1));
-    driver_turn(d);
-    assert_int_equal(d->n_pushes, 1);
-    assert_int_equal(d->pushes[0].cookie >> 32, owner[0]);
-    driver_forget(d);
-    return d->pushes[0].counter;
 }
 
 static void nobody_told(struct driver *d)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An embedded store in a folder of its own for each case, and what most cases
+ * say of an answer. */
+#ifndef HF_TESTS_LOCAL_FIXTURE_H
+#define HF_TESTS_LOCAL_FIXTURE_H
+
+#include "local_driver.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    char folder[64];
+    struct driver d;
+};
+
+static inline int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    folder_make(f->folder);
+    driver_start(&f->d, f->folder);
+    *state = f;
+    return 0;
+}
+
+static inline int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    driver_close(&f->d);
+    folder_drop(f->folder);
+    free(f);
+    return 0;
+}
+
+static inline struct driver *driver_of(void **state)
+{
+    return &((struct fixture *)*state)->d;
+}
+
+/* @return the counter. */
+static inline uint64_t granted(const struct hf_answer *answer)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_OK);
+    assert_true(answer->counter > 0);
+    return answer->counter;
+}
+
+/* In favour of `owner`; NULL: of nobody. */
+static inline void refused(const struct hf_answer *answer, const char *owner)
+{
+    assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
+    if (owner == NULL) {
+        assert_null(answer->owner);
+    } else {
+        assert_string_equal(answer->owner, owner);
+    }
+}
+
+/* The one that was told, and what: nobody else was. @return the counter. */
+static inline uint64_t told(struct driver *d, const char *owner)
+{
+    assert_true(driver_hear(d, 1));
+    driver_turn(d);
+    assert_int_equal(d->n_pushes, 1);
+    assert_int_equal(d->pushes[0].cookie >> 32, owner[0]);
+    driver_forget(d);
+    return d->pushes[0].counter;
+}
+
+#endif
