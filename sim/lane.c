@@ -2,7 +2,7 @@
 /* What users do: think, ask, work, give back. Each lane of a process takes its
  * turns one after another; the work is to read and write registers with the
  * fence in hand, and to look first whether the lock still covers that. */
-#include "world.h"
+#include "lane.h"
 
 #include "base/assert.h"
 #include "client/lock.h"
@@ -23,11 +23,6 @@ static int64_t now_of(const struct sim_lane *lane)
 }
 
 /* ---- Notes ------------------------------------------------------------- */
-
-static int first_name(const struct sim_turn *turn)
-{
-    return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
-}
 
 /* By its own clock, of the first of its locks that ends. To be told of must not
  * change anything, so that no clock is read: hf_lock_remaining_ms() does. */
@@ -55,7 +50,7 @@ static void note(struct sim_lane *lane, enum sim_note_kind kind,
         .lane = lane->index,
         .node = -1,
         .other = -1,
-        .name = first_name(lane->turn),
+        .name = sim_lane_name(lane->turn),
         .is_shared = lane->turn->is_shared,
         .text = text,
     };
@@ -185,7 +180,7 @@ static void begin(struct sim_lane *lane)
     const struct sim_turn *turn = lane->turn;
     struct hf_request request;
     struct hf_name more[SIM_NAMES_MAX];
-    int first = first_name(turn);
+    int first = sim_lane_name(turn);
     hf_request_init(&request, letters[first]);
     request.ttl_ms = turn->ttl_ms;
     request.wait_ms = world->is_calm ? HF_WAIT_FOREVER : turn->wait_ms;
@@ -224,116 +219,10 @@ static void begin(struct sim_lane *lane)
 
 /* ---- Working ----------------------------------------------------------- */
 
-/* A message to a register, carrying what the lane had in hand. */
-struct errand {
-    struct sim_lane *lane;
-    uint64_t number;
-    uint64_t fence;
-    int name;
-    int guarded;
-    bool writes;
-    uint64_t value;
-};
-
-static void note_write(struct sim_world *world, const struct errand *errand,
-                       bool is_taken)
-{
-    if (world->trace == NULL || errand->guarded == 0 || !errand->writes) {
-        return;
-    }
-    sim_world_note(
-        world, (struct sim_note){
-                   .kind = is_taken ? SIM_NOTE_WRITE : SIM_NOTE_REFUSED,
-                   .process = errand->lane->process->index,
-                   .lane = errand->lane->index,
-                   .node = -1,
-                   .other = -1,
-                   .name = errand->name,
-                   .fence = errand->fence,
-                   .counter = sim_register_newest(world->oracle, errand->name),
-               });
-}
-
-static void on_errand(struct sim_world *world, void *object, uint64_t arg)
-{
-    struct errand *errand = object;
-    struct sim_lane *lane = errand->lane;
-    bool is_guarded = errand->guarded != 0;
-    (void)arg;
-    if (lane->number == errand->number) {
-        lane->n_sent[errand->guarded]--;
-    }
-    if (errand->writes) {
-        bool is_taken =
-            sim_register_write(world->oracle, errand->name, errand->fence,
-                               is_guarded, errand->value + 1);
-        note_write(world, errand, is_taken);
-    } else {
-        uint64_t value;
-        bool is_read = sim_register_read(world->oracle, errand->name,
-                                         errand->fence, is_guarded, &value);
-        if (is_read && lane->number == errand->number) {
-            lane->has_read[errand->guarded] = true;
-            lane->value[errand->guarded] = value;
-        }
-    }
-    sim_world_forget(world, errand);
-}
-
-static void send_errand(struct sim_lane *lane, int guarded, bool writes)
-{
-    struct sim_world *world = lane->process->world;
-    struct errand *errand = sim_world_keep(world, sizeof(*errand));
-    *errand = (struct errand){
-        .lane = lane,
-        .number = lane->number,
-        .fence = hf_lock_fence(lane->lock),
-        .name = first_name(lane->turn),
-        .guarded = guarded,
-        .writes = writes,
-        .value = lane->value[guarded],
-    };
-    int64_t delay_ns =
-        world->story->delay_ns +
-        sim_draw_below(&lane->process->path, 2 * world->story->jitter_ns);
-    lane->n_sent[guarded]++;
-    sim_world_at(world, world->now_ns + delay_ns, on_errand, errand, 0);
-}
-
-/* It has read what it will write at the next step. */
-static bool is_writing(const struct sim_lane *lane)
-{
-    return lane->writes % 2 == 1 && (lane->has_read[0] || lane->has_read[1]);
-}
-
-/* Read at one step, write at the next: in between anything may happen. It
- * looks at its lock before it begins, and not again, as careless users do: a
- * write that has begun is made, though the lease be over by then. Nor does it
- * read again before the last write was answered: fences keep holders apart,
- * not the messages of one. */
-static void write_step(struct sim_lane *lane)
-{
-    bool reads = lane->writes % 2 == 0;
-    lane->writes--;
-    if (reads && !hf_lock_covers(lane->lock, 0)) {
-        return;
-    }
-    for (int guarded = 0; guarded < 2; guarded++) {
-        if (reads) {
-            lane->has_read[guarded] = false;
-            if (lane->n_sent[guarded] == 0) {
-                send_errand(lane, guarded, false);
-            }
-        } else if (lane->has_read[guarded]) {
-            send_errand(lane, guarded, true);
-        }
-    }
-}
-
 static void work_step(struct sim_lane *lane)
 {
     if (lane->writes > 0) {
-        write_step(lane);
+        sim_lane_write(lane);
     } else if (lane->extends > 0) {
         lane->extends--;
         struct hf_error error;
@@ -413,7 +302,7 @@ static bool hand_on(struct sim_lane *lane)
                                             .lane = lane->index,
                                             .node = -1,
                                             .other = to->index,
-                                            .name = first_name(lane->turn)});
+                                            .name = sim_lane_name(lane->turn)});
     rest(lane);
     sim_process_wake(to);
     return true;
@@ -428,7 +317,7 @@ static bool take_on(struct sim_lane *lane)
     if (!parcel.is_full || lane->turn != NULL) {
         return false;
     }
-    char name[2] = {(char)('a' + first_name(parcel.turn)), '\0'};
+    char name[2] = {(char)('a' + sim_lane_name(parcel.turn)), '\0'};
     struct hf_request request;
     struct hf_error error;
     struct hf_lock *lock;
@@ -510,7 +399,7 @@ static void look_at_queue(struct sim_lane *lane)
 static void go_on(struct sim_lane *lane)
 {
     bool is_calm = lane->process->world->is_calm;
-    bool was_writing = is_writing(lane);
+    bool was_writing = sim_lane_is_writing(lane);
     if (was_writing) {
         work_step(lane);
     }
@@ -616,7 +505,7 @@ void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
         note(lane, SIM_NOTE_AT_RISK, NULL);
     }
     lane->is_at_risk = state == HF_STATE_AT_RISK;
-    if (state == HF_STATE_LOST && !is_writing(lane)) {
+    if (state == HF_STATE_LOST && !sim_lane_is_writing(lane)) {
         lane->due_ns = now_of(lane) + HABIT_NS;
     }
 }

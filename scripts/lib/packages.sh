@@ -107,3 +107,7 @@ packages_backport() {
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
     liblmdb-dev libssl-dev libncurses-dev)
+
+# What the simulator, the models and the faults need besides.
+# shellcheck disable=SC2034 # used by those who source this
+PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)

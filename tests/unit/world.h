@@ -13,7 +13,8 @@
  *
  * and at the end, when nothing breaks any more, that whoever waits is served.
  *
- * The full simulator, with the shipped scripts, belongs to sim/. */
+ * Here any lease may end on a node at any moment, which no real clock does; for
+ * clocks, networks and servers that are like real ones see sim/. */
 #ifndef HF_TESTS_WORLD_H
 #define HF_TESTS_WORLD_H
 
