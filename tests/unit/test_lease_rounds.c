@@ -123,6 +123,27 @@ static void extending_a_claim_by_more_asks_anew(void **state)
                   "[63] 1 C ok 8            | extended till 59459\n");
 }
 
+/* Asked for a place, and answered when it was held: that it is not ours there
+ * is heard, and no more. */
+static void answers_to_what_was_asked_while_waiting(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 300 | \n"
+          "[1] 1 A no 7 9 20000 300 | queued 0Q300 1Q300\n"
+          "[2] 2 A no 7 9 20000 300 | 2Q300\n"
+          "[3] 0 Q ok 7 behind      | 0Y7\n"
+          "[50] 1 grants 8          | \n"
+          "[51] 1 Q queued 7        | \n"
+          "[52] 2 grants 8          | held 8 till 5938 0C8h 1C8h 2C8h\n"
+          "[53] 2 Q queued 7        | \n"
+          "[54] 0 Y no 9            | \n"
+          "[55] 1 C ok 8            | \n"
+          "[56] 2 C ok 8            | \n"
+          "[57] extend              | 1C8h 2C8h\n");
+}
+
 /* ---- Nodes that come back ---------------------------------------------- */
 
 /* In an open round it is asked at once; once it has confirmed, no more. */
@@ -213,6 +234,7 @@ int main(void)
         cmocka_unit_test(grant_above_the_fence_is_not_brought_down),
         cmocka_unit_test(grant_after_the_loss_changes_nothing),
         cmocka_unit_test(extending_a_claim_by_more_asks_anew),
+        cmocka_unit_test(answers_to_what_was_asked_while_waiting),
         cmocka_unit_test(node_that_is_back_joins_the_open_round),
         cmocka_unit_test(what_is_lost_is_not_extended),
         cmocka_unit_test(one_node_is_enough_if_there_is_one),
