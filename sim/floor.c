@@ -263,8 +263,10 @@ ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len)
         fail(socket, "the server closed the connection");
         return -1;
     }
-    memcpy(data, link->inbox + link->inbox_at, n);
-    link->inbox_at += n;
+    if (n > 0) {
+        memcpy(data, link->inbox + link->inbox_at, n);
+        link->inbox_at += n;
+    }
     if (link->inbox_at == link->inbox_len) {
         link->inbox_at = link->inbox_len = 0;
     }

@@ -142,7 +142,7 @@ static struct sim_live *free_live(struct sim_oracle *oracle)
             return &oracle->live[i];
         }
     }
-    HF_ASSERT(!"more turns at once than lanes");
+    HF_ASSERT(false); /* more turns at once than lanes */
     return NULL;
 }
 
