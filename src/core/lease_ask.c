@@ -246,6 +246,7 @@ static void note(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     switch (event->verdict) {
     case HF_VERDICT_OK:
+        vote->flags |= HF_VOTE_MAY_HOLD; /* whatever we thought of it before */
         hf_vote_grant(step, vote);
         if (event->floor > step->lease->fence) {
             step->lease->fence = event->floor;
