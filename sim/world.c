@@ -186,11 +186,22 @@ static void look_for_end(struct sim_world *world)
     }
 }
 
+/* One for all worlds, one after another: scripts leave nothing behind in it,
+ * and need not be compiled again. */
+static struct sim_lua *shared_lua(void)
+{
+    static struct sim_lua *lua;
+    if (lua == NULL) {
+        lua = sim_lua_new();
+    }
+    return lua;
+}
+
 static void set_up(struct sim_world *world)
 {
     const struct sim_story *story = world->story;
     world->quiet_ns = SIM_NEVER;
-    world->lua = sim_lua_new();
+    world->lua = shared_lua();
     for (unsigned i = 0; i < story->n_nodes; i++) {
         struct sim_node *node = &world->nodes[i];
         node->world = world;
@@ -225,7 +236,6 @@ static void tear_down(struct sim_world *world)
     while (world->kept != NULL) {
         sim_world_forget(world, world->kept + 1);
     }
-    sim_lua_free(world->lua);
     free(world->events);
 }
 

@@ -7,8 +7,7 @@
 command -v redis-server >/dev/null || skip_all "redis-server is not installed"
 options=(--quick)
 # A sanitized build has been through the library's own tests: here a part.
-if grep -q __asan_init "$HF_BUILD/tests/chaos/client" ||
-    grep -q __tsan_init "$HF_BUILD/tests/chaos/client"; then
+if is_sanitized "$HF_BUILD/tests/chaos/client"; then
     options+=(--only 'cut,reset,swallow,stop-client,kill-client,empty-majority')
 fi
 "$HF_SOURCE/tests/chaos/run" "${options[@]}" --report "$W/report.md" \

@@ -5,8 +5,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 command -v valgrind >/dev/null || skip_all 'no valgrind'
-! grep -qa __asan_init "$HF_BUILD/holdfast" || skip_all 'a sanitizer is in'
-! grep -qa __tsan_init "$HF_BUILD/holdfast" || skip_all 'a sanitizer is in'
+! is_sanitized "$HF_BUILD/holdfast" || skip_all 'a sanitizer is in'
 
 # COMMAND ends with CODE, under valgrind as without. What valgrind has to say
 # goes to a file of each process.

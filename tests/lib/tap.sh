@@ -83,6 +83,11 @@ skip_all() {
     exit 0
 }
 
+# A program with ASan or TSan in it is many times slower, and not to be timed.
+is_sanitized() { # PROGRAM
+    grep -qaE '__(asan|tsan)_init' "$1"
+}
+
 ok() {
     local what=$1 status
     shift
