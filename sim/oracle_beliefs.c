@@ -79,11 +79,12 @@ static bool believes(const struct sim_oracle *oracle,
     return live->is_holding;
 }
 
+/* The limit is what the turn asked for, whatever its lock says. */
 static void check_permits(struct sim_oracle *oracle,
                           const struct sim_live *live)
 {
     const struct sim_part *name = &live->parts[live->n_parts - 1];
-    unsigned permits = name->lock->permits;
+    unsigned permits = oracle->records[live->turn - 1].turn->permits;
     unsigned holders = 0;
     if (permits == 0) {
         return;
