@@ -219,14 +219,26 @@ static void begin(struct sim_lane *lane)
 
 /* ---- Working ----------------------------------------------------------- */
 
+/* To the longest lease of all, then back to its own. */
+static void extend(struct sim_lane *lane)
+{
+    const struct sim_story *story = lane->process->world->story;
+    int64_t ttl_ms = lane->turn->ttl_ms;
+    for (size_t i = 0; i < story->n_turns && lane->extends % 2 == 0; i++) {
+        int64_t other_ms = story->turns[i].ttl_ms;
+        ttl_ms = ttl_ms < other_ms ? other_ms : ttl_ms;
+    }
+    struct hf_error error;
+    hf_lock_extend(lane->lock, ttl_ms, &error);
+}
+
 static void work_step(struct sim_lane *lane)
 {
     if (lane->writes > 0) {
         sim_lane_write(lane);
     } else if (lane->extends > 0) {
         lane->extends--;
-        struct hf_error error;
-        hf_lock_extend(lane->lock, 0, &error);
+        extend(lane);
     }
     int64_t left_ns = lane->end_ns - now_of(lane);
     unsigned steps = lane->writes + lane->extends + 1;
