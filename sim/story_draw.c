@@ -93,8 +93,8 @@ static void draw_network(struct sim_story *story, struct sim_random *random,
             ? most(trip_ms, least(HF_NODE_TIMEOUT_MS_DEFAULT, ttl_ms / 3))
             : sim_draw_log(random, trip_ms, most(trip_ms, ttl_ms / 4));
     if (story->regime != SIM_CALM && sim_chance(random, 50)) {
-        story->late_ppm = (unsigned)sim_draw_log(random, 30, 10000);
-        story->late_ns = sim_draw_log(random, ttl_ms / 4, 2 * ttl_ms) * SIM_MS;
+        story->late_ppm = (unsigned)sim_draw_log(random, 100, 50000);
+        story->late_ns = sim_draw_log(random, ttl_ms / 40, 2 * ttl_ms) * SIM_MS;
     }
     if (sim_chance(random, 40)) {
         story->shatter_ppm = (unsigned)sim_draw_log(random, 500, 300000);
@@ -151,7 +151,7 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     swarm->blocking = sometimes(random, 35, 50);
     swarm->hands_on = sometimes(random, 20, 20);
     swarm->forsakes = sometimes(random, 10, 3);
-    swarm->extends = sometimes(random, 30, 30);
+    swarm->extends = sometimes(random, swarm->mixes_ttl ? 70 : 30, 40);
     swarm->cancels = sometimes(random, 35, 15);
     for (unsigned i = 0; i < swarm->n_names; i++) {
         swarm->permits[i] = sim_chance(random, 18)
@@ -238,7 +238,7 @@ static void draw_turn(const struct sim_story *story, const struct swarm *swarm,
     int64_t ttl_ms = swarm->ttl_ms;
     draw_what(swarm, turn, random);
     turn->ttl_ms = swarm->mixes_ttl
-                       ? sim_draw_between(random, ttl_ms / 2, ttl_ms)
+                       ? sim_draw_between(random, ttl_ms / 4, ttl_ms)
                        : ttl_ms;
     turn->think_ns =
         sim_draw_below(random, 2 * swarm->think_ns + 1) / 1000 * 1000;

@@ -49,6 +49,14 @@ static void plot_swizzle(struct sim_plan *plan)
     }
 }
 
+static void add_cut(struct sim_plan *plan, int64_t at_ns)
+{
+    sim_plan_add(plan, (struct sim_fault){.kind = SIM_FAULT_CUT,
+                                          .at_ns = at_ns,
+                                          .process = sim_plan_process(plan),
+                                          .node = sim_plan_node(plan)});
+}
+
 /* All nodes stand still at once, and what was sent waits in their buffers;
  * some connections end meanwhile. */
 static void plot_ghosts(struct sim_plan *plan)
@@ -68,6 +76,16 @@ static void plot_ghosts(struct sim_plan *plan)
                              .process = sim_plan_process(plan),
                              .node = (int)i});
         }
+    }
+}
+
+/* Connections end again and again, each with something on its way. */
+static void plot_flaky(struct sim_plan *plan)
+{
+    int64_t at = sim_plan_time(plan);
+    for (int64_t i = sim_plan_between(plan, 5, 30); i > 0; i--) {
+        add_cut(plan, at);
+        at += sim_plan_between(plan, 0, plan->ttl_ns / 10);
     }
 }
 
@@ -152,8 +170,8 @@ static void plot_oblivion(struct sim_plan *plan)
 void sim_plots_add(struct sim_plan *plan)
 {
     static void (*const plots[])(struct sim_plan *) = {
-        plot_renewal,  plot_swizzle, plot_ghosts,
-        plot_minority, plot_rolling, plot_oblivion,
+        plot_renewal, plot_swizzle,  plot_ghosts, plot_minority,
+        plot_rolling, plot_oblivion, plot_flaky,
     };
     for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
         plan->random = sim_random_of(plan->story->seed, STREAM_PLOTS + i);
