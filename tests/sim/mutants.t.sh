@@ -1,0 +1,18 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+# The simulator catches every planted bug, by a rule that its patch names.
+. "$(dirname "$0")/../lib/tap.sh"
+
+command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"
+if grep -q '^HF_SANITIZE:STRING=.' "$HF_BUILD/CMakeCache.txt"; then
+    seeds=60 names=(counter-not-moved quorum-minus-one)
+else
+    seeds=300 names=()
+fi
+
+capture "$HF_SOURCE/sim/mutants/run" -b "$HF_BUILD" -n $seeds "${names[@]}"
+is "$code" 0 "every mutant is caught, by the rule that it breaks"
+diag "$out"
+isnt "$(grep -c '[0-9]$' <<<"$out")" 0 "… and each is told"
+finish
