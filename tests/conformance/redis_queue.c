@@ -439,7 +439,16 @@ static void tell_changed(struct teller *teller)
         {"a release", "refused kind=none"},
         {"a wait", "error"},
     };
+    static const struct line holder[] = {
+        {"x try", "ok new"},
+        {"! HSET hf:node v a-third", "0"},
+        {"x hold T=own", "error"},
+        {"! DEL $L", "1"},
+    };
     TELL(teller, "changed", story);
+    ok(rig_votes(&teller->rig, 0), "known again");
+    TELL(teller, "changed for a holder", holder);
+    ok(rig_votes(&teller->rig, 0), "and again");
 }
 
 /* 1,000 wait: a release costs what it costs with one. */
