@@ -265,8 +265,25 @@ static void note(struct hf_step *step)
     }
 }
 
+/* The node did not raise a counter: to ask again at once would be answered the
+ * same, as fast as it answers. The next beat comes to it. */
+static bool is_vain_raise(const struct hf_event *event)
+{
+    return event->verb == HF_VERB_CONFIRM &&
+           (event->verdict == HF_VERDICT_ERROR ||
+            event->verdict == HF_VERDICT_UNKNOWN ||
+            event->verdict == HF_VERDICT_UNSENT);
+}
+
 void hf_wait_answer(struct hf_step *step)
 {
+    if (is_vain_raise(step->event)) {
+        plan(step, step->event->node); /* nothing else has changed */
+        return;
+    }
+    if (step->event->verb != HF_VERB_CONFIRM) {
+        step->lease->raises = 0; /* who waits never gives up */
+    }
     note(step);
     hf_ask_judge(step);
     if (step->lease->phase != HF_PHASE_WAITING) {

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -331,6 +332,39 @@ static void lost_raise_is_asked_again(void **state)
           "[8] 2 C ok 6             | held 6 till 29705\n");
 }
 
+/* A node that runs full cannot be raised: it is tried again with the next beat,
+ * neither as fast as it says no nor so often that it is given up. */
+static void failed_raise_is_made_with_the_next_beat(void **state)
+{
+    (void)state;
+    char text[8192];
+    size_t at = (size_t)snprintf(text, sizeof(text),
+                                 "[0] queue                | 0A 1A 2A\n"
+                                 "[0] node 2 down          | \n"
+                                 "[0] 2 A unsent           | \n"
+                                 "[1] 0 A no 1 9 20000 300 | \n"
+                                 "[1] 1 A no 1 9 20000 300 | "
+                                 "queued 0Q300 1Q300\n"
+                                 "[2] 0 Q queued 1         | \n"
+                                 "[2] 1 Q queued 1         | \n"
+                                 "[5] 0 grants 5           | \n"
+                                 "[5] 1 grants 7           | 0C7\n"
+                                 "[6] 0 C error            | \n");
+    for (int ms = 1000; ms <= 80000; ms += 1000) {
+        at +=
+            (size_t)snprintf(text + at, sizeof(text) - at,
+                             "[%d] timer | 0Q300 1Q300 0C7\n"
+                             "[%d] 0 Q ok 5 | \n"
+                             "[%d] 1 Q ok 7 | \n"
+                             "[%d] 0 C %s\n",
+                             ms, ms + 1, ms + 1, ms + 1,
+                             ms == 80000 ? "ok 7 | held 7 till 85938 0C7h 1C7h"
+                             : ms % 2000 == 0 ? "unsent |"
+                                              : "error |");
+    }
+    story(3, TTL, text);
+}
+
 /* Nor later, when the node has said "not yours" and granted anew: the request
  * to raise it may still be on its way. */
 static void what_was_raised_is_not_undercut(void **state)
@@ -431,6 +465,7 @@ int main(void)
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
+        cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
