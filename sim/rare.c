@@ -19,7 +19,7 @@ const char *sim_rare_name(enum sim_rare rare)
         [SIM_RARE_DEAD_WAITER] = "handed over to a process that is gone",
         [SIM_RARE_LOST_GRANT] = "a push that never arrives",
         [SIM_RARE_YIELD] = "a grant is yielded",
-        [SIM_RARE_YIELD_REFUSED] = "a yield is refused",
+        [SIM_RARE_YIELD_IN_VAIN] = "a yield does not lead back to the queue",
         [SIM_RARE_QUARANTINE] = "a node is quarantined",
         [SIM_RARE_STRANGER] = "a node is not who it was",
         [SIM_RARE_FULL] = "a node has no memory left",
@@ -85,9 +85,7 @@ static void on_asked(struct sim_rares *rares, const struct sim_note *note)
         on_raise(rares, note);
     } else if (begins(note->text, "yield")) {
         rares->seen[SIM_RARE_YIELD]++;
-        rares->seen[SIM_RARE_YIELD_REFUSED] +=
-            begins(note->result, "yours") &&
-            last_number(note->result) == last_number(note->text);
+        rares->seen[SIM_RARE_YIELD_IN_VAIN] += !begins(note->result, "queued");
     }
     if (begins(note->result, "yours")) {
         on_yours(rares, note, owner);
