@@ -231,9 +231,10 @@ void hf_ask_judge(struct hf_step *step)
     }
     enum hf_outcome outcome = failure(step);
     bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
-    if (queues && outcome != HF_OUT_UNREACHED) {
+    bool is_reached = outcome != HF_OUT_UNREACHED;
+    if (queues && is_reached && hf_wait_has_ticket(step)) {
         hf_wait_begin(step);
-    } else if (!queues || !is_only_late(step)) {
+    } else if (!queues || is_reached || !is_only_late(step)) {
         give_up(step, outcome);
     }
 }

@@ -119,7 +119,9 @@ void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
 void hf_ask_judge(struct hf_step *step);
 
-/* lease_wait.c */
+/* lease_wait.c. Is there a ticket to wait under? None if nobody refused: what
+ * was granted ran out before the others answered. */
+bool hf_wait_has_ticket(const struct hf_step *step);
 void hf_wait_begin(struct hf_step *step);
 void hf_wait_answer(struct hf_step *step);
 void hf_wait_grant(struct hf_step *step);

@@ -332,6 +332,22 @@ static void lost_raise_is_asked_again(void **state)
           "[8] 2 C ok 6             | held 6 till 29705\n");
 }
 
+/* All that answered was granted too long ago, and nobody said what time it is.
+ * Under a ticket that each node makes up, nobody would know who is first. */
+static void nobody_waits_without_a_ticket(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 2 A unsent           | \n"
+          "[1] node 2 down          | \n"
+          "[50] timer               | late 1\n"
+          "[29800] 1 A ok 6         | split 0R6 1R6\n"
+          "[29801] 0 R ok 6         | \n"
+          "[29801] 1 R ok 6         | done\n");
+}
+
 /* A node that runs full cannot be raised: it is tried again with the next beat,
  * neither as fast as it says no nor so often that it is given up. */
 static void failed_raise_is_made_with_the_next_beat(void **state)
@@ -465,6 +481,7 @@ int main(void)
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
+        cmocka_unit_test(nobody_waits_without_a_ticket),
         cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
         cmocka_unit_test(counters_are_brought_together),
