@@ -10,7 +10,7 @@
 #include "core/limits.h"
 
 /* How often waiters may ask again, all together. */
-#define BEATS 1500
+#define BEATS 800
 
 /* Streams of a seed; the world's own are others. */
 enum { STREAM_WORLD = 0x51010, STREAM_TURNS = 0x51020 };
@@ -71,13 +71,14 @@ static bool loses_memory(enum sim_regime regime)
 }
 
 /* Where a memory is lost, half of the leases are longer than the shortest
- * quarantine: only these need more than it. */
+ * quarantine: only these need more than it. Much shorter ones would be renewed
+ * and asked for too often in that time. */
 static int64_t draw_ttl_ms(struct sim_random *random, enum sim_regime regime)
 {
     if (loses_memory(regime) && sim_chance(random, 50)) {
         return sim_draw_between(random, HF_QUARANTINE_MS_MIN, 30000);
     }
-    return sim_draw_log(random, 50, 30000);
+    return sim_draw_log(random, loses_memory(regime) ? 500 : 50, 30000);
 }
 
 static void draw_network(struct sim_story *story, struct sim_random *random,
@@ -186,7 +187,7 @@ static void draw_pace(struct sim_story *story, struct swarm *swarm,
                       struct sim_random *random)
 {
     int64_t turns =
-        sim_draw_between(random, 100, 360) * 2 / (story->n_nodes + 1);
+        sim_draw_between(random, 60, 220) * 2 / (story->n_nodes + 1);
     unsigned lanes = story->n_processes * swarm->lanes;
     swarm->turns = (unsigned)least(40, most(5, turns / lanes));
     story->calm_ns = draw_period(story, swarm, random);
@@ -286,7 +287,7 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
 
 void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
 {
-    static const int node_shares[] = {45, 42, 13};
+    static const int node_shares[] = {45, 45, 10};
     struct sim_random random = sim_random_of(seed, STREAM_WORLD);
     struct swarm swarm = {0};
     *story = (struct sim_story){.seed = seed, .has_quarantine = true};
