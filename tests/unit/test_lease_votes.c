@@ -109,23 +109,25 @@ static void raising_for_ever_is_given_up(void **state)
     story(3, 1000, text);
 }
 
-/* Who wants to wait anyway waits in the queues then, with all that it has. */
+/* Who wants to wait anyway waits in the queues then, with all that it has; if
+ * some node said what time it is, which makes the ticket. */
 static void raising_for_ever_ends_in_the_queues(void **state)
 {
     (void)state;
     char text[8192];
     size_t len = 0;
     len += (size_t)snprintf(text + len, sizeof(text) - len,
-                            "[0] node 2 down | \n"
-                            "[0] queue       | 0A 1A\n"
-                            "[1] 0 A ok 7    | \n"
-                            "[1] 1 A ok 8    | 0C8\n");
+                            "[0] queue                | 0A 1A 2A\n"
+                            "[1] 2 A no 1 9 20000 300 | \n"
+                            "[1] 0 A ok 7             | \n"
+                            "[1] 1 A ok 8             | 0C8\n");
     for (int i = 0; i < 63; i++) {
         len += (size_t)snprintf(text + len, sizeof(text) - len,
                                 "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
                                 1 - i % 2, 9 + i);
     }
-    snprintf(text + len, sizeof(text) - len, "[3] 1 C ok 72 | queued 0Q 1Q\n");
+    snprintf(text + len, sizeof(text) - len,
+             "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
     story(3, 30000, text);
 }
 
