@@ -131,6 +131,16 @@ static void raising_for_ever_ends_in_the_queues(void **state)
     story(3, 30000, text);
 }
 
+/* One node makes the ticket itself: what it granted too long ago is asked for
+ * again, in its queue. */
+static void what_came_too_late_is_waited_for(void **state)
+{
+    (void)state;
+    story(1, 30000,
+          "[0] queue          | 0Q\n"
+          "[29800] 0 Q ok 5   | queued 0Q\n");
+}
+
 /* ---- Slow nodes -------------------------------------------------------- */
 
 /* Two of three are slow: their answers are waited for until they are late, and
@@ -158,6 +168,7 @@ int main(void)
         cmocka_unit_test(an_earlier_grant_outlives_an_error),
         cmocka_unit_test(raising_for_ever_is_given_up),
         cmocka_unit_test(raising_for_ever_ends_in_the_queues),
+        cmocka_unit_test(what_came_too_late_is_waited_for),
         cmocka_unit_test(slow_nodes_are_needed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
