@@ -87,6 +87,18 @@ static void an_earlier_grant_outlives_an_error(void **state)
           "[5] 2 A no 5         | taken 0R5\n");
 }
 
+/* Two nodes by turns: each has moved on when the other is raised. */
+static size_t raise_63_times(char *text, size_t size)
+{
+    size_t len = 0;
+    for (int i = 0; i < 63; i++) {
+        len +=
+            (size_t)snprintf(text + len, size - len, "[2] %d C ok %d | %dC%d\n",
+                             i % 2, 9 + i, 1 - i % 2, 9 + i);
+    }
+    return len;
+}
+
 /* Each time that one is raised the other has moved on: no end of that is near,
  * so it is given up. */
 static void raising_for_ever_is_given_up(void **state)
@@ -99,11 +111,7 @@ static void raising_for_ever_is_given_up(void **state)
                             "[1] 2 A no 1  | \n"
                             "[1] 0 A ok 7  | \n"
                             "[1] 1 A ok 8  | 0C8\n");
-    for (int i = 0; i < 63; i++) {
-        len += (size_t)snprintf(text + len, sizeof(text) - len,
-                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
-                                1 - i % 2, 9 + i);
-    }
+    len += raise_63_times(text + len, sizeof(text) - len);
     snprintf(text + len, sizeof(text) - len,
              "[3] 1 C ok 72 | split 0R72 1R72\n");
     story(3, 1000, text);
@@ -121,11 +129,7 @@ static void raising_for_ever_ends_in_the_queues(void **state)
                             "[1] 2 A no 1 9 20000 300 | \n"
                             "[1] 0 A ok 7             | \n"
                             "[1] 1 A ok 8             | 0C8\n");
-    for (int i = 0; i < 63; i++) {
-        len += (size_t)snprintf(text + len, sizeof(text) - len,
-                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
-                                1 - i % 2, 9 + i);
-    }
+    len += raise_63_times(text + len, sizeof(text) - len);
     snprintf(text + len, sizeof(text) - len,
              "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
     story(3, 30000, text);
