@@ -92,8 +92,9 @@ server_stop flushed
 
 # ---- One clock of five is stepped by an hour ---------------------------------
 
+# What is told here is who votes how, not how soon.
 servers_start 5 --clock
-lying="$URLS?max_ttl=30s"
+lying="$URLS?max_ttl=30s&node_timeout=2s"
 servers_declare "$lying"
 
 # Held on those of five that are not paused meanwhile.
