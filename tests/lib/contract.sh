@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+# The contract of the client on servers of its own. Source after tap.sh.
+#
+#   contract WHAT URL PART...     runs conformance/client_PART, each of its cases
+#                                 a case "WHAT, PART: ..."
+. "$(dirname "${BASH_SOURCE[0]}")/servers.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/nested.sh"
+
+# Long timeouts: on a busy machine a reply may take its time.
+CONTRACT_QUERY='?quarantine=off&node_timeout=1s'
+CONTRACT_ONE=(lock loop threads look)
+CONTRACT_SEVERAL=(names meet whole permits)
+
+contract() {
+    local what=$1 part
+    export HF_TEST_URL=$2
+    shift 2
+    for part; do
+        nested "$what, $part" "$HF_BUILD/tests/conformance/client_$part"
+    done
+}
