@@ -8,7 +8,8 @@
  *
  * The interesting bytes are those on their way when a connection ends: how many
  * still arrive is drawn. A request that is executed after its sender gave the
- * connection up is a ghost. */
+ * connection up is a ghost; it may come long after the same request on the next
+ * connection (sim_links_haunt()). */
 #include "world.h"
 
 #include "redis.h"
@@ -62,11 +63,13 @@ static int64_t blocked_until(const struct sim_link *link,
                              const struct sim_pipe *pipe)
 {
     const struct sim_passage *passage = passage_of(link);
-    int64_t until_ns = is_up(link, pipe) ? passage->up_ns : passage->down_ns;
-    if (is_up(link, pipe) && link->node->resumes_ns > until_ns) {
-        until_ns = link->node->resumes_ns;
+    if (!is_up(link, pipe)) {
+        return passage->down_ns;
     }
-    return until_ns;
+    int64_t until_ns = passage->up_ns;
+    until_ns = until_ns < link->held_ns ? link->held_ns : until_ns;
+    return until_ns < link->node->resumes_ns ? link->node->resumes_ns
+                                             : until_ns;
 }
 
 /* ---- Links ------------------------------------------------------------- */
@@ -385,14 +388,45 @@ void sim_link_cut(struct sim_link *link, bool by_node)
     send_end(link, &link->down);
 }
 
+static bool is_between(const struct sim_link *link, int process, int node)
+{
+    return (process < 0 || link->peer == process) &&
+           (node < 0 || link->node->index == node);
+}
+
 void sim_links_cut(struct sim_world *world, int process, int node, bool by_node)
 {
     for (struct sim_link *link = world->links; link != NULL;
          link = link->next) {
-        bool is_meant = (process < 0 || link->peer == process) &&
-                        (node < 0 || link->node->index == node);
-        if (is_meant && (link->socket != NULL || link->session != NULL)) {
+        if (is_between(link, process, node) &&
+            (link->socket != NULL || link->session != NULL)) {
             sim_link_cut(link, by_node);
+        }
+    }
+}
+
+/* Somebody on the way has reset it, and keeps what he was sent. */
+static void on_reset(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct sim_link *link = object;
+    (void)world;
+    (void)arg;
+    link->n_events--;
+    if (link->socket != NULL && !link->is_connecting) {
+        drop_chunks(&link->down);
+        send_end(link, &link->down);
+    }
+}
+
+void sim_links_haunt(struct sim_world *world, int process, int node,
+                     int64_t end_ns, int64_t until_ns)
+{
+    for (struct sim_link *link = world->links; link != NULL;
+         link = link->next) {
+        if (is_between(link, process, node) && link->socket != NULL) {
+            link->held_ns = until_ns;
+            link->n_events++;
+            sim_world_at(world, end_ns, on_reset, link, 0);
         }
     }
 }
@@ -414,6 +448,7 @@ void sim_links_heal(struct sim_world *world)
 {
     for (struct sim_link *link = world->links; link != NULL;
          link = link->next) {
+        link->held_ns = 0;
         hurry(link, &link->up);
         hurry(link, &link->down);
     }

@@ -310,6 +310,26 @@ static void note_listening(struct sim_oracle *oracle, int process)
     }
 }
 
+/* Nothing breaks, and a renewal has time to be answered, twice. */
+static bool must_keep(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    const struct sim_story *story = oracle->world->story;
+    const struct sim_turn *turn = record_of(oracle, live->turn)->turn;
+    int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
+    return story->regime == SIM_CALM && turn->ttl_ms * MS > 6 * trip_ns;
+}
+
+static void note_loss(struct sim_oracle *oracle, struct sim_live *live)
+{
+    live->was_lost = true;
+    oracle->verdict.losses++;
+    if (must_keep(oracle, live)) {
+        sim_oracle_breach(oracle, SIM_LIVE,
+                          "p%d lost \"%s\", and nothing ever breaks",
+                          live->process + 1, live->parts[0].chain->text);
+    }
+}
+
 static void look_at(struct sim_oracle *oracle, struct sim_live *live)
 {
     bool is_lost = false;
@@ -319,8 +339,9 @@ static void look_at(struct sim_oracle *oracle, struct sim_live *live)
         is_lost |= atomic_load_explicit(&part->lock->state,
                                         memory_order_relaxed) == HF_STATE_LOST;
     }
-    oracle->verdict.losses += is_lost && !live->was_lost;
-    live->was_lost |= is_lost;
+    if (is_lost && !live->was_lost) {
+        note_loss(oracle, live);
+    }
     sim_beliefs_look(oracle, live);
 }
 

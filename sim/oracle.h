@@ -15,7 +15,9 @@
  *   PERMITS never more holders of a semaphore than it has permits
  *   FIFO    of two who wait, the earlier ticket is served first (one node,
  *           nothing breaking)
- *   LIVE    when nothing breaks any more, whoever waits is served in time
+ *   LIVE    when nothing breaks any more, whoever waits is served in time;
+ *           where nothing ever breaks, nobody loses what he has, if his lease
+ *           is longer than six round trips
  *   RESIDUE … and at the end no lock, queue or holder is left at any node
  *   ONCE    every call is answered exactly once
  */

@@ -2,8 +2,9 @@
 /* COUNTERS AT THE NODES. After each script the counter of its name is looked
  * at: it never decreases (I1), and a value of it belongs to one owner, or one
  * group of sharers (I2). Since it only rises, I2 needs the present value's
- * owner alone. What a node forgot is forgotten here. A counter that expired is
- * compared with what comes after it. */
+ * owner alone. A node that forgot may have what it has; but once it moves a
+ * counter, that must be above all that it ever had, or the same owner's. A
+ * counter that expired is compared with what comes after it. */
 #include "oracle_state.h"
 
 #include "redis.h"
@@ -15,6 +16,9 @@
 #define FENCE_KEY 4
 
 #define PREFIX "lock:"
+
+/* Of the digest of an owner. */
+enum { IS_SOMEBODY = 1, IS_SHARED = 2 };
 
 /* "0000000000000017 owner". @return false: it is none. */
 static bool read_fence(const char *text, size_t len, uint64_t *counter,
@@ -31,8 +35,29 @@ static bool read_fence(const char *text, size_t len, uint64_t *counter,
     for (size_t i = 17; i < len; i++) {
         *owner = (*owner ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
     }
-    *owner |= len > 17;
+    static const char shared[] = "shared:";
+    size_t n = sizeof(shared) - 1;
+    bool is_shared = len >= 17 + n && memcmp(text + 17, shared, n) == 0;
+    *owner = *owner << 2 | (is_shared ? IS_SHARED : 0) |
+             (len > 17 ? IS_SOMEBODY : 0);
     return true;
+}
+
+/* It was given to somebody since the node forgot. (A RELEASE leaves its fence
+ * there, of which nobody gets anything. Of those who shared each may take back
+ * what he had.) */
+static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
+                       int node, uint64_t counter, uint64_t owner)
+{
+    const struct sim_seen *seen = &chain->nodes[node];
+    bool is_same = (counter == seen->lost && owner == seen->lost_owner) ||
+                   (owner & seen->lost_owner & IS_SHARED) != 0;
+    if (owner != 0 && counter <= seen->lost && !is_same) {
+        sim_oracle_breach(oracle, SIM_C3,
+                          "n%d, which forgot the value %" PRIu64
+                          " of \"%s\", gave %" PRIu64 " after it",
+                          node + 1, seen->lost, chain->text, counter);
+    }
 }
 
 static void check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
@@ -53,10 +78,21 @@ static void check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
                           counter, chain->text, node + 1);
     }
     if (!is_known || counter != before) {
+        check_lost(oracle, chain, node, counter, owner);
         chain->nodes[node].counter = counter;
         chain->nodes[node].owner = owner;
     }
     chain->nodes[node].is_known = true;
+}
+
+static bool counter_at(const struct sim_oracle *oracle,
+                       const struct sim_chain *chain, int node,
+                       uint64_t *counter, uint64_t *owner)
+{
+    size_t len;
+    const char *text = sim_redis_get(oracle->world->nodes[node].redis,
+                                     chain->key, strlen(chain->key), &len);
+    return text != NULL && read_fence(text, len, counter, owner);
 }
 
 void sim_oracle_node(struct sim_oracle *oracle, int node,
@@ -76,10 +112,10 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
     const struct sim_arg *key = &run->argv[FENCE_KEY];
     uint64_t counter;
     uint64_t owner;
-    size_t len;
-    const char *text = sim_redis_get(oracle->world->nodes[node].redis,
-                                     key->data, key->len, &len);
-    if (text != NULL && read_fence(text, len, &counter, &owner)) {
+    if (key->len < sizeof(chain->key)) {
+        memcpy(chain->key, key->data, key->len);
+    }
+    if (counter_at(oracle, chain, node, &counter, &owner)) {
         uint64_t before = chain->nodes[node].counter;
         check_counter(oracle, chain, node, counter, owner);
         if (oracle->world->story->n_nodes == 1 && counter > before) {
@@ -90,6 +126,21 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
     sim_order_asked(oracle, chain, run);
 }
 
+static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
+                   int node)
+{
+    struct sim_seen *seen = &chain->nodes[node];
+    if (seen->counter > seen->lost) {
+        seen->lost = seen->counter;
+        seen->lost_owner = seen->owner;
+    }
+    seen->is_known =
+        counter_at(oracle, chain, node, &seen->counter, &seen->owner);
+    if (!seen->is_known) {
+        seen->counter = 0;
+    }
+}
+
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)
 {
     oracle->forgot_ns = oracle->world->now_ns;
@@ -97,8 +148,7 @@ void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)
         for (unsigned slot = 0; slot <= SIM_SLOTS_MAX; slot++) {
             struct sim_chain *chain = oracle->chains[name][slot];
             if (chain != NULL) {
-                chain->nodes[node].is_known = false;
-                chain->nodes[node].counter = 0;
+                forget(oracle, chain, node);
             }
         }
     }

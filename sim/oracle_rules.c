@@ -25,6 +25,7 @@ static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
     [SIM_RATES]           = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
     [SIM_RESTART_DURABLE] = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
     [SIM_AMNESIA]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_FLOOR_ALONE]     = {Y, Y, Y, N, N, Y, N, N, Y, Y, Y},
     [SIM_WILD_CLOCKS]     = {Y, Y, Y, Y, N, Y, N, N, Y, N, Y},
     [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y},
     [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y},

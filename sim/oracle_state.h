@@ -64,12 +64,15 @@ struct sim_chain {
     /* C2, E1: the greatest fence of those that completed, by number of
      * completion: of all, and of those who had it alone */
     struct sim_series tops, writer_tops;
-    /* C3: what each node was last seen to have */
-    struct {
+    /* C3: what each node was last seen to have, and the most that it ever
+     * forgot */
+    struct sim_seen {
         bool is_known;
         uint64_t counter;
         uint64_t owner; /* of that value, digest; 0: nobody */
+        uint64_t lost, lost_owner;
     } nodes[SIM_NODES_MAX];
+    char key[32]; /* of the fence at a node; "": not seen yet */
     /* FIFO: when the only node moved the counter to what; who came when; who
      * was served */
     struct sim_series moves;

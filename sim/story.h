@@ -30,6 +30,8 @@ enum sim_regime {
     SIM_RESTART_DURABLE, /* the same, and nodes restart with their memory */
     SIM_AMNESIA,         /* the same, and nodes restart empty, or older;
                             walls right; quarantine */
+    SIM_FLOOR_ALONE,     /* the same without quarantine; nodes are away for
+                            longer than a step of the clock floor */
     SIM_WILD_CLOCKS,     /* the network's, and every clock jumps */
     SIM_AMNESIA_WILD,    /* both: fences may be broken too */
     SIM_FAILOVER,        /* a lagging replica takes over while the old
@@ -49,6 +51,9 @@ enum sim_fault_kind {
                                is bit i, node i is bit 16 + i */
     SIM_FAULT_SLOW,         /* for `span`: delays of a with b are `amount` ns
                                longer, one way each */
+    SIM_FAULT_GHOST,        /* connections of process a with node b end after
+                               `amount`, and what a has sent on them until then
+                               arrives after `span` */
     SIM_FAULT_PAUSE,        /* process a stands still for `span`; its clock, as
                                CLOCK_BOOTTIME does, goes on */
     SIM_FAULT_PAUSE_MIDWAY, /* the same, right after it next reads its clock:

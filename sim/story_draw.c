@@ -12,6 +12,10 @@
 /* How often waiters may ask again, all together. */
 #define BEATS 800
 
+/* Where there is no quarantine: so long that a node can be away for a step of
+ * the clock floor, and more, in a quarter of it. */
+#define FLOOR_ALONE_MS 24000
+
 /* Streams of a seed; the world's own are others. */
 enum { STREAM_WORLD = 0x51010, STREAM_TURNS = 0x51020 };
 
@@ -57,17 +61,19 @@ static int weighted(struct sim_random *random, const int *shares, int n)
  */
 
 static const int regime_shares[SIM_REGIMES] = {
-    [SIM_CALM] = 4,         [SIM_NETWORK] = 26,
-    [SIM_RATES] = 20,       [SIM_RESTART_DURABLE] = 12,
-    [SIM_AMNESIA] = 16,     [SIM_WILD_CLOCKS] = 7,
-    [SIM_AMNESIA_WILD] = 3, [SIM_FAILOVER] = 4,
-    [SIM_EVICT] = 4,        [SIM_FLUSH] = 4,
+    [SIM_CALM] = 4,        [SIM_NETWORK] = 25,
+    [SIM_RATES] = 19,      [SIM_RESTART_DURABLE] = 11,
+    [SIM_AMNESIA] = 14,    [SIM_FLOOR_ALONE] = 5,
+    [SIM_WILD_CLOCKS] = 7, [SIM_AMNESIA_WILD] = 3,
+    [SIM_FAILOVER] = 4,    [SIM_EVICT] = 4,
+    [SIM_FLUSH] = 4,
 };
 
 static bool loses_memory(enum sim_regime regime)
 {
-    return regime == SIM_AMNESIA || regime == SIM_AMNESIA_WILD ||
-           regime == SIM_FAILOVER || regime == SIM_EVICT || regime == SIM_FLUSH;
+    return regime == SIM_AMNESIA || regime == SIM_FLOOR_ALONE ||
+           regime == SIM_AMNESIA_WILD || regime == SIM_FAILOVER ||
+           regime == SIM_EVICT || regime == SIM_FLUSH;
 }
 
 /* Where a memory is lost, half of the leases are longer than the shortest
@@ -174,7 +180,9 @@ static int64_t draw_period(const struct sim_story *story,
         most(3 * ttl_ms, BEATS * beat_ms / (lanes * story->n_nodes));
     int64_t ms = least(most_ms, sim_draw_log(random, 3 * ttl_ms, 24 * ttl_ms));
     if (loses_memory(story->regime)) {
-        int64_t once_ms = most(ttl_ms, HF_QUARANTINE_MS_MIN);
+        int64_t once_ms = most(ttl_ms, story->regime == SIM_FLOOR_ALONE
+                                           ? FLOOR_ALONE_MS
+                                           : HF_QUARANTINE_MS_MIN);
         ms = most(ms, once_ms * sim_draw_between(random, 15, 30) / 10);
     }
     return most(ms, 400) * SIM_MS;
@@ -305,8 +313,11 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
     swarm.mixes_ttl = sim_chance(&random, 30);
     story->max_ttl_ms = swarm.ttl_ms;
     story->queues = sim_chance(&random, 75);
-    if ((story->regime == SIM_FAILOVER || story->regime == SIM_AMNESIA_WILD) &&
-        sim_chance(&random, 25)) {
+    if (story->regime == SIM_FLOOR_ALONE) {
+        story->has_quarantine = false;
+    } else if ((story->regime == SIM_FAILOVER ||
+                story->regime == SIM_AMNESIA_WILD) &&
+               sim_chance(&random, 25)) {
         story->has_quarantine = false;
     }
     draw_network(story, &random, swarm.ttl_ms);

@@ -14,9 +14,9 @@ enum { STREAM_FAULTS = 0x51100 };
 #define BIT(kind) (UINT32_C(1) << (kind))
 #define OF_NETWORK                                                             \
     (BIT(SIM_FAULT_CUT) | BIT(SIM_FAULT_SILENCE) | BIT(SIM_FAULT_DEAFNESS) |   \
-     BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_SLOW) | BIT(SIM_FAULT_PAUSE) |   \
-     BIT(SIM_FAULT_PAUSE_MIDWAY) | BIT(SIM_FAULT_CRASH) |                      \
-     BIT(SIM_FAULT_STOP) | BIT(SIM_FAULT_FULL) |                               \
+     BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_SLOW) | BIT(SIM_FAULT_GHOST) |   \
+     BIT(SIM_FAULT_PAUSE) | BIT(SIM_FAULT_PAUSE_MIDWAY) |                      \
+     BIT(SIM_FAULT_CRASH) | BIT(SIM_FAULT_STOP) | BIT(SIM_FAULT_FULL) |        \
      BIT(SIM_FAULT_FORGET_SCRIPTS))
 #define OF_CLOCKS (BIT(SIM_FAULT_NODE_CLOCK) | BIT(SIM_FAULT_PROCESS_CLOCK))
 #define OF_AMNESIA                                                             \
@@ -31,6 +31,8 @@ static const struct {
     [SIM_RESTART_DURABLE] = {OF_NETWORK, BIT(SIM_FAULT_RESTART)},
     [SIM_AMNESIA] = {OF_NETWORK | OF_AMNESIA,
                      BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY)},
+    [SIM_FLOOR_ALONE] = {OF_NETWORK | OF_AMNESIA,
+                         BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY)},
     [SIM_WILD_CLOCKS] = {OF_NETWORK, OF_CLOCKS},
     [SIM_AMNESIA_WILD] = {OF_NETWORK | OF_AMNESIA | OF_CLOCKS,
                           BIT(SIM_FAULT_EMPTY) | BIT(SIM_FAULT_NODE_CLOCK)},
@@ -77,7 +79,28 @@ int64_t sim_plan_span(struct sim_plan *plan)
                     : sim_plan_between(plan, ttl, 3 * ttl);
 }
 
-/* It begins and is over before the calm. */
+/* Where the clock floor alone keeps fences apart, a node that forgot is away
+ * for a step of it, and for what clocks differ. */
+static int64_t least_span(const struct sim_plan *plan, enum sim_fault_kind kind)
+{
+    const struct sim_story *story = plan->story;
+    bool forgets = kind == SIM_FAULT_AGE || kind == SIM_FAULT_EMPTY;
+    if (story->regime != SIM_FLOOR_ALONE || !forgets) {
+        return 0;
+    }
+    int64_t low_ns = 0;
+    int64_t high_ns = 0;
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        int64_t off_ns = story->node_wall_ns[i] +
+                         story->calm_ns / 1000000 * story->node_rate_ppm[i];
+        low_ns = off_ns < low_ns ? off_ns : low_ns;
+        high_ns = off_ns > high_ns ? off_ns : high_ns;
+    }
+    return 43 * SIM_S / 10 + high_ns - low_ns;
+}
+
+/* It begins and is over before the calm; what would be too short is left
+ * out. */
 void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
 {
     const struct sim_fault_form *form = sim_fault_form(fault.kind);
@@ -87,11 +110,18 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
     if (at_ns < 0 || at_ns >= calm_ns * 95 / 100 || fault.span_ns < 0) {
         return;
     }
+    int64_t least_ns = least_span(plan, fault.kind);
+    if (span_ns < least_ns) {
+        span_ns = least_ns;
+    }
     if (span_ns > calm_ns / 4) {
         span_ns = calm_ns / 4;
     }
     if (at_ns + span_ns > calm_ns * 99 / 100) {
         span_ns = calm_ns * 99 / 100 - at_ns;
+    }
+    if (span_ns < least_ns) {
+        return;
     }
     fault.at_ns = at_ns;
     fault.span_ns = span_ns;
@@ -104,7 +134,8 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
  */
 
 /* Mostly up to some leases, seldom up to an hour. A process's clock that is
- * set back stands still meanwhile: not for an hour. */
+ * set back stands still meanwhile: not for an hour. A node's prolongs leases,
+ * and whoever waits asks again all that time: not for thousands of leases. */
 static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
 {
     bool is_long = sim_plan_chance(plan, 20);
@@ -112,7 +143,8 @@ static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
     is_long = is_long && !(is_back && kind == SIM_FAULT_PROCESS_CLOCK);
     int64_t jump = sim_draw_log(&plan->random, SIM_MS,
                                 is_long ? 3600 * SIM_S : 3 * plan->ttl_ns);
-    return is_back ? -jump : jump;
+    int64_t most_back = 120 * plan->ttl_ns;
+    return is_back ? -(jump < most_back ? jump : most_back) : jump;
 }
 
 int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
@@ -123,7 +155,9 @@ int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
         return sim_plan_between(plan, 1, 6);
     }
     int64_t ns = 0;
-    if (kind == SIM_FAULT_SLOW) {
+    if (kind == SIM_FAULT_GHOST) {
+        ns = sim_draw_log(random, SIM_MS, plan->ttl_ns / 3 + SIM_MS);
+    } else if (kind == SIM_FAULT_SLOW) {
         ns = sim_draw_log(random, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
     } else if (kind == SIM_FAULT_AGE || kind == SIM_FAULT_PROMOTE) {
         ns = sim_draw_log(random, SIM_MS, 2 * plan->ttl_ns + 2 * SIM_MS);
@@ -156,8 +190,12 @@ static struct sim_fault a_fault(struct sim_plan *plan, enum sim_fault_kind kind)
     if (sim_fault_form(kind)->has_mask) {
         fault.mask = a_mask(plan);
     }
+    if (kind == SIM_FAULT_GHOST) {
+        fault.span_ns += fault.amount;
+    }
     bool is_path = kind == SIM_FAULT_CUT || kind == SIM_FAULT_SILENCE ||
-                   kind == SIM_FAULT_DEAFNESS || kind == SIM_FAULT_SLOW;
+                   kind == SIM_FAULT_DEAFNESS || kind == SIM_FAULT_SLOW ||
+                   kind == SIM_FAULT_GHOST;
     if (is_path && sim_plan_chance(plan, 30)) {
         *(sim_plan_chance(plan, 50) ? &fault.process : &fault.node) = -1;
     }

@@ -79,6 +79,37 @@ static void plot_ghosts(struct sim_plan *plan)
     }
 }
 
+/* A connection stalls and ends; its process asks again on the next one, and
+ * what it had asked before comes up to `late_ns` after that. */
+static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
+                      int node, int64_t late_ns)
+{
+    int64_t end_ns = sim_plan_amount(plan, SIM_FAULT_GHOST);
+    sim_plan_add(plan,
+                 (struct sim_fault){
+                     .kind = SIM_FAULT_GHOST,
+                     .at_ns = at_ns,
+                     .process = process,
+                     .node = node,
+                     .amount = end_ns,
+                     .span_ns = end_ns + sim_plan_between(plan, 0, late_ns)});
+}
+
+/* The same at most nodes at once, again and again. */
+static void plot_haunting(struct sim_plan *plan)
+{
+    int process = sim_plan_chance(plan, 30) ? -1 : sim_plan_process(plan);
+    int64_t at = sim_plan_time(plan);
+    for (int64_t i = sim_plan_between(plan, 2, 6); i > 0; i--) {
+        for (unsigned n = 0; n < plan->story->n_nodes; n++) {
+            if (sim_plan_chance(plan, 75)) {
+                add_ghost(plan, at, process, (int)n, plan->ttl_ns);
+            }
+        }
+        at += sim_plan_between(plan, 0, plan->ttl_ns / 2);
+    }
+}
+
 /* Connections end again and again, each with something on its way. */
 static void plot_flaky(struct sim_plan *plan)
 {
@@ -171,7 +202,7 @@ void sim_plots_add(struct sim_plan *plan)
 {
     static void (*const plots[])(struct sim_plan *) = {
         plot_renewal, plot_swizzle,  plot_ghosts, plot_minority,
-        plot_rolling, plot_oblivion, plot_flaky,
+        plot_rolling, plot_oblivion, plot_flaky,  plot_haunting,
     };
     for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
         plan->random = sim_random_of(plan->story->seed, STREAM_PLOTS + i);

@@ -27,7 +27,8 @@
  *
  * What goes wrong (p: a process, n: a node; if left out, all of them):
  *   cut p n                silence p n for T         deafness p n for T
- *   slow p n by T for T    partition p1,n1 for T     pause p for T
+ *   slow p n by T for T    partition p1,n1 for T     ghost p n by T for T
+ *   pause p for T
  *   pause-midway p for T   crash p for T             stop n for T
  *   restart n for T        age n by T for T          empty n for T
  *   promote n by T for T   flush n                   evict n keys N

@@ -51,6 +51,7 @@ static const char *verb_of(enum sim_fault_kind kind)
         [SIM_FAULT_DEAFNESS] = ": replies lost",
         [SIM_FAULT_PARTITION] = "cut off:",
         [SIM_FAULT_SLOW] = ": slow",
+        [SIM_FAULT_GHOST] = ": cut, requests delivered late",
         [SIM_FAULT_PAUSE] = " stands still",
         [SIM_FAULT_PAUSE_MIDWAY] = " stands still in the middle of a call",
         [SIM_FAULT_CRASH] = " crashes",

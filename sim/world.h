@@ -220,6 +220,7 @@ struct sim_link {
     bool has_news; /* in the loop's eyes: readable, opened, or ended */
     bool is_ended;
     int64_t sent_ns; /* of the chunk being executed */
+    int64_t held_ns; /* until then nothing of it arrives at the node */
 };
 
 /* net.c */
@@ -231,6 +232,10 @@ void sim_link_reply(struct sim_link *link); /* the server has written */
 void sim_link_cut(struct sim_link *link, bool by_node);
 void sim_links_cut(struct sim_world *world, int process, int node,
                    bool by_node);
+/* What the process has sent, and still sends, arrives at `until_ns` only; at
+ * `end_ns` the connection ends for the process. */
+void sim_links_haunt(struct sim_world *world, int process, int node,
+                     int64_t end_ns, int64_t until_ns);
 void sim_links_heal(struct sim_world *world); /* what is late comes now */
 void sim_links_free(struct sim_world *world);
 

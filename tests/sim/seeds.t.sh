@@ -14,6 +14,8 @@ capture hfsim --seeds $seeds --jobs 2 --terse
 is "$code" 0 "$seeds seeds"
 diag "$out"
 
+! is_sanitized "$HF_BUILD/hfsim" || finish # the rest is about the judge
+
 broken=$(hfsim --seeds 300 --jobs 2 --terse --regime wild-clocks)
 like "$broken" 'outside promises:.* C4 ' "clocks that jump break exclusion"
 broken=$(hfsim --seeds 100 --jobs 2 --terse --regime amnesia-wild)

@@ -107,8 +107,6 @@ static void test_c3_counters_do_not_fall(void **state)
     SAY(0, "DEL", FENCE_KEY);         /* idle for long */
     ran(0, "confirm", "", false, ":1\r\n");
     counter(0, "0000000000000010 z");
-    sim_oracle_node_forgot(on.world.oracle, 0);
-    counter(0, "0000000000000003 x");
     silent();
 
     scene(SIM_AMNESIA, 3);
@@ -123,6 +121,55 @@ static void test_c3_counters_do_not_fall(void **state)
     ran(0, "confirm", "", false, ":1\r\n");
     counter(0, "0000000000000008 y");
     caught(SIM_C3, "fell from 9 to 8");
+}
+
+static void forgets(unsigned node)
+{
+    SAY(node, "DEL", FENCE_KEY);
+    sim_oracle_node_forgot(on.world.oracle, (int)node);
+}
+
+static void test_c3_nor_where_they_were_forgotten(void **state)
+{
+    (void)state;
+    const enum sim_regime regimes[] = {SIM_AMNESIA, SIM_FLOOR_ALONE};
+    for (size_t i = 0; i < sizeof(regimes) / sizeof(regimes[0]); i++) {
+        scene(regimes[i], 3);
+        counter(0, "0000000000000009 y");
+        forgets(0);
+        counter(0, "0000000000000003 "); /* a RELEASE left it */
+        counter(0, "0000000000000009 y");
+        counter(0, "0000000000000010 x");
+        silent();
+
+        scene(regimes[i], 3);
+        counter(0, "0000000000000009 shared:1");
+        forgets(0);
+        counter(0, "0000000000000008 shared:2"); /* as they were */
+        silent();
+
+        scene(regimes[i], 3);
+        counter(0, "0000000000000009 y");
+        forgets(0);
+        counter(0, "0000000000000009 x");
+        caught(SIM_C3, "n1, which forgot the value 9 of \"a\", gave 9 after");
+
+        scene(regimes[i], 3);
+        counter(0, "0000000000000009 y");
+        forgets(0);
+        forgets(0);
+        counter(0, "0000000000000008 y");
+        caught(SIM_C3, "gave 8 after it");
+
+        scene(regimes[i], 3);
+        counter(0, "0000000000000005 x");
+        counter(0, "0000000000000009 y");
+        SAY(0, "SET", FENCE_KEY, "0000000000000005 x"); /* an older memory */
+        sim_oracle_node_forgot(on.world.oracle, 0);
+        counter(0, "0000000000000005 x");
+        counter(0, "0000000000000008 x");
+        caught(SIM_C3, "gave 8 after it");
+    }
 }
 
 static void test_c3_a_value_has_one_owner(void **state)
@@ -400,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_c1_goes_with_what_is_handed_on),
         cmocka_unit_test(test_c2_later_is_greater),
         cmocka_unit_test(test_c3_counters_do_not_fall),
+        cmocka_unit_test(test_c3_nor_where_they_were_forgotten),
         cmocka_unit_test(test_c3_a_value_has_one_owner),
         cmocka_unit_test(test_e1_no_renewal_after_a_greater_fence),
         cmocka_unit_test(test_e1_readers_may_renew_beside_readers),

@@ -165,6 +165,28 @@ static void test_live_to_the_end(void **state)
     caught(SIM_LIVE, "p2 holds at the end");
 }
 
+static void test_live_and_keeps_it(void **state)
+{
+    (void)state;
+    const enum sim_regime regimes[] = {SIM_NETWORK, SIM_CALM};
+    for (size_t i = 0; i < sizeof(regimes) / sizeof(regimes[0]); i++) {
+        scene(regimes[i], 3);
+        begins(P1);
+        struct hf_lock *lock = forge(P1, "a", 7, 100);
+        told(P1, lock);
+        at(100);
+        atomic_store(&lock->state, HF_STATE_LOST);
+        looks(P1);
+        looks(P1); /* once is enough */
+        assert_int_equal(verdict()->losses, 1);
+        if (regimes[i] == SIM_CALM) {
+            caught(SIM_LIVE, "p1 lost \"a\", and nothing ever breaks");
+        } else {
+            silent();
+        }
+    }
+}
+
 /* The formula of oracle.h, of three lanes, one of which wants two names. */
 static void test_live_as_a_formula(void **state)
 {
@@ -308,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_live_within_the_bound),
         cmocka_unit_test(test_live_from_the_beginning_of_a_turn),
         cmocka_unit_test(test_live_to_the_end),
+        cmocka_unit_test(test_live_and_keeps_it),
         cmocka_unit_test(test_live_as_a_formula),
         cmocka_unit_test(test_residue_is_fences_and_the_marker),
         cmocka_unit_test(test_once_every_call_is_answered),

@@ -27,6 +27,7 @@ static const char *const rows[SIM_REGIMES][2] = {
     [SIM_RESTART_DURABLE] = {"durable servers crash and restart"},
     [SIM_AMNESIA] = {"a server comes back empty or with older data; "
                      "quarantine, clocks right"},
+    [SIM_FLOOR_ALONE] = {"the same with `quarantine=off`"},
     [SIM_WILD_CLOCKS] = {"clocks do anything"},
     [SIM_AMNESIA_WILD] =
         {"a server comes back empty, quarantine, and its clock "

@@ -196,6 +196,29 @@ static void check_faults(const struct sim_story *story)
     }
 }
 
+/* Without quarantine nodes are away for a step of the clock floor (4.2 s) and
+ * what walls differ, or they would grant what they had granted. */
+static void test_who_forgets_is_away_for_long(void **state)
+{
+    (void)state;
+    unsigned forgets = 0;
+    for (uint64_t seed = 1; seed <= SEEDS / 10; seed++) {
+        struct sim_story story;
+        sim_story_draw(&story, seed, SIM_FLOOR_ALONE);
+        assert_false(story.has_quarantine);
+        for (size_t i = 0; i < story.n_faults; i++) {
+            const struct sim_fault *fault = &story.faults[i];
+            if (fault->kind == SIM_FAULT_EMPTY ||
+                fault->kind == SIM_FAULT_AGE) {
+                assert_true(fault->span_ns > INT64_C(4194304000));
+                forgets++;
+            }
+        }
+        sim_story_fini(&story);
+    }
+    assert_true(forgets > SEEDS / 10);
+}
+
 /* Clocks that a promise rests on are as right as it says. */
 static void check_clocks(const struct sim_story *story)
 {
@@ -256,6 +279,7 @@ int main(void)
         cmocka_unit_test(test_what_a_person_writes),
         cmocka_unit_test(test_errors_name_their_line),
         cmocka_unit_test(test_draws_are_in_bounds),
+        cmocka_unit_test(test_who_forgets_is_away_for_long),
         cmocka_unit_test(test_a_regime_can_be_asked_for),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
