@@ -17,13 +17,19 @@ shell() { # WHAT, script on stdin
     ok "$1" "$pty" env PS1='$' bash --norc --noprofile -i <script
 }
 
-# A command that says what it hears.
+# A command that says what it hears. A line may come in pieces while the shell
+# hands the terminal over: what `read` has when its time is up is kept.
 cat >"$W/talk" <<'X'
 #!/bin/bash
 trap 'echo "heard-""INT"; exit 4' INT
 trap 'echo "heard-""CONT"' CONT
 echo "ready-""now"
-while read -r -t 0.05 line || [ $? -gt 128 ]; do
+line='' status=0
+while [ $status = 0 ] || [ $status -gt 128 ]; do
+    read -r -t 0.05 piece
+    status=$?
+    line+=$piece
+    [ $status = 0 ] || continue
     [ -z "$line" ] || echo "got-$line"
     line=
 done
