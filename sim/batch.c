@@ -119,6 +119,7 @@ static void add(struct sim_tally *tally, const struct sim_outcome *outcome)
         tally->rare[rare] += outcome->rares.seen[rare];
     }
     if (outcome->verdict.is_broken) {
+        tally->is_unkept[outcome->verdict.rule][outcome->regime] = true;
         fail(tally, outcome);
     }
 }

@@ -409,10 +409,9 @@ void sim_links_cut(struct sim_world *world, int process, int node, bool by_node)
 static void on_reset(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_link *link = object;
-    (void)world;
     (void)arg;
     link->n_events--;
-    if (link->socket != NULL && !link->is_connecting) {
+    if (link->socket != NULL && !link->is_connecting && !world->is_calm) {
         drop_chunks(&link->down);
         send_end(link, &link->down);
     }

@@ -121,7 +121,7 @@ bool sim_report_outside(const struct sim_tally *tally)
                 printf(" %7s", "-");
             } else {
                 printf(" %6" PRIu64 "%s", tally->broken[rule][regime],
-                       is_promised ? "!" : " ");
+                       tally->is_unkept[rule][regime] ? "!" : " ");
             }
         }
         printf("\n");

@@ -60,6 +60,11 @@ hfsim --seeds 1..24 --terse --jobs 3 | counts >"$W/three"
 ok "three workers find what one finds" cmp "$W/one" "$W/three"
 like "$(cat "$W/one")" '^24 seeds, [0-9]+ acquisitions' "… and count"
 
+# Keys disappear: what is promised for later only breaks, but no promise does.
+row=$(hfsim --outside --seeds 60 --regime evict --jobs 2 | grep '^evict')
+like "$row" '^evict +60( +([0-9]+|-))+ *$' "what is promised for later is no \"!\""
+like "$row" '^evict +60 .*[1-9]' "… and is counted"
+
 # ---- What breaks is shrunk ---------------------------------------------------
 
 # Clocks that jump, and somebody believes it: C4, told as if it were promised.
