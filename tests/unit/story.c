@@ -2,6 +2,7 @@
 #include "story.h"
 
 #include "core/lease.h"
+#include "core/validity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +19,7 @@ struct teller {
     struct hf_nodes nodes;
     struct hf_lease *lease;
     struct hf_instant sent[HF_NODES_MAX][HF_VERB_SCAN + 1];
+    struct hf_span ttl; /* as last asked for */
     struct hf_event event;
     struct hf_effects effects;
     char did[LINE_MAX_LEN];
@@ -59,9 +61,33 @@ static const char *outcome_text(enum hf_outcome outcome)
     return texts[outcome];
 }
 
+/* Whoever waits asks for the lease of a place; all others for their own. */
+static void check_ttl(const struct teller *teller, const struct hf_send *send)
+{
+    struct hf_span place = hf_queue_lease(teller->ttl);
+    bool may_wait = !send->holder;
+    bool must_wait = send->ticket != 0 || send->verb == HF_VERB_YIELD;
+    if (send->verb == HF_VERB_RELEASE || send->verb == HF_VERB_CONFIRM) {
+        assert_int_equal(send->queue.ns, 0);
+        assert_int_equal(send->ticket, 0);
+    }
+    if (send->verb == HF_VERB_RELEASE) {
+        return;
+    }
+    if (must_wait || (may_wait && send->ttl.ns != teller->ttl.ns)) {
+        assert_int_equal(send->ttl.ns, place.ns);
+    } else {
+        assert_int_equal(send->ttl.ns, teller->ttl.ns);
+    }
+    if (send->queue.ns != 0) {
+        assert_int_equal(send->queue.ns, place.ns);
+    }
+}
+
 static void tell_send(struct teller *teller, const struct hf_send *send)
 {
     static const char letters[] = "ACRY";
+    check_ttl(teller, send);
     teller->sent[send->node][send->verb] = teller->event.now;
     if (send->verb == HF_VERB_ACQUIRE && send->queue.ns > 0) {
         say(teller, send->ticket == 0 ? "%uQ" : "%uQ%llu", send->node,
@@ -290,6 +316,9 @@ static void tell_line(struct teller *teller, const char *line)
     }
     read_event(teller, words, n);
     check_timer(teller, line);
+    if (teller->event.kind == HF_EV_EXTEND && teller->event.ttl.ns > 0) {
+        teller->ttl = teller->event.ttl;
+    }
     teller->did[0] = '\0';
     hf_lease_step(teller->lease, &teller->nodes, &teller->event,
                   &teller->effects);
@@ -297,9 +326,39 @@ static void tell_line(struct teller *teller, const char *line)
     if (strcmp(teller->did, expected) != 0) {
         fail_msg("%s\n  but it did: %s", line, teller->did);
     }
+    if (teller->event.kind == HF_EV_TIMER && !teller->effects.done &&
+        !hf_instant_before(teller->event.now, hf_lease_wake(teller->lease))) {
+        fail_msg("%s\n  and the timer is due at once again", line);
+    }
 }
 
-void story(unsigned n_nodes, int ttl_ms, const char *text)
+/* Behind the last vote there is one of nobody's, which says whatever can be
+ * said: who counts one too many is told by what he does. Nothing is zero before
+ * somebody makes it so. */
+static void behind(struct hf_vote *vote)
+{
+    memset(vote, 0xff, sizeof(*vote));
+    vote->said = 1; /* "yours" */
+}
+
+static struct hf_lease *new_lease(unsigned n_nodes)
+{
+    struct hf_lease *lease = malloc(hf_lease_size(n_nodes + 1));
+    assert_non_null(lease);
+    memset(lease, 0xa5, hf_lease_size(n_nodes));
+    behind(&lease->votes[n_nodes]);
+    return lease;
+}
+
+static void check_behind(const struct hf_lease *lease, unsigned n_nodes)
+{
+    struct hf_vote vote;
+    behind(&vote);
+    assert_memory_equal(&vote, &lease->votes[n_nodes], sizeof(vote));
+}
+
+int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
+                   const char *text)
 {
     struct teller teller;
     memset(&teller, 0, sizeof(teller));
@@ -308,13 +367,9 @@ void story(unsigned n_nodes, int ttl_ms, const char *text)
         hf_nodes_set(&teller.nodes, i, HF_STANDING_VOTING);
     }
     teller.nodes.listening = hf_nodes_all(&teller.nodes);
-    union {
-        struct hf_lease lease;
-        char room[sizeof(struct hf_lease) +
-                  HF_NODES_MAX * sizeof(struct hf_vote)];
-    } memory;
-    teller.lease = &memory.lease;
-    hf_lease_init(teller.lease, n_nodes, hf_span_ms(ttl_ms), 0);
+    teller.ttl = hf_span_ms(ttl_ms);
+    teller.lease = new_lease(n_nodes);
+    hf_lease_init(teller.lease, n_nodes, teller.ttl, jitter);
     while (*text != '\0') {
         char line[LINE_MAX_LEN];
         size_t len = strcspn(text, "\n");
@@ -323,5 +378,14 @@ void story(unsigned n_nodes, int ttl_ms, const char *text)
         line[len] = '\0';
         text += len + (text[len] == '\n');
         tell_line(&teller, line);
+        check_behind(teller.lease, n_nodes);
     }
+    int64_t wake_ns = hf_lease_wake(teller.lease).ns;
+    free(teller.lease);
+    return wake_ns;
+}
+
+void story(unsigned n_nodes, int ttl_ms, const char *text)
+{
+    story_wake(n_nodes, ttl_ms, 0, text);
 }

@@ -26,8 +26,15 @@
 #ifndef HF_TESTS_STORY_H
 #define HF_TESTS_STORY_H
 
+#include <stdint.h>
+
 /* Run a story; on the first line that differs, print both and fail the test.
  * All nodes vote from the start. */
 void story(unsigned n_nodes, int ttl_ms, const char *text);
+
+/* The same with jitter; @return when the timer is due at its end, in
+ * nanoseconds. */
+int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
+                   const char *text);
 
 #endif

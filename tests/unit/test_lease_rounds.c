@@ -224,6 +224,32 @@ static void adoption_waits_for_connections(void **state)
           "[1000] timer          | unreached done\n");
 }
 
+/* Its only server lost its memory, and took back what the holder told it. */
+static void a_sole_node_is_renewed_in_its_quarantine(void **state)
+{
+    (void)state;
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A ok 7         | held 7 till 988\n"
+          "[100] node 0 repairing | \n"
+          "[100] forgot 0       | \n"
+          "[334] timer          | 0C7h\n"
+          "[335] 0 C ok 7       | \n"
+          "[668] timer          | 0C7h\n");
+}
+
+/* Whatever wakes us first: the deadline has come. */
+static void any_event_finds_that_it_is_over(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] 1 A ok 7         | held 7 till 988\n"
+          "[3] 2 A ok 7         | \n"
+          "[1100] listen 0      | lost\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +267,8 @@ int main(void)
         cmocka_unit_test(quarantined_node_lets_nobody_adopt),
         cmocka_unit_test(adoption_out_of_reach_takes_nothing),
         cmocka_unit_test(adoption_waits_for_connections),
+        cmocka_unit_test(a_sole_node_is_renewed_in_its_quarantine),
+        cmocka_unit_test(any_event_finds_that_it_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,79 @@ static void slow_nodes_are_needed(void **state)
           "[50] timer           | late 1 unreached 1R7 2R7\n");
 }
 
+/* What a node said before it went down does not count while it is: whoever
+ * asks again must not be told that it is held by one that nobody can see. */
+static void a_node_that_is_down_has_no_vote(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] node 0 down      | \n"
+          "[3] 1 A ok 7         | \n"
+          "[4] 2 A no 7         | split 1R7\n"
+          "[5] 1 R ok           | \n"
+          "[6] node 0 voting    | 0R7\n"
+          "[7] 0 R ok           | done\n");
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[2] node 0 down      | \n"
+          "[3] 1 A ok 8         | \n"
+          "[4] 2 A ok 8         | held 8 till 988\n");
+}
+
+static void nobody_is_there(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 down      | \n"
+          "[0] node 1 down      | \n"
+          "[0] node 2 down      | \n"
+          "[1] acquire          | unreached done\n");
+}
+
+static void the_only_one_to_come_is_waited_for(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 connecting | \n"
+          "[0] node 1 down       | \n"
+          "[1] acquire           | 2A\n"
+          "[2] 2 A ok 7          | \n"
+          "[1001] timer          | unreached 2R7\n");
+}
+
+static void a_majority_that_answered_waits_for_nobody(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 2 connecting | \n"
+          "[1] acquire           | 0A 1A\n"
+          "[2] 0 A no 7          | \n"
+          "[3] 1 A ok 7          | split 1R7\n");
+}
+
+/* With its clock set back it may grant less than it had granted, or refused,
+ * before: a vote is for what it names now. */
+static void what_a_node_forgot_is_forgotten(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 9         | \n"
+          "[2] forgot 0         | 0A\n"
+          "[4] 0 A ok 5         | \n"
+          "[5] 1 A ok 9         | 0C9\n"
+          "[6] 0 C ok 9         | held 9 till 988\n");
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A no 9         | \n"
+          "[2] forgot 0         | 0A\n"
+          "[4] 0 A ok 5         | \n"
+          "[5] 1 A ok 5         | held 5 till 988\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +247,11 @@ int main(void)
         cmocka_unit_test(raising_for_ever_ends_in_the_queues),
         cmocka_unit_test(what_came_too_late_is_waited_for),
         cmocka_unit_test(slow_nodes_are_needed),
+        cmocka_unit_test(a_node_that_is_down_has_no_vote),
+        cmocka_unit_test(nobody_is_there),
+        cmocka_unit_test(the_only_one_to_come_is_waited_for),
+        cmocka_unit_test(a_majority_that_answered_waits_for_nobody),
+        cmocka_unit_test(what_a_node_forgot_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
