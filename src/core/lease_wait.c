@@ -186,7 +186,8 @@ void hf_wait_begin(struct hf_step *step)
         return;
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        lease->votes[i].due = step->event->now;
+        struct hf_vote *vote = &lease->votes[i];
+        vote->due = vote->pending == 0 ? step->event->now : vote->due;
         ask(step, i);
     }
 }
