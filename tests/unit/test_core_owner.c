@@ -152,6 +152,121 @@ static void digests_differ(void **state)
     assert_true(hf_owner_digest("Cz5s/A,Y", 8) != 0);
 }
 
+/* Each digit, at its place, and what needs no escape. */
+static void an_owner_to_the_letter(void **state)
+{
+    (void)state;
+    static const uint8_t id[HF_OWNER_ID_LEN] = {
+        0x0f, 0xf0, 0x1e, 0xe1, 0x2d, 0xd2, 0x3c, 0xc3,
+        0x4b, 0xb4, 0x5a, 0xa5, 0x69, 0x96, 0x78, 0x87};
+    static const char text[] = "0ff01ee12dd23cc34bb45aa569967887"
+                               ":aAzZ:10:9223372036854775807:l";
+    char out[HF_OWNER_MAX];
+    size_t len = hf_owner_emit(out, id, "aAzZ", 10, INT64_MAX, "l");
+    assert_int_equal(len, sizeof(text) - 1);
+    assert_memory_equal(out, text, len);
+}
+
+static void host_and_label_are_cut_at_their_length(void **state)
+{
+    (void)state;
+    char host[66];
+    char label[243];
+    char wanted[400];
+    memset(host, 'h', sizeof(host));
+    memset(label, 'l', sizeof(label));
+    host[65] = label[242] = '\0';
+    snprintf(wanted, sizeof(wanted), ":%.64s:7:0:%.240s", host, label);
+    assert_string_equal(emitted(host, label), wanted);
+    host[64] = label[240] = '\0'; /* as long as they may be */
+    assert_string_equal(emitted(host, label), wanted);
+    host[61] = label[237] = ' '; /* an escape that just fits, and ends it */
+    snprintf(wanted, sizeof(wanted), ":%.61s%%20:7:0:%.237s%%20", host, label);
+    assert_string_equal(emitted(host, label), wanted);
+    host[62] = label[238] = ' '; /* and one that does not */
+    host[61] = label[237] = 'x';
+    snprintf(wanted, sizeof(wanted), ":%.62s:7:0:%.238s", host, label);
+    assert_string_equal(emitted(host, label), wanted);
+}
+
+/* A node's value has no NUL at its end: what lies behind is another's. */
+static void what_is_behind_the_end_is_not_read(void **state)
+{
+    (void)state;
+    struct hf_holder holder;
+    const char *label = DIGITS ":h:1:2:x%41:3";
+    size_t len = sizeof(DIGITS ":h:1:2:x") - 1;
+    hf_owner_describe(label, len + 1, &holder);
+    assert_string_equal(holder.label, "x%");
+    hf_owner_describe(label, len + 2, &holder);
+    assert_string_equal(holder.label, "x%4");
+    hf_owner_describe(label, len + 3, &holder);
+    assert_string_equal(holder.label, "xA");
+    assert_false(hf_owner_is_ours(DIGITS ":h", 2 * HF_OWNER_ID_LEN));
+    const char *ended = "ended:" DIGITS ":h";
+    assert_false(hf_owner_is_ours(ended, 6 + 2 * HF_OWNER_ID_LEN));
+    assert_true(hf_owner_is_ours(ended, 7 + 2 * HF_OWNER_ID_LEN));
+    assert_false(hf_owner_is_ours(ended, 6));
+}
+
+static void nothing_is_left_of_who_was_described_before(void **state)
+{
+    (void)state;
+    struct hf_holder holder;
+    described(DIGITS ":host:11:22:label", &holder);
+    assert_string_equal(holder.host, "host");
+    assert_string_equal(holder.label, "label");
+    assert_int_equal(holder.pid, 11);
+    assert_int_equal(holder.since_s, 22);
+    described("somebody", &holder);
+    assert_int_equal(holder.kind, HF_HOLDER_FOREIGN);
+    assert_string_equal(holder.host, "");
+    assert_string_equal(holder.label, "");
+    assert_int_equal(holder.pid, 0);
+    assert_int_equal(holder.since_s, 0);
+}
+
+static void what_fills_the_room_ends_in_it(void **state)
+{
+    (void)state;
+    struct hf_holder holder;
+    char text[sizeof(holder.owner) + 1];
+    memset(text, 'x', sizeof(text));
+    for (size_t len = sizeof(holder.owner) - 1; len <= sizeof(text); len++) {
+        hf_owner_describe(text, len, &holder);
+        assert_int_equal(strlen(holder.owner), sizeof(holder.owner) - 1);
+        assert_string_equal(holder.host, "");
+    }
+}
+
+static void fences_from_one_to_the_last(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t fence; /* 0: it is none */
+    } cases[] = {{DIGITS ":h@1", 1},
+                 {DIGITS ":h@9007199254740991", HF_FENCE_MAX},
+                 {DIGITS ":h@9007199254740992", 0},
+                 {DIGITS ":h@0", 0},
+                 {DIGITS ":h@", 0},
+                 {DIGITS ":h", 0},
+                 {DIGITS ":@1", 1},
+                 {DIGITS "@1", 0},
+                 {"@1", 0},
+                 {"", 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t len = 0;
+        uint64_t fence = 0;
+        bool is_one = hf_owner_parse(cases[i].text, &len, &fence);
+        assert_int_equal(is_one, cases[i].fence > 0);
+        assert_int_equal(fence, cases[i].fence);
+        if (is_one) {
+            assert_int_equal(cases[i].text[len], '@');
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +278,12 @@ int main(void)
         cmocka_unit_test(what_is_too_long_is_cut),
         cmocka_unit_test(an_owner_at_a_fence_is_not_longer_than_an_owner),
         cmocka_unit_test(digests_differ),
+        cmocka_unit_test(an_owner_to_the_letter),
+        cmocka_unit_test(host_and_label_are_cut_at_their_length),
+        cmocka_unit_test(what_is_behind_the_end_is_not_read),
+        cmocka_unit_test(nothing_is_left_of_who_was_described_before),
+        cmocka_unit_test(what_fills_the_room_ends_in_it),
+        cmocka_unit_test(fences_from_one_to_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

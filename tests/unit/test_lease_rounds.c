@@ -238,6 +238,16 @@ static void a_sole_node_is_renewed_in_its_quarantine(void **state)
           "[668] timer          | 0C7h\n");
 }
 
+static void nobody_is_there_to_adopt_from(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 down      | \n"
+          "[0] node 1 down      | \n"
+          "[0] node 2 down      | \n"
+          "[1] adopt 7          | unreached done\n");
+}
+
 /* Whatever wakes us first: the deadline has come. */
 static void any_event_finds_that_it_is_over(void **state)
 {
@@ -268,6 +278,7 @@ int main(void)
         cmocka_unit_test(adoption_out_of_reach_takes_nothing),
         cmocka_unit_test(adoption_waits_for_connections),
         cmocka_unit_test(a_sole_node_is_renewed_in_its_quarantine),
+        cmocka_unit_test(nobody_is_there_to_adopt_from),
         cmocka_unit_test(any_event_finds_that_it_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
