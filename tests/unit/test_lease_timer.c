@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -56,6 +57,48 @@ static void polls_come_a_quarter_earlier(void **state)
     is_about(-shift(1, 3000, foreign), 10 * MS, 4);
 }
 
+/* Twice as long each time; from the beginning once it has told otherwise. */
+static void polls_grow_apart(void **state)
+{
+    (void)state;
+    static const char polls[] = "[0] queue          | 0Q\n"
+                                "[1] 0 Q foreign 7  | queued\n"
+                                "[11] timer         | 0Q500\n"
+                                "[12] 0 Q foreign 7 | \n"
+                                "[32] timer         | 0Q500\n"
+                                "[33] 0 Q foreign 7 | \n"
+                                "[73] timer         | 0Q500\n";
+    char text[1000];
+    snprintf(text, sizeof(text), "%s[74] 0 Q foreign 7 | \n", polls);
+    assert_int_equal(story_wake(1, 3000, 0, text), (74 + 80) * MS);
+    snprintf(text, sizeof(text),
+             "%s[74] 0 Q queued 7 3 | \n"
+             "[1074] timer         | 0Q500\n"
+             "[1075] 0 Q foreign 7 | \n",
+             polls);
+    assert_int_equal(story_wake(1, 3000, 0, text), (1075 + 10) * MS);
+}
+
+/* The holder's lease, 2 ms, and 25 ms for each who stands before us: eight
+ * look. Whose lease has no end is not looked for. */
+static void when_the_first_few_look(void **state)
+{
+    (void)state;
+    static const struct {
+        int ahead, left_ms, wake_ms;
+    } cases[] = {{0, 100, 103}, {1, 100, 128},  {2, 100, 153},
+                 {7, 100, 278}, {8, 100, 1001}, {0, -1, 1001},
+                 {7, -1, 1001}, {0, 0, 3},      {0, 5000, 1001}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[200];
+        snprintf(text, sizeof(text),
+                 "[0] queue           | 0Q\n"
+                 "[1] 0 Q queued 7 %d %d | queued\n",
+                 cases[i].ahead, cases[i].left_ms);
+        assert_int_equal(story_wake(1, 3000, 0, text), cases[i].wake_ms * MS);
+    }
+}
+
 /* Who has not answered yet when others have refused has his whole time. */
 static void to_wait_makes_nobody_late(void **state)
 {
@@ -74,6 +117,8 @@ int main(void)
         cmocka_unit_test(renewals_come_an_eighth_earlier),
         cmocka_unit_test(heartbeats_come_a_sixteenth_later),
         cmocka_unit_test(polls_come_a_quarter_earlier),
+        cmocka_unit_test(polls_grow_apart),
+        cmocka_unit_test(when_the_first_few_look),
         cmocka_unit_test(to_wait_makes_nobody_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
