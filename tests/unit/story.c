@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "story.h"
 
-#include "core/lease.h"
+#include "core/lease_parts.h"
 #include "core/validity.h"
 
 #include <setjmp.h>
@@ -332,33 +332,40 @@ static void tell_line(struct teller *teller, const char *line)
     }
 }
 
-/* Behind the last vote there is one of nobody's, which says whatever can be
- * said: who counts one too many is told by what he does. Nothing is zero before
- * somebody makes it so. */
-static void behind(struct hf_vote *vote)
+/* Behind the last vote there is one of nobody's, which would count: as "yours",
+ * asked and not late, or as "not yours", by the usual rival. Nothing is zero
+ * before somebody makes it so. */
+static void behind(struct hf_vote *vote, enum hf_said said)
 {
     memset(vote, 0xff, sizeof(*vote));
-    vote->said = 1; /* "yours" */
+    vote->said = (uint8_t)said;
+    vote->flags = HF_VOTE_IN_ROUND | HF_VOTE_MAY_HOLD | HF_VOTE_UNRELEASED;
+    if (said == HF_SAID_NOT_YOURS) {
+        vote->pending = 0;
+        vote->rival = 99;
+        vote->node_time = 1;
+    }
 }
 
-static struct hf_lease *new_lease(unsigned n_nodes)
+static struct hf_lease *new_lease(unsigned n_nodes, enum hf_said said)
 {
     struct hf_lease *lease = malloc(hf_lease_size(n_nodes + 1));
     assert_non_null(lease);
     memset(lease, 0xa5, hf_lease_size(n_nodes));
-    behind(&lease->votes[n_nodes]);
+    behind(&lease->votes[n_nodes], said);
     return lease;
 }
 
-static void check_behind(const struct hf_lease *lease, unsigned n_nodes)
+static void check_behind(const struct hf_lease *lease, unsigned n_nodes,
+                         enum hf_said said)
 {
     struct hf_vote vote;
-    behind(&vote);
+    behind(&vote, said);
     assert_memory_equal(&vote, &lease->votes[n_nodes], sizeof(vote));
 }
 
-int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
-                   const char *text)
+static int64_t tell_all(unsigned n_nodes, int ttl_ms, uint8_t jitter,
+                        const char *text, enum hf_said said)
 {
     struct teller teller;
     memset(&teller, 0, sizeof(teller));
@@ -368,7 +375,7 @@ int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
     }
     teller.nodes.listening = hf_nodes_all(&teller.nodes);
     teller.ttl = hf_span_ms(ttl_ms);
-    teller.lease = new_lease(n_nodes);
+    teller.lease = new_lease(n_nodes, said);
     hf_lease_init(teller.lease, n_nodes, teller.ttl, jitter);
     while (*text != '\0') {
         char line[LINE_MAX_LEN];
@@ -378,10 +385,20 @@ int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
         line[len] = '\0';
         text += len + (text[len] == '\n');
         tell_line(&teller, line);
-        check_behind(teller.lease, n_nodes);
+        check_behind(teller.lease, n_nodes, said);
     }
     int64_t wake_ns = hf_lease_wake(teller.lease).ns;
     free(teller.lease);
+    return wake_ns;
+}
+
+int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
+                   const char *text)
+{
+    int64_t wake_ns =
+        tell_all(n_nodes, ttl_ms, jitter, text, HF_SAID_NOT_YOURS);
+    assert_int_equal(tell_all(n_nodes, ttl_ms, jitter, text, HF_SAID_YOURS),
+                     wake_ns);
     return wake_ns;
 }
 
