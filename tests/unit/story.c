@@ -326,6 +326,10 @@ static void tell_line(struct teller *teller, const char *line)
     if (strcmp(teller->did, expected) != 0) {
         fail_msg("%s\n  but it did: %s", line, teller->did);
     }
+    bool is_held = teller->lease->phase == HF_PHASE_HOLDING;
+    if (is_held == (hf_lease_state(teller->lease) == HF_STATE_RELEASED)) {
+        fail_msg("%s\n  and its state is not what it tells", line);
+    }
     if (teller->event.kind == HF_EV_TIMER && !teller->effects.done &&
         !hf_instant_before(teller->event.now, hf_lease_wake(teller->lease))) {
         fail_msg("%s\n  and the timer is due at once again", line);
