@@ -111,6 +111,27 @@ static void to_wait_makes_nobody_late(void **state)
                      50 * MS);
 }
 
+/* Its requests are late already: whoever extends now waits a whole timeout. */
+static void to_extend_makes_nobody_late(void **state)
+{
+    (void)state;
+    static const char late[] = "[0] acquire     | 0A 1A 2A\n"
+                               "[1] 0 A ok 7    | \n"
+                               "[2] 1 A ok 7    | held 7 till 988\n"
+                               "[3] 2 A ok 7    | \n"
+                               "[334] timer     | 0C7h 1C7h 2C7h\n"
+                               "[384] timer     | late 0 late 1 late 2\n"
+                               "[410] extend    | \n";
+    char text[1000];
+    assert_true(story_wake(3, 1000, 0, late) > 410 * MS);
+    snprintf(text, sizeof(text),
+             "%s"
+             "[459] timer     | \n"
+             "[460] timer     | late 0 late 1 late 2 unextended\n",
+             late);
+    story(3, 1000, text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +141,7 @@ int main(void)
         cmocka_unit_test(polls_grow_apart),
         cmocka_unit_test(when_the_first_few_look),
         cmocka_unit_test(to_wait_makes_nobody_late),
+        cmocka_unit_test(to_extend_makes_nobody_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -234,6 +234,17 @@ static void what_a_node_forgot_is_forgotten(void **state)
           "[5] 1 A ok 5         | held 5 till 988\n");
 }
 
+static void a_raise_that_is_late_is_not_waited_for(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 9         | \n"
+          "[2] 1 A ok 7         | 1C9\n"
+          "[3] 2 A no 9         | \n"
+          "[52] timer           | late 1 split 0R9 1R9\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +263,7 @@ int main(void)
         cmocka_unit_test(the_only_one_to_come_is_waited_for),
         cmocka_unit_test(a_majority_that_answered_waits_for_nobody),
         cmocka_unit_test(what_a_node_forgot_is_forgotten),
+        cmocka_unit_test(a_raise_that_is_late_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
