@@ -199,11 +199,21 @@ static bool is_hopeful(const struct hf_step *step, uint16_t voters)
     return hf_is_majority(step, reach);
 }
 
+/* Whoever handed it on may have it at any node, also where we have not been
+ * yet: RELEASE must go there, too. */
+static void take_over(struct hf_step *step, uint16_t voters)
+{
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        step->lease->votes[i].flags |= HF_VOTE_MAY_HOLD;
+    }
+    hf_hold_begin(step, voters);
+}
+
 static void judge_adoption(struct hf_step *step, uint16_t voters,
                            uint16_t refusers)
 {
     if (hf_is_majority(step, voters)) {
-        hf_hold_begin(step, voters);
+        take_over(step, voters);
     } else if (hf_is_majority(step, refusers)) {
         fail_adoption(step, HF_OUT_LOST);
     } else if (!is_hopeful(step, voters)) {

@@ -161,6 +161,22 @@ static void answers_to_a_renewal_release_nothing(void **state)
           "[346] 2 R ok         | released done\n");
 }
 
+/* Whoever handed it on may have it at nodes that we have not met yet. */
+static void what_was_adopted_is_released_everywhere(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 2 connecting | \n"
+          "[1] adopt 7           | 0C7 1C7\n"
+          "[2] 0 C ok 7          | \n"
+          "[3] 1 C ok 7          | held 7 till 989\n"
+          "[10] release          | 0R7 1R7\n"
+          "[11] 0 R ok           | \n"
+          "[12] 1 R ok           | released\n"
+          "[20] node 2 voting    | 2R7\n"
+          "[21] 2 R ok           | done\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +190,7 @@ int main(void)
         cmocka_unit_test(lease_over_before_anybody_could_be_told),
         cmocka_unit_test(a_renewal_that_was_denied_denies_no_release),
         cmocka_unit_test(answers_to_a_renewal_release_nothing),
+        cmocka_unit_test(what_was_adopted_is_released_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
