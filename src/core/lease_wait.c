@@ -187,7 +187,9 @@ void hf_wait_begin(struct hf_step *step)
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         struct hf_vote *vote = &lease->votes[i];
-        vote->due = vote->pending == 0 ? step->event->now : vote->due;
+        if (vote->pending == 0) {
+            vote->due = step->event->now;
+        }
         ask(step, i);
     }
 }
