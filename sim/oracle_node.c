@@ -9,6 +9,8 @@
 
 #include "redis.h"
 
+#include "base/assert.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -112,9 +114,8 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
     const struct sim_arg *key = &run->argv[FENCE_KEY];
     uint64_t counter;
     uint64_t owner;
-    if (key->len < sizeof(chain->key)) {
-        memcpy(chain->key, key->data, key->len);
-    }
+    HF_ASSERT(key->len < sizeof(chain->key));
+    memcpy(chain->key, key->data, key->len);
     if (counter_at(oracle, chain, node, &counter, &owner)) {
         uint64_t before = chain->nodes[node].counter;
         check_counter(oracle, chain, node, counter, owner);

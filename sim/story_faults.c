@@ -186,17 +186,15 @@ static struct sim_fault a_fault(struct sim_plan *plan, enum sim_fault_kind kind)
                               .process = sim_plan_process(plan),
                               .node = sim_plan_node(plan),
                               .span_ns = sim_plan_span(plan)};
+    const struct sim_fault_form *form = sim_fault_form(kind);
     fault.amount = sim_plan_amount(plan, kind);
-    if (sim_fault_form(kind)->has_mask) {
+    if (form->has_mask) {
         fault.mask = a_mask(plan);
     }
     if (kind == SIM_FAULT_GHOST) {
         fault.span_ns += fault.amount;
     }
-    bool is_path = kind == SIM_FAULT_CUT || kind == SIM_FAULT_SILENCE ||
-                   kind == SIM_FAULT_DEAFNESS || kind == SIM_FAULT_SLOW ||
-                   kind == SIM_FAULT_GHOST;
-    if (is_path && sim_plan_chance(plan, 30)) {
+    if (form->has_process && form->has_node && sim_plan_chance(plan, 30)) {
         *(sim_plan_chance(plan, 50) ? &fault.process : &fault.node) = -1;
     }
     return fault;

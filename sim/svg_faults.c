@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong, in words, on a ribbon above the lanes. */
+#include "story_parts.h"
 #include "svg.h"
 
 /* With more faults than that their beginnings are not drawn through all lanes.
@@ -23,18 +24,16 @@ static void say_who(const struct sim_fault *fault, char *text, size_t size)
 {
     char process[16] = "";
     char node[16] = "";
-    bool has_process = fault->kind <= SIM_FAULT_CRASH ||
-                       fault->kind == SIM_FAULT_PROCESS_CLOCK;
-    bool has_node = fault->kind < SIM_FAULT_PAUSE || !has_process;
-    if (has_process && fault->process >= 0) {
+    const struct sim_fault_form *form = sim_fault_form(fault->kind);
+    if (form->has_process && fault->process >= 0) {
         snprintf(process, sizeof(process), "p%d", fault->process + 1);
     }
-    if (has_node && fault->node >= 0) {
+    if (form->has_node && fault->node >= 0) {
         snprintf(node, sizeof(node), "n%d", fault->node + 1);
     }
-    const char *all = has_process && has_node ? "all links"
-                      : has_process           ? "all processes"
-                                              : "all servers";
+    const char *all = form->has_process && form->has_node ? "all links"
+                      : form->has_process                 ? "all processes"
+                                                          : "all servers";
     if (*process == '\0' && *node == '\0') {
         snprintf(text, size, "%s", all);
     } else {
