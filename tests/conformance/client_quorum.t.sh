@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../lib/contract.sh"
 
 servers_start 5
-url=$(for i in 1 2 3 4 5; do echo "${SERVER_URL[s$i]}$CONTRACT_QUERY"; done)
-contract "five servers" "${url//$'\n'/ }" "${CONTRACT_ONE[@]}" \
+contract "five servers" "$(contract_urls s{1..5})" "${CONTRACT_ONE[@]}" \
     "${CONTRACT_SEVERAL[@]}"
 finish

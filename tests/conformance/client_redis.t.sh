@@ -12,7 +12,7 @@ keys() { # SERVER
 }
 
 server_start alone
-url=${SERVER_URL[alone]}$CONTRACT_QUERY
+url=$(contract_urls alone)
 contract "one server" "$url" "${CONTRACT_ONE[@]}"
 keys alone >"$W/before"
 contract "one server" "$url" "${CONTRACT_SEVERAL[@]}"

@@ -4,6 +4,7 @@
 #
 #   contract WHAT URL PART...     runs conformance/client_PART, each of its cases
 #                                 a case "WHAT, PART: ..."
+#   contract_urls SERVER...       prints their URLs
 . "$(dirname "${BASH_SOURCE[0]}")/servers.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nested.sh"
 
@@ -19,4 +20,12 @@ contract() {
     for part; do
         nested "$what, $part" "$HF_BUILD/tests/conformance/client_$part"
     done
+}
+
+contract_urls() {
+    local server urls=''
+    for server; do
+        urls+=" ${SERVER_URL[$server]}$CONTRACT_QUERY"
+    done
+    echo "${urls# }"
 }
