@@ -32,6 +32,13 @@
  * All nodes vote from the start. */
 void story(unsigned n_nodes, int ttl_ms, const char *text);
 
+/* How many stories begin: a ttl of 1 s, held at all three nodes. */
+#define STORY_HELD                                                             \
+    "[0] acquire          | 0A 1A 2A\n"                                        \
+    "[1] 0 A ok 7         | \n"                                                \
+    "[2] 1 A ok 7         | held 7 till 988\n"                                 \
+    "[3] 2 A ok 7         | \n"
+
 /* The same with jitter; @return when the timer is due at its end, in
  * nanoseconds. */
 int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,

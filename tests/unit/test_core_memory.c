@@ -149,6 +149,95 @@ static void flushed_by_somebody(void **state)
     assert_string_equal(out.marker.value, "");
 }
 
+/* ---- The marker -------------------------------------------------------- */
+
+static void each_field_of_a_new_marker(void **state)
+{
+    (void)state;
+    struct scene scene = restarted();
+    scene.marker = (struct hf_marker){0};
+    scene.known.has_met = false;
+    scene.identity.knows_fsync = scene.identity.fsync_always = true;
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
+    assert_true(out.write);
+    assert_true(out.marker.exists);
+    assert_string_equal(out.marker.value, "");
+    assert_string_equal(out.marker.run_id, "run2");
+    assert_string_equal(out.marker.replid, "repl1");
+    assert_int_equal(out.marker.until_ms, scene.identity.time_ms + MAX_TTL_MS);
+    assert_int_equal(out.marker.max_ttl_ms, MAX_TTL_MS);
+    assert_int_equal(out.marker.nodes, NODES);
+    assert_true(out.marker.fsync_always);
+    scene.identity.knows_fsync = false; /* then it is not to be relied on */
+    assert_false(judge(&scene).marker.fsync_always);
+}
+
+/* Nothing was lost: a server as its marker says, to a client that is new. */
+static struct scene untouched(void)
+{
+    struct scene scene = restarted();
+    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run1");
+    scene.known = (struct hf_acquaintance){0};
+    return scene;
+}
+
+/* The end of a quarantine, as another client wrote it, by the server's clock.
+ */
+static void the_end_that_the_marker_tells(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    const int64_t now_ms = scene.identity.time_ms;
+    const struct {
+        int64_t until_ms;
+        int64_t left_ms; /* on our clock; 0: it votes */
+    } cases[] = {{0, 0},
+                 {now_ms - 1, 0},
+                 {now_ms, 0},
+                 {now_ms + 1, 1},
+                 {now_ms + MAX_TTL_MS / 2, MAX_TTL_MS / 2},
+                 {now_ms + HOUR_MS, MAX_TTL_MS}}; /* its clock jumped */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        scene.marker.until_ms = cases[i].until_ms;
+        struct hf_judgement out = judge(&scene);
+        bool votes = cases[i].left_ms == 0;
+        assert_int_equal(out.trust,
+                         votes ? HF_TRUST_VOTES : HF_TRUST_QUARANTINE);
+        assert_int_equal(out.until.ns,
+                         votes ? HF_LONG_AGO.ns
+                               : at_ms(NOW_MS + cases[i].left_ms).ns);
+        assert_string_equal(out.marker.value, "v1");
+        assert_false(out.write);
+        assert_false(out.forgot);
+    }
+}
+
+static void a_quarantine_that_ends_now_is_over(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    scene.known = (struct hf_acquaintance){.has_met = true, .value = "v1"};
+    scene.known.until = at_ms(NOW_MS);
+    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
+    scene.known.until = at_ms(NOW_MS + 1);
+    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+}
+
+/* Nobody's fault, and no vote either. */
+static void other_settings_have_no_end(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    scene.marker.max_ttl_ms = 1;
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_MISMATCH);
+    assert_int_equal(out.until.ns, HF_LONG_AGO.ns);
+    assert_false(out.write);
+    assert_false(out.forgot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -159,6 +248,10 @@ int main(void)
         cmocka_unit_test(durability_that_changed_is_written_down),
         cmocka_unit_test(quarantine_of_another_client),
         cmocka_unit_test(flushed_by_somebody),
+        cmocka_unit_test(each_field_of_a_new_marker),
+        cmocka_unit_test(the_end_that_the_marker_tells),
+        cmocka_unit_test(a_quarantine_that_ends_now_is_over),
+        cmocka_unit_test(other_settings_have_no_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,31 +257,23 @@ static void renewed_by_a_majority_of_one_round(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C ok 7       | \n"
-          "[336] 2 C ok 7       | \n"
-          "[384] timer          | late 1\n"
-          "[668] timer          | 0C7h 2C7h\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C ok 7       | \n"
+                     "[336] 2 C ok 7       | \n"
+                     "[384] timer          | late 1\n"
+                     "[668] timer          | 0C7h 2C7h\n");
 }
 
 static void a_renewal_at_another_counter_does_not_renew(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C ok 8       | \n"
-          "[336] 2 C ok 9       | \n"
-          "[384] timer          | late 1 0C7h 2C7h\n"
-          "[500] timer          | late 0 late 2 at-risk\n"
-          "[988] timer          | lost\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C ok 8       | \n"
+                     "[336] 2 C ok 9       | \n"
+                     "[384] timer          | late 1 0C7h 2C7h\n"
+                     "[500] timer          | late 0 late 2 at-risk\n"
+                     "[988] timer          | lost\n");
 }
 
 static void at_risk_then_lost_by_our_own_clock(void **state)
@@ -315,32 +307,24 @@ static void lost_when_a_majority_says_so(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C no 8       | \n"
-          "[335] 1 C ok 7       | \n"
-          "[336] 2 C no 8       | lost\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C no 8       | \n"
+                     "[335] 1 C ok 7       | \n"
+                     "[336] 2 C no 8       | lost\n");
 }
 
 static void a_quarantined_node_repairs_but_does_not_vote(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[9] node 0 repairing | \n"
-          "[9] forgot 0         | \n"
-          "[9] node 1 down      | \n"
-          "[334] timer          | 0C7h 2C7h\n"
-          "[335] 0 C ok 7       | \n"
-          "[335] 2 C ok 7       | \n"
-          "[500] timer          | at-risk\n"
-          "[988] timer          | lost\n");
+          STORY_HELD "[9] node 0 repairing | \n"
+                     "[9] forgot 0         | \n"
+                     "[9] node 1 down      | \n"
+                     "[334] timer          | 0C7h 2C7h\n"
+                     "[335] 0 C ok 7       | \n"
+                     "[335] 2 C ok 7       | \n"
+                     "[500] timer          | at-risk\n"
+                     "[988] timer          | lost\n");
 }
 
 static void extended_with_a_new_ttl(void **state)
@@ -399,16 +383,12 @@ static void what_a_quarantined_node_denies_does_not_count(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[9] node 0 repairing | \n"
-          "[9] node 1 repairing | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C no 1       | \n"
-          "[335] 1 C no 1       | \n"
-          "[336] 2 C ok 7       | \n");
+          STORY_HELD "[9] node 0 repairing | \n"
+                     "[9] node 1 repairing | \n"
+                     "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C no 1       | \n"
+                     "[335] 1 C no 1       | \n"
+                     "[336] 2 C ok 7       | \n");
 }
 
 static void votes_of_before_a_restart_are_void(void **state)

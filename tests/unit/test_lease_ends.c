@@ -129,36 +129,28 @@ static void a_renewal_that_was_denied_denies_no_release(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C ok 7       | \n"
-          "[336] 1 C no 9       | \n"
-          "[337] 2 C ok 7       | \n"
-          "[400] release        | 0R9 1R9 2R9\n"
-          "[401] 0 R no 9       | \n"
-          "[402] 2 R ok         | \n"
-          "[403] 1 R ok         | released done\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C ok 7       | \n"
+                     "[336] 1 C no 9       | \n"
+                     "[337] 2 C ok 7       | \n"
+                     "[400] release        | 0R9 1R9 2R9\n"
+                     "[401] 0 R no 9       | \n"
+                     "[402] 2 R ok         | \n"
+                     "[403] 1 R ok         | released done\n");
 }
 
 static void answers_to_a_renewal_release_nothing(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[340] release        | 0R7 1R7 2R7\n"
-          "[341] 0 C ok 7       | \n"
-          "[342] 0 R ok         | \n"
-          "[343] 1 C no 9       | \n"
-          "[344] 1 R no 9       | \n"
-          "[345] 2 C ok 7       | \n"
-          "[346] 2 R ok         | released done\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[340] release        | 0R7 1R7 2R7\n"
+                     "[341] 0 C ok 7       | \n"
+                     "[342] 0 R ok         | \n"
+                     "[343] 1 C no 9       | \n"
+                     "[344] 1 R no 9       | \n"
+                     "[345] 2 C ok 7       | \n"
+                     "[346] 2 R ok         | released done\n");
 }
 
 /* Whoever handed it on may have it at nodes that we have not met yet. */

@@ -16,19 +16,15 @@ static void no_answer_to_a_renewal_denies_nothing(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[334] timer          | 0C7h 1C7h 2C7h\n"
-          "[335] 0 C error      | \n"
-          "[336] 1 C unsent     | \n"
-          "[337] 2 C unknown    | \n"
-          "[368] timer          | 0C7h 1C7h 2C7h\n"
-          "[369] 0 C ok 7       | \n"
-          "[370] 1 C ok 7       | \n"
-          "[371] 2 C error      | \n"
-          "[702] timer          | 0C7h 1C7h 2C7h\n");
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[335] 0 C error      | \n"
+                     "[336] 1 C unsent     | \n"
+                     "[337] 2 C unknown    | \n"
+                     "[368] timer          | 0C7h 1C7h 2C7h\n"
+                     "[369] 0 C ok 7       | \n"
+                     "[370] 1 C ok 7       | \n"
+                     "[371] 2 C error      | \n"
+                     "[702] timer          | 0C7h 1C7h 2C7h\n");
 }
 
 /* Refused in the first round, and heard in the second: it denies nothing of
@@ -151,19 +147,15 @@ static void node_that_is_back_joins_the_open_round(void **state)
 {
     (void)state;
     story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[300] node 0 down    | \n"
-          "[300] node 1 down    | \n"
-          "[334] timer          | 2C7h\n"
-          "[335] 2 C ok 7       | \n"
-          "[336] node 2 voting  | \n"
-          "[340] node 0 voting  | 0C7h\n"
-          "[341] 0 C ok 7       | \n"
-          "[342] node 1 voting  | \n"
-          "[668] timer          | 0C7h 1C7h 2C7h\n");
+          STORY_HELD "[300] node 0 down    | \n"
+                     "[300] node 1 down    | \n"
+                     "[334] timer          | 2C7h\n"
+                     "[335] 2 C ok 7       | \n"
+                     "[336] node 2 voting  | \n"
+                     "[340] node 0 voting  | 0C7h\n"
+                     "[341] 0 C ok 7       | \n"
+                     "[342] node 1 voting  | \n"
+                     "[668] timer          | 0C7h 1C7h 2C7h\n");
 }
 
 /* ---- Extending --------------------------------------------------------- */
@@ -252,12 +244,7 @@ static void nobody_is_there_to_adopt_from(void **state)
 static void any_event_finds_that_it_is_over(void **state)
 {
     (void)state;
-    story(3, 1000,
-          "[0] acquire          | 0A 1A 2A\n"
-          "[1] 0 A ok 7         | \n"
-          "[2] 1 A ok 7         | held 7 till 988\n"
-          "[3] 2 A ok 7         | \n"
-          "[1100] listen 0      | lost\n");
+    story(3, 1000, STORY_HELD "[1100] listen 0      | lost\n");
 }
 
 int main(void)

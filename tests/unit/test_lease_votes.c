@@ -87,16 +87,19 @@ static void an_earlier_grant_outlives_an_error(void **state)
           "[5] 2 A no 5         | taken 0R5\n");
 }
 
-/* Two nodes by turns: each has moved on when the other is raised. */
-static size_t raise_63_times(char *text, size_t size)
+/* Two nodes by turns: each has moved on when the other is raised. `begins`
+ * with the first raise, `ends` with the last answer. */
+static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
 {
-    size_t len = 0;
+    char text[8192];
+    size_t len = (size_t)snprintf(text, sizeof(text), "%s", begins);
     for (int i = 0; i < 63; i++) {
-        len +=
-            (size_t)snprintf(text + len, size - len, "[2] %d C ok %d | %dC%d\n",
-                             i % 2, 9 + i, 1 - i % 2, 9 + i);
+        len += (size_t)snprintf(text + len, sizeof(text) - len,
+                                "[2] %d C ok %d | %dC%d\n", i % 2, 9 + i,
+                                1 - i % 2, 9 + i);
     }
-    return len;
+    snprintf(text + len, sizeof(text) - len, "%s", ends);
+    story(3, ttl_ms, text);
 }
 
 /* Each time that one is raised the other has moved on: no end of that is near,
@@ -104,17 +107,12 @@ static size_t raise_63_times(char *text, size_t size)
 static void raising_for_ever_is_given_up(void **state)
 {
     (void)state;
-    char text[8192];
-    size_t len = 0;
-    len += (size_t)snprintf(text + len, sizeof(text) - len,
-                            "[0] acquire   | 0A 1A 2A\n"
-                            "[1] 2 A no 1  | \n"
-                            "[1] 0 A ok 7  | \n"
-                            "[1] 1 A ok 8  | 0C8\n");
-    len += raise_63_times(text + len, sizeof(text) - len);
-    snprintf(text + len, sizeof(text) - len,
-             "[3] 1 C ok 72 | split 0R72 1R72\n");
-    story(3, 1000, text);
+    raised_64_times(1000,
+                    "[0] acquire   | 0A 1A 2A\n"
+                    "[1] 2 A no 1  | \n"
+                    "[1] 0 A ok 7  | \n"
+                    "[1] 1 A ok 8  | 0C8\n",
+                    "[3] 1 C ok 72 | split 0R72 1R72\n");
 }
 
 /* Who wants to wait anyway waits in the queues then, with all that it has; if
@@ -122,17 +120,12 @@ static void raising_for_ever_is_given_up(void **state)
 static void raising_for_ever_ends_in_the_queues(void **state)
 {
     (void)state;
-    char text[8192];
-    size_t len = 0;
-    len += (size_t)snprintf(text + len, sizeof(text) - len,
-                            "[0] queue                | 0A 1A 2A\n"
-                            "[1] 2 A no 1 9 20000 300 | \n"
-                            "[1] 0 A ok 7             | \n"
-                            "[1] 1 A ok 8             | 0C8\n");
-    len += raise_63_times(text + len, sizeof(text) - len);
-    snprintf(text + len, sizeof(text) - len,
-             "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
-    story(3, 30000, text);
+    raised_64_times(30000,
+                    "[0] queue                | 0A 1A 2A\n"
+                    "[1] 2 A no 1 9 20000 300 | \n"
+                    "[1] 0 A ok 7             | \n"
+                    "[1] 1 A ok 8             | 0C8\n",
+                    "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
 }
 
 /* One node makes the ticket itself: what it granted too long ago is asked for
