@@ -388,7 +388,9 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 /**
  * Hand a lock on: write "OWNER@FENCE" for somebody to hf_lock_adopt(), and
  * consume the handle without releasing. From this call on the lock is not
- * ours; its lease runs on, and only the lease frees it.
+ * ours; its lease runs on, and only the lease frees it. Waits for nodes that
+ * have been asked and have not answered yet, about node_timeout (50 ms) at
+ * most: it goes over with every node that is up, not with a bare majority.
  *
  * @return HF_OK; HF_LOST - @p text is empty then; HF_UNSUPPORTED - of several
  *         names or a semaphore: @p text is empty, and the handle still yours.

@@ -86,6 +86,9 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
             hf_release_owe(lock, effects.outcome);
         }
     }
+    if (lock->op != NULL && lock->op->kind == HF_OP_GIVE) {
+        hf_give_heard(lock->op);
+    }
     if (effects.done) {
         lock->flags |= HF_LOCK_OVER;
         hf_heap_set(&client->heap, &lock->item, HF_NEVER);

@@ -45,15 +45,11 @@ static void give_back(struct hf_client *client, uint32_t slot)
     }
 }
 
-static struct hf_span patience(const struct hf_client *client)
+static struct hf_instant patient_until(const struct hf_client *client)
 {
-    struct hf_span longest = {0};
-    for (unsigned i = 0; i < client->nodes.count; i++) {
-        longest = hf_span_max(
-            longest, hf_nodes_timeout(&client->nodes, i,
-                                      hf_span_ms(client->url->max_ttl_ms)));
-    }
-    return longest;
+    return hf_instant_add(
+        client->now,
+        hf_nodes_patience(&client->nodes, hf_span_ms(client->url->max_ttl_ms)));
 }
 
 static void wait_for_answers(struct hf_client *client, struct hf_instant until)
@@ -66,7 +62,7 @@ static void release_all(struct hf_client *client)
 {
     struct hf_instant end =
         hf_instant_add(client->now, hf_span_ms(CLOSE_MS_MAX));
-    struct hf_instant until = hf_instant_add(client->now, patience(client));
+    struct hf_instant until = patient_until(client);
     uint32_t slot = 0;
     uint64_t heard = client->n_answers;
     for (;;) {
@@ -78,7 +74,7 @@ static void release_all(struct hf_client *client)
         bool is_all = slot == hf_slots_end(&client->slots);
         if (client->n_answers != heard) {
             heard = client->n_answers;
-            until = hf_instant_add(client->now, patience(client));
+            until = patient_until(client);
         }
         if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||
             (is_all && client->n_pending == 0 &&

@@ -56,20 +56,6 @@ static void ask(struct hf_look *look, unsigned node)
     hf_client_ask(client, &question);
 }
 
-/* The longest that a node which is still silent is given once a majority has
- * answered. */
-static struct hf_span patience(const struct hf_look *look)
-{
-    const struct hf_nodes *nodes = &look->op.client->nodes;
-    struct hf_span longest = {0};
-    for (unsigned i = 0; i < nodes->count; i++) {
-        longest = hf_span_max(
-            longest,
-            hf_nodes_timeout(nodes, i, hf_span_ms(look->op.order.ttl_ms)));
-    }
-    return longest;
-}
-
 static bool has_majority(const struct hf_look *look)
 {
     return __builtin_popcount(look->op.answered) >=
@@ -92,9 +78,10 @@ static void judge(struct hf_look *look)
         finish(look);
         return;
     }
-    if (has_majority(look)) {
-        struct hf_instant soft_end =
-            hf_instant_add(client->now, patience(look));
+    if (has_majority(look)) { /* the others are given one timeout more */
+        struct hf_instant soft_end = hf_instant_add(
+            client->now, hf_nodes_patience(&client->nodes,
+                                           hf_span_ms(look->op.order.ttl_ms)));
         look->hard_end = hf_instant_min(look->hard_end, soft_end);
     }
     hf_heap_set(&client->heap, &look->op.item, look->hard_end);

@@ -175,6 +175,8 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
     case HF_OP_DISOWN:
         hf_release_outcome(op, lock, outcome);
         break;
+    case HF_OP_GIVE:
+        break; /* it hears of every step */
     case HF_OP_BUNDLE:
     case HF_OP_LOOK:
     case HF_OP_JOB:
@@ -198,6 +200,9 @@ void hf_op_due(struct hf_op *op)
         break;
     case HF_OP_JOB:
         hf_job_due(op);
+        break;
+    case HF_OP_GIVE:
+        hf_give_due(op);
         break;
     case HF_OP_PAUSE:
         hf_op_finish(op, HF_OK);

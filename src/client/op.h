@@ -22,6 +22,7 @@ enum hf_op_kind {
     HF_OP_RELEASE,
     HF_OP_LOOK, /* struct hf_look begins with it */
     HF_OP_JOB,  /* set-up work of the store */
+    HF_OP_GIVE, /* until the nodes that are up have it, or its timer */
     HF_OP_PAUSE /* until its timer goes off */
 };
 
@@ -121,7 +122,7 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
 
 void hf_waiter_wake(struct hf_waiter *waiter);
 
-/* ---- acquire.c, adopt.c, release.c, extend.c --------------------------- */
+/* ---- acquire.c, adopt.c, release.c, extend.c, give.c ------------------- */
 
 void hf_acquire_begin(struct hf_op *op);
 void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
@@ -135,6 +136,13 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
                        enum hf_outcome outcome);
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome);
+
+void hf_give_due(struct hf_op *op);
+void hf_give_heard(struct hf_op *op); /* the lock has had a step */
+
+/* Renew, with another ttl unless it is 0; blocks. */
+enum hf_status hf_extend(struct hf_lock *lock, int64_t ttl_ms,
+                         struct hf_error *error);
 
 /* Release what order->text names; blocks. */
 enum hf_status hf_owner_disown(struct hf_client *client,

@@ -343,6 +343,22 @@ uint64_t hf_lease_seen(const struct hf_lease *lease)
     return seen;
 }
 
+bool hf_lease_is_spread(const struct hf_lease *lease,
+                        const struct hf_nodes *nodes)
+{
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        bool is_coming =
+            vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0;
+        bool is_new = vote->said == HF_SAID_NOTHING &&
+                      (nodes->connecting & hf_bit(i)) != 0;
+        if ((is_coming || is_new) && lease->state != HF_STATE_LOST) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A majority can be free once all but the `free` nodes that we need are: the
  * k-th shortest of the rivals' leases, where k nodes are still missing. */
 struct hf_span hf_lease_rival_left(const struct hf_lease *lease)

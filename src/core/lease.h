@@ -225,6 +225,11 @@ static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
     return lease->deadline;
 }
 
+/* HOLDING: no node is still about to give it to us. What is late is not waited
+ * for. */
+bool hf_lease_is_spread(const struct hf_lease *lease,
+                        const struct hf_nodes *nodes);
+
 /* The largest counter that any node has named: the hint for a next attempt
  * is one more. */
 uint64_t hf_lease_seen(const struct hf_lease *lease);

@@ -100,3 +100,13 @@ struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
     struct hf_span trips = {nodes->rtt[node].ns * 3};
     return hf_span_max(hf_span_min(nodes->node_timeout, share), trips);
 }
+
+struct hf_span hf_nodes_patience(const struct hf_nodes *nodes,
+                                 struct hf_span ttl)
+{
+    struct hf_span longest = {0};
+    for (unsigned i = 0; i < nodes->count; i++) {
+        longest = hf_span_max(longest, hf_nodes_timeout(nodes, i, ttl));
+    }
+    return longest;
+}

@@ -63,6 +63,11 @@ bool hf_nodes_is_slow(const struct hf_nodes *nodes, unsigned node);
 struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
                                 struct hf_span ttl);
 
+/* The longest of the nodes' timeouts: whoever has waited so long in vain need
+ * not wait for anybody. */
+struct hf_span hf_nodes_patience(const struct hf_nodes *nodes,
+                                 struct hf_span ttl);
+
 static inline uint16_t hf_nodes_all(const struct hf_nodes *nodes)
 {
     return (uint16_t)((1U << nodes->count) - 1U);

@@ -94,7 +94,7 @@ server_stop flushed
 
 # What is told here is who votes how, not how soon.
 servers_start 5 --clock
-lying="$URLS?max_ttl=30s&node_timeout=2s"
+lying="$URLS?max_ttl=600s&node_timeout=1s"
 servers_declare "$lying"
 
 # Held on those of five that are not paused meanwhile.
@@ -125,4 +125,30 @@ second=${out%% *}
 ok 'but the fences are in order' test "${second##*@}" -gt "$fence"
 capture holdfast extend -u "$lying" clock --owner "$owner"
 is "$code" 76 'and the first cannot be extended any more'
+server_clock s1 0
+holdfast release -q -u "$lying" clock --owner "$second"
+
+# ---- Nobody renews what acquire took: it waits for more than a majority --------
+
+have() { # SERVER...
+    local name
+    for name in "$@"; do
+        [ "$(server_cli "$name" exists lock:given)" = 1 ] || return 1
+    done
+}
+patient="$URLS?max_ttl=600s&node_timeout=10s"
+server_pause s5
+holdfast acquire -t 300s -u "$patient" given >"$W/line" &
+taking=$!
+ok 'four of five have it' wait_until 10 have s1 s2 s3 s4
+is "$(cat "$W/line")" '' 'acquire waits for the fifth, which may still answer'
+server_resume s5
+wait $taking
+is $? 0 'and ends when that has'
+ok 'with all five' have s1 s2 s3 s4 s5
+owner=$(cut -d ' ' -f 1 "$W/line")
+server_kill s5
+server_pause s4
+capture holdfast extend -t 2s -u "$patient" given --owner "$owner"
+is "$code" 0 'who is away is not waited for, who is silent for one timeout'
 finish

@@ -312,6 +312,13 @@ static void tell_line(struct teller *teller, const char *line)
                      HF_STANDING_VOTING);
         return;
     }
+    if (strcmp(words[0], "spread") == 0 || strcmp(words[0], "sparse") == 0) {
+        bool is_spread = hf_lease_is_spread(teller->lease, &teller->nodes);
+        if (is_spread != (strcmp(words[0], "spread") == 0)) {
+            fail_msg("%s\n  but it is not", line);
+        }
+        return;
+    }
     read_event(teller, words, n);
     check_timer(teller, line);
     if (teller->event.kind == HF_EV_EXTEND && teller->event.ttl.ns > 0) {

@@ -6,6 +6,7 @@
  * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
  *           forsake   timer   node N STANDING   forgot N
  *           slow N   up N: become so, without a step
+ *           spread   sparse: no, or some, node is about to give it to us
  *           queue [HINT]: acquire, and wait in queues
  *           N grants C: pushed   listen N   deaf N: can (not) push to us
  *           N VERB ok C [FLOOR | behind: an earlier ticket waits there]

@@ -66,6 +66,9 @@ static void round_trips_are_smoothed(void **state)
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(500)).ns, 25 * MS);
     hf_nodes_answered(&nodes, 2, hf_span_ms(30));
     assert_int_equal(hf_nodes_timeout(&nodes, 2, hf_span_ms(1000)).ns, 90 * MS);
+    assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 90 * MS);
+    nodes.rtt[0] = hf_span_ms(40);
+    assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 120 * MS);
 }
 
 /* Misses of one timeout are one; it takes three; more are no more. */

@@ -41,6 +41,52 @@ static void handed_on_nothing_is_taken_back(void **state)
           "[2] forsake          | done\n");
 }
 
+/* ---- Whom handing on waits for ----------------------------------------- */
+
+static void handed_on_by_all_that_answer(void **state)
+{
+    (void)state;
+    story(5, 1000,
+          "[0] node 3 down       | \n"
+          "[0] node 4 connecting | \n"
+          "[0] acquire           | 0A 1A 2A\n"
+          "[1] 0 A ok 7          | \n"
+          "[1] 1 A ok 7          | \n"
+          "[2] 2 A ok 7          | held 7 till 988\n"
+          "[2] sparse            | \n"
+          "[3] node 4 voting     | 4C7h\n"
+          "[3] sparse            | \n"
+          "[4] 4 C ok 7          | \n"
+          "[4] spread            | \n"
+          "[5] node 4 connecting | \n"
+          "[5] spread            | \n");
+}
+
+static void whoever_is_late_is_not_waited_for(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire           | 0A 1A 2A\n"
+          "[1] 0 A ok 7          | \n"
+          "[2] 1 A ok 7          | held 7 till 988\n"
+          "[49] sparse           | \n"
+          "[50] timer            | late 2\n"
+          "[50] spread           | \n");
+}
+
+static void what_is_lost_comes_to_nobody(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 2 connecting | \n"
+          "[0] acquire           | 0A 1A\n"
+          "[1] 0 A ok 7          | \n"
+          "[2] 1 A ok 7          | held 7 till 988\n"
+          "[3] sparse            | \n"
+          "[988] timer           | lost\n"
+          "[988] spread          | \n");
+}
+
 /* ---- Whom a release waits for ------------------------------------------ */
 
 static void release_waits_a_timeout_for_connections(void **state)
@@ -175,6 +221,9 @@ int main(void)
         cmocka_unit_test(nothing_happens_before_it_begins),
         cmocka_unit_test(giving_up_twice_is_giving_up),
         cmocka_unit_test(handed_on_nothing_is_taken_back),
+        cmocka_unit_test(handed_on_by_all_that_answer),
+        cmocka_unit_test(whoever_is_late_is_not_waited_for),
+        cmocka_unit_test(what_is_lost_comes_to_nobody),
         cmocka_unit_test(release_waits_a_timeout_for_connections),
         cmocka_unit_test(answer_at_the_end_of_the_waiting),
         cmocka_unit_test(who_could_not_release_tries_again),

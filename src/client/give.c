@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Handing a lock on. Nobody renews it from then on, and nobody makes good what
+ * a node has missed: so it first comes to every node that is up, since a bare
+ * majority has no slack. One timeout for that, and no more. */
+#include "client/op.h"
+
+void hf_give_due(struct hf_op *op)
+{
+    hf_op_part(op);
+    hf_op_finish(op, HF_OK);
+}
+
+void hf_give_heard(struct hf_op *op)
+{
+    if (hf_lease_is_spread(hf_lock_lease(op->lock), &op->client->nodes)) {
+        hf_give_due(op);
+    }
+}
+
+/* Without memory for it, it is given as it is. */
+static void spread(struct hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    const struct hf_lease *lease = hf_lock_lease(lock);
+    struct hf_op op;
+    hf_op_init(&op, client, HF_OP_GIVE);
+    if (hf_lease_is_spread(lease, &client->nodes) || !hf_op_list(&op)) {
+        return;
+    }
+    op.lock = lock;
+    lock->op = &op;
+    hf_heap_set(&client->heap, &op.item,
+                hf_instant_add(client->now,
+                               hf_nodes_patience(&client->nodes, lease->ttl)));
+    (void)hf_op_await(&op, NULL);
+}
+
+/* Nothing but the lease frees it from now on. */
+static enum hf_status outlive(struct hf_lock *lock)
+{
+    struct hf_life_set *life = hf_lock_life(lock);
+    if (life == NULL || life->count == 0) {
+        return HF_OK;
+    }
+    life->count = 0;
+    return hf_extend(lock, 0, NULL);
+}
+
+static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+{
+    struct hf_client *client = lock->client;
+    bool is_ours =
+        hf_lock_state_now(lock) != HF_STATE_LOST && outlive(lock) != HF_LOST;
+    if (is_ours) {
+        spread(lock);
+        is_ours = hf_lock_state_now(lock) != HF_STATE_LOST;
+    }
+    if (!is_ours) {
+        hf_release_start(lock, NULL); /* a lost one is still freed */
+        return HF_LOST;
+    }
+    hf_lock_write_owner(lock, text);
+    hf_client_untell(client, lock);
+    lock->flags &= (uint8_t)~HF_LOCK_OURS;
+    hf_client_signal(client, lock, HF_EV_FORSAKE);
+    return HF_OK;
+}
+
+enum hf_status hf_lock_give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+{
+    text[0] = '\0';
+    if (lock == NULL || hf_client_enter(lock->client, NULL) != HF_OK) {
+        return HF_INVALID;
+    }
+    struct hf_client *client = lock->client;
+    enum hf_status status = HF_UNSUPPORTED; /* several: still the caller's */
+    if (hf_link_next(lock) == NULL) {
+        status = give(lock, text);
+    }
+    hf_client_leave(client);
+    return status;
+}
