@@ -141,14 +141,19 @@ server_pause s5
 holdfast acquire -t 300s -u "$patient" given >"$W/line" &
 taking=$!
 ok 'four of five have it' wait_until 10 have s1 s2 s3 s4
+since=$(now_ms)
 is "$(cat "$W/line")" '' 'acquire waits for the fifth, which may still answer'
+waited=$(($(now_ms) - since))
 server_resume s5
 wait $taking
 is $? 0 'and ends when that has'
 ok 'with all five' have s1 s2 s3 s4 s5
-owner=$(cut -d ' ' -f 1 "$W/line")
+read -r owner fence left <"$W/line"
+ok "what is left is without the waiting ($left, $waited ms)" \
+    test "${left/./}" -le $((296998 - waited))
 server_kill s5
 server_pause s4
-capture holdfast extend -t 2s -u "$patient" given --owner "$owner"
+capture holdfast extend -t 20s -u "$patient&connect_timeout=60s" given \
+    --owner "$owner"
 is "$code" 0 'who is away is not waited for, who is silent for one timeout'
 finish

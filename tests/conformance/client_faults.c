@@ -177,6 +177,26 @@ static void test_close_is_bounded(void **state)
     go_on(one_pid());
 }
 
+/* Lost while it waited for a server that never answered. */
+static void test_given_too_late(void **state)
+{
+    (void)state;
+    stop(five_pid(4));
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, fresh_name(), 900);
+    char owner[HF_OWNER_TEXT_MAX];
+    for (int i = 0; i < 4; i++) {
+        stop(five_pid(i));
+    }
+    while (hf_lock_remaining_ms(lock) > 20) {
+        pause_ms(1);
+    }
+    assert_int_equal(hf_lock_give(lock, owner), HF_LOST);
+    assert_string_equal(owner, "");
+    go_on_all(NULL);
+    hf_client_close(client);
+}
+
 /* ---- Acquiring --------------------------------------------------------- */
 
 static void test_minority_is_silent(void **state)
@@ -372,6 +392,7 @@ int main(void)
         cmocka_unit_test_teardown(test_extend_unconfirmed, go_on_all),
         cmocka_unit_test_teardown(test_release_unconfirmed, go_on_all),
         cmocka_unit_test_teardown(test_close_is_bounded, go_on_all),
+        cmocka_unit_test_teardown(test_given_too_late, go_on_all),
         cmocka_unit_test_teardown(test_minority_is_silent, go_on_all),
         cmocka_unit_test_teardown(test_silent_from_the_start, go_on_all),
         cmocka_unit_test_teardown(test_majority_is_silent, go_on_all),

@@ -187,6 +187,21 @@ static void test_live_and_keeps_it(void **state)
     }
 }
 
+/* The answer to a renewal may come too late, with nothing broken. */
+static void test_live_and_keeps_it_if_he_can(void **state)
+{
+    (void)state;
+    scene(SIM_CALM, 3);
+    on.story.delay_ns = TTL_MS * MS / 10;
+    begins(P1);
+    struct hf_lock *lock = forge(P1, "a", 7, 100);
+    told(P1, lock);
+    atomic_store(&lock->state, HF_STATE_LOST);
+    looks(P1);
+    assert_int_equal(verdict()->losses, 1);
+    silent();
+}
+
 /* The formula of oracle.h, of three lanes, one of which wants two names. */
 static void test_live_as_a_formula(void **state)
 {
@@ -331,6 +346,7 @@ int main(void)
         cmocka_unit_test(test_live_from_the_beginning_of_a_turn),
         cmocka_unit_test(test_live_to_the_end),
         cmocka_unit_test(test_live_and_keeps_it),
+        cmocka_unit_test(test_live_and_keeps_it_if_he_can),
         cmocka_unit_test(test_live_as_a_formula),
         cmocka_unit_test(test_residue_is_fences_and_the_marker),
         cmocka_unit_test(test_once_every_call_is_answered),
