@@ -136,7 +136,7 @@ have() { # SERVER...
         [ "$(server_cli "$name" exists lock:given)" = 1 ] || return 1
     done
 }
-patient="$URLS?max_ttl=600s&node_timeout=10s"
+patient="$URLS?max_ttl=600s&node_timeout=10s&connect_timeout=60s"
 server_pause s5
 holdfast acquire -t 300s -u "$patient" given >"$W/line" &
 taking=$!
@@ -153,7 +153,6 @@ ok "what is left is without the waiting ($left, $waited ms)" \
     test "${left/./}" -le $((296998 - waited))
 server_kill s5
 server_pause s4
-capture holdfast extend -t 20s -u "$patient&connect_timeout=60s" given \
-    --owner "$owner"
+capture holdfast extend -t 20s -u "$patient" given --owner "$owner"
 is "$code" 0 'who is away is not waited for, who is silent for one timeout'
 finish
