@@ -166,6 +166,7 @@ static void a_try_is_over_when_taken_but_not_when_split(void **state)
     assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 1).kind,
                      HF_RETRY_BUSY);
     retry_of(&retry, 0, 1);
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(900).ns);
     assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 1).kind,
                      HF_RETRY_AGAIN);
     assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 899).kind,
@@ -198,6 +199,28 @@ static void back_off_grows_and_is_bounded_by_the_rivals_lease(void **state)
     }
     assert_true(longest > hf_span_ms(200).ns);
     assert_true(longest <= hf_span_ms(250).ns);
+}
+
+/* Full jitter below 10 ms, 20 ms, 40 ms …, as split votes have it: the longest
+ * of many draws is near that, and none is beyond. */
+static void back_off_doubles(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    int64_t longest[7] = {0};
+    refused(&attempt, 60000);
+    for (uint64_t seed = 0; seed < 1000; seed++) {
+        retry_of(&retry, -1, seed);
+        for (int i = 0; i < 7; i++) {
+            int64_t ns = after(&retry, &attempt, HF_OUT_SPLIT, 0).at.ns;
+            longest[i] = ns > longest[i] ? ns : longest[i];
+        }
+    }
+    for (int i = 0; i < 7; i++) {
+        int64_t top = hf_span_ms(i < 5 ? 10 << i : 250).ns;
+        assert_in_range(longest[i], top * 9 / 10, top);
+    }
 }
 
 static void a_store_never_reached_ends_a_wait_without_end(void **state)
@@ -270,6 +293,13 @@ static void no_lease_this_short_can_be_had(void **state)
                      HF_RETRY_AGAIN);
     assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 3).kind,
                      HF_RETRY_TOO_SLOW);
+    /* three in a row */
+    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 4).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 5).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 6).kind,
+                     HF_RETRY_AGAIN);
 }
 
 /* ---- Nodes and validity ------------------------------------------------ */
@@ -426,6 +456,9 @@ static void a_new_server_is_quarantined_an_old_one_not(void **state)
     struct hf_marker none = {0};
     assert_int_equal(judge(&identity, &none, &stranger).trust,
                      HF_TRUST_QUARANTINE);
+    identity.uptime_ms = MAX_TTL_MS - 1;
+    assert_int_equal(judge(&identity, &none, &stranger).trust,
+                     HF_TRUST_QUARANTINE);
     identity.uptime_ms = MAX_TTL_MS;
     assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
     /* a short max_ttl is no reason to trust it sooner than after 10 s */
@@ -506,6 +539,7 @@ int main(void)
         cmocka_unit_test(owner_at_fence),
         cmocka_unit_test(a_try_is_over_when_taken_but_not_when_split),
         cmocka_unit_test(back_off_grows_and_is_bounded_by_the_rivals_lease),
+        cmocka_unit_test(back_off_doubles),
         cmocka_unit_test(a_store_never_reached_ends_a_wait_without_end),
         cmocka_unit_test(a_bounded_wait_ends_in_time),
         cmocka_unit_test(the_last_attempt_is_made_just_before_the_end),

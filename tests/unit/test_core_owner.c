@@ -56,6 +56,9 @@ static void digits_are_hexadecimal_and_lower_case(void **state)
         char text[] = DIGITS ":h:1:2";
         text[5] = strange[i];
         assert_false(hf_owner_is_ours(text, sizeof(text) - 1));
+        text[5] = '0';
+        text[0] = strange[i];
+        assert_false(hf_owner_is_ours(text, sizeof(text) - 1));
     }
 }
 
@@ -66,7 +69,7 @@ static void numbers_that_are_none_make_it_foreign(void **state)
     static const char *const foreign[] = {
         DIGITS ":h:1:x",  DIGITS ":h:1:",
         DIGITS ":h:1/:2", DIGITS ":h:1234567890123456789:2",
-        DIGITS ":h",
+        DIGITS ":h",      "ended:",
     };
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
         struct hf_holder holder;

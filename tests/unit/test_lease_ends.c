@@ -67,10 +67,10 @@ static void whoever_is_late_is_not_waited_for(void **state)
     (void)state;
     story(3, 1000,
           "[0] acquire           | 0A 1A 2A\n"
-          "[1] 0 A ok 7          | \n"
-          "[2] 1 A ok 7          | held 7 till 988\n"
+          "[1] 1 A ok 7          | \n"
+          "[2] 2 A ok 7          | held 7 till 988\n"
           "[49] sparse           | \n"
-          "[50] timer            | late 2\n"
+          "[50] timer            | late 0\n"
           "[50] spread           | \n");
 }
 
@@ -85,6 +85,19 @@ static void what_is_lost_comes_to_nobody(void **state)
           "[3] sparse            | \n"
           "[988] timer           | lost\n"
           "[988] spread          | \n");
+}
+
+/* Its counter is brought to where the others' are: the next one needs one round
+ * trip. */
+static void who_never_had_it_hears_of_the_end(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 2 A no 6         | \n"
+          "[2] 0 A ok 7         | \n"
+          "[3] 1 A ok 7         | held 7 till 988\n"
+          "[4] release          | 0R7 1R7 2R7\n");
 }
 
 /* ---- Whom a release waits for ------------------------------------------ */
@@ -220,6 +233,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_happens_before_it_begins),
         cmocka_unit_test(giving_up_twice_is_giving_up),
+        cmocka_unit_test(who_never_had_it_hears_of_the_end),
         cmocka_unit_test(handed_on_nothing_is_taken_back),
         cmocka_unit_test(handed_on_by_all_that_answer),
         cmocka_unit_test(whoever_is_late_is_not_waited_for),

@@ -172,6 +172,20 @@ static void what_is_lost_is_not_extended(void **state)
           "[991] release        | lost 0R7\n");
 }
 
+/* While a renewal is under way: what that was sent before counts from before,
+ * and whoever extends now has his lease from now on. */
+static void extending_is_a_round_of_its_own(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+                     "[340] extend         | \n"
+                     "[341] 0 C ok 7       | 0C7h\n"
+                     "[341] 1 C ok 7       | 1C7h\n"
+                     "[342] 0 C ok 7       | \n"
+                     "[343] 1 C ok 7       | extended till 1329\n");
+}
+
 /* ---- Adopting ---------------------------------------------------------- */
 
 static void one_node_is_enough_if_there_is_one(void **state)
@@ -260,6 +274,7 @@ int main(void)
         cmocka_unit_test(answers_to_what_was_asked_while_waiting),
         cmocka_unit_test(node_that_is_back_joins_the_open_round),
         cmocka_unit_test(what_is_lost_is_not_extended),
+        cmocka_unit_test(extending_is_a_round_of_its_own),
         cmocka_unit_test(one_node_is_enough_if_there_is_one),
         cmocka_unit_test(quarantined_node_lets_nobody_adopt),
         cmocka_unit_test(adoption_out_of_reach_takes_nothing),

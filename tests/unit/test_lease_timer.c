@@ -49,6 +49,17 @@ static void polls_come_a_quarter_earlier(void **state)
            11 * MS, -10 * MS / 4);
 }
 
+/* At half of the lease, not of what is left of it without drift. */
+static void at_risk_after_half_a_lease(void **state)
+{
+    (void)state;
+    assert_int_equal(story_wake(3, 1000, 0,
+                                STORY_HELD
+                                "[334] timer | 0C7h 1C7h 2C7h\n"
+                                "[480] timer | late 0 late 1 late 2\n"),
+                     500 * MS);
+}
+
 /* Twice as long each time; from the beginning once it has told otherwise. */
 static void polls_grow_apart(void **state)
 {
@@ -127,6 +138,7 @@ int main(void)
         cmocka_unit_test(renewals_come_an_eighth_earlier),
         cmocka_unit_test(heartbeats_come_a_sixteenth_later),
         cmocka_unit_test(polls_come_a_quarter_earlier),
+        cmocka_unit_test(at_risk_after_half_a_lease),
         cmocka_unit_test(polls_grow_apart),
         cmocka_unit_test(when_the_first_few_look),
         cmocka_unit_test(to_wait_makes_nobody_late),

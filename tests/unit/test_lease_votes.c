@@ -87,6 +87,23 @@ static void an_earlier_grant_outlives_an_error(void **state)
           "[5] 2 A no 5         | taken 0R5\n");
 }
 
+/* An answer that came late is an answer: the node is not late any more. */
+static void late_but_there(void **state)
+{
+    (void)state;
+    story(5, 1000,
+          "[0] acquire          | 0A 1A 2A 3A 4A\n"
+          "[1] 4 A no 5         | \n"
+          "[1] 1 A ok 7         | \n"
+          "[10] 2 A ok 8        | \n"
+          "[10] 3 A ok 8        | 1C8\n"
+          "[50] timer           | late 0\n"
+          "[51] 0 A ok 9        | 2C9 3C9\n"
+          "[60] timer           | late 1\n"
+          "[61] 2 C ok 9        | \n"
+          "[62] 3 C ok 9        | held 9 till 988\n");
+}
+
 /* Two nodes by turns: each has moved on when the other is raised. `begins`
  * with the first raise, `ends` with the last answer. */
 static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
@@ -152,6 +169,13 @@ static void slow_nodes_are_needed(void **state)
           "[1] 2 A ok 7         | \n"
           "[2] 0 A unsent       | \n"
           "[50] timer           | late 1 unreached 1R7 2R7\n");
+    story(3, 1000,
+          "[0] slow 0           |\n"
+          "[0] slow 1           |\n"
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 2 A ok 7         | \n"
+          "[2] 1 A unsent       | \n"
+          "[50] timer           | late 0 unreached 0R7 2R7\n");
 }
 
 /* What a node said before it went down does not count while it is: whoever
@@ -247,6 +271,7 @@ int main(void)
         cmocka_unit_test(a_raise_that_was_not_sent_leaves_the_grant),
         cmocka_unit_test(an_earlier_grant_outlives_an_unsent_request),
         cmocka_unit_test(an_earlier_grant_outlives_an_error),
+        cmocka_unit_test(late_but_there),
         cmocka_unit_test(raising_for_ever_is_given_up),
         cmocka_unit_test(raising_for_ever_ends_in_the_queues),
         cmocka_unit_test(what_came_too_late_is_waited_for),
