@@ -163,9 +163,10 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     if (marker->exists && !lost) {
         copy_id(out->marker.value, marker->value);
     }
-    /* Not lost, and met before: so there is a marker. */
+    /* Whom we meet for the first time has nothing of ours to forget. Not lost,
+     * and met before: so there is a marker. */
     out->forgot =
-        lost || (known->has_met && !same_id(known->value, marker->value));
+        known->has_met && (lost || !same_id(known->value, marker->value));
     out->until = until;
     out->trust = strict && hf_instant_before(now, until) ? HF_TRUST_QUARANTINE
                                                          : HF_TRUST_VOTES;

@@ -76,6 +76,20 @@ static void up_for_long_it_votes(void **state)
     assert_true(judge(&scene).write);
 }
 
+/* Whoever has never met it has no votes there that could be void: it is a node
+ * like one that has just connected, and a held lock comes to it at once. */
+static void strangers_have_nothing_to_forget(void **state)
+{
+    (void)state;
+    struct scene scene = restarted();
+    assert_true(judge(&scene).forgot);
+    scene.known = (struct hf_acquaintance){.until = {INT64_MIN}};
+    assert_false(judge(&scene).forgot);
+    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+    scene.marker.exists = false;
+    assert_false(judge(&scene).forgot);
+}
+
 /* All was on disk, but another server's disk. */
 static void durable_and_promoted_is_not_durable(void **state)
 {
@@ -243,6 +257,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_of_other_lengths_differ),
         cmocka_unit_test(up_for_long_it_votes),
+        cmocka_unit_test(strangers_have_nothing_to_forget),
         cmocka_unit_test(durable_and_promoted_is_not_durable),
         cmocka_unit_test(unknown_durability_is_none),
         cmocka_unit_test(durability_that_changed_is_written_down),
