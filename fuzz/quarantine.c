@@ -105,8 +105,9 @@ static void check(const struct scene *s, const struct hf_judgement *judgement)
     if (judgement->trust == HF_TRUST_QUARANTINE) {
         FUZZ_CHECK(s->strict && hf_instant_before(s->now, judgement->until));
     }
+    FUZZ_CHECK(!judgement->forgot || s->known.has_met);
     if (has_surely_lost(s)) {
-        FUZZ_CHECK(judgement->forgot);
+        FUZZ_CHECK(judgement->forgot == s->known.has_met);
         FUZZ_CHECK(!s->strict || judgement->trust == HF_TRUST_QUARANTINE);
         /* not shorter than any lease that it may have forgotten */
         FUZZ_CHECK(

@@ -110,7 +110,8 @@ server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
 story 'one redis'
 servers_start 3
-HOLDFAST_URL="$URLS?quarantine=off"
+# What is told is who votes how, not how soon.
+HOLDFAST_URL="$URLS?quarantine=off&node_timeout=2s"
 nodes=3
 story 'three redis'
 

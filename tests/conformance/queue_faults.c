@@ -261,17 +261,6 @@ static bool is_taken_back(void *user)
     return told_number(user, "EXISTS", "lock:n") == 1;
 }
 
-/* A server without the name takes no fence below its clock floor, which moves
- * in steps of 2^22 us. Of this one there is enough left. */
-static bool is_early_in_step(void *unused)
-{
-    struct timespec wall;
-    (void)unused;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
-    return us % (1 << 22) < 500000;
-}
-
 static void test_restarted_with_a_queue(void)
 {
     struct server server;

@@ -526,6 +526,9 @@ int main(void)
     TELL(&teller, "yielded", yielded);
     TELL(&teller, "in-vain", yielded_in_vain);
     TELL(&teller, "broken", broken);
+    while (!is_early_in_step(NULL)) {
+        usleep(5000);
+    }
     TELL(&teller, "taken-back", taken_back);
     TELL(&teller, "ended", ended);
     TELL(&teller, "foreign", foreign);

@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- TAP --------------------------------------------------------------- */
@@ -479,6 +480,17 @@ static inline struct said release(struct rig *rig, const char *name,
 static inline struct said inspect(struct rig *rig, const char *name)
 {
     return rig_ask(rig, ask_of(HF_VERB_INSPECT, name, NULL));
+}
+
+/* A server without the name takes no fence below its clock floor, which moves
+ * in steps of 2^22 us. Of this one there is enough left. */
+static inline bool is_early_in_step(void *unused)
+{
+    struct timespec wall;
+    (void)unused;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    int64_t us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
+    return us % (1 << 22) < 500000;
 }
 
 #endif
