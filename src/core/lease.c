@@ -126,7 +126,7 @@ static void mark_late(struct hf_step *step)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
-        if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0 &&
+        if (hf_is_awaited(vote) &&
             !hf_instant_before(step->event->now, vote->due)) {
             vote->flags |= HF_VOTE_LATE;
             step->out->missed |= hf_bit(i);
@@ -348,11 +348,9 @@ bool hf_lease_is_spread(const struct hf_lease *lease,
 {
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        bool is_coming =
-            vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0;
         bool is_new = vote->said == HF_SAID_NOTHING &&
                       (nodes->connecting & hf_bit(i)) != 0;
-        if ((is_coming || is_new) && lease->state != HF_STATE_LOST) {
+        if ((hf_is_awaited(vote) || is_new) && lease->state != HF_STATE_LOST) {
             return false;
         }
     }

@@ -63,6 +63,12 @@ static inline bool hf_is_pending(const struct hf_vote *vote, enum hf_verb verb)
     return (vote->pending & (1U << verb)) != 0;
 }
 
+/* An answer may still come in time. */
+static inline bool hf_is_awaited(const struct hf_vote *vote)
+{
+    return vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0;
+}
+
 /* Ask a node, and start its timeout. */
 void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
                   uint64_t counter);

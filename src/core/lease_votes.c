@@ -49,7 +49,7 @@ uint16_t hf_votes_awaited(const struct hf_step *step)
         const struct hf_vote *vote = &step->lease->votes[i];
         if (hf_nodes_is_slow(step->nodes, i)) {
             slow |= hf_bit(i);
-        } else if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0) {
+        } else if (hf_is_awaited(vote)) {
             prompt |= hf_bit(i);
         }
     }
@@ -59,8 +59,7 @@ uint16_t hf_votes_awaited(const struct hf_step *step)
     }
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
-        if ((slow & hf_bit(i)) != 0 && vote->pending != 0 &&
-            (vote->flags & HF_VOTE_LATE) == 0) {
+        if ((slow & hf_bit(i)) != 0 && hf_is_awaited(vote)) {
             prompt |= hf_bit(i);
         }
     }
@@ -113,7 +112,7 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if (vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0) {
+        if (hf_is_awaited(vote)) {
             due = hf_instant_min(due, vote->due);
         }
     }
