@@ -122,6 +122,13 @@ void hf_client_leave(struct hf_client *client);
 
 void hf_client_tick(struct hf_client *client);
 
+/* Until when a silent node is waited for that nobody needs. */
+static inline struct hf_instant
+hf_client_patience(const struct hf_client *client, struct hf_span ttl)
+{
+    return hf_instant_add(client->now, hf_nodes_patience(&client->nodes, ttl));
+}
+
 /* ---- page.c: what a fork must not copy --------------------------------- */
 
 bool hf_page_open(struct hf_client *client);

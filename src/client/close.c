@@ -45,13 +45,6 @@ static void give_back(struct hf_client *client, uint32_t slot)
     }
 }
 
-static struct hf_instant patient_until(const struct hf_client *client)
-{
-    return hf_instant_add(
-        client->now,
-        hf_nodes_patience(&client->nodes, hf_span_ms(client->url->max_ttl_ms)));
-}
-
 static void wait_for_answers(struct hf_client *client, struct hf_instant until)
 {
     hf_loop_wait(client->loop, hf_instant_min(until, hf_client_due(client)));
@@ -62,7 +55,8 @@ static void release_all(struct hf_client *client)
 {
     struct hf_instant end =
         hf_instant_add(client->now, hf_span_ms(CLOSE_MS_MAX));
-    struct hf_instant until = patient_until(client);
+    struct hf_span longest = hf_span_ms(client->url->max_ttl_ms);
+    struct hf_instant until = hf_client_patience(client, longest);
     uint32_t slot = 0;
     uint64_t heard = client->n_answers;
     for (;;) {
@@ -74,7 +68,7 @@ static void release_all(struct hf_client *client)
         bool is_all = slot == hf_slots_end(&client->slots);
         if (client->n_answers != heard) {
             heard = client->n_answers;
-            until = patient_until(client);
+            until = hf_client_patience(client, longest);
         }
         if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||
             (is_all && client->n_pending == 0 &&

@@ -30,8 +30,7 @@ static void spread(struct hf_lock *lock)
     op.lock = lock;
     lock->op = &op;
     hf_heap_set(&client->heap, &op.item,
-                hf_instant_add(client->now,
-                               hf_nodes_patience(&client->nodes, lease->ttl)));
+                hf_client_patience(client, lease->ttl));
     (void)hf_op_await(&op, NULL);
 }
 

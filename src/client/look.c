@@ -79,9 +79,8 @@ static void judge(struct hf_look *look)
         return;
     }
     if (has_majority(look)) { /* the others are given one timeout more */
-        struct hf_instant soft_end = hf_instant_add(
-            client->now, hf_nodes_patience(&client->nodes,
-                                           hf_span_ms(look->op.order.ttl_ms)));
+        struct hf_instant soft_end =
+            hf_client_patience(client, hf_span_ms(look->op.order.ttl_ms));
         look->hard_end = hf_instant_min(look->hard_end, soft_end);
     }
     hf_heap_set(&client->heap, &look->op.item, look->hard_end);
