@@ -111,12 +111,10 @@ static int run_text(const struct sim_options *options, const char *what,
 {
     struct sim_story story;
     char why[256];
-    FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    if (in == NULL || !sim_story_read(&story, in, why, sizeof(why))) {
-        fprintf(stderr, "hfsim: %s: %s\n", what, in == NULL ? "empty" : why);
+    if (!sim_story_read(&story, text, why, sizeof(why))) {
+        fprintf(stderr, "hfsim: %s: %s\n", what, why);
         return EXIT_USAGE;
     }
-    fclose(in);
     char *title = sim_story_title(text);
     int expected = options->expected != SIM_EXPECT_WELL ? options->expected
                                                         : sim_expected_of(text);

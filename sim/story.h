@@ -139,9 +139,10 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime);
 void sim_story_copy(struct sim_story *to, const struct sim_story *from);
 void sim_story_fini(struct sim_story *story);
 
-/* Text, one line for each thing; `read` says which line is wrong in `why`. */
+/* Text, one line for each thing; `read` says in `why` which line is wrong. */
 void sim_story_write(const struct sim_story *story, FILE *out);
-bool sim_story_read(struct sim_story *story, FILE *in, char *why, size_t size);
+bool sim_story_read(struct sim_story *story, const char *text, char *why,
+                    size_t size);
 
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);

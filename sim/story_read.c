@@ -230,7 +230,8 @@ static bool complete(struct sim_reader *reader)
            sim_reader_fail(reader, "a ttl is longer than max_ttl");
 }
 
-bool sim_story_read(struct sim_story *story, FILE *in, char *why, size_t size)
+static bool read_lines(struct sim_story *story, FILE *in, char *why,
+                       size_t size)
 {
     char line[512];
     struct sim_reader reader = {.story = story, .why = why, .size = size};
@@ -255,5 +256,18 @@ bool sim_story_read(struct sim_story *story, FILE *in, char *why, size_t size)
     if (!is_well) {
         sim_story_fini(story);
     }
+    return is_well;
+}
+
+bool sim_story_read(struct sim_story *story, const char *text, char *why,
+                    size_t size)
+{
+    FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+    if (in == NULL) {
+        snprintf(why, size, "empty");
+        return false;
+    }
+    bool is_well = read_lines(story, in, why, size);
+    fclose(in);
     return is_well;
 }

@@ -24,16 +24,6 @@ static char *text_of(const struct sim_story *story)
     return text;
 }
 
-static bool read_text(struct sim_story *story, const char *text, char *why,
-                      size_t size)
-{
-    FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
-    assert_non_null(in);
-    bool is_well = sim_story_read(story, in, why, size);
-    assert_int_equal(fclose(in), 0);
-    return is_well;
-}
-
 /* ---- Text -----------------------------------------------------------------
  */
 
@@ -65,7 +55,7 @@ static void test_text_reads_as_it_was_written(void **state)
         char why[200] = "";
         sim_story_draw(&drawn, seed, -1);
         char *before = text_of(&drawn);
-        if (!read_text(&read, before, why, sizeof(why))) {
+        if (!sim_story_read(&read, before, why, sizeof(why))) {
             fail_msg("seed %llu: %s", (unsigned long long)seed, why);
         }
         char *after = text_of(&read);
@@ -101,7 +91,7 @@ static void test_what_a_person_writes(void **state)
         "at 20ms slow p2 by 5ms for 1s\n";
     struct sim_story story;
     char why[200] = "";
-    assert_true(read_text(&story, text, why, sizeof(why)));
+    assert_true(sim_story_read(&story, text, why, sizeof(why)));
     assert_int_equal(story.n_nodes, 3);
     assert_int_equal(story.n_turns, 3);
     assert_int_equal(story.max_ttl_ms, 2000);
@@ -157,7 +147,7 @@ static void test_errors_name_their_line(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sim_story story;
         char why[200] = "";
-        if (read_text(&story, cases[i].text, why, sizeof(why)) ||
+        if (sim_story_read(&story, cases[i].text, why, sizeof(why)) ||
             strncmp(why, cases[i].why, strlen(cases[i].why)) != 0) {
             fail_msg("\"%s\" says \"%s\", not \"%s\"", cases[i].text, why,
                      cases[i].why);
