@@ -282,7 +282,7 @@ static void test_restarted_with_a_queue(void)
     server_run(&server, "--appendonly", "yes", "--appendfsync", "always", NULL);
     ok(await_length(&server, 2), "restart: the queue is kept");
     linger(200);
-    until(is_early_in_step, NULL, PATIENCE_MS);
+    ok(until(is_early_in_step, NULL, PATIENCE_MS), "restart: early in a step");
     give_back(holder);
     ok(await(first) && !second->is_done, "restart: the first is served first");
 
@@ -479,7 +479,7 @@ static bool is_everywhere(void *user)
 /* Whoever asks where the holder has not come to yet would get it there. */
 static void hold_everywhere(struct five *five, struct actor *holder)
 {
-    until(is_early_in_step, NULL, PATIENCE_MS);
+    ok(until(is_early_in_step, NULL, PATIENCE_MS), "five: early in a step");
     ask(holder, HF_EXCLUSIVE, 10000);
     await(holder);
     ok(until(is_everywhere, five, PATIENCE_MS), "five: held everywhere");

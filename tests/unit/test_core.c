@@ -287,19 +287,20 @@ static void no_lease_this_short_can_be_had(void **state)
     struct hf_retry retry;
     refused(&attempt, 1);
     retry_of(&retry, -1, 1);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 1).kind,
-                     HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 2).kind,
-                     HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 3).kind,
-                     HF_RETRY_TOO_SLOW);
     /* three in a row */
-    assert_int_equal(after(&retry, &attempt, HF_OUT_SPLIT, 4).kind,
-                     HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 5).kind,
-                     HF_RETRY_AGAIN);
-    assert_int_equal(after(&retry, &attempt, HF_OUT_TOO_SLOW, 6).kind,
-                     HF_RETRY_AGAIN);
+    static const struct {
+        enum hf_outcome outcome;
+        enum hf_retry_kind kind;
+    } attempts[] = {
+        {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},    {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},
+        {HF_OUT_TOO_SLOW, HF_RETRY_TOO_SLOW}, {HF_OUT_SPLIT, HF_RETRY_AGAIN},
+        {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},    {HF_OUT_TOO_SLOW, HF_RETRY_AGAIN},
+    };
+    for (size_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        assert_int_equal(
+            after(&retry, &attempt, attempts[i].outcome, 1 + (int64_t)i).kind,
+            attempts[i].kind);
+    }
 }
 
 /* ---- Nodes and validity ------------------------------------------------ */
