@@ -15,6 +15,8 @@
 #define CLI_UNSET INT64_C(-1)
 
 enum cli_on_lost { CLI_LOST_KILL, CLI_LOST_WARN };
+enum cli_on_no_proc { CLI_NO_PROC_FAIL, CLI_NO_PROC_RUN };
+enum cli_on_fail { CLI_FAIL_KEEP, CLI_FAIL_RELEASE };
 enum cli_on_unreachable { CLI_UNREACHABLE_FAIL, CLI_UNREACHABLE_RUN };
 
 struct cli_args {
@@ -36,8 +38,10 @@ struct cli_args {
     int64_t min_hold_ms;
     int64_t max_hold_ms;
     int64_t kill_grace_ms;
+    int64_t on_fail;
     int64_t on_lost;
     int64_t on_unreachable;
+    int64_t on_no_proc;
     int64_t conflict_code;
     int64_t status_fd;
     const char *label;
@@ -51,6 +55,9 @@ struct cli_args {
     bool is_follow;
     int64_t interval_ms;
     bool is_init;
+    bool is_for_setup; /* doctor: open a store that cannot be used yet, too */
+    bool is_forced;
+    bool is_quarantine;
     /* words that are no options, and what follows "--" */
     const char *words[CLI_WORDS_MAX];
     size_t n_words; /* may be more than were kept */

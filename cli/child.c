@@ -9,6 +9,7 @@
 #include "child.h"
 
 #include "exit_code.h"
+#include "when.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -44,6 +45,13 @@ static int become(void *arg)
     (void)setpgid(0, 0);
     (void)cli_term_move(how->term, how->foreground, getpid());
     cli_signals_restore(how->signals);
+    /* All of us may have been stopped since the lock was acquired. This look
+     * at the clock is the last act, so that no more than an execve(2) is
+     * between it and the command. */
+    if (cli_when_now_ns() >= how->until_ns) {
+        atomic_store(&how->shared->exec_errno, ETIME);
+        return CLI_EXIT_LOST;
+    }
     (void)execvp(how->command[0], how->command);
     int error = errno;
     atomic_store(&how->shared->exec_errno, error);

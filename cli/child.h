@@ -21,7 +21,8 @@ struct cli_child_start {
     const struct cli_signals *signals;
     const struct cli_term *term; /* its terminal goes to the command */
     pid_t foreground;            /* if this group has it */
-    struct cli_shared *shared;   /* exec_errno */
+    struct cli_shared *shared;   /* exec_errno; ETIME: not in time */
+    int64_t until_ns;            /* CLOCK_BOOTTIME: not executed after this */
 };
 
 /* Fork and execute. That a command cannot be executed is known when it ends:

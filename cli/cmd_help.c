@@ -28,12 +28,14 @@ static const char stores_text[] =
     "  connect_timeout=DUR    (1s)\n"
     "  node_timeout=DUR       for an answer (50ms, at most 5% of the ttl)\n"
     "  tls_ca=, tls_cert=, tls_key=   files\n"
-    "  quarantine=strict|off  servers that may have forgotten locks do not\n"
+    "  quarantine=strict|off  servers that may have lost locks do not\n"
     "                         count until every lock is over (strict)\n"
     "  max_ttl=DUR            longest lease; the same for all (60s)\n"
-    "  fence_keep=DUR         how long an idle name's counter is kept (1h)\n\n"
+    "  fence_keep=DUR         how long an idle name's counter is kept; the\n"
+    "                         same for all (1h, at least 10s)\n\n"
     "The configuration file has `url` and `password_file` besides. One that\n"
-    "has a password and that everybody may read is refused.\n";
+    "has a password and that everybody may read is refused. The variable\n"
+    "HOLDFAST_PASSWORD_FILE goes with HOLDFAST_URL and -u.\n";
 
 static int print_end(struct cli_out *out)
 {

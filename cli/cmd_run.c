@@ -15,8 +15,10 @@
 
 #define FIELD(field) offsetof(struct cli_args, field)
 
+static const char *const on_fail[] = {"keep", "release", NULL};
 static const char *const on_lost[] = {"kill", "warn", NULL};
 static const char *const on_unreachable[] = {"fail", "run", NULL};
+static const char *const on_no_proc[] = {"fail", "run", NULL};
 
 static const struct cli_opt opts[] = {
     CLI_OPT_TRY,
@@ -28,6 +30,13 @@ static const struct cli_opt opts[] = {
      .min = 1,
      .help = "cron form: held elsewhere, or started less\n"
              "than DUR ago anywhere = print nothing, exit 0"},
+    {.name = "on-fail",
+     .kind = CLI_OPT_CHOICE,
+     .offset = FIELD(on_fail),
+     .meta = "keep|release",
+     .choices = on_fail,
+     .help = "with --once, when COMMAND fails; release: the\n"
+             "next --once runs again; default: keep"},
     CLI_OPT_TTL,
     CLI_OPT_SHARED,
     CLI_OPT_PERMITS,
@@ -72,6 +81,14 @@ static const struct cli_opt opts[] = {
      .choices = on_unreachable,
      .help = "when no store can be reached; run: go on with\n"
              "HOLDFAST_FENCE=0; default: fail"},
+    {.name = "on-no-proc",
+     .kind = CLI_OPT_CHOICE,
+     .offset = FIELD(on_no_proc),
+     .meta = "fail|run",
+     .choices = on_no_proc,
+     .help = "when /proc does not show what COMMAND starts;\n"
+             "run: end only COMMAND's process group; default:\n"
+             "fail"},
     CLI_OPT_CONFLICT_CODE,
     {.name = "status-fd",
      .kind = CLI_OPT_NUMBER,
@@ -125,12 +142,30 @@ static const char *cannot_stand(const struct cli_args *args)
                : NULL;
 }
 
+static const char *cannot_run_once(const struct cli_args *args)
+{
+    if (args->once_ms == CLI_UNSET) {
+        return args->on_fail == CLI_UNSET ? NULL : "--on-fail is for --once";
+    }
+    if (args->wait_ms != CLI_UNSET) {
+        return "--once does not wait: leave out --wait";
+    }
+    if (args->is_shared) {
+        return "--once starts one command in a period, --shared lets several "
+               "run: give one of them";
+    }
+    if (args->permits != CLI_UNSET) {
+        return "--once starts one command in a period, --permits lets several "
+               "run: give one of them";
+    }
+    return NULL;
+}
+
 static int check(const struct cli_args *args)
 {
     const char *wrong = cli_take_check(args);
-    if (wrong == NULL && args->once_ms != CLI_UNSET &&
-        args->wait_ms != CLI_UNSET) {
-        wrong = "--once does not wait: leave out --wait";
+    if (wrong == NULL) {
+        wrong = cannot_run_once(args);
     }
     if (wrong == NULL && args->is_again) {
         wrong = cannot_stand(args);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -78,24 +79,44 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* "scheme://user:password@": a colon before the '@' of an authority. */
-static bool has_password(const char *url)
+/* The next password in a text of URLs, "scheme://user:password@": behind a
+ * colon before the '@' of an authority. @return NULL: there is none. */
+static const char *find_password(const char *text, size_t *len)
 {
-    for (const char *at = strstr(url, "://"); at != NULL;
+    for (const char *at = strstr(text, "://"); at != NULL;
          at = strstr(at, "://")) {
         at += 3;
-        size_t len = strcspn(at, "/?# \t");
-        const char *end = memrchr(at, '@', len);
-        if (end != NULL && memchr(at, ':', (size_t)(end - at)) != NULL) {
-            return true;
+        size_t rest = strcspn(at, "/?# \t");
+        const char *end = memrchr(at, '@', rest);
+        const char *colon =
+            end == NULL ? NULL : memchr(at, ':', (size_t)(end - at));
+        if (colon != NULL) {
+            *len = (size_t)(end - colon) - 1;
+            return colon + 1;
         }
     }
-    return false;
+    return NULL;
 }
 
-static int take_password_file(struct file *file, const char *path)
+static bool has_password(const char *text)
 {
-    struct cli_config *config = file->config;
+    size_t len;
+    return find_password(text, &len) != NULL;
+}
+
+/* An argument or a variable of this process, where the kernel put it. */
+static void hide_passwords(const char *text)
+{
+    size_t len;
+    const char *at = text;
+    while (at != NULL && (at = find_password(at, &len)) != NULL) {
+        memset((char *)(uintptr_t)at, '*', len);
+        at += len;
+    }
+}
+
+static int take_password_file(struct cli_config *config, const char *path)
+{
     struct cli_out out;
     bool is_shared = false;
     int error =
@@ -156,7 +177,7 @@ static int take_line(struct file *file, char *line)
     const char *key = trimmed(line);
     const char *value = trimmed(equals + 1);
     if (strcmp(key, "password_file") == 0) {
-        return take_password_file(file, value);
+        return take_password_file(config, value);
     }
     if (strcmp(key, "url") != 0) {
         return take_param(file, key, value);
@@ -243,11 +264,11 @@ static int load_any(struct cli_config *config)
     return code >= 0 ? code : load_in(config, "/etc", "/holdfast/config");
 }
 
-int cli_config_find(struct cli_config *config, const struct cli_args *args)
+/* @return -1: from no URL that was given, else 0 or the exit code. */
+static int take_url(struct cli_config *config, const struct cli_args *args)
 {
     const char *url = args->url;
     config->source = CLI_FROM_OPTION;
-    config->path[0] = config->url[0] = config->password[0] = '\0';
     if (url == NULL) {
         url = getenv("HOLDFAST_URL");
         config->source = CLI_FROM_ENVIRONMENT;
@@ -255,19 +276,39 @@ int cli_config_find(struct cli_config *config, const struct cli_args *args)
     /* An empty variable is an unset one; an empty -u is a mistake. */
     if (args->url == NULL && (url == NULL || url[0] == '\0')) {
         config->source = CLI_FROM_NOWHERE;
-        int code = load_any(config);
-        return code > 0 ? code : 0;
+        return -1;
     }
     if (strlen(url) >= sizeof(config->url)) {
         return cli_message(CLI_EXIT_CONFIG, NULL,
                            "the store's URL is too long");
     }
     memcpy(config->url, url, strlen(url) + 1);
+    hide_passwords(args->url);
     return 0;
+}
+
+int cli_config_find(struct cli_config *config, const struct cli_args *args)
+{
+    const char *file = getenv("HOLDFAST_PASSWORD_FILE");
+    config->path[0] = config->url[0] = config->password[0] = '\0';
+    int code = take_url(config, args);
+    if (code < 0) {
+        code = load_any(config);
+    }
+    if (code <= 0 && file != NULL && file[0] != '\0') {
+        return take_password_file(config, file);
+    }
+    return code > 0 ? code : 0;
 }
 
 void cli_config_wipe(struct cli_config *config)
 {
     explicit_bzero(config->password, sizeof(config->password));
     explicit_bzero(config->url, sizeof(config->url));
+}
+
+void cli_config_forget(struct cli_config *config)
+{
+    cli_config_wipe(config);
+    hide_passwords(getenv("HOLDFAST_URL"));
 }

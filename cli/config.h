@@ -17,13 +17,18 @@ struct cli_config {
     enum cli_config_source source;
     char path[512];      /* of the file, for messages */
     char url[8192];      /* with the file's parameters */
-    char password[1024]; /* of `password_file`; empty: none */
+    char password[1024]; /* from a file; empty: none */
 };
 
-/* @return 0, or the exit code (78) after a line on stderr. */
+/* A password in the URL that was typed is overwritten where it stands: ps shows
+ * it no longer. @return 0, or the exit code (78) after a line on stderr. */
 int cli_config_find(struct cli_config *config, const struct cli_args *args);
 
 /* Wipe what is secret. */
 void cli_config_wipe(struct cli_config *config);
+
+/* The same, in a process that opens no store and starts no command: passwords
+ * in its environment are overwritten too. */
+void cli_config_forget(struct cli_config *config);
 
 #endif

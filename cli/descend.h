@@ -3,17 +3,37 @@
 #ifndef CLI_DESCEND_H
 #define CLI_DESCEND_H
 
+#include "out.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What finding descendants needs. A forked process uses its copy. */
+struct cli_descend {
+    int proc;     /* /proc; -1: it does not show our processes */
+    int spare[2]; /* kept free for cli_descend_end() */
+};
+
+/* @return 0, or an errno: EMFILE and ENFILE for want of descriptors, anything
+ * else if /proc does not show the processes of this pid namespace. Then
+ * cli_descend_end() ends a process group and nothing else. */
+int cli_descend_open(struct cli_descend *descend);
+
 /* Kill and reap all that descends from this process, which is a subreaper.
  *
  * @param group     the command's process group, killed first; 0: none.
+ * @param killed    a descendant that got SIGKILL before and whose end is not
+ *                  waited for: the keeper, which may be frozen; 0: none.
  * @param until_ns  CLOCK_BOOTTIME: when to give up.
- * @return 0 when nothing is left; else a process that would not die.
+ * @return 0 when nothing is left that could run; else a process that would not
+ * die, or -1 if there may be one and /proc does not show it.
  *
  * SIGCHLD must be blocked. */
-pid_t cli_descend_end(pid_t group, int64_t until_ns);
+pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,
+                      int64_t until_ns);
+
+/* Add "; process N …" for a result that is not 0. */
+void cli_descend_put_survivor(struct cli_out *out, pid_t pid);
 
 #endif

@@ -56,7 +56,7 @@ static int go_without(const struct cli_keeper *keeper,
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": running WITHOUT the lock: ");
-    cli_out_text(&out, take->error.text);
+    cli_out_plain(&out, take->error.text);
     return cli_message_end(&out, START);
 }
 
@@ -65,6 +65,16 @@ static int refuse_ancestor(const struct cli_keeper *keeper)
 {
     return keeper->is_again ? 0
                             : cli_ancestor_refuse(keeper->client, keeper->args);
+}
+
+/* The command must not run without the lock, or the mark: the exit code, or
+ * START. */
+static int refuse(struct cli_keeper *keeper, const struct cli_take *take)
+{
+    return take->outcome == HF_UNAVAILABLE &&
+                   keeper->args->on_unreachable == CLI_UNREACHABLE_RUN
+               ? go_without(keeper, take)
+               : cli_take_failed(take, keeper->args);
 }
 
 /* @return START, or the exit code. */
@@ -81,6 +91,10 @@ static int take_lock(struct cli_keeper *keeper,
         .is_quiet = keeper->args->is_quiet,
         .foreground = keeper->run->link.wrapper_group,
     };
+    bool is_once = keeper->args->once_ms != CLI_UNSET;
+    if (is_once && !cli_keeper_is_unmarked(keeper, &take)) {
+        return refuse(keeper, &take);
+    }
     /* A wait is not begun; of a try it is asked why it did not succeed. */
     bool can_wait = request->wait_ms != 0;
     int code = can_wait ? refuse_ancestor(keeper) : 0;
@@ -93,21 +107,41 @@ static int take_lock(struct cli_keeper *keeper,
     if (code != 0) {
         return code;
     }
-    if (status == HF_UNAVAILABLE &&
-        keeper->args->on_unreachable == CLI_UNREACHABLE_RUN) {
-        return go_without(keeper, &take);
-    }
     if (status == HF_CANCELLED && take.signal == CLI_STOP_GONE) {
         return CLI_EXIT_INTERNAL; /* nobody is there to be told */
     }
     if (status != HF_OK) {
-        return cli_take_failed(&take, keeper->args);
+        return refuse(keeper, &take);
     }
     keeper->lock = take.lock;
+    if (is_once && !cli_keeper_mark(keeper, &take)) {
+        return refuse(keeper, &take);
+    }
     return START;
 }
 
 /* ---- Starting the command ------------------------------------------------ */
+
+/* Where a store sees processes end, the lock is free only when wrapper, keeper
+ * and command are all gone. @return 0, or the exit code: what the store does
+ * not know of must not be started. */
+static int cover_wrapper(struct cli_keeper *keeper)
+{
+    enum hf_status status =
+        keeper->lock != NULL
+            ? hf_lock_add_process(keeper->lock, keeper->run->link.wrapper)
+            : HF_OK;
+    if (status == HF_OK) {
+        return 0;
+    }
+    if (status == HF_LOST) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lock was lost again as soon as it was taken");
+    }
+    return cli_message(CLI_EXIT_UNREACHABLE, keeper->args->name,
+                       "the store could not be told which processes keep the "
+                       "lock; the command was not started");
+}
 
 static int start_command(struct cli_keeper *keeper)
 {
@@ -118,20 +152,20 @@ static int start_command(struct cli_keeper *keeper)
         .term = &keeper->term,
         .foreground = run->link.wrapper_group,
         .shared = run->link.shared,
+        .until_ns = keeper->lock != NULL
+                        ? keeper->deadline_ns - keeper->margin_ns
+                        : INT64_MAX,
     };
-    /* Where a store sees processes end, the lock is free only when wrapper,
-     * keeper and command are all gone. */
-    if (keeper->lock != NULL) {
-        (void)hf_lock_add_process(keeper->lock, run->link.wrapper);
+    int code = cover_wrapper(keeper);
+    if (code != 0) {
+        return code;
     }
     cli_export(keeper->args, keeper->lock);
     cli_term_find(&keeper->term, run->link.wrapper_group);
     if (!cli_child_start(&keeper->child, &how)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
-    if (keeper->lock != NULL) {
-        (void)hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid);
-    }
+    cli_keeper_cover(keeper);
     return 0;
 }
 
@@ -140,18 +174,10 @@ static int start_command(struct cli_keeper *keeper)
 static void set_timer(struct cli_keeper *keeper)
 {
     int64_t at = cli_keeper_next(keeper);
-    if (at == keeper->timer_ns) {
-        return;
+    if (at != keeper->timer_ns) {
+        keeper->timer_ns = at;
+        cli_when_set_timer(keeper->timer, at);
     }
-    struct itimerspec when = {.it_interval = {0, 0}};
-    keeper->timer_ns = at;
-    if (at != INT64_MAX) {
-        /* Never 0, which would disarm it. */
-        at = at < 1 ? 1 : at;
-        when.it_value.tv_sec = (time_t)(at / 1000000000);
-        when.it_value.tv_nsec = (long)(at % 1000000000);
-    }
-    (void)timerfd_settime(keeper->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 /* Orphans of the command's come to us, and are reaped too. */
@@ -222,12 +248,10 @@ static void watch(struct cli_keeper *keeper)
 
 /* ---- Giving back --------------------------------------------------------- */
 
-/* How long the name stays taken: --once and --min-hold count from the start. */
+/* How long the name stays taken: --min-hold counts from the start. */
 static int64_t keep_ms(const struct cli_keeper *keeper)
 {
-    int64_t hold = keeper->args->once_ms > keeper->args->min_hold_ms
-                       ? keeper->args->once_ms
-                       : keeper->args->min_hold_ms;
+    int64_t hold = keeper->args->min_hold_ms;
     int64_t gone = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
     return hold > gone ? hold - gone : 0;
 }
@@ -239,12 +263,16 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     if (lock == NULL) {
         return true;
     }
-    atomic_store(&keeper->run->link.shared->guard_ns, 0);
+    if (keeper->survivor == 0) {
+        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+    }
+    cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;
     int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
     enum hf_status status =
         keep > 0 ? hf_lock_release_keeping(lock, keep) : hf_lock_release(lock);
     keeper->is_settled = status == HF_OK;
+    keeper->is_denied = status == HF_DENIED;
     if (!keeper->is_lost) {
         cli_status_say(&keeper->status,
                        status == HF_LOST ? "lost" : "released");
@@ -252,21 +280,9 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     return status != HF_LOST;
 }
 
-/* Asleep between taking and starting? What cannot be ended in time any more
- * must not be started. */
-static bool is_too_late(const struct cli_keeper *keeper)
-{
-    return keeper->lock != NULL &&
-           !hf_lock_covers(keeper->lock, keeper->margin_ns / CLI_NS_PER_MS);
-}
-
 static int run_command(struct cli_keeper *keeper)
 {
-    int code = is_too_late(keeper)
-                   ? cli_message(CLI_EXIT_LOST, keeper->args->name,
-                                 "the lease was over before the command could "
-                                 "be started")
-                   : start_command(keeper);
+    int code = start_command(keeper);
     if (code != 0) {
         (void)give_back(keeper, false);
         return code;
@@ -290,14 +306,14 @@ int cli_keeper_round(struct cli_keeper *keeper)
     cli_take_request(&request, keeper->args);
     bool is_silent = keeper->args->once_ms != CLI_UNSET;
     if (!is_silent && !keeper->is_again) {
-        cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
+        cli_store_notice(&keeper->run->config, keeper->args);
     }
     int code = take_lock(keeper, &request);
     if (code != START) {
         return code;
     }
     if (is_silent) {
-        cli_store_notice(&keeper->run->config, keeper->args, keeper->client);
+        cli_store_notice(&keeper->run->config, keeper->args);
     }
     cli_keeper_begin(keeper, request.ttl_ms);
     return run_command(keeper);

@@ -6,6 +6,7 @@
 
 #include "child.h"
 #include "status.h"
+#include "take.h"
 #include "wrapper.h"
 
 #include <holdfast/holdfast.h>
@@ -49,6 +50,8 @@ struct cli_keeper {
     bool was_told;     /* by a majority, with the deadline still ahead */
     bool was_asleep;   /* we woke up too late to end the command in time */
     bool is_settled;   /* the store has confirmed the release */
+    bool is_covered;   /* the store knows of the command's process group */
+    bool is_denied;    /* the store does not permit the release */
     bool is_again;     /* not the first round of --again */
     bool was_taken;    /* the lock, in this round, whatever came of it */
     bool had_terminal; /* the command was in the foreground to its end */
@@ -69,6 +72,10 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
 /* keeper_end.c: look at the lock after the client has done something. */
 void cli_keeper_look(struct cli_keeper *keeper);
 
+/* keeper_end.c: tell the store of the command's process group. What it could
+ * not be told is told again after the next renewal. */
+void cli_keeper_cover(struct cli_keeper *keeper);
+
 /* keeper_end.c: do what the time asks for; first thing after every wait.
  * @return true when everything was ended. */
 bool cli_keeper_enforce(struct cli_keeper *keeper);
@@ -85,6 +92,18 @@ void cli_keeper_kill(struct cli_keeper *keeper);
 /* keeper_code.c: the exit code, after its line if there is one. @p was_ours:
  * the lock was still ours when it was given back. */
 int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours);
+
+/* keeper_once.c: before anything is taken. @return false: take->outcome says
+ * why not; HF_BUSY: a command was started in this period. */
+bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take);
+
+/* keeper_once.c: the lock is held; the period begins. @return false: as above,
+ * and the lock was given back. */
+bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_take *take);
+
+/* keeper_once.c: before the lock is given back. @p has_run: the command was
+ * started. */
+void cli_keeper_unmark(struct cli_keeper *keeper, bool has_run);
 
 /* keeper_jobs.c: the command was stopped by a signal. */
 void cli_keeper_stopped(struct cli_keeper *keeper, int number);

@@ -2,10 +2,12 @@
 /* What a run ends with, and the one line that says why. */
 #include "keeper.h"
 
+#include "descend.h"
 #include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 
+#include <errno.h>
 #include <string.h>
 
 static int say_survivor(const struct cli_keeper *keeper, int code)
@@ -13,9 +15,8 @@ static int say_survivor(const struct cli_keeper *keeper, int code)
     struct cli_out out;
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    cli_out_text(&out, ": lost, and process ");
-    cli_out_int(&out, keeper->survivor);
-    cli_out_text(&out, " of the command could not be ended");
+    cli_out_text(&out, ": lost");
+    cli_descend_put_survivor(&out, keeper->survivor);
     return cli_message_end(&out, code);
 }
 
@@ -42,7 +43,7 @@ static void say_nodes(struct cli_out *out, struct hf_client *client)
             continue;
         }
         cli_out_text(out, is_first ? " (" : "; ");
-        cli_out_text(out, node.address);
+        cli_out_plain(out, node.address);
         cli_out_text(out, ": ");
         cli_out_text(out, node.reason[0] != '\0' ? node.reason : "no answer");
         is_first = false;
@@ -86,6 +87,14 @@ static int ended_code(const struct cli_keeper *keeper)
     return CLI_EXIT_INTERNAL; /* nobody is there to be told */
 }
 
+static int say_denied(const struct cli_keeper *keeper)
+{
+    return cli_message(CLI_EXIT_DENIED, keeper->args->name,
+                       "the lock could not be released, since the servers do "
+                       "not permit it: it ends with its lease (holdfast "
+                       "doctor names the missing right)");
+}
+
 /* The code for a command that ended by itself. */
 static int own_code(const struct cli_keeper *keeper, bool was_ours)
 {
@@ -105,11 +114,19 @@ static int own_code(const struct cli_keeper *keeper, bool was_ours)
                            "the lock was no longer ours when the command "
                            "ended");
     }
+    if (keeper->is_denied) {
+        return say_denied(keeper);
+    }
     return 0;
 }
 
 int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours)
 {
+    if (atomic_load(&keeper->run->link.shared->exec_errno) == ETIME) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lease was over before the command could be "
+                           "started");
+    }
     return keeper->why != CLI_WHY_NONE ? ended_code(keeper)
                                        : own_code(keeper, was_ours);
 }

@@ -81,8 +81,8 @@ static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
 {
     keeper->deadline_ns = deadline_ns;
     if (is_enforced(keeper)) {
-        atomic_store(&keeper->run->link.shared->guard_ns,
-                     deadline_ns - keeper->margin_ns / 2);
+        cli_link_set_guard(&keeper->run->link,
+                           deadline_ns - keeper->margin_ns / 2);
     }
 }
 
@@ -99,6 +99,15 @@ void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
                  keeper->started_ns +
                      hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS);
     cli_status_lock(&keeper->status, "acquired", keeper->lock);
+}
+
+void cli_keeper_cover(struct cli_keeper *keeper)
+{
+    if (keeper->lock != NULL && !keeper->is_covered) {
+        keeper->is_covered =
+            hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid) ==
+            HF_OK;
+    }
 }
 
 void cli_keeper_look(struct cli_keeper *keeper)
@@ -122,6 +131,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
     if (deadline > keeper->deadline_ns + SAME_NS) {
         set_deadline(keeper, deadline);
         cli_status_lock(&keeper->status, "renewed", keeper->lock);
+        cli_keeper_cover(keeper);
     }
     if (keeper->state == HF_STATE_AT_RISK && before == HF_STATE_HELD) {
         cli_status_lock(&keeper->status, "at-risk", keeper->lock);
@@ -146,9 +156,11 @@ void cli_keeper_kill(struct cli_keeper *keeper)
 {
     int64_t until = cli_when_now_ns() + KILL_MS * CLI_NS_PER_MS;
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
-    /* The wrapper need not help: we are awake. */
-    atomic_store(&keeper->run->link.shared->guard_ns, 0);
-    keeper->survivor = cli_descend_end(group, until);
+    keeper->survivor = cli_descend_end(&keeper->run->descend, group, 0, until);
+    if (keeper->survivor == 0) {
+        /* Not before: the keeper may be stopped while it kills. */
+        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+    }
     keeper->child.is_over = true;
     atomic_store(&keeper->run->link.shared->group, 0);
 }

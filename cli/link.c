@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "link.h"
 
+#include "when.h"
+
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 bool cli_link_open(struct cli_link *link)
@@ -15,9 +18,24 @@ bool cli_link_open(struct cli_link *link)
     }
     link->wrapper = getpid();
     link->wrapper_group = getpgrp();
+    link->guard = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (link->guard < 0) {
+        return false;
+    }
     /* SEQPACKET keeps words apart, and has an end of file. */
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link->fds) ==
            0;
+}
+
+void cli_link_set_guard(const struct cli_link *link, int64_t at_ns)
+{
+    cli_when_set_timer(link->guard, at_ns);
+}
+
+bool cli_link_read_guard(const struct cli_link *link)
+{
+    uint64_t ticks;
+    return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
 }
 
 void cli_link_send(int fd, enum cli_link_what what, int value)
@@ -29,7 +47,8 @@ void cli_link_send(int fd, enum cli_link_what what, int value)
 struct cli_link_word cli_link_read(int fd)
 {
     struct cli_link_word word = {.what = CLI_LINK_NONE};
-    ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT);
+    /* MSG_TRUNC: the length as it was sent, or a longer one passes. */
+    ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);
     if (n == (ssize_t)sizeof(word)) {
         return word;
     }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between wrapper and keeper: a socket pair for words, whose end of file tells
- * the keeper that the wrapper died, and a page that both see. */
+ * the keeper that the wrapper died; a page that both see; and the guard, a
+ * timer that the keeper sets and the wrapper polls. The guard is one object in
+ * the kernel with a descriptor in each process. So the keeper moves it without
+ * waking the wrapper, and it expires even if the keeper stands still. */
 #ifndef CLI_LINK_H
 #define CLI_LINK_H
 
@@ -25,15 +28,13 @@ struct cli_link_word {
 };
 
 struct cli_shared {
-    /* When the wrapper, hearing nothing from a keeper that was stopped, ends
-     * everything itself; 0: never. CLOCK_BOOTTIME. */
-    _Atomic int64_t guard_ns;
     _Atomic int32_t group;      /* the command's process group; 0: not yet */
     _Atomic int32_t exec_errno; /* why the command could not be started */
 };
 
 struct cli_link {
     int fds[2]; /* wrapper's, keeper's; -1 once closed */
+    int guard;  /* timerfd, CLOCK_BOOTTIME */
     struct cli_shared *shared;
     pid_t wrapper;
     pid_t wrapper_group;
@@ -41,6 +42,15 @@ struct cli_link {
 
 /* @return false with errno set. */
 bool cli_link_open(struct cli_link *link);
+
+/* In the keeper: the wrapper ends the command at @p at_ns (CLOCK_BOOTTIME)
+ * unless the guard is set again before. CLI_LINK_NEVER: the guard is off. */
+#define CLI_LINK_NEVER INT64_MAX
+void cli_link_set_guard(const struct cli_link *link, int64_t at_ns);
+
+/* In the wrapper: has the guard expired? False if the keeper set it again
+ * after its descriptor became readable. Never blocks. */
+bool cli_link_read_guard(const struct cli_link *link);
 
 /* Never blocks; what does not fit is dropped: the other side is stopped. */
 void cli_link_send(int fd, enum cli_link_what what, int value);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "message.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,13 +27,19 @@ int cli_message(int code, const char *what, const char *text)
         (void)cli_out_shown(&out, what, strlen(what));
         cli_out_text(&out, ": ");
     }
-    cli_out_text(&out, text);
+    cli_out_plain(&out, text);
     return cli_message_end(&out, code);
+}
+
+const char *cli_message_of(int errnum)
+{
+    return errnum == EMFILE ? "too many open files; raise the limit (ulimit -n)"
+                            : strerror(errnum);
 }
 
 int cli_message_errno(int code, const char *what, int errnum)
 {
-    return cli_message(code, what, strerror(errnum));
+    return cli_message(code, what, cli_message_of(errnum));
 }
 
 bool cli_message_fits(int fd)

@@ -17,8 +17,11 @@ int cli_message_end(struct cli_out *out, int code);
 /* The whole line in one call: TEXT, or WHAT: TEXT if WHAT is not NULL. */
 int cli_message(int code, const char *what, const char *text);
 
-/* WHAT: strerror(@p errnum). */
+/* WHAT: cli_message_of(@p errnum). */
 int cli_message_errno(int code, const char *what, int errnum);
+
+/* What an errno means. For a lack of descriptors it names the remedy. */
+const char *cli_message_of(int errnum);
 
 /* Is there somebody at `fd` who takes a line now? A process that keeps a
  * promise in time must not be held up by a terminal that was paused. */

@@ -127,27 +127,33 @@ void cli_out_seconds(struct cli_out *out, int64_t ms)
 
 static const char hex[] = "0123456789abcdef";
 
-/* What a terminal would obey: U+0000 to U+001F, U+007F, U+0080 to U+009F. */
-static bool is_control(const unsigned char *p, size_t n)
+/* @return bytes of the character at `p` if a terminal may see it, else 0. */
+static size_t plain_len(const unsigned char *p, size_t len)
 {
-    return p[0] < 0x20 || p[0] == 0x7f ||
-           (n == 2 && p[0] == 0xc2 && p[1] < 0xa0);
+    size_t n = cli_utf8_len(p, len);
+    return n > 0 && cli_utf8_is_unsafe(cli_utf8_code(p, n)) ? 0 : n;
 }
 
-size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
+static void escape(struct cli_out *out, unsigned char byte)
+{
+    char code[4] = {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
+    cli_out_bytes(out, code, sizeof(code));
+}
+
+/* `escaped`: what else gets a backslash, so that the text can be read back. */
+static size_t emit_plain(struct cli_out *out, const void *data, size_t len,
+                         const char *escaped)
 {
     const unsigned char *p = data;
     size_t columns = 0;
     for (size_t i = 0; i < len;) {
-        size_t n = cli_utf8_len(p + i, len - i);
-        if (n == 0 || is_control(p + i, n)) {
-            char code[4] = {'\\', 'x', hex[p[i] >> 4], hex[p[i] & 15]};
-            cli_out_bytes(out, code, sizeof(code));
-            columns += sizeof(code);
-            i++;
+        size_t n = plain_len(p + i, len - i);
+        if (n == 0) {
+            escape(out, p[i++]);
+            columns += 4;
             continue;
         }
-        if (p[i] == '\\') {
+        if (strchr(escaped, p[i]) != NULL) {
             cli_out_text(out, "\\");
             columns++;
         }
@@ -156,6 +162,27 @@ size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
         i += n;
     }
     return columns;
+}
+
+size_t cli_out_shown(struct cli_out *out, const void *data, size_t len)
+{
+    return emit_plain(out, data, len, "\\");
+}
+
+void cli_out_plain(struct cli_out *out, const char *text)
+{
+    (void)emit_plain(out, text, strlen(text), "");
+}
+
+static bool is_plain(const char *word)
+{
+    const unsigned char *p = (const unsigned char *)word;
+    size_t len = strlen(word);
+    size_t n = 1;
+    for (size_t i = 0; i < len && n > 0; i += n) {
+        n = plain_len(p + i, len - i);
+    }
+    return n > 0;
 }
 
 void cli_out_quoted(struct cli_out *out, const char *word)
@@ -167,12 +194,18 @@ void cli_out_quoted(struct cli_out *out, const char *word)
         cli_out_text(out, word);
         return;
     }
+    if (!is_plain(word)) {
+        cli_out_text(out, "$'");
+        (void)emit_plain(out, word, strlen(word), "\\'");
+        cli_out_text(out, "'");
+        return;
+    }
     cli_out_text(out, "'");
     for (const char *p = word; *p != '\0'; p++) {
         if (*p == '\'') {
             cli_out_text(out, "'\\''");
         } else {
-            (void)cli_out_bytes(out, *p == '\n' ? " " : p, 1);
+            cli_out_bytes(out, p, 1);
         }
     }
     cli_out_text(out, "'");
@@ -197,11 +230,27 @@ void cli_out_json_key(struct cli_out *out, const char *key)
     out->has_one = true;
 }
 
+static void json_unit(struct cli_out *out, uint32_t unit)
+{
+    char code[6] = {'\\',
+                    'u',
+                    hex[unit >> 12 & 15],
+                    hex[unit >> 8 & 15],
+                    hex[unit >> 4 & 15],
+                    hex[unit & 15]};
+    cli_out_bytes(out, code, sizeof(code));
+}
+
+/* What a terminal must not see is escaped: JSON is looked at, too. */
 static void json_char(struct cli_out *out, const unsigned char *p, size_t n)
 {
-    char code[6] = {'\\', 'u', '0', '0', hex[p[0] >> 4 & 15], hex[p[0] & 15]};
-    if (p[0] < 0x20 || p[0] == 0x7f) {
-        cli_out_bytes(out, code, sizeof(code));
+    uint32_t code = cli_utf8_code(p, n);
+    if (cli_utf8_is_unsafe(code)) {
+        if (code > 0xffff) {
+            json_unit(out, 0xd7c0 + (code >> 10));
+            code = 0xdc00 | (code & 0x3ff);
+        }
+        json_unit(out, code);
         return;
     }
     if (p[0] == '"' || p[0] == '\\') {

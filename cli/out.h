@@ -43,9 +43,15 @@ void cli_out_pad(struct cli_out *out, size_t columns);
 /* "12.345": milliseconds as seconds. */
 void cli_out_seconds(struct cli_out *out, int64_t ms);
 
-/* Bytes for people: control characters, and what is not UTF-8, as \xNN; a
- * backslash as two. @return columns, roughly: one for each character. */
+/* Bytes for people: what a terminal must not see (utf8.h), and what is not
+ * UTF-8, as \xNN; a backslash as two. @return columns, roughly: one for each
+ * character. */
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len);
+
+/* A sentence that has something from outside in it: the same, but for the
+ * backslash. Whatever is not a constant goes through this or cli_out_shown().
+ */
+void cli_out_plain(struct cli_out *out, const char *text);
 
 /* A word as a shell would have to be given it. */
 void cli_out_quoted(struct cli_out *out, const char *word);

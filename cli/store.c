@@ -4,10 +4,7 @@
 #include "exit_code.h"
 #include "message.h"
 
-#include <string.h>
 #include <unistd.h>
-
-#define SYSTEM_FOLDER "/var/lib/holdfast"
 
 /* -v: what the library says, marked so that it is no error of ours. */
 static void log_line(void *user, enum hf_log_level level, const char *text)
@@ -27,7 +24,7 @@ static void log_line(void *user, enum hf_log_level level, const char *text)
     cli_out_text(&out, "holdfast[");
     cli_out_text(&out, names[level]);
     cli_out_text(&out, "]: ");
-    cli_out_text(&out, text);
+    cli_out_plain(&out, text);
     (void)cli_message_end(&out, 0);
 }
 
@@ -71,6 +68,7 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     options.thread = HF_THREAD_NONE;
     options.password = config->password[0] != '\0' ? config->password : NULL;
     options.log = args->is_verbose ? log_line : NULL;
+    options.is_for_setup = args->is_for_setup;
     const char *url =
         config->source == CLI_FROM_NOWHERE ? "local:" : config->url;
     enum hf_status status = hf_client_open(url, &options, out, &error);
@@ -79,27 +77,16 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
 }
 
 void cli_store_notice(const struct cli_config *config,
-                      const struct cli_args *args, struct hf_client *client)
+                      const struct cli_args *args)
 {
     struct cli_out out;
     if (config->source != CLI_FROM_NOWHERE || args->is_quiet) {
         return;
     }
-    struct hf_node node;
-    hf_client_node(client, 0, &node);
-    const char *folder = strchr(node.address, '/');
     cli_out_init(&out, STDERR_FILENO);
-    cli_out_text(&out, "no store configured: this lock covers only this "
-                       "machine");
-    while (folder != NULL && folder[0] == '/' && folder[1] == '/') {
-        folder++;
-    }
-    if (folder != NULL && strcmp(folder, SYSTEM_FOLDER) != 0) {
-        cli_out_text(&out, " and this user, in ");
-        cli_out_text(&out, folder);
-    }
-    cli_out_text(&out, " (set HOLDFAST_URL or /etc/holdfast/config; "
-                       "-u local: silences this)");
+    cli_out_text(&out, "no store configured: this lock covers only this user "
+                       "on this machine (set HOLDFAST_URL or "
+                       "/etc/holdfast/config; -u local: silences this)");
     (void)cli_message_end(&out, 0);
 }
 
@@ -111,7 +98,7 @@ int cli_store_find(const struct cli_args *args, struct hf_client **out)
         code = cli_store_open(&config, args, out);
     }
     if (code == 0) {
-        cli_store_notice(&config, args, *out);
+        cli_store_notice(&config, args);
     }
     return code;
 }

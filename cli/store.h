@@ -18,7 +18,7 @@ int cli_store_find(const struct cli_args *args, struct hf_client **out);
 
 /* If nothing was configured: what the lock covers. One line on stderr. */
 void cli_store_notice(const struct cli_config *config,
-                      const struct cli_args *args, struct hf_client *client);
+                      const struct cli_args *args);
 
 /* One line for a call that failed. @return the exit code. */
 int cli_store_fail(enum hf_status status, const char *name,

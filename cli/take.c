@@ -6,6 +6,7 @@
 #include "signals.h"
 #include "wait_line.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,19 @@ static void confirm(struct cli_take *take)
     take->outcome = status;
 }
 
+/* Without it nothing would wake us: not an answer, and no time limit. */
+static bool has_descriptor(struct cli_take *take)
+{
+    struct cli_out out;
+    if (hf_client_fd(take->client) >= 0) {
+        return true;
+    }
+    cli_out_init_text(&out, take->error.text, sizeof(take->error.text));
+    cli_out_text(&out, cli_message_of(errno));
+    take->outcome = HF_NO_MEMORY;
+    return false;
+}
+
 enum hf_status cli_take(struct cli_take *take)
 {
     struct cli_line line;
@@ -130,6 +144,9 @@ enum hf_status cli_take(struct cli_take *take)
     take->is_over = false;
     take->signal = 0;
     take->lock = NULL;
+    if (!has_descriptor(take)) {
+        return take->outcome;
+    }
     take->outcome = hf_op_start_acquire(take->client, take->request, on_done,
                                         take, &take->op, &take->error);
     if (take->outcome != HF_OK) {

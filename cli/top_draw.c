@@ -246,7 +246,9 @@ static bool put_nodes(struct cli_out *out, const struct top *top)
 static void draw_store(const struct top *top, int y)
 {
     char text[128];
+    char url[1024];
     struct cli_out nodes;
+    struct cli_out store;
     int width = top_screen_columns();
     bool is_well = true;
     cli_out_init_text(&nodes, text, sizeof(text));
@@ -259,7 +261,9 @@ static void draw_store(const struct top *top, int y)
     right = right < 0 ? 0 : right;
     int left = width - right - 1;
     int x = top_screen_put(y, 0, left, TOP_STRONG, "holdfast ");
-    (void)top_screen_put(y, x, left - x, TOP_PLAIN, top->url);
+    cli_out_init_text(&store, url, sizeof(url));
+    cli_out_plain(&store, top->url);
+    (void)top_screen_put(y, x, left - x, TOP_PLAIN, url);
     (void)top_screen_put(y, width - right, right,
                          is_well ? TOP_PLAIN : TOP_ALARM, text);
 }
@@ -310,9 +314,9 @@ static void draw_outage(const struct top *top, int y)
         cli_when_text(&out, top->seen_ms / 1000);
     }
     cli_out_text(&out, ": ");
-    cli_out_text(&out, top->error.text[0] != '\0'
-                           ? top->error.text
-                           : hf_status_text(top->status));
+    cli_out_plain(&out, top->error.text[0] != '\0'
+                            ? top->error.text
+                            : hf_status_text(top->status));
     (void)top_screen_put(y, 0, top_screen_columns(), TOP_ALARM, text);
 }
 

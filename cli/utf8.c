@@ -52,3 +52,37 @@ size_t cli_utf8_len(const unsigned char *p, size_t len)
     }
     return n;
 }
+
+uint32_t cli_utf8_code(const unsigned char *p, size_t n)
+{
+    static const unsigned char first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = p[0] & first_bits[n];
+    for (size_t i = 1; i < n; i++) {
+        code = code << 6 | (p[i] & 0x3f);
+    }
+    return code;
+}
+
+bool cli_utf8_is_unsafe(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } ranges[] = {
+        {0x0000, 0x001f},   /* C0 */
+        {0x007f, 0x009f},   /* DEL, C1 */
+        {0x061c, 0x061c},   /* Arabic letter mark */
+        {0x180e, 0x180e},   /* Mongolian vowel separator: invisible */
+        {0x200b, 0x200f},   /* zero width; marks of direction */
+        {0x2028, 0x202e},   /* line, paragraph; embeddings, overrides */
+        {0x2060, 0x206f},   /* invisible operators; isolates */
+        {0xfeff, 0xfeff},   /* zero width no-break space */
+        {0xfff9, 0xfffb},   /* interlinear annotation */
+        {0xe0000, 0xe007f}, /* tags: invisible letters */
+    };
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        if (code >= ranges[i].first && code <= ranges[i].last) {
+            return true;
+        }
+    }
+    return false;
+}

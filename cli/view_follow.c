@@ -280,7 +280,7 @@ static void put_store(struct follow *follow, const char *event,
         cli_out_text(out, "(");
         cli_out_text(out, event);
         cli_out_text(out, text[0] != '\0' ? ": " : "");
-        cli_out_text(out, text);
+        cli_out_plain(out, text);
         cli_out_text(out, ")\n");
     }
     (void)cli_out_flush(out);

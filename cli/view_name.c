@@ -65,7 +65,7 @@ static void put_silent(struct cli_out *out, const struct hf_node *node)
     cli_out_text(out, cli_show_node_state(node->state));
     if (node->reason[0] != '\0') {
         cli_out_text(out, ": ");
-        cli_out_text(out, node->reason);
+        cli_out_plain(out, node->reason);
     }
 }
 

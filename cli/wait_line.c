@@ -113,6 +113,43 @@ static void put_waiting(struct cli_out *out, const struct cli_line *line,
     cli_show_frees(out, &waiting->holder);
 }
 
+/* Nodes that do not count yet, and leave no majority: until when, and why.
+ * @return false: a majority counts. */
+static bool put_quarantined(struct cli_out *out, const struct cli_line *line,
+                            struct hf_client *client,
+                            const struct hf_request *request)
+{
+    struct hf_node found[HF_NODES_MAX];
+    int n_nodes = hf_client_nodes(client);
+    int n_up = 0;
+    int n_found = 0;
+    int64_t left_ms = 0;
+    for (int i = 0; i < n_nodes && i < HF_NODES_MAX; i++) {
+        struct hf_node *node = &found[n_found];
+        hf_client_node(client, i, node);
+        n_up += node->state == HF_NODE_UP;
+        if (node->state == HF_NODE_QUARANTINED) {
+            left_ms = node->quarantine_left_ms > left_ms
+                          ? node->quarantine_left_ms
+                          : left_ms;
+            n_found++;
+        }
+    }
+    if (n_found == 0 || n_up > n_nodes / 2) {
+        return false;
+    }
+    put_head(out, line, request->name, request->name_len);
+    for (int i = 0; i < n_found; i++) {
+        cli_out_text(out, i > 0 ? ", " : "");
+        (void)cli_out_shown(out, found[i].address, strlen(found[i].address));
+    }
+    cli_out_text(out, n_found > 1 ? " count in " : " counts in ");
+    cli_out_int(out, (left_ms + 999) / 1000);
+    cli_out_text(out, n_found > 1 ? "s: each " : "s: it ");
+    cli_out_text(out, found[0].reason);
+    return true;
+}
+
 /* Of one who only tries from time to time. */
 static void put_inspected(struct cli_out *out, const struct cli_line *line,
                           struct hf_client *client,
@@ -142,7 +179,7 @@ void cli_line_tick(struct cli_line *line, struct hf_client *client,
     cli_out_init_text(&out, text, sizeof(text));
     if (hf_op_waiting(op, &waiting)) {
         put_waiting(&out, line, &waiting);
-    } else {
+    } else if (!put_quarantined(&out, line, client, request)) {
         put_inspected(&out, line, client, request);
     }
     if (is_ours(line)) {

@@ -12,6 +12,9 @@
 /* CLOCK_BOOTTIME in nanoseconds: it counts suspend, as leases do. */
 int64_t cli_when_now_ns(void);
 
+/* Set a timerfd of CLOCK_BOOTTIME to @p at_ns; INT64_MAX: off. */
+void cli_when_set_timer(int fd, int64_t at_ns);
+
 /* Unix time in milliseconds: for people and logs, never for decisions. */
 int64_t cli_when_wall_ms(void);
 

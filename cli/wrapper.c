@@ -8,10 +8,14 @@
  * reaches the wrapper does not reach the keeper, who holds the lease. The
  * wrapper's death closes its end of the link: the keeper ends the command. The
  * keeper's death makes the wrapper, a subreaper, heir of everything: it ends
- * the command. Should the keeper be stopped, the wrapper does so too when the
- * lease is about to end, at the guard that the keeper moves in the page they
- * share. Only both of them together can be taken out; the kernel then kills the
- * command itself.
+ * the command. The keeper may also stand still: stopped, frozen, held by a
+ * debugger, in a system call that does not return. For that there is the guard,
+ * a timer between SIGKILL and the end of the lease. It is set before the
+ * command is started, moves with each renewal, and is switched off when no
+ * process is left to end. When it expires, the wrapper kills the keeper and the
+ * command. Only both of them together can be taken out. If both die, the kernel
+ * kills the command itself. If both stand still, nothing does
+ * (docs/caveats.md).
  *
  * In a terminal the command's group is in the foreground, as the shell's job
  * would be. Ctrl-Z stops the command; the keeper sees it and says so; the
@@ -51,57 +55,63 @@ static const char *name_of(const struct wrapper *wrapper)
     return wrapper->run->args->name;
 }
 
-/* The keeper cannot keep its promise any more: do it for it. */
-static void end_all(struct wrapper *wrapper)
+/* The keeper is dead or as good as dead, so the wrapper ends the command.
+ * @return a process of the command that is left; 0: none. */
+static pid_t end_all(struct wrapper *wrapper)
 {
     struct cli_link *link = &wrapper->run->link;
     struct cli_term term;
     pid_t group = atomic_load(&link->shared->group);
-    (void)cli_descend_end(group, cli_when_now_ns() + KILL_NS);
+    pid_t survivor =
+        cli_descend_end(&wrapper->run->descend, group, wrapper->keeper,
+                        cli_when_now_ns() + KILL_NS);
     cli_term_find(&term, group);
     if (group > 0) {
         (void)cli_term_move(&term, group, link->wrapper_group);
     }
     cli_term_close(&term);
+    return survivor;
+}
+
+static void put_ended(struct cli_out *out, pid_t survivor)
+{
+    if (survivor == 0) {
+        cli_out_text(out, "; the command was ended");
+    } else {
+        cli_descend_put_survivor(out, survivor);
+    }
 }
 
 static void on_keeper_killed(struct wrapper *wrapper, int number)
 {
     struct cli_out out;
-    end_all(wrapper);
+    pid_t survivor = end_all(wrapper);
     cli_message_begin(&out);
     (void)cli_out_shown(&out, name_of(wrapper), strlen(name_of(wrapper)));
     cli_out_text(&out, ": the process that kept the lock was killed (");
     cli_signals_name(&out, number);
-    cli_out_text(&out, "); the command was ended, and the lock frees itself "
-                       "when its lease is over");
+    cli_out_text(&out, ")");
+    put_ended(&out, survivor);
+    cli_out_text(&out, ", and the lock frees itself when its lease is over");
     wrapper->code = cli_message_end(&out, CLI_EXIT_INTERNAL);
 }
 
-/* @return milliseconds until the guard, rounded up; -1: no guard. */
-static int guard_timeout(const struct wrapper *wrapper)
-{
-    int64_t guard = atomic_load(&wrapper->run->link.shared->guard_ns);
-    if (guard == 0) {
-        return -1;
-    }
-    int64_t left =
-        (guard - cli_when_now_ns() + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS;
-    return left < 0 ? 0 : left > 60000 ? 60000 : (int)left;
-}
-
-/* The keeper should have acted, or moved the guard: it was stopped. */
+/* The guard expired. A keeper that runs would have moved it, or would have
+ * ended the command and switched the guard off. */
 static void check_guard(struct wrapper *wrapper)
 {
-    if (guard_timeout(wrapper) != 0) {
+    struct cli_out out;
+    if (!cli_link_read_guard(&wrapper->run->link)) {
         return;
     }
     (void)kill(wrapper->keeper, SIGKILL);
-    end_all(wrapper);
-    wrapper->code = cli_message(
-        CLI_EXIT_LOST, name_of(wrapper),
-        "lost: the process that kept the lock was stopped, and could not "
-        "renew it; the command was ended");
+    pid_t survivor = end_all(wrapper);
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, name_of(wrapper), strlen(name_of(wrapper)));
+    cli_out_text(&out, ": lost: the process that kept the lock stood still, "
+                       "and could not renew it");
+    put_ended(&out, survivor);
+    wrapper->code = cli_message_end(&out, CLI_EXIT_LOST);
 }
 
 static void on_child(struct wrapper *wrapper)
@@ -176,20 +186,21 @@ static void read_link(struct wrapper *wrapper, struct pollfd *watched)
 
 static int watch(struct wrapper *wrapper)
 {
-    struct pollfd fds[2] = {
+    struct pollfd fds[3] = {
+        {.fd = wrapper->run->link.guard, .events = POLLIN},
         {.fd = wrapper->signals, .events = POLLIN},
         {.fd = wrapper->link, .events = POLLIN},
     };
     while (wrapper->code < 0) {
-        int n = poll(fds, 2, guard_timeout(wrapper));
+        int n = poll(fds, 3, -1);
         if (n > 0 && fds[0].revents != 0) {
-            read_signals(wrapper);
+            check_guard(wrapper);
         }
         if (n > 0 && fds[1].revents != 0 && wrapper->code < 0) {
-            read_link(wrapper, &fds[1]);
+            read_signals(wrapper);
         }
-        if (wrapper->code < 0) {
-            check_guard(wrapper);
+        if (n > 0 && fds[2].revents != 0 && wrapper->code < 0) {
+            read_link(wrapper, &fds[2]);
         }
     }
     return wrapper->code;
@@ -199,13 +210,33 @@ static int watch(struct wrapper *wrapper)
 static int give_up(struct wrapper *wrapper, int error)
 {
     (void)kill(wrapper->keeper, SIGKILL);
-    end_all(wrapper);
+    (void)end_all(wrapper);
     return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", error);
+}
+
+/* @return 0 to go on, or the exit code. */
+static int find_proc(struct cli_run *run)
+{
+    int error = cli_descend_open(&run->descend);
+    if (error == EMFILE || error == ENFILE) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "/proc", error);
+    }
+    if (error == 0 || run->args->on_no_proc == CLI_NO_PROC_RUN) {
+        return 0;
+    }
+    return cli_message(CLI_EXIT_CONFIG, run->args->name,
+                       "/proc does not show the processes that the command "
+                       "will start, so they could not be ended in time; mount "
+                       "the /proc of this pid namespace");
 }
 
 int cli_wrapper(struct cli_run *run)
 {
     struct wrapper wrapper = {.run = run, .code = -1};
+    int code = find_proc(run);
+    if (code != 0) {
+        return code;
+    }
     if (!cli_link_open(&run->link)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "socketpair", errno);
     }
@@ -219,6 +250,7 @@ int cli_wrapper(struct cli_run *run)
     if (wrapper.keeper < 0) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
+    cli_config_forget(&run->config); /* the store is the keeper's */
     (void)close(run->link.fds[1]);
     wrapper.link = run->link.fds[0];
     sigset_t wanted = run->signals.relayed;

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "config.h"
+#include "descend.h"
 #include "link.h"
 #include "signals.h"
 
@@ -14,6 +15,7 @@ struct cli_run {
     struct cli_config config;
     struct cli_signals signals;
     struct cli_link link;
+    struct cli_descend descend; /* wrapper and keeper have a copy each */
 };
 
 /* Run what run->args and run->config say. @return the exit code. */

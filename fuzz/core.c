@@ -102,8 +102,9 @@ static void begin(struct one *one, struct fuzz_input *in)
     uint8_t what = fuzz_u8(in);
     uint64_t counter = read_counter(in);
     struct hf_event event = {.kind = HF_EV_ACQUIRE, .counter = counter};
-    hf_lease_init(lease_of(one), world.nodes.count, hf_span_ms(read_ttl_ms(in)),
-                  fuzz_u8(in));
+    struct hf_span ttl = hf_span_ms(read_ttl_ms(in));
+    uint8_t jitter = fuzz_u8(in);
+    hf_lease_init(lease_of(one), world.nodes.count, ttl, jitter);
     oracle_init(&one->oracle, lease_of(one), &world.nodes);
     one->is_live = true;
     event.queues = (what & 1) != 0;
@@ -165,6 +166,7 @@ static void answer(struct one *one, unsigned node, int verb, uint8_t what,
             event.counter > HF_FENCE_MAX ? HF_FENCE_MAX : event.counter;
     }
     event.floor = (more & 2) != 0 ? read_counter(in) : 0;
+    event.bound = (more & 6) == 4 ? event.counter + more : 0;
     event.rival = more / 4 % 4;
     event.left =
         (more & 16) != 0 ? (struct hf_span){-1} : hf_span_ms(read_ttl_ms(in));

@@ -50,10 +50,20 @@ static void hear_answer(struct oracle *oracle, const struct hf_event *event)
         heard->kept = hf_instant_max(
             heard->kept, hf_instant_add(heard->sent[event->verb], send->ttl));
     }
+    if (event->verdict == HF_VERDICT_REFUSED &&
+        event->verb == HF_VERB_ACQUIRE) {
+        heard->kept = HF_LONG_AGO; /* until a later request is granted */
+    }
     if (event->verdict == HF_VERDICT_REFUSED ||
         event->verdict == HF_VERDICT_QUEUED) {
         bool is_newer = event->verdict == HF_VERDICT_QUEUED &&
                         heard->counter > event->counter;
+        struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
+        /* A grant above this counter was made after this request was sent,
+         * whatever the request was. */
+        heard->claim = hf_instant_max(
+            heard->claim,
+            hf_instant_add(heard->sent[event->verb], hf_validity(queue)));
         if (heard->refused < event->counter) {
             heard->refused = event->counter;
         }

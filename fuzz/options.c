@@ -44,7 +44,7 @@ static void check_option(const struct cli_args *args, const struct cli_opt *opt,
         while (opt->choices[n] != NULL) {
             n++;
         }
-        FUZZ_CHECK(number >= 0 && number < n);
+        FUZZ_CHECK(number == CLI_UNSET || (number >= 0 && number < n));
     } else if (number != CLI_UNSET) {
         FUZZ_CHECK(number >= opt->min);
         FUZZ_CHECK(opt->kind == CLI_OPT_DURATION || number <= opt->max);

@@ -35,9 +35,9 @@ struct scene {
     struct hf_identity identity;
     struct hf_marker marker;
     struct hf_acquaintance known;
-    int64_t max_ttl_ms;
-    int64_t nodes;
+    struct hf_shape shape;
     bool strict;
+    bool on_host;
     struct hf_instant now;
 };
 
@@ -49,81 +49,117 @@ static void read_scene(struct fuzz_input *in, struct scene *scene)
     read_id(in, scene->identity.run_id);
     read_id(in, scene->identity.replid);
     scene->identity.has_replid2 = (bits & 1) != 0;
-    scene->identity.knows_fsync = (bits & 2) != 0;
-    scene->identity.fsync_always = (bits & 4) != 0;
-    scene->identity.uptime_ms = read_ms(in);
-    scene->identity.time_ms = read_ms(in);
+    scene->identity.knows_durability = (bits & 2) != 0;
+    scene->identity.is_durable = (bits & 4) != 0;
     scene->marker.exists = (bits & 8) != 0;
     read_id(in, scene->marker.value);
     read_id(in, scene->marker.run_id);
     read_id(in, scene->marker.replid);
-    scene->marker.until_ms = read_ms(in);
-    scene->marker.fsync_always = (bits & 16) != 0;
-    scene->max_ttl_ms = (more & 1) != 0 ? 60000 : 5000;
-    scene->nodes = (more & 2) != 0 ? 1 : 5;
-    scene->marker.max_ttl_ms = (more & 12) != 0 ? scene->max_ttl_ms : 7;
-    scene->marker.nodes = (more & 48) != 0 ? scene->nodes : 3;
+    scene->marker.is_durable = (bits & 16) != 0;
+    scene->marker.is_whole = (bits & 64) != 0;
+    scene->marker.has_entry = (more & 64) != 0;
+    scene->marker.entry = (struct hf_instant){read_ms(in) * 1000};
+    scene->shape = (struct hf_shape){(more & 1) != 0 ? 60000 : 5000,
+                                     (more & 2) != 0 ? 1 : 5, 3600000};
+    scene->marker.shape = scene->shape;
+    if ((more & 12) == 0) {
+        scene->marker.shape.max_ttl_ms = 7;
+    }
+    if ((more & 48) == 0) {
+        scene->marker.shape.nodes = 3;
+    }
+    if ((more & 60) == 60) {
+        scene->marker.shape.fence_keep_ms = read_ms(in);
+    }
     scene->known.has_met = (bits & 32) != 0;
     read_id(in, scene->known.value);
-    scene->now.ns = read_ms(in);
-    scene->known.until = (bits & 64) != 0
-                             ? HF_LONG_AGO
-                             : (struct hf_instant){read_ms(in) * 1000};
+    read_id(in, scene->known.run_id);
+    scene->now.ns = read_ms(in) * 1000;
+    scene->known.since = (struct hf_instant){read_ms(in) * 1000};
     scene->strict = (bits & 128) == 0;
+    scene->on_host = (more & 128) != 0;
 }
 
-/* Under the eyes of a client that knew it, or by its own ids, it lost what it
- * knew; and neither disk nor a long life says otherwise. */
-static bool has_surely_lost(const struct scene *s)
+static bool is_mismatch(const struct scene *s)
 {
-    bool is_gone = !s->marker.exists && s->known.has_met;
-    bool is_young =
-        !s->marker.exists &&
-        s->identity.uptime_ms < (s->max_ttl_ms > HF_QUARANTINE_MS_MIN
-                                     ? s->max_ttl_ms
-                                     : HF_QUARANTINE_MS_MIN);
-    bool was_durable = s->marker.fsync_always && s->identity.fsync_always &&
-                       s->identity.knows_fsync;
-    bool is_other =
-        s->marker.exists && !is_same(s->identity.run_id, s->marker.run_id) &&
-        !was_durable && s->identity.uptime_ms <= s->max_ttl_ms + 3600000;
-    return is_gone || is_young || is_other;
+    const struct hf_shape *its = &s->marker.shape;
+    return s->marker.exists && (its->max_ttl_ms != s->shape.max_ttl_ms ||
+                                its->nodes != s->shape.nodes ||
+                                (its->fence_keep_ms != 0 &&
+                                 its->fence_keep_ms != s->shape.fence_keep_ms));
+}
+
+/* The marker may be this server's: its ids, or durable then and now. */
+static bool may_be_kept(const struct scene *s)
+{
+    bool is_promoted = s->identity.has_replid2 &&
+                       !is_same(s->identity.replid, s->marker.replid);
+    bool is_named = is_same(s->identity.run_id, s->marker.run_id);
+    bool is_durable = s->marker.is_durable && s->identity.knows_durability &&
+                      s->identity.is_durable;
+    bool is_anonymous = s->identity.run_id[0] == '\0';
+    return s->marker.exists &&
+           (is_anonymous || (!is_promoted && (is_named || is_durable)));
+}
+
+/* Has a client or a host watched this very value for a whole span? */
+static bool was_watched(const struct scene *s)
+{
+    struct hf_span span = hf_quarantine_span(s->shape.max_ttl_ms);
+    bool has_seen =
+        s->known.has_met && is_same(s->known.value, s->marker.value);
+    return (s->marker.has_entry &&
+            !hf_instant_before(s->now,
+                               hf_instant_add(s->marker.entry, span))) ||
+           (has_seen &&
+            !hf_instant_before(s->now, hf_instant_add(s->known.since, span)));
+}
+
+static void check_write(const struct scene *s, const struct hf_marker *out)
+{
+    bool is_fresh = out->value[0] == '\0';
+    FUZZ_CHECK(out->exists);
+    FUZZ_CHECK(s->identity.run_id[0] == '\0' ||
+               is_same(out->run_id, s->identity.run_id));
+    FUZZ_CHECK(memcmp(&out->shape, &s->shape, sizeof(s->shape)) == 0);
+    if (!may_be_kept(s)) {
+        FUZZ_CHECK(is_fresh && !out->is_whole && !out->has_entry);
+    } else if (!is_fresh) { /* added and set, never taken back */
+        FUZZ_CHECK(is_same(out->value, s->marker.value));
+        FUZZ_CHECK(out->is_whole || !s->marker.is_whole);
+        FUZZ_CHECK(!out->is_whole || s->marker.is_whole || was_watched(s));
+        FUZZ_CHECK(out->has_entry || !s->marker.has_entry);
+        FUZZ_CHECK(!out->has_entry || s->marker.has_entry || s->on_host);
+    }
 }
 
 static void check(const struct scene *s, const struct hf_judgement *judgement)
 {
-    bool is_mismatch =
-        s->marker.exists &&
-        (s->marker.max_ttl_ms != s->max_ttl_ms || s->marker.nodes != s->nodes);
-    FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch);
-    if (is_mismatch) {
+    FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch(s));
+    if (is_mismatch(s)) {
         FUZZ_CHECK(!judgement->write && !judgement->forgot);
         return;
     }
-    struct hf_span span = hf_quarantine_span(s->max_ttl_ms);
+    struct hf_span span = hf_quarantine_span(s->shape.max_ttl_ms);
     FUZZ_CHECK(span.ns >= HF_QUARANTINE_MS_MIN * INT64_C(1000000));
+    bool may_vote = may_be_kept(s) && (s->marker.is_whole || was_watched(s));
+    if (s->strict && judgement->trust == HF_TRUST_VOTES) {
+        FUZZ_CHECK(may_vote);
+    }
     if (judgement->trust == HF_TRUST_QUARANTINE) {
         FUZZ_CHECK(s->strict && hf_instant_before(s->now, judgement->until));
+        FUZZ_CHECK(
+            !hf_instant_before(hf_instant_add(s->now, span), judgement->until));
     }
     FUZZ_CHECK(!judgement->forgot || s->known.has_met);
-    if (has_surely_lost(s)) {
+    FUZZ_CHECK(!hf_instant_before(s->now, judgement->since) ||
+               is_same(s->known.value, s->marker.value));
+    if (!may_be_kept(s)) {
         FUZZ_CHECK(judgement->forgot == s->known.has_met);
-        FUZZ_CHECK(!s->strict || judgement->trust == HF_TRUST_QUARANTINE);
-        /* not shorter than any lease that it may have forgotten */
-        FUZZ_CHECK(
-            !hf_instant_before(judgement->until, hf_instant_add(s->now, span)));
         FUZZ_CHECK(judgement->write);
-        FUZZ_CHECK(judgement->marker.until_ms >=
-                   s->identity.time_ms + span.ns / 1000000);
-    }
-    if (!s->marker.exists) {
-        FUZZ_CHECK(judgement->write && judgement->marker.value[0] == '\0');
     }
     if (judgement->write) {
-        FUZZ_CHECK(judgement->marker.exists);
-        FUZZ_CHECK(is_same(judgement->marker.run_id, s->identity.run_id));
-        FUZZ_CHECK(judgement->marker.nodes == s->nodes &&
-                   judgement->marker.max_ttl_ms == s->max_ttl_ms);
+        check_write(s, &judgement->marker);
     }
 }
 
@@ -134,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_judgement judgement;
     read_scene(&in, &scene);
     hf_quarantine_judge(&scene.identity, &scene.marker, &scene.known,
-                        scene.max_ttl_ms, scene.nodes, scene.strict, scene.now,
+                        &scene.shape, scene.strict, scene.on_host, scene.now,
                         &judgement);
     check(&scene, &judgement);
     return 0;

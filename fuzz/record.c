@@ -1,12 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedded store reads from its file, which anybody who may write the
- * folder may have damaged: records and entries. Whatever is read is within its
- * bounds, and written again it is the same. */
+/* What the embedded store reads from its file, which a member of its folder or
+ * a fault may have damaged: records and entries. Whatever is read is within its
+ * bounds, and written again it is the same. Each has a sum; the target makes it
+ * right, so that the fields behind it are reached. With one bit changed it is
+ * refused. */
 #include "fuzz.h"
 
 #include "core/owner.h"
 #include "store/local/entry.h"
 #include "store/local/record.h"
+#include "store/local/sum.h"
+
+/* Of record.c and entry.c; has_sum() sees if they differ. */
+#define RECORD_KIND 0x68667233U
+#define RECORD_CHECK_AT 28
+#define ENTRY_KIND 0x68666532U
+#define ENTRY_CHECK_AT 72
+
+static uint32_t sum_at(const unsigned char *data, size_t at)
+{
+    uint32_t sum;
+    memcpy(&sum, data + at, sizeof(sum));
+    return sum;
+}
+
+static void put_sum(unsigned char *data, size_t len, uint32_t kind, size_t at)
+{
+    uint32_t sum = hf_sum(kind, data, len, at);
+    memcpy(data + at, &sum, sizeof(sum));
+}
+
+static bool has_sum(const unsigned char *data, size_t len, uint32_t kind,
+                    size_t at)
+{
+    return sum_at(data, at) == hf_sum(kind, data, len, at);
+}
 
 static void check_processes(const struct hf_processes *life)
 {
@@ -33,6 +61,7 @@ static void check_record(const unsigned char *data, size_t size)
     (void)hf_owner_is_ours(record.owner, record.owner_len);
     size_t len = hf_record_emit(&record, out);
     FUZZ_CHECK(len <= sizeof(out));
+    FUZZ_CHECK(has_sum(out, len, RECORD_KIND, RECORD_CHECK_AT));
     FUZZ_CHECK(hf_record_parse(out, len, &again) == len);
     FUZZ_CHECK(again.counter == record.counter);
     FUZZ_CHECK(again.until_ns == record.until_ns);
@@ -41,6 +70,10 @@ static void check_record(const unsigned char *data, size_t size)
                again.n_waiters == record.n_waiters);
     FUZZ_CHECK(again.owner_len == record.owner_len &&
                memcmp(again.owner, record.owner, record.owner_len) == 0);
+    FUZZ_CHECK(again.mark.fence == record.mark.fence &&
+               again.mark.owner_len == record.mark.owner_len);
+    out[len * 7 / 11] ^= (unsigned char)(1U << len % 8);
+    FUZZ_CHECK(hf_record_parse(out, len, &again) == 0);
 }
 
 static void check_entry(const unsigned char *data, size_t size)
@@ -60,16 +93,33 @@ static void check_entry(const unsigned char *data, size_t size)
                  entry.owner_len);
     size_t len = hf_entry_emit(&entry, out);
     FUZZ_CHECK(len <= sizeof(out) && hf_entry_parse(out, len, &again));
+    FUZZ_CHECK(has_sum(out, len, ENTRY_KIND, ENTRY_CHECK_AT));
     FUZZ_CHECK(again.ticket == entry.ticket && again.cookie == entry.cookie);
     FUZZ_CHECK(again.until_ns == entry.until_ns &&
                again.queue_ns == entry.queue_ns);
     FUZZ_CHECK(again.owner_len == entry.owner_len &&
                memcmp(again.owner, entry.owner, entry.owner_len) == 0);
+    out[len * 7 / 11] ^= (unsigned char)(1U << len % 8);
+    FUZZ_CHECK(!hf_entry_parse(out, len, &again));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    static unsigned char copy[HF_RECORD_BYTES_MAX];
     check_record(data, size);
     check_entry(data, size);
+    size = size < sizeof(copy) ? size : sizeof(copy);
+    if (size > 0) {
+        memcpy(copy, data, size);
+    }
+    /* The fields say how much the sum is of: one of these lengths is right. */
+    for (size_t len = RECORD_CHECK_AT + 4; len <= size; len++) {
+        put_sum(copy, len, RECORD_KIND, RECORD_CHECK_AT);
+        check_record(copy, len);
+    }
+    for (size_t len = ENTRY_CHECK_AT + 16; len <= size; len++) {
+        put_sum(copy, len, ENTRY_KIND, ENTRY_CHECK_AT);
+        check_entry(copy, len);
+    }
     return 0;
 }

@@ -218,7 +218,7 @@ static void start_job(uint8_t node, uint8_t what)
 {
     static const struct hf_job_sink sink = {NULL, on_finding, on_done};
     client.store->ops->job(client.store, node,
-                           what % 2 == 0 ? HF_JOB_INIT : HF_JOB_EXAMINE, &sink);
+                           (enum hf_job)(what % (HF_JOB_LOOK + 1)), &sink);
 }
 
 static void describe(unsigned node)
@@ -312,7 +312,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&client, 0, sizeof(client));
     uint8_t what = fuzz_u8(&in);
     struct hf_store_env env = {NULL,    fake_begin(), on_answer, on_standing,
-                               on_push, on_listen,    on_log};
+                               on_push, on_listen,    on_log,    false};
     FUZZ_CHECK(hf_url_parse(urls[what % 3], NULL, &url, &error) == HF_OK);
     FUZZ_CHECK(hf_store_redis.open(url, &env, &client.store, &error) == HF_OK);
     hf_url_free(url);

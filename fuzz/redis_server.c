@@ -152,9 +152,12 @@ static void add_marker(struct said *said, const struct hf_redis *redis)
 {
     char max_ttl[24];
     char nodes[24];
-    snprintf(max_ttl, sizeof(max_ttl), "%" PRId64, redis->max_ttl_ms);
+    char fence_keep[24];
+    snprintf(max_ttl, sizeof(max_ttl), "%" PRId64, redis->shape.max_ttl_ms);
+    snprintf(fence_keep, sizeof(fence_keep), "%" PRId64,
+             redis->shape.fence_keep_ms);
     snprintf(nodes, sizeof(nodes), "%u", redis->base.n_nodes);
-    add(said, "*8\r\n");
+    add(said, "*12\r\n");
     add_text(said, "v");
     add_text(said, "m1");
     add_text(said, "run_id");
@@ -163,6 +166,10 @@ static void add_marker(struct said *said, const struct hf_redis *redis)
     add_text(said, max_ttl);
     add_text(said, "nodes");
     add_text(said, nodes);
+    add_text(said, "fence_keep_ms");
+    add_text(said, fence_keep);
+    add_text(said, "whole");
+    add_text(said, "1");
 }
 
 static void add_info(struct said *said, unsigned node)
@@ -170,7 +177,7 @@ static void add_info(struct said *said, unsigned node)
     char text[200];
     snprintf(text, sizeof(text),
              "# Server\r\nredis_version:7.0.15\r\nredis_mode:standalone\r\n"
-             "run_id:r%u\r\nuptime_in_seconds:4000\r\n",
+             "run_id:r%u\r\n",
              node);
     add_text(said, text);
 }
@@ -191,6 +198,7 @@ static void add_honest_greeting(struct said *said, const struct hf_redis *redis,
         break;
     case HF_REDIS_APPENDONLY:
     case HF_REDIS_APPENDFSYNC:
+    case HF_REDIS_REWRITE:
     case HF_REDIS_MAXMEMORY:
     case HF_REDIS_POLICY:
     case HF_REDIS_MIN_REPLICAS:
@@ -232,6 +240,9 @@ static void add_honest(struct said *said, const struct hf_redis *redis,
         add(said, "*15\r\n:1\r\n:7\r\n:5000\r\n$1\r\no\r\n:0\r\n:0\r\n:0\r\n"
                   ":0\r\n:3\r\n:2\r\n:1\r\n$1\r\nw\r\n:50\r\n:17\r\n"
                   "$2\r\ns3\r\n");
+        break;
+    case HF_VERB_MARK:
+        add(said, "*4\r\n:1\r\n:7\r\n:5000\r\n$1\r\no\r\n");
         break;
     case HF_VERB_SCAN:
         add(said, "*2\r\n$1\r\n0\r\n*1\r\n$8\r\nlock:job\r\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies: whatever bytes come, and however they are split, the same replies
- * are read of them, and every item lies within the text. */
+ * are read of them, every item lies within the text, and a reply has exactly
+ * the items that its arrays announce: none is left from the one before. */
 #include "fuzz.h"
 
 #include "store/redis/reply.h"
@@ -36,11 +37,26 @@ static void read_item(struct reading *reading, const struct hf_reply *reply,
     }
 }
 
+/* An array's elements follow it. */
+static void count_items(const struct hf_reply *reply)
+{
+    size_t expected = 1;
+    for (size_t i = 0; i < reply->n; i++) {
+        FUZZ_CHECK(i < expected);
+        if (reply->items[i].type == HF_REPLY_ARRAY) {
+            expected += (size_t)reply->items[i].integer;
+        }
+    }
+    FUZZ_CHECK(expected == reply->n);
+}
+
 static void read_all(struct reading *reading, struct hf_reply *reply)
 {
     int found = 0;
     while (!reading->is_over && (found = hf_reply_next(reply)) > 0) {
         FUZZ_CHECK(reply->n >= 1 && reply->n <= reply->cap);
+        FUZZ_CHECK(reply->n <= HF_REPLY_ITEMS_MAX);
+        count_items(reply);
         for (size_t i = 0; i < reply->n; i++) {
             read_item(reading, reply, i);
         }

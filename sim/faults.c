@@ -68,7 +68,8 @@ static void on_start(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_process *process = object;
     (void)arg;
-    if (!process->is_alive && !world->is_ending) {
+    if (!process->is_alive && !world->is_ending &&
+        sim_process_host_is_up(process)) {
         sim_process_start(process);
     }
 }
@@ -85,11 +86,28 @@ static void pause_midway(struct sim_process *process,
     process->midway_ns = fault->span_ns;
 }
 
+static void start_later(struct sim_process *process, int64_t at_ns)
+{
+    sim_world_at(process->world, at_ns, on_start, process, 0);
+}
+
 static void crash(struct sim_process *process, const struct sim_fault *fault)
 {
     sim_process_crash(process);
-    sim_world_at(process->world, process->world->now_ns + fault->span_ns,
-                 on_start, process, 0);
+    start_later(process, process->world->now_ns + fault->span_ns);
+}
+
+static void reboot(struct sim_process *process, const struct sim_fault *fault)
+{
+    struct sim_world *world = process->world;
+    int64_t back_ns = world->now_ns + fault->span_ns;
+    sim_process_reboot(process, back_ns);
+    for (unsigned i = 0; i < world->story->n_processes; i++) {
+        if (sim_process_host(&world->processes[i]) ==
+            sim_process_host(process)) {
+            start_later(&world->processes[i], back_ns);
+        }
+    }
 }
 
 static void shift_clock(struct sim_process *process,
@@ -104,6 +122,7 @@ static to_process_fn *const to_process[SIM_FAULTS] = {
     [SIM_FAULT_PAUSE] = pause,
     [SIM_FAULT_PAUSE_MIDWAY] = pause_midway,
     [SIM_FAULT_CRASH] = crash,
+    [SIM_FAULT_REBOOT] = reboot,
     [SIM_FAULT_PROCESS_CLOCK] = shift_clock,
 };
 
@@ -117,6 +136,13 @@ static void on_room(struct sim_world *world, void *object, uint64_t arg)
     sim_redis_set_full(node->redis, false);
 }
 
+static void on_sync(struct sim_world *world, void *object, uint64_t arg)
+{
+    (void)world;
+    (void)arg;
+    sim_node_set_sync(object);
+}
+
 static void stop(struct sim_node *node, const struct sim_fault *fault)
 {
     raise_to(&node->resumes_ns, node->world->now_ns + fault->span_ns);
@@ -128,6 +154,7 @@ static void restart(struct sim_node *node, const struct sim_fault *fault)
         [SIM_FAULT_RESTART] = SIM_WITH_ALL,
         [SIM_FAULT_AGE] = SIM_WITH_OLDER,
         [SIM_FAULT_EMPTY] = SIM_WITH_NOTHING,
+        [SIM_FAULT_REPLICA] = SIM_WITH_REPLICA,
     };
     sim_node_restart(node, node->world->now_ns + fault->span_ns,
                      with[fault->kind], fault->amount);
@@ -136,6 +163,23 @@ static void restart(struct sim_node *node, const struct sim_fault *fault)
 static void promote(struct sim_node *node, const struct sim_fault *fault)
 {
     sim_node_promote(node, fault->amount, node->world->now_ns + fault->span_ns);
+}
+
+static void give_back_address(struct sim_node *node,
+                              const struct sim_fault *fault)
+{
+    (void)fault;
+    sim_node_return(node);
+}
+
+static void sync_seldom(struct sim_node *node, const struct sim_fault *fault)
+{
+    int64_t until_ns = node->world->now_ns + fault->span_ns;
+    raise_to(fault->kind == SIM_FAULT_EVERYSEC ? &node->everysec_ns
+                                               : &node->unsynced_ns,
+             until_ns);
+    sim_node_set_sync(node);
+    sim_world_at(node->world, until_ns, on_sync, node, 0);
 }
 
 static void flush(struct sim_node *node, const struct sim_fault *fault)
@@ -181,6 +225,10 @@ static to_node_fn *const to_node[SIM_FAULTS] = {
     [SIM_FAULT_AGE] = restart,
     [SIM_FAULT_EMPTY] = restart,
     [SIM_FAULT_PROMOTE] = promote,
+    [SIM_FAULT_REPLICA] = restart,
+    [SIM_FAULT_RETURN] = give_back_address,
+    [SIM_FAULT_EVERYSEC] = sync_seldom,
+    [SIM_FAULT_UNSYNCED] = sync_seldom,
     [SIM_FAULT_FLUSH] = flush,
     [SIM_FAULT_EVICT] = evict,
     [SIM_FAULT_FULL] = fill,
@@ -252,7 +300,8 @@ void sim_faults_plan(struct sim_world *world)
 {
     for (size_t i = 0; i < world->story->n_faults; i++) {
         struct sim_fault *fault = &world->story->faults[i];
-        if (fault->kind == SIM_FAULT_AGE || fault->kind == SIM_FAULT_PROMOTE) {
+        if (fault->kind == SIM_FAULT_AGE || fault->kind == SIM_FAULT_REPLICA ||
+            fault->kind == SIM_FAULT_PROMOTE) {
             plan_memory(world, fault);
         }
         sim_world_at(world, fault->at_ns, on_fault, fault, 0);

@@ -48,6 +48,15 @@ struct hf_instant hf_clock_now(void)
     return now;
 }
 
+/* One clock for the processes of a host, and another after each boot. */
+bool hf_clock_name(char out[HF_CLOCK_NAME_MAX])
+{
+    struct sim_process *process = self();
+    snprintf(out, HF_CLOCK_NAME_MAX, "host%d-boot%u",
+             sim_process_host(process) + 1, sim_process_boot(process));
+    return true;
+}
+
 int64_t hf_clock_wall_s(void)
 {
     return 1700000000 + self()->world->now_ns / 1000000000;

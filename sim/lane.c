@@ -202,6 +202,7 @@ static void begin(struct sim_lane *lane)
                        : SIM_NEVER;
     lane->number = sim_oracle_begin(world->oracle, turn);
     note_begin(lane);
+    sim_process_open(lane->process);
     struct hf_error error;
     if (may_block(lane)) {
         struct hf_lock *lock = NULL;
@@ -342,6 +343,7 @@ static bool take_on(struct sim_lane *lane)
     lane->was_given = true;
     lane->phase = SIM_LANE_ASKING;
     lane->number = sim_oracle_begin(oracle, parcel.turn);
+    sim_process_open(process);
     enum hf_status status =
         hf_lock_adopt(process->client, &request, parcel.text, &lock, &error);
     if (status == HF_OK) {
@@ -475,6 +477,17 @@ int64_t sim_lanes_run(struct sim_process *process)
         }
     }
     return next_ns;
+}
+
+/* No turn of it needs a client now. */
+bool sim_lanes_are_idle(const struct sim_process *process)
+{
+    for (unsigned i = 0; i < process->n_lanes; i++) {
+        if (process->lanes[i].phase != SIM_LANE_THINKING) {
+            return false;
+        }
+    }
+    return !process->parcel.is_full;
 }
 
 bool sim_lanes_are_over(const struct sim_process *process)

@@ -4,6 +4,8 @@
  * A link is one TCP connection: two byte streams that keep their order, delay
  * and stall; it ends on one side before it ends on the other. What a network
  * loses, TCP sends again, so a silence is a delay: bytes wait until it is over.
+ * What arrives is a beginning of what was sent, without a gap: nothing is read
+ * behind an end, and no answer comes in place of one that was lost before it.
  * Nothing is duplicated but by those who ask again on another connection.
  *
  * The interesting bytes are those on their way when a connection ends: how many
@@ -161,6 +163,9 @@ static void append(struct sim_link *link, struct sim_pipe *pipe,
 static void send_bytes(struct sim_link *link, struct sim_pipe *pipe,
                        const char *data, size_t len)
 {
+    if (pipe->has_end) {
+        return; /* the writer does not know yet */
+    }
     unsigned ppm = link->world->is_calm ? 0 : link->world->story->shatter_ppm;
     size_t first = len;
     if (len > 1 && sim_chance_ppm(&pipe->random, ppm)) {
@@ -176,6 +181,7 @@ static void send_end(struct sim_link *link, struct sim_pipe *pipe)
 {
     struct sim_chunk *chunk = new_chunk(NULL, 0);
     chunk->ends = true;
+    pipe->has_end = true;
     append(link, pipe, chunk);
 }
 
@@ -265,6 +271,7 @@ static void arrive_down(struct sim_link *link, const struct sim_chunk *chunk)
     if (link->socket == NULL) {
         return;
     }
+    HF_ASSERT(!link->is_ended || chunk->ends);
     if (link->inbox_len + chunk->len > link->inbox_cap) {
         link->inbox_cap = 2 * (link->inbox_len + chunk->len);
         link->inbox = realloc(link->inbox, link->inbox_cap);

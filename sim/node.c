@@ -4,6 +4,7 @@
 #include "redis.h"
 
 #include "base/assert.h"
+#include "core/limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 /* When the world begins: 2023-11-14, in microseconds. */
 #define WALL_US INT64_C(1700000000000000)
 
-/* Servers are old when the world begins: else all would be in quarantine. */
+/* The uptime of a server that was there before the world, or is promoted. */
 #define OLD_US INT64_C(86400000000)
 
 static int64_t scaled(int64_t ns, int ppm)
@@ -80,25 +81,41 @@ void sim_node_execute(struct sim_node *node, struct sim_link *link,
 
 /* ---- Lives ------------------------------------------------------------- */
 
+static void write_id(char out[41], const struct sim_node *node, unsigned salt)
+{
+    snprintf(out, 41, "%08x%032x", node->lives, (unsigned)node->index + salt);
+}
+
+void sim_node_set_sync(struct sim_node *node)
+{
+    int64_t now_ns = node->world->now_ns;
+    bool is_durable = node->world->story->regime == SIM_RESTART_DURABLE;
+    struct sim_redis_sync sync = {
+        .appendonly = is_durable,
+        .fsync_always = is_durable && now_ns >= node->everysec_ns,
+        .no_fsync_on_rewrite = now_ns < node->unsynced_ns,
+    };
+    sim_redis_set_sync(node->redis, &sync);
+}
+
+/* `replid2`: of the primary whose replica it was; NULL: none. A replica has
+ * been up for long. */
 static void set_identity(struct sim_node *node, const char *replid2)
 {
     char run_id[41];
     char replid[41];
-    bool is_durable = node->world->story->regime == SIM_RESTART_DURABLE;
+    bool is_old = node->lives == 0 || replid2 != NULL;
     node->lives++;
-    snprintf(run_id, sizeof(run_id), "%08x%032x", node->lives,
-             (unsigned)node->index + 1);
-    snprintf(replid, sizeof(replid), "%08x%032x", node->lives,
-             (unsigned)node->index + 17);
+    write_id(run_id, node, 1);
+    write_id(replid, node, 17);
     struct sim_redis_identity identity = {
         .run_id = run_id,
         .replid = replid,
         .replid2 = replid2,
-        .started_us = node->lives == 1 ? WALL_US - OLD_US : wall_us(node),
-        .appendonly = is_durable,
-        .fsync_always = is_durable,
+        .started_us = is_old ? wall_us(node) - OLD_US : wall_us(node),
     };
     sim_redis_set_identity(node->redis, &identity);
+    sim_node_set_sync(node);
     snprintf(node->replid, sizeof(node->replid), "%s", replid);
 }
 
@@ -106,6 +123,44 @@ static struct sim_redis *new_redis(struct sim_node *node)
 {
     struct sim_redis_hooks hooks = {.user = node, .wrote = wrote, .ran = ran};
     return sim_redis_new(node->lua, &hooks);
+}
+
+/* The marker that `doctor --init` writes: else every run would begin with a
+ * quarantine. */
+static void declare(struct sim_node *node)
+{
+    const struct sim_story *story = node->world->story;
+    int64_t keep_ms = 2 * story->max_ttl_ms;
+    char text[512];
+    if (keep_ms < HF_FENCE_KEEP_MS_DEFAULT) {
+        keep_ms = HF_FENCE_KEEP_MS_DEFAULT;
+    }
+    const char *is_durable = story->regime == SIM_RESTART_DURABLE ? "1" : "0";
+    char numbers[3][24];
+    snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, story->max_ttl_ms);
+    snprintf(numbers[1], sizeof(numbers[1]), "%u", story->n_nodes);
+    snprintf(numbers[2], sizeof(numbers[2]), "%" PRId64, keep_ms);
+    char run_id[41];
+    write_id(run_id, node, 1);
+    const char *const words[] = {"HSET",          "hf:node",    "v",
+                                 "declared",      "run_id",     run_id,
+                                 "replid",        node->replid, "max_ttl_ms",
+                                 numbers[0],      "nodes",      numbers[1],
+                                 "fence_keep_ms", numbers[2],   "durable",
+                                 is_durable,      "whole",      "1"};
+    enum { N = sizeof(words) / sizeof(words[0]) };
+    int len = snprintf(text, sizeof(text), "*%d\r\n", N);
+    for (int i = 0; i < N; i++) {
+        len += snprintf(text + len, sizeof(text) - (size_t)len,
+                        "$%zu\r\n%s\r\n", strlen(words[i]), words[i]);
+    }
+    struct sim_redis *redis = sim_redis_new(node->lua, NULL);
+    struct sim_session *session = sim_redis_connect(redis, NULL);
+    sim_redis_feed(session, text, (size_t)len);
+    struct sim_image *image = sim_redis_save(redis);
+    sim_redis_load(node->redis, image);
+    sim_image_free(image);
+    sim_redis_free(redis);
 }
 
 void sim_node_start(struct sim_node *node, struct sim_lua *lua)
@@ -116,6 +171,7 @@ void sim_node_start(struct sim_node *node, struct sim_lua *lua)
     node->told = node->world->trace != NULL ? sim_told_new() : NULL;
     node->redis = new_redis(node);
     set_identity(node, NULL);
+    declare(node);
     sim_redis_set_clock(node->redis, wall_us(node));
 }
 
@@ -154,13 +210,15 @@ static const struct sim_image *memory_of(const struct sim_node *node,
 static void on_back(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_node *node = object;
+    char old_id[41];
     if (node->is_up || arg != node->lives) {
         return;
     }
+    snprintf(old_id, sizeof(old_id), "%s", node->replid);
     node->is_up = true;
     sim_redis_set_clock(node->redis, wall_us(node));
     sim_redis_load(node->redis, node->kept);
-    set_identity(node, NULL);
+    set_identity(node, node->was_replica ? old_id : NULL);
     sim_world_note(world, (struct sim_note){.kind = SIM_NOTE_NODE_UP,
                                             .process = -1,
                                             .node = node->index,
@@ -175,7 +233,9 @@ void sim_node_restart(struct sim_node *node, int64_t back_ns,
         [SIM_WITH_ALL] = "with its memory",
         [SIM_WITH_OLDER] = "with an older memory",
         [SIM_WITH_NOTHING] = "empty",
+        [SIM_WITH_REPLICA] = "as a replica's",
     };
+    bool is_older = with == SIM_WITH_OLDER || with == SIM_WITH_REPLICA;
     if (!node->is_up) {
         return;
     }
@@ -186,9 +246,9 @@ void sim_node_restart(struct sim_node *node, int64_t back_ns,
     }
     node->is_up = false;
     sim_links_cut(world, -1, node->index, true);
-    sim_redis_load(node->redis,
-                   with == SIM_WITH_OLDER ? memory_of(node, age_ns) : NULL);
-    if (with == SIM_WITH_OLDER) {
+    sim_redis_load(node->redis, is_older ? memory_of(node, age_ns) : NULL);
+    node->was_replica = with == SIM_WITH_REPLICA;
+    if (is_older) {
         node->kept = sim_redis_save(node->redis);
     }
     if (with != SIM_WITH_ALL) {
@@ -230,4 +290,17 @@ void sim_node_promote(struct sim_node *node, int64_t age_ns, int64_t until_ns)
     set_identity(node, old_id);
     sim_oracle_node_forgot(node->world->oracle, node->index);
     sim_world_at(node->world, until_ns, on_old_gone, node, 0);
+}
+
+void sim_node_return(struct sim_node *node)
+{
+    struct sim_redis *promoted = node->redis;
+    if (!node->is_up || node->old == NULL) {
+        return;
+    }
+    node->redis = node->old;
+    node->old = promoted;
+    sim_redis_set_clock(node->redis, wall_us(node));
+    sim_node_set_sync(node);
+    sim_oracle_node_forgot(node->world->oracle, node->index);
 }

@@ -9,7 +9,9 @@
 enum sim_return {
     SIM_WITH_ALL,   /* its memory as it was */
     SIM_WITH_OLDER, /* as it was at `age_ns` */
-    SIM_WITH_NOTHING
+    SIM_WITH_NOTHING,
+    SIM_WITH_REPLICA /* another server's, as it was at `age_ns`; that one has
+                        been up for long */
 };
 
 void sim_node_start(struct sim_node *node, struct sim_lua *lua);
@@ -22,6 +24,13 @@ void sim_node_restart(struct sim_node *node, int64_t back_ns,
 /* A replica that is `age_ns` behind takes the address; whom the old one serves
  * it goes on serving until `until_ns`. */
 void sim_node_promote(struct sim_node *node, int64_t age_ns, int64_t until_ns);
+
+/* The one that a promotion left behind has the address again; the promoted
+ * one goes on serving its connections for as long as the other would have. */
+void sim_node_return(struct sim_node *node);
+
+/* Read anew how it syncs: everysec_ns or unsynced_ns is other, or over. */
+void sim_node_set_sync(struct sim_node *node);
 
 /* Its memory as of now, for a restart or a promotion later on. */
 void sim_node_remember(struct sim_node *node);

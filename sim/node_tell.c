@@ -278,7 +278,8 @@ void sim_told_sent(struct sim_node *node, struct sim_link *link)
 {
     struct sim_told *told = node->told;
     unsigned kept = 0;
-    int64_t arrives_ns = link->socket == NULL ? -1 : link->down.last_at_ns;
+    bool arrives = link->socket != NULL && !link->down.has_end;
+    int64_t arrives_ns = arrives ? link->down.last_at_ns : -1;
     for (unsigned i = 0; i < told->n; i++) {
         if (told->ones[i].link == link) {
             tell(node, &told->ones[i], arrives_ns);

@@ -37,13 +37,16 @@ static int64_t later_ns(const struct sim_story *story)
 }
 
 /* May a node's clock have gone so far and come back that a counter expired
- * which its floor is not above? */
+ * which its floor is not above? Not if a clock that was far ahead is set right:
+ * nothing expires then. */
 static bool has_expired(const struct sim_story *story)
 {
     int64_t jumped_ns = 0;
     for (size_t i = 0; i < story->n_faults; i++) {
-        if (story->faults[i].kind == SIM_FAULT_NODE_CLOCK) {
-            jumped_ns += magnitude(story->faults[i].amount);
+        const struct sim_fault *fault = &story->faults[i];
+        if (fault->kind == SIM_FAULT_NODE_CLOCK &&
+            !sim_is_set_back(story, fault)) {
+            jumped_ns += magnitude(fault->amount);
         }
     }
     return jumped_ns >= KEEP_NS;

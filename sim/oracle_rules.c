@@ -30,7 +30,8 @@ static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
     [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y},
     [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y},
     [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y},
-    [SIM_FLUSH]           = {L, L, L, N, N, N, N, N, Y, Y, Y},
+    [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y},
+    [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y},
 };
 /* clang-format on */
 

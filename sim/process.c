@@ -14,65 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When the world begins each has been up for so long. */
-#define UPTIME_NS INT64_C(3600000000000)
-
 static struct sim_process *running;
 
 struct sim_process *sim_process_running(void)
 {
     return running;
-}
-
-/* ---- Its clock --------------------------------------------------------- */
-
-static int64_t rated(int64_t ns, int ppm)
-{
-    return ns + ns / 1000000 * ppm + ns % 1000000 * ppm / 1000000;
-}
-
-static int rate_of(const struct sim_process *process)
-{
-    return process->world->story->rate_ppm[process->index];
-}
-
-struct hf_instant sim_process_clock(const struct sim_process *process,
-                                    int64_t at_ns)
-{
-    int64_t gone_ns = at_ns - process->since_ns;
-    if (at_ns < process->still_until_ns) {
-        gone_ns = 0;
-    }
-    return (struct hf_instant){UPTIME_NS + process->clock_ns +
-                               rated(gone_ns, rate_of(process))};
-}
-
-/* The first moment at which the clock says it: now, if it has. */
-int64_t sim_process_when(const struct sim_process *process,
-                         struct hf_instant clock)
-{
-    int64_t now_ns = process->world->now_ns;
-    if (clock.ns <= sim_process_clock(process, now_ns).ns) {
-        return now_ns;
-    }
-    int64_t span_ns = clock.ns - UPTIME_NS - process->clock_ns;
-    int64_t at_ns = process->since_ns + rated(span_ns, -rate_of(process));
-    while (sim_process_clock(process, at_ns).ns < clock.ns) {
-        at_ns += 1 + (clock.ns - sim_process_clock(process, at_ns).ns) / 2;
-    }
-    return at_ns;
-}
-
-void sim_process_jump(struct sim_process *process, int64_t by_ns)
-{
-    int64_t now_ns = process->world->now_ns;
-    process->clock_ns = sim_process_clock(process, now_ns).ns - UPTIME_NS;
-    process->since_ns = now_ns;
-    if (by_ns > 0) {
-        process->clock_ns += by_ns;
-    } else {
-        process->since_ns = process->still_until_ns = now_ns - by_ns;
-    }
 }
 
 /* ---- Sleeping and waking ----------------------------------------------- */
@@ -186,9 +132,12 @@ static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
     sim_lanes_changed(user, lock, (int)state);
 }
 
-static void open_client(struct sim_process *process)
+void sim_process_open(struct sim_process *process)
 {
     char url[256];
+    if (process->client != NULL) {
+        return;
+    }
     struct hf_client_options options;
     struct hf_error error;
     write_url(process->world, url, sizeof(url));
@@ -209,6 +158,9 @@ static void open_client(struct sim_process *process)
 static int64_t due(const struct sim_process *process)
 {
     const struct hf_client *client = process->client;
+    if (client == NULL) {
+        return SIM_NEVER;
+    }
     if (client->finished.first != NULL || client->calls_first != HF_NOWHERE) {
         return process->world->now_ns;
     }
@@ -238,20 +190,44 @@ static void note_standings(struct sim_process *process)
     }
 }
 
+static void close_client(struct sim_process *process)
+{
+    hf_client_close(process->client);
+    process->client = NULL;
+    memset(process->standings, HF_STANDING_CONNECTING,
+           sizeof(process->standings));
+}
+
+/* Is it a command, which lives for one turn and remembers nothing? */
+static bool is_brief(const struct sim_process *process)
+{
+    return (process->world->story->brief >> process->index & 1) != 0;
+}
+
 static void live(void *user)
 {
     struct sim_process *process = user;
-    open_client(process);
+    if (!is_brief(process)) {
+        sim_process_open(process);
+    }
     while (!process->world->is_ending) {
-        hf_client_process(process->client);
-        note_standings(process);
+        if (process->client != NULL) {
+            hf_client_process(process->client);
+            note_standings(process);
+        } else {
+            process->is_ready = false; /* no loop is there to take it */
+        }
         int64_t lanes_ns = sim_lanes_run(process);
+        if (is_brief(process) && process->client != NULL &&
+            sim_lanes_are_idle(process)) {
+            close_client(process);
+            continue; /* closing takes time */
+        }
         int64_t client_ns = due(process);
         sim_process_sleep(process, client_ns < lanes_ns ? client_ns : lanes_ns,
                           true);
     }
-    hf_client_close(process->client);
-    process->client = NULL;
+    close_client(process);
     process->is_alive = false;
 }
 

@@ -83,8 +83,13 @@ struct sim_redis_identity {
     const char *replid;
     const char *replid2; /* NULL: none */
     int64_t started_us;  /* wall clock */
+};
+
+/* How it keeps what it writes, by CONFIG GET. */
+struct sim_redis_sync {
     bool appendonly;
     bool fsync_always;
+    bool no_fsync_on_rewrite;
 };
 
 struct sim_lua *sim_lua_new(void);
@@ -101,6 +106,9 @@ void sim_redis_free(struct sim_redis *redis);
 
 void sim_redis_set_identity(struct sim_redis *redis,
                             const struct sim_redis_identity *identity);
+
+void sim_redis_set_sync(struct sim_redis *redis,
+                        const struct sim_redis_sync *sync);
 
 /* Its wall clock, microseconds since 1970. Backwards only as a fault. */
 void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us);

@@ -69,8 +69,10 @@ void sim_config_get(struct sim_call *call)
 {
     const struct sim_redis *redis = call->redis;
     const char *const settings[][2] = {
-        {"appendonly", redis->appendonly ? "yes" : "no"},
-        {"appendfsync", redis->fsync_always ? "always" : "everysec"},
+        {"appendonly", redis->sync.appendonly ? "yes" : "no"},
+        {"appendfsync", redis->sync.fsync_always ? "always" : "everysec"},
+        {"no-appendfsync-on-rewrite",
+         redis->sync.no_fsync_on_rewrite ? "yes" : "no"},
         {"maxmemory", "0"},
         {"maxmemory-policy", "noeviction"},
         {"min-replicas-to-write", "0"},

@@ -45,8 +45,7 @@ struct sim_redis {
     char replid[SIM_ID_SIZE];
     char replid2[SIM_ID_SIZE];
     int64_t started_us;
-    bool appendonly;
-    bool fsync_always;
+    struct sim_redis_sync sync;
 
     struct sim_session *sessions; /* the last that came first */
     struct sim_listening *listening;

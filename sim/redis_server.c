@@ -47,8 +47,12 @@ void sim_redis_set_identity(struct sim_redis *redis,
     copy_id(redis->replid, identity->replid);
     copy_id(redis->replid2, identity->replid2);
     redis->started_us = identity->started_us;
-    redis->appendonly = identity->appendonly;
-    redis->fsync_always = identity->fsync_always;
+}
+
+void sim_redis_set_sync(struct sim_redis *redis,
+                        const struct sim_redis_sync *sync)
+{
+    redis->sync = *sync;
 }
 
 void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us)

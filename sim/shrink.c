@@ -183,7 +183,15 @@ static void cut_process(struct shrinker *shrinker, int process)
     }
     for (int i = process; i + 1 < SIM_PROCESSES_MAX; i++) {
         trial.rate_ppm[i] = trial.rate_ppm[i + 1];
+        trial.host_of[i] = trial.host_of[i + 1];
     }
+    for (int i = 0; i < SIM_PROCESSES_MAX; i++) {
+        int host = trial.host_of[i];
+        trial.host_of[i] =
+            (uint8_t)(host == process + 1 ? 0 : host - (host > process + 1));
+    }
+    unsigned low = (1U << process) - 1;
+    trial.brief = (uint8_t)((trial.brief & low) | (trial.brief >> 1 & ~low));
     trial.n_processes--;
     keep(shrinker, &trial);
 }
@@ -340,9 +348,17 @@ static bool plain_story(struct sim_story *story, size_t at, int detail)
         PLAIN(story->node_rate_ppm[i], 0);
     }
     i -= SIM_NODES_MAX;
-    PLAIN(story->node_wall_ns[i], 0);
+    if (i < SIM_NODES_MAX) {
+        PLAIN(story->node_wall_ns[i], 0);
+    }
+    i -= SIM_NODES_MAX;
+    if (i < SIM_PROCESSES_MAX) {
+        PLAIN(story->host_of[i], 0);
+    }
+    i -= SIM_PROCESSES_MAX;
+    PLAIN(story->brief, (uint8_t)(story->brief & ~(1U << i)));
 }
-#define STORY_DETAILS (6 + SIM_PROCESSES_MAX + 2 * SIM_NODES_MAX)
+#define STORY_DETAILS (6 + 3 * SIM_PROCESSES_MAX + 2 * SIM_NODES_MAX)
 
 static void make_plain(struct shrinker *shrinker, size_t n, int details,
                        plain_fn *plain)

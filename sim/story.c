@@ -18,6 +18,7 @@ static const char *const regimes[SIM_REGIMES] = {
     [SIM_FAILOVER] = "failover",
     [SIM_EVICT] = "evict",
     [SIM_FLUSH] = "flush",
+    [SIM_BOOT_CLOCKS] = "boot-clocks",
 };
 
 #define P .has_process = true
@@ -46,6 +47,11 @@ static const struct sim_fault_form forms[SIM_FAULTS] = {
     [SIM_FAULT_FORGET_SCRIPTS] = {"forget-scripts", N},
     [SIM_FAULT_NODE_CLOCK] = {"node-clock", N, BY},
     [SIM_FAULT_PROCESS_CLOCK] = {"process-clock", P, BY},
+    [SIM_FAULT_REBOOT] = {"reboot", P, FOR},
+    [SIM_FAULT_REPLICA] = {"replica", N, FOR, BY},
+    [SIM_FAULT_RETURN] = {"return", N},
+    [SIM_FAULT_EVERYSEC] = {"everysec", N, FOR},
+    [SIM_FAULT_UNSYNCED] = {"unsynced", N, FOR},
 };
 
 #undef P

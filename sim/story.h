@@ -38,6 +38,8 @@ enum sim_regime {
                             primary goes on with whom it has */
     SIM_EVICT,           /* keys disappear; connections stay */
     SIM_FLUSH,           /* FLUSHALL; connections stay */
+    SIM_BOOT_CLOCKS,     /* the amnesia's, and a node's wall is wrong when it
+                            starts and is set right seconds later */
     SIM_REGIMES
 };
 
@@ -75,6 +77,14 @@ enum sim_fault_kind {
     SIM_FAULT_PROCESS_CLOCK,  /* process a's clock jumps by `amount` ns, or
                                  stands still that long if it is negative (a
                                  suspend that CLOCK_BOOTTIME did not count) */
+    SIM_FAULT_REBOOT,   /* the host of process a is down for `span`: all its
+                           processes are gone, its clock begins at 0 */
+    SIM_FAULT_REPLICA,  /* node b is gone; after `span` a replica that has been
+                           up for long, `amount` ns behind, has its address */
+    SIM_FAULT_RETURN,   /* the old primary that a promotion left behind has
+                           node b's address again */
+    SIM_FAULT_EVERYSEC, /* node b runs with appendfsync everysec for `span` */
+    SIM_FAULT_UNSYNCED, /* … with no-appendfsync-on-rewrite yes */
     SIM_FAULTS
 };
 
@@ -122,6 +132,10 @@ struct sim_story {
     unsigned shatter_ppm; /* writes that arrive in two pieces */
     bool queues;          /* else every turn is unfair or a try */
     bool has_quarantine;
+    uint8_t host_of[SIM_PROCESSES_MAX]; /* shares the host of this process,
+                                           counted from 1; 0: has its own */
+    uint8_t brief; /* bit mask: processes that open a client for each turn, as
+                      a command does */
     int rate_ppm[SIM_PROCESSES_MAX]; /* clocks: off by so much */
     int node_rate_ppm[SIM_NODES_MAX];
     int64_t node_wall_ns[SIM_NODES_MAX]; /* walls: off by so much */
@@ -146,5 +160,22 @@ bool sim_story_read(struct sim_story *story, const char *text, char *why,
 
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);
+
+/* Its clock is so far off that it cannot agree with others on a counter. */
+static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
+{
+    const int64_t far_ns = (INT64_C(1) << 32) * 1000;
+    return story->node_wall_ns[node] > far_ns ||
+           story->node_wall_ns[node] < -far_ns;
+}
+
+/* A clock that was far ahead is set right. */
+static inline bool sim_is_set_back(const struct sim_story *story,
+                                   const struct sim_fault *fault)
+{
+    return fault->kind == SIM_FAULT_NODE_CLOCK && fault->amount < 0 &&
+           sim_is_outlier(story, (unsigned)fault->node) &&
+           fault->amount == -story->node_wall_ns[fault->node];
+}
 
 #endif

@@ -17,7 +17,16 @@
 #define FLOOR_ALONE_MS 24000
 
 /* Streams of a seed; the world's own are others. */
-enum { STREAM_WORLD = 0x51010, STREAM_TURNS = 0x51020 };
+enum {
+    STREAM_WORLD = 0x51010,
+    STREAM_TURNS = 0x51020,
+    STREAM_OUTLIERS = 0x51030,
+    STREAM_HOSTS = 0x51080
+};
+
+/* How far off an outlier's clock is. */
+#define OUTLIER_MIN_NS (INT64_C(3600) * SIM_S)
+#define OUTLIER_MAX_NS (INT64_C(10) * 365 * 86400 * SIM_S)
 
 /* What the turns of one seed have in common. All chances in percent. */
 struct swarm {
@@ -66,14 +75,15 @@ static const int regime_shares[SIM_REGIMES] = {
     [SIM_AMNESIA] = 14,    [SIM_FLOOR_ALONE] = 5,
     [SIM_WILD_CLOCKS] = 7, [SIM_AMNESIA_WILD] = 3,
     [SIM_FAILOVER] = 4,    [SIM_EVICT] = 4,
-    [SIM_FLUSH] = 4,
+    [SIM_FLUSH] = 6,       [SIM_BOOT_CLOCKS] = 6,
 };
 
 static bool loses_memory(enum sim_regime regime)
 {
     return regime == SIM_AMNESIA || regime == SIM_FLOOR_ALONE ||
            regime == SIM_AMNESIA_WILD || regime == SIM_FAILOVER ||
-           regime == SIM_EVICT || regime == SIM_FLUSH;
+           regime == SIM_EVICT || regime == SIM_FLUSH ||
+           regime == SIM_BOOT_CLOCKS;
 }
 
 /* Where a memory is lost, half of the leases are longer than the shortest
@@ -121,9 +131,10 @@ static void draw_clocks(struct sim_story *story, struct sim_random *random)
 {
     bool is_extreme = sim_chance(random, 50);
     bool has_rates = story->regime >= SIM_RATES;
-    int64_t wall_ns = loses_memory(story->regime)
-                          ? SIM_S
-                          : sim_draw_log(random, SIM_MS, 5 * SIM_S);
+    bool has_floor =
+        loses_memory(story->regime) || story->regime == SIM_RESTART_DURABLE;
+    int64_t wall_ns =
+        has_floor ? SIM_S : sim_draw_log(random, SIM_MS, 5 * SIM_S);
     bool has_walls = sim_chance(random, 60);
     for (unsigned i = 0; has_rates && i < story->n_processes; i++) {
         story->rate_ppm[i] = draw_rate(random, is_extreme);
@@ -134,6 +145,50 @@ static void draw_clocks(struct sim_story *story, struct sim_random *random)
             has_walls
                 ? sim_draw_between(random, -wall_ns, wall_ns) / SIM_MS * SIM_MS
                 : 0;
+    }
+}
+
+/* Clocks of a minority are off by hours, or by years. Only where no memory is
+ * lost: order then rests on clocks. */
+static void draw_outliers(struct sim_story *story)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_OUTLIERS);
+    bool may = story->regime == SIM_RATES || story->regime == SIM_WILD_CLOCKS;
+    int64_t n = (story->n_nodes - 1) / 2;
+    if (!may || !sim_chance(&random, 40)) {
+        return;
+    }
+    /* Where others jump as well, one: beside two of five a third could be
+     * raised beyond what the rest accepts (docs/caveats.md). */
+    bool is_one = n <= 1 || story->regime == SIM_WILD_CLOCKS;
+    n = is_one ? 1 : sim_draw_between(&random, 1, n);
+    for (unsigned at = (unsigned)sim_draw_below(&random, story->n_nodes); n > 0;
+         n--) {
+        int64_t off_ns = sim_draw_log(&random, OUTLIER_MIN_NS, OUTLIER_MAX_NS) /
+                         SIM_MS * SIM_MS;
+        story->node_wall_ns[at] = sim_chance(&random, 60) ? off_ns : -off_ns;
+        at = (at + 1) % story->n_nodes;
+    }
+}
+
+/* Some share a host; some are commands, which remember nothing from one turn
+ * to the next. */
+static void draw_hosts(struct sim_story *story)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_HOSTS);
+    int shares = sim_chance(&random, 40) ? 60 : 0;
+    int brief = sim_chance(&random, loses_memory(story->regime) ? 50 : 20)
+                    ? (int)sim_draw_between(&random, 30, 100)
+                    : 0;
+    for (unsigned i = 0; i < story->n_processes; i++) {
+        if (i > 0 && sim_chance(&random, shares)) {
+            int64_t other = sim_draw_below(&random, i);
+            uint8_t host = story->host_of[other];
+            story->host_of[i] = host != 0 ? host : (uint8_t)(other + 1);
+        }
+        if (sim_chance(&random, brief)) {
+            story->brief |= (uint8_t)(1U << i);
+        }
     }
 }
 
@@ -322,6 +377,8 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
     }
     draw_network(story, &random, swarm.ttl_ms);
     draw_clocks(story, &random);
+    draw_outliers(story);
+    draw_hosts(story);
     draw_turns(story, &swarm);
     if (story->regime != SIM_CALM) {
         sim_faults_draw(story, swarm.ttl_ms * SIM_MS);

@@ -17,10 +17,11 @@ enum { STREAM_FAULTS = 0x51100 };
      BIT(SIM_FAULT_PARTITION) | BIT(SIM_FAULT_SLOW) | BIT(SIM_FAULT_GHOST) |   \
      BIT(SIM_FAULT_PAUSE) | BIT(SIM_FAULT_PAUSE_MIDWAY) |                      \
      BIT(SIM_FAULT_CRASH) | BIT(SIM_FAULT_STOP) | BIT(SIM_FAULT_FULL) |        \
-     BIT(SIM_FAULT_FORGET_SCRIPTS))
+     BIT(SIM_FAULT_FORGET_SCRIPTS) | BIT(SIM_FAULT_REBOOT))
 #define OF_CLOCKS (BIT(SIM_FAULT_NODE_CLOCK) | BIT(SIM_FAULT_PROCESS_CLOCK))
 #define OF_AMNESIA                                                             \
-    (BIT(SIM_FAULT_RESTART) | BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY))
+    (BIT(SIM_FAULT_RESTART) | BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY) |      \
+     BIT(SIM_FAULT_REPLICA))
 
 static const struct {
     uint32_t possible;
@@ -36,9 +37,11 @@ static const struct {
     [SIM_WILD_CLOCKS] = {OF_NETWORK, OF_CLOCKS},
     [SIM_AMNESIA_WILD] = {OF_NETWORK | OF_AMNESIA | OF_CLOCKS,
                           BIT(SIM_FAULT_EMPTY) | BIT(SIM_FAULT_NODE_CLOCK)},
-    [SIM_FAILOVER] = {OF_NETWORK, BIT(SIM_FAULT_PROMOTE)},
+    [SIM_FAILOVER] = {OF_NETWORK | BIT(SIM_FAULT_RETURN),
+                      BIT(SIM_FAULT_PROMOTE)},
     [SIM_EVICT] = {OF_NETWORK, BIT(SIM_FAULT_EVICT)},
     [SIM_FLUSH] = {OF_NETWORK, BIT(SIM_FAULT_FLUSH)},
+    [SIM_BOOT_CLOCKS] = {OF_NETWORK | OF_AMNESIA, BIT(SIM_FAULT_EMPTY)},
 };
 
 bool sim_plan_has(const struct sim_plan *plan, enum sim_fault_kind kind)
@@ -84,7 +87,8 @@ int64_t sim_plan_span(struct sim_plan *plan)
 static int64_t least_span(const struct sim_plan *plan, enum sim_fault_kind kind)
 {
     const struct sim_story *story = plan->story;
-    bool forgets = kind == SIM_FAULT_AGE || kind == SIM_FAULT_EMPTY;
+    bool forgets = kind == SIM_FAULT_AGE || kind == SIM_FAULT_EMPTY ||
+                   kind == SIM_FAULT_REPLICA;
     if (story->regime != SIM_FLOOR_ALONE || !forgets) {
         return 0;
     }
@@ -159,7 +163,8 @@ int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
         ns = sim_draw_log(random, SIM_MS, plan->ttl_ns / 3 + SIM_MS);
     } else if (kind == SIM_FAULT_SLOW) {
         ns = sim_draw_log(random, SIM_MS, plan->ttl_ns / 2 + SIM_MS);
-    } else if (kind == SIM_FAULT_AGE || kind == SIM_FAULT_PROMOTE) {
+    } else if (kind == SIM_FAULT_AGE || kind == SIM_FAULT_REPLICA ||
+               kind == SIM_FAULT_PROMOTE) {
         ns = sim_draw_log(random, SIM_MS, 2 * plan->ttl_ns + 2 * SIM_MS);
     } else if (form->amount != NULL) {
         ns = a_jump(plan, kind);

@@ -3,6 +3,8 @@
  * moment. */
 #include "story_plan.h"
 
+#include "core/limits.h"
+
 enum { STREAM_PLOTS = 0x51200 };
 
 /* Standing still around the thirds of a lease, or hearing nobody until just
@@ -137,7 +139,9 @@ static enum sim_fault_kind a_restart(struct sim_plan *plan)
     if (!sim_plan_has(plan, SIM_FAULT_EMPTY)) {
         return SIM_FAULT_RESTART;
     }
-    return sim_plan_chance(plan, 50) ? SIM_FAULT_EMPTY : SIM_FAULT_AGE;
+    return sim_plan_chance(plan, 50)   ? SIM_FAULT_EMPTY
+           : sim_plan_chance(plan, 50) ? SIM_FAULT_AGE
+                                       : SIM_FAULT_REPLICA;
 }
 
 static bool has_restarts(const struct sim_plan *plan)
@@ -198,11 +202,109 @@ static void plot_oblivion(struct sim_plan *plan)
     }
 }
 
+/* The clocks of a minority, far off, are set right. (That of a sole server, set
+ * back, prolongs the leases there by years.) */
+static void plot_set_right(struct sim_plan *plan)
+{
+    const struct sim_story *story = plan->story;
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        if (story->regime == SIM_WILD_CLOCKS && story->n_nodes > 1 &&
+            sim_is_outlier(story, i)) {
+            sim_plan_add(plan,
+                         (struct sim_fault){.kind = SIM_FAULT_NODE_CLOCK,
+                                            .at_ns = sim_plan_time(plan),
+                                            .node = (int)i,
+                                            .amount = -story->node_wall_ns[i]});
+        }
+    }
+}
+
+/* ---- Servers that start with a wrong clock, or keep less than they say --- */
+
+static void add_to_node(struct sim_plan *plan, enum sim_fault_kind kind,
+                        int node, int64_t at_ns, int64_t span_ns,
+                        int64_t amount)
+{
+    sim_plan_add(plan, (struct sim_fault){.kind = kind,
+                                          .at_ns = at_ns,
+                                          .process = -1,
+                                          .node = node,
+                                          .span_ns = span_ns,
+                                          .amount = amount});
+}
+
+/* A wall clock before it is set right: behind by up to decades, as without a
+ * battery; or ahead, but not for longer than a story, since a lease that was
+ * set meanwhile lasts that much longer. */
+static int64_t a_wrong_wall(struct sim_plan *plan)
+{
+    return sim_plan_chance(plan, 75)
+               ? -sim_draw_log(&plan->random, SIM_S, 20 * 365 * 86400 * SIM_S)
+               : sim_draw_log(&plan->random, SIM_S, 600 * SIM_S);
+}
+
+/* For how long after the start: less than a quarantine. What a holder repairs
+ * at a sole node counts before the end of the quarantine, so that no lease may
+ * reach from before the step to that end. */
+static int64_t until_set_right(struct sim_plan *plan)
+{
+    const struct sim_story *story = plan->story;
+    int64_t most_ns = HF_QUARANTINE_MS_MIN * SIM_MS -
+                      (story->n_nodes == 1 ? plan->ttl_ns : 2 * SIM_S);
+    return most_ns <= 0 ? 0 : sim_plan_between(plan, 0, most_ns);
+}
+
+/* A node comes back without its memory, and with a wrong clock that is set
+ * right soon after. */
+static void plot_boot_clock(struct sim_plan *plan)
+{
+    int64_t at = sim_plan_time(plan);
+    int64_t down = sim_plan_between(plan, 2 * SIM_MS, plan->ttl_ns / 4);
+    int node = sim_plan_node(plan);
+    int64_t off = a_wrong_wall(plan) / SIM_MS * SIM_MS;
+    int64_t right = at + down + until_set_right(plan);
+    if (plan->story->regime != SIM_BOOT_CLOCKS ||
+        right >= plan->story->calm_ns * 9 / 10) {
+        return;
+    }
+    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, at + 1000, 0, off);
+    add_to_node(plan, SIM_FAULT_NODE_CLOCK, node, right, 0, -off);
+    enum sim_fault_kind kind =
+        sim_plan_chance(plan, 70) ? SIM_FAULT_EMPTY : SIM_FAULT_AGE;
+    add_to_node(plan, kind, node, at, down, sim_plan_amount(plan, kind));
+}
+
+/* A durable server is told to sync seldom, and loses its last seconds. */
+static void plot_unsynced(struct sim_plan *plan)
+{
+    int64_t at = sim_plan_time(plan);
+    int64_t lost = sim_draw_log(&plan->random, SIM_MS, 2 * SIM_S);
+    int64_t down = sim_plan_between(plan, SIM_MS, plan->ttl_ns / 4 + SIM_MS);
+    int node = sim_plan_node(plan);
+    enum sim_fault_kind kind =
+        sim_plan_chance(plan, 50) ? SIM_FAULT_EVERYSEC : SIM_FAULT_UNSYNCED;
+    if (plan->story->regime != SIM_RESTART_DURABLE) {
+        return;
+    }
+    int64_t loss = at + sim_plan_between(plan, 0, 2 * plan->ttl_ns);
+    if (loss + down < plan->story->calm_ns * 9 / 10) {
+        sim_story_add_fault(
+            plan->story,
+            &(struct sim_fault){.kind = kind,
+                                .at_ns = at / 1000 * 1000,
+                                .process = -1,
+                                .node = node,
+                                .span_ns = plan->story->calm_ns - at});
+        add_to_node(plan, SIM_FAULT_AGE, node, loss, down, lost / 1000 * 1000);
+    }
+}
+
 void sim_plots_add(struct sim_plan *plan)
 {
     static void (*const plots[])(struct sim_plan *) = {
-        plot_renewal, plot_swizzle,  plot_ghosts, plot_minority,
-        plot_rolling, plot_oblivion, plot_flaky,  plot_haunting,
+        plot_renewal,    plot_swizzle,  plot_ghosts,    plot_minority,
+        plot_rolling,    plot_oblivion, plot_flaky,     plot_haunting,
+        plot_boot_clock, plot_unsynced, plot_set_right,
     };
     for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
         plan->random = sim_random_of(plan->story->seed, STREAM_PLOTS + i);

@@ -133,6 +133,40 @@ static bool read_shatter(struct sim_reader *reader)
     return read_ppm(reader, "shatter", &reader->story->shatter_ppm);
 }
 
+/* @return index of the process that is named next; -1: none is. */
+static int read_process(struct sim_reader *reader, const char *what)
+{
+    char *word = sim_reader_need(reader, what);
+    int process = word == NULL ? -1 : sim_reader_who(reader, word, 'p');
+    if (word != NULL && process < 0) {
+        sim_reader_fail_who(reader, word);
+    }
+    return process;
+}
+
+static bool read_host(struct sim_reader *reader)
+{
+    int process = read_process(reader, "host: of which process");
+    int other = process < 0 ? -1 : read_process(reader, "host: whose");
+    if (other < 0) {
+        return false;
+    }
+    if (other == process || reader->story->host_of[other] != 0) {
+        return sim_reader_fail(reader, "p%d has no host of its own", other + 1);
+    }
+    reader->story->host_of[process] = (uint8_t)(other + 1);
+    return true;
+}
+
+static bool read_brief(struct sim_reader *reader)
+{
+    int process = read_process(reader, "brief: which process");
+    if (process >= 0) {
+        reader->story->brief |= (uint8_t)(1U << process);
+    }
+    return process >= 0;
+}
+
 static bool read_rate(struct sim_reader *reader)
 {
     char *word = sim_reader_need(reader, "whose clock");
@@ -186,6 +220,8 @@ static bool read_line(struct sim_reader *reader)
         {"jitter", read_jitter},
         {"late", read_late},
         {"shatter", read_shatter},
+        {"host", read_host},
+        {"brief", read_brief},
         {"rate", read_rate},
         {"wall", read_wall},
         {"calm", read_calm},

@@ -13,6 +13,8 @@
  *   jitter 300us                   mean of what comes on top
  *   late 100ppm by 4s              messages that take up to so much longer
  *   shatter 5000ppm                writes that arrive in two pieces
+ *   host p3 p1                     p3 runs on p1's host
+ *   brief p2                       it opens a client for each of its turns
  *   rate p1 3000ppm                a clock that is fast (n1 -200ppm: slow)
  *   wall n1 1.5s                   a wall clock that is ahead
  *   calm 20s                       from here on nothing goes wrong
@@ -33,7 +35,8 @@
  *   restart n for T        age n by T for T          empty n for T
  *   promote n by T for T   flush n                   evict n keys N
  *   full n for T           forget-scripts n          node-clock n by T
- *   process-clock p by T
+ *   process-clock p by T   reboot p for T            replica n by T for T
+ *   return n               everysec n for T          unsynced n for T
  *
  * T is 3s, 1.5ms, 20us, 7ns, 2m or 1h; '#' begins a comment. */
 #include "story_parts.h"
@@ -73,6 +76,18 @@ static void write_time(const char *word, int64_t ns, FILE *out)
     fprintf(out, "%s ", word);
     sim_time_write(ns, out);
     fputc('\n', out);
+}
+
+static void write_hosts(const struct sim_story *story, FILE *out)
+{
+    for (unsigned i = 0; i < story->n_processes; i++) {
+        if (story->host_of[i] != 0) {
+            fprintf(out, "host p%u p%u\n", i + 1, story->host_of[i]);
+        }
+        if ((story->brief >> i & 1) != 0) {
+            fprintf(out, "brief p%u\n", i + 1);
+        }
+    }
 }
 
 static void write_clocks(const struct sim_story *story, FILE *out)
@@ -119,6 +134,7 @@ static void write_head(const struct sim_story *story, FILE *out)
     if (story->shatter_ppm > 0) {
         fprintf(out, "shatter %uppm\n", story->shatter_ppm);
     }
+    write_hosts(story, out);
     write_clocks(story, out);
     write_time("calm", story->calm_ns, out);
 }

@@ -65,6 +65,11 @@ static const char *verb_of(enum sim_fault_kind kind)
         [SIM_FAULT_FORGET_SCRIPTS] = ": SCRIPT FLUSH",
         [SIM_FAULT_NODE_CLOCK] = ": clock jumps",
         [SIM_FAULT_PROCESS_CLOCK] = ": clock jumps",
+        [SIM_FAULT_REBOOT] = ": its host restarts",
+        [SIM_FAULT_REPLICA] = ": replaced by a lagging replica",
+        [SIM_FAULT_RETURN] = ": the old primary is back",
+        [SIM_FAULT_EVERYSEC] = ": appendfsync everysec",
+        [SIM_FAULT_UNSYNCED] = ": no-appendfsync-on-rewrite",
     };
     return verbs[kind];
 }

@@ -149,6 +149,7 @@ static bool is_forgetting(const struct sim_note *note)
     return note->kind == SIM_NOTE_FAULT && note->fault != NULL &&
            (note->fault->kind == SIM_FAULT_AGE ||
             note->fault->kind == SIM_FAULT_EMPTY ||
+            note->fault->kind == SIM_FAULT_REPLICA ||
             note->fault->kind == SIM_FAULT_FLUSH);
 }
 

@@ -109,16 +109,32 @@ struct sim_process {
     int64_t wakes_ns;    /* when it asked to go on */
     uint64_t wake_order; /* of the event that will do it; others are stale */
     unsigned starts;     /* how often it was started */
-    int64_t clock_ns;    /* its clock at since_ns; runs at its rate since */
-    int64_t since_ns;
-    uint64_t n_links;       /* ever made */
-    int64_t still_until_ns; /* its clock stands still until then */
+    uint64_t n_links;    /* ever made */
     struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
     struct sim_parcel parcel;
     uint8_t standings[SIM_NODES_MAX]; /* as last told */
     bool wants_input; /* sleeps, and a link that has news wakes it */
 };
+
+/* A machine on which processes run (host.c). */
+struct sim_host {
+    int64_t clock_ns; /* its clock at since_ns; runs at its rate since */
+    int64_t since_ns;
+    int64_t still_until_ns; /* its clock stands still until then */
+    unsigned boots;         /* its boot id */
+    int64_t back_ns;        /* of its last reboot: down until then */
+};
+
+/* Index of its host. */
+int sim_process_host(const struct sim_process *process);
+
+/* How often its host was rebooted. */
+unsigned sim_process_boot(const struct sim_process *process);
+bool sim_process_host_is_up(const struct sim_process *process);
+
+/* Its host restarts: all processes on it end, the clock begins at 0. */
+void sim_process_reboot(struct sim_process *process, int64_t back_ns);
 
 /* What its clock says at a time of the world's; and when it will say that:
  * now, if it has. */
@@ -131,6 +147,9 @@ void sim_process_start(struct sim_process *process);
 void sim_process_crash(struct sim_process *process);
 void sim_process_pause(struct sim_process *process, int64_t until_ns);
 void sim_process_jump(struct sim_process *process, int64_t by_ns);
+
+/* From inside its fiber: open its client, unless it is open. */
+void sim_process_open(struct sim_process *process);
 
 /* Has it something to do at once? (a link became readable) */
 void sim_process_wake(struct sim_process *process);
@@ -164,12 +183,14 @@ struct sim_node {
     int64_t resumes_ns; /* stands still until then */
     int64_t wall_ns;    /* its wall clock at since_ns; runs at its rate */
     int64_t since_ns;
-    int64_t started_wall_ns;
-    unsigned lives; /* how often it was started: its run id */
+    int64_t everysec_ns; /* appendfsync is everysec until then */
+    int64_t unsynced_ns; /* no-appendfsync-on-rewrite is yes until then */
+    unsigned lives;      /* how often it was started: its run id */
     struct sim_memory memories[SIM_MEMORIES_MAX];
     unsigned n_memories;
     struct sim_image *kept; /* down: what it comes back with; NULL: nothing */
     const char *comes_with; /* … in words */
+    bool was_replica;       /* … as a replica */
     char replid[41];
     struct sim_lua *lua;
     struct sim_told *told; /* node_tell.c: not yet noted; NULL: nobody asks */
@@ -196,6 +217,7 @@ struct sim_chunk {
 struct sim_pipe {
     struct sim_chunk *first, *last;
     int64_t last_at_ns; /* order is kept */
+    bool has_end;       /* the end is sent: nothing comes behind it */
     struct sim_random random;
 };
 
@@ -253,6 +275,7 @@ struct sim_world {
     struct sim_event *events; /* a binary heap */
     size_t n_events, cap_events;
     uint64_t order;
+    struct sim_host hosts[SIM_PROCESSES_MAX];
     struct sim_process processes[SIM_PROCESSES_MAX];
     struct sim_node nodes[SIM_NODES_MAX];
     struct sim_passage passages[SIM_PROCESSES_MAX][SIM_NODES_MAX];
@@ -271,6 +294,7 @@ struct sim_world {
 /* lane.c: the turns of a process. @return when something is due next. */
 int64_t sim_lanes_run(struct sim_process *process);
 void sim_lanes_crash(struct sim_process *process);
+bool sim_lanes_are_idle(const struct sim_process *process);
 bool sim_lanes_are_over(const struct sim_process *process);
 void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
                        int state);

@@ -170,6 +170,9 @@ struct hf_client_options {
     void *log_user;
     hf_state_fn *on_state; /**< NULL: ask, or use hf_client_next_event() */
     void *state_user;
+    bool is_for_setup; /**< open also an embedded store that is not set up, or
+                            whose files are wrong, so that hf_client_examine()
+                            and hf_client_init_nodes() work; other calls fail */
 };
 
 /** Fill @p options with the defaults. */
@@ -178,7 +181,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
 /**
  * Open a store. Returns at once: connecting goes on during the first calls.
  *
- * @param url      See holdfast(1), STORES. NULL means "local:".
+ * @param url      See holdfast(1), STORES. NULL means "local:", the embedded
+ *                 store of the effective user.
  * @param options  NULL for the defaults. Borrowed for the call.
  * @param out      The client; yours until hf_client_close().
  * @param error    Why not, or NULL.
@@ -280,7 +284,8 @@ HF_API void hf_request_init(struct hf_request *request, const char *name);
  * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
  *         ends otherwise, or after 5 s if a majority was never reached;
- *         HF_QUARANTINED - like it, but because servers restarted;
+ *         HF_QUARANTINED - like it, but because servers are new, or may have
+ *         lost locks that are still held;
  *         HF_DENIED; HF_CONFIG; HF_INVALID - also a semaphore that others
  *         use with another number of permits; HF_UNSUPPORTED; HF_CANCELLED;
  *         HF_NO_MEMORY. Whatever it is, nothing is left behind.
@@ -297,7 +302,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  *
  * @return HF_OK - a majority freed it; HF_LOST - it was no longer ours;
  *         HF_UNKNOWN - not confirmed within node_timeout: being finished in
- *         the background, at the latest the lease frees it.
+ *         the background, at the latest the lease frees it; HF_DENIED - the
+ *         servers do not permit it: the lease frees it.
  */
 HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 
@@ -307,6 +313,77 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
  */
 HF_API enum hf_status hf_lock_release_keeping(struct hf_lock *lock,
                                               int64_t keep_ms);
+
+/* ---- Once a period ----------------------------------------------------- */
+
+/** Longest period of a mark: ten years. */
+#define HF_PERIOD_MS_MAX INT64_C(315360000000)
+
+/**
+ * Was work started under @p name less than its period ago? Ask before
+ * acquiring, so that a host that has nothing to do does not take the lock. A
+ * mark that is missing at some nodes is written back there, never with a later
+ * end.
+ *
+ * @param client    The client.
+ * @param name      Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param left_ms   Set to what is left of the period in milliseconds, up to
+ *                  HF_PERIOD_MS_MAX; 0: no node that answered has a live mark,
+ *                  which only hf_lock_mark() makes certain.
+ * @param error     Why it failed, or NULL.
+ *
+ * @return HF_OK, whatever was found; HF_UNAVAILABLE, HF_QUARANTINED - no
+ *         majority answered; HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED;
+ *         HF_NO_MEMORY.
+ *
+ * Threads: any number at once. Blocks for 900 ms at most, and as long again if
+ * it writes back.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
+                 int64_t *left_ms, struct hf_error *error);
+
+/**
+ * Mark the names of a lock that is held: work starts now, and for @p period_ms
+ * no other hf_lock_mark() of these names succeeds, whatever becomes of this
+ * process, its machine or a minority of the servers. Call it after acquiring
+ * and start the work only if it returns HF_OK; release the lock otherwise.
+ * Acquisitions do not look at marks.
+ *
+ * @param lock       Held, exclusive; it stays yours whatever is returned.
+ * @param period_ms  Milliseconds from now, 1 to HF_PERIOD_MS_MAX.
+ * @param error      Why it failed, or NULL.
+ *
+ * @return HF_OK - the mark is at a majority of the nodes that vote, and the
+ *         lock is still held; HF_BUSY - work was started in this period;
+ *         HF_LOST - the lock was lost meanwhile; HF_UNAVAILABLE,
+ *         HF_QUARANTINED - no majority has taken the mark: it was withdrawn
+ *         where that could be done, a node out of reach may have it still;
+ *         HF_DENIED; HF_CONFIG; HF_INVALID - also a shared lock or a permit;
+ *         HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: as for the lock. Blocks for some round trips, 900 ms each at most.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
+
+/**
+ * Withdraw what hf_lock_mark() has marked with this lock: the work failed, and
+ * others may start it within the period. The lock may be LOST, and stays yours.
+ *
+ * @param lock   As it was marked, not yet released.
+ * @param error  Why it failed, or NULL.
+ *
+ * @return HF_OK - withdrawn at a majority of the nodes that vote, or the mark
+ *         was another's or is over; HF_UNAVAILABLE - the period may stand;
+ *         HF_QUARANTINED, HF_DENIED, HF_CONFIG, HF_INVALID, HF_CANCELLED,
+ *         HF_NO_MEMORY.
+ *
+ * Threads: as for the lock. Blocks like hf_lock_mark().
+ */
+HF_API enum hf_status hf_lock_unmark(struct hf_lock *lock,
+                                     struct hf_error *error);
 
 /* ---- While holding ----------------------------------------------------- */
 
@@ -381,25 +458,37 @@ HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
  * @param lock  The lock.
  * @param pid   A process, or the negative of a process group, as in kill(2).
  *
- * @return HF_OK; HF_LOST; HF_INVALID - no such process, or more than three.
+ * @return HF_OK; HF_LOST; HF_INVALID - no such process, or more than three;
+ *         HF_UNAVAILABLE - the store did not confirm it, HF_DENIED and
+ *         HF_CANCELLED: it may not know of the process.
  */
 HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 
 /**
- * Hand a lock on: write "OWNER@FENCE" for somebody to hf_lock_adopt(), and
- * consume the handle without releasing. From this call on the lock is not
- * ours; its lease runs on, and only the lease frees it. Waits for nodes that
+ * Turn a lock into a text: "OWNER@FENCE". From then on the text is the lock:
+ * whoever has it may adopt, extend and release the lock, and it stands for one
+ * holder. Pass it to one place. Consumes the handle without releasing. From
+ * this call on the lock is not ours; its lease runs on, and only the lease
+ * frees it. Waits for nodes that
  * have been asked and have not answered yet, about node_timeout (50 ms) at
  * most: it goes over with every node that is up, not with a bare majority.
  *
- * @return HF_OK; HF_LOST - @p text is empty then; HF_UNSUPPORTED - of several
- *         names or a semaphore: @p text is empty, and the handle still yours.
+ * @return HF_OK; HF_LOST. With anything else the handle is still yours:
+ *         HF_UNSUPPORTED - of several names or a semaphore; HF_UNAVAILABLE,
+ *         HF_DENIED, HF_CANCELLED - a store that sees processes end (the
+ *         embedded one) did not confirm that the lock outlives this process.
+ *         @p text is empty unless HF_OK.
  */
 HF_API enum hf_status hf_lock_give(struct hf_lock *lock,
                                    char text[HF_OWNER_TEXT_MAX]);
 
 /**
- * Take over a lock that was handed on. Never brings back a lost one.
+ * Turn a text back into a lock: the text is the lock, so adopt it once. Two
+ * clients that adopt the same text are one holder to the store: both are HELD,
+ * with one fence, and when one of them releases, a third client may acquire the
+ * lock while the other still believes to hold it, at most until its next
+ * renewal. Adopting never brings back a lost lock. The text stays valid: what
+ * it can extend or release is the adopted lock.
  *
  * @param client    The client.
  * @param request   Name, ttl, label, life and user; wait_ms is not used.
@@ -443,7 +532,10 @@ HF_API bool hf_client_next_event(struct hf_client *client,
 
 /**
  * One descriptor for any event loop: readable when hf_client_process() has
- * something to do, timers included. Owned by the client.
+ * something to do, timers included. Owned by the client. Made by the first
+ * call, which fails if the process may not open three more.
+ *
+ * @return The descriptor; -1 with errno (EMFILE), and nothing has changed.
  */
 HF_API int hf_client_fd(struct hf_client *client);
 
@@ -491,7 +583,8 @@ hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
  *
  * @param lock  The lock.
  * @param done  Told the outcome from hf_client_process(); NULL if nobody
- *              wants to know.
+ *              wants to know. HF_UNKNOWN where hf_lock_release() says
+ *              HF_DENIED.
  * @param user  Handed to @p done.
  */
 HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
@@ -513,7 +606,8 @@ HF_API bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out);
 enum hf_holder_kind {
     HF_HOLDER_NONE,
     HF_HOLDER_OURS,    /**< a Holdfast client */
-    HF_HOLDER_ENDED,   /**< released, but kept taken (`--once`, `--min-hold`) */
+    HF_HOLDER_ENDED,   /**< released, but kept taken (`--min-hold`); or free
+                            but for hf_lock_mark() (`--once`) */
     HF_HOLDER_FOREIGN, /**< a plain key of another library */
     HF_HOLDER_TYPE,    /**< a key of a foreign type, e.g. Redisson's hash */
     HF_HOLDER_SHARED   /**< several Holdfast clients together */
@@ -546,7 +640,7 @@ struct hf_waiting {
 enum hf_node_state {
     HF_NODE_CONNECTING,
     HF_NODE_UP,
-    HF_NODE_QUARANTINED, /**< reached, but may have forgotten locks */
+    HF_NODE_QUARANTINED, /**< reached, but may have lost locks */
     HF_NODE_DOWN
 };
 
@@ -667,7 +761,7 @@ HF_API void hf_client_node(struct hf_client *client, int idx,
 enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_UNFIT };
 
 /**
- * Told of one finding of hf_client_examine().
+ * Told of one finding of hf_client_examine() or hf_client_init_nodes().
  *
  * @param user      As given.
  * @param severity  How bad.
@@ -686,15 +780,61 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_examine(struct hf_client *client, hf_finding_fn *each, void *user,
                   struct hf_error *error);
 
+/** For hf_client_init_nodes(): declare whatever the nodes show. */
+enum { HF_INIT_FORCE = 1 };
+
 /**
  * Declare that the servers hold no locks that matter (new servers, or all
  * clients are stopped): ends their quarantine, and makes this client's
- * max_ttl and number of nodes the store's.
+ * max_ttl, fence_keep and number of nodes the store's. A node that counts
+ * already is left as it is.
  *
- * @return HF_OK - on every node; HF_UNAVAILABLE - names the nodes where not.
+ * All nodes are looked at first. Nothing is declared if any of them shows a
+ * holder or a waiter, of any client that uses the same server and database, or
+ * belongs to a store of another shape, or cannot be looked at. A holder whose
+ * lock all nodes have lost is seen only after its next renewal, so this is no
+ * proof: the declaration remains the caller's. The lock of a live holder may
+ * be granted twice once it is wrong.
+ *
+ * @param client  The client.
+ * @param flags   0, or HF_INIT_FORCE: report what is found, and declare the
+ *                nodes that can be reached.
+ * @param each    Told what each node shows, and what was declared; or NULL.
+ * @param user    Handed to @p each.
+ * @param error   Why not, node by node, or NULL.
+ *
+ * @return HF_OK - every node counts. Without HF_INIT_FORCE nothing was
+ *         declared after: HF_BUSY - a holder or a waiter; HF_CONFIG - a store
+ *         of another shape; HF_UNAVAILABLE, HF_DENIED - a node cannot be
+ *         looked at. With it HF_UNAVAILABLE names the nodes not declared.
  */
 HF_API HF_NODISCARD enum hf_status
-hf_client_init_nodes(struct hf_client *client, struct hf_error *error);
+hf_client_init_nodes(struct hf_client *client, uint32_t flags,
+                     hf_finding_fn *each, void *user, struct hf_error *error);
+
+/**
+ * Declare that node @p idx has lost data that it does not know of: it was
+ * restored from a backup or a snapshot, or its clock ran far ahead. It has no
+ * vote until a host has watched it for max_ttl. Of several nodes, the counters
+ * that its clock has driven beyond what the others accept are set back, if a
+ * majority of the nodes shows that no fence is beyond them.
+ *
+ * All clients notice at their next request. The votes that the node gave
+ * before are void.
+ *
+ * @param client  The client.
+ * @param idx     The node.
+ * @param each    Told what was done; or NULL.
+ * @param user    Handed to @p each.
+ * @param error   Why not, or NULL.
+ *
+ * @return HF_OK; HF_CONFIG - the URL says quarantine=off; HF_UNSUPPORTED - the
+ *         embedded store; and as for hf_client_init_nodes().
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_quarantine_node(struct hf_client *client, int idx,
+                          hf_finding_fn *each, void *user,
+                          struct hf_error *error);
 
 /** The URL of the store without its password, as the client understood it:
  * for messages. Borrowed until close. */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fail.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void hf_make_plain(char *text)
 {
@@ -27,6 +29,15 @@ enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
         error->node = -1;
     }
     return status;
+}
+
+const char *hf_errno_text(int number)
+{
+    if (number == EMFILE) {
+        return "too many open files; raise the limit (ulimit -n)";
+    }
+    const char *text = strerrordesc_np(number);
+    return text == NULL ? "unknown error" : text;
 }
 
 enum hf_status hf_fail_memory(struct hf_error *error)

@@ -19,4 +19,7 @@ hf_fail(struct hf_error *error, enum hf_status status, const char *format, ...)
 /* The same for memory that could not be had. */
 enum hf_status hf_fail_memory(struct hf_error *error);
 
+/* What an errno means. For a lack of descriptors it names the remedy. */
+const char *hf_errno_text(int number);
+
 #endif

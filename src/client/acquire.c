@@ -38,6 +38,8 @@ static void attempt(struct hf_op *op)
     op->lock = lock;
     op->answered = 0;
     op->refusing = 0;
+    op->apart = 0;
+    op->leading = 0;
     op->is_queued = false;
     hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {
@@ -119,6 +121,15 @@ static void win(struct hf_op *op, struct hf_lock *lock)
     hf_op_finish(op, HF_OK); /* op->lock is the result */
 }
 
+/* Nodes with an error that no reconnecting mends. A server's errors are waited
+ * through like its outages; the embedded store is this process's own. */
+static uint16_t unmendable(const struct hf_op *op)
+{
+    const struct hf_store_ops *store = op->client->store->ops;
+    bool is_embedded = (store->capabilities & HF_CAP_LIVENESS) != 0;
+    return is_embedded ? op->refusing : 0;
+}
+
 static void try_again(struct hf_op *op, struct hf_lock *lock,
                       enum hf_outcome outcome)
 {
@@ -129,10 +140,11 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
         return;
     }
     uint64_t seen = hf_lease_seen(lease);
+    hf_op_note_apart(op, lease);
     enum hf_status status = hf_blame_final(op);
     struct hf_retry_verdict verdict =
         hf_retry_after(&op->retry, &client->nodes, lease, outcome,
-                       hf_blame_is_hopeless(op), client->now);
+                       unmendable(op), hf_blame_is_hopeless(op), client->now);
     client->has_reached |= op->retry.has_reached;
     op->counter = seen > 0 && seen < HF_FENCE_MAX ? seen + 1 : seen;
     hf_op_part(op);
@@ -156,6 +168,7 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
     }
     op->is_queued = true;
     op->retry.has_reached = true;
+    op->retry.is_refused = false;
     op->client->has_reached = true;
     hf_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
 }

@@ -43,6 +43,7 @@ static struct hf_event event_of(const struct hf_client *client,
         .sent = answer->sent,
         .counter = answer->counter,
         .floor = answer->floor,
+        .bound = answer->bound,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),

@@ -69,11 +69,41 @@ bool hf_blame_is_hopeless(const struct hf_op *op)
     for (unsigned i = 0; i < op->client->nodes.count; i++) {
         bool is_down =
             hf_nodes_standing(&op->client->nodes, i) == HF_STANDING_DOWN;
-        if (is_in(missing, i) && !is_down && fault_of(op, i) != HF_DENIED) {
+        if (is_in(missing, i) && !is_down && !is_in(op->apart, i) &&
+            fault_of(op, i) != HF_DENIED) {
             return false;
         }
     }
     return true;
+}
+
+/* Several nodes in quarantine for one reason are one reason, behind the
+ * addresses of all; the last to count says when. @return those of the fold. */
+static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
+                                uint16_t missing, unsigned first)
+{
+    const struct hf_client *client = op->client;
+    char reason[sizeof(((struct hf_node *)NULL)->reason)] = "";
+    int64_t left_ms = 0;
+    uint16_t fold = 0;
+    for (unsigned i = first; i < client->nodes.count; i++) {
+        struct hf_node info = {0};
+        client->store->ops->describe(client->store, i, client->now, &info);
+        if (!is_in(missing, i) ||
+            hf_nodes_standing(&client->nodes, i) != HF_STANDING_REPAIRING ||
+            (fold != 0 && strcmp(reason, info.reason) != 0)) {
+            continue;
+        }
+        memcpy(reason, info.reason, sizeof(reason));
+        left_ms = info.quarantine_left_ms > left_ms ? info.quarantine_left_ms
+                                                    : left_ms;
+        add(line, "%s%s", fold != 0 ? ", " : "", info.address);
+        fold |= (uint16_t)(1U << i);
+    }
+    add(line, "%s %s, so it counts in %lld s",
+        __builtin_popcount(fold) > 1 ? ": each" : "", reason,
+        (long long)(left_ms + 999) / 1000);
+    return fold;
 }
 
 /* The reason of a node that did not vote. */
@@ -83,7 +113,7 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     enum hf_standing standing = hf_nodes_standing(&client->nodes, node);
     struct hf_node info = {0};
     client->store->ops->describe(client->store, node, client->now, &info);
-    add(line, "%s ", info.address);
+    add(line, is_in(op->apart, node) ? "%s: " : "%s ", info.address);
     if (standing == HF_STANDING_VOTING && is_in(op->refusing, node) &&
         client->peers[node].reason[0] != '\0') {
         add(line, "%s", client->peers[node].reason);
@@ -93,21 +123,12 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
         add(line, "no answer in %lld ms", (long long)hf_span_ms_ceil(timeout));
     } else if (info.reason[0] != '\0') {
         add(line, "%s", info.reason);
-    } else if (standing == HF_STANDING_REPAIRING) {
-        add(line, "may have forgotten locks; counts again in %lld s",
-            (long long)(info.quarantine_left_ms + 999) / 1000);
     } else {
         add(line, "no connection yet");
     }
 }
 
-static const char *advice(enum hf_status status)
-{
-    return status == HF_QUARANTINED ? " (new servers? holdfast doctor --init)"
-                                    : "";
-}
-
-static void write_line(struct hf_op *op, enum hf_status status)
+static void write_line(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
@@ -122,15 +143,18 @@ static void write_line(struct hf_op *op, enum hf_status status)
             nodes->count);
     }
     const char *separator = "";
+    uint16_t left = missing;
     for (unsigned i = 0; i < nodes->count; i++) {
-        if (is_in(missing, i)) {
-            add(&line, "%s", separator);
-            add_reason(&line, op, i);
-            separator = "; ";
+        if (!is_in(left, i)) {
+            continue;
         }
-    }
-    if (strstr(op->error.text, "doctor --init") == NULL) {
-        add(&line, "%s", advice(status));
+        add(&line, "%s", separator);
+        separator = "; ";
+        if (hf_nodes_standing(nodes, i) == HF_STANDING_REPAIRING) {
+            left &= (uint16_t)~add_quarantined(&line, op, left, i);
+        } else {
+            add_reason(&line, op, i);
+        }
     }
     op->error.node =
         __builtin_popcount(missing) == 1 ? __builtin_ctz(missing) : -1;
@@ -150,14 +174,23 @@ enum hf_status hf_blame_write(struct hf_op *op)
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;
     }
-    write_line(op, status);
+    write_line(op);
     return status;
+}
+
+bool hf_blame_is_denied(struct hf_op *op)
+{
+    const struct hf_nodes *nodes = &op->client->nodes;
+    if (count(op, missing_of(op), HF_DENIED) + nodes->quorum <= nodes->count) {
+        return false;
+    }
+    write_line(op);
+    return true;
 }
 
 enum hf_status hf_blame_final(struct hf_op *op)
 {
     const struct hf_client *client = op->client;
-    uint16_t missing = missing_of(op);
     for (unsigned i = 0; i < client->nodes.count; i++) {
         bool is_refusing = is_in(op->refusing, i);
         if (client->peers[i].config == HF_CONFIG ||
@@ -170,10 +203,5 @@ enum hf_status hf_blame_final(struct hf_op *op)
             return HF_CONFIG;
         }
     }
-    if (count(op, missing, HF_DENIED) + client->nodes.quorum >
-        client->nodes.count) {
-        write_line(op, HF_DENIED);
-        return HF_DENIED;
-    }
-    return HF_OK;
+    return hf_blame_is_denied(op) ? HF_DENIED : HF_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Taking a name from its holder.
  *
+ *   MARK: what --once left is withdrawn, or the name would not be free for it
  *   BREAK to all nodes: the holder is replaced by us, its expiry stays
  *   wait until the last of the leases that were found is over
  *   RELEASE: counters are aligned, the name is free
@@ -10,6 +11,7 @@
  * granted the name before it has stopped. With `now` the name is freed at once
  * and two may run until then; the fence has moved on either way. */
 #include "client/look.h"
+#include "client/mark.h"
 
 #include "base/fail.h"
 #include "core/owner.h"
@@ -126,6 +128,9 @@ enum hf_status hf_client_break(struct hf_client *client, const void *name,
         return status;
     }
     status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        status = hf_mark_clear(client, name, name_len, error);
+    }
     if (status == HF_OK) {
         struct hf_order order = {
             .name = name,

@@ -122,8 +122,8 @@ static enum hf_status make_loop(struct hf_client *client,
     client->poke.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (client->loop == NULL || client->poke.fd < 0 ||
         !hf_loop_watch(client->loop, &client->poke)) {
-        return hf_fail(error, HF_NO_MEMORY, "no descriptors left: %s",
-                       strerror(errno));
+        return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",
+                       hf_errno_text(errno));
     }
     return HF_OK;
 }
@@ -154,6 +154,7 @@ static enum hf_status open_store(struct hf_client *client,
         .answer = hf_client_on_answer,
         .standing = hf_client_on_standing,
         .log = on_log,
+        .is_for_setup = client->options.is_for_setup,
     };
     enum hf_status status = ops->open(url, &env, &client->store, error);
     HF_ASSERT(status != HF_OK || client->store->n_nodes == n_nodes);

@@ -34,27 +34,35 @@ static void spread(struct hf_lock *lock)
     (void)hf_op_await(&op, NULL);
 }
 
-/* Nothing but the lease frees it from now on. */
+/* Nothing but the lease frees it from now on. A store that could not be told
+ * would free it when this process ends, so the caller keeps the handle then. */
 static enum hf_status outlive(struct hf_lock *lock)
 {
     struct hf_life_set *life = hf_lock_life(lock);
     if (life == NULL || life->count == 0) {
         return HF_OK;
     }
+    uint32_t count = life->count;
     life->count = 0;
-    return hf_extend(lock, 0, NULL);
+    enum hf_status status = hf_extend(lock, 0, NULL);
+    if (status != HF_OK) {
+        life->count = count; /* the next renewal says so again */
+    }
+    return status;
 }
 
 static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 {
     struct hf_client *client = lock->client;
-    bool is_ours =
-        hf_lock_state_now(lock) != HF_STATE_LOST && outlive(lock) != HF_LOST;
-    if (is_ours) {
-        spread(lock);
-        is_ours = hf_lock_state_now(lock) != HF_STATE_LOST;
+    enum hf_status status =
+        hf_lock_state_now(lock) != HF_STATE_LOST ? outlive(lock) : HF_LOST;
+    if (status != HF_OK && status != HF_LOST) {
+        return status;
     }
-    if (!is_ours) {
+    if (status == HF_OK) {
+        spread(lock);
+    }
+    if (status != HF_OK || hf_lock_state_now(lock) == HF_STATE_LOST) {
         hf_release_start(lock, NULL); /* a lost one is still freed */
         return HF_LOST;
     }
@@ -72,7 +80,7 @@ enum hf_status hf_lock_give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
         return HF_INVALID;
     }
     struct hf_client *client = lock->client;
-    enum hf_status status = HF_UNSUPPORTED; /* several: still the caller's */
+    enum hf_status status = HF_UNSUPPORTED; /* several */
     if (hf_link_next(lock) == NULL) {
         status = give(lock, text);
     }

@@ -5,6 +5,7 @@
 #include "client/inspect.h"
 
 #include "base/fail.h"
+#include "base/glob.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,8 +98,13 @@ static void free_names(struct names *names)
 static bool on_page(struct hf_look *look, const struct hf_answer *answer)
 {
     struct names *names = look->user;
+    const struct hf_order *order = &look->op.order;
     for (size_t i = 0; i < answer->n_names; i++) {
-        add_name(names, &answer->names[i]);
+        const struct hf_bytes *name = &answer->names[i];
+        if (order->name_len == 0 || hf_glob_match(order->name, order->name_len,
+                                                  name->data, name->len)) {
+            add_name(names, name);
+        }
     }
     look->cursor[answer->node] = answer->counter;
     return answer->counter != 0 && !names->is_short;

@@ -47,7 +47,8 @@ static void ask(struct hf_look *look, unsigned node)
         .owner = look->owner,
         .owner_len = look->owner_len,
         .ttl_ms = look->op.order.ttl_ms,
-        .counter = look->verb == HF_VERB_SCAN ? look->cursor[node] : 0,
+        .counter =
+            look->verb == HF_VERB_SCAN ? look->cursor[node] : look->fence,
     };
     uint16_t bit = (uint16_t)(1U << node);
     look->asked |= bit;
@@ -80,7 +81,7 @@ static void judge(struct hf_look *look)
     }
     if (has_majority(look)) { /* the others are given one timeout more */
         struct hf_instant soft_end =
-            hf_client_patience(client, hf_span_ms(look->op.order.ttl_ms));
+            hf_client_patience(client, hf_span_ms(client->url->max_ttl_ms));
         look->hard_end = hf_instant_min(look->hard_end, soft_end);
     }
     hf_heap_set(&client->heap, &look->op.item, look->hard_end);

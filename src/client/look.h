@@ -17,8 +17,9 @@ struct hf_look {
     struct hf_op op; /* first: it is the item in the tables */
     enum hf_verb verb;
     bool now;          /* BREAK */
-    const void *owner; /* BREAK */
+    const void *owner; /* BREAK, MARK */
     size_t owner_len;
+    uint64_t fence; /* MARK; its ttl is the order's */
     uint16_t asked;
     uint16_t waiting; /* asked, not answered */
     uint16_t again;   /* to be asked with its next cursor */

@@ -262,9 +262,13 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
     if (op->is_done) {
         return; /* held for its bundle: what is heard now is the lease's */
     }
+    if (op->kind == HF_OP_RELEASE && answer->verb != HF_VERB_RELEASE) {
+        return; /* of a request that the release is behind */
+    }
     switch (answer->verdict) {
     case HF_VERDICT_OK:
         op->answered |= bit;
+        op->leading |= answer->node_time_us > 0 ? bit : 0;
         break;
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED:

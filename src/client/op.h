@@ -58,6 +58,9 @@ struct hf_op {
     struct hf_retry retry;
     uint16_t answered;      /* nodes that voted, in this attempt */
     uint16_t refusing;      /* nodes that said why not */
+    uint16_t apart;         /* nodes that granted, but whose counter is too far
+                               from the others': clock_apart.c */
+    uint16_t leading;       /* nodes that granted far ahead of their own time */
     bool is_queued;         /* this attempt waits in queues */
     uint32_t ahead;         /* who wait before it, as a node last said */
     uint16_t rival_permits; /* a semaphore of another size, as a node said */
@@ -101,6 +104,9 @@ void hf_op_due(struct hf_op *op);
 
 /* A node changed; op is under way. */
 void hf_op_node(struct hf_op *op);
+
+/* The attempt's nodes granted at counters that are too far apart. */
+void hf_op_note_apart(struct hf_op *op, const struct hf_lease *lease);
 
 /* A node answered the attempt of this operation. */
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
@@ -170,6 +176,10 @@ enum hf_status hf_blame_write(struct hf_op *op);
 /* HF_CONFIG with a text if some node can never work as configured, HF_DENIED
  * if too many refuse us; else HF_OK. */
 enum hf_status hf_blame_final(struct hf_op *op);
+
+/* So many nodes do not permit it that no majority is left. @return true: with a
+ * line that names them. */
+bool hf_blame_is_denied(struct hf_op *op);
 
 /* Every node that did not vote said definitely no. */
 bool hf_blame_is_hopeless(const struct hf_op *op);

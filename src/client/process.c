@@ -14,6 +14,7 @@
 #include "client/op.h"
 #include "client/queue.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,12 +62,14 @@ static void open_fd(struct hf_client *client)
               (!needs_timer || (hf_client_open_timer(client) &&
                                 add_fd(epoll_fd, client->timer_fd)));
     if (!ok) {
+        int error = errno;
         if (epoll_fd >= 0) {
             close(epoll_fd);
         }
         if (done_fd >= 0) {
             close(done_fd);
         }
+        errno = error;
         return;
     }
     client->loop_fd = epoll_fd;
@@ -85,7 +88,9 @@ int hf_client_fd(struct hf_client *client)
         open_fd(client);
     }
     int fd = client->loop_fd;
+    int error = errno;
     hf_client_leave(client);
+    errno = error;
     return fd;
 }
 

@@ -56,6 +56,8 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
     }
     if (op->kind == HF_OP_DISOWN && status == HF_UNKNOWN && op->answered == 0) {
         status = hf_blame_write(op);
+    } else if (status == HF_UNKNOWN && hf_blame_is_denied(op)) {
+        status = HF_DENIED;
     }
     if (status == HF_OK || op->error.text[0] != '\0') {
         hf_op_finish(op, status);

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For all that a job does on one node, connecting included. */
+/* For all that a job does on one node, connecting included. A node that does
+ * not answer ends its job sooner: the store limits each step. */
 #define JOB_MS_MAX 4500
+#define SURVEY_MS_MAX 20000
+#define LOWER_MS_MAX 65000
 
 /* Kept until the client is left: whoever is told may call it again. */
 struct finding {
@@ -23,6 +26,9 @@ struct finding {
 struct job {
     struct hf_op op;
     enum hf_job what;
+    uint16_t nodes; /* on which it runs */
+    uint16_t clean; /* that ended well */
+    bool is_forced; /* LOOK: what it finds is reported, and does not count */
     uint16_t done;
     struct finding *first;
     enum hf_status worst;
@@ -40,7 +46,8 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         job->worst = HF_NO_MEMORY;
         return;
     }
-    finding->severity = severity;
+    bool is_tolerated = job->is_forced && severity == HF_FINDING_UNFIT;
+    finding->severity = is_tolerated ? HF_FINDING_WARNING : severity;
     finding->node = node;
     memcpy(finding->text, text, size);
     struct finding **at = &job->first;
@@ -56,9 +63,24 @@ static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
     while (job->first != NULL) {
         struct finding *finding = job->first;
         job->first = finding->next;
-        each(user, finding->severity, finding->node, finding->text);
+        if (each != NULL) {
+            each(user, finding->severity, finding->node, finding->text);
+        }
         free(finding);
     }
+}
+
+/* A lock that is held, or may be, is what the caller must know first. */
+static enum hf_status worse(enum hf_status one, enum hf_status other)
+{
+    static const enum hf_status order[] = {HF_NO_MEMORY, HF_BUSY, HF_CONFIG,
+                                           HF_DENIED};
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        if (one == order[i] || other == order[i]) {
+            return order[i];
+        }
+    }
+    return one != HF_OK ? one : other;
 }
 
 static void append(struct job *job, unsigned node, const char *reason)
@@ -68,7 +90,11 @@ static void append(struct job *job, unsigned node, const char *reason)
     size_t used = strlen(job->op.error.text);
     client->store->ops->describe(client->store, node, client->now, &info);
     snprintf(job->op.error.text + used, sizeof(job->op.error.text) - used,
-             "%s%s %s", used > 0 ? "; " : "", info.address, reason);
+             "%s%s %s",
+             used == 0                ? ""
+             : job->op.error.node < 0 ? ": "
+                                      : "; ",
+             info.address, reason);
     job->op.error.node =
         job->op.error.node < 0 ? (int)node : job->op.error.node;
 }
@@ -85,8 +111,13 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
         on_finding(job, HF_FINDING_UNFIT, (int)node, text);
         return;
     }
+    if (job->what == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
+        char text[300];
+        snprintf(text, sizeof(text), "cannot be looked at: %s", reason);
+        on_finding(job, HF_FINDING_UNFIT, (int)node, text);
+    }
     append(job, node, reason);
-    job->worst = job->worst == HF_OK ? status : job->worst;
+    job->worst = worse(job->worst, status);
 }
 
 static void on_done(void *user, unsigned node, enum hf_status status,
@@ -96,7 +127,9 @@ static void on_done(void *user, unsigned node, enum hf_status status,
     uint16_t bit = (uint16_t)(1U << node);
     HF_ASSERT((job->done & bit) == 0);
     job->done |= bit;
-    if (status != HF_OK) {
+    if (status == HF_OK) {
+        job->clean |= bit;
+    } else {
         note_failure(job, node, status, reason);
     }
     if (job->done == hf_nodes_all(&job->op.client->nodes)) {
@@ -123,6 +156,9 @@ static void job_init(struct job *job, struct hf_client *client,
 {
     hf_op_init(&job->op, client, HF_OP_JOB);
     job->what = what;
+    job->is_forced = false;
+    job->nodes = hf_nodes_all(&client->nodes);
+    job->clean = 0;
     job->done = 0;
     job->first = NULL;
     job->worst = HF_OK;
@@ -135,9 +171,17 @@ static enum hf_status run(struct job *job, struct hf_error *error)
     if (!hf_op_list(&job->op)) {
         return hf_fail_memory(error);
     }
+    bool is_survey = job->what == HF_JOB_LOOK || job->what == HF_JOB_COUNT;
+    int64_t most_ms = is_survey                   ? SURVEY_MS_MAX
+                      : job->what == HF_JOB_LOWER ? LOWER_MS_MAX
+                                                  : JOB_MS_MAX;
+    job->done = (uint16_t)(hf_nodes_all(&client->nodes) & ~job->nodes);
     hf_heap_set(&client->heap, &job->op.item,
-                hf_instant_add(client->now, hf_span_ms(JOB_MS_MAX)));
+                hf_instant_add(client->now, hf_span_ms(most_ms)));
     for (unsigned i = 0; i < client->nodes.count; i++) {
+        if ((job->nodes & (1U << i)) == 0) {
+            continue;
+        }
         client->in_store++;
         client->store->ops->job(client->store, i, job->what, &sink);
         client->in_store--;
@@ -166,17 +210,104 @@ enum hf_status hf_client_examine(struct hf_client *client, hf_finding_fn *each,
     return status;
 }
 
-enum hf_status hf_client_init_nodes(struct hf_client *client,
+/* Declare nothing while any node shows, or could show, that its locks matter:
+ * all nodes are looked at first. */
+static enum hf_status look(struct hf_client *client, bool is_forced,
+                           struct job *job, struct hf_error *error)
+{
+    job_init(job, client, HF_JOB_LOOK);
+    job->is_forced = is_forced;
+    snprintf(job->op.error.text, sizeof(job->op.error.text), "%s",
+             "nothing was declared");
+    enum hf_status status = run(job, error);
+    bool is_answered = status != HF_NO_MEMORY && status != HF_CANCELLED;
+    return is_forced && is_answered ? HF_OK : status;
+}
+
+enum hf_status hf_client_init_nodes(struct hf_client *client, uint32_t flags,
+                                    hf_finding_fn *each, void *user,
                                     struct hf_error *error)
 {
+    struct job looking;
     struct job job;
+    if ((flags & ~(uint32_t)HF_INIT_FORCE) != 0) {
+        return hf_fail(error, HF_INVALID, "unknown flags: %#x", flags);
+    }
     enum hf_status status = hf_client_enter(client, error);
     if (status != HF_OK) {
         return status;
     }
     job_init(&job, client, HF_JOB_INIT);
-    status = run(&job, error);
+    status = look(client, (flags & HF_INIT_FORCE) != 0, &looking, error);
+    if (status == HF_OK) {
+        status = run(&job, error);
+    }
     hf_client_leave(client);
+    tell_findings(&looking, each, user);
+    tell_findings(&job, each, user);
+    return status;
+}
+
+/* Counters beyond the bound may be set back only if no fence beyond it can have
+ * completed: a majority of the nodes has none. With one node each has. */
+static void lower(struct hf_client *client, unsigned node, uint16_t clean,
+                  struct job *job, enum hf_status *status,
+                  struct hf_error *error)
+{
+    job_init(job, client, HF_JOB_LOWER);
+    job->nodes = (uint16_t)(1U << node);
+    if (client->nodes.count == 1) {
+        return;
+    }
+    if (__builtin_popcount(clean) >= client->nodes.quorum) {
+        *status = run(job, error);
+    } else {
+        on_finding(job, HF_FINDING_WARNING, (int)node,
+                   "its counters are kept: no majority of the other nodes can "
+                   "show that no fence is beyond their clocks; names that were "
+                   "used while a clock ran ahead stay one vote short");
+    }
+}
+
+enum hf_status hf_client_quarantine_node(struct hf_client *client, int idx,
+                                         hf_finding_fn *each, void *user,
+                                         struct hf_error *error)
+{
+    struct job counting;
+    struct job declaring;
+    struct job lowering;
+    enum hf_status status = hf_client_enter(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    if (idx < 0 || idx >= client->nodes.count) {
+        hf_client_leave(client);
+        return hf_fail(error, HF_INVALID, "no such node: %d", idx);
+    }
+    if (!client->url->quarantine) {
+        hf_client_leave(client);
+        return hf_fail(error, HF_CONFIG,
+                       "quarantine=off in the URL: the node would count");
+    }
+    uint16_t bit = (uint16_t)(1U << (unsigned)idx);
+    job_init(&counting, client, HF_JOB_COUNT);
+    job_init(&declaring, client, HF_JOB_QUARANTINE);
+    job_init(&lowering, client, HF_JOB_LOWER);
+    counting.nodes &= (uint16_t)~bit;
+    declaring.nodes = bit;
+    if (counting.nodes != 0) {
+        status = run(&counting, NULL);
+    }
+    if (status != HF_CANCELLED) {
+        status = run(&declaring, error);
+    }
+    if (status == HF_OK) {
+        lower(client, (unsigned)idx, counting.clean, &lowering, &status, error);
+    }
+    hf_client_leave(client);
+    tell_findings(&counting, NULL, NULL);
+    tell_findings(&declaring, each, user);
+    tell_findings(&lowering, each, user);
     return status;
 }
 

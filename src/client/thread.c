@@ -12,6 +12,7 @@
 #include "base/assert.h"
 #include "base/fail.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 
@@ -71,7 +72,8 @@ enum hf_status hf_client_start_thread(struct hf_client *client,
         return HF_OK;
     }
     if (!hf_client_open_timer(client)) {
-        return hf_fail(error, HF_NO_MEMORY, "no descriptor left for a timer");
+        return hf_fail(error, HF_NO_MEMORY, "no descriptor left: %s",
+                       hf_errno_text(errno));
     }
     sigset_t all;
     sigset_t before;

@@ -73,12 +73,12 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     fill_send(step->lease, send);
     if (send->queue.ns > 0) {
         bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0;
-        vote->flags &= (uint8_t)~HF_VOTE_DEAF;
+        vote->flags &= (uint16_t)~HF_VOTE_DEAF;
         vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
     }
-    vote->flags &= (uint8_t)~hf_vote_old(verb);
+    vote->flags &= (uint16_t)~hf_vote_old(verb);
     vote->pending |= (uint8_t)(1U << verb);
-    vote->flags &= (uint8_t)~HF_VOTE_LATE;
+    vote->flags &= (uint16_t)~HF_VOTE_LATE;
     vote->due =
         hf_instant_add(step->event->now,
                        hf_nodes_timeout(step->nodes, node, step->lease->ttl));
@@ -95,6 +95,15 @@ void hf_step_report(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Dispatch ---------------------------------------------------------- */
 
+/* Whether or not the answer counts as a vote. A release must then reach the
+ * node, but an adoption that fails leaves the lock with its holder. */
+static bool says_yours(const struct hf_step *step)
+{
+    return step->event->verdict == HF_VERDICT_OK &&
+           step->event->verb != HF_VERB_RELEASE &&
+           step->lease->phase != HF_PHASE_ADOPTING;
+}
+
 static void on_answer(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
@@ -103,7 +112,14 @@ static void on_answer(struct hf_step *step)
     HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     HF_ASSERT(hf_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
-    vote->flags &= (uint8_t)~HF_VOTE_LATE;
+    vote->flags &= (uint16_t)~HF_VOTE_LATE;
+    if (says_yours(step)) {
+        vote->flags |= HF_VOTE_MAY_HOLD;
+    }
+    if (event->verb == HF_VERB_CONFIRM &&
+        event->verdict == HF_VERDICT_UNKNOWN) {
+        vote->flags |= HF_VOTE_IN_DOUBT;
+    }
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);
@@ -187,7 +203,7 @@ static void on_forgot(struct hf_step *step)
     vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_NOTHING;
     vote->rival = 0;
-    vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+    vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     on_node(step);
 }
 
@@ -332,15 +348,45 @@ void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
 
 /* ---- Queries ----------------------------------------------------------- */
 
+static uint64_t named_by(const struct hf_vote *vote)
+{
+    return vote->counter > vote->refused ? vote->counter : vote->refused;
+}
+
+/* The greatest counter that is not too far above the quorum-th largest of those
+ * named, or above the least of fewer. */
 uint64_t hf_lease_seen(const struct hf_lease *lease)
 {
-    uint64_t seen = lease->fence;
+    unsigned quorum = lease->n_nodes / 2U + 1;
+    uint64_t sorted[HF_NODES_MAX] = {0};
+    unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        const struct hf_vote *vote = &lease->votes[i];
-        seen = vote->counter > seen ? vote->counter : seen;
-        seen = vote->refused > seen ? vote->refused : seen;
+        uint64_t named = named_by(&lease->votes[i]);
+        if (named == 0) {
+            continue;
+        }
+        unsigned at = n++;
+        while (at > 0 && sorted[at - 1] < named) {
+            sorted[at] = sorted[at - 1];
+            at--;
+        }
+        sorted[at] = named;
+    }
+    if (n == 0) {
+        return lease->fence;
+    }
+    uint64_t most = sorted[(n < quorum ? n : quorum) - 1] + HF_FENCE_AHEAD_MAX;
+    uint64_t seen = lease->fence <= most ? lease->fence : 0;
+    for (unsigned i = 0; i < n; i++) {
+        seen = sorted[i] <= most && sorted[i] > seen ? sorted[i] : seen;
     }
     return seen;
+}
+
+uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node)
+{
+    const struct hf_vote *vote = &lease->votes[node];
+    return vote->said == HF_SAID_YOURS ? vote->counter : 0;
 }
 
 bool hf_lease_is_spread(const struct hf_lease *lease,

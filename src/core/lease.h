@@ -38,6 +38,8 @@ enum hf_verb {
     HF_VERB_BREAK,   /* take it from whoever has it (not a lease's) */
     HF_VERB_INSPECT, /* who has it? (not a lease's) */
     HF_VERB_ROSTER,  /* who has it, and who waits? (not a lease's) */
+    HF_VERB_MARK,    /* merge a mark of --once with what is there (not a
+                        lease's) */
     HF_VERB_SCAN     /* which names are taken? (not a lease's) */
 };
 
@@ -80,6 +82,9 @@ struct hf_event {
     uint64_t counter;
     uint64_t floor;      /* ANSWER to CONFIRM: least counter the node lets a
                             name be raised to, if it refused to raise; or 0 */
+    uint64_t bound;      /* ANSWER to CONFIRM: greatest counter that the node
+                            lets the name be raised to, if it refused to raise
+                            beyond it; or 0 */
     uint32_t rival;      /* ANSWER: digest of the refusing owner, not 0 */
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
@@ -100,7 +105,8 @@ enum hf_outcome {
     HF_OUT_QUEUED,     /* ACQUIRE: a majority answered; it waits now */
     HF_OUT_TAKEN,      /* ACQUIRE: a rival has, or may reach, a majority */
     HF_OUT_SPLIT,      /* ACQUIRE: votes went to several, nobody has enough */
-    HF_OUT_UNREACHED,  /* a majority did not answer */
+    HF_OUT_UNREACHED,  /* a majority did not answer, or cannot agree on a
+                          counter, since a node's clock is far off */
     HF_OUT_TOO_SLOW,   /* ACQUIRE: granted, but the lease was used up */
     HF_OUT_EXTENDED,   /* EXTEND */
     HF_OUT_UNEXTENDED, /* EXTEND: not confirmed in time; the lease goes on */
@@ -153,12 +159,23 @@ struct hf_vote {
         uint64_t node_time;    /* ASKING, refused, not pending: what the node
                                   said; 0: nothing */
     };
-    uint32_t rival;   /* digest of the owner that it named; 0: none */
-    uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX: none */
-    uint8_t said;     /* enum hf_said */
-    uint8_t pending;  /* requests without answer yet, a bit per verb */
-    uint8_t flags;    /* enum hf_vote_flags */
-    uint8_t polls;    /* WAITING: how often asked without a change */
+    union {
+        struct {
+            uint32_t rival;   /* not ours: digest of the owner that it named;
+                                 0: none */
+            uint32_t left_ms; /* that owner's remaining lease; UINT32_MAX:
+                                 none */
+        };
+        struct { /* ours: what it has said of raises, in buckets of the clock
+                    floor; 0: nothing */
+            uint32_t raise_least; /* it can be raised to that, or further */
+            uint32_t raise_most;  /* … but no further than that */
+        };
+    };
+    uint8_t said;    /* enum hf_said */
+    uint8_t pending; /* requests without answer yet, a bit per verb */
+    uint16_t flags;  /* enum hf_vote_flags */
+    uint8_t polls;   /* WAITING: how often asked without a change */
 };
 
 /* Compact, since a client may hold 100,000: 72 bytes, and 48 for every node
@@ -230,9 +247,14 @@ static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
 bool hf_lease_is_spread(const struct hf_lease *lease,
                         const struct hf_nodes *nodes);
 
-/* The largest counter that any node has named: the hint for a next attempt
- * is one more. */
+/* The largest counter that any node has named, and that a majority of those
+ * that named one can be raised to: a single wrong clock does not count. The
+ * hint for a next attempt is one more. */
 uint64_t hf_lease_seen(const struct hf_lease *lease);
+
+/* In the step of an ACQUIRE's outcome: the counter at which `node` granted; 0:
+ * it did not. Counters further apart than HF_FENCE_AHEAD_MAX cannot agree. */
+uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node);
 
 /* In the step of TAKEN: the shortest time in which a majority can be free
  * again, as the rivals' leases say; HF_NEVER-like span (INT64_MAX) if they have

@@ -15,10 +15,6 @@
  * answer is not a refusal. */
 #include "core/lease_parts.h"
 
-/* Rounds of bringing counters together, per node. Each settles it unless
- * another owner moved a counter meanwhile; that many times is a live-lock. */
-#define RAISES_MAX 64
-
 static void ask(struct hf_step *step, unsigned node)
 {
     struct hf_vote *vote = &step->lease->votes[node];
@@ -60,9 +56,10 @@ static uint16_t answered(const struct hf_step *step)
 
 /* TAKEN needs one rival at a majority. Less is nobody's lock: treating two
  * halves of a split vote as "held" would let both stand back. */
-static enum hf_outcome failure(const struct hf_step *step)
+static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 {
-    if (!hf_is_majority(step, answered(step))) {
+    uint16_t apart = hf_raise_apart(step, granted);
+    if (!hf_is_majority(step, (uint16_t)(answered(step) & ~apart))) {
         return HF_OUT_UNREACHED;
     }
     if (hf_votes_best_rival(step->lease) >= step->nodes->quorum) {
@@ -79,10 +76,9 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Deciding ---------------------------------------------------------- */
 
-/* Some value T that a majority reports as "yours, c == T". At most one; and
- * none below what any node was asked to be raised to: whatever became of that
- * request, it may still be executed, and a lock held at the old value could
- * never be renewed there. */
+/* Some value T that a majority reports as "yours, c == T". At most one. Nodes
+ * that may still be raised above it do not count: a lock held at T could never
+ * be renewed there. */
 static uint16_t agreement(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;
@@ -90,8 +86,12 @@ static uint16_t agreement(const struct hf_step *step)
         uint64_t counter = lease->votes[i].counter;
         uint16_t voters = hf_votes_for(lease, counter, step->event->now);
         voters &= step->nodes->voting;
-        if (counter >= lease->raised && (voters & hf_bit(i)) != 0 &&
-            hf_is_majority(step, voters)) {
+        for (unsigned k = 0; k < lease->n_nodes; k++) {
+            if (!hf_raise_is_settled(lease, &lease->votes[k], counter)) {
+                voters &= (uint16_t)~hf_bit(k);
+            }
+        }
+        if ((voters & hf_bit(i)) != 0 && hf_is_majority(step, voters)) {
             return voters;
         }
     }
@@ -126,31 +126,6 @@ static void decide_held(struct hf_step *step, uint16_t voters)
     hf_hold_begin(step, voters);
 }
 
-/* A majority is ours, but their counters differ. Any T that is at least the
- * largest is safe; a node whose clock floor is above T names that floor, and
- * T becomes it. */
-static void raise_counters(struct hf_step *step, uint16_t granted)
-{
-    struct hf_lease *lease = step->lease;
-    uint64_t top = lease->fence;
-    for (unsigned i = 0; i < lease->n_nodes; i++) {
-        if ((granted & hf_bit(i)) != 0 && lease->votes[i].counter > top) {
-            top = lease->votes[i].counter;
-        }
-    }
-    lease->fence = top;
-    for (unsigned i = 0; i < lease->n_nodes; i++) {
-        const struct hf_vote *vote = &lease->votes[i];
-        if ((granted & hf_bit(i)) != 0 && vote->counter < top &&
-            !hf_is_pending(vote, HF_VERB_CONFIRM) &&
-            lease->raises < RAISES_MAX) {
-            lease->raises++;
-            lease->raised = top;
-            hf_step_send(step, i, HF_VERB_CONFIRM, top);
-        }
-    }
-}
-
 /* Granted, and either at no odds or still answering. */
 static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 {
@@ -160,7 +135,7 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
         bool is_stuck = vote->counter < step->lease->fence &&
                         vote->counter != 0 &&
                         !hf_is_pending(vote, HF_VERB_CONFIRM) &&
-                        step->lease->raises >= RAISES_MAX;
+                        step->lease->raises >= HF_RAISES_MAX;
         if (is_stuck || (vote->flags & HF_VOTE_LATE) != 0) {
             mask &= (uint16_t)~hf_bit(i);
         }
@@ -191,9 +166,10 @@ static bool is_worth_hearing(const struct hf_step *step)
 /* A majority is there, and has only not answered yet: who wants to wait anyway
  * waits for that, and for its place in the order of asking. To ask anew would
  * put another request behind the one that is late. */
-static bool is_only_late(const struct hf_step *step)
+static bool is_only_late(const struct hf_step *step, uint16_t granted)
 {
-    uint16_t coming = answered(step);
+    uint16_t coming =
+        (uint16_t)(answered(step) & ~hf_raise_apart(step, granted));
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if (step->lease->votes[i].pending != 0) {
             coming |= (uint16_t)(hf_bit(i) & step->nodes->voting);
@@ -216,25 +192,30 @@ void hf_ask_judge(struct hf_step *step)
     }
     granted &= step->nodes->voting;
     if (hf_is_majority(step, granted)) {
-        raise_counters(step, granted);
+        hf_raise_begin(step, granted);
     } else if (step->lease->phase == HF_PHASE_WAITING) {
         step->lease->raises = 0;
     }
     if (step->lease->phase == HF_PHASE_WAITING) {
+        if (hf_raise_is_spoiled(step, granted)) {
+            give_up(step, HF_OUT_SPLIT);
+        }
         return; /* until it is ours, or somebody gives up */
     }
-    uint16_t reach = (uint16_t)(unspent(step, granted) |
-                                (hf_votes_awaited(step) & step->nodes->voting) |
-                                awaited_connections(step));
-    if (hf_is_majority(step, reach) || is_worth_hearing(step)) {
+    uint16_t coming =
+        (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |
+                   awaited_connections(step));
+    if (hf_is_majority(step, coming) ||
+        hf_raise_target(step, unspent(step, granted), coming) != 0 ||
+        is_worth_hearing(step)) {
         return;
     }
-    enum hf_outcome outcome = failure(step);
+    enum hf_outcome outcome = failure(step, granted);
     bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
     bool is_reached = outcome != HF_OUT_UNREACHED;
     if (queues && is_reached && hf_wait_has_ticket(step)) {
         hf_wait_begin(step);
-    } else if (!queues || is_reached || !is_only_late(step)) {
+    } else if (!queues || is_reached || !is_only_late(step, granted)) {
         give_up(step, outcome);
     }
 }
@@ -247,16 +228,12 @@ static void note(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     switch (event->verdict) {
     case HF_VERDICT_OK:
-        vote->flags |= HF_VOTE_MAY_HOLD; /* whatever we thought of it before */
-        hf_vote_grant(step, vote);
-        if (event->floor > step->lease->fence) {
-            step->lease->fence = event->floor;
-        }
+        hf_raise_note(step, vote);
         break;
     case HF_VERDICT_REFUSED:
         hf_vote_refusal(step, vote);
         if (event->verb == HF_VERB_ACQUIRE) {
-            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
         }
         if (vote->pending == 0) {
             vote->node_time =
@@ -268,7 +245,7 @@ static void note(struct hf_step *step)
         break;
     case HF_VERDICT_UNSENT:
         if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
-            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
         }
         break;
     case HF_VERDICT_UNKNOWN:
@@ -277,7 +254,7 @@ static void note(struct hf_step *step)
     case HF_VERDICT_ERROR:
     default:
         if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {
-            vote->flags &= (uint8_t)~HF_VOTE_MAY_HOLD;
+            vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
         }
         vote->said = HF_SAID_ERROR;
         break;

@@ -71,7 +71,7 @@ static void begin_round(struct hf_step *step)
     lease->round_at = step->event->now;
     lease->flags &= (uint8_t)~HF_LEASE_ROUND_DONE;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        lease->votes[i].flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+        lease->votes[i].flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     }
     confirm_missing(step);
 }
@@ -314,7 +314,7 @@ void hf_hold_grant(struct hf_step *step)
     if (is_news) {
         vote->counter = event->counter;
         vote->said = HF_SAID_YOURS;
-        vote->flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+        vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     }
     if (is_news && lease->state != HF_STATE_LOST &&
         vote->counter <= lease->fence) {
@@ -368,7 +368,7 @@ static void wait_anew(struct hf_step *step)
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
         if ((vote->flags & HF_VOTE_LATE) != 0) {
-            vote->flags &= (uint8_t)~HF_VOTE_LATE;
+            vote->flags &= (uint16_t)~HF_VOTE_LATE;
             vote->due = hf_instant_add(
                 step->event->now,
                 hf_nodes_timeout(step->nodes, i, step->lease->ttl));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the lease machine share. lease.c dispatches; each phase
  * has its file: lease_ask.c, lease_hold.c, lease_release.c; lease_votes.c
- * counts. */
+ * counts, lease_raise.c brings counters together. */
 #ifndef HF_CORE_LEASE_PARTS_H
 #define HF_CORE_LEASE_PARTS_H
 
@@ -27,8 +27,10 @@ enum hf_vote_flags {
     HF_VOTE_DEAF = (1 << 4),       /* the last ACQUIRE was sent while it could
                                       not push to us */
     HF_VOTE_OLD_ASK = (1 << 5), /* its ACQUIRE or YIELD, or its CONFIRM, was */
-    HF_VOTE_OLD_CONFIRM = (1 << 6) /* sent before another ttl was asked for,
-                                      perhaps at that very instant */
+    HF_VOTE_OLD_CONFIRM = (1 << 6), /* sent before another ttl was asked for,
+                                       perhaps at that very instant */
+    HF_VOTE_IN_DOUBT = (1 << 7) /* the answer to a raise was lost: it may still
+                                    be executed, at any later time */
 };
 
 enum hf_lease_flags {
@@ -110,9 +112,16 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease);
 void hf_votes_outdate(struct hf_lease *lease);
 
 /* The flag that says so of a request. */
-static inline uint8_t hf_vote_old(enum hf_verb verb)
+static inline uint16_t hf_vote_old(enum hf_verb verb)
 {
     return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
+}
+
+/* Nothing is known of how far it can be raised. */
+static inline void hf_vote_unlimit(struct hf_vote *vote)
+{
+    vote->raise_least = 0;
+    vote->raise_most = 0;
 }
 
 /* Note an answer of "yours" or "not yours" in the node's vote. */
@@ -124,6 +133,32 @@ void hf_ask_begin(struct hf_step *step);
 void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
 void hf_ask_judge(struct hf_step *step);
+
+/* lease_raise.c. Rounds of bringing counters together, per attempt. Each
+ * settles it unless another owner moved a counter meanwhile; that many times is
+ * a live-lock. */
+#define HF_RAISES_MAX 64
+
+/* Send CONFIRM(T) to the nodes of `granted`, a majority, that are below T. */
+void hf_raise_begin(struct hf_step *step, uint16_t granted);
+
+/* Note an answer of "yours" in the node's vote, and what it says of raises. */
+void hf_raise_note(struct hf_step *step, struct hf_vote *vote);
+
+/* No raise above `counter` can still be executed at this node. */
+bool hf_raise_is_settled(const struct hf_lease *lease,
+                         const struct hf_vote *vote, uint64_t counter);
+
+/* The largest value that a majority of `granted`, or of these and `coming`, can
+ * agree on; 0: none. */
+uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
+                         uint16_t coming);
+
+/* Nodes of `granted` whose counters are too far from those of the others. */
+uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted);
+
+/* WAITING: only another owner can still get a majority. */
+bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted);
 
 /* lease_wait.c. Is there a ticket to wait under? None if nobody refused: what
  * was granted ran out before the others answered. */

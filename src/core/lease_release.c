@@ -20,7 +20,7 @@ static void send_release(struct hf_step *step, unsigned node)
     if ((up & hf_bit(node)) == 0) {
         return; /* UNRELEASED: sent when the node is back */
     }
-    vote->flags &= (uint8_t)~HF_VOTE_UNRELEASED;
+    vote->flags &= (uint16_t)~HF_VOTE_UNRELEASED;
     hf_step_send(step, node, HF_VERB_RELEASE, hf_lease_seen(step->lease));
 }
 
@@ -104,7 +104,7 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
                       ? HF_NEVER
                       : hf_instant_add(step->event->now, patience);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        lease->votes[i].flags &= (uint8_t)~HF_VOTE_IN_ROUND;
+        lease->votes[i].flags &= (uint16_t)~HF_VOTE_IN_ROUND;
         if ((mask & hf_bit(i)) != 0) {
             lease->votes[i].flags |= HF_VOTE_UNRELEASED;
             send_release(step, i);
@@ -113,10 +113,27 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
     judge(step);
 }
 
+/* Nodes with a request in flight. Each of these requests may still find, or
+ * make, this owner the holder. A refusal of an earlier request does not change
+ * that: the node may have lost its data in between. An adoption takes nothing,
+ * and if it fails the lock stays with its holder. */
+static uint16_t in_flight(const struct hf_lease *lease)
+{
+    uint16_t mask = 0;
+    if (lease->phase == HF_PHASE_ADOPTING) {
+        return 0;
+    }
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        mask |= lease->votes[i].pending != 0 ? hf_bit(i) : 0;
+    }
+    return mask;
+}
+
 void hf_release_begin(struct hf_step *step, bool reports)
 {
     bool was_lost = step->lease->state == HF_STATE_LOST;
     uint16_t mask = hf_votes_flagged(step->lease, HF_VOTE_MAY_HOLD);
+    mask |= in_flight(step->lease);
     if (reports) {
         /* Held: also nodes that never had it, whose counter is aligned. */
         mask |= (uint16_t)(step->nodes->voting | step->nodes->repairing);

@@ -153,6 +153,10 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
     if (event->counter <= vote->refused) {
         return; /* stale: the node has since said that it is not ours */
     }
+    if (vote->said != HF_SAID_YOURS ||
+        (event->floor == 0 && event->bound == 0)) {
+        hf_vote_unlimit(vote);
+    }
     vote->said = HF_SAID_YOURS;
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
@@ -188,6 +192,7 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
     vote->left_ms = saturated_ms(event->left);
     if (is_queued && vote->counter > vote->refused) {
         vote->said = HF_SAID_YOURS;
+        hf_vote_unlimit(vote);
     }
     if (is_old) {
         vote->until = is_queued ? vote->until : HF_LONG_AGO; /* another Q */

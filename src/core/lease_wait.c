@@ -207,6 +207,7 @@ static void yield(struct hf_step *step, unsigned node, uint64_t grant)
     vote->counter = 0;
     vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_QUEUED;
+    vote->left_ms = UINT32_MAX;
     hf_step_send(step, node, HF_VERB_YIELD, grant);
 }
 
@@ -258,10 +259,7 @@ static void note(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     switch (event->verdict) {
     case HF_VERDICT_OK:
-        hf_vote_grant(step, vote);
-        if (event->floor > step->lease->fence) {
-            step->lease->fence = event->floor;
-        }
+        hf_raise_note(step, vote);
         break;
     case HF_VERDICT_QUEUED:
     case HF_VERDICT_REFUSED:
@@ -314,6 +312,7 @@ void hf_wait_grant(struct hf_step *step)
     }
     vote->counter = event->counter;
     if (step->lease->phase == HF_PHASE_WAITING) {
+        hf_vote_unlimit(vote);
         vote->said = HF_SAID_YOURS; /* counts while `until` is ahead */
         vote->polls = 0;
         hf_ask_judge(step);

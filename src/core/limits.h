@@ -25,6 +25,10 @@
 /* Default of `fence_keep`: how long an idle name's counter is kept. */
 #define HF_FENCE_KEEP_MS_DEFAULT 3600000
 
+/* A counter that runs out is replaced by the clock floor, which steps by 4.2 s
+ * and stands below the counter until then; clocks of one site differ, too. */
+#define HF_FENCE_KEEP_MS_MIN 10000
+
 /* Default of `node_timeout`: on an open connection in one site a reply takes
  * about 1 ms, and 50 ms is still a small part of any sensible lease. */
 #define HF_NODE_TIMEOUT_MS_DEFAULT 50
@@ -34,6 +38,16 @@
 
 /* Greatest fence: 53 bits survive Lua numbers and JSON. */
 #define HF_FENCE_MAX ((UINT64_C(1) << 53) - 1)
+
+/* Low bits of a node's time in microseconds that the clock floor leaves
+ * out: 4.2 s, in which counters of several nodes stay equal though their clocks
+ * differ. */
+#define HF_FLOOR_BITS 22
+
+/* A node raises a counter, or takes a hint, no further than this above what the
+ * name has there or above its own clock in microseconds: 71 minutes. Without a
+ * bound one wrong client, or one wrong clock, could use up a name's fences. */
+#define HF_FENCE_AHEAD_MAX (UINT64_C(1) << 32)
 
 /* A quarantine lasts at least this long: more than a bucket of the clock floor
  * (4.2 s) and what clocks of one site differ. */

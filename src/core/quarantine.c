@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A SERVER REMEMBERS
+/* MAY A SERVER'S GRANTS COUNT?
  *
- *   marker    identity         what happened                      verdict
- *   same ids  -                nothing                            votes
- *   other id  -                restarted, or promoted             quarantine
- *   other id  always, always   restarted, nothing can be lost     votes
- *   gone      -                flushed or evicted under us        quarantine
- *   never     up < span        new, or restarted empty            quarantine
- *   never     up longer        first use of an old server         votes
- *   any       up > 1 h + ttl   every lease of before is over      votes
+ *   marker         identity            what happened               verdict
+ *   whole          named by it         nothing                     votes
+ *   whole          other, durable      restarted with all data     votes
+ *   not whole      named, or durable   being watched               quarantine
+ *   not whole      the same            watched for a span          votes
+ *   any            other               restarted, or promoted      quarantine
+ *   none           any                 new, restarted, emptied     quarantine
+ *   declared       named by it         the operator says so        votes
  *
  * The span is max_ttl, and at least 10 s.
  *
- * "Up" is told by the server's wall clock, which may be stepped: it ends a
- * quarantine only with an hour to spare. A marker that is gone although we
- * knew it says nothing of a restart, so uptime does not help there.
+ * WATCHING. A marker that proves nothing is replaced by one with a fresh
+ * value, which names the present identity and is not whole. Scripts that grant
+ * compare the value, so grants from before the write are the only ones that
+ * can have been lost, and they end within a span of it. A client reads its
+ * clock after it has seen the new value at the server: that instant is later
+ * than the write, so a span after it every lost lease is over. Client and host
+ * may both keep the instant: the client in memory, the host as an entry in the
+ * marker, under the name of its clock, so that commands which run for a moment
+ * can watch together. A client that finds a span gone by sets "whole" for all.
  *
- * A quarantine runs on the clock of the client that saw the loss first; the
- * marker carries its end, by the server's clock, to clients that come later.
+ * An entry is only ever written for a value that was seen before. If data is
+ * lost in between, the value is gone, and the script that compares it writes
+ * nothing, however late it arrives.
+ *
+ * Under one value entries are added, "whole" is set, and neither is taken
+ * back. A restart with all data and a first replica (a new replid without
+ * replid2) keep the value: nothing was lost.
+ *
+ * Uptime and wall clocks prove nothing here: a replica may be up for weeks
+ * before it is promoted, and a host may boot with a wrong clock that is set
+ * right later.
+ *
  * Quarantine alone keeps holders apart (C4); fences need the clock floor of
  * the scripts besides (in the model C1 fails in 10 steps with quarantine
  * alone). */
 #include "core/quarantine.h"
 
 #include <string.h>
-
-/* Uptime is believed beyond max_ttl only by this much: wall clocks are stepped
- * by whole hours, seldom by more. */
-#define UPTIME_SLACK_MS 3600000
 
 struct hf_span hf_quarantine_span(int64_t max_ttl_ms)
 {
@@ -56,118 +68,139 @@ static bool is_promoted(const struct hf_identity *identity,
     return identity->has_replid2 && !same_id(identity->replid, marker->replid);
 }
 
-/* Its memory is whole though it restarted: everything was on disk before it
- * was answered, then and now. */
+/* An anonymous server (quarantine=off without the right to ask) cannot
+ * contradict its marker. */
+static bool is_named(const struct hf_identity *identity,
+                     const struct hf_marker *marker)
+{
+    return identity->run_id[0] == '\0' ||
+           (same_id(identity->run_id, marker->run_id) &&
+            !is_promoted(identity, marker));
+}
+
+/* Its memory is kept though it restarted: everything was on disk before it
+ * was answered, then and now. A client that knows a later life than the marker
+ * names has met data that are not there any more. */
 static bool is_durable(const struct hf_identity *identity,
-                       const struct hf_marker *marker)
+                       const struct hf_marker *marker,
+                       const struct hf_acquaintance *known)
 {
-    return marker->fsync_always && identity->knows_fsync &&
-           identity->fsync_always && !is_promoted(identity, marker);
+    bool is_latest = !known->has_met || same_id(known->run_id, marker->run_id);
+    return marker->is_durable && identity->knows_durability &&
+           identity->is_durable && !is_promoted(identity, marker) && is_latest;
 }
 
-/* Did the server lose what it knew, as far as identity and marker tell? */
-static bool has_lost(const struct hf_identity *identity,
-                     const struct hf_marker *marker,
-                     const struct hf_acquaintance *known, int64_t span_ms)
+static bool is_other_shape(const struct hf_shape *a, const struct hf_shape *b)
 {
-    if (!marker->exists) {
-        return known->has_met || identity->uptime_ms < span_ms;
-    }
-    if (same_id(identity->run_id, marker->run_id)) {
-        return is_promoted(identity, marker);
-    }
-    return !is_durable(identity, marker);
+    bool is_old = a->fence_keep_ms == 0;
+    return a->max_ttl_ms != b->max_ttl_ms || a->nodes != b->nodes ||
+           (!is_old && a->fence_keep_ms != b->fence_keep_ms);
 }
 
-/* All that it may have lost is over, by a margin for stepped clocks. */
-static bool
-is_long_over(const struct hf_identity *identity, const struct hf_marker *marker,
-             const struct hf_acquaintance *known, int64_t max_ttl_ms)
-{
-    bool is_flushed = !marker->exists && known->has_met;
-    bool is_promotion =
-        marker->exists && same_id(identity->run_id, marker->run_id);
-    return !is_flushed && !is_promotion &&
-           identity->uptime_ms > max_ttl_ms + UPTIME_SLACK_MS;
-}
-
-/* End of a quarantine that is under way already; HF_LONG_AGO if none. */
-static struct hf_instant until_of(const struct hf_identity *identity,
-                                  const struct hf_marker *marker,
-                                  const struct hf_acquaintance *known,
-                                  struct hf_span span, struct hf_instant now)
-{
-    if (!marker->exists) {
-        return HF_LONG_AGO;
-    }
-    if (known->has_met && same_id(known->value, marker->value)) {
-        return known->until; /* our own clock is better than the server's */
-    }
-    int64_t left_ms = marker->until_ms - identity->time_ms;
-    if (marker->until_ms == 0 || left_ms <= 0) {
-        return HF_LONG_AGO;
-    }
-    return hf_instant_add(now, hf_span_min(hf_span_ms(left_ms), span));
-}
-
-/* The marker as it is to be; `value` stays empty if others must notice. */
-static void renew_marker(const struct hf_identity *identity,
-                         const struct hf_marker *old, int64_t max_ttl_ms,
-                         int64_t nodes, struct hf_marker *out)
+void hf_quarantine_declare(const struct hf_identity *identity,
+                           const struct hf_shape *shape, bool is_whole,
+                           struct hf_marker *out)
 {
     memset(out, 0, sizeof(*out));
     out->exists = true;
     copy_id(out->run_id, identity->run_id);
     copy_id(out->replid, identity->replid);
-    out->until_ms = old->exists ? old->until_ms : 0;
-    out->max_ttl_ms = max_ttl_ms;
-    out->nodes = nodes;
-    out->fsync_always = identity->knows_fsync && identity->fsync_always;
+    out->is_whole = is_whole;
+    out->is_durable = identity->knows_durability && identity->is_durable;
+    out->shape = *shape;
+}
+
+/* The same value goes on, with what is true now. */
+static void renew_marker(const struct hf_identity *identity,
+                         const struct hf_marker *old,
+                         const struct hf_shape *shape, struct hf_marker *out)
+{
+    *out = *old;
+    out->shape = *shape;
+    if (identity->run_id[0] != '\0') {
+        copy_id(out->run_id, identity->run_id);
+        copy_id(out->replid, identity->replid);
+    }
+    if (identity->knows_durability) {
+        out->is_durable = identity->is_durable;
+    }
 }
 
 static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
 {
-    return !old->exists || !same_id(old->run_id, fresh->run_id) ||
+    return !same_id(old->run_id, fresh->run_id) ||
            !same_id(old->replid, fresh->replid) ||
-           old->fsync_always != fresh->fsync_always;
+           old->is_durable != fresh->is_durable ||
+           old->is_whole != fresh->is_whole ||
+           old->has_entry != fresh->has_entry ||
+           old->shape.fence_keep_ms != fresh->shape.fence_keep_ms;
+}
+
+/* When a process of this host first saw the value. An entry ahead of our clock
+ * is none: that host's clock began anew. */
+static struct hf_instant watched_since(const struct hf_marker *marker,
+                                       struct hf_instant since)
+{
+    return marker->has_entry ? hf_instant_min(marker->entry, since) : since;
+}
+
+static void judge_kept(const struct hf_marker *marker,
+                       const struct hf_shape *shape, bool on_host,
+                       struct hf_instant now, struct hf_judgement *out)
+{
+    struct hf_span span = hf_quarantine_span(shape->max_ttl_ms);
+    out->suspicion = HF_SUSPECT_WATCHED;
+    if (marker->is_whole) {
+        return;
+    }
+    struct hf_instant until =
+        hf_instant_add(watched_since(marker, out->since), span);
+    if (!hf_instant_before(now, until)) {
+        out->marker.is_whole = true;
+        return;
+    }
+    out->until = until;
+    if (on_host && !marker->has_entry) {
+        out->marker.has_entry = true;
+        out->marker.entry = out->since;
+    }
 }
 
 void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_marker *marker,
                          const struct hf_acquaintance *known,
-                         int64_t max_ttl_ms, int64_t nodes, bool strict,
-                         struct hf_instant now, struct hf_judgement *out)
+                         const struct hf_shape *shape, bool strict,
+                         bool on_host, struct hf_instant now,
+                         struct hf_judgement *out)
 {
     memset(out, 0, sizeof(*out));
     out->trust = HF_TRUST_MISMATCH;
+    out->since = now;
     out->until = HF_LONG_AGO;
-    if (marker->exists &&
-        (marker->max_ttl_ms != max_ttl_ms || marker->nodes != nodes)) {
+    if (marker->exists && is_other_shape(&marker->shape, shape)) {
         return;
     }
-
-    struct hf_span span = hf_quarantine_span(max_ttl_ms);
-    bool lost = has_lost(identity, marker, known, span.ns / 1000000);
-    bool needs_time =
-        lost && !is_long_over(identity, marker, known, max_ttl_ms);
-    struct hf_instant until = until_of(identity, marker, known, span, now);
-    renew_marker(identity, marker, max_ttl_ms, nodes, &out->marker);
-    out->write = is_stale(marker, &out->marker);
-    if (needs_time) {
-        int64_t until_ms = identity->time_ms + span.ns / 1000000;
-        until = hf_instant_max(until, hf_instant_add(now, span));
-        if (out->marker.until_ms < until_ms) {
-            out->marker.until_ms = until_ms;
-        }
+    bool is_same = known->has_met && marker->exists &&
+                   same_id(known->value, marker->value);
+    bool is_kept = marker->exists && (is_named(identity, marker) ||
+                                      is_durable(identity, marker, known));
+    out->forgot = known->has_met && (!is_same || !is_kept);
+    if (is_kept) {
+        out->since = is_same ? hf_instant_min(known->since, now) : now;
+        renew_marker(identity, marker, shape, &out->marker);
+        judge_kept(marker, shape, on_host, now, out);
+        out->write = is_stale(marker, &out->marker);
+    } else {
+        bool was_there =
+            known->has_met && same_id(known->run_id, identity->run_id);
+        out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
+                         : was_there    ? HF_SUSPECT_EMPTIED
+                                        : HF_SUSPECT_NO_TRACE;
+        out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
+        hf_quarantine_declare(identity, shape, false, &out->marker);
+        out->write = true;
     }
-    if (marker->exists && !lost) {
-        copy_id(out->marker.value, marker->value);
-    }
-    /* Whom we meet for the first time has nothing of ours to forget. Not lost,
-     * and met before: so there is a marker. */
-    out->forgot =
-        known->has_met && (lost || !same_id(known->value, marker->value));
-    out->until = until;
-    out->trust = strict && hf_instant_before(now, until) ? HF_TRUST_QUARANTINE
-                                                         : HF_TRUST_VOTES;
+    out->trust = strict && hf_instant_before(now, out->until)
+                     ? HF_TRUST_QUARANTINE
+                     : HF_TRUST_VOTES;
 }

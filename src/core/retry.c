@@ -39,7 +39,11 @@ struct hf_instant hf_retry_limit(const struct hf_retry *retry)
     if (is_try(retry)) {
         return hf_instant_add(retry->began, hf_span_ms(TRY_LIMIT_MS));
     }
-    if (!retry->has_reached && retry->until.ns == HF_NEVER.ns) {
+    if (retry->until.ns == HF_NEVER.ns && retry->is_refused) {
+        return hf_instant_add(retry->refused_since,
+                              hf_span_ms(NEVER_REACHED_LIMIT_MS));
+    }
+    if (retry->until.ns == HF_NEVER.ns && !retry->has_reached) {
         return hf_instant_add(retry->began, hf_span_ms(NEVER_REACHED_LIMIT_MS));
     }
     return retry->until;
@@ -91,10 +95,24 @@ next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
     return hf_instant_add(now, pause);
 }
 
-static unsigned reachable(const struct hf_nodes *nodes)
+static unsigned reachable(const struct hf_nodes *nodes, uint16_t refusing)
 {
-    return (unsigned)__builtin_popcount(
-        (unsigned)(nodes->voting | nodes->repairing));
+    unsigned there = (unsigned)(nodes->voting | nodes->repairing);
+    return (unsigned)__builtin_popcount(there & ~(unsigned)refusing);
+}
+
+static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
+                       enum hf_outcome outcome, uint16_t refusing,
+                       struct hf_instant now)
+{
+    bool can_reach = outcome != HF_OUT_UNREACHED ||
+                     reachable(nodes, refusing) >= nodes->quorum;
+    bool is_refused = !can_reach && reachable(nodes, 0) >= nodes->quorum;
+    retry->has_reached |= can_reach;
+    if (is_refused && !retry->is_refused) {
+        retry->refused_since = now;
+    }
+    retry->is_refused = is_refused;
 }
 
 static enum hf_retry_kind end_kind(enum hf_outcome outcome)
@@ -108,16 +126,13 @@ static enum hf_retry_kind end_kind(enum hf_outcome outcome)
 struct hf_retry_verdict
 hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,
-               bool hopeless, struct hf_instant now)
+               uint16_t refusing, bool hopeless, struct hf_instant now)
 {
     HF_ASSERT(outcome >= HF_OUT_TAKEN && outcome <= HF_OUT_TOO_SLOW);
     struct hf_retry_verdict over = {end_kind(outcome), now};
     retry->attempts++;
     retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;
-    if (outcome != HF_OUT_UNREACHED || reachable(nodes) >= nodes->quorum) {
-        retry->has_reached = true;
-    }
-
+    note_reach(retry, nodes, outcome, refusing, now);
     if (is_try(retry) && (outcome == HF_OUT_TAKEN || hopeless)) {
         return over;
     }

@@ -24,6 +24,9 @@ struct hf_retry {
     uint32_t attempts;
     uint32_t too_slow; /* attempts in a row whose lease was used up */
     bool has_reached;  /* a majority answered once */
+    bool is_refused;   /* a majority cannot answer, since `refused_since`: nodes
+                          report errors that waiting does not mend */
+    struct hf_instant refused_since;
 };
 
 enum hf_retry_kind {
@@ -45,11 +48,15 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span cap, uint64_t seed);
 
 /* The attempt of `lease` ended with `outcome` (TAKEN, SPLIT, UNREACHED or
- * TOO_SLOW). `hopeless`: every node that is missing said definitely no. */
+ * TOO_SLOW). `refusing`: nodes
+ * that reported an error which waiting may not mend (a full disk): a wait
+ * without end ends when that has lasted as long as for a store that was never
+ * reached. `hopeless`: every node that is
+ * missing said definitely no. */
 struct hf_retry_verdict
 hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,
-               bool hopeless, struct hf_instant now);
+               uint16_t refusing, bool hopeless, struct hf_instant now);
 
 /* When an attempt that is under way must be given up, whatever it waits for:
  * the wait is over, or nothing was ever reached for too long. */

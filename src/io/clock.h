@@ -5,11 +5,18 @@
 
 #include "base/time.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* CLOCK_BOOTTIME: steady, and counts suspend, as a server's ttl does while
  * this machine sleeps. */
 struct hf_instant hf_clock_now(void);
+
+#define HF_CLOCK_NAME_MAX 64
+
+/* Which clock hf_clock_now() reads: boot id and time namespace. Processes that
+ * get the same name read the same clock. @return false: /proc does not say. */
+bool hf_clock_name(char out[HF_CLOCK_NAME_MAX]);
 
 /* Unix time in seconds: for people, never for decisions. */
 int64_t hf_clock_wall_s(void);

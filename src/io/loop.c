@@ -36,6 +36,7 @@
 struct slot {
     struct hf_watch *watch; /* NULL: free */
     uint32_t generation;
+    bool output; /* watched for room to write too */
 };
 
 struct hf_loop {
@@ -93,13 +94,13 @@ static unsigned slot_of(const struct hf_loop *loop,
     return at;
 }
 
-static struct epoll_event interest(const struct hf_loop *loop, unsigned at,
-                                   bool output)
+static struct epoll_event interest(const struct hf_loop *loop, unsigned at)
 {
+    const struct slot *slot = &loop->slots[at];
     uint32_t events = EPOLLIN | EPOLLRDHUP | EPOLLET;
     return (struct epoll_event){
-        .events = output ? events | EPOLLOUT : events,
-        .data.u64 = (uint64_t)loop->slots[at].generation << 32 | at,
+        .events = slot->output ? events | EPOLLOUT : events,
+        .data.u64 = (uint64_t)slot->generation << 32 | at,
     };
 }
 
@@ -111,7 +112,8 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     HF_ASSERT(at < SLOTS_MAX);
     struct slot *slot = &loop->slots[at];
     slot->generation++;
-    struct epoll_event event = interest(loop, at, false);
+    slot->output = false;
+    struct epoll_event event = interest(loop, at);
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, watch->fd, &event) != 0) {
         return false;
     }
@@ -119,13 +121,28 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     return true;
 }
 
+/* The kernel looks at the descriptor afresh, edge or not. */
+static void modify(struct hf_loop *loop, unsigned at)
+{
+    struct epoll_event event = interest(loop, at);
+    int failed = epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD,
+                           loop->slots[at].watch->fd, &event);
+    HF_ASSERT(failed == 0);
+}
+
 void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch, bool on)
 {
     unsigned at = slot_of(loop, watch);
     HF_ASSERT(at < SLOTS_MAX);
-    struct epoll_event event = interest(loop, at, on);
-    int failed = epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event);
-    HF_ASSERT(failed == 0);
+    loop->slots[at].output = on;
+    modify(loop, at);
+}
+
+void hf_loop_rearm(struct hf_loop *loop, struct hf_watch *watch)
+{
+    unsigned at = slot_of(loop, watch);
+    HF_ASSERT(at < SLOTS_MAX);
+    modify(loop, at);
 }
 
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)

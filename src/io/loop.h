@@ -46,6 +46,10 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch);
 void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch,
                           bool on);
 
+/* Bytes were left unread on purpose: report the descriptor again, behind the
+ * timers that are due. The loop's own descriptor is readable until then. */
+void hf_loop_rearm(struct hf_loop *loop, struct hf_watch *watch);
+
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch);
 
 /* Register once; set `at` through hf_timer_set() from then on. */
@@ -60,7 +64,10 @@ struct hf_instant hf_loop_next_timer(const struct hf_loop *loop);
  * @return number of descriptors found ready, 0 on time-out or signal. */
 int hf_loop_wait(struct hf_loop *loop, struct hf_instant until);
 
-/* Run the handlers of what hf_loop_wait() found, then the timers due. */
+/* Run the handlers of what hf_loop_wait() found, then the timers due. A handler
+ * reads a bounded amount (socket.h), so no peer can keep a timer waiting. The
+ * timers come second: after a pause of this process, a reply that has arrived
+ * must be seen before its timeout. */
 void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now);
 
 #endif

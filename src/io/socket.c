@@ -2,6 +2,7 @@
 #include "io/socket.h"
 
 #include "base/assert.h"
+#include "base/fail.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -43,7 +44,8 @@ static void fail(struct hf_socket *socket, const char *what, int error)
     socket->give_up = HF_NEVER;
     if (what != NULL) {
         snprintf(socket->reason, sizeof(socket->reason), "%s%s%s", what,
-                 error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+                 error != 0 ? ": " : "",
+                 error != 0 ? hf_errno_text(error) : "");
     }
 }
 
@@ -106,6 +108,7 @@ static void secure(struct hf_socket *socket)
             return;
         }
         socket->state = HF_SOCKET_SECURING;
+        ops->turn(socket->tls, HF_SOCKET_TURN_BYTES);
     }
     int done =
         ops->handshake(socket->tls, socket->reason, sizeof(socket->reason));
@@ -113,6 +116,8 @@ static void secure(struct hf_socket *socket)
         fail(socket, NULL, 0);
     } else if (done > 0) {
         become_open(socket);
+    } else if (ops->is_cut(socket->tls)) {
+        hf_loop_rearm(socket->loop, &socket->watch);
     }
 }
 
@@ -312,6 +317,10 @@ static void on_ready(struct hf_watch *watch, uint32_t events,
                      struct hf_instant now)
 {
     struct hf_socket *socket = (struct hf_socket *)(void *)watch;
+    socket->turn = HF_SOCKET_TURN_BYTES;
+    if (socket->tls != NULL) {
+        hf_tls_ops(socket->target.tls)->turn(socket->tls, HF_SOCKET_TURN_BYTES);
+    }
     switch (socket->state) {
     case HF_SOCKET_RESOLVING:
         on_resolved(socket, now);
@@ -342,23 +351,38 @@ static bool is_later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
+/* The module counts what it takes from the kernel, and not what it returns:
+ * what is decrypted is never left behind, and a peer that sends nothing but
+ * records without data (tickets, alerts) uses up its turn too. */
+static ssize_t read_tls(struct hf_socket *socket, void *data, size_t len)
+{
+    const struct hf_tls_ops *ops = hf_tls_ops(socket->target.tls);
+    ssize_t n = ops->read(socket->tls, data, len, socket->reason,
+                          sizeof(socket->reason));
+    if (n < 0) {
+        fail(socket, NULL, 0);
+    } else if (n == 0 && ops->is_cut(socket->tls)) {
+        hf_loop_rearm(socket->loop, &socket->watch);
+    }
+    return n;
+}
+
 ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len)
 {
     HF_ASSERT(socket->state == HF_SOCKET_OPEN && len > 0);
     ssize_t n;
     if (socket->tls != NULL) {
-        n = hf_tls_ops(socket->target.tls)
-                ->read(socket->tls, data, len, socket->reason,
-                       sizeof(socket->reason));
-        if (n < 0) {
-            fail(socket, NULL, 0);
-        }
-        return n;
+        return read_tls(socket, data, len);
+    }
+    if (socket->turn == 0) {
+        hf_loop_rearm(socket->loop, &socket->watch);
+        return 0;
     }
     do {
         n = recv(socket->watch.fd, data, len, 0);
     } while (n < 0 && errno == EINTR);
     if (n > 0) {
+        socket->turn -= (size_t)n < socket->turn ? (size_t)n : socket->turn;
         return n;
     }
     if (n < 0 && is_later(errno)) {

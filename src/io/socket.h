@@ -32,6 +32,11 @@ struct hf_socket_target {
     struct hf_tls *tls; /* NULL: plain; borrowed until closed */
 };
 
+/* One event reads at most so many bytes of a connection: a peer that never
+ * stops sending must not keep timers and other connections waiting. Four full
+ * reads: a server that is well seldom says so much at once. */
+#define HF_SOCKET_TURN_BYTES 65536
+
 struct hf_socket;
 
 /* Something happened: another state, bytes to read, room to write. */
@@ -44,6 +49,7 @@ struct hf_socket {
     enum hf_socket_state state;
     bool wants_output;
     bool is_ended; /* the kernel said that no more bytes will come */
+    size_t turn; /* bytes that this event may still read; TLS counts its own */
     struct hf_socket_target target;
     struct hf_resolve *resolve;
     struct hf_addresses addresses;
@@ -66,7 +72,8 @@ void hf_socket_start(struct hf_socket *socket,
 /* `give_up` has come: try the next address, or fail. */
 void hf_socket_expire(struct hf_socket *socket, struct hf_instant now);
 
-/* @return bytes read; 0: no more now; -1: over (state FAILED). */
+/* @return bytes read; 0: no more now; -1: over (state FAILED). What is left
+ * when the turn is used up is reported by another event, behind the timers. */
 ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len);
 
 /* @return bytes written; 0: no room now; -1: over (state FAILED). */

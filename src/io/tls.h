@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 /* Changes with every change of the interface below. */
-#define HF_TLS_ABI 1
+#define HF_TLS_ABI 2
 
 struct hf_tls_settings {
     const char *ca;   /* file; NULL: the system's authorities */
@@ -36,6 +36,11 @@ struct hf_tls_ops {
     int (*handshake)(void *tls, char *reason, size_t size);
     ssize_t (*read)(void *tls, void *data, size_t len, char *reason,
                     size_t size);
+    /* From now on take at most `bytes` from the descriptor: handshake and read
+     * then say "not now". is_cut: they did, and more may be there, of which
+     * no edge of the descriptor will tell. */
+    void (*turn)(void *tls, size_t bytes);
+    bool (*is_cut)(const void *tls);
     ssize_t (*write)(void *tls, const void *data, size_t len, char *reason,
                      size_t size);
     /* `quiet`: say nothing to the other side. Leaves the descriptor open. */

@@ -26,11 +26,20 @@ struct context {
     BIO_METHOD *stream;
 };
 
+struct connection {
+    SSL *ssl;
+    int fd;
+    size_t turn;    /* bytes that may still be taken from `fd` */
+    bool is_cut;    /* more was wanted than the turn allows */
+    bool has_none;  /* the server asked for a certificate that we lack */
+    bool has_heard; /* it said something after the handshake */
+};
+
 /* ---- Bytes ------------------------------------------------------------- */
 
-static int fd_of(BIO *bio)
+static struct connection *connection_of(BIO *bio)
 {
-    return (int)(intptr_t)BIO_get_data(bio);
+    return BIO_get_data(bio);
 }
 
 static int stream_write(BIO *bio, const char *data, int len)
@@ -38,7 +47,7 @@ static int stream_write(BIO *bio, const char *data, int len)
     ssize_t n;
     BIO_clear_retry_flags(bio);
     do {
-        n = send(fd_of(bio), data, (size_t)len, MSG_NOSIGNAL);
+        n = send(connection_of(bio)->fd, data, (size_t)len, MSG_NOSIGNAL);
     } while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EAGAIN) {
         BIO_set_retry_write(bio);
@@ -46,13 +55,26 @@ static int stream_write(BIO *bio, const char *data, int len)
     return (int)n;
 }
 
+/* The turn is counted here, below OpenSSL: a call of SSL_read() goes on for as
+ * long as records without data come, a handshake as long as messages do. */
 static int stream_read(BIO *bio, char *data, int len)
 {
+    struct connection *connection = connection_of(bio);
+    size_t most =
+        (size_t)len < connection->turn ? (size_t)len : connection->turn;
     ssize_t n;
     BIO_clear_retry_flags(bio);
+    if (most == 0) {
+        connection->is_cut = true;
+        BIO_set_retry_read(bio);
+        return -1;
+    }
     do {
-        n = recv(fd_of(bio), data, (size_t)len, 0);
+        n = recv(connection->fd, data, most, 0);
     } while (n < 0 && errno == EINTR);
+    if (n > 0) {
+        connection->turn -= (size_t)n;
+    }
     if (n < 0 && errno == EAGAIN) {
         BIO_set_retry_read(bio);
     }
@@ -111,23 +133,40 @@ static void explain(const char *what, char *reason, size_t size)
     ERR_clear_error();
 }
 
+/* Under TLS 1.3 the handshake is over before the server has looked for our
+ * certificate: it then ends the connection, and of its alert often nothing
+ * arrives, since it resets what we have sent already. */
+static void explain_end(const struct connection *connection, int error,
+                        char *reason, size_t size)
+{
+    const char *hint = connection->has_none && !connection->has_heard
+                           ? "; it asked for a client certificate: name "
+                             "tls_cert and tls_key"
+                           : "";
+    snprintf(reason, size, "the server closed the connection%s%s%s",
+             error != 0 ? ": " : "", error != 0 ? strerror(error) : "", hint);
+}
+
 /* What an SSL call that did not succeed means: 0: not now, -1: over. */
-static int judge(SSL *ssl, int result, const char *what, char *reason,
-                 size_t size)
+static int judge(const struct connection *connection, int result,
+                 const char *what, char *reason, size_t size)
 {
     int error = errno;
-    switch (SSL_get_error(ssl, result)) {
+    switch (SSL_get_error(connection->ssl, result)) {
     case SSL_ERROR_WANT_READ:
     case SSL_ERROR_WANT_WRITE:
         return 0;
     case SSL_ERROR_ZERO_RETURN:
-        snprintf(reason, size, "the server closed the connection");
+        explain_end(connection, 0, reason, size);
         break;
     case SSL_ERROR_SYSCALL:
-        snprintf(reason, size, "the server closed the connection%s%s",
-                 error != 0 ? ": " : "", error != 0 ? strerror(error) : "");
+        explain_end(connection, error, reason, size);
         break;
     default:
+        if (connection->has_none && !connection->has_heard) {
+            what = "the server wants a client certificate: name tls_cert and "
+                   "tls_key";
+        }
         explain(what, reason, size);
         break;
     }
@@ -143,6 +182,16 @@ static void tls_context_free(void *data)
     SSL_CTX_free(context->ssl);
     BIO_meth_free(context->stream);
     free(context);
+}
+
+/* The server asks for a certificate and none was given. It may do without. */
+static int on_none(SSL *ssl, X509 **cert, EVP_PKEY **key)
+{
+    struct connection *connection = SSL_get_app_data(ssl);
+    (void)cert;
+    (void)key;
+    connection->has_none = true;
+    return 0;
 }
 
 static bool trust(SSL_CTX *ssl, const char *ca, char *reason, size_t size)
@@ -205,7 +254,9 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
     SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
     /* Replies say how long they are: a stream cut short is seen anyway. */
     SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
+    SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_client_cert_cb(context->ssl, on_none);
     /* What could not be written is offered again from another place. */
     SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -235,35 +286,53 @@ static bool expect(SSL *ssl, const char *host)
                     TLSEXT_NAMETYPE_host_name, (void *)(uintptr_t)host) == 1;
 }
 
+static struct connection *connection_new(struct context *context, int fd)
+{
+    struct connection *connection = calloc(1, sizeof(*connection));
+    if (connection == NULL) {
+        return NULL;
+    }
+    connection->fd = fd;
+    connection->ssl = SSL_new(context->ssl);
+    BIO *bio = connection->ssl == NULL ? NULL : BIO_new(context->stream);
+    if (bio == NULL) {
+        SSL_free(connection->ssl);
+        free(connection);
+        return NULL;
+    }
+    BIO_set_data(bio, connection);
+    SSL_set_bio(connection->ssl, bio, bio);
+    SSL_set_app_data(connection->ssl, connection);
+    SSL_set_connect_state(connection->ssl);
+    return connection;
+}
+
 static void *tls_open(void *data, int fd, const char *host, char *reason,
                       size_t size)
 {
-    struct context *context = data;
-    SSL *ssl = SSL_new(context->ssl);
-    BIO *bio = BIO_new(context->stream);
-    if (ssl == NULL || bio == NULL || !expect(ssl, host)) {
-        explain("cannot be set up", reason, size);
-        SSL_free(ssl);
-        BIO_free(bio);
-        return NULL;
+    struct connection *connection = connection_new(data, fd);
+    if (connection != NULL && expect(connection->ssl, host)) {
+        return connection;
     }
-    BIO_set_data(bio, (void *)(intptr_t)fd);
-    SSL_set_bio(ssl, bio, bio);
-    SSL_set_connect_state(ssl);
-    return ssl;
+    explain("cannot be set up", reason, size);
+    if (connection != NULL) {
+        SSL_free(connection->ssl);
+        free(connection);
+    }
+    return NULL;
 }
 
 static int tls_handshake(void *data, char *reason, size_t size)
 {
-    SSL *ssl = data;
+    const struct connection *connection = data;
     errno = 0;
     ERR_clear_error();
-    int result = SSL_do_handshake(ssl);
+    int result = SSL_do_handshake(connection->ssl);
     if (result == 1) {
         return 1;
     }
-    long verdict = SSL_get_verify_result(ssl);
-    int over = judge(ssl, result, "the handshake failed", reason, size);
+    long verdict = SSL_get_verify_result(connection->ssl);
+    int over = judge(connection, result, "the handshake failed", reason, size);
     if (over < 0 && verdict != X509_V_OK) {
         snprintf(reason, size, "TLS: the server's certificate is refused: %s",
                  X509_verify_cert_error_string(verdict));
@@ -281,8 +350,23 @@ static ssize_t tls_read(void *data, void *to, size_t len, char *reason,
 {
     errno = 0;
     ERR_clear_error();
-    int n = SSL_read(data, to, clamp(len));
-    return n > 0 ? n : judge(data, n, "cannot be read", reason, size);
+    struct connection *connection = data;
+    int n = SSL_read(connection->ssl, to, clamp(len));
+    connection->has_heard |= n > 0;
+    return n > 0 ? n : judge(connection, n, "cannot be read", reason, size);
+}
+
+static void tls_turn(void *data, size_t bytes)
+{
+    struct connection *connection = data;
+    connection->turn = bytes;
+    connection->is_cut = false;
+}
+
+static bool tls_is_cut(const void *data)
+{
+    const struct connection *connection = data;
+    return connection->is_cut;
 }
 
 static ssize_t tls_write(void *data, const void *from, size_t len, char *reason,
@@ -290,17 +374,19 @@ static ssize_t tls_write(void *data, const void *from, size_t len, char *reason,
 {
     errno = 0;
     ERR_clear_error();
-    int n = SSL_write(data, from, clamp(len));
-    return n > 0 ? n : judge(data, n, "cannot be written", reason, size);
+    const struct connection *connection = data;
+    int n = SSL_write(connection->ssl, from, clamp(len));
+    return n > 0 ? n : judge(connection, n, "cannot be written", reason, size);
 }
 
 static void tls_close(void *data, bool quiet)
 {
-    SSL *ssl = data;
-    if (!quiet && SSL_is_init_finished(ssl)) {
-        SSL_shutdown(ssl);
+    struct connection *connection = data;
+    if (!quiet && SSL_is_init_finished(connection->ssl)) {
+        SSL_shutdown(connection->ssl);
     }
-    SSL_free(ssl);
+    SSL_free(connection->ssl);
+    free(connection);
     ERR_clear_error();
 }
 
@@ -311,6 +397,8 @@ __attribute__((visibility("default"))) const struct hf_tls_ops hf_tls_module = {
     .open = tls_open,
     .handshake = tls_handshake,
     .read = tls_read,
+    .turn = tls_turn,
+    .is_cut = tls_is_cut,
     .write = tls_write,
     .close = tls_close,
 };

@@ -64,13 +64,17 @@ struct hf_ask {
     bool holder;       /* CONFIRM */
     bool now;          /* BREAK: do not keep the name taken */
     const void *name;  /* borrowed for the call, like owner and life */
-    size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all */
-    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK */
+    size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; names
+                          that do not match may be answered, too */
+    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: whose run;
+                          owner_len 0: a tombstone */
     size_t owner_len;
     int64_t ttl_ms;   /* ACQUIRE, CONFIRM; RELEASE: keep the name taken, marked
-                         ended, for so long (0: free it) */
+                         ended, for so long (0: free it); MARK: until its
+                         end */
     uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
-                         SCAN: cursor, first 0 */
+                         MARK: fence of the run, 0: only look; SCAN: cursor,
+                         first 0 */
     const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave as
                                        it is */
     bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: together with others who share
@@ -89,8 +93,12 @@ struct hf_answer {
     uint8_t node;
     enum hf_verdict verdict;
     struct hf_instant sent; /* at or before the moment it was sent */
-    uint64_t counter;       /* SCAN: cursor of the next page, 0 at the end */
-    uint64_t floor;
+    uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
+                              fence of the mark that is kept, 0: none */
+    uint64_t floor;        /* OK to CONFIRM: why it was not raised, as in */
+    uint64_t bound;        /* struct hf_event; 0: that is not why */
+    uint64_t node_time_us; /* OK to ACQUIRE: the node's time, if its counter is
+                              far ahead of that; else 0 */
     uint64_t ticket;  /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
                          in microseconds */
     uint32_t ahead;   /* QUEUED: how many wait before us; OK to an ACQUIRE or
@@ -104,8 +112,9 @@ struct hf_answer {
     int64_t left_ms; /* REFUSED, QUEUED, INSPECT, BREAK: of the holder; of those
                         who share: the longest; negative: no expiry */
     enum hf_holder_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
-    const void *owner; /* REFUSED, INSPECT, BREAK: as stored; borrowed; may be
-                          NULL where the node did not say */
+    const void *owner; /* REFUSED, INSPECT, BREAK: as stored; MARK: of its run,
+                          owner_len 0: a tombstone; borrowed; may be NULL where
+                          the node did not say */
     size_t owner_len;
     const struct hf_bytes *names; /* SCAN: n_names names, without prefix */
     size_t n_names;
@@ -150,6 +159,8 @@ struct hf_store_env {
     hf_store_push_fn *push;
     hf_store_listen_fn *listen;
     hf_store_log_fn *log;
+    bool is_for_setup; /* hf_client_options: open what cannot be used yet, too,
+                          for its jobs */
 };
 
 /* Open. Does not block and does not fail because a server is away.
@@ -175,13 +186,23 @@ typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
                                   struct hf_instant now, struct hf_node *out);
 
-/* Set-up jobs that talk to each node on its own and take their time: INIT
- * declares it new (hf_client_init_nodes), EXAMINE reports findings. Each ends
+/* Set-up jobs that talk to each node on its own and take their time. Each ends
  * in one `done` per node, from process(). The store reconnects as needed. */
-enum hf_job { HF_JOB_INIT, HF_JOB_EXAMINE };
+enum hf_job {
+    HF_JOB_INIT,       /* the node has lost nothing that is still held. A marker
+                          of another shape is replaced only if LOOK saw it */
+    HF_JOB_EXAMINE,    /* is it fit for locks? */
+    HF_JOB_QUARANTINE, /* it has lost data: it must be watched anew */
+    HF_JOB_COUNT,      /* are counters further ahead than a node accepts?
+                          `done`: HF_OK, none; HF_BUSY */
+    HF_JOB_LOWER,      /* set them back; only where there is no vote */
+    HF_JOB_LOOK        /* what speaks against INIT? Changes nothing. `done`:
+                          HF_OK, nothing; HF_BUSY, a holder or a waiter;
+                          HF_CONFIG, a marker of another shape */
+};
 struct hf_job_sink {
     void *user;
-    hf_finding_fn *finding; /* EXAMINE */
+    hf_finding_fn *finding;
     void (*done)(void *user, unsigned node, enum hf_status status,
                  const char *reason);
 };

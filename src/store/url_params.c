@@ -167,8 +167,8 @@ static enum hf_status set_parameter(const struct hf_params *params,
     case P_QUARANTINE:
         return set_quarantine(url, value, again, error);
     case P_FENCE_KEEP:
-        return set_duration(&url->fence_keep_ms, 1, FENCE_KEEP_MS_MAX, value,
-                            which, again, error);
+        return set_duration(&url->fence_keep_ms, HF_FENCE_KEEP_MS_MIN,
+                            FENCE_KEEP_MS_MAX, value, which, again, error);
     case P_MAX_TTL:
         return set_duration(&url->max_ttl_ms, HF_TTL_MS_MIN, HF_MAX_TTL_MS_MAX,
                             value, which, again, error);
@@ -229,6 +229,16 @@ enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
     return HF_OK;
 }
 
+static bool has_tls(const struct hf_url *url)
+{
+    for (unsigned i = 0; i < url->n_endpoints; i++) {
+        if (url->endpoints[i].is_tls) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum hf_status hf_params_finish(const struct hf_params *params,
                                 struct hf_url *url, struct hf_error *error)
 {
@@ -246,6 +256,14 @@ enum hf_status hf_params_finish(const struct hf_params *params,
     }
     if (url->fence_keep_ms < least) {
         url->fence_keep_ms = least; /* a default that follows a long max_ttl */
+    }
+    for (enum parameter which = P_TLS_CA; which <= P_TLS_KEY; which++) {
+        if (was_given(params, which) && !has_tls(url)) {
+            return hf_fail(error, HF_CONFIG,
+                           "%s is given, but no server of this URL is reached "
+                           "over TLS: write rediss:// or valkeys://",
+                           known[which]);
+        }
     }
     if ((url->tls_cert == NULL) != (url->tls_key == NULL)) {
         return hf_fail(error, HF_CONFIG,

@@ -119,6 +119,20 @@ kill -9 "$wrapper"
 ok 'wrapper stopped, then killed: everything is ended' wait_until 3 all_gone
 wait "$wrapper" 2>/dev/null
 
+# ---- SIGSTOP of the wrapper, kill -9 of the keeper: the kernel kills the command
+start -t 30s
+kill -STOP "$wrapper"
+wait_until 3 is_stopped "$wrapper"
+kill -9 "$keeper"
+ok 'wrapper stopped, keeper killed: the command dies' \
+    wait_until 3 is_gone "$(pid_of command)"
+ok 'wrapper stopped, keeper killed: its descendants do not' \
+    kill -0 "$(pid_of setsid)" "$(pid_of orphan)"
+kill -CONT "$wrapper"
+wait "$wrapper"
+is $? 70 'wrapper continued: exit 70'
+ok 'wrapper continued: everything is gone' all_gone
+
 # ---- SIGSTOP of the keeper: the wrapper ends it in time
 start -t 1500ms
 kill -STOP "$keeper"

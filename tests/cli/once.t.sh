@@ -30,6 +30,54 @@ contest() { # URL WHAT
     is "$(cat "$W/said")" '' "$what: nobody says anything"
 }
 
+# ---- The mark: written before the command starts, looked at by --once alone
+
+marked() { # URL WHAT
+    local what=$2 keeper
+    export HOLDFAST_URL=$1
+    ran() { # NAME [OPTION...]
+        local name=$1
+        shift
+        holdfast run --once 1h "$@" "$name" -- echo ran
+    }
+    is_free() { holdfast run -n "$1" -- true; }
+
+    is "$(ran kept)" ran "$what: runs"
+    is "$(holdfast run -n kept -- echo plain)" plain \
+        "$what: a plain run need not wait for the period"
+    is "$(ran kept)" '' "$what: and does not end it"
+    capture holdfast ls
+    like "$out" 'kept +[^ ]+ .*ended' "$what: ls lists the mark"
+    capture holdfast ls --json kept
+    like "$out" '"state":"ended"' "$what: ls NAME shows it too"
+    capture holdfast break kept
+    is "$code" 0 "$what: break"
+    is "$(ran kept)" ran "$what: break clears the mark"
+
+    # The keeper is the command's parent.
+    holdfast run --once 1h -t 1s killed -- \
+        sh -c 'echo $PPID >"$0"; kill -9 $PPID; exec sleep 300' "$W/keeper" \
+        2>"$W/.err"
+    ok "$what: kill -9 of the keeper ends the lease" \
+        wait_until 10 is_free killed
+    is "$(ran killed)" '' "$what: and not the period"
+
+    capture holdfast run --once 1h failed -- false
+    is "$code:$(ran failed)" 1: "$what: a failed run keeps the period"
+    capture holdfast run --once 1h --on-fail release let -- false
+    is "$code:$(ran let --on-fail release)" 1:ran \
+        "$what: --on-fail release leaves it to others"
+    is "$(ran let)" '' "$what: one that succeeds keeps it all the same"
+    capture holdfast run --once 1h --on-fail release shot -- \
+        sh -c 'kill -9 $$'
+    is "$code:$(ran shot)" 137:ran "$what: a signal is a failure"
+
+    is "$(ran 'a b' c "d{e}f")" ran "$what: several names are marked"
+    is "$(ran c)$(ran 'd{e}f')$(ran 'a b')" '' "$what: each of them"
+    is "$(ran 'other' c)" '' "$what: one that is marked suffices"
+    is "$(ran other)" ran "$what: and the rest is not marked"
+}
+
 mkfifo "$W/pipe"
 contest "local://$W/store" 'embedded'
 server_start one
@@ -51,6 +99,11 @@ for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off" \
     took=$(($(now_ms) - start))
     ok "${url%%:*}: not earlier than 1 s ($took ms)" test $took -ge 950
 done
+marked "local://$W/store" 'embedded'
+marked "${SERVER_URL[one]}?quarantine=off" 'one redis'
+marked "$URLS?quarantine=off" 'five redis'
+unset HOLDFAST_URL
+
 server_kill s1
 server_kill s2
 server_kill s3

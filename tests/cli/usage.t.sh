@@ -94,6 +94,14 @@ refused 64 'again waits for ever: leave out --try' '--again with -n' \
     holdfast run --again -n x -- true
 refused 64 'again waits for ever: leave out --wait' '--again with -w' \
     holdfast run --again -w 5 x -- true
+refused 64 'once starts one .*--shared' '--once with --shared' \
+    holdfast run --once 1h -s x -- true
+refused 64 'once starts one .*--permits' '--once with --permits' \
+    holdfast run --once 1h -p 2 x -- true
+refused 64 'on-fail is for --once' '--on-fail without --once' \
+    holdfast run --on-fail keep x -- true
+refused 64 'on-fail' '--on-fail with another word' \
+    holdfast run --once 1h --on-fail drop x -- true
 refused 64 'again runs .*--once does not' '--again with --once' \
     holdfast run --again --once 1h x -- true
 refused 64 'again never runs without the lock' \

@@ -90,7 +90,7 @@ static void client_is_refused(struct hf_client *client)
     assert_invalid(
         hf_client_break(client, "door", 4, false, &until_ms, &error));
     assert_invalid(hf_client_examine(client, on_finding, NULL, &error));
-    assert_invalid(hf_client_init_nodes(client, &error));
+    assert_invalid(hf_client_init_nodes(client, 0, NULL, NULL, &error));
     assert_false(hf_client_next_event(client, &event));
     assert_int_equal(hf_client_fd(client), -1);
     hf_client_process(client);
@@ -258,6 +258,8 @@ static void lock_is_refused(struct hf_lock *lock)
     assert_int_equal(hf_lock_remaining_ms(lock), 0);
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
     assert_int_equal(hf_lock_extend(lock, 1000, NULL), HF_INVALID);
+    assert_int_equal(hf_lock_mark(lock, 1000, NULL), HF_INVALID);
+    assert_int_equal(hf_lock_unmark(lock, NULL), HF_INVALID);
     assert_int_equal(hf_lock_add_process(lock, getpid()), HF_INVALID);
     assert_int_equal(hf_lock_give(lock, owner), HF_INVALID);
 }

@@ -287,6 +287,39 @@ static void test_given_and_adopted(void **state)
     hf_client_close(b);
 }
 
+/* The text is the lock: two that adopt it are one holder to the store. */
+static void test_adopted_twice(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX];
+    const char *name = fresh_name();
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    struct hf_request request = want(name, 5000, 0);
+    struct hf_error error;
+    struct hf_lock *one, *two;
+    assert_int_equal(hf_lock_give(take(a, name, 5000), owner), HF_OK);
+    assert_int_equal(hf_lock_adopt(a, &request, owner, &one, &error), HF_OK);
+    assert_int_equal(hf_lock_adopt(b, &request, owner, &two, &error), HF_OK);
+    assert_int_equal(hf_lock_state(one), HF_STATE_HELD);
+    assert_int_equal(hf_lock_state(two), HF_STATE_HELD);
+    assert_true(hf_lock_fence(one) == hf_lock_fence(two));
+    /* Each may extend. The first release frees it for a third client, while
+     * the other believes until it is renewed. */
+    assert_int_equal(hf_lock_extend(one, 0, &error), HF_OK);
+    assert_int_equal(hf_lock_extend(two, 0, &error), HF_OK);
+    assert_int_equal(hf_lock_release(one), HF_OK);
+    struct hf_lock *third = take(a, name, 5000);
+    assert_true(hf_lock_fence(third) > hf_lock_fence(two));
+    assert_int_equal(hf_lock_state(two), HF_STATE_HELD);
+    assert_int_equal(hf_lock_extend(two, 0, &error), HF_LOST);
+    assert_int_equal(hf_lock_release(two), HF_LOST);
+    assert_int_equal(hf_lock_state(third), HF_STATE_HELD);
+    assert_int_equal(hf_lock_release(third), HF_OK);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
 static void test_released_by_its_owner(void **state)
 {
     (void)state;
@@ -326,6 +359,77 @@ static void test_kept_taken(void **state)
     assert_true(hf_lock_fence(lock) > fence);
     assert_int_equal(hf_lock_release_keeping(lock, 0), HF_OK);
     assert_free(client, name);
+    hf_client_close(client);
+}
+
+static int64_t marked(struct hf_client *client, const char *name)
+{
+    struct hf_error error;
+    int64_t left_ms = -1;
+    assert_int_equal(
+        hf_client_marked(client, name, strlen(name), &left_ms, &error), HF_OK);
+    return left_ms;
+}
+
+static void test_marks(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *a = open_client();
+    struct hf_client *b = open_client();
+    struct hf_error error;
+    assert_int_equal(marked(a, name), 0);
+    struct hf_lock *lock = take(a, name, 5000);
+    assert_int_equal(hf_lock_mark(lock, 0, &error), HF_INVALID);
+    assert_int_equal(hf_lock_mark(lock, HF_PERIOD_MS_MAX + 1, &error),
+                     HF_INVALID);
+    assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_OK);
+    assert_in_range((unsigned long)marked(b, name), 50000, 60000);
+    assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_BUSY);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_true(marked(b, name) > 50000);
+    lock = take(b, name, 5000); /* a mark is no lock */
+    assert_int_equal(hf_lock_mark(lock, 120000, &error), HF_BUSY);
+    assert_int_equal(hf_lock_unmark(lock, &error), HF_OK); /* not its own */
+    assert_in_range((unsigned long)marked(a, name), 50000, 60000);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    assert_int_equal(hf_client_break(a, name, strlen(name), true, NULL, &error),
+                     HF_OK);
+    assert_int_equal(marked(b, name), 0);
+    lock = take(b, name, 5000);
+    assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_OK);
+    assert_int_equal(hf_lock_unmark(lock, &error), HF_OK);
+    assert_int_equal(marked(a, name), 0);
+    assert_int_equal(hf_lock_unmark(lock, &error), HF_OK);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    lock = take(a, name, 5000);
+    assert_int_equal(hf_lock_mark(lock, 300, &error), HF_OK);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    int64_t end = now_ms() + 5000;
+    int64_t left_ms = 300;
+    while (left_ms > 0 && now_ms() < end) {
+        left_ms = marked(b, name);
+    }
+    /* not asked again: servers count in whole milliseconds, and the next answer
+     * may be of the one before */
+    assert_int_equal(left_ms, 0);
+    hf_client_close(a);
+    hf_client_close(b);
+}
+
+static void test_shared_is_not_marked(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_error error;
+    struct hf_request request;
+    struct hf_lock *lock;
+    hf_request_init(&request, fresh_name());
+    request.mode = HF_SHARED;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error), HF_OK);
+    assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_INVALID);
+    assert_non_null(strstr(error.text, "shared"));
+    assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(client);
 }
 
@@ -396,8 +500,11 @@ int main(void)
         cmocka_unit_test(test_names_of_any_bytes),
         cmocka_unit_test(test_bad_requests),
         cmocka_unit_test(test_given_and_adopted),
+        cmocka_unit_test(test_adopted_twice),
         cmocka_unit_test(test_released_by_its_owner),
         cmocka_unit_test(test_kept_taken),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_shared_is_not_marked),
         cmocka_unit_test(test_close_gives_back),
         cmocka_unit_test(test_added_processes),
     };

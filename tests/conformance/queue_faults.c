@@ -269,7 +269,7 @@ static void test_restarted_with_a_queue(void)
     struct actor *holder = enter(strict_url(server.path));
     struct actor *first = enter(strict_url(server.path));
     struct actor *second = enter(strict_url(server.path));
-    ok(hf_client_init_nodes(holder->client, NULL) == HF_OK,
+    ok(hf_client_init_nodes(holder->client, 0, NULL, NULL, NULL) == HF_OK,
        "restart: a new server");
     ask(holder, HF_EXCLUSIVE, 5000);
     await(holder);

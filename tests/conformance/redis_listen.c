@@ -296,7 +296,7 @@ static void test_other_server(struct server *server)
     struct ears ears;
     ears_init(&ears, server);
     ears_start(&ears);
-    char *met = redis_of(&ears)->nodes[0].met_run_id;
+    char *met = redis_of(&ears)->nodes[0].known.run_id;
     met[0] = met[0] == 'a' ? 'b' : 'a';
     told(server, "SET lock:busy somebody PX 600000");
     heartbeat(&ears);

@@ -58,8 +58,8 @@ static void test_new_server(struct server *server)
     rig_strict(&rig, 1, server, 60000);
     ok(until_standing(&rig, 0, HF_STANDING_REPAIRING) &&
            rig.fault[0] == HF_QUARANTINED &&
-           strstr(rig.reason[0], "may have forgotten locks") != NULL &&
-           strstr(rig.reason[0], "doctor --init") != NULL,
+           strstr(rig.reason[0], "shows no trace of Holdfast") != NULL &&
+           strstr(rig.reason[0], "doctor --init") == NULL,
        "a server just started has no vote: %s", rig.reason[0]);
     struct said said = acquire(&rig, "a", "o", 0);
     ok(said.verdict == HF_VERDICT_UNSENT && said.fault == HF_QUARANTINED,
@@ -98,8 +98,13 @@ static void test_mismatch(struct server *server)
            strstr(rig.reason[0], "60000") && strstr(rig.reason[0], "30000"),
        "another max_ttl: %s", rig.reason[0]);
     ok(acquire(&rig, "m", "o", 0).fault == HF_CONFIG, "asks are refused so");
+    ok(rig_job(&rig, HF_JOB_INIT) == HF_CONFIG,
+       "not declared by INIT alone: %s", rig.done_reason);
+    ok(rig_job(&rig, HF_JOB_LOOK) != HF_OK &&
+           strstr(rig.findings, "max_ttl=60000ms") != NULL,
+       "LOOK reports the other shape");
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),
-       "--init makes it the store's");
+       "and then INIT makes it the store's");
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK, "and can be repeated");
     rig_close(&rig);
 
@@ -112,6 +117,7 @@ static void test_mismatch(struct server *server)
        "another number of nodes: %s", rig.reason[0]);
     rig_close(&rig);
     rig_strict(&rig, 1, server, 60000);
+    rig_job(&rig, HF_JOB_LOOK);
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK, "set back");
     rig_close(&rig);
     server_remove(&three[1]);
@@ -289,6 +295,32 @@ static void test_ineligible(struct server *server)
     (void)server;
 }
 
+/* Counters are set back only where there is no vote. */
+static void test_lower(void)
+{
+    static const char *const ahead = "9000000000000000";
+    struct server server;
+    struct rig rig;
+    server_start(&server, NULL);
+    rig_strict(&rig, 1, &server, 60000);
+    rig_job(&rig, HF_JOB_INIT);
+    ok(rig_job(&rig, HF_JOB_COUNT) == HF_OK, "no counter is ahead");
+    told(&server, "SET hf:{lock:x}:fence %s PX 60000", ahead);
+    ok(rig_job(&rig, HF_JOB_COUNT) == HF_BUSY, "one is");
+    ok(rig_job(&rig, HF_JOB_LOWER) == HF_BUSY &&
+           strcmp(told(&server, "GET hf:{lock:x}:fence"), ahead) == 0,
+       "a node that votes keeps it: %s", rig.done_reason);
+    ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK &&
+           until_standing(&rig, 0, HF_STANDING_REPAIRING) && rig.forgot[0] == 1,
+       "declared to have lost data: no vote, and old votes are void");
+    ok(rig_job(&rig, HF_JOB_LOWER) == HF_OK &&
+           strcmp(told(&server, "GET hf:{lock:x}:fence"), ahead) < 0 &&
+           rig_job(&rig, HF_JOB_COUNT) == HF_OK,
+       "then it is set back");
+    rig_close(&rig);
+    server_remove(&server);
+}
+
 static void test_examine(struct server *server)
 {
     struct rig rig;
@@ -407,6 +439,7 @@ int main(void)
     test_durable();
     test_off(&server);
     test_ineligible(&server);
+    test_lower();
     test_examine(&server);
     test_examine_replicas(&server);
     test_examine_clocks(&server);

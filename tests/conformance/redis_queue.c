@@ -507,6 +507,24 @@ static void test_crowd(struct teller *teller, struct server *server)
     hear(teller, "crowd", false);
 }
 
+/* However many wait, a list has a page of them, and says how many there are. */
+static void test_long_queue(struct teller *teller, struct server *server)
+{
+    static const char script[] =
+        "for i = 1, 100000 do local who = 'w' .. i "
+        "redis.call('ZADD', KEYS[1], i, who) "
+        "redis.call('HSET', KEYS[2], who, '9999999999999 x 1000 c 1') end";
+    acquire(&teller->rig, "long", "x", 0);
+    freeReplyObject(redisCommand(server->control, "EVAL %s 2 %s %s", script,
+                                 "hf:{lock:long}:queue",
+                                 "hf:{lock:long}:waiters"));
+    struct said said =
+        rig_ask(&teller->rig, ask_of(HF_VERB_ROSTER, "long", NULL));
+    ok(said.n_seats == 1001 && said.waiting == 100000,
+       "of %u who wait %zu places are listed", said.waiting, said.n_seats);
+    told(server, "DEL hf:{lock:long}:queue hf:{lock:long}:waiters lock:long");
+}
+
 int main(void)
 {
     static struct teller teller;
@@ -543,6 +561,7 @@ int main(void)
     tell_names(&teller);
     tell_full(&teller, &server);
     test_crowd(&teller, &server);
+    test_long_queue(&teller, &server);
     tell_mute(&server);
     tell_changed(&teller);
     teller_close(&teller);

@@ -61,9 +61,9 @@ static void test_acquire(struct rig *rig, struct server *server)
        "a hint below is not");
     told(server, "DEL lock:a");
     struct said e = acquire(rig, "a", "owner-e", d.counter + FAR + BUCKET * 9);
-    ok(e.verdict == HF_VERDICT_ERROR &&
-           strcmp(told(server, "EXISTS lock:a"), "0") == 0,
-       "a hint far beyond is refused, and nothing changes");
+    ok(e.verdict == HF_VERDICT_OK && e.counter < d.counter + BUCKET * 9,
+       "a hint far beyond is ignored");
+    told(server, "DEL lock:a");
     struct said f = acquire(rig, "a", "owner-f", d.counter + FAR / 2);
     ok(f.counter == d.counter + FAR / 2 &&
            told_number(server, "PTTL", "hf:{lock:a}:fence") >
@@ -143,7 +143,13 @@ static void test_confirm(struct rig *rig, struct server *server)
     ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 9,
        "a holder below does not");
     said = confirm(rig, "c", "d", t + 2 * FAR, true);
-    ok(said.verdict == HF_VERDICT_ERROR, "nor one out of bounds");
+    ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 9,
+       "nor one out of bounds");
+    said = acquire(rig, "c2", "d", 0);
+    uint64_t own = said.counter;
+    said = confirm(rig, "c2", "d", own + 2 * FAR, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == own,
+       "which raises nothing of its owner's either");
 }
 
 static void test_floor(struct rig *rig, struct server *server)
@@ -397,6 +403,60 @@ static void test_names(struct rig *rig, struct server *server)
     release(rig, longest, "o", 0);
 }
 
+static struct said mark(struct rig *rig, const char *name, uint64_t fence,
+                        const char *owner, int64_t ms)
+{
+    struct hf_ask ask = ask_of(HF_VERB_MARK, name, owner);
+    ask.counter = fence;
+    ask.ttl_ms = ms;
+    return rig_ask(rig, ask);
+}
+
+static bool keeps(const struct said *said, uint64_t fence, const char *owner)
+{
+    return said->verdict == HF_VERDICT_OK && said->counter == fence &&
+           strcmp(said->owner, owner) == 0;
+}
+
+static void test_marks(struct rig *rig)
+{
+    struct said said = mark(rig, "m", 0, "", 0);
+    ok(keeps(&said, 0, "") && said.kind == HF_HOLDER_NONE, "no mark yet");
+    said = mark(rig, "m", 7, "a", 5000);
+    ok(keeps(&said, 7, "a") && said.left_ms > 4000 && said.left_ms <= 5000,
+       "a mark is kept, with what is left of it");
+    said = mark(rig, "m", 7, "a", 60000);
+    ok(keeps(&said, 7, "a") && said.left_ms <= 5000,
+       "written again it ends no later");
+    said = mark(rig, "m", 7, "a", 10);
+    ok(keeps(&said, 7, "a") && said.left_ms > 4000, "nor earlier");
+    said = mark(rig, "m", 6, "b", 60000);
+    ok(keeps(&said, 7, "a") && said.left_ms <= 5000,
+       "an older mark changes nothing");
+    said = inspect(rig, "m");
+    ok(strcmp(said.owner, "ended:a") == 0 && said.left_ms > 4000,
+       "a free name with a mark is shown as ended: %s", said.owner);
+    said = acquire(rig, "m", "x", 0);
+    ok(said.verdict == HF_VERDICT_OK, "it can be acquired");
+    said = inspect(rig, "m");
+    ok(strcmp(said.owner, "x") == 0, "and is shown as held then");
+    said = mark(rig, "m", 6, "", 60000);
+    ok(keeps(&said, 7, "a"), "an older tombstone changes nothing");
+    said = mark(rig, "m", 7, "", 60000);
+    ok(keeps(&said, 7, "") && said.left_ms > 5000, "a tombstone replaces it");
+    said = mark(rig, "m", 7, "a", 60000);
+    ok(keeps(&said, 7, ""), "the mark does not come back");
+    release(rig, "m", "x", 0);
+    said = inspect(rig, "m");
+    ok(said.kind == HF_HOLDER_NONE, "a tombstone is not shown");
+    said = mark(rig, "m", 8, "c", 50);
+    ok(keeps(&said, 8, "c"), "a newer mark replaces the tombstone");
+    rig_until(rig, mark(rig, "m", 0, "", 0).counter == 0, 5000);
+    ok(mark(rig, "m", 0, "", 0).counter == 0, "its end comes");
+    said = mark(rig, "m", 3, "d", 5000);
+    ok(keeps(&said, 3, "d"), "and nothing is left of it");
+}
+
 /* All pages; their names, as far as they fit. */
 static struct said scan_all(struct rig *rig, const char *pattern)
 {
@@ -424,15 +484,21 @@ static void test_scan(struct rig *rig, struct server *server)
     rig_until(rig, acquire(rig, "one", "o", 0).verdict == HF_VERDICT_OK, 5000);
     acquire(rig, "two", "o", 0);
     told(server, "SET other:three x");
-    struct said said = rig_ask(rig, (struct hf_ask){.verb = HF_VERB_SCAN});
+    mark(rig, "four", 1, "o", 60000);
+    mark(rig, "{fi}ve", 1, "o", 60000);
+    told(server, "SET hf:{other:six}:once x");
+    struct said said = scan_all(rig, "");
     ok(said.verdict == HF_VERDICT_OK && said.counter == 0 &&
-           said.n_names == 2 && strstr(said.names, "one ") != NULL &&
-           strstr(said.names, "two ") != NULL,
+           said.n_names == 4 && strstr(said.names, "one ") != NULL &&
+           strstr(said.names, "two ") != NULL &&
+           strstr(said.names, "four ") != NULL &&
+           strstr(said.names, "{fi}ve ") != NULL,
        "a scan names what is under the prefix, without it: %s", said.names);
     said = rig_ask(rig, (struct hf_ask){
                             .verb = HF_VERB_SCAN, .name = "t*", .name_len = 2});
     ok(said.n_names == 1 && strcmp(said.names, "two ") == 0,
        "and follows a pattern");
+    told(server, "DEL hf:{lock:four}:once hf:{fi}:lock:{fi}ve:once");
     for (int i = 0; i < 5000; i++) {
         told(server, "SET lock:many:%d x", i);
     }
@@ -468,6 +534,30 @@ static void test_prefix(struct server *server)
     rig_close(&rig);
 }
 
+/* Of another client's value of any size, the beginning is answered. */
+static void test_large(struct rig *rig, struct server *server)
+{
+    static const enum hf_verb verbs[] = {HF_VERB_ACQUIRE, HF_VERB_INSPECT,
+                                         HF_VERB_CONFIRM, HF_VERB_RELEASE,
+                                         HF_VERB_ROSTER};
+    redisReply *reply =
+        redisCommand(server->control, "EVAL %s 1 lock:large",
+                     "redis.call('SET', KEYS[1], string.rep('v', 5000000))");
+    freeReplyObject(reply);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        struct said said = rig_ask(rig, ask_of(verbs[i], "large", "o"));
+        ok(said.owner_len == 512 && said.owner[511] == 'v',
+           "a value of 5 MB, verb %d: %zu bytes of it; %s", (int)verbs[i],
+           said.owner_len, said.reason);
+    }
+    struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "large", "o");
+    ask.queue_ms = 1000;
+    struct said said = rig_ask(rig, ask);
+    ok(said.verdict == HF_VERDICT_QUEUED && said.owner_len == 512,
+       "and to one who waits: %s", said.reason);
+    told(server, "DEL lock:large");
+}
+
 int main(void)
 {
     struct server server;
@@ -485,8 +575,10 @@ int main(void)
     test_break(&rig, &server);
     test_expiry(&rig, &server);
     test_names(&rig, &server);
+    test_marks(&rig);
     test_scan(&rig, &server);
     test_prefix(&server);
+    test_large(&rig, &server);
     rig_close(&rig);
     server_remove(&server);
     return tap_done();

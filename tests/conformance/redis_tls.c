@@ -107,6 +107,32 @@ static void test_trusted(uint16_t port)
     }
 }
 
+/* All of a reply is there before the first event, and is more than one event
+ * reads: no edge of the descriptor tells of the rest. */
+static void test_more_than_a_turn(struct server *server, uint16_t port)
+{
+    static const char script[] =
+        "for i = 1, 300 do redis.call('SET', KEYS[1] .. i, 'x') end";
+    struct rig rig;
+    char stem[401] = "lock:";
+    memset(stem + 5, 'n', sizeof(stem) - 6);
+    freeReplyObject(
+        redisCommand(server->control, "EVAL %s 1 %s", script, stem));
+    rig_tls(&rig, "127.0.0.1", port, "ca.crt", NULL, NULL);
+    rig_votes(&rig, 0);
+    rig.n_said = 0;
+    uint64_t cookie = rig_send(&rig, (struct hf_ask){.verb = HF_VERB_SCAN});
+    rig_flush(&rig);
+    /* Each is answered by a later turn of the server's. */
+    for (int i = 0; i < 50; i++) {
+        told(server, "PING");
+    }
+    struct said said = rig_await(&rig, cookie);
+    ok(said.verdict == HF_VERDICT_OK && said.n_names >= 300,
+       "a reply of 120 kB over TLS: %zu names; %s", said.n_names, said.reason);
+    rig_close(&rig);
+}
+
 static void test_refused(uint16_t port)
 {
     struct rig rig;
@@ -170,11 +196,50 @@ static void test_mutual(void)
     uint16_t port = tls_server(&server, "yes");
     rig_tls(&rig, "127.0.0.1", port, "ca.crt", NULL, NULL);
     until_down(&rig);
-    ok(rig.standing[0] == HF_STANDING_DOWN,
+    ok(strstr(rig.reason[0], "name tls_cert and tls_key") != NULL,
        "a server that wants a certificate of ours: %s", rig.reason[0]);
     rig_close(&rig);
     rig_tls(&rig, "127.0.0.1", port, "ca.crt", "client.crt", NULL);
     ok(rig_votes(&rig, 0), "gets it");
+    server_kill(&server);
+    until_down(&rig);
+    ok(strstr(rig.reason[0], "tls_cert") == NULL,
+       "one that had it, and dies: %s", rig.reason[0]);
+    rig_close(&rig);
+}
+
+static void test_exposed(uint16_t port)
+{
+    struct rig rig;
+    struct hf_error error;
+    chmod(in("client.key"), 0644);
+    ok(rig_tls(&rig, "127.0.0.1", port, "ca.crt", "client.crt", &error) ==
+               HF_CONFIG &&
+           strstr(error.text, "client.key: everybody may read") != NULL,
+       "a key that everybody may read: %s", error.text);
+    rig_close(&rig);
+    chmod(in("client.key"), 0640);
+    rig_tls(&rig, "127.0.0.1", port, "ca.crt", "client.crt", NULL);
+    ok(rig_votes(&rig, 0), "a key that its group may read");
+    rig_close(&rig);
+}
+
+/* The same, where the server looks for the certificate in the handshake. */
+static void test_mutual_12(void)
+{
+    struct server server;
+    struct rig rig;
+    char port[8];
+    uint16_t number = free_port();
+    snprintf(port, sizeof(port), "%u", (unsigned)number);
+    server_start(&server, "--tls-port", port, "--bind", "127.0.0.1",
+                 "--tls-cert-file", in("server.crt"), "--tls-key-file",
+                 in("server.key"), "--tls-ca-cert-file", in("ca.crt"),
+                 "--tls-protocols", "TLSv1.2", NULL);
+    rig_tls(&rig, "127.0.0.1", number, "ca.crt", NULL, NULL);
+    until_down(&rig);
+    ok(strstr(rig.reason[0], "name tls_cert and tls_key") != NULL,
+       "under TLS 1.2: %s", rig.reason[0]);
     rig_close(&rig);
     server_remove(&server);
 }
@@ -208,9 +273,12 @@ int main(void)
     make_certificates();
     uint16_t port = tls_server(&server, "no");
     test_trusted(port);
+    test_more_than_a_turn(&server, port);
     test_refused(port);
     test_plain(port);
     test_mutual();
+    test_mutual_12();
+    test_exposed(port);
     test_stopped(&server, port);
     server_remove(&server);
     server_remove(&holder);

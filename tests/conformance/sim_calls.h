@@ -29,7 +29,7 @@ struct request {
     char text[32768];
 };
 
-enum { NAMES = 2, OWNERS = 4, SCRIPTS = 7 };
+enum { NAMES = 2, OWNERS = 4, SCRIPTS = 8 };
 
 struct calls {
     struct sim_random random;
@@ -44,7 +44,7 @@ struct calls {
 static const struct hf_script *const our_scripts[SCRIPTS] = {
     &hf_script_acquire, &hf_script_confirm, &hf_script_release,
     &hf_script_break,   &hf_script_inspect, &hf_script_roster,
-    &hf_script_marker};
+    &hf_script_marker,  &hf_script_mark};
 
 /* ---- Words --------------------------------------------------------------- */
 
@@ -118,7 +118,8 @@ static inline void begin(struct calls *calls, struct request *request,
     calls->name = (int)below(calls, NAMES);
     calls->owner = (int)below(calls, OWNERS);
     begin_script(calls, request, which);
-    add(request, "7");
+    bool has_mark = which == 4 || which == 5 || which == 7;
+    add(request, has_mark ? "8" : "7");
     add(request, "lock:%c", 'a' + calls->name);
     add_side(request, calls->name, "fence");
     add_side(request, calls->name, "queue");
@@ -126,6 +127,9 @@ static inline void begin(struct calls *calls, struct request *request,
     add_side(request, calls->name, "holders");
     add_side(request, calls->name, "votes");
     add(request, "hf:node");
+    if (has_mark) {
+        add_side(request, calls->name, "once");
+    }
 }
 
 static inline void add_ttl(struct calls *calls, struct request *request)
@@ -260,6 +264,15 @@ static inline void make_roster(struct calls *calls, struct request *request)
     add(request, "%d", chance(calls, 50) ? 1000 : 1);
 }
 
+static inline void make_mark(struct calls *calls, struct request *request)
+{
+    begin(calls, request, 7);
+    add_marker(calls, request);
+    add(request, "%" PRId64, below(calls, 4));
+    add_ttl(calls, request);
+    add(request, "%s", chance(calls, 30) ? "" : "owner-1");
+}
+
 static inline void make_marker(struct calls *calls, struct request *request)
 {
     begin_script(calls, request, 6);
@@ -305,6 +318,8 @@ static inline void make_foreign(struct calls *calls, struct request *request)
         "ZADD hf:{lock:#}:holders 1 stranger",
         "DEL hf:{lock:#}:votes",
         "HSET hf:{lock:#}:votes owner-1 7",
+        "DEL hf:{lock:#}:once",
+        "SET hf:{lock:#}:once nonsense PX 600",
         "DEL hf:node",
         "HSET hf:node v m1",
         "FLUSHALL",
@@ -344,6 +359,8 @@ static inline void make_call(struct calls *calls, struct request *request)
         make_roster(calls, request);
     } else if (kind < 90) {
         make_marker(calls, request);
+    } else if (kind < 93) {
+        make_mark(calls, request);
     } else {
         make_foreign(calls, request);
     }
@@ -357,7 +374,8 @@ static inline void learn(struct calls *calls, const struct request *request,
         calls->needs_text[i] |= request->script == our_scripts[i] &&
                                 strncmp(reply, "-NOSCRIPT", 9) == 0;
     }
-    if (request->script == NULL || request->script == &hf_script_marker) {
+    if (request->script == NULL || request->script == &hf_script_marker ||
+        request->script == &hf_script_mark) {
         return;
     }
     const char *at = reply;

@@ -76,8 +76,10 @@ diagnosed() { # CODE LIKE WHAT
     is "$code" "$1" "doctor, $3: $1"
     like "$out" "$2" "doctor, $3: says so"
 }
-diagnosed 1 'started [0-9]+ s ago and may have forgotten locks' "a new server"
-capture holdfast doctor --init -u "$L"
+diagnosed 1 'locks from before may still be held.*holdfast doctor --init' "a new server"
+capture holdfast doctor --init -u "$L" </dev/null
+is "$code" 75 "keys of strangers are there: not declared"
+capture holdfast doctor --init --force -u "$L"
 is "$code" 0 "declared"
 diagnosed 0 '(forgets|loses|nothing to disk|restart)' "without a disk"
 server_cli one config set maxmemory-policy allkeys-lru >"$W/log"

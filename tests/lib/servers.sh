@@ -161,8 +161,10 @@ servers_start() {
     done
 }
 
+# By force: a command ends when a majority has released its lock, and another
+# server may still show it for a moment. cli/doctor tells of the refusal.
 servers_declare() {
-    holdfast doctor --init -q -u "$1" >/dev/null 2>&1
+    holdfast doctor --init --force -q -u "$1" >/dev/null 2>&1 </dev/null
 }
 
 server_signal() {

@@ -1,39 +1,48 @@
 # A YIELD that comes late gives back nothing but what it names
-# One of p3's comes when it holds the lock: who waits must not get it.
+# One of p2's comes behind the raise at which p2 holds the lock: p4, who waits,
+# must not get it.
 nodes 3
 processes 4
-seed 733
+seed 1636
 regime network
-max_ttl 148ms
-node_timeout 5ms
-queues off
-delay 200us
-jitter 94us
-wall n3 -231ms
-calm 665ms
-turn p2 name b think 116ms ttl 148ms
-turn p2 name b think 45.8ms ttl 148ms
-turn p2 name a ttl 148ms hold 1ms
-turn p3 name a wait none ttl 148ms
-turn p3 name a think 89.3ms ttl 148ms hold 70.5ms
-turn p3 name a ttl 148ms
-turn p4 name a think 55ms ttl 148ms hold 3.77ms
-turn p4 name a,b think 7.76ms ttl 148ms
-turn p4 name b ttl 148ms hold 10.7ms
-turn p4 name a think 21ms ttl 148ms
-turn p4.2 name a ttl 148ms
-at 38.8ms partition p1,n1 for 19.5ms
-at 66.9ms stop n2 for 92ms
-at 109ms crash p2 for 65.7ms
-at 120ms cut p3 n2
-at 131ms cut p3 n3
-at 140ms cut p3 n1
-at 152ms crash p3 for 166ms
-at 207ms partition p4,n1 for 166ms
-at 217ms stop n3 for 149ms
-at 252ms crash p2 for 156ms
-at 265ms crash p4 for 114ms
-at 372ms stop n3 for 45ms
-at 454ms pause p2 for 94.5ms
-at 463ms pause-midway p3 for 39.9ms
-at 510ms ghost n2 by 28.1ms for 0s
+max_ttl 129ms
+node_timeout 14ms
+delay 173us
+jitter 217us
+late 29818ppm by 81ms
+calm 1.12s
+turn p1 name a ttl 129ms hold 22.6ms extends 2
+turn p1 name a think 74ms ttl 129ms hold 22.2ms
+turn p1 name a think 52.7ms ttl 129ms hold 16ms
+turn p1 name a ttl 129ms hold 39.5ms
+turn p1 name a ttl 129ms
+turn p1 name a think 1ms wait none ttl 129ms
+turn p1 name a ttl 129ms
+turn p2 name a think 18.6ms ttl 129ms hold 15.7ms extends 2
+turn p2 name a think 51.8ms ttl 129ms hold 41ms
+turn p2 name a think 82.2ms ttl 129ms hold 3.62ms
+turn p2 name a ttl 129ms
+turn p2 name a think 43.9ms wait 113ms ttl 129ms
+turn p2 name a think 52.9ms ttl 129ms hold 1ms unfair
+turn p3 name a think 35.2ms wait none ttl 129ms
+turn p3 name a think 23ms ttl 129ms hold 35.9ms
+turn p3 name a ttl 129ms
+turn p3 name a ttl 129ms
+turn p4 name a think 6ms ttl 129ms hold 1.85ms
+turn p4 name a think 34.4ms ttl 129ms hold 7.83ms extends 2
+turn p4 name a think 74.2ms ttl 129ms hold 29.4ms
+turn p4 name a ttl 129ms hold 38.8ms
+turn p4 name a ttl 129ms
+turn p4 name a ttl 129ms
+at 91.8ms pause-midway p2 for 151ms
+at 113ms silence p3 n2 for 19.6ms
+at 179ms full n1 for 139ms
+at 241ms pause-midway p2 for 7.1ms
+at 374ms silence n2 for 166ms
+at 421ms reboot p1 for 40ms
+at 433ms full n3 for 102ms
+at 459ms partition p3,n1 for 182ms
+at 793ms pause-midway p4 for 143ms
+at 882ms partition p3,n1 for 8ms
+at 901ms silence p4 n3 for 74ms
+at 949ms reboot p4 for 13ms

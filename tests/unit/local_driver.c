@@ -112,8 +112,9 @@ void folder_drop(const char *path)
     rmdir(path);
 }
 
-enum hf_status driver_open(struct driver *d, const char *folder,
-                           const char *query, struct hf_error *error)
+static enum hf_status open_as(struct driver *d, const char *folder,
+                              const char *query, int64_t keep_ms,
+                              bool is_for_setup, struct hf_error *error)
 {
     char text[4200];
     memset(d, 0, sizeof(*d));
@@ -122,6 +123,7 @@ enum hf_status driver_open(struct driver *d, const char *folder,
     if (status != HF_OK) {
         return status;
     }
+    d->url->fence_keep_ms = keep_ms > 0 ? keep_ms : d->url->fence_keep_ms;
     d->loop = hf_loop_new();
     struct hf_store_env env = {
         .client = d,
@@ -131,12 +133,32 @@ enum hf_status driver_open(struct driver *d, const char *folder,
         .push = on_push,
         .listen = on_listen,
         .log = on_log,
+        .is_for_setup = is_for_setup,
     };
     status = hf_store_local.open(d->url, &env, &d->store, error);
     if (status != HF_OK) {
         driver_close(d);
     }
     return status;
+}
+
+enum hf_status driver_open(struct driver *d, const char *folder,
+                           const char *query, struct hf_error *error)
+{
+    return open_as(d, folder, query, 0, false, error);
+}
+
+enum hf_status driver_open_keeping(struct driver *d, const char *folder,
+                                   const char *query, int64_t keep_ms)
+{
+    struct hf_error error;
+    return open_as(d, folder, query, keep_ms, false, &error);
+}
+
+enum hf_status driver_open_for_setup(struct driver *d, const char *folder,
+                                     struct hf_error *error)
+{
+    return open_as(d, folder, "", 0, true, error);
 }
 
 void driver_start(struct driver *d, const char *folder)
@@ -296,6 +318,15 @@ void driver_forget(struct driver *d)
 const struct hf_answer *inspect(struct driver *d, const char *name)
 {
     struct hf_ask ask = ask_for(HF_VERB_INSPECT, name, NULL);
+    return driver_ask(d, &ask);
+}
+
+const struct hf_answer *mark(struct driver *d, const char *name, uint64_t fence,
+                             const char *owner, int64_t ms)
+{
+    struct hf_ask ask = ask_for(HF_VERB_MARK, name, owner);
+    ask.counter = fence;
+    ask.ttl_ms = ms;
     return driver_ask(d, &ask);
 }
 

@@ -40,6 +40,12 @@ void folder_drop(const char *path);
 /* Open "local://<folder><query>". @return the status; text in @p error. */
 enum hf_status driver_open(struct driver *d, const char *folder,
                            const char *query, struct hf_error *error);
+/* The same, with a shorter fence_keep than a URL may ask for. */
+enum hf_status driver_open_keeping(struct driver *d, const char *folder,
+                                   const char *query, int64_t keep_ms);
+/* The same, as `doctor` does. */
+enum hf_status driver_open_for_setup(struct driver *d, const char *folder,
+                                     struct hf_error *error);
 /* The same, and it must succeed. */
 void driver_start(struct driver *d, const char *folder);
 void driver_close(struct driver *d);
@@ -60,6 +66,10 @@ const struct hf_answer *release(struct driver *d, const char *name,
 const struct hf_answer *break_name(struct driver *d, const char *name,
                                    const char *owner, bool now);
 const struct hf_answer *inspect(struct driver *d, const char *name);
+
+/* @p owner NULL: a tombstone; @p fence 0: only look. */
+const struct hf_answer *mark(struct driver *d, const char *name, uint64_t fence,
+                             const char *owner, int64_t ms);
 /* ACQUIRE with a place in the queue; the cookie is the owner's first letter,
  * and its digits if it has them. Shared: with HF_SHARED on these terms. */
 struct hf_ask queue_ask(const char *name, const char *owner, int64_t queue_ms);

@@ -185,8 +185,11 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
     if (strcmp(said, "ok") == 0) {
         event->verdict = HF_VERDICT_OK;
         event->ahead = n > 4 && strcmp(words[4], "behind") == 0;
-        event->floor =
-            n > 4 && event->ahead == 0 ? strtoull(words[4], NULL, 10) : 0;
+        bool is_bound = n > 5 && strcmp(words[4], "bound") == 0;
+        event->bound = is_bound ? strtoull(words[5], NULL, 10) : 0;
+        event->floor = n > 4 && event->ahead == 0 && !is_bound
+                           ? strtoull(words[4], NULL, 10)
+                           : 0;
     } else if (strcmp(said, "no") == 0) {
         event->verdict = HF_VERDICT_REFUSED;
         event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
@@ -283,6 +286,16 @@ static void check_timer(const struct teller *teller, const char *line)
     }
 }
 
+static void check_granted(const struct teller *teller, const char *line,
+                          char **words)
+{
+    uint64_t counter =
+        hf_lease_granted(teller->lease, (unsigned)atoi(words[1]));
+    if (counter != strtoull(words[2], NULL, 10)) {
+        fail_msg("%s\n  but it is %llu", line, (unsigned long long)counter);
+    }
+}
+
 static void tell_line(struct teller *teller, const char *line)
 {
     char copy[LINE_MAX_LEN];
@@ -317,6 +330,11 @@ static void tell_line(struct teller *teller, const char *line)
         if (is_spread != (strcmp(words[0], "spread") == 0)) {
             fail_msg("%s\n  but it is not", line);
         }
+        return;
+    }
+    if (strcmp(words[0], "granted") == 0) {
+        assert_true(n == 3);
+        check_granted(teller, line, words);
         return;
     }
     read_event(teller, words, n);

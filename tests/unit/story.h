@@ -7,9 +7,11 @@
  *           forsake   timer   node N STANDING   forgot N
  *           slow N   up N: become so, without a step
  *           spread   sparse: no, or some, node is about to give it to us
+ *           granted N C: N granted at C, or (0) did not
  *           queue [HINT]: acquire, and wait in queues
  *           N grants C: pushed   listen N   deaf N: can (not) push to us
- *           N VERB ok C [FLOOR | behind: an earlier ticket waits there]
+ *           N VERB ok C [FLOOR | bound MOST | behind: an earlier ticket
+ *           waits there]
  *           N VERB no C [RIVAL [LEFT [TIME]]]   N VERB unsent
  *           N VERB queued|foreign C [AHEAD [LEFT]]: under ticket 500
  *           N VERB unknown   N VERB error           VERB: A, Q, C, Y or R

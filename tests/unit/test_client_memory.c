@@ -154,28 +154,41 @@ static void use_several(struct hf_client *client, struct hf_request *request)
 static const struct hf_name more[] = {{"second", 6, HF_EXCLUSIVE},
                                       {"third", 5, HF_SHARED}};
 
+/* Consumes the lock. */
+static void hand_on(struct hf_client *client, const struct hf_request *request,
+                    struct hf_lock *lock)
+{
+    struct hf_error error;
+    char owner[HF_OWNER_TEXT_MAX];
+    enum hf_status status = hf_lock_give(lock, owner);
+    assert_true(is_expected(status));
+    if (status != HF_OK) {
+        assert_true(is_expected(hf_lock_release(lock))); /* still ours */
+        return;
+    }
+    status = hf_lock_adopt(client, request, owner, &lock, &error);
+    assert_true(is_expected(status));
+    if (status == HF_OK) {
+        assert_true(is_expected(hf_lock_release(lock)));
+    } else {
+        assert_true(
+            is_expected(hf_owner_release(client, "memory", 6, owner, &error)));
+    }
+}
+
 static void use(struct hf_client *client)
 {
     struct hf_request request;
     struct hf_error error;
     struct hf_lock *lock = NULL;
     struct hf_op *op = NULL;
-    char owner[HF_OWNER_TEXT_MAX];
     hf_request_init(&request, "memory");
     enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
     assert_true(is_expected(status));
     assert_true((status == HF_OK) == (lock != NULL));
     if (status == HF_OK) {
         assert_true(is_expected(hf_lock_extend(lock, 5000, &error)));
-        assert_true(is_expected(hf_lock_give(lock, owner)));
-        status = hf_lock_adopt(client, &request, owner, &lock, &error);
-        assert_true(is_expected(status));
-        if (status == HF_OK) {
-            assert_true(is_expected(hf_lock_release(lock)));
-        } else {
-            assert_true(is_expected(
-                hf_owner_release(client, "memory", 6, owner, &error)));
-        }
+        hand_on(client, &request, lock);
     }
     assert_true(
         is_expected(hf_client_list(client, NULL, on_name, NULL, &error)));

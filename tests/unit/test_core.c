@@ -146,7 +146,7 @@ static struct hf_retry_verdict after(struct hf_retry *retry,
                                      struct attempt *attempt,
                                      enum hf_outcome outcome, int64_t now_ms)
 {
-    return hf_retry_after(retry, &attempt->nodes, lease_of(attempt), outcome,
+    return hf_retry_after(retry, &attempt->nodes, lease_of(attempt), outcome, 0,
                           false, at_ms(now_ms));
 }
 
@@ -240,6 +240,29 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     hf_nodes_set(&attempt.nodes, 0, HF_STANDING_REPAIRING);
     retry_of(&retry, -1, 1);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
+                     HF_RETRY_AGAIN);
+    assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
+}
+
+/* Reached, and from 10 s on every answer is an error: a full disk. */
+static void a_store_that_refuses_ends_a_wait_without_end(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    const int64_t refused_ms[] = {10000, 12000, 14799};
+    refused(&attempt, 40);
+    retry_of(&retry, -1, 1);
+    retry.has_reached = true;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(hf_retry_after(&retry, &attempt.nodes,
+                                        lease_of(&attempt), HF_OUT_UNREACHED, 1,
+                                        false, at_ms(refused_ms[i]))
+                             .kind,
+                         i < 2 ? HF_RETRY_AGAIN : HF_RETRY_UNREACHED);
+    }
+    /* one answer, and it begins anew */
+    assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 14800).kind,
                      HF_RETRY_AGAIN);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
@@ -355,174 +378,6 @@ static void time_saturates(void **state)
 
 /* ---- Servers that forget ----------------------------------------------- */
 
-#define MAX_TTL_MS 60000
-#define NODES 3
-
-static const struct hf_identity young = {
-    .run_id = "run1", .replid = "repl1", .uptime_ms = 1000, .time_ms = 5000000};
-static const struct hf_marker mark = {.exists = true,
-                                      .value = "v1",
-                                      .run_id = "run1",
-                                      .replid = "repl1",
-                                      .max_ttl_ms = MAX_TTL_MS,
-                                      .nodes = NODES};
-static const struct hf_acquaintance stranger = {.until = {INT64_MIN}};
-static const struct hf_acquaintance friend = {
-    .has_met = true, .value = "v1", .until = {INT64_MIN}};
-
-static struct hf_judgement judge(const struct hf_identity *identity,
-                                 const struct hf_marker *marker,
-                                 const struct hf_acquaintance *known)
-{
-    struct hf_judgement out;
-    hf_quarantine_judge(identity, marker, known, MAX_TTL_MS, NODES, true,
-                        at_ms(1000), &out);
-    return out;
-}
-
-static void the_same_server_votes(void **state)
-{
-    (void)state;
-    struct hf_judgement out = judge(&young, &mark, &stranger);
-    assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.write);
-    assert_false(out.forgot);
-}
-
-static void a_restart_is_quarantined_for_max_ttl(void **state)
-{
-    (void)state;
-    struct hf_identity identity = young;
-    snprintf(identity.run_id, sizeof(identity.run_id), "run2");
-    struct hf_judgement out = judge(&identity, &mark, &friend);
-    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
-    assert_true(out.forgot);
-    assert_true(out.write);
-    assert_string_equal(out.marker.value, ""); /* others must notice */
-    assert_int_equal(out.until.ns, at_ms(61000).ns);
-    assert_int_equal(out.marker.until_ms, 5000000 + MAX_TTL_MS);
-}
-
-static void a_durable_restart_is_not(void **state)
-{
-    (void)state;
-    struct hf_identity identity = young;
-    struct hf_marker marker = mark;
-    snprintf(identity.run_id, sizeof(identity.run_id), "run2");
-    identity.knows_fsync = identity.fsync_always = true;
-    marker.fsync_always = true;
-    assert_int_equal(judge(&identity, &marker, &friend).trust, HF_TRUST_VOTES);
-    assert_string_equal(judge(&identity, &marker, &friend).marker.value, "v1");
-    /* everysec then, always now: the last second may be gone */
-    marker.fsync_always = false;
-    assert_int_equal(judge(&identity, &marker, &friend).trust,
-                     HF_TRUST_QUARANTINE);
-    /* always then, everysec now: whatever it was when it stopped */
-    marker.fsync_always = true;
-    identity.fsync_always = false;
-    assert_int_equal(judge(&identity, &marker, &friend).trust,
-                     HF_TRUST_QUARANTINE);
-}
-
-static void a_promotion_in_place_is_quarantined(void **state)
-{
-    (void)state;
-    struct hf_identity identity = young;
-    snprintf(identity.replid, sizeof(identity.replid), "repl2");
-    identity.uptime_ms = INT64_C(86400000);
-    /* its first replica was attached */
-    assert_int_equal(judge(&identity, &mark, &friend).trust, HF_TRUST_VOTES);
-    assert_false(judge(&identity, &mark, &friend).forgot);
-    identity.has_replid2 = true;
-    assert_int_equal(judge(&identity, &mark, &friend).trust,
-                     HF_TRUST_QUARANTINE);
-}
-
-static void a_flush_is_seen_by_those_who_knew(void **state)
-{
-    (void)state;
-    struct hf_identity identity = young;
-    struct hf_marker none = {0};
-    identity.uptime_ms = INT64_C(86400000);
-    assert_int_equal(judge(&identity, &none, &friend).trust,
-                     HF_TRUST_QUARANTINE);
-    assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
-    assert_true(judge(&identity, &none, &stranger).write);
-}
-
-static void a_new_server_is_quarantined_an_old_one_not(void **state)
-{
-    (void)state;
-    struct hf_identity identity = young;
-    struct hf_marker none = {0};
-    assert_int_equal(judge(&identity, &none, &stranger).trust,
-                     HF_TRUST_QUARANTINE);
-    identity.uptime_ms = MAX_TTL_MS - 1;
-    assert_int_equal(judge(&identity, &none, &stranger).trust,
-                     HF_TRUST_QUARANTINE);
-    identity.uptime_ms = MAX_TTL_MS;
-    assert_int_equal(judge(&identity, &none, &stranger).trust, HF_TRUST_VOTES);
-    /* a short max_ttl is no reason to trust it sooner than after 10 s */
-    struct hf_judgement out;
-    identity.uptime_ms = 5000;
-    hf_quarantine_judge(&identity, &none, &stranger, 1000, NODES, true,
-                        at_ms(0), &out);
-    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
-}
-
-static void late_comers_learn_the_end_from_the_marker(void **state)
-{
-    (void)state;
-    struct hf_marker marker = mark;
-    marker.until_ms = young.time_ms + 40000;
-    assert_int_equal(judge(&young, &marker, &stranger).until.ns,
-                     at_ms(41000).ns);
-    /* a stepped server clock cannot make it longer than a whole one */
-    marker.until_ms = young.time_ms + 4000000;
-    assert_int_equal(judge(&young, &marker, &stranger).until.ns,
-                     at_ms(61000).ns);
-    /* who saw it begin trusts the own clock */
-    struct hf_acquaintance witness = friend;
-    witness.until = at_ms(7000);
-    assert_int_equal(judge(&young, &marker, &witness).until.ns, at_ms(7000).ns);
-}
-
-static void a_declared_server_votes_at_once(void **state)
-{
-    (void)state;
-    struct hf_acquaintance witness = friend;
-    struct hf_marker marker = mark;
-    witness.until = at_ms(70000);
-    snprintf(marker.value, sizeof(marker.value), "v2");
-    struct hf_judgement out = judge(&young, &marker, &witness);
-    assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.forgot);
-}
-
-static void other_settings_are_refused(void **state)
-{
-    (void)state;
-    struct hf_marker marker = mark;
-    marker.max_ttl_ms++;
-    assert_int_equal(judge(&young, &marker, &friend).trust, HF_TRUST_MISMATCH);
-    marker = mark;
-    marker.nodes = 5;
-    assert_int_equal(judge(&young, &marker, &friend).trust, HF_TRUST_MISMATCH);
-    assert_false(judge(&young, &marker, &friend).write);
-}
-
-static void quarantine_off_votes_but_marks(void **state)
-{
-    (void)state;
-    struct hf_marker none = {0};
-    struct hf_judgement out;
-    hf_quarantine_judge(&young, &none, &stranger, MAX_TTL_MS, NODES, false,
-                        at_ms(0), &out);
-    assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.write);
-    assert_int_equal(out.marker.until_ms, young.time_ms + MAX_TTL_MS);
-}
-
 static void a_quarantine_lasts_ten_seconds_at_least(void **state)
 {
     (void)state;
@@ -542,6 +397,7 @@ int main(void)
         cmocka_unit_test(back_off_grows_and_is_bounded_by_the_rivals_lease),
         cmocka_unit_test(back_off_doubles),
         cmocka_unit_test(a_store_never_reached_ends_a_wait_without_end),
+        cmocka_unit_test(a_store_that_refuses_ends_a_wait_without_end),
         cmocka_unit_test(a_bounded_wait_ends_in_time),
         cmocka_unit_test(the_last_attempt_is_made_just_before_the_end),
         cmocka_unit_test(no_lease_this_short_can_be_had),
@@ -549,16 +405,6 @@ int main(void)
         cmocka_unit_test(timeouts_follow_lease_and_round_trip),
         cmocka_unit_test(drift_is_one_percent_and_two_ms),
         cmocka_unit_test(time_saturates),
-        cmocka_unit_test(the_same_server_votes),
-        cmocka_unit_test(a_restart_is_quarantined_for_max_ttl),
-        cmocka_unit_test(a_durable_restart_is_not),
-        cmocka_unit_test(a_promotion_in_place_is_quarantined),
-        cmocka_unit_test(a_flush_is_seen_by_those_who_knew),
-        cmocka_unit_test(a_new_server_is_quarantined_an_old_one_not),
-        cmocka_unit_test(late_comers_learn_the_end_from_the_marker),
-        cmocka_unit_test(a_declared_server_votes_at_once),
-        cmocka_unit_test(other_settings_are_refused),
-        cmocka_unit_test(quarantine_off_votes_but_marks),
         cmocka_unit_test(a_quarantine_lasts_ten_seconds_at_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server remembers, in the cases between restarted and untouched
- * (core/quarantine.h). */
+/* What a server remembers: the table of core/quarantine.c, line by line. */
 #include "core/quarantine.h"
 
 #include <setjmp.h>
@@ -8,37 +7,64 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #define MAX_TTL_MS 60000
-#define NODES 3
-#define NOW_MS 1000
-#define HOUR_MS 3600000
+#define NOW_MS 1000000
 
-/* A server that restarted a second ago, its marker, and a client that knew it;
- * each test changes what it is about. */
+static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000};
+
+/* A server as its whole marker says, and a client that is new; each test
+ * changes what it is about. */
 struct scene {
     struct hf_identity identity;
     struct hf_marker marker;
     struct hf_acquaintance known;
+    bool has_no_clock_name;
+    bool is_off;
 };
 
-static struct scene restarted(void)
+static void set(char id[HF_SERVER_ID_MAX], const char *text)
+{
+    snprintf(id, HF_SERVER_ID_MAX, "%s", text);
+}
+
+static struct scene untouched(void)
 {
     return (struct scene){
-        .identity = {.run_id = "run2",
-                     .replid = "repl1",
-                     .uptime_ms = 1000,
-                     .time_ms = 5000000},
+        .identity = {.run_id = "run1", .replid = "repl1"},
         .marker = {.exists = true,
                    .value = "v1",
                    .run_id = "run1",
                    .replid = "repl1",
-                   .max_ttl_ms = MAX_TTL_MS,
-                   .nodes = NODES},
-        .known = {.has_met = true, .value = "v1", .until = {INT64_MIN}},
+                   .is_whole = true,
+                   .shape = shape},
     };
+}
+
+static struct scene restarted(void)
+{
+    struct scene scene = untouched();
+    set(scene.identity.run_id, "run2");
+    return scene;
+}
+
+/* Both said, and say, that all is on disk before they answer. */
+static struct scene restarted_durable(void)
+{
+    struct scene scene = restarted();
+    scene.marker.is_durable = true;
+    scene.identity.knows_durability = scene.identity.is_durable = true;
+    return scene;
+}
+
+static struct scene watched(void)
+{
+    struct scene scene = untouched();
+    scene.marker.is_whole = false;
+    return scene;
 }
 
 static struct hf_instant at_ms(int64_t ms)
@@ -46,208 +72,363 @@ static struct hf_instant at_ms(int64_t ms)
     return (struct hf_instant){ms * 1000000};
 }
 
+static void meet(struct scene *scene, int64_t since_ms)
+{
+    scene->known = (struct hf_acquaintance){
+        .has_met = true, .value = "v1", .run_id = "run1"};
+    scene->known.since = at_ms(since_ms);
+}
+
 static struct hf_judgement judge(const struct scene *scene)
 {
     struct hf_judgement out;
-    hf_quarantine_judge(&scene->identity, &scene->marker, &scene->known,
-                        MAX_TTL_MS, NODES, true, at_ms(NOW_MS), &out);
+    hf_quarantine_judge(&scene->identity, &scene->marker, &scene->known, &shape,
+                        !scene->is_off, !scene->has_no_clock_name,
+                        at_ms(NOW_MS), &out);
     return out;
 }
 
-static void ids_of_other_lengths_differ(void **state)
+/* A fresh value: not whole, no host, and nothing granted under it yet. */
+static void assert_watched_anew(const struct scene *scene,
+                                enum hf_suspicion suspicion)
 {
-    (void)state;
-    struct scene scene = restarted();
-    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run11");
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+    struct hf_judgement out = judge(scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.suspicion, suspicion);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
+    assert_true(out.write);
+    assert_string_equal(out.marker.value, "");
+    assert_string_equal(out.marker.run_id, scene->identity.run_id);
+    assert_string_equal(out.marker.replid, scene->identity.replid);
+    assert_false(out.marker.is_whole);
+    assert_false(out.marker.has_entry);
+    assert_int_equal(out.forgot, scene->known.has_met);
 }
 
-/* Up for longer than every lease of before, and an hour: nothing is left that
- * it may have forgotten. What it forgot is void all the same. */
-static void up_for_long_it_votes(void **state)
+/* ---- Whose memory is whole ----------------------------------------------- */
+
+static void the_same_server_votes(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.write);
+    assert_false(out.forgot);
+    meet(&scene, 1);
+    out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.write);
+    assert_false(out.forgot);
+    assert_int_equal(out.since.ns, at_ms(1).ns);
+}
+
+static void a_restart_is_watched_anew(void **state)
 {
     (void)state;
     struct scene scene = restarted();
-    scene.identity.uptime_ms = MAX_TTL_MS + HOUR_MS;
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
-    scene.identity.uptime_ms++;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    meet(&scene, 1);
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    set(scene.identity.run_id, "run11"); /* a longer id is another one */
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+}
+
+static void no_marker_is_watched_anew(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    scene.marker = (struct hf_marker){0};
+    assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
+    meet(&scene, 1); /* its marker went while this client knew it */
+    assert_watched_anew(&scene, HF_SUSPECT_EMPTIED);
+    set(scene.identity.run_id, "run2");
+    assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
+    /* Disks do not help: the marker was not on them. */
+    scene.identity.knows_durability = scene.identity.is_durable = true;
+    assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
+}
+
+static void a_promotion_in_place_is_watched_anew(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    meet(&scene, 1);
+    set(scene.identity.replid, "repl2"); /* its first replica was attached */
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.forgot);
+    assert_true(out.write); /* so that a promotion after it is seen */
+    assert_string_equal(out.marker.replid, "repl2");
+    assert_string_equal(out.marker.value, "v1");
+    assert_true(out.marker.is_whole);
+    scene.identity.has_replid2 = true;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+}
+
+/* The old primary never restarted, and is at its address again. */
+static void an_old_primary_names_itself(void **state)
+{
+    (void)state;
+    struct scene scene = untouched();
+    meet(&scene, 1);
+    set(scene.known.value, "v2"); /* of the other server, meanwhile */
+    set(scene.known.run_id, "run2");
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.forgot);
+}
+
+static void a_declared_server_votes_at_once(void **state)
+{
+    (void)state;
+    struct scene scene = restarted();
+    hf_quarantine_declare(&scene.identity, &shape, true, &scene.marker);
+    set(scene.marker.value, "v2");
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    assert_true(judge(&scene).forgot);
-    assert_true(judge(&scene).write);
+    assert_false(judge(&scene).forgot);
+    meet(&scene, 1);
+    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
+    assert_true(judge(&scene).forgot); /* the others' votes are void */
 }
 
-/* Whoever has never met it has no votes there that could be void: it is a node
- * like one that has just connected, and a held lock comes to it at once. */
-static void strangers_have_nothing_to_forget(void **state)
+static void declared_lost_it_is_watched_anew(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    assert_true(judge(&scene).forgot);
-    scene.known = (struct hf_acquaintance){.until = {INT64_MIN}};
-    assert_false(judge(&scene).forgot);
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
-    scene.marker.exists = false;
-    assert_false(judge(&scene).forgot);
+    struct scene scene = restarted_durable();
+    hf_quarantine_declare(&scene.identity, &shape, false, &scene.marker);
+    set(scene.marker.value, "v2");
+    meet(&scene, 1);
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
+    assert_true(out.forgot);
 }
 
-/* All was on disk, but another server's disk. */
+/* ---- Durable ------------------------------------------------------------- */
+
+static void a_durable_restart_votes(void **state)
+{
+    (void)state;
+    struct scene scene = restarted_durable();
+    meet(&scene, 1);
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_false(out.forgot);
+    assert_true(out.write);
+    assert_string_equal(out.marker.value, "v1");
+    assert_string_equal(out.marker.run_id, "run2");
+    assert_true(out.marker.is_whole);
+    assert_true(out.marker.is_durable);
+}
+
+static void durable_is_then_and_now(void **state)
+{
+    (void)state;
+    struct scene scene = restarted_durable();
+    scene.marker.is_durable = false;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    scene = restarted_durable();
+    scene.identity.is_durable = false;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    scene = restarted_durable();
+    scene.identity.knows_durability = false;
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+}
+
+/* All was on disk, but on another server's. */
 static void durable_and_promoted_is_not_durable(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    scene.marker.fsync_always = true;
-    scene.identity.knows_fsync = true;
-    scene.identity.fsync_always = true;
+    struct scene scene = restarted_durable();
     scene.identity.has_replid2 = true;
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    snprintf(scene.identity.replid, HF_SERVER_ID_MAX, "repl2");
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+    set(scene.identity.replid, "repl2");
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* A server that may not be asked whether it syncs is not believed to. */
-static void unknown_durability_is_none(void **state)
+/* This client knows a later life than the marker names: the data are older
+ * than what it has seen. */
+static void an_older_life_is_not_durable(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    scene.marker.fsync_always = true;
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+    struct scene scene = restarted_durable();
+    meet(&scene, 1);
+    set(scene.known.run_id, "run1b");
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* The marker says how it was; when that changes, it is written anew, and
- * nobody else need notice. */
+/* A restart in quarantine neither ends it nor begins it anew. */
+static void a_durable_restart_goes_on_watching(void **state)
+{
+    (void)state;
+    struct scene scene = restarted_durable();
+    scene.marker.is_whole = false;
+    scene.marker.has_entry = true;
+    scene.marker.entry = at_ms(NOW_MS - 20000);
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 20000).ns);
+    assert_true(out.write);
+    assert_string_equal(out.marker.value, "v1");
+    assert_false(out.marker.is_whole);
+}
+
 static void durability_that_changed_is_written_down(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run1");
-    assert_false(judge(&scene).write);
-    scene.identity.knows_fsync = true;
-    scene.identity.fsync_always = true;
+    struct scene scene = untouched();
+    scene.identity.knows_durability = scene.identity.is_durable = true;
     struct hf_judgement out = judge(&scene);
     assert_true(out.write);
-    assert_true(out.marker.fsync_always);
+    assert_true(out.marker.is_durable);
+    assert_string_equal(out.marker.value, "v1");
+    assert_false(out.forgot);
+    scene.marker.is_durable = true;
+    assert_false(judge(&scene).write);
+    scene.identity.is_durable = false;
+    assert_true(judge(&scene).write);
+    assert_false(judge(&scene).marker.is_durable);
+    /* Who may not ask leaves it as it is. */
+    scene.identity.knows_durability = false;
+    assert_false(judge(&scene).write);
+}
+
+/* ---- Watching ------------------------------------------------------------ */
+
+static void the_first_sight_is_written_for_the_host(void **state)
+{
+    (void)state;
+    struct scene scene = watched();
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.suspicion, HF_SUSPECT_WATCHED);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
+    assert_true(out.write);
+    assert_true(out.marker.has_entry);
+    assert_int_equal(out.marker.entry.ns, at_ms(NOW_MS).ns);
+    assert_string_equal(out.marker.value, "v1");
+    assert_false(out.marker.is_whole);
+    /* a client that has seen it earlier writes when that was */
+    meet(&scene, NOW_MS - 5);
+    assert_int_equal(judge(&scene).marker.entry.ns, at_ms(NOW_MS - 5).ns);
+    /* a host without a name is left out */
+    scene.has_no_clock_name = true;
+    out = judge(&scene);
+    assert_false(out.write);
+    assert_false(out.marker.has_entry);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 5).ns);
+}
+
+static void a_span_later_it_is_whole(void **state)
+{
+    (void)state;
+    struct scene scene = watched();
+    scene.marker.has_entry = true;
+    scene.marker.entry = at_ms(NOW_MS - MAX_TTL_MS + 1);
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + 1).ns);
+    assert_false(out.write);
+    scene.marker.entry = at_ms(NOW_MS - MAX_TTL_MS);
+    out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_true(out.marker.is_whole);
     assert_string_equal(out.marker.value, "v1");
     assert_false(out.forgot);
 }
 
-/* Another client saw an earlier loss: its quarantine is over by now, or it has
- * been set further ahead than a new one would be. */
-static void quarantine_of_another_client(void **state)
+/* In this client's memory: as good as an entry, and there without /proc. */
+static void a_client_that_stays_can_watch_alone(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    scene.known.has_met = false;
-    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run1");
-    scene.marker.until_ms = scene.identity.time_ms;
-    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    scene.marker.until_ms = scene.identity.time_ms + 1;
+    struct scene scene = watched();
+    scene.has_no_clock_name = true;
+    meet(&scene, NOW_MS - MAX_TTL_MS + 1);
     assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
-
-    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run2");
-    scene.marker.until_ms = scene.identity.time_ms + 2 * MAX_TTL_MS;
-    struct hf_judgement out = judge(&scene);
-    assert_int_equal(out.marker.until_ms, scene.marker.until_ms);
-    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-}
-
-/* Gone under us, in the first span of its life: a loss, whatever its age. */
-static void flushed_by_somebody(void **state)
-{
-    (void)state;
-    struct scene scene = restarted();
-    scene.marker.exists = false;
-    scene.identity.uptime_ms = MAX_TTL_MS + HOUR_MS + 1;
+    meet(&scene, NOW_MS - MAX_TTL_MS);
+    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
+    assert_true(judge(&scene).marker.is_whole);
+    /* but only of the value that it saw */
+    set(scene.marker.value, "v2");
     struct hf_judgement out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
+    assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.forgot);
-    assert_string_equal(out.marker.value, "");
 }
 
-/* ---- The marker -------------------------------------------------------- */
-
-static void each_field_of_a_new_marker(void **state)
+/* The host's clock began anew: what it says of before is no age. */
+static void an_entry_ahead_of_the_clock_is_none(void **state)
 {
     (void)state;
-    struct scene scene = restarted();
-    scene.marker = (struct hf_marker){0};
-    scene.known.has_met = false;
-    scene.identity.knows_fsync = scene.identity.fsync_always = true;
+    struct scene scene = watched();
+    scene.marker.has_entry = true;
+    scene.marker.entry = at_ms(NOW_MS + 5000);
     struct hf_judgement out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-    assert_true(out.write);
-    assert_true(out.marker.exists);
-    assert_string_equal(out.marker.value, "");
-    assert_string_equal(out.marker.run_id, "run2");
-    assert_string_equal(out.marker.replid, "repl1");
-    assert_int_equal(out.marker.until_ms, scene.identity.time_ms + MAX_TTL_MS);
-    assert_int_equal(out.marker.max_ttl_ms, MAX_TTL_MS);
-    assert_int_equal(out.marker.nodes, NODES);
-    assert_true(out.marker.fsync_always);
-    scene.identity.knows_fsync = false; /* then it is not to be relied on */
-    assert_false(judge(&scene).marker.fsync_always);
 }
 
-/* Nothing was lost: a server as its marker says, to a client that is new. */
-static struct scene untouched(void)
-{
-    struct scene scene = restarted();
-    snprintf(scene.identity.run_id, HF_SERVER_ID_MAX, "run1");
-    scene.known = (struct hf_acquaintance){0};
-    return scene;
-}
-
-/* The end of a quarantine, as another client wrote it, by the server's clock.
- */
-static void the_end_that_the_marker_tells(void **state)
+/* An old entry says nothing of an identity that it was not written for. */
+static void entries_are_of_one_identity(void **state)
 {
     (void)state;
-    struct scene scene = untouched();
-    const int64_t now_ms = scene.identity.time_ms;
-    const struct {
-        int64_t until_ms;
-        int64_t left_ms; /* on our clock; 0: it votes */
-    } cases[] = {{0, 0},
-                 {now_ms - 1, 0},
-                 {now_ms, 0},
-                 {now_ms + 1, 1},
-                 {now_ms + MAX_TTL_MS / 2, MAX_TTL_MS / 2},
-                 {now_ms + HOUR_MS, MAX_TTL_MS}}; /* its clock jumped */
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        scene.marker.until_ms = cases[i].until_ms;
+    struct scene scene = restarted();
+    scene.marker.is_whole = false;
+    scene.marker.has_entry = true;
+    scene.marker.entry = at_ms(0);
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+}
+
+/* ---- Settings ------------------------------------------------------------ */
+
+static void other_settings_are_refused(void **state)
+{
+    (void)state;
+    struct scene scene = restarted();
+    meet(&scene, 1);
+    const struct hf_shape others[] = {{MAX_TTL_MS + 1, 3, 3600000},
+                                      {MAX_TTL_MS, 5, 3600000},
+                                      {MAX_TTL_MS, 3, 3600001}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        scene.marker.shape = others[i];
         struct hf_judgement out = judge(&scene);
-        bool votes = cases[i].left_ms == 0;
-        assert_int_equal(out.trust,
-                         votes ? HF_TRUST_VOTES : HF_TRUST_QUARANTINE);
-        assert_int_equal(out.until.ns,
-                         votes ? HF_LONG_AGO.ns
-                               : at_ms(NOW_MS + cases[i].left_ms).ns);
-        assert_string_equal(out.marker.value, "v1");
+        assert_int_equal(out.trust, HF_TRUST_MISMATCH);
         assert_false(out.write);
         assert_false(out.forgot);
     }
 }
 
-static void a_quarantine_that_ends_now_is_over(void **state)
+/* A marker of before fence_keep was in it: not refused, and completed, though
+ * all else in it is true. */
+static void an_older_marker_is_completed(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    scene.known = (struct hf_acquaintance){.has_met = true, .value = "v1"};
-    scene.known.until = at_ms(NOW_MS);
-    assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    scene.known.until = at_ms(NOW_MS + 1);
-    assert_int_equal(judge(&scene).trust, HF_TRUST_QUARANTINE);
+    assert_false(judge(&scene).write);
+    scene.marker.shape.fence_keep_ms = 0;
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_int_equal(out.marker.shape.fence_keep_ms, 3600000);
 }
 
-/* Nobody's fault, and no vote either. */
-static void other_settings_have_no_end(void **state)
+static void quarantine_off_votes_but_marks(void **state)
 {
     (void)state;
-    struct scene scene = untouched();
-    scene.marker.max_ttl_ms = 1;
+    struct scene scene = restarted();
+    scene.is_off = true;
+    meet(&scene, 1);
     struct hf_judgement out = judge(&scene);
-    assert_int_equal(out.trust, HF_TRUST_MISMATCH);
-    assert_int_equal(out.until.ns, HF_LONG_AGO.ns);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_true(out.forgot);
+    assert_false(out.marker.is_whole);
+    /* without the right to ask who it is, the marker is taken as it is */
+    scene.identity = (struct hf_identity){0};
+    out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
     assert_false(out.forgot);
 }
@@ -255,18 +436,27 @@ static void other_settings_have_no_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_other_lengths_differ),
-        cmocka_unit_test(up_for_long_it_votes),
-        cmocka_unit_test(strangers_have_nothing_to_forget),
+        cmocka_unit_test(the_same_server_votes),
+        cmocka_unit_test(a_restart_is_watched_anew),
+        cmocka_unit_test(no_marker_is_watched_anew),
+        cmocka_unit_test(a_promotion_in_place_is_watched_anew),
+        cmocka_unit_test(an_old_primary_names_itself),
+        cmocka_unit_test(a_declared_server_votes_at_once),
+        cmocka_unit_test(declared_lost_it_is_watched_anew),
+        cmocka_unit_test(a_durable_restart_votes),
+        cmocka_unit_test(durable_is_then_and_now),
         cmocka_unit_test(durable_and_promoted_is_not_durable),
-        cmocka_unit_test(unknown_durability_is_none),
+        cmocka_unit_test(an_older_life_is_not_durable),
+        cmocka_unit_test(a_durable_restart_goes_on_watching),
         cmocka_unit_test(durability_that_changed_is_written_down),
-        cmocka_unit_test(quarantine_of_another_client),
-        cmocka_unit_test(flushed_by_somebody),
-        cmocka_unit_test(each_field_of_a_new_marker),
-        cmocka_unit_test(the_end_that_the_marker_tells),
-        cmocka_unit_test(a_quarantine_that_ends_now_is_over),
-        cmocka_unit_test(other_settings_have_no_end),
+        cmocka_unit_test(the_first_sight_is_written_for_the_host),
+        cmocka_unit_test(a_span_later_it_is_whole),
+        cmocka_unit_test(a_client_that_stays_can_watch_alone),
+        cmocka_unit_test(an_entry_ahead_of_the_clock_is_none),
+        cmocka_unit_test(entries_are_of_one_identity),
+        cmocka_unit_test(other_settings_are_refused),
+        cmocka_unit_test(an_older_marker_is_completed),
+        cmocka_unit_test(quarantine_off_votes_but_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static enum hf_retry_kind tried(enum hf_outcome outcome, bool hopeless)
     hf_retry_init(&retry, (struct hf_instant){0}, hf_span_ms(0), true,
                   hf_span_ms(10), hf_span_ms(250), 1);
     return hf_retry_after(&retry, &attempt.nodes, lease_of(&attempt), outcome,
-                          hopeless, (struct hf_instant){1000000})
+                          0, hopeless, (struct hf_instant){1000000})
         .kind;
 }
 

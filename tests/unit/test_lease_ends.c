@@ -172,6 +172,43 @@ static void denied_by_some_and_one_to_come(void **state)
 }
 
 /* A lease that is shorter than the time in which it may connect. */
+/* The node lost its data twice, and refused an ACQUIRE of before. A CONFIRM is
+ * still on its way there, and may find the lock ours. */
+static void refused_node_with_request_in_flight_is_released(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire     | 0A 1A 2A\n"
+          "[1] 0 A ok 5    | \n"
+          "[2] 1 A ok 7    | 0C7\n"
+          "[3] forgot 0    | 0A7\n"
+          "[4] 0 C ok 6    | 0C7\n"
+          "[5] forgot 0    | \n"
+          "[6] 0 A no 3    | \n"
+          "[7] release     | 0R7 1R7 2R7\n"
+          "[8] 0 C ok 9    | \n");
+}
+
+/* A waiter ignores the answer, which is older than the refusal, but the node
+ * has said "yours". */
+static void node_that_said_yours_to_a_waiter_is_released(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] queue             | 0A 1A 2A\n"
+          "[1] 2 A ok 5          | \n"
+          "[2] 1 A ok 7          | 2C7\n"
+          "[3] forgot 2          | 2A7\n"
+          "[4] 2 C ok 6          | 2C7\n"
+          "[5] node 2 connecting | \n"
+          "[6] forgot 2          | \n"
+          "[7] 2 A no 20         | \n"
+          "[8] 0 A no 20 1 900 500 | queued 0Q500 1Q500\n"
+          "[9] 2 C ok 19         | \n"
+          "[10] release          | 0R20 1R20\n"
+          "[11] node 2 voting    | 2R20\n");
+}
+
 static void lease_over_before_anybody_could_be_told(void **state)
 {
     (void)state;
@@ -242,6 +279,8 @@ int main(void)
         cmocka_unit_test(answer_at_the_end_of_the_waiting),
         cmocka_unit_test(who_could_not_release_tries_again),
         cmocka_unit_test(denied_by_some_and_one_to_come),
+        cmocka_unit_test(refused_node_with_request_in_flight_is_released),
+        cmocka_unit_test(node_that_said_yours_to_a_waiter_is_released),
         cmocka_unit_test(lease_over_before_anybody_could_be_told),
         cmocka_unit_test(a_renewal_that_was_denied_denies_no_release),
         cmocka_unit_test(answers_to_a_renewal_release_nothing),

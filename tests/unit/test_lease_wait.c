@@ -410,6 +410,47 @@ static void what_was_raised_is_not_undercut(void **state)
           "[20] 2 C ok 4            | held 4 till 5957 0C4h 1C4h 2C4h\n");
 }
 
+/* Node 2's clock is 2 h ahead; at 14,294,967,296 the others can be raised no
+ * further. The answer to a raise of node 0 was lost, and then it refuses the
+ * same: it can vote neither for what it has, since it may still be raised, nor
+ * for what it was asked for. Only another owner can get a majority. */
+#define NOW "10000000000"
+#define FAR "17200000000"
+#define BOUND "bound 14294967296"
+#define LOST_RAISE                                                             \
+    "[0] queue                       | 0A 1A 2A\n"                             \
+    "[1] 0 A no 1 9 20000 300        | \n"                                     \
+    "[1] 1 A no 1 9 20000 300        | queued 0Q300 1Q300\n"                   \
+    "[1] 2 A no 1 9 20000 300        | 2Q300\n"                                \
+    "[2] 0 Q queued 1                | \n"                                     \
+    "[2] 1 Q queued 1                | \n"                                     \
+    "[2] 2 Q queued 1                | \n"                                     \
+    "[5] 0 grants " NOW "            | \n"                                     \
+    "[5] 2 grants " FAR "            | 0C" FAR "\n"                            \
+    "[6] node 0 down                 | \n"                                     \
+    "[6] 0 C unknown                 | \n"                                     \
+    "[7] node 0 voting               | 0Q300 0C" FAR "\n"                      \
+    "[8] 0 Q ok " NOW "              | \n"
+
+static void lost_raise_in_vain_ends_the_waiting(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[9] 0 C ok " NOW " " BOUND "    | split 0R" NOW " 1R" NOW
+                     " 2R" NOW "\n");
+}
+
+/* Not where two others are left that can still be raised. */
+static void lost_raise_in_vain_costs_one_vote(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[9] 1 grants " NOW "            | 1C" FAR "\n"
+                     "[10] 0 C ok " NOW " " BOUND "   | \n"
+                     "[11] 1 C ok " FAR "             | held " FAR
+                     " till 5939 0C" FAR "h 1C" FAR "h 2C" FAR "h\n");
+}
+
 static void counters_are_brought_together(void **state)
 {
     (void)state;
@@ -484,6 +525,8 @@ int main(void)
         cmocka_unit_test(nobody_waits_without_a_ticket),
         cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
+        cmocka_unit_test(lost_raise_in_vain_ends_the_waiting),
+        cmocka_unit_test(lost_raise_in_vain_costs_one_vote),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),

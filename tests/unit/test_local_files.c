@@ -8,12 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -190,6 +192,15 @@ static void missing_gate(void **state)
     cannot_open(f, HF_CONFIG, "there without its locks.gate");
 }
 
+/* Nothing is granted any more; noticed 10 ms after it was last looked at. */
+static void is_cut_off(struct fixture *f)
+{
+    pass_ms(11);
+    assert_int_equal(acquire(&f->d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(f->d.answer.fault, HF_CONFIG);
+    assert_non_null(strstr(f->d.reason, "removed, replaced or cut"));
+}
+
 static void removed_while_open(void **state)
 {
     struct fixture *f = *state;
@@ -198,35 +209,100 @@ static void removed_while_open(void **state)
     assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
     unlink(f->gate);
     unlink(f->data);
-    pass_ms(1001);
-    assert_int_equal(acquire(&f->d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
-    assert_int_equal(f->d.answer.fault, HF_CONFIG);
-    assert_non_null(strstr(f->d.reason, "removed while in use"));
+    is_cut_off(f);
 }
 
-/* Another program's LMDB file in our place, or a record that is none. */
-static void foreign_records(void **state)
+/* Another file in its place, and the old one still has a name. */
+static void replaced_while_open(void **state)
 {
     struct fixture *f = *state;
+    struct driver other;
+    char aside[120];
+    hold(f);
+    driver_start(&f->d, f->folder);
+    snprintf(aside, sizeof(aside), "%s.aside", f->folder);
+    assert_int_equal(rename(f->folder, aside), 0);
+    assert_int_equal(mkdir(f->folder, 0755), 0);
+    driver_start(&other, f->folder);
+    is_cut_off(f);
+    driver_close(&other);
+    folder_drop(aside);
+}
+
+/* Without a look at the length it would be SIGBUS. */
+static void cut_while_open(void **state)
+{
+    struct fixture *f = *state;
+    driver_start(&f->d, f->folder);
+    assert_int_equal(truncate(f->data, 0), 0);
+    is_cut_off(f);
+}
+
+static void cut_gate_while_open(void **state)
+{
+    struct fixture *f = *state;
+    driver_start(&f->d, f->folder);
+    assert_int_equal(truncate(f->gate, 0), 0);
+    is_cut_off(f);
+}
+
+#define DATA_BYTES 1048576
+
+/* Change one byte of A's record, in all copies of it that the file has. */
+static void damage(int fd, const char *bytes, size_t at)
+{
+    const size_t head = 32; /* struct head: no processes, no queue */
+    const char *owner = memmem(bytes, DATA_BYTES, A, strlen(A));
+    while (owner != NULL) {
+        const char *target = owner - head + at;
+        char changed = (char)(*target ^ 0x10);
+        assert_int_equal(pwrite(fd, &changed, 1, target - bytes), 1);
+        owner = memmem(owner + 1, (size_t)(DATA_BYTES - (owner + 1 - bytes)), A,
+                       strlen(A));
+    }
+}
+
+/* Whichever byte of a record changes: nobody gets its name, and others go on.
+ */
+static void damaged_records(void **state)
+{
+    struct fixture *f = *state;
+    static char bytes[DATA_BYTES];
     hold(f);
     int fd = open(f->data, O_RDWR);
-    char *bytes = malloc(1048576);
-    assert_int_equal(pread(fd, bytes, 1048576, 0), 1048576);
-    char *found = memmem(bytes, 1048576, "2rfh", 4);
-    while (found != NULL) {
-        overwrite(f->data, found - bytes, "none", 4);
-        found = memmem(found + 4, (size_t)(1048576 - (found + 4 - bytes)),
-                       "2rfh", 4);
+    assert_int_equal(pread(fd, bytes, DATA_BYTES, 0), DATA_BYTES);
+    for (size_t at = 0; at < 32 + strlen(A); at++) {
+        damage(fd, bytes, at);
+        driver_start(&f->d, f->folder);
+        assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict,
+                         HF_VERDICT_ERROR);
+        assert_int_equal(f->d.answer.fault, HF_CONFIG);
+        assert_non_null(strstr(f->d.reason, "damaged"));
+        assert_int_equal(acquire(&f->d, "other", B, TTL, 0)->verdict,
+                         HF_VERDICT_OK);
+        driver_close(&f->d);
+        assert_int_equal(pwrite(fd, bytes, DATA_BYTES, 0), DATA_BYTES);
     }
     close(fd);
-    free(bytes);
+}
+
+/* The length that the gate's page gives is believed only if the file has it. */
+static void damaged_length(void **state)
+{
+    struct fixture *f = *state;
+    const uint64_t lengths[] = {0, 4097, 2 * DATA_BYTES, UINT64_C(1) << 60};
+    uint64_t right = DATA_BYTES;
     driver_start(&f->d, f->folder);
-    assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict,
-                     HF_VERDICT_ERROR);
-    assert_int_equal(f->d.answer.fault, HF_CONFIG);
-    assert_non_null(strstr(f->d.reason, "damaged"));
-    assert_int_equal(acquire(&f->d, "other", B, TTL, 0)->verdict,
-                     HF_VERDICT_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        overwrite(f->gate, offsetof(struct hf_gate_page, map_bytes),
+                  &lengths[i], sizeof(lengths[i]));
+        assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict,
+                         HF_VERDICT_ERROR);
+        assert_int_equal(f->d.answer.fault, HF_CONFIG);
+    }
+    overwrite(f->gate, offsetof(struct hf_gate_page, map_bytes), &right,
+              sizeof(right));
+    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_OK);
 }
 
 static void other_version(void **state)
@@ -337,6 +413,53 @@ static void a_hundred_thousand_names(void **state)
     assert_int_equal(f->d.n_names, 10);
 }
 
+/* Acquire and release one more name. @return its fence; 0: the disk is full. */
+static uint64_t use_name(struct fixture *f, unsigned i)
+{
+    char name[1000];
+    snprintf(name, sizeof(name), "%0900u-%u", 0U, i);
+    if (acquire(&f->d, name, A, TTL, 0)->verdict != HF_VERDICT_OK) {
+        assert_int_equal(f->d.answer.fault, HF_UNAVAILABLE);
+        assert_non_null(strstr(f->d.reason, "the disk is full"));
+        return 0;
+    }
+    uint64_t fence = f->d.answer.counter;
+    assert_int_equal(release(&f->d, name, A, fence, 0)->verdict, HF_VERDICT_OK);
+    return fence;
+}
+
+#define NAMES_MAX 20000
+
+/* Full of counters that fence_keep keeps for an hour: those that the floor has
+ * passed make room, and no name gets a fence twice. */
+static void a_full_disk_makes_room(void **state)
+{
+    struct fixture *f = *state;
+    static uint64_t fences[NAMES_MAX + 1];
+    unsigned n = 0;
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", f->folder, "tmpfs", 0, "size=1200k,mode=755") != 0) {
+        skip();
+    }
+    driver_start(&f->d, f->folder);
+    do {
+        fences[n] = use_name(f, n);
+    } while (fences[n] > 0 && ++n < NAMES_MAX);
+    assert_in_range(n, 100, NAMES_MAX - 1);
+    int64_t end = hf_clock_now().ns + INT64_C(20000000000);
+    for (unsigned i = 0; i < 2 * n; i++) {
+        uint64_t fence = use_name(f, i);
+        while (fence == 0 && hf_clock_now().ns < end) {
+            pass_ms(10); /* until the floor has passed the others */
+            fence = use_name(f, i);
+        }
+        assert_true(fence > (i < n ? fences[i] : 0));
+    }
+    driver_close(&f->d);
+    assert_int_equal(umount2(f->folder, MNT_DETACH), 0);
+}
+
 static void a_child_closes_its_copy(void **state)
 {
     struct fixture *f = *state;
@@ -412,13 +535,31 @@ static void jobs(void **state)
     assert_true(found.count >= 2);
     assert_int_equal(found.bad, 0);
     found.is_done = false;
-    f->d.store->ops->job(f->d.store, 0, HF_JOB_INIT, &sink);
+    f->d.store->ops->job(f->d.store, 0, HF_JOB_EXAMINE, &sink);
     f->d.store->ops->job_cancel(f->d.store);
     hf_loop_dispatch(f->d.loop, hf_clock_now());
     assert_false(found.is_done);
-    f->d.store->ops->job(f->d.store, 0, HF_JOB_INIT, &sink);
+}
+
+/* Opened for set-up, a store that cannot be used says why, and grants nothing.
+ */
+static void for_setup(void **state)
+{
+    struct fixture *f = *state;
+    struct findings found = {0, 0, false};
+    struct hf_job_sink sink = {&found, on_finding, on_done};
+    struct hf_error error;
+    hold(f);
+    assert_int_equal(chmod(f->gate, 0666), 0);
+    cannot_open(f, HF_CONFIG, "mode 0666");
+    assert_int_equal(driver_open_for_setup(&f->d, f->folder, &error), HF_OK);
+    assert_false(f->d.is_voting);
+    assert_int_equal(acquire(&f->d, "a", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
+    assert_int_equal(f->d.answer.fault, HF_CONFIG);
+    f->d.store->ops->job(f->d.store, 0, HF_JOB_EXAMINE, &sink);
     hf_loop_dispatch(f->d.loop, hf_clock_now());
     assert_true(found.is_done);
+    assert_int_equal(found.bad, 1);
 }
 
 int main(void)
@@ -436,16 +577,22 @@ int main(void)
         IN_FOLDER(missing_data),
         IN_FOLDER(missing_gate),
         IN_FOLDER(removed_while_open),
-        IN_FOLDER(foreign_records),
+        IN_FOLDER(replaced_while_open),
+        IN_FOLDER(cut_while_open),
+        IN_FOLDER(cut_gate_while_open),
+        IN_FOLDER(damaged_records),
+        IN_FOLDER(damaged_length),
         IN_FOLDER(other_version),
         IN_FOLDER(version_before),
         IN_FOLDER(other_time_namespace),
         IN_FOLDER(folders_that_cannot_be),
         IN_FOLDER(makes_its_folder),
         IN_FOLDER(a_hundred_thousand_names),
+        IN_FOLDER(a_full_disk_makes_room),
         IN_FOLDER(a_child_closes_its_copy),
         IN_FOLDER(descriptors_are_our_own),
         IN_FOLDER(jobs),
+        IN_FOLDER(for_setup),
     };
     return cmocka_run_group_tests_name("local_files", tests, NULL, NULL);
 }

@@ -189,8 +189,8 @@ static pid_t occupy(const struct fixture *f)
         struct hf_proc_view view = {.is_ready = false};
         struct hf_error error;
         char text[600];
-        snprintf(folder.path, sizeof(folder.path), "%s", f->folder);
-        if (hf_gate_open(&gate, &folder, hf_span_ms(1000), hf_table_renew,
+        if (hf_folder_open(f->folder, &folder, &error) != HF_OK ||
+            hf_gate_open(&gate, &folder, hf_span_ms(1000), hf_table_renew,
                          &error) != HF_OK) {
             _exit(1);
         }

@@ -48,11 +48,9 @@ struct fixture {
 static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
-    struct hf_error error;
     folder_make(f->folder);
-    assert_int_equal(
-        driver_open(&f->d, f->folder, "?max_ttl=1s&fence_keep=2s", &error),
-        HF_OK);
+    assert_int_equal(driver_open_keeping(&f->d, f->folder, "?max_ttl=1s", 2000),
+                     HF_OK);
     *state = f;
     return 0;
 }

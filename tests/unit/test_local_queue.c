@@ -335,8 +335,7 @@ static void counters_rise_with_hints(void **state)
     assert_true(told(d, B) > a + 9000000);
     struct hf_ask ask = queue_ask("other", A, Q);
     ask.counter = wall_us() + (UINT64_C(1) << 33);
-    assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_ERROR);
-    assert_int_equal(inspect(d, "other")->waiting, 0);
+    assert_true(granted(driver_ask(d, &ask)) < ask.counter); /* ignored */
 }
 
 static void owners_that_begin_alike(void **state)

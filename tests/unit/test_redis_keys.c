@@ -81,7 +81,7 @@ static void check_name(struct oracle *oracle, const char *name, size_t len)
     unsigned slot = slot_by_server(oracle, keys.lock, keys.lock_len);
     assert_int_equal(hf_redis_slot(keys.lock, keys.lock_len), slot);
     static const char *const ends[HF_REDIS_SIDES] = {
-        ":fence", ":queue", ":waiters", ":holders", ":votes"};
+        ":fence", ":queue", ":waiters", ":holders", ":votes", ":once"};
     for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
         const struct hf_redis_side_key *side = &keys.sides[i];
         size_t end = strlen(ends[i]);
@@ -187,6 +187,9 @@ static void side_keys_are_nobody_elses(void **state)
         "x}:{x}:fence",
         "x}:{x}:holders",
         "{x}:x",
+        "a:once",
+        "a}:once",
+        "x}:{x}:once",
     };
     enum { N = sizeof(names) / sizeof(names[0]) };
     static struct hf_redis_keys keys[N];
@@ -197,6 +200,46 @@ static void side_keys_are_nobody_elses(void **state)
         for (unsigned j = 0; j < i; j++) {
             assert_false(share_a_side(&keys[i], &keys[j]));
         }
+    }
+}
+
+static void read_back(const struct hf_redis_keys *keys)
+{
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        const char *lock = NULL;
+        size_t len = 0;
+        assert_int_equal(hf_redis_side_read(keys->sides[i].text,
+                                            keys->sides[i].len, &lock, &len),
+                         i);
+        assert_int_equal(len, keys->lock_len);
+        assert_memory_equal(lock, keys->lock, len);
+    }
+}
+
+static void side_keys_lead_to_their_lock(void **state)
+{
+    static const char *const names[] = {
+        "a",   "a:fence",      "{a}", "{a}:a",  "a}:b",       "}",
+        "a{b", "x}:{x}:queue", "a b", "a:once", "x}:{x}:once"};
+    static const char *const others[] = {
+        "hf:node",       "hf:{a}",  "hf:{:fence",
+        "hf:{}:fence",   "hf:{a}:", "hf:{a}b:fence",
+        "hf:a}:fence",   ":fence",  "hf:{a:once",
+        "hf:{}:once",    "once",    "hf:{:once",
+        "lock:{a}:once", ""};
+    static struct hf_redis_keys keys;
+    const char *lock;
+    size_t len;
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_true(
+            hf_redis_keys_make(&keys, "lock:", 5, names[i], strlen(names[i])));
+        read_back(&keys);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        assert_int_equal(
+            hf_redis_side_read(others[i], strlen(others[i]), &lock, &len),
+            HF_REDIS_SIDES);
     }
 }
 
@@ -252,6 +295,7 @@ int main(void)
         cmocka_unit_test(random_names_of_few_letters_fall_into_one_slot),
         cmocka_unit_test(every_slot_has_a_tag),
         cmocka_unit_test(side_keys_are_nobody_elses),
+        cmocka_unit_test(side_keys_lead_to_their_lock),
         cmocka_unit_test(our_own_keys_are_no_locks),
         cmocka_unit_test(longest_keys_fit),
         cmocka_unit_test(patterns_take_the_prefix_literally),

@@ -241,7 +241,13 @@ static void parameter_values(void **state)
     bad("redis://a?quarantine=on", HF_INVALID, "neither");
     bad("redis://a?prefix=hf:x", HF_CONFIG, "hf:");
     bad("redis://a?fence_keep=1m", HF_CONFIG, "twice max_ttl (2m)");
-    bad("redis://a?tls_cert=/x", HF_CONFIG, "tls_key is missing");
+    bad("redis://a?max_ttl=1s&fence_keep=2s", HF_INVALID, "not from 10s to");
+    bad("redis://a?max_ttl=1s&fence_keep=9999ms", HF_INVALID, "not from 10s");
+    hf_url_free(good("redis://a?max_ttl=1s&fence_keep=10s"));
+    bad("rediss://a?tls_cert=/x", HF_CONFIG, "tls_key is missing");
+    bad("redis://a?tls_ca=/x", HF_CONFIG, "tls_ca is given, but no server");
+    bad("redis+unix:///s?tls_key=/x&tls_cert=/y", HF_CONFIG, "write rediss://");
+    bad("local:?tls_ca=/x", HF_CONFIG, "over TLS");
     bad("redis://a?prefix=a&prefix=b", HF_INVALID, "twice");
     bad("redis://a?max_ttl=1m redis://b redis://c?max_ttl=2m", HF_INVALID,
         "twice");

@@ -3,6 +3,7 @@
 #include "store/local/entry.h"
 
 #include "base/assert.h"
+#include "store/local/sum.h"
 
 #include <string.h>
 
@@ -13,7 +14,8 @@ _Static_assert(1 + 8 + 1 + 8 + KEY_OWNER_LEN == HF_ENTRY_KEY_LEN,
 
 #define FLAG_SHARED 1U
 
-#define HEAD_CHECK 0x68666531U /* "hfe1" */
+#define KIND 0x68666532U /* "hfe2" */
+#define CHECK_AT offsetof(struct head, check)
 
 struct head {
     int64_t until_ns;
@@ -23,7 +25,7 @@ struct head {
     uint64_t cookie;
     struct hf_address address;
     uint64_t pid_space;
-    uint32_t check;
+    uint32_t check; /* hf_sum() of the whole entry */
     uint16_t permits;
     uint16_t owner_len;
     uint8_t flags;
@@ -72,7 +74,6 @@ size_t hf_entry_emit(const struct hf_entry *entry,
         .cookie = entry->cookie,
         .address = entry->address,
         .pid_space = entry->life.pid_space,
-        .check = HEAD_CHECK,
         .permits = entry->permits,
         .owner_len = entry->owner_len,
         .flags = entry->is_shared ? FLAG_SHARED : 0,
@@ -84,7 +85,10 @@ size_t hf_entry_emit(const struct hf_entry *entry,
     memcpy(out, &head, sizeof(head));
     memcpy(out + sizeof(head), entry->life.of, life_len);
     memcpy(out + sizeof(head) + life_len, entry->owner, entry->owner_len);
-    return sizeof(head) + life_len + entry->owner_len;
+    size_t used = sizeof(head) + life_len + entry->owner_len;
+    head.check = hf_sum(KIND, out, used, CHECK_AT);
+    memcpy(out + CHECK_AT, &head.check, sizeof(head.check));
+    return used;
 }
 
 bool hf_entry_parse(const unsigned char *data, size_t len, struct hf_entry *out)
@@ -95,11 +99,11 @@ bool hf_entry_parse(const unsigned char *data, size_t len, struct hf_entry *out)
     }
     memcpy(&head, data, sizeof(head));
     size_t life_len = head.life_count * sizeof(out->life.of[0]);
-    if (head.check != HEAD_CHECK || head.counter > HF_FENCE_MAX ||
-        head.until_ns < 0 || head.queue_ns < 0 ||
+    size_t used = sizeof(head) + life_len + head.owner_len;
+    if (head.counter > HF_FENCE_MAX || head.until_ns < 0 || head.queue_ns < 0 ||
         head.life_count > HF_LIFE_PROCESSES_MAX ||
-        head.owner_len > HF_OWNER_MAX ||
-        len < sizeof(head) + life_len + head.owner_len) {
+        head.owner_len > HF_OWNER_MAX || len != used ||
+        head.check != hf_sum(KIND, data, used, CHECK_AT)) {
         return false;
     }
     out->until_ns = head.until_ns;

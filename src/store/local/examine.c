@@ -60,19 +60,20 @@ static void examine_modes(const struct hf_local *local,
              local->folder.path);
         return;
     }
-    if ((gate.st_mode & 0666) != (data.st_mode & 0666)) {
+    mode_t right = hf_folder_file_mode(&local->folder);
+    if ((gate.st_mode & 0777) != right || (data.st_mode & 0777) != right) {
         find(sink, HF_FINDING_WARNING,
-             "%s and %s have different modes: some users can open one only; "
-             "give both the same",
-             local->gate.gate_path, local->gate.data_path);
+             "%s and %s have modes %04o and %04o: some users cannot open them; "
+             "chmod %04o both",
+             local->gate.gate_path, local->gate.data_path,
+             (unsigned)gate.st_mode & 0777, (unsigned)data.st_mode & 0777,
+             (unsigned)right);
     }
-    if ((gate.st_mode & S_IWOTH) != 0) {
-        find(
-            sink, HF_FINDING_OK,
-            "all users of this machine share %s: each of them can take, break "
-            "and damage every lock in it; for locks that others must not touch "
-            "name a folder of your own with -u local:///FOLDER",
-            local->folder.path);
+    if (local->folder.is_shared) {
+        find(sink, HF_FINDING_OK,
+             "group %u shares %s: each member can take and break every lock in "
+             "it, and can attack the other members' processes, root's too",
+             (unsigned)local->folder.gid, local->folder.path);
     }
 }
 
@@ -115,7 +116,30 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink)
     if (sink->finding == NULL) {
         return;
     }
+    if (!local->is_open) {
+        find(sink, HF_FINDING_UNFIT, "%s", local->reason);
+        return;
+    }
     examine_disk(local, sink);
     examine_modes(local, sink);
     examine_spaces(local, sink);
+}
+
+enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error)
+{
+    char path[HF_FOLDER_MAX];
+    bool is_ready = local->is_open && local->folder.is_shared;
+    if (!local->is_named || is_ready) {
+        return HF_OK;
+    }
+    memcpy(path, local->folder.path, sizeof(path));
+    hf_local_close(local); /* we are no user of it meanwhile */
+    enum hf_status status = hf_folder_share(path, error);
+    if (status == HF_OK) {
+        status = hf_local_open(local, path, error);
+    }
+    local->fault = status;
+    snprintf(local->reason, sizeof(local->reason), "%.500s",
+             status == HF_OK ? "" : error->text);
+    return status;
 }

@@ -26,8 +26,13 @@
 #define SWEEP_EVERY 64
 #define SWEEP_RECORDS 64
 
-/* How often to see whether the files are still there. */
-#define LOOK_NS INT64_C(1000000000)
+/* How often to make room for one request. Records that are removed may leave
+ * pages that are not empty. */
+#define ROOM_TRIES 64
+
+/* How long a look at the files counts. The two system calls cost as much as the
+ * request, so that a busy process makes them for one request in thousands. */
+#define LOOK_NS INT64_C(10000000)
 
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
 {
@@ -154,10 +159,10 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
         return false;
     }
     int number = attempt(t, act, user, &now);
-    while (number == HF_TABLE_FULL) {
+    for (unsigned i = 0; number == HF_TABLE_FULL && i < ROOM_TRIES; i++) {
         hf_table_abort(&local->table);
         number = hf_table_grow(&local->table);
-        if (number == 0) {
+        if (number == 0 || hf_table_make_room(&local->table, &now)) {
             number = attempt(t, act, user, &now);
         }
     }
@@ -199,6 +204,9 @@ static void do_verb(struct hf_visit *visit, void *user)
         hf_visit_inspect(visit);
         hf_local_suspect(local, visit);
         return;
+    case HF_VERB_MARK:
+        hf_visit_mark(visit);
+        return;
     case HF_VERB_ROSTER:
     case HF_VERB_SCAN:
         break;
@@ -218,8 +226,11 @@ static bool execute(struct hf_transaction *t)
         return true;
     }
     if (t->visit.ask->verb == HF_VERB_INSPECT) {
-        t->visit.deed.owner_len = 0;
-        t->visit.deed.left_ms = 0;
+        struct hf_moment now;
+        hf_local_moment(local, &now);
+        t->visit.now = &now;
+        hf_visit_show_mark(&t->visit);
+        t->visit.now = NULL;
         return true;
     }
     if (!hf_local_transact(t, do_verb, local)) {
@@ -250,6 +261,7 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
         .sent = sent,
         .counter = deed->counter,
         .floor = deed->floor,
+        .bound = deed->bound,
         .ticket = deed->verdict == HF_VERDICT_OK ? 0 : deed->ticket,
         .ahead = deed->ahead,
         .permits = deed->permits,
@@ -268,13 +280,15 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
     t->local->env.answer(t->local->env.client, &answer);
 }
 
-/* The files may have been removed by somebody who wanted to clean up: then
- * others make new ones, and we would be alone with ours. */
+/* If the files were removed, replaced or cut, other processes use other files,
+ * or touching these is SIGBUS. There is no way back: holders of the old files
+ * may live on. */
 static bool is_cut_off(struct hf_local *local, struct hf_instant now)
 {
     if (!local->is_cut_off && now.ns >= local->next_look_ns) {
         local->next_look_ns = now.ns + LOOK_NS;
-        local->is_cut_off = !hf_gate_is_linked(&local->gate);
+        local->is_cut_off = !hf_gate_is_intact(&local->gate) ||
+                            !hf_table_is_intact(&local->table);
     }
     return local->is_cut_off;
 }
@@ -294,10 +308,12 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
 {
     struct hf_local *local = (struct hf_local *)store;
     HF_ASSERT(ask->node == 0);
+    if (!local->is_open) {
+        hf_local_answer_fault(local, ask, now, local->fault, local->reason);
+        return;
+    }
     if (is_cut_off(local, now)) {
-        hf_local_answer_fault(local, ask, now, HF_CONFIG,
-                              "its files were removed while in use: start "
-                              "again all that use the folder");
+        hf_local_answer_fault(local, ask, now, HF_CONFIG, HF_LOCAL_CUT_OFF);
         return;
     }
     if (ask->verb == HF_VERB_SCAN) {

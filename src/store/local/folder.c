@@ -1,23 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of the embedded store.
  *
- * Default: /var/lib/holdfast, where all users of the machine meet, if a package
- * or root has made it; else the user's own. A folder that is there but damaged
- * is an error, never a reason to use another: two folders are two locks. */
+ * Default: .local/state/holdfast in the home folder that the password database
+ * names for the effective user, root's too. It must not depend on anything that
+ * can change while locks are held: not on HOME or XDG_STATE_HOME (a login shell
+ * has them, cron does not), and not on which folders exist. Two folders are two
+ * stores, and then two holders. So a folder that cannot be used is an error,
+ * never a reason to use another one. */
 #include "store/local/folder.h"
 
 #include "base/fail.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#define SYSTEM_FOLDER "/var/lib/holdfast"
-#define GATE_FILE "locks.gate"
+#define BELOW_HOME "/.local/state/holdfast"
+#define NAME_A_FOLDER "name a folder with -u local:///FOLDER"
+
+/* Room for an entry of the password or group database. Longer ones (a group of
+ * a thousand members) are not needed here. */
+#define PASSWD_BYTES_MAX 16384
 
 enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                               struct hf_error *error)
@@ -54,190 +62,237 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
     default:
         break;
     }
-    const char *text = strerrordesc_np(number);
     return hf_fail(error, HF_UNAVAILABLE, "cannot %s %s: %s", doing, path,
-                   text == NULL ? "unknown error" : text);
-}
-
-/* ---- File systems ------------------------------------------------------ */
-
-/* linux/magic.h and the file systems' own sources. */
-struct file_system {
-    unsigned long magic;
-    const char *name;
-    const char *why_not; /* NULL: fit */
-};
-
-#define SHARED_FS                                                              \
-    "other machines may have it open, and see neither our memory nor our "     \
-    "processes"
-
-static const struct file_system file_systems[] = {
-    {0x6969, "NFS", SHARED_FS},
-    {0xff534d42, "CIFS", SHARED_FS},
-    {0xfe534d42, "SMB", SHARED_FS},
-    {0x517b, "SMB", SHARED_FS},
-    {0x01021997, "9p", SHARED_FS},
-    {0x00c36400, "Ceph", SHARED_FS},
-    {0x0bd00bd0, "Lustre", SHARED_FS},
-    {0x01161970, "GFS2", SHARED_FS},
-    {0x7461636f, "OCFS2", SHARED_FS},
-    {0x5346414f, "AFS", SHARED_FS},
-    {0x6b414653, "AFS", SHARED_FS},
-    {0x73757245, "Coda", SHARED_FS},
-    {0x47504653, "GPFS", SHARED_FS},
-    {0x65735546, "FUSE",
-     "what is behind it cannot be told (sshfs, virtiofs, GlusterFS: another "
-     "machine), nor whether it shares memory between processes"},
-    {0xef53, "ext4", NULL},
-    {0x58465342, "xfs", NULL},
-    {0x01021994, "tmpfs", NULL},
-    {0x9123683e, "btrfs", NULL},
-    {0x794c7630, "overlayfs", NULL},
-    {0x2fc12fc1, "zfs", NULL},
-    {0xf2f52010, "f2fs", NULL},
-};
-
-static const struct file_system *fs_of(const char *path)
-{
-    struct statfs about;
-    if (statfs(path, &about) != 0) {
-        return NULL;
-    }
-    unsigned long magic = (unsigned long)about.f_type & 0xffffffff;
-    for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]);
-         i++) {
-        if (file_systems[i].magic == magic) {
-            return &file_systems[i];
-        }
-    }
-    return NULL;
-}
-
-enum hf_status hf_folder_check_fs(const char *path, struct hf_error *error)
-{
-    const struct file_system *fs = fs_of(path);
-    if (fs == NULL || fs->why_not == NULL) {
-        return HF_OK;
-    }
-    return hf_fail(error, HF_CONFIG,
-                   "%s is on %s: %s; the embedded store covers one machine (-u "
-                   "local:///FOLDER on a local disk, or a Redis)",
-                   path, fs->name, fs->why_not);
-}
-
-const char *hf_folder_fs_name(const char *path)
-{
-    const struct file_system *fs = fs_of(path);
-    return fs == NULL ? "an unknown file system" : fs->name;
+                   hf_errno_text(number));
 }
 
 /* ---- Choosing ---------------------------------------------------------- */
 
-/* Make the folder and what is missing above it. @return 0, or an errno. */
-static int make_folders(char *path, mode_t mode)
+/* The home folder of the effective user by the password database: the same for
+ * a login, for cron and under sudo, whatever the environment says. */
+static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
 {
-    for (char *at = strchr(path + 1, '/'); at != NULL;
+    char text[PASSWD_BYTES_MAX];
+    struct passwd entry;
+    struct passwd *found = NULL;
+    unsigned uid = geteuid();
+    int number;
+    do {
+        number = getpwuid_r(uid, &entry, text, sizeof(text), &found);
+    } while (number == EINTR);
+    if (found == NULL && number != 0 && number != ENOENT && number != ESRCH) {
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "cannot look up user %u in the password database: %s "
+                       "(" NAME_A_FOLDER ")",
+                       uid, strerrordesc_np(number));
+    }
+    if (found == NULL) {
+        return hf_fail(error, HF_CONFIG,
+                       "user %u is not in the password database, so there is "
+                       "no default folder: " NAME_A_FOLDER,
+                       uid);
+    }
+    const char *home = found->pw_dir;
+    struct stat about;
+    if (home == NULL || home[0] != '/' || home[strspn(home, "/")] == '\0' ||
+        stat(home, &about) != 0 || !S_ISDIR(about.st_mode)) {
+        return hf_fail(error, HF_CONFIG,
+                       "user %u has no home folder (the password database says "
+                       "\"%.200s\"), so there is no default folder: "
+                       "" NAME_A_FOLDER,
+                       uid, home == NULL ? "" : home);
+    }
+    int len = snprintf(out, size, "%s", home);
+    return len >= 0 && (size_t)len < size
+               ? HF_OK
+               : hf_fail(error, HF_CONFIG,
+                         "the path of the home folder is too long");
+}
+
+/* Make BASE/.local/state/holdfast; BASE itself is never made: it may be a disk
+ * that is not mounted yet. @return 0, or an errno. */
+static int make_below(char *path, size_t base_len)
+{
+    for (char *at = strchr(path + base_len + 1, '/'); at != NULL;
          at = strchr(at + 1, '/')) {
         *at = '\0';
-        int failed = mkdir(path, mode);
-        int number = errno;
+        int number = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
         *at = '/';
-        if (failed != 0 && number != EEXIST && number != EACCES &&
-            number != EROFS) {
+        if (number != 0) {
             return number;
         }
     }
-    return mkdir(path, mode) == 0 || errno == EEXIST ? 0 : errno;
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : errno;
 }
 
-static bool is_usable(const char *folder)
+static enum hf_status find_default(struct hf_folder *out,
+                                   struct hf_error *error)
 {
-    char gate[HF_FOLDER_MAX + 16];
-    snprintf(gate, sizeof(gate), "%s/" GATE_FILE, folder);
-    if (access(gate, F_OK) == 0) {
-        return access(gate, R_OK | W_OK) == 0;
+    enum hf_status status =
+        find_home(out->path, sizeof(out->path) - sizeof(BELOW_HOME), error);
+    if (status != HF_OK) {
+        return status;
     }
-    return access(folder, W_OK | X_OK) == 0;
-}
-
-/* $XDG_STATE_HOME/holdfast, or ~/.local/state/holdfast. */
-static enum hf_status own_folder(struct hf_folder *out, struct hf_error *error)
-{
-    const char *base = secure_getenv("XDG_STATE_HOME");
-    const char *below = "/holdfast";
-    if (base == NULL || base[0] != '/') {
-        base = secure_getenv("HOME");
-        below = "/.local/state/holdfast";
+    size_t len = strlen(out->path);
+    while (out->path[len - 1] == '/') {
+        len--;
     }
-    if (base == NULL || base[0] != '/') {
-        return hf_fail(error, HF_CONFIG,
-                       "no folder for the embedded store: " SYSTEM_FOLDER
-                       " cannot be used, and neither XDG_STATE_HOME nor HOME "
-                       "is set; name one with -u local:///FOLDER");
-    }
-    int len = snprintf(out->path, sizeof(out->path), "%s%s", base, below);
-    if (len < 0 || (size_t)len >= sizeof(out->path)) {
-        return hf_fail(error, HF_CONFIG,
-                       "the path of the home folder is too long");
-    }
-    out->file_mode = 0600;
-    int number = make_folders(out->path, 0700);
+    memcpy(out->path + len, BELOW_HOME, sizeof(BELOW_HOME));
+    int number = make_below(out->path, len);
     return number == 0
                ? HF_OK
                : hf_folder_fail(out->path, number, "make the folder", error);
 }
 
-static enum hf_status default_folder(struct hf_folder *out,
-                                     struct hf_error *error)
-{
-    if (geteuid() == 0) {
-        mkdir(SYSTEM_FOLDER, 0755);
-    }
-    if (is_usable(SYSTEM_FOLDER)) {
-        memcpy(out->path, SYSTEM_FOLDER, sizeof(SYSTEM_FOLDER));
-        out->file_mode = 0666;
-        return HF_OK;
-    }
-    return own_folder(out, error);
-}
-
-/* A folder that was named: its own owner decides who may use it, by its mode:
- * the files are for those who may enter it. */
-static enum hf_status named_folder(const char *wanted, struct hf_folder *out,
-                                   struct hf_error *error)
+static enum hf_status find_named(const char *wanted, struct hf_folder *out,
+                                 struct hf_error *error)
 {
     size_t len = strlen(wanted);
+    struct stat about;
     if (len >= sizeof(out->path)) {
         return hf_fail(error, HF_CONFIG, "the path of the folder is too long");
     }
     memcpy(out->path, wanted, len + 1);
+    if (strcmp(wanted, HF_FOLDER_SYSTEM) == 0 || stat(wanted, &about) == 0 ||
+        errno != ENOENT || mkdir(wanted, 0700) == 0 || errno == EEXIST) {
+        return HF_OK; /* looked at by check_shape() */
+    }
+    return hf_folder_fail(wanted, errno, "make the folder", error);
+}
+
+/* ---- Checking ---------------------------------------------------------- */
+
+static enum hf_status fail_not_set_up(const char *path, struct hf_error *error)
+{
+    return hf_fail(error, HF_CONFIG,
+                   "%s is not set up: as root, run holdfast doctor --init -u "
+                   "local://%s",
+                   path, path);
+}
+
+static bool is_shared_shape(const struct stat *about)
+{
+    return about->st_uid == 0 &&
+           (about->st_mode & 07777) == HF_FOLDER_SHARED_MODE;
+}
+
+static enum hf_status check_shape(struct hf_folder *folder,
+                                  struct hf_error *error)
+{
+    const char *path = folder->path;
     struct stat about;
-    if (stat(wanted, &about) != 0) {
-        int number = errno;
-        if (number == ENOENT) {
-            mode_t mode = geteuid() == 0 ? 0755 : 0700;
-            number = mkdir(wanted, mode) == 0 || errno == EEXIST ? 0 : errno;
-        }
-        if (number != 0) {
-            return hf_folder_fail(wanted, number, "make the folder", error);
-        }
-        if (stat(wanted, &about) != 0) {
-            return hf_folder_fail(wanted, errno, "use the folder", error);
-        }
+    bool is_system = strcmp(path, HF_FOLDER_SYSTEM) == 0;
+    if (stat(path, &about) != 0) {
+        return is_system && errno == ENOENT
+                   ? fail_not_set_up(path, error)
+                   : hf_folder_fail(path, errno, "use the folder", error);
     }
     if (!S_ISDIR(about.st_mode)) {
-        return hf_fail(error, HF_CONFIG, "%s is a file, not a folder", wanted);
+        return hf_fail(error, HF_CONFIG, "%s is a file, not a folder", path);
     }
-    bool is_shared = about.st_uid == 0 && (about.st_mode & S_IXOTH) != 0;
-    out->file_mode = is_shared ? 0666 : 0600;
+    folder->is_shared = is_shared_shape(&about);
+    folder->uid = about.st_uid;
+    folder->gid = about.st_gid;
+    if (folder->is_shared) {
+        return HF_OK;
+    }
+    if (is_system) {
+        return fail_not_set_up(path, error);
+    }
+    if (about.st_uid != geteuid()) {
+        return hf_fail(error, HF_DENIED,
+                       "%s belongs to user %u, not to user %u, and is no "
+                       "shared store: " NAME_A_FOLDER,
+                       path, (unsigned)about.st_uid, (unsigned)geteuid());
+    }
+    if ((about.st_mode & 0022) != 0) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s can be written by others (mode %04o): chmod go-w "
+                       "%s, or have root share it with holdfast doctor --init",
+                       path, (unsigned)about.st_mode & 07777, path);
+    }
     return HF_OK;
+}
+
+mode_t hf_folder_file_mode(const struct hf_folder *folder)
+{
+    return folder->is_shared ? 0660 : 0600;
+}
+
+int hf_folder_open_flags(const struct hf_folder *folder)
+{
+    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    return folder->is_shared ? flags : flags | O_CREAT;
+}
+
+enum hf_status hf_folder_check_file(const struct hf_folder *folder,
+                                    const char *path, const struct stat *about,
+                                    struct hf_error *error)
+{
+    mode_t mode = about->st_mode & 07777;
+    if (!S_ISREG(about->st_mode)) {
+        return hf_fail(error, HF_CONFIG, "%s is not a file", path);
+    }
+    if (about->st_nlink > 1) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s has %lu names (hard links): stop all users of the "
+                       "folder, then remove it",
+                       path, (unsigned long)about->st_nlink);
+    }
+    if (about->st_uid != folder->uid ||
+        (folder->is_shared && about->st_gid != folder->gid)) {
+        return hf_fail(error, HF_CONFIG,
+                       "%s belongs to %u:%u, its folder to %u:%u: stop all "
+                       "users of the folder, then remove it",
+                       path, (unsigned)about->st_uid, (unsigned)about->st_gid,
+                       (unsigned)folder->uid, (unsigned)folder->gid);
+    }
+    if ((mode & ~hf_folder_file_mode(folder)) != 0) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "%s has mode %04o, which lets others in (%04o is right): "
+            "stop all users of the folder, then remove its files",
+            path, (unsigned)mode, (unsigned)hf_folder_file_mode(folder));
+    }
+    return HF_OK;
+}
+
+/* "holdfast", or the number. */
+static const char *group_name(gid_t gid, char *text, size_t size)
+{
+    struct group entry;
+    struct group *found = NULL;
+    if (getgrgid_r(gid, &entry, text, size, &found) != 0 || found == NULL) {
+        snprintf(text, size, "%u", (unsigned)gid);
+        return text;
+    }
+    return found->gr_name;
+}
+
+enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
+                                   const char *path, int number,
+                                   struct hf_error *error)
+{
+    char text[PASSWD_BYTES_MAX];
+    if (folder->is_shared && number == ENOENT) {
+        return fail_not_set_up(folder->path, error);
+    }
+    if (folder->is_shared && number == EACCES) {
+        return hf_fail(error, HF_DENIED,
+                       "cannot open %s: no permission: members of group %.64s "
+                       "share it",
+                       path, group_name(folder->gid, text, sizeof(text)));
+    }
+    return hf_folder_fail(path, number, "open", error);
 }
 
 enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
                               struct hf_error *error)
 {
-    enum hf_status status = wanted == NULL ? default_folder(out, error)
-                                           : named_folder(wanted, out, error);
+    enum hf_status status = wanted == NULL ? find_default(out, error)
+                                           : find_named(wanted, out, error);
+    if (status == HF_OK) {
+        status = check_shape(out, error);
+    }
     return status == HF_OK ? hf_folder_check_fs(out->path, error) : status;
 }

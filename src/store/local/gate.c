@@ -10,6 +10,14 @@
  * whole, since LMDB writes pages anew and flips to them last. The kernel passes
  * a dead process's mutex on (EOWNERDEAD); there is nothing to repair.
  *
+ * The mutex has list pointers, which the kernel and the C library follow: a
+ * process that may write the file can attack the others. So who may write is
+ * checked when the file is opened (folder.h), and SECURITY.md says what members
+ * of a shared folder can do to each other. LMDB's offsets in the other file
+ * have the same power, so that a gate without pointers would not change the
+ * trust, and fcntl locks cost two system calls a transaction, three times the
+ * cycle.
+ *
  * Stop signals are not held back inside. That would be two system calls around
  * every transaction of some hundred nanoseconds, and could not hold back
  * SIGSTOP, a debugger or a freezer; whoever meets one names the process.
@@ -43,8 +51,8 @@
 static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
 
 /* Of the page and of the records: another one is another store. 1 had no
- * queues. */
-#define VERSION 2
+ * queues, 2 no sums. */
+#define VERSION 3
 
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
@@ -60,9 +68,11 @@ _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
 
 /* ---- This boot --------------------------------------------------------- */
 
+#define BOOT_FILE "/proc/sys/kernel/random/boot_id"
+
 static bool read_boot(char boot[HF_GATE_BOOT_MAX])
 {
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int fd = open(BOOT_FILE, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
@@ -83,19 +93,21 @@ static bool read_time_space(uint64_t *out)
 
 /* ---- The file ---------------------------------------------------------- */
 
-/* Open it, making it if it is not there. Without O_CREAT first: sticky folders
- * forbid that flag for others' files. The mode is set again, since the umask
- * took its part. @return a descriptor, or -1 with errno. */
-static int open_or_make(const char *path, mode_t mode)
+/* Open it; in a private folder, make it if it is not there. Without O_CREAT
+ * first: sticky folders forbid that flag for others' files. The mode is set
+ * again, since the umask took its part. @return a descriptor, or -1 with
+ * errno. */
+static int open_or_make(const char *path, const struct hf_folder *folder)
 {
-    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-    int fd = open(path, flags);
-    if (fd < 0 && errno == ENOENT) {
-        fd = open(path, flags | O_CREAT | O_EXCL, mode);
+    int flags = hf_folder_open_flags(folder);
+    mode_t mode = hf_folder_file_mode(folder);
+    int fd = open(path, flags & ~O_CREAT);
+    if (fd < 0 && errno == ENOENT && (flags & O_CREAT) != 0) {
+        fd = open(path, flags | O_EXCL, mode);
         if (fd >= 0) {
             fchmod(fd, mode);
         } else if (errno == EEXIST) {
-            fd = open(path, flags);
+            fd = open(path, flags & ~O_CREAT);
         }
     }
     return fd;
@@ -206,7 +218,7 @@ static enum hf_status check_foreign(const struct hf_gate *gate,
 }
 
 /* Make the contents anew. We have the exclusive flock: nobody uses them. */
-static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
+static enum hf_status renew(struct hf_gate *gate, const char *boot,
                             hf_gate_renew_fn *make, struct hf_error *error)
 {
     struct hf_gate_page *page = gate->page;
@@ -220,7 +232,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot, mode_t mode,
     __atomic_store_n(&page->is_ready, 0, __ATOMIC_RELEASE);
     memcpy(page->magic, magic, sizeof(magic));
     uint64_t map_bytes = 0;
-    status = make(gate->data_path, mode, &map_bytes, error);
+    status = make(gate->folder, gate->data_path, &map_bytes, error);
     if (status == HF_OK) {
         status = mutex_init(&page->mutex, error);
     }
@@ -263,8 +275,7 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
 
 /* With the exclusive flock, unless somebody was faster. */
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
-                             mode_t mode, hf_gate_renew_fn *make,
-                             struct hf_error *error)
+                             hf_gate_renew_fn *make, struct hf_error *error)
 {
     flock(gate->fd, LOCK_UN);
     for (int waited_ms = 0; !is_of_boot(gate->page, boot); waited_ms++) {
@@ -272,7 +283,7 @@ static enum hf_status set_up(struct hf_gate *gate, const char *boot,
         if (flock(gate->fd, LOCK_EX | LOCK_NB) == 0) {
             enum hf_status status = HF_OK;
             if (!is_of_boot(gate->page, boot)) {
-                status = renew(gate, boot, mode, make, error);
+                status = renew(gate, boot, make, error);
             }
             if (status != HF_OK) {
                 return status;
@@ -313,19 +324,29 @@ static enum hf_status check_kind(const struct hf_gate *gate,
     return HF_OK;
 }
 
-static enum hf_status
-open_locked(struct hf_gate *gate, const struct hf_folder *folder,
-            hf_gate_renew_fn *make, struct hf_error *error)
+/* A file of /proc is missing because /proc is; or the limit on descriptors was
+ * reached, which says nothing about /proc. */
+static enum hf_status fail_boot(int number, struct hf_error *error)
+{
+    if (number == EMFILE || number == ENFILE) {
+        return hf_folder_fail(BOOT_FILE, number, "open", error);
+    }
+    return hf_fail(error, HF_UNSUPPORTED,
+                   "cannot read " BOOT_FILE " and /proc/self/ns/time (%s): the "
+                   "embedded store needs /proc",
+                   hf_errno_text(number));
+}
+
+static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
+                                  struct hf_error *error)
 {
     char boot[HF_GATE_BOOT_MAX];
     struct stat about;
     if (!read_boot(boot) || !read_time_space(&gate->time_space)) {
-        return hf_fail(error, HF_UNSUPPORTED,
-                       "cannot read /proc/sys/kernel/random/boot_id and "
-                       "/proc/self/ns/time: the embedded store needs /proc");
+        return fail_boot(errno, error);
     }
-    if (fstat(gate->fd, &about) != 0 || !S_ISREG(about.st_mode)) {
-        return hf_fail(error, HF_CONFIG, "%s is not a file", gate->gate_path);
+    if (fstat(gate->fd, &about) != 0) {
+        return hf_folder_fail(gate->gate_path, errno, "use", error);
     }
     if (about.st_size != 0 && about.st_size != PAGE_BYTES) {
         return hf_fail(
@@ -337,9 +358,36 @@ open_locked(struct hf_gate *gate, const struct hf_folder *folder,
     enum hf_status status =
         map_page(gate, about.st_size > 0 && about.st_blocks > 0, error);
     if (status == HF_OK && !is_of_boot(gate->page, boot)) {
-        status = set_up(gate, boot, folder->file_mode, make, error);
+        status = set_up(gate, boot, make, error);
     }
     return status == HF_OK ? check_kind(gate, error) : status;
+}
+
+/* Before anything is read: others may have written it. */
+static enum hf_status check_file(const struct hf_gate *gate,
+                                 struct hf_error *error)
+{
+    struct stat about;
+    return fstat(gate->fd, &about) == 0
+               ? hf_folder_check_file(gate->folder, gate->gate_path, &about,
+                                      error)
+               : hf_folder_fail(gate->gate_path, errno, "use", error);
+}
+
+static enum hf_status lock_and_open(struct hf_gate *gate,
+                                    hf_gate_renew_fn *make,
+                                    struct hf_error *error)
+{
+    enum hf_status status = check_file(gate, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    return lock_file(gate->fd, LOCK_SH) == 0
+               ? open_locked(gate, make, error)
+               : hf_fail(error, HF_UNAVAILABLE,
+                         "%s is being set up by a process that does not get on "
+                         "(is it stopped?)",
+                         gate->gate_path);
 }
 
 enum hf_status hf_gate_open(struct hf_gate *gate,
@@ -348,6 +396,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
                             struct hf_error *error)
 {
     gate->page = NULL;
+    gate->folder = folder;
     gate->pid = getpid();
     gate->pid_space = 0;
     gate->patience = patience;
@@ -355,18 +404,11 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
              folder->path);
     snprintf(gate->data_path, sizeof(gate->data_path), "%s/locks.mdb",
              folder->path);
-    gate->fd = open_or_make(gate->gate_path, folder->file_mode);
+    gate->fd = open_or_make(gate->gate_path, folder);
     if (gate->fd < 0) {
-        return hf_folder_fail(gate->gate_path, errno, "open", error);
+        return hf_folder_fail_file(folder, gate->gate_path, errno, error);
     }
-    int number = lock_file(gate->fd, LOCK_SH);
-    enum hf_status status =
-        number == 0
-            ? open_locked(gate, folder, make, error)
-            : hf_fail(error, HF_UNAVAILABLE,
-                      "%s is being set up by a process that does not get on "
-                      "(is it stopped?)",
-                      gate->gate_path);
+    enum hf_status status = lock_and_open(gate, make, error);
     if (status != HF_OK) {
         hf_gate_close(gate);
     }
@@ -385,10 +427,11 @@ void hf_gate_close(struct hf_gate *gate)
     }
 }
 
-bool hf_gate_is_linked(const struct hf_gate *gate)
+bool hf_gate_is_intact(const struct hf_gate *gate)
 {
     struct stat about;
-    return fstat(gate->fd, &about) == 0 && about.st_nlink > 0;
+    return fstat(gate->fd, &about) == 0 && about.st_nlink == 1 &&
+           about.st_size == PAGE_BYTES;
 }
 
 /* ---- Passing ----------------------------------------------------------- */

@@ -48,6 +48,7 @@ struct hf_gate_page {
 
 struct hf_gate {
     struct hf_gate_page *page;
+    const struct hf_folder *folder; /* borrowed */
     int fd;
     int64_t pid;
     uint64_t pid_space;
@@ -60,9 +61,9 @@ struct hf_gate {
 /* Make the locks' file anew, empty. Called by hf_gate_open() when the contents
  * are not of this boot and nobody can have them open.
  * @param map_bytes  its size, out. */
-typedef enum hf_status hf_gate_renew_fn(const char *data_path, mode_t mode,
-                                        uint64_t *map_bytes,
-                                        struct hf_error *error);
+typedef enum hf_status
+hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,
+                 uint64_t *map_bytes, struct hf_error *error);
 
 /* @return HF_OK, and the gate is to be closed; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
@@ -79,7 +80,8 @@ void hf_gate_close(struct hf_gate *gate);
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 void hf_gate_leave(struct hf_gate *gate);
 
-/* The files have not been removed under us. */
-bool hf_gate_is_linked(const struct hf_gate *gate);
+/* The file has its name and its length still: what is mapped is what others
+ * open, and touching it is no SIGBUS. */
+bool hf_gate_is_intact(const struct hf_gate *gate);
 
 #endif

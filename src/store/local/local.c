@@ -19,14 +19,31 @@
 static void run_job(struct hf_local *local)
 {
     struct hf_job_sink sink = local->job.copy;
+    struct hf_error error = {.text = ""};
+    const char *reason = error.text;
+    enum hf_status status = HF_OK;
     if (local->job.sink == NULL) {
         return;
     }
     local->job.sink = NULL;
-    if (local->job.job == HF_JOB_EXAMINE) {
+    switch (local->job.job) {
+    case HF_JOB_EXAMINE:
         hf_local_examine(local, &sink);
+        break;
+    case HF_JOB_INIT:
+        status = hf_local_set_up(local, &error);
+        break;
+    case HF_JOB_QUARANTINE:
+        status = HF_UNSUPPORTED;
+        reason = "the embedded store has no quarantine: its locks end with "
+                 "the machine's boot";
+        break;
+    case HF_JOB_COUNT:
+    case HF_JOB_LOWER:
+    case HF_JOB_LOOK:
+        break; /* nothing there speaks against INIT */
     }
-    sink.done(sink.user, 0, HF_OK, NULL);
+    sink.done(sink.user, 0, status, status == HF_OK ? NULL : reason);
 }
 
 static void take_turn(struct hf_timer *timer, struct hf_instant now)
@@ -57,16 +74,14 @@ static enum hf_status open_table(struct hf_local *local, struct hf_error *error)
     return status;
 }
 
-static enum hf_status open_files(struct hf_local *local,
-                                 const struct hf_url *url,
-                                 struct hf_error *error)
+enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
+                             struct hf_error *error)
 {
-    struct hf_span patience = hf_span_ms(url->node_timeout_ms);
-    enum hf_status status = hf_folder_open(url->path, &local->folder, error);
+    enum hf_status status = hf_folder_open(wanted, &local->folder, error);
     if (status != HF_OK) {
         return status;
     }
-    status = hf_gate_open(&local->gate, &local->folder, patience,
+    status = hf_gate_open(&local->gate, &local->folder, local->patience,
                           hf_table_renew, error);
     if (status != HF_OK) {
         return status;
@@ -76,7 +91,34 @@ static enum hf_status open_files(struct hf_local *local,
     if (status != HF_OK) {
         hf_gate_close(&local->gate);
     }
+    local->is_open = status == HF_OK;
     return status;
+}
+
+void hf_local_close(struct hf_local *local)
+{
+    if (local->is_open) {
+        hf_table_close(&local->table);
+        hf_gate_close(&local->gate);
+    }
+    local->is_open = false;
+}
+
+/* For set-up, a store that cannot be used is opened all the same: jobs say why,
+ * or mend it, and requests fail. */
+static enum hf_status open_or_note(struct hf_local *local,
+                                   const struct hf_url *url,
+                                   struct hf_error *error)
+{
+    struct hf_error found = {.text = ""};
+    enum hf_status status = hf_local_open(local, url->path, &found);
+    if (status == HF_OK || !local->env.is_for_setup) {
+        return status == HF_OK ? HF_OK
+                               : hf_fail(error, status, "%s", found.text);
+    }
+    local->fault = status;
+    snprintf(local->reason, sizeof(local->reason), "%.500s", found.text);
+    return HF_OK;
 }
 
 static enum hf_status open_local(const struct hf_url *url,
@@ -91,10 +133,12 @@ static enum hf_status open_local(const struct hf_url *url,
     local->store = (struct hf_store){&hf_store_local, 1};
     local->env = *env;
     local->fence_keep_ns = hf_span_ms(url->fence_keep_ms).ns;
+    local->is_named = url->path != NULL;
+    local->patience = hf_span_ms(url->node_timeout_ms);
     local->prefix = strdup(url->prefix);
     enum hf_status status = local->prefix == NULL
                                 ? hf_fail_memory(error)
-                                : open_files(local, url, error);
+                                : open_or_note(local, url, error);
     if (status != HF_OK) {
         free(local->prefix);
         free(local);
@@ -104,7 +148,9 @@ static enum hf_status open_local(const struct hf_url *url,
     local->turn = (struct hf_timer){.at = HF_NEVER, .fire = take_turn};
     hf_loop_add_timer(env->loop, &local->turn);
     *out = &local->store;
-    env->standing(env->client, 0, HF_STANDING_VOTING, false, HF_OK, NULL);
+    env->standing(env->client, 0,
+                  local->is_open ? HF_STANDING_VOTING : HF_STANDING_DOWN, false,
+                  local->fault, local->is_open ? NULL : local->reason);
     return HF_OK;
 }
 
@@ -116,8 +162,7 @@ static void close_local(struct hf_store *store, bool forked)
     }
     hf_loop_drop_timer(local->env.loop, &local->turn);
     hf_wake_close(&local->wake, forked ? NULL : local->env.loop);
-    hf_table_close(&local->table);
-    hf_gate_close(&local->gate);
+    hf_local_close(local);
     free(local->grants.of);
     free(local->refused.of);
     free(local->suspects.sharers);
@@ -136,10 +181,11 @@ static void describe(const struct hf_store *store, unsigned node,
     memset(out, 0, sizeof(*out));
     snprintf(out->address, sizeof(out->address), "local://%.110s",
              local->folder.path);
-    out->state = local->is_cut_off ? HF_NODE_DOWN : HF_NODE_UP;
-    if (local->is_cut_off) {
-        snprintf(out->reason, sizeof(out->reason),
-                 "its files were removed while in use");
+    bool is_up = local->is_open && !local->is_cut_off;
+    out->state = is_up ? HF_NODE_UP : HF_NODE_DOWN;
+    if (!is_up) {
+        snprintf(out->reason, sizeof(out->reason), "%.190s",
+                 local->is_open ? HF_LOCAL_CUT_OFF : local->reason);
     }
 }
 

@@ -17,6 +17,10 @@
 
 #define HF_REASON_MAX 512
 
+#define HF_LOCAL_CUT_OFF                                                       \
+    "its files were removed, replaced or cut while in use: stop all users of " \
+    "the folder, then start them again"
+
 /* A job that was asked for, until its turn comes in the loop. */
 struct hf_local_job {
     enum hf_job job;
@@ -43,9 +47,18 @@ struct hf_local {
     char *prefix;
     int64_t fence_keep_ns;
     int64_t next_look_ns; /* when to look again whether the files are there */
-    bool is_cut_off;      /* the files were removed under us */
+    bool is_cut_off;      /* the files are not what was opened */
+    bool is_open;         /* else for set-up only, and `reason` says why */
+    bool is_named;        /* the URL names the folder */
+    struct hf_span patience; /* node_timeout */
+    enum hf_status fault;    /* if it is not open */
     char reason[HF_REASON_MAX];
 };
+
+/* Open the files; @p wanted NULL: in the default folder. local.c */
+enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
+                             struct hf_error *error);
+void hf_local_close(struct hf_local *local);
 
 /* A transaction on one name: enter, do, leave. execute.c */
 struct hf_transaction {
@@ -99,6 +112,10 @@ void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
 
 /* examine.c */
 void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);
+
+/* `doctor --init`: share a folder that was named. The default one, and one that
+ * is shared already, need nothing. examine.c */
+enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error);
 
 /* Read the clocks, inside the gate. */
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out);

@@ -6,11 +6,6 @@
 
 #include <string.h>
 
-/* How far a hint or a fence may be ahead of what the name has, or of the clock
- * in microseconds: 71 minutes. Without a bound one wrong client could use up
- * the fences of a name. */
-#define AHEAD_MAX (UINT64_C(1) << 32)
-
 bool hf_visit_is_taken(const struct hf_visit *visit)
 {
     return hf_record_is_taken(&visit->record, visit->now->boot_ns);
@@ -29,10 +24,11 @@ bool hf_visit_is_mine(const struct hf_visit *visit)
            hf_visit_is_owner(visit, visit->ask->owner, visit->ask->owner_len);
 }
 
-bool hf_visit_is_out_of_bounds(const struct hf_visit *visit, uint64_t counter)
+uint64_t hf_visit_bound(const struct hf_visit *visit)
 {
     uint64_t base = hf_max_u64(visit->record.counter, visit->now->wall_us);
-    return counter > base + AHEAD_MAX || counter > HF_FENCE_MAX;
+    return base > HF_FENCE_MAX - HF_FENCE_AHEAD_MAX ? HF_FENCE_MAX
+                                                    : base + HF_FENCE_AHEAD_MAX;
 }
 
 int64_t hf_visit_after_ms(const struct hf_visit *visit, int64_t ms)
@@ -53,6 +49,7 @@ void hf_visit_describe(struct hf_visit *visit)
     deed->verdict = HF_VERDICT_REFUSED;
     deed->counter = record->counter;
     deed->floor = 0;
+    deed->bound = 0;
     deed->ticket = visit->now->wall_us;
     deed->ahead = 0;
     deed->left_ms = 0;

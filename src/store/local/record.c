@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records as bytes: a fixed head, what there is to know of the entries if there
- * are any, the processes, the owner. In the machine's own byte order: a file
- * never outlives a boot, so it never travels. */
+ * are any, the processes, the owner, the mark. In the machine's own byte order:
+ * a file never outlives a boot, so it never travels. */
 #include "store/local/record.h"
 
 #include "base/assert.h"
+#include "store/local/sum.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #define FLAG_LAST 2U
 #define FLAG_SHARED 4U
 #define FLAG_CROWD 8U /* struct crowd follows the head */
+#define FLAG_MARK 16U /* struct hf_local_mark and its owner come last */
 
 struct head {
     uint64_t counter;
@@ -21,10 +23,11 @@ struct head {
     uint16_t owner_len;
     uint8_t flags;
     uint8_t life_count;
-    uint32_t check; /* HEAD_CHECK: what is not a record is not read as one */
+    uint32_t check; /* hf_sum() of the whole record */
 };
 
-#define HEAD_CHECK 0x68667232U /* "hfr2" */
+#define KIND 0x68667233U /* "hfr3" */
+#define CHECK_AT offsetof(struct head, check)
 
 struct crowd {
     uint64_t queue_id;
@@ -37,13 +40,19 @@ struct crowd {
 
 _Static_assert(sizeof(struct head) + sizeof(struct crowd) +
                        sizeof(((struct hf_processes *)0)->of) +
-                       HF_RECORD_OWNER_MAX <=
+                       HF_RECORD_OWNER_MAX + sizeof(struct hf_local_mark) +
+                       HF_OWNER_MAX <=
                    HF_RECORD_BYTES_MAX,
                "any record fits");
 
 bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns)
 {
     return record->is_owned && boot_ns < record->until_ns;
+}
+
+bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns)
+{
+    return record->mark.owner_len > 0 && boot_ns < record->mark.until_ns;
 }
 
 bool hf_record_has_litter(const struct hf_record *record,
@@ -58,6 +67,7 @@ bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
 {
     return !hf_record_is_taken(record, now->boot_ns) &&
            record->n_sharers + record->n_waiters == 0 &&
+           now->boot_ns >= record->mark.until_ns &&
            now->boot_ns - record->until_ns >= keep_ns &&
            record->counter < now->floor;
 }
@@ -94,12 +104,43 @@ static bool has_crowd(const struct hf_record *record)
     return record->n_sharers > 0 || record->n_waiters > 0;
 }
 
+static size_t emit_mark(const struct hf_record *record, unsigned char *out)
+{
+    const struct hf_local_mark *mark = &record->mark;
+    if (mark->fence == 0) {
+        return 0;
+    }
+    HF_ASSERT(mark->owner_len <= HF_OWNER_MAX);
+    memcpy(out, mark, sizeof(*mark));
+    memcpy(out + sizeof(*mark), record->mark_owner, mark->owner_len);
+    return sizeof(*mark) + mark->owner_len;
+}
+
+/* @return bytes read; 0: the file is damaged. */
+static size_t parse_mark(const unsigned char *data, size_t len,
+                         struct hf_record *out)
+{
+    struct hf_local_mark *mark = &out->mark;
+    if (len < sizeof(*mark)) {
+        return 0;
+    }
+    memcpy(mark, data, sizeof(*mark));
+    if (mark->owner_len > HF_OWNER_MAX || mark->fence == 0 ||
+        mark->fence > HF_FENCE_MAX || mark->until_ns < 0 ||
+        len < sizeof(*mark) + mark->owner_len) {
+        return 0;
+    }
+    memcpy(out->mark_owner, data + sizeof(*mark), mark->owner_len);
+    return sizeof(*mark) + mark->owner_len;
+}
+
 static uint8_t flags_of(const struct hf_record *record)
 {
     return (uint8_t)((record->is_owned ? FLAG_OWNED : 0) |
                      (record->has_last ? FLAG_LAST : 0) |
                      (record->is_shared ? FLAG_SHARED : 0) |
-                     (has_crowd(record) ? FLAG_CROWD : 0));
+                     (has_crowd(record) ? FLAG_CROWD : 0) |
+                     (record->mark.fence != 0 ? FLAG_MARK : 0));
 }
 
 size_t hf_record_emit(const struct hf_record *record,
@@ -112,7 +153,6 @@ size_t hf_record_emit(const struct hf_record *record,
         .owner_len = record->owner_len,
         .flags = flags_of(record),
         .life_count = (uint8_t)record->life.count,
-        .check = HEAD_CHECK,
     };
     size_t life_len = record->life.count * sizeof(record->life.of[0]);
     size_t used = sizeof(head);
@@ -125,7 +165,11 @@ size_t hf_record_emit(const struct hf_record *record,
     memcpy(out + used, record->life.of, life_len);
     used += life_len;
     memcpy(out + used, record->owner, record->owner_len);
-    return used + record->owner_len;
+    used += record->owner_len;
+    used += emit_mark(record, out + used);
+    head.check = hf_sum(KIND, out, used, CHECK_AT);
+    memcpy(out + CHECK_AT, &head.check, sizeof(head.check));
+    return used;
 }
 
 size_t hf_record_parse(const unsigned char *data, size_t len,
@@ -140,10 +184,10 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     size_t life_at =
         sizeof(head) +
         ((head.flags & FLAG_CROWD) != 0 ? sizeof(struct crowd) : 0);
-    if (head.check != HEAD_CHECK || head.counter > HF_FENCE_MAX ||
-        head.until_ns < 0 || head.life_count > HF_LIFE_PROCESSES_MAX ||
-        head.owner_len > HF_RECORD_OWNER_MAX ||
-        len < life_at + life_len + head.owner_len) {
+    size_t used = life_at + life_len + head.owner_len;
+    if (head.counter > HF_FENCE_MAX || head.until_ns < 0 ||
+        head.life_count > HF_LIFE_PROCESSES_MAX ||
+        head.owner_len > HF_RECORD_OWNER_MAX || len < used) {
         return 0;
     }
     memset(out, 0, offsetof(struct hf_record, owner));
@@ -160,5 +204,11 @@ size_t hf_record_parse(const unsigned char *data, size_t len,
     }
     memcpy(out->life.of, data + life_at, life_len);
     memcpy(out->owner, data + life_at + life_len, head.owner_len);
-    return life_at + life_len + head.owner_len;
+    if ((head.flags & FLAG_MARK) != 0) {
+        size_t mark_len = parse_mark(data + used, len - used, out);
+        used = mark_len == 0 ? len + 1 : used + mark_len;
+    }
+    bool is_whole =
+        used <= len && head.check == hf_sum(KIND, data, used, CHECK_AT);
+    return is_whole ? used : 0;
 }

@@ -12,7 +12,17 @@
 #include <stdint.h>
 
 /* An owner, and what is written before it when it has ended. */
-#define HF_RECORD_OWNER_MAX (HF_OWNER_MAX + 6)
+#define HF_ENDED_MARK "ended:"
+#define HF_ENDED_MARK_LEN (sizeof(HF_ENDED_MARK) - 1)
+#define HF_RECORD_OWNER_MAX (HF_OWNER_MAX + HF_ENDED_MARK_LEN)
+
+/* Of the last command that --once started under this name. */
+struct hf_local_mark {
+    uint64_t fence; /* of its run; 0: there is no mark */
+    int64_t until_ns;
+    uint16_t owner_len; /* 0: withdrawn, a tombstone */
+    uint16_t unused[3];
+};
 
 struct hf_record {
     uint64_t counter; /* 0: the name has never been owned */
@@ -29,7 +39,9 @@ struct hf_record {
     uint32_t n_waiters; /* entries of waiters, live or not */
     uint64_t queue_id;  /* what the entries' keys begin with; 0: no entries */
     int64_t entries_until_ns; /* no entry lives longer */
+    struct hf_local_mark mark;
     char owner[HF_RECORD_OWNER_MAX];
+    char mark_owner[HF_OWNER_MAX];
 };
 
 /* The clocks of this machine, read inside the transaction. */
@@ -41,6 +53,9 @@ struct hf_moment {
 
 /* Somebody owns the name now. */
 bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns);
+
+/* A command was started less than its period ago. */
+bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns);
 
 /* Entries that nobody can make use of any more. */
 bool hf_record_has_litter(const struct hf_record *record,
@@ -55,7 +70,7 @@ bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
 /* ---- As bytes ---------------------------------------------------------- */
 
 /* Room for any record. */
-#define HF_RECORD_BYTES_MAX 640
+#define HF_RECORD_BYTES_MAX 1120
 
 /* @return bytes written. */
 size_t hf_record_emit(const struct hf_record *record,

@@ -4,17 +4,15 @@
 
 #include <string.h>
 
-static const char ended_mark[] = "ended:";
-#define ENDED_LEN (sizeof(ended_mark) - 1)
-
 /* The owner gave back already, keeping the name taken. */
 static bool is_ended_owner(const struct hf_visit *visit)
 {
     const struct hf_record *record = &visit->record;
     const struct hf_ask *ask = visit->ask;
-    return record->owner_len == ENDED_LEN + ask->owner_len &&
-           memcmp(record->owner, ended_mark, ENDED_LEN) == 0 &&
-           memcmp(record->owner + ENDED_LEN, ask->owner, ask->owner_len) == 0;
+    return record->owner_len == HF_ENDED_MARK_LEN + ask->owner_len &&
+           memcmp(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) == 0 &&
+           memcmp(record->owner + HF_ENDED_MARK_LEN, ask->owner,
+                  ask->owner_len) == 0;
 }
 
 /* ---- RELEASE ----------------------------------------------------------- */
@@ -24,9 +22,9 @@ static void mark_ended(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
     const struct hf_ask *ask = visit->ask;
-    memcpy(record->owner, ended_mark, ENDED_LEN);
-    memcpy(record->owner + ENDED_LEN, ask->owner, ask->owner_len);
-    record->owner_len = (uint16_t)(ENDED_LEN + ask->owner_len);
+    memcpy(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN);
+    memcpy(record->owner + HF_ENDED_MARK_LEN, ask->owner, ask->owner_len);
+    record->owner_len = (uint16_t)(HF_ENDED_MARK_LEN + ask->owner_len);
     record->has_last = false;
     record->life.count = 0; /* it is to outlive the process */
     record->until_ns = hf_visit_asked_until(visit);
@@ -62,7 +60,7 @@ static void align(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
     uint64_t fence = visit->ask->counter;
-    if (record->counter < fence && !hf_visit_is_out_of_bounds(visit, fence)) {
+    if (record->counter < fence && fence <= hf_visit_bound(visit)) {
         record->counter = fence;
         record->has_last = false;
         visit->is_changed = true;
@@ -140,5 +138,8 @@ void hf_visit_break(struct hf_visit *visit)
 void hf_visit_inspect(struct hf_visit *visit)
 {
     hf_visit_describe(visit);
+    if (!hf_visit_is_taken(visit)) {
+        hf_visit_show_mark(visit);
+    }
     visit->deed.verdict = HF_VERDICT_OK;
 }

@@ -99,6 +99,17 @@ static void gather_sharers(struct gathering *gathering)
     }
 }
 
+/* A free name with a mark is listed as ended. */
+static void add_mark(struct roster *roster, struct hf_visit *visit)
+{
+    char owner[HF_RECORD_OWNER_MAX];
+    size_t len = hf_visit_emit_ended(visit, owner);
+    if (len > 0 &&
+        add(roster, owner, len, visit->record.mark.until_ns) == NULL) {
+        visit->number = ENOMEM;
+    }
+}
+
 static void gather(struct hf_visit *visit, void *user)
 {
     struct roster *roster = user;
@@ -117,6 +128,8 @@ static void gather(struct hf_visit *visit, void *user)
             NULL) {
             visit->number = ENOMEM;
         }
+    } else {
+        add_mark(roster, visit);
     }
     roster->of_kind = 0;
     hf_entries_each(visit, HF_ENTRY_WAITER, add_entry, &gathering);

@@ -49,7 +49,9 @@ static bool visit(void *user, const void *name, size_t name_len,
 {
     struct scan *scan = user;
     const struct hf_ask *ask = scan->ask;
-    if (!hf_record_is_taken(record, scan->boot_ns) ||
+    bool is_shown = hf_record_is_taken(record, scan->boot_ns) ||
+                    hf_record_is_marked(record, scan->boot_ns);
+    if (!is_shown ||
         (ask->name_len > 0 &&
          !hf_glob_match(ask->name, ask->name_len, name, name_len))) {
         return true;

@@ -61,7 +61,7 @@ static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
 {
     uint64_t next = hf_max_u64(visit->record.counter + 1, visit->now->floor);
     bool has_hint = for_asker && visit->ask->verb == HF_VERB_ACQUIRE;
-    return has_hint ? hf_max_u64(next, visit->ask->counter) : next;
+    return has_hint ? hf_max_u64(next, visit->hint) : next;
 }
 
 /* Moves (b) or (c), at a counter above all before. */

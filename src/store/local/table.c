@@ -89,39 +89,53 @@ static void forbid_copies(int fd)
     }
 }
 
-/* An empty file with its mode, whatever it held. @return 0, or an errno. */
-static int make_empty(const char *path, mode_t mode)
+/* @return 0, or an errno. */
+static int make_empty(int fd, mode_t mode)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) {
+    if (ftruncate(fd, 0) != 0) {
         return errno;
     }
-    int number = ftruncate(fd, 0) == 0 ? 0 : errno;
     fchmod(fd, mode); /* not ours: then it has its mode already */
     forbid_copies(fd);
-    if (number == 0) {
-        /* Is there room at all? Ask before LMDB writes. */
-        number = posix_fallocate(fd, 0, (off_t)BYTES_FIRST);
-    }
+    /* Is there room at all? Ask before LMDB writes. */
+    int number = posix_fallocate(fd, 0, (off_t)BYTES_FIRST);
     if (number == 0) {
         number = ftruncate(fd, 0) == 0 ? 0 : errno;
     }
-    close(fd);
     return number;
 }
 
-enum hf_status hf_table_renew(const char *data_path, mode_t mode,
-                              uint64_t *map_bytes, struct hf_error *error)
+/* An empty file, whatever it held; not one that is not ours. */
+static enum hf_status make_file(const struct hf_folder *folder,
+                                const char *path, struct hf_error *error)
+{
+    struct stat about;
+    mode_t mode = hf_folder_file_mode(folder);
+    int fd = open(path, hf_folder_open_flags(folder), mode);
+    if (fd < 0) {
+        return hf_folder_fail_file(folder, path, errno, error);
+    }
+    enum hf_status status =
+        fstat(fd, &about) == 0
+            ? hf_folder_check_file(folder, path, &about, error)
+            : hf_folder_fail(path, errno, "use", error);
+    if (status == HF_OK) {
+        int number = make_empty(fd, mode);
+        status =
+            number == 0 ? HF_OK : hf_folder_fail(path, number, "make", error);
+    }
+    close(fd);
+    return status;
+}
+
+/* LMDB's own first pages. @return 0, or a number. */
+static int write_empty(const char *path, mode_t mode)
 {
     MDB_env *env = NULL;
     MDB_txn *txn;
     MDB_dbi names;
     int fd;
-    int number = make_empty(data_path, mode);
-    if (number != 0) {
-        return hf_folder_fail(data_path, number, "make", error);
-    }
-    number = env_open(data_path, mode, BYTES_FIRST, &env);
+    int number = env_open(path, mode, BYTES_FIRST, &env);
     if (number == 0) {
         number = mdb_env_get_fd(env, &fd);
     }
@@ -138,18 +152,29 @@ enum hf_status hf_table_renew(const char *data_path, mode_t mode,
     if (env != NULL) {
         mdb_env_close(env);
     }
+    return number;
+}
+
+enum hf_status hf_table_renew(const struct hf_folder *folder,
+                              const char *data_path, uint64_t *map_bytes,
+                              struct hf_error *error)
+{
+    enum hf_status status = make_file(folder, data_path, error);
+    if (status != HF_OK) {
+        return status;
+    }
     *map_bytes = BYTES_FIRST;
+    int number = write_empty(data_path, hf_folder_file_mode(folder));
     return number == 0 ? HF_OK : fail_lmdb(data_path, number, error);
 }
 
-/* What the gate says must be there. LMDB itself would make it so, and find
- * nothing but zeros. */
-static enum hf_status check_size(const struct hf_gate *gate,
+/* A file of ours, and as long as the gate says. LMDB itself would make it so,
+ * and find nothing but zeros. */
+static enum hf_status check_file(const struct hf_gate *gate, struct stat *about,
                                  struct hf_error *error)
 {
-    struct stat about;
     uint64_t need = gate->page->map_bytes;
-    if (stat(gate->data_path, &about) != 0) {
+    if (lstat(gate->data_path, about) != 0) {
         if (errno != ENOENT) {
             return hf_folder_fail(gate->data_path, errno, "open", error);
         }
@@ -159,12 +184,17 @@ static enum hf_status check_size(const struct hf_gate *gate,
             "of the folder, then remove %s too",
             gate->data_path, gate->gate_path);
     }
+    enum hf_status status =
+        hf_folder_check_file(gate->folder, gate->data_path, about, error);
+    if (status != HF_OK) {
+        return status;
+    }
     if (need < BYTES_FIRST || need > HF_TABLE_BYTES_MAX || need % 4096 != 0 ||
-        about.st_size < (off_t)need) {
+        about->st_size < (off_t)need) {
         return hf_fail(error, HF_CONFIG,
                        "%s is damaged: it has %lld bytes of %" PRIu64
                        "; stop all users of the folder, then remove its files",
-                       gate->data_path, (long long)about.st_size, need);
+                       gate->data_path, (long long)about->st_size, need);
     }
     return HF_OK;
 }
@@ -172,14 +202,17 @@ static enum hf_status check_size(const struct hf_gate *gate,
 enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error)
 {
+    struct stat about;
     table->env = NULL;
     table->txn = NULL;
     table->gate = gate;
-    enum hf_status status = check_size(gate, error);
+    enum hf_status status = check_file(gate, &about, error);
     if (status != HF_OK) {
         return status;
     }
     table->map_bytes = gate->page->map_bytes;
+    table->dev = about.st_dev;
+    table->ino = about.st_ino;
     int number = env_open(gate->data_path, 0600, table->map_bytes, &table->env);
     if (number == 0) {
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->txn);
@@ -195,6 +228,14 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     return HF_OK;
 }
 
+bool hf_table_is_intact(const struct hf_table *table)
+{
+    struct stat about;
+    return stat(table->gate->data_path, &about) == 0 &&
+           about.st_dev == table->dev && about.st_ino == table->ino &&
+           about.st_size >= (off_t)table->map_bytes;
+}
+
 void hf_table_close(struct hf_table *table)
 {
     if (table->env != NULL) {
@@ -205,16 +246,38 @@ void hf_table_close(struct hf_table *table)
 
 /* ---- Transactions ------------------------------------------------------ */
 
+/* Another process has grown the file; or the gate's page is damaged. */
+static int follow(struct hf_table *table, uint64_t map_bytes)
+{
+    struct stat about;
+    int fd;
+    int number = mdb_env_get_fd(table->env, &fd);
+    if (number == 0 && fstat(fd, &about) != 0) {
+        number = errno;
+    }
+    if (number == 0 &&
+        (map_bytes < table->map_bytes || map_bytes > HF_TABLE_BYTES_MAX ||
+         map_bytes % 4096 != 0 || about.st_size < (off_t)map_bytes)) {
+        number = MDB_CORRUPTED;
+    }
+    if (number == 0) {
+        number = mdb_env_set_mapsize(table->env, map_bytes);
+    }
+    if (number == 0) {
+        table->map_bytes = map_bytes;
+    }
+    return number;
+}
+
 int hf_table_begin(struct hf_table *table)
 {
     HF_ASSERT(table->txn == NULL);
     uint64_t map_bytes = table->gate->page->map_bytes;
     if (map_bytes != table->map_bytes) {
-        int number = mdb_env_set_mapsize(table->env, map_bytes);
+        int number = follow(table, map_bytes);
         if (number != 0) {
             return number;
         }
-        table->map_bytes = map_bytes;
     }
     return mdb_txn_begin(table->env, NULL, 0, &table->txn);
 }

@@ -30,6 +30,8 @@ struct hf_table {
     MDB_txn *txn; /* NULL: none under way */
     MDB_dbi names;
     uint64_t map_bytes; /* as this process has it mapped */
+    dev_t dev;          /* of the file that is mapped */
+    ino_t ino;
     struct hf_gate *gate;
 };
 
@@ -39,8 +41,12 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
 void hf_table_close(struct hf_table *table);
 
 /* Makes an empty file; a hf_gate_renew_fn. */
-enum hf_status hf_table_renew(const char *data_path, mode_t mode,
-                              uint64_t *map_bytes, struct hf_error *error);
+enum hf_status hf_table_renew(const struct hf_folder *folder,
+                              const char *data_path, uint64_t *map_bytes,
+                              struct hf_error *error);
+
+/* The path leads to the file that is mapped, which is as long as the map. */
+bool hf_table_is_intact(const struct hf_table *table);
 
 int hf_table_begin(struct hf_table *table);
 int hf_table_commit(struct hf_table *table);
@@ -94,6 +100,12 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
  * commits by itself. sweep.c */
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
                    const struct hf_moment *now);
+
+/* The file is full and cannot grow: remove idle names before fence_keep is
+ * over, which costs no fence its order: no grant comes below a counter that was
+ * removed (floor_least). Outside of a transaction.
+ * @return true: something was removed; try again. sweep.c */
+bool hf_table_make_room(struct hf_table *table, const struct hf_moment *now);
 
 /* How an error number is to be answered, and its text. */
 enum hf_status hf_table_text(const struct hf_table *table, int number,

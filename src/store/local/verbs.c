@@ -109,10 +109,7 @@ static void acquire(struct hf_visit *visit, uint64_t hint)
     if (hold_on(visit)) {
         return;
     }
-    if (hf_visit_is_out_of_bounds(visit, hint)) {
-        visit->deed.verdict = HF_VERDICT_ERROR;
-        return;
-    }
+    visit->hint = hint <= hf_visit_bound(visit) ? hint : 0;
     if (!take(visit)) {
         wait_or_leave(visit);
     }
@@ -142,34 +139,41 @@ void hf_visit_yield(struct hf_visit *visit)
 
 /* ---- CONFIRM ----------------------------------------------------------- */
 
+/* Can a counter be raised to T? If not, because of the floor or the bound, the
+ * answer names it. */
+static bool can_raise(struct hf_visit *visit, uint64_t counter)
+{
+    uint64_t fence = visit->ask->counter;
+    uint64_t bound = hf_visit_bound(visit);
+    uint64_t floor = visit->now->floor;
+    bool is_above = counter < fence;
+    visit->deed.bound = fence > bound ? bound : 0;
+    visit->deed.floor = fence <= bound && is_above && fence < floor ? floor : 0;
+    return is_above && fence >= floor && fence <= bound;
+}
+
 /* A sharer: move (c) to T, and its own v with it. Not below the floor, though T
  * be within what the group has: see the Redis script. */
 static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
 {
     uint64_t fence = visit->ask->counter;
-    uint64_t floor = visit->now->floor;
     struct hf_record *record = &visit->record;
-    bool is_above = entry->counter < fence;
-    bool can_raise = is_above && fence >= floor;
-    if (can_raise) {
+    if (can_raise(visit, entry->counter)) {
         entry->counter = fence;
         record->counter = hf_max_u64(record->counter, fence);
     }
     prolong_sharer(visit, entry);
     hf_visit_succeed(visit, entry->counter);
-    visit->deed.floor = is_above && !can_raise ? floor : 0;
 }
 
 static void confirm_mine(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
-    uint64_t fence = visit->ask->counter;
-    bool is_above = record->counter < fence;
-    bool can_raise = is_above && fence >= visit->now->floor;
-    record->counter = can_raise ? fence : record->counter;
+    if (can_raise(visit, record->counter)) {
+        record->counter = visit->ask->counter;
+    }
     prolong_mine(visit);
     hf_visit_succeed(visit, record->counter);
-    visit->deed.floor = is_above && !can_raise ? visit->now->floor : 0;
 }
 
 /* A holder takes back what nobody has: move (b), to T above c, or at c for the
@@ -192,23 +196,17 @@ static void take_back(struct hf_visit *visit, bool is_last)
     hf_visit_succeed(visit, ask->counter);
 }
 
-/* CONFIRM. Mine: move (c) to T if c < T and T is not below the floor; else the
- * counter stays, and its actual value is the answer. Else see take_back(). It
- * serves nobody: a holder who comes back at the end of its lease is before
- * those who wait. */
+/* CONFIRM. Mine: move (c) to T if c < T <= bound and T is not below the floor;
+ * else the counter stays, and its actual value is the answer. Else see
+ * take_back(). It serves nobody: a holder who comes back at the end of its
+ * lease is before those who wait. */
 void hf_visit_confirm(struct hf_visit *visit)
 {
     struct hf_entry entry;
     const struct hf_ask *ask = visit->ask;
     const struct hf_record *record = &visit->record;
     uint64_t fence = ask->counter;
-    bool is_above = record->counter < fence;
-    bool can_raise = is_above && fence >= visit->now->floor;
     hf_visit_describe(visit);
-    if (hf_visit_is_out_of_bounds(visit, fence)) {
-        visit->deed.verdict = HF_VERDICT_ERROR;
-        return;
-    }
     if (hf_visit_is_mine(visit)) {
         confirm_mine(visit);
         return;
@@ -223,9 +221,9 @@ void hf_visit_confirm(struct hf_visit *visit)
     bool is_last = !ask->is_shared && record->has_last &&
                    record->counter == fence && fence > 0 &&
                    hf_visit_is_owner(visit, ask->owner, ask->owner_len);
-    if (ask->holder && (is_last || can_raise)) {
+    bool is_raised = can_raise(visit, record->counter);
+    visit->deed.bound = 0;
+    if (ask->holder && (is_last || is_raised)) {
         take_back(visit, is_last);
-        return;
     }
-    visit->deed.floor = is_above && !can_raise ? visit->now->floor : 0;
 }

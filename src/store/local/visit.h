@@ -44,6 +44,7 @@ struct hf_deed {
                               */
     uint64_t counter;
     uint64_t floor;     /* CONFIRM: it was the floor that forbade it; or 0 */
+    uint64_t bound;     /* … the bound */
     uint64_t ticket;    /* QUEUED: the place; REFUSED: the time */
     uint32_t ahead;     /* QUEUED: who waits before; OK: if an earlier waits */
     int64_t left_ms;    /* of whoever had the name; 0: nobody */
@@ -73,6 +74,7 @@ struct hf_visit {
     struct hf_grants *grants; /* out, appended */
     struct hf_record record;
     struct hf_deed deed;
+    uint64_t hint;   /* ACQUIRE: what the asker hints at; 0: beyond the bound */
     bool is_changed; /* the record is to be written, and all committed */
     int number;      /* 0, or the first error of the table's */
 };
@@ -86,6 +88,17 @@ void hf_visit_confirm(struct hf_visit *visit);
 void hf_visit_release(struct hf_visit *visit);
 void hf_visit_break(struct hf_visit *visit);
 void hf_visit_inspect(struct hf_visit *visit);
+
+/* mark.c */
+void hf_visit_mark(struct hf_visit *visit);
+
+/* What INSPECT says of a name that is free: its mark, if there is one. */
+void hf_visit_show_mark(struct hf_visit *visit);
+
+/* The owner of the live mark, as one that has ended. @return its length; 0:
+ * there is no mark. */
+size_t hf_visit_emit_ended(const struct hf_visit *visit,
+                           char out[HF_RECORD_OWNER_MAX]);
 
 /* A grant that reached nobody: take it back, and forget who it was for. */
 void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant);
@@ -101,7 +114,9 @@ bool hf_visit_is_taken(const struct hf_visit *visit);
 bool hf_visit_is_owner(const struct hf_visit *visit, const void *owner,
                        size_t owner_len);
 bool hf_visit_is_mine(const struct hf_visit *visit); /* the asker's, alone */
-bool hf_visit_is_out_of_bounds(const struct hf_visit *visit, uint64_t counter);
+
+/* The greatest counter that a hint or a fence may have (HF_FENCE_AHEAD_MAX). */
+uint64_t hf_visit_bound(const struct hf_visit *visit);
 
 /* When a lease given now for so long ends. */
 int64_t hf_visit_after_ms(const struct hf_visit *visit, int64_t ms);

@@ -85,7 +85,9 @@ static bool drop_strangers(int fd, uint64_t secret)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[0]), 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[1]), 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, sizeof(struct message)),
+        /* One byte more than a message has: a longer one is cut there, and
+         * hf_wake_read() sees it. */
+        BPF_STMT(BPF_RET | BPF_K, sizeof(struct message) + 1),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
     struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};

@@ -9,7 +9,9 @@
 --      place in the queue (0: none), 9 ticket (0: the node's time), 10 channel
 --      and 11 cookie to push to, 12 the counter given back (0: none)
 -- -> c                                  yours, at c
---    {1, c, left ms, owner, 0, 0, 0, 1} the same, but an earlier ticket waits
+--    {1, c, left ms, owner, 0, 0, node time us or 0, 1 or 0}
+--                                       the same; c is far ahead of the node's
+--                                       time; 1: an earlier ticket waits
 --    {0, c, left ms, owner, 0, is a type, node time us, 0, terms, sharers}
 --                                       somebody else's; left -2: nobody's,
 --                                       but others wait
@@ -36,8 +38,8 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local hint = tonumber(ARGV[3])
-if hint > math.max(c, us) + 4294967296 then
-    return redis.error_reply('HFBOUND hint beyond what this name can have')
+if hint > math.max(c, us) + 4294967296 or hint > 9007199254740991 then
+    hint = 0 -- of a server whose clock is far ahead: it orders nothing
 end
 local next = math.max(c + 1, hint, us - us % 4194304)
 if next > 9007199254740991 then
@@ -54,6 +56,9 @@ if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     end
     redis.call('SET', KEYS[2], string.format('%016.0f ', next) .. ARGV[1],
         'PX', keep)
+    if next > us + 4294967296 then
+        return {1, next, tonumber(ARGV[2]), ARGV[1], 0, 0, us}
+    end
     return next
 end
 local owner = redis.pcall('GET', KEYS[1])
@@ -67,7 +72,8 @@ end
 local place = tonumber(ARGV[8] or 0)
 if is_simple and place == 0 and type(owner) == 'string' and
     string.sub(owner, 1, 7) ~= 'shared:' then
-    return {0, c, redis.call('PTTL', KEYS[1]), owner, 0, 0, us}
+    return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, 512), 0, 0,
+        us}
 end
 local me = ARGV[1]
 local ttl = tonumber(ARGV[2])
@@ -80,10 +86,13 @@ local function mine()
 end
 
 local function yours(v)
-    if ahead_of(me, ticket) == 0 then
+    local ahead = ahead_of(me, ticket)
+    local is_far = v > us + 4294967296
+    if ahead == 0 and not is_far then
         return v
     end
-    return {1, v, redis.call('PTTL', KEYS[1]), me, 0, 0, 0, 1}
+    return {1, v, redis.call('PTTL', KEYS[1]), me, 0, 0, is_far and us or 0,
+        ahead}
 end
 
 if given > 0 and mine() == given then

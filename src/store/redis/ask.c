@@ -10,6 +10,10 @@
  * side: to look first tells "never sent" from "unknown". */
 #define IDLE_MS 1000
 
+/* Two passes over the keys: locks, then marks. A cursor of ours has the pass in
+ * its top bit, which no server uses: its own cursors count buckets. */
+#define SCAN_MARKS (UINT64_C(1) << 63)
+
 /* ---- Asking ------------------------------------------------------------ */
 
 static void answer_at_once(struct hf_redis_node *node, const struct hf_ask *ask,
@@ -29,6 +33,8 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
         .cookie = ask->cookie,
         .sent = now,
         .verb = (uint8_t)ask->verb,
+        .is_of_marks =
+            ask->verb == HF_VERB_SCAN && (ask->counter & SCAN_MARKS) != 0,
         .script = script,
         .owner = ask->owner == NULL
                      ? 0
@@ -48,6 +54,7 @@ static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
                      struct hf_instant now)
 {
     char pattern[2 * HF_REDIS_PREFIX_MAX + 2 * HF_NAME_MAX];
+    bool is_of_marks = (ask->counter & SCAN_MARKS) != 0;
     size_t len = hf_redis_pattern_make(
         pattern, sizeof(pattern), node->store->prefix, node->store->prefix_len,
         ask->name, ask->name_len);
@@ -60,9 +67,14 @@ static void ask_scan(struct hf_redis_node *node, const struct hf_ask *ask,
     command.argc = 0;
     command.n_numbers = 0;
     hf_redis_command_add(&command, "SCAN", 4);
-    hf_redis_command_add_number(&command, ask->counter);
+    hf_redis_command_add_number(&command, ask->counter & ~SCAN_MARKS);
     hf_redis_command_add(&command, "MATCH", 5);
-    hf_redis_command_add(&command, pattern, len);
+    if (is_of_marks) {
+        hf_redis_command_add(&command, HF_REDIS_MARK_PATTERN,
+                             sizeof(HF_REDIS_MARK_PATTERN) - 1);
+    } else {
+        hf_redis_command_add(&command, pattern, len);
+    }
     hf_redis_command_add(&command, "COUNT", 5);
     hf_redis_command_add(&command, "1000", 4);
     push(node, ask, &command, NULL, now);
@@ -148,7 +160,8 @@ static void answer_error(struct hf_redis_node *node,
                          struct hf_instant now)
 {
     char why[160];
-    enum hf_status fault = hf_redis_fault(text, why, sizeof(why));
+    enum hf_status fault =
+        hf_redis_fault_in(pending->script, text, why, sizeof(why));
     if (hf_redis_fault_is_identity(text)) {
         hf_redis_doubt(node, why, now);
     }
@@ -177,9 +190,10 @@ static enum hf_verdict verdict_of(int64_t number)
     }
 }
 
-/* {1 verdict, 2 c, 3 left ms, 4 owner or type, 5 floor, 6 is a type, 7 ticket
- * or node time, 8 ahead, 9 terms, 10 sharers, 11 waiters}; what is missing at
- * the end is 0. Only of a group that the node knows are there sharers. */
+/* {1 verdict, 2 c, 3 left ms, 4 owner or type, 5 floor, 6 is a type, 7 ticket,
+ * node time or bound, 8 ahead, 9 terms, 10 sharers, 11 waiters}; what is
+ * missing at the end is 0. Only of a group that the node knows are there
+ * sharers. */
 static struct hf_answer read_array(const struct hf_redis_node *node,
                                    const struct hf_pending *pending)
 {
@@ -191,6 +205,12 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
     answer.floor = (uint64_t)hf_reply_integer(reply, 5);
     answer.ticket = (uint64_t)hf_reply_integer(reply, 7);
     answer.ahead = (uint32_t)hf_reply_integer(reply, 8);
+    if (answer.verdict == HF_VERDICT_OK) {
+        bool is_confirm = answer.verb == HF_VERB_CONFIRM;
+        answer.bound = is_confirm ? answer.ticket : 0;
+        answer.node_time_us = is_confirm ? 0 : answer.ticket;
+        answer.ticket = 0;
+    }
     answer.permits = (uint16_t)hf_reply_integer(reply, 9);
     answer.sharers = (uint32_t)hf_reply_integer(reply, 10);
     answer.waiting = (uint32_t)hf_reply_integer(reply, 11);
@@ -217,6 +237,7 @@ static bool makes_sense(const struct hf_answer *answer)
     bool is_granted = answer->verdict == HF_VERDICT_OK &&
                       (asks || answer->verb == HF_VERB_CONFIRM);
     return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
+           answer->bound <= HF_FENCE_MAX &&
            (answer->counter > 0 || !is_granted) &&
            (answer->verdict != HF_VERDICT_QUEUED || asks);
 }
@@ -336,6 +357,23 @@ static bool reserve_names(struct hf_redis *store, size_t n)
     return true;
 }
 
+static bool is_lock_key(const struct hf_redis *store, const char *key,
+                        size_t len)
+{
+    return len > store->prefix_len && len <= HF_REDIS_LOCK_KEY_MAX &&
+           memcmp(key, store->prefix, store->prefix_len) == 0 &&
+           !(len >= 3 && memcmp(key, "hf:", 3) == 0);
+}
+
+/* The next page of this pass, the first of the next, or 0: that was all. */
+static uint64_t next_cursor(uint64_t cursor, bool is_of_marks)
+{
+    if (cursor == 0) {
+        return is_of_marks ? 0 : SCAN_MARKS;
+    }
+    return is_of_marks ? cursor | SCAN_MARKS : cursor;
+}
+
 /* [cursor, [key …]] */
 static void answer_scan(struct hf_redis_node *node,
                         const struct hf_pending *pending)
@@ -351,14 +389,18 @@ static void answer_scan(struct hf_redis_node *node,
     for (size_t i = 3; i < reply->n; i++) {
         const char *key = hf_reply_text(reply, i);
         size_t len = reply->items[i].len;
-        if (len > store->prefix_len && len <= HF_REDIS_LOCK_KEY_MAX &&
-            !(len >= 3 && memcmp(key, "hf:", 3) == 0)) {
+        if (pending->is_of_marks &&
+            hf_redis_side_read(key, len, &key, &len) != HF_REDIS_ONCE) {
+            continue;
+        }
+        if (is_lock_key(store, key, len)) {
             store->names[answer.n_names++] = (struct hf_bytes){
                 key + store->prefix_len, len - store->prefix_len};
         }
     }
+    uint64_t cursor = strtoull(hf_reply_text(reply, 1), NULL, 10);
     answer.verdict = HF_VERDICT_OK;
-    answer.counter = strtoull(hf_reply_text(reply, 1), NULL, 10);
+    answer.counter = next_cursor(cursor, pending->is_of_marks);
     answer.names = store->names;
     give(node, &answer);
 }

@@ -53,21 +53,32 @@ static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
     add_text(command, command->mode);
 }
 
-static void begin(struct hf_redis_command *command,
-                  const struct hf_script *script,
-                  const struct hf_redis_keys *keys)
+static void begin_with(struct hf_redis_command *command,
+                       const struct hf_script *script,
+                       const struct hf_redis_keys *keys, bool has_mark)
 {
     command->argc = 0;
     command->n_numbers = 0;
     hf_redis_command_add(command, "EVALSHA", 7);
     hf_redis_command_add(command, script->sha1, 40);
-    hf_redis_command_add(command, "7", 1);
+    hf_redis_command_add(command, has_mark ? "8" : "7", 1);
     hf_redis_command_add(command, keys->lock, keys->lock_len);
-    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+    for (unsigned i = 0; i < HF_REDIS_LINE_SIDES; i++) {
         hf_redis_command_add(command, keys->sides[i].text, keys->sides[i].len);
     }
     hf_redis_command_add(command, HF_REDIS_MARKER_KEY,
                          sizeof(HF_REDIS_MARKER_KEY) - 1);
+    if (has_mark) {
+        const struct hf_redis_side_key *mark = &keys->sides[HF_REDIS_ONCE];
+        hf_redis_command_add(command, mark->text, mark->len);
+    }
+}
+
+static void begin(struct hf_redis_command *command,
+                  const struct hf_script *script,
+                  const struct hf_redis_keys *keys)
+{
+    begin_with(command, script, keys, false);
 }
 
 /* What a plain try does not need is left out: it is what most ask. */
@@ -126,6 +137,16 @@ static void break_it(struct hf_redis_command *command,
     add_text(command, node->store->fence_keep);
 }
 
+static void mark(struct hf_redis_command *command,
+                 const struct hf_redis_node *node, const struct hf_ask *ask)
+{
+    add_text(command, node->known.value);
+    hf_redis_command_add_number(command, ask->counter);
+    hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
+    hf_redis_command_add(command, ask->owner_len == 0 ? "" : ask->owner,
+                         ask->owner_len);
+}
+
 const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_node *node,
                                               const struct hf_redis_keys *keys,
@@ -150,12 +171,16 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
         break_it(command, node, ask);
         return &hf_script_break;
     case HF_VERB_INSPECT:
-        begin(command, &hf_script_inspect, keys);
+        begin_with(command, &hf_script_inspect, keys, true);
         return &hf_script_inspect;
     case HF_VERB_ROSTER:
-        begin(command, &hf_script_roster, keys);
+        begin_with(command, &hf_script_roster, keys, true);
         add_text(command, ROSTER_MAX);
         return &hf_script_roster;
+    case HF_VERB_MARK:
+        begin_with(command, &hf_script_mark, keys, true);
+        mark(command, node, ask);
+        return &hf_script_mark;
     case HF_VERB_SCAN:
         break; /* of no single name */
     }

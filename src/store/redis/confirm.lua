@@ -6,6 +6,8 @@
 --      6 "1": a holder, who may take back what nobody has, 7 mode
 -- -> c                                yours, at c; of who shares: at his own
 --    {1, c, left ms, owner, floor}    yours, but T is below the floor
+--    {1, c, left ms, owner, 0, 0, bound}
+--                                     yours, but T is above the bound
 --    {0, c, left ms, owner, floor, is a type, 0, 0, terms, sharers}
 --                                     not yours; left -2: nobody's; floor 0:
 --                                     it was not the floor that forbade it
@@ -21,6 +23,8 @@
 -- agree to a value that somebody else's majority has. So it is for who shares,
 -- though T be within what the group owns: in the model an older copy of a node,
 -- with an older lease in it, agreed to a value that a writer's majority had.
+-- A T above the bound is refused, or one wrong client, or one wrong clock,
+-- could use up the name's fences. Nothing is raised then, and nothing will be.
 -- Nobody is served here: who holds a name comes before those who wait.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
@@ -34,18 +38,17 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local T = tonumber(ARGV[3])
-if T > math.max(c, us) + 4294967296 or T > 9007199254740991 then
-    return redis.error_reply('HFBOUND fence beyond what this name can have')
-end
+local most = math.min(math.max(c, us) + 4294967296, 9007199254740991)
 if type(owner) == 'table' then
     return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,
         0, 1}
 end
 local keep = ARGV[5]
-local can_raise = c < T and T >= us - us % 4194304
+local top = T <= most and math.max(c, T) or c
+local can_raise = c < T and T >= us - us % 4194304 and T <= most
 if owner == ARGV[1] then
-    if math.max(c, T) > us then
-        keep = math.ceil((math.max(c, T) - us) / 1000) + keep
+    if top > us then
+        keep = math.ceil((top - us) / 1000) + keep
     end
     local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
@@ -57,13 +60,16 @@ if owner == ARGV[1] then
         return T
     end
     redis.call('PEXPIRE', KEYS[2], keep)
+    if T > most then
+        return {1, c, left, owner, 0, 0, most}
+    end
     if c < T then
         return {1, c, left, owner, us - us % 4194304}
     end
     return c
 end
 if owner and string.sub(owner, 1, 7) ~= 'shared:' then
-    return {0, c, redis.call('PTTL', KEYS[1]), owner}
+    return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, 512)}
 end
 local mode = ARGV[7] or 'x'
 local me = ARGV[1]
@@ -71,8 +77,8 @@ local me = ARGV[1]
 
 local v = vote(me)
 if v then
-    if math.max(c, T) > us then
-        keep = math.ceil((math.max(c, T) - us) / 1000) + keep
+    if top > us then
+        keep = math.ceil((top - us) / 1000) + keep
     end
     redis.call('PEXPIRE', KEYS[2], keep)
     stay(me, tonumber(ARGV[2]))
@@ -81,9 +87,12 @@ if v then
             'PX', keep)
         c = T
     end
-    if v < T and T >= floor then
+    if v < T and T >= floor and T <= most then
         redis.call('HSET', KEYS[6], me, string.format('%.0f', T))
         return T
+    end
+    if T > most then
+        return {1, v, redis.call('PTTL', KEYS[1]), owner, 0, 0, most}
     end
     if v < T then
         return {1, v, redis.call('PTTL', KEYS[1]), owner, floor}

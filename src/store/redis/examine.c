@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: what `holdfast doctor` asks of a node. INIT is done by the greeting
- * (greet.c), which writes the marker without judging. EXAMINE goes on behind
+/* Jobs: what `holdfast doctor` asks of a node. INIT and QUARANTINE are done by
+ * the greeting (trust.c), which declares a marker. EXAMINE goes on behind
  * a greeting: it reads the settings that decide whether locks can be lost, and
  * takes and gives back a lock of its own, since only that shows that every
  * right is there. Each finding says what to do about it. */
@@ -20,14 +20,8 @@
 /* KEEPTTL came with 6.0, effects replication as the default with 5.0. */
 #define VERSION_MIN 6
 
-static bool is_asked(const struct hf_redis_node *node, enum hf_job job)
-{
-    return (node->jobs & (1U << job)) != 0;
-}
-
-__attribute__((format(printf, 3, 4))) static void
-find(struct hf_redis_node *node, enum hf_severity severity, const char *format,
-     ...)
+void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
+                   const char *format, ...)
 {
     struct hf_redis *store = node->store;
     char text[512];
@@ -47,8 +41,8 @@ void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
     if (node->jobs == 0) {
         return;
     }
-    if (is_asked(node, HF_JOB_EXAMINE) && status != HF_OK) {
-        find(node, HF_FINDING_UNFIT, "%s", reason);
+    if (hf_redis_is_asked(node, HF_JOB_EXAMINE) && status != HF_OK) {
+        hf_redis_find(node, HF_FINDING_UNFIT, "%s", reason);
     }
     node->jobs = 0;
     if (store->has_sink) {
@@ -114,6 +108,7 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
                           "choose another prefix");
         return;
     }
+    hf_redis_rights_push(node, &keys, now);
     struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
                          .owner = owner,
                          .owner_len = strlen(owner),
@@ -126,14 +121,30 @@ static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (is_asked(node, HF_JOB_INIT)) {
+    if (hf_redis_is_asked(node, HF_JOB_INIT) ||
+        hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
         if (!node->is_declared) { /* asked for while another was written */
             hf_redis_greet(node, false, now);
             return;
         }
+        if (hf_redis_is_asked(node, HF_JOB_INIT)) {
+            hf_redis_find(node, HF_FINDING_OK, "%s",
+                          node->has_declared
+                              ? "declared: it has no locks from before, and "
+                                "counts"
+                              : "counts already: nothing to declare");
+        }
+        if (hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
+            hf_redis_find(node, HF_FINDING_OK,
+                          "declared to have lost data: it has no vote until a "
+                          "host has watched it for %" PRId64 " s",
+                          hf_span_ms_ceil(hf_quarantine_span(
+                              node->store->shape.max_ttl_ms)) /
+                              1000);
+        }
         node->is_declared = false;
     }
-    if (!is_asked(node, HF_JOB_EXAMINE)) {
+    if (!hf_redis_is_asked(node, HF_JOB_EXAMINE)) {
         hf_redis_jobs_end(node, HF_OK, "");
         return;
     }
@@ -157,16 +168,16 @@ static void find_identity(struct hf_redis_node *node)
     const char *number = strchr(node->version, ' ');
     int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
     if (major > 0 && major < VERSION_MIN) {
-        find(node, HF_FINDING_UNFIT,
-             "is %s: Holdfast needs Redis 6 or later, or Valkey",
-             node->version);
+        hf_redis_find(node, HF_FINDING_UNFIT,
+                      "is %s: Holdfast needs Redis 6 or later, or Valkey",
+                      node->version);
         return;
     }
-    find(node, HF_FINDING_OK,
-         "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
-         node->version[0] == '\0' ? "a server that hides its version"
-                                  : node->version,
-         node->identity.uptime_ms / 1000, node->rtt.ns / 1000);
+    hf_redis_find(node, HF_FINDING_OK,
+                  "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
+                  node->version[0] == '\0' ? "a server that hides its version"
+                                           : node->version,
+                  node->uptime_ms / 1000, node->rtt.ns / 1000);
 }
 
 static void find_memory(struct hf_redis_node *node)
@@ -175,84 +186,107 @@ static void find_memory(struct hf_redis_node *node)
     bool can_evict =
         seen->policy[0] != '\0' && strcmp(seen->policy, "noeviction") != 0;
     if (can_evict && seen->maxmemory > 0) {
-        find(node, HF_FINDING_UNFIT,
-             "evicts keys when memory is short (maxmemory-policy %s), locks "
-             "too: set maxmemory-policy noeviction",
-             seen->policy);
+        hf_redis_find(
+            node, HF_FINDING_UNFIT,
+            "evicts keys when memory is short (maxmemory-policy %s), locks "
+            "too: set maxmemory-policy noeviction",
+            seen->policy);
     } else if (can_evict) {
-        find(node, HF_FINDING_WARNING,
-             "would evict locks if it ever got a maxmemory (maxmemory-policy "
-             "%s): set maxmemory-policy noeviction",
-             seen->policy);
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "would evict locks if it ever got a maxmemory (maxmemory-policy "
+            "%s): set maxmemory-policy noeviction",
+            seen->policy);
     }
 }
 
 static void find_durability(struct hf_redis_node *node)
 {
-    int64_t wait_s =
-        hf_quarantine_span(node->store->max_ttl_ms).ns / INT64_C(1000000000);
+    int64_t wait_s = hf_quarantine_span(node->store->shape.max_ttl_ms).ns /
+                     INT64_C(1000000000);
     if (!node->store->strict) {
-        find(node, HF_FINDING_WARNING,
-             "quarantine=off: after a restart that loses data it grants locks "
-             "that are still held; remove it from the URL");
-    } else if (!node->identity.knows_fsync) {
-        find(node, HF_FINDING_WARNING,
-             "does not let us ask whether its data survive a restart: after "
-             "each it does not count for %" PRId64
-             " s (allow CONFIG GET: +config|get)",
-             wait_s);
-    } else if (node->identity.fsync_always) {
-        find(node, HF_FINDING_OK,
-             "appendfsync always: a restart forgets nothing");
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "quarantine=off: after a restart that loses data it grants locks "
+            "that are still held; remove it from the URL");
+    } else if (!node->identity.knows_durability) {
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "does not let us ask whether its data survive a restart: after "
+            "each it does not count for %" PRId64
+            " s (allow CONFIG GET: +config|get)",
+            wait_s);
+    } else if (node->identity.is_durable) {
+        hf_redis_find(node, HF_FINDING_OK,
+                      "appendfsync always: a restart loses nothing");
     } else {
-        find(node, HF_FINDING_OK,
-             "after a restart it does not count for %" PRId64
-             " s (with appendonly yes and appendfsync always it would at once, "
-             "at the price of a disk write per lock)",
-             wait_s);
+        hf_redis_find(
+            node, HF_FINDING_OK,
+            "after a restart it does not count for %" PRId64
+            " s (with appendonly yes, appendfsync always and "
+            "no-appendfsync-on-rewrite no it would at once, at the price of a "
+            "disk write per lock)",
+            wait_s);
+    }
+}
+
+/* The mark of a period outlives a quarantine at other nodes only. */
+static void find_once(struct hf_redis_node *node)
+{
+    bool is_durable =
+        node->identity.knows_durability && node->identity.is_durable;
+    if (node->store->base.n_nodes == 1 && !is_durable) {
+        hf_redis_find(
+            node, HF_FINDING_OK,
+            "a restart that loses data may cost a second run of what --once "
+            "has started");
     }
 }
 
 static void find_replicas(struct hf_redis_node *node)
 {
     if (node->replicas > 0 && node->examination.min_replicas < 1) {
-        find(node, HF_FINDING_WARNING,
-             "has replicas, but min-replicas-to-write is 0: a failover can "
-             "lose locks and leave two primaries; set min-replicas-to-write 1 "
-             "and min-replicas-max-lag, or do without replicas");
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "has replicas, but min-replicas-to-write is 0: a failover can "
+            "lose locks and leave two primaries; set min-replicas-to-write 1 "
+            "and min-replicas-max-lag, or do without replicas");
     }
 }
 
 static void find_time(struct hf_redis_node *node)
 {
     if (node->rtt.ns > node->store->node_timeout.ns) {
-        find(node, HF_FINDING_WARNING,
-             "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
-             " ms): set node_timeout to three round trips, and use leases of "
-             "at least twenty times that",
-             node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
+            " ms): set node_timeout to three round trips, and use leases of "
+            "at least twenty times that",
+            node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
     }
     for (unsigned i = 0; i < node->store->base.n_nodes; i++) {
         const struct hf_redis_node *other = &node->store->nodes[i];
-        if (i >= node->index || other->identity.time_ms == 0) {
+        if (i >= node->index || other->time_ms == 0) {
             continue;
         }
         int64_t apart =
-            node->identity.time_ms - other->identity.time_ms -
+            node->time_ms - other->time_ms -
             hf_instant_until(other->clock_at, node->clock_at).ns / 1000000;
         if (apart > SKEW_MS_MAX || apart < -SKEW_MS_MAX) {
-            find(node, HF_FINDING_WARNING,
-                 "its clock is %" PRId64 " ms %s that of %s: fences that "
-                 "survive lost data need clocks that agree; run NTP on both",
-                 apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of",
-                 other->address);
+            hf_redis_find(
+                node, HF_FINDING_WARNING,
+                "its clock is %" PRId64 " ms %s that of %s: fences that "
+                "survive lost data need clocks that agree; run NTP on both",
+                apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of",
+                other->address);
         }
     }
-    int64_t off_s = node->identity.time_ms / 1000 - hf_clock_wall_s();
+    int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
     if (off_s > 2 || off_s < -2) {
-        find(node, HF_FINDING_WARNING,
-             "its clock is %" PRId64 " s %s ours: run NTP on both",
-             off_s < 0 ? -off_s : off_s, off_s < 0 ? "behind" : "ahead of");
+        hf_redis_find(node, HF_FINDING_WARNING,
+                      "its clock is %" PRId64 " s %s ours: run NTP on both",
+                      off_s < 0 ? -off_s : off_s,
+                      off_s < 0 ? "behind" : "ahead of");
     }
 }
 
@@ -261,24 +295,66 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     find_identity(node);
     find_memory(node);
     find_durability(node);
+    find_once(node);
     find_replicas(node);
     find_time(node);
     if (!node->examination.knows_config) {
-        find(node, HF_FINDING_WARNING,
-             "does not let us ask for maxmemory-policy and "
-             "min-replicas-to-write: make sure of noeviction, or allow "
-             "+config|get");
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "does not let us ask for maxmemory-policy and "
+            "min-replicas-to-write: make sure of noeviction, or allow "
+            "+config|get");
     }
-    if (node->examination.fault[0] != '\0') {
-        find(node, HF_FINDING_UNFIT,
-             "a lock could not be taken and given back: %s",
-             node->examination.fault);
+    hf_redis_rights_find(node);
+    if (node->examination.fault[0] != '\0' &&
+        node->examination.lacking[0] == '\0') {
+        hf_redis_find(node, HF_FINDING_UNFIT,
+                      "a lock could not be taken and given back: %s",
+                      node->examination.fault);
     }
     if (node->standing == HF_STANDING_REPAIRING) {
         char text[200];
-        hf_redis_quarantine_text(node, now, text, sizeof(text));
-        find(node, HF_FINDING_WARNING, "%s", text);
+        hf_redis_quarantine_text(node, text, sizeof(text));
+        int64_t left_ms =
+            hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "%s, so it counts in %" PRId64
+            " s (new servers, or no client is running: holdfast doctor "
+            "--init)",
+            text, (left_ms + 999) / 1000);
     }
+}
+
+/* ---- The second connection --------------------------------------------- */
+
+void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
+{
+    char right[40];
+    if (!node->examination.awaits_push) {
+        return;
+    }
+    hf_redis_right(words, NULL, "", right, sizeof(right));
+    hf_redis_rights_lack(node, right);
+    node->examination.awaits_push = false;
+    node->examination.is_under_way = false;
+    find_all(node, node->last_io);
+    hf_redis_jobs_end(node, HF_OK, "");
+}
+
+/* Even if it was refused a moment ago: rights change. */
+static void await_push(struct hf_redis_node *node, struct hf_instant now)
+{
+    struct hf_redis_listener *listener = &node->listener;
+    node->examination.awaits_push = true;
+    if (listener->phase == HF_REDIS_LISTENING) {
+        hf_redis_examine_push(node, "");
+        return;
+    }
+    if (listener->phase == HF_REDIS_OFF) {
+        listener->retry_at = HF_NEVER;
+    }
+    hf_redis_listen_want(node, now);
 }
 
 void hf_redis_examined(struct hf_redis_node *node,
@@ -300,6 +376,12 @@ void hf_redis_examined(struct hf_redis_node *node,
     case HF_REDIS_MIN_REPLICAS:
         seen->min_replicas = hf_reply_integer(reply, 2);
         break;
+    case HF_REDIS_RIGHT_PLAIN:
+    case HF_REDIS_RIGHT_LOCK:
+    case HF_REDIS_RIGHT_SIDE:
+    case HF_REDIS_RIGHT_SCRIPT:
+        hf_redis_rights_take(node, pending->verb);
+        break;
     default:
         if (is_error && seen->fault[0] == '\0') {
             hf_redis_fault(hf_reply_text(reply, 0), seen->fault,
@@ -308,8 +390,6 @@ void hf_redis_examined(struct hf_redis_node *node,
         break;
     }
     if (pending->verb == HF_REDIS_PROBE_GIVE && seen->is_under_way) {
-        seen->is_under_way = false;
-        find_all(node, now);
-        hf_redis_jobs_end(node, HF_OK, "");
+        await_push(node, now);
     }
 }

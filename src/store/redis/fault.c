@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What a server's error means, in a line for people.
+ *
+ * An error for want of a right is followed by that right. Redis names the
+ * command of a plain request only. Inside a script 6 and 7.0 say just that "the
+ * user can't run this command", and 6 to 8 tell the line: so the command is
+ * read from the text of our script. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Servers before 7 wrap an error of a command inside a script: "ERR Error
@@ -22,36 +31,125 @@ static bool says(const char *text, const char *code)
     return false;
 }
 
+static bool has_any(const char *text, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strstr(text, words[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#define HAS_ANY(text, words)                                                   \
+    has_any((text), (words), sizeof(words) / sizeof((words)[0]))
+
 static bool is_denied(const char *text)
 {
     static const char *const codes[] = {
         "NOAUTH",  "WRONGPASS", "NOPERM", "DENIED", "ERR invalid password",
         "ERR AUTH"};
+    static const char *const words[] = {"can't access",
+                                        "can't run this command",
+                                        "can't publish",
+                                        "has no permissions",
+                                        "No permissions to",
+                                        "ACL failure",
+                                        "without any password configured"};
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (says(text, codes[i])) {
             return true;
         }
     }
-    return strstr(text, "can't access") != NULL ||
-           strstr(text, "can't run this command") != NULL ||
-           strstr(text, "has no permissions") != NULL ||
-           strstr(text, "without any password configured") != NULL;
+    return HAS_ANY(text, words);
 }
 
-enum hf_status hf_redis_fault(const char *text, char *out, size_t size)
+/* ---- The missing right ------------------------------------------------- */
+
+static bool is_word(char c)
 {
+    return isalnum((unsigned char)c) != 0 || c == '|' || c == '-' || c == '_';
+}
+
+/* Append "+zadd", unless it is there already. */
+static void add_command(char *out, size_t size, const char *name)
+{
+    char right[40] = "+";
+    size_t len = 1;
+    while (is_word(*name) && len < sizeof(right) - 1) {
+        right[len++] = (char)tolower((unsigned char)*name++);
+    }
+    if (len > 1 && strstr(out, right) == NULL) {
+        size_t used = strlen(out);
+        snprintf(out + used, size - used, "%s%.*s", used > 0 ? " or " : "",
+                 (int)len, right);
+    }
+}
+
+/* The commands that a line of the script calls: nearly always one. */
+static void add_line(char *out, size_t size, const struct hf_script *script,
+                     long number)
+{
+    const char *at = script->text;
+    for (long i = 1; i < number && at != NULL; i++) {
+        at = strchr(at, '\n');
+        at = at == NULL ? NULL : at + 1;
+    }
+    const char *end = at == NULL ? NULL : strchr(at, '\n');
+    while (end != NULL && (at = strstr(at, "call('")) != NULL && at < end) {
+        at += 6;
+        add_command(out, size, at);
+    }
+}
+
+void hf_redis_right(const char *text, const struct hf_script *script,
+                    const char *key, char *out, size_t size)
+{
+    static const char *const keys[] = {" key", " keys"};
+    static const char *const channels[] = {" channel", " channels"};
+    static const char *const run[] = {"to run the '", "can't run this command"};
+    out[0] = '\0';
+    const char *name = strstr(text, "to run the '");
+    const char *line = strstr(text, "@user_script:");
+    if (!is_denied(text)) {
+        return;
+    }
+    if (name != NULL) {
+        add_command(out, size, name + 12);
+    } else if (HAS_ANY(text, channels)) {
+        snprintf(out, size, "&hf:push:*");
+    } else if (HAS_ANY(text, keys)) {
+        snprintf(out, size, "%s", key);
+    } else if (HAS_ANY(text, run) && script != NULL && line != NULL) {
+        add_line(out, size, script, strtol(line + 13, NULL, 10));
+    }
+}
+
+/* ---- In a line --------------------------------------------------------- */
+
+enum hf_status hf_redis_fault_in(const struct hf_script *script,
+                                 const char *text, char *out, size_t size)
+{
+    char right[80];
+    char needs[100] = "";
     size_t len = strcspn(text, "\r\n");
     const char *tail = strstr(text, " script: ");
     if (tail != NULL && (size_t)(tail - text) < len) {
         len = (size_t)(tail - text);
     }
-    if (len > size - 1) {
-        len = size - 1;
+    hf_redis_right(text, script, "~hf:* and the prefix", right, sizeof(right));
+    if (right[0] != '\0') {
+        snprintf(needs, sizeof(needs), " (needs %s)", right);
     }
-    memcpy(out, text, len);
-    out[len] = '\0';
+    size_t room = size - 1 > strlen(needs) ? size - 1 - strlen(needs) : 0;
+    snprintf(out, size, "%.*s%s", (int)(len < room ? len : room), text, needs);
     hf_make_plain(out);
     return is_denied(text) ? HF_DENIED : HF_UNAVAILABLE;
+}
+
+enum hf_status hf_redis_fault(const char *text, char *out, size_t size)
+{
+    return hf_redis_fault_in(NULL, text, out, size);
 }
 
 bool hf_redis_fault_is_identity(const char *text)

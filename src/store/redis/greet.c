@@ -2,15 +2,15 @@
 /* WHO IS THERE, AND DOES IT REMEMBER?
  *
  *     ──▶ AUTH, SELECT, INFO server, INFO replication, TIME, CONFIG GET
- *         appendonly, CONFIG GET appendfsync, HGETALL hf:node      one write
+ *         of three settings, HGETALL hf:node                       one write
  *     ◀── all replies; judged                                one round trip
- *     ──▶ marker script, if the marker is new, gone or stale
- *     ◀── 1: written; 0: another client was faster, ask again
+ *     ──▶ marker script, if the marker is gone, stale, or lacks our host
+ *     ◀── 1: written, judged again; 0: another client was faster, ask again
  *
  * Everything comes over one connection, so it is one server's word. The same
  * is asked again when a script says that the marker is not the one we know
- * (FLUSHALL, or a promotion in place), or when an error says that the server
- * is not what it was. */
+ * (FLUSHALL, or a promotion in place), when an error says that the server
+ * is not what it was, and when a quarantine is over. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 
@@ -57,7 +57,7 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     node->phase = HF_REDIS_GREETING;
     node->deadline = hf_instant_add(now, node->store->connect_timeout);
     node->greet_fault = HF_OK;
-    node->is_aof = node->is_fsync_always = false;
+    node->is_aof = node->is_fsync_always = node->is_rewrite_synced = false;
     node->is_cluster = node->is_sentinel = false;
     node->primary[0] = node->version[0] = '\0';
     node->replicas = 0;
@@ -75,6 +75,8 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
          (const char *[]){"CONFIG", "GET", "appendonly"}, now);
     push(node, HF_REDIS_APPENDFSYNC, 3,
          (const char *[]){"CONFIG", "GET", "appendfsync"}, now);
+    push(node, HF_REDIS_REWRITE, 3,
+         (const char *[]){"CONFIG", "GET", "no-appendfsync-on-rewrite"}, now);
     push(node, HF_REDIS_MARKER, 2,
          (const char *[]){"HGETALL", HF_REDIS_MARKER_KEY}, now);
     hf_redis_node_flush(node, now);
@@ -95,8 +97,8 @@ void hf_redis_doubt(struct hf_redis_node *node, const char *why,
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now)
 {
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
-    push(node, HF_REDIS_PEEK, 3,
-         (const char *[]){"HGET", HF_REDIS_MARKER_KEY, "v"}, now);
+    push(node, HF_REDIS_PEEK, 2,
+         (const char *[]){"HGETALL", HF_REDIS_MARKER_KEY}, now);
     hf_redis_node_flush(node, now);
 }
 
@@ -154,8 +156,7 @@ static void read_server(struct hf_redis_node *node, const char *text)
     } else if (info(text, "redis_version", mode, sizeof(mode))) {
         snprintf(node->version, sizeof(node->version), "Redis %s", mode);
     }
-    node->identity.uptime_ms =
-        bounded(info_integer(text, "uptime_in_seconds") * 1000);
+    node->uptime_ms = bounded(info_integer(text, "uptime_in_seconds") * 1000);
 }
 
 static void read_replication(struct hf_redis_node *node, const char *text)
@@ -176,8 +177,8 @@ static void read_replication(struct hf_redis_node *node, const char *text)
     }
 }
 
-static void read_marker_field(struct hf_marker *marker, const char *field,
-                              const char *value)
+static void read_marker_field(struct hf_marker *marker, const char *host,
+                              const char *field, const char *value)
 {
     char *id = strcmp(field, "v") == 0        ? marker->value
                : strcmp(field, "run_id") == 0 ? marker->run_id
@@ -186,25 +187,32 @@ static void read_marker_field(struct hf_marker *marker, const char *field,
     int64_t number = bounded(strtoll(value, NULL, 10));
     if (id != NULL) {
         snprintf(id, HF_SERVER_ID_MAX, "%s", value);
-    } else if (strcmp(field, "until_ms") == 0) {
-        marker->until_ms = number;
     } else if (strcmp(field, "max_ttl_ms") == 0) {
-        marker->max_ttl_ms = number;
+        marker->shape.max_ttl_ms = number;
     } else if (strcmp(field, "nodes") == 0) {
-        marker->nodes = number;
-    } else if (strcmp(field, "fsync_always") == 0) {
-        marker->fsync_always = number != 0;
+        marker->shape.nodes = number;
+    } else if (strcmp(field, "fence_keep_ms") == 0) {
+        marker->shape.fence_keep_ms = number;
+    } else if (strcmp(field, "durable") == 0) {
+        marker->is_durable = number != 0;
+    } else if (strcmp(field, "whole") == 0) {
+        marker->is_whole = number != 0;
+    } else if (host[0] != '\0' && strcmp(field, host) == 0) {
+        marker->has_entry = true;
+        marker->entry.ns = hf_span_ms(number).ns;
     }
 }
 
-static void read_marker(struct hf_redis_node *node)
+static void read_marker(const struct hf_redis_node *node,
+                        struct hf_marker *marker)
 {
     const struct hf_reply *reply = &node->reply;
+    memset(marker, 0, sizeof(*marker));
     for (size_t i = 1; i + 1 < reply->n; i += 2) {
-        read_marker_field(&node->marker, hf_reply_text(reply, i),
+        read_marker_field(marker, node->store->host, hf_reply_text(reply, i),
                           hf_reply_text(reply, i + 1));
     }
-    node->marker.exists = node->marker.value[0] != '\0';
+    marker->exists = marker->value[0] != '\0';
 }
 
 /* CONFIG GET answers field and value, or nothing to a server that renamed it;
@@ -222,6 +230,7 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
 {
     bool is_optional = request == HF_REDIS_APPENDONLY ||
                        request == HF_REDIS_APPENDFSYNC ||
+                       request == HF_REDIS_REWRITE ||
                        ((request == HF_REDIS_INFO_SERVER ||
                          request == HF_REDIS_INFO_REPLICATION) &&
                         !node->store->strict);
@@ -231,12 +240,15 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
     char words[120];
     node->greet_fault = hf_redis_fault(text, words, sizeof(words));
     const char *hint = "";
-    if (node->greet_fault == HF_DENIED && request == HF_REDIS_MARKER) {
+    char right[80];
+    hf_redis_right(text, NULL, "~hf:*", right, sizeof(right));
+    if (request == HF_REDIS_MARKER && strcmp(right, "~hf:*") == 0) {
+        snprintf(words, sizeof(words), "its marker cannot be read");
         hint = " (needs ~hf:* besides the prefix)";
     } else if (node->greet_fault == HF_DENIED &&
                (request == HF_REDIS_INFO_SERVER ||
                 request == HF_REDIS_INFO_REPLICATION)) {
-        hint = " (needs +info to see restarts, or quarantine=off)";
+        hint = ", to see restarts; or quarantine=off";
     }
     snprintf(node->greet_reason, sizeof(node->greet_reason), "%s%s", words,
              hint);
@@ -244,8 +256,15 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
 
 static void take_peek(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (strcmp(hf_reply_text(&node->reply, 0), node->known.value) != 0) {
+    struct hf_marker marker;
+    if (node->phase != HF_REDIS_READY || node->is_doomed) {
+        return;
+    }
+    read_marker(node, &marker);
+    if (strcmp(marker.value, node->known.value) != 0) {
         hf_redis_doubt(node, "its marker has changed", now);
+    } else if (marker.is_whole && node->standing == HF_STANDING_REPAIRING) {
+        hf_redis_greet(node, false, now);
     }
 }
 
@@ -261,20 +280,22 @@ static void take_item(struct hf_redis_node *node, uint8_t request,
         read_replication(node, hf_reply_text(reply, 0));
         break;
     case HF_REDIS_TIME:
-        node->identity.time_ms =
-            bounded(bounded(hf_reply_integer(reply, 1)) * 1000 +
-                    bounded(hf_reply_integer(reply, 2)) / 1000);
+        node->time_ms = bounded(bounded(hf_reply_integer(reply, 1)) * 1000 +
+                                bounded(hf_reply_integer(reply, 2)) / 1000);
         node->clock_at = now;
         break;
     case HF_REDIS_APPENDONLY:
         node->is_aof = read_config(node, "yes");
         break;
     case HF_REDIS_APPENDFSYNC:
-        node->identity.knows_fsync = reply->n >= 3;
         node->is_fsync_always = read_config(node, "always");
         break;
+    case HF_REDIS_REWRITE:
+        node->identity.knows_durability = reply->n >= 3;
+        node->is_rewrite_synced = read_config(node, "no");
+        break;
     case HF_REDIS_MARKER:
-        read_marker(node);
+        read_marker(node, &node->marker);
         break;
     default:
         break;
@@ -300,5 +321,5 @@ void hf_redis_greeted(struct hf_redis_node *node,
     if (pending->verb != HF_REDIS_MARKER) {
         return;
     }
-    hf_redis_judge(node, now);
+    hf_redis_judge(node);
 }

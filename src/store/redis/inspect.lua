@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- INSPECT: who has a name? Writes nothing.
 --
--- KEYS as line.lua says
+-- KEYS as line.lua says; 8 the mark
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
 --                                     left -1: no expiry, -2: nobody's
 local time = redis.call('TIME')
@@ -14,7 +14,8 @@ if fence then
 end
 local keep = 0
 --@include line.lua
+--@include ended.lua
 
-local reply = answer(1)
+local reply = show_mark(answer(1))
 reply[11] = redis.call('ZCARD', KEYS[3])
 return reply

@@ -98,7 +98,7 @@ static const struct {
 } side_ends[HF_REDIS_SIDES] = {
     [HF_REDIS_FENCE] = {":fence", 6},     [HF_REDIS_QUEUE] = {":queue", 6},
     [HF_REDIS_WAITERS] = {":waiters", 8}, [HF_REDIS_HOLDERS] = {":holders", 8},
-    [HF_REDIS_VOTES] = {":votes", 6},
+    [HF_REDIS_VOTES] = {":votes", 6},     [HF_REDIS_ONCE] = {":once", 5},
 };
 
 /* What all side keys begin with. @return its length. */
@@ -153,6 +153,39 @@ bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
     }
     make_sides(keys);
     return true;
+}
+
+static enum hf_redis_side read_end(const char *key, size_t len)
+{
+    for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
+        size_t n = side_ends[i].len;
+        if (len > n && memcmp(key + len - n, side_ends[i].text, n) == 0) {
+            return (enum hf_redis_side)i;
+        }
+    }
+    return HF_REDIS_SIDES;
+}
+
+/* hf:{<lock>}<end>, where the lock has no '}', or hf:{<tag>}:<lock><end>. */
+enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
+                                      const char **lock, size_t *lock_len)
+{
+    enum hf_redis_side side = read_end(key, len);
+    if (side == HF_REDIS_SIDES || len < 4 || memcmp(key, "hf:{", 4) != 0) {
+        return HF_REDIS_SIDES;
+    }
+    const char *end = key + len - side_ends[side].len;
+    const char *at = key + 4;
+    const char *brace = memchr(at, '}', (size_t)(end - at));
+    if (brace == NULL) {
+        return HF_REDIS_SIDES;
+    }
+    if (brace + 1 < end && brace[1] != ':') {
+        return HF_REDIS_SIDES;
+    }
+    *lock = brace + 1 < end ? brace + 2 : at;
+    *lock_len = (size_t)((brace + 1 < end ? end : brace) - *lock);
+    return *lock_len > 0 ? side : HF_REDIS_SIDES;
 }
 
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,

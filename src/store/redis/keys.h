@@ -6,6 +6,7 @@
  *     hf:{<lock key>}:fence         the same where the lock key is its own tag
  *     ...:queue, :waiters           who waits (line.lua)
  *     ...:holders, :votes           who shares it
+ *     ...:once                      its mark (mark.lua)
  *
  * No name's keys are another name's: lock keys do not begin with "hf:", side
  * keys do, and from a side key its lock key can be read. */
@@ -31,6 +32,8 @@ enum hf_redis_side {
     HF_REDIS_WAITERS,
     HF_REDIS_HOLDERS,
     HF_REDIS_VOTES,
+    HF_REDIS_LINE_SIDES,                 /* line.lua has those above */
+    HF_REDIS_ONCE = HF_REDIS_LINE_SIDES, /* behind hf:node, where it is used */
     HF_REDIS_SIDES
 };
 
@@ -51,6 +54,14 @@ unsigned hf_redis_slot(const char *key, size_t len);
 /* @return false: the lock key would begin with "hf:". */
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len);
+
+/* The pattern for SCAN of all marks, of names under any prefix. */
+#define HF_REDIS_MARK_PATTERN "hf:{*:once"
+
+/* Read a side key backwards: find the lock key in it. @return its kind;
+ * HF_REDIS_SIDES: it is not a side key. */
+enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
+                                      const char **lock, size_t *lock_len);
 
 /* The pattern for SCAN: prefix taken literally, then the glob or `*`.
  * @return its length; 0: it does not fit. */

@@ -221,6 +221,8 @@ end
 -- ---- What is answered ----------------------------------------------------
 
 -- {verdict, c, left ms, owner, floor, is a type, ticket, ahead, terms, sharers}
+-- Of another client's text the first 512 bytes, here and in the other scripts:
+-- it may be a value of any size, and a client refuses a reply of 4 MiB.
 local function answer(verdict, ticket, ahead)
     local text, left, is_type = owner or '', -2, 0
     if owner then
@@ -230,6 +232,7 @@ local function answer(verdict, ticket, ahead)
         text = redis.call('TYPE', KEYS[1]).ok
         is_type = 1
     end
+    text = string.sub(text, 1, 512)
     return {verdict, c, left, text, 0, is_type, ticket or 0, ahead or 0,
         sharers > 0 and terms or 0, sharers}
 end

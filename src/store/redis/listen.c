@@ -146,6 +146,7 @@ static void lost(struct hf_redis_listener *listener, struct hf_instant now)
 {
     struct hf_redis *store = listener->node->store;
     listener->retry_at = now;
+    hf_redis_examine_push(listener->node, listener->reason);
     if (listener->is_refused) {
         warn(listener);
         listener->retry_at = hf_instant_add(now, store->listen_pace.refused);
@@ -319,7 +320,7 @@ static void take_message(struct hf_redis_listener *listener)
 /* A server without run id cannot be told apart. */
 static bool is_same_server(const struct hf_redis_listener *listener)
 {
-    const char *expected = listener->node->met_run_id;
+    const char *expected = listener->node->known.run_id;
     const char *at = strstr(hf_reply_text(&listener->reply, 0), "run_id:");
     size_t len = strlen(expected);
     return at == NULL || len == 0 || strncmp(at + 7, expected, len) == 0;
@@ -348,6 +349,7 @@ static void begin_to_listen(struct hf_redis_listener *listener,
         hf_wire_wipe(&listener->wire);
     }
     tell(listener, true);
+    hf_redis_examine_push(listener->node, "");
 }
 
 static void take_reply(struct hf_redis_listener *listener,
@@ -384,7 +386,7 @@ static void take_replies(struct hf_redis_listener *listener,
         take_reply(listener, now);
     }
     if (found < 0) {
-        break_off(listener, "does not speak the Redis protocol");
+        break_off(listener, hf_reply_fault(&listener->reply));
     }
 }
 
@@ -401,8 +403,7 @@ static void read_all(struct hf_redis_listener *listener, struct hf_instant now)
             break_off(listener, listener->socket.reason);
             return;
         }
-        listener->heard_at = now;
-        listener->is_pinged = false; /* whatever it says, it is there */
+        size_t before = listener->reply.fed;
         if (!hf_reply_feed(&listener->reply, data, (size_t)n)) {
             break_off(listener, "out of memory");
             return;
@@ -411,6 +412,10 @@ static void read_all(struct hf_redis_listener *listener, struct hf_instant now)
         is_more = (size_t)n == sizeof(data) || listener->socket.is_ended ||
                   listener->socket.tls != NULL;
         take_replies(listener, now);
+        if (hf_reply_has_grown(&listener->reply, before, (size_t)n)) {
+            listener->heard_at = now;
+            listener->is_pinged = false; /* whatever it says, it is there */
+        }
     }
 }
 

@@ -73,6 +73,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
         break;
     case HF_REDIS_GREETING:
     case HF_REDIS_MARKING:
+    case HF_REDIS_SURVEYING:
         at = node->deadline;
         break;
     case HF_REDIS_READY:
@@ -171,6 +172,8 @@ void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
     node->is_declared = false;
     node->greet_fault = HF_OK;
     node->examination.is_under_way = false;
+    node->examination.awaits_push = false;
+    node->survey.is_under_way = false;
     hf_socket_close(&node->socket, false);
     hf_redis_listen_cut(node);
     if (is_first_try) {
@@ -247,7 +250,7 @@ static void take_reply(struct hf_redis_node *node, struct hf_instant now)
     }
     struct hf_pending pending = *oldest;
     measure(node, &pending, now);
-    if (pending.script != NULL &&
+    if (pending.script != NULL && !pending.has_text &&
         strncmp(hf_reply_text(&node->reply, 0), "NOSCRIPT", 8) == 0 &&
         hf_wire_resend(&node->wire, HF_VERB_RELEASE)) {
         return;
@@ -257,8 +260,10 @@ static void take_reply(struct hf_redis_node *node, struct hf_instant now)
         hf_redis_answer(node, &pending, now);
     } else if (pending.verb < HF_REDIS_MAXMEMORY) {
         hf_redis_greeted(node, &pending, now);
-    } else {
+    } else if (pending.verb < HF_REDIS_SURVEY_SCAN) {
         hf_redis_examined(node, &pending, now);
+    } else {
+        hf_redis_surveyed(node, &pending, now);
     }
 }
 
@@ -271,7 +276,7 @@ static void take_replies(struct hf_redis_node *node, struct hf_instant now)
         take_reply(node, now);
     }
     if (found < 0) {
-        hf_redis_node_doom(node, "does not speak the Redis protocol");
+        hf_redis_node_doom(node, hf_reply_fault(&node->reply));
     }
 }
 
@@ -287,7 +292,7 @@ static void read_all(struct hf_redis_node *node, struct hf_instant now)
             }
             return;
         }
-        node->last_io = now;
+        size_t before = node->reply.fed;
         if (!hf_reply_feed(&node->reply, data, (size_t)n)) {
             hf_redis_node_doom(node, "out of memory");
             return;
@@ -297,6 +302,9 @@ static void read_all(struct hf_redis_node *node, struct hf_instant now)
         is_more = (size_t)n == sizeof(data) || node->socket.is_ended ||
                   node->socket.tls != NULL;
         take_replies(node, now);
+        if (hf_reply_has_grown(&node->reply, before, (size_t)n)) {
+            node->last_io = now;
+        }
     }
 }
 
@@ -344,13 +352,15 @@ static void on_late(struct hf_redis_node *node, struct hf_instant now)
 {
     char why[120];
     const char *what = "accepted the connection, but did not answer";
-    if (node->phase == HF_REDIS_CONNECTING) {
-        what = node->socket.state == HF_SOCKET_SECURING
-                   ? "no answer to the TLS handshake"
-                   : "no connection";
+    const char *hint = "";
+    if (node->socket.state == HF_SOCKET_SECURING) {
+        what = "no answer to the TLS handshake";
+        hint = " (a plain port? use redis://)";
+    } else if (node->phase == HF_REDIS_CONNECTING) {
+        what = "no connection";
     }
-    snprintf(why, sizeof(why), "%s within %lld ms", what,
-             (long long)hf_span_ms_floor(node->store->connect_timeout));
+    snprintf(why, sizeof(why), "%s within %lld ms%s", what,
+             (long long)hf_span_ms_floor(node->store->connect_timeout), hint);
     hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
 }
 
@@ -380,7 +390,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (!hf_instant_before(now, node->quarantined_until)) {
-        hf_redis_node_stand(node, HF_STANDING_VOTING, false, HF_OK, "");
+        hf_redis_greet(node, false, now); /* it is judged, and may be whole */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
     }
@@ -422,7 +432,6 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
     node->standing = HF_STANDING_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
-    node->known.until = HF_LONG_AGO;
     node->quick_at = HF_LONG_AGO;
     node->quarantined_until = HF_LONG_AGO;
     node->phase = HF_REDIS_WAITING;

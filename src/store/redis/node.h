@@ -16,6 +16,7 @@
 #define HF_REDIS_NODE_H
 
 #include "core/quarantine.h"
+#include "io/clock.h"
 #include "io/loop.h"
 #include "io/socket.h"
 #include "store/redis/keys.h"
@@ -32,6 +33,7 @@ enum hf_redis_phase {
     HF_REDIS_CONNECTING,
     HF_REDIS_GREETING,
     HF_REDIS_MARKING,
+    HF_REDIS_SURVEYING, /* behind a greeting, for a job: survey.c */
     HF_REDIS_READY
 };
 
@@ -44,14 +46,28 @@ enum hf_redis_request {
     HF_REDIS_TIME,
     HF_REDIS_APPENDONLY,
     HF_REDIS_APPENDFSYNC,
+    HF_REDIS_REWRITE,
     HF_REDIS_MARKER, /* the last of a greeting */
     HF_REDIS_MARK,
-    HF_REDIS_PEEK, /* in quarantine: is the marker still the one we know? */
+    HF_REDIS_PEEK,      /* in quarantine: has another client ended it? */
     HF_REDIS_MAXMEMORY, /* from here on: an examination's */
     HF_REDIS_POLICY,
     HF_REDIS_MIN_REPLICAS,
+    HF_REDIS_RIGHT_PLAIN,
+    HF_REDIS_RIGHT_LOCK,
+    HF_REDIS_RIGHT_SIDE,
+    HF_REDIS_RIGHT_SCRIPT,
     HF_REDIS_PROBE_TAKE,
-    HF_REDIS_PROBE_GIVE /* its last */
+    HF_REDIS_PROBE_GIVE,  /* its last */
+    HF_REDIS_SURVEY_SCAN, /* from here on: a survey's */
+    HF_REDIS_SURVEY_PAGE
+};
+
+/* Names that a survey has found: how many, and the first as text. */
+struct hf_redis_found {
+    uint64_t n;
+    unsigned named;
+    char names[280];
 };
 
 struct hf_redis;
@@ -82,27 +98,31 @@ struct hf_redis_node {
     struct hf_marker marker;
     bool is_aof;
     bool is_fsync_always;
+    bool is_rewrite_synced; /* no-appendfsync-on-rewrite no */
+    int64_t uptime_ms;      /* for people; it proves nothing */
+    int64_t time_ms;        /* its wall clock */
     bool is_cluster;
     bool is_sentinel;
     char primary[96]; /* of which it is a replica; empty: of none */
     char version[40];
     int64_t replicas;
-    struct hf_instant clock_at; /* when identity.time_ms was read, about */
+    struct hf_instant clock_at; /* when time_ms was read, about */
     enum hf_status greet_fault; /* first thing that went wrong, HF_OK */
     char greet_reason[200];
 
     /* What we make of it. */
     struct hf_acquaintance known;
-    char met_run_id[HF_SERVER_ID_MAX]; /* when last READY */
     struct hf_judgement judgement;
+    enum hf_suspicion suspicion;         /* why it is in quarantine */
     struct hf_instant quarantined_until; /* HF_LONG_AGO */
-    bool is_flushed; /* its marker went while we looked on */
     enum hf_standing standing;
     enum hf_status fault;
     char reason[200];
 
-    struct hf_instant peek_at; /* REPAIRING: next look at the marker */
-    bool is_declared;          /* this marking is what INIT asked for */
+    struct hf_instant peek_at;        /* REPAIRING: next look at the marker */
+    bool is_declared;                 /* INIT or QUARANTINE has been done */
+    bool has_declared;                /* and has written a marker */
+    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has seen */
 
     unsigned jobs; /* a bit per enum hf_job: asked for */
     struct hf_redis_examination {
@@ -111,8 +131,23 @@ struct hf_redis_node {
         int64_t maxmemory;
         int64_t min_replicas;
         char policy[32];
-        char fault[160]; /* what taking and giving back a lock met; empty */
+        bool awaits_push;  /* all but the second connection is through */
+        char lacking[480]; /* rights, by blanks */
+        char fault[160];   /* what taking and giving back a lock met; empty */
     } examination;
+
+    struct hf_redis_survey {
+        bool is_under_way;
+        bool is_cut;    /* time was up */
+        bool is_hidden; /* keys of another prefix, which we may not read */
+        unsigned stage;
+        enum hf_job job;
+        uint64_t ahead; /* COUNT, LOWER */
+        uint64_t cursor;
+        struct hf_instant until;
+        struct hf_redis_found held;
+        struct hf_redis_found waited;
+    } survey;
 
     struct hf_redis_listener listener; /* the second connection */
 };
@@ -123,7 +158,9 @@ struct hf_redis {
     char *prefix;
     size_t prefix_len;
     char fence_keep[24]; /* ms, as the scripts take it */
-    int64_t max_ttl_ms;
+    struct hf_shape shape;
+    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock: a
+                                         field of the marker; empty: no name */
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     bool strict;
@@ -187,14 +224,18 @@ void hf_redis_greeted(struct hf_redis_node *node,
 /* ---- trust.c: does it remember? ------------------------------------------ */
 
 /* A greeting is complete: may the node be asked about locks? */
-void hf_redis_judge(struct hf_redis_node *node, struct hf_instant now);
+void hf_redis_judge(struct hf_redis_node *node);
 
 /* A reply to the marker script. */
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
 
-/* Why a quarantined node does not count, and until when. */
-void hf_redis_quarantine_text(const struct hf_redis_node *node,
-                              struct hf_instant now, char *out, size_t size);
+/* Why a quarantined node does not count: behind its address. */
+void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
+                              size_t size);
+
+/* How the marker's store differs from this client's. */
+void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
+                            size_t size);
 
 /* ---- ask.c: verbs to commands, replies to answers ----------------------- */
 
@@ -214,6 +255,17 @@ void hf_redis_answer_none(struct hf_redis_node *node,
 /* What an error reply means; `out` gets the server's words, shortened. */
 enum hf_status hf_redis_fault(const char *text, char *out, size_t size);
 
+/* The same of an error that a script of ours ended with: a missing right is
+ * named, which not every server does. */
+enum hf_status hf_redis_fault_in(const struct hf_script *script,
+                                 const char *text, char *out, size_t size);
+
+/* The right that an error asks for, "+zadd", or `key` if it is about a key;
+ * empty: the error is about something else, or does not say. `script` may be
+ * NULL. */
+void hf_redis_right(const char *text, const struct hf_script *script,
+                    const char *key, char *out, size_t size);
+
 /* Does it mean that the server is no longer what it said it was? */
 bool hf_redis_fault_is_identity(const char *text);
 
@@ -224,8 +276,44 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
 
+/* Tell the sink of a job. */
+void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static inline bool hf_redis_is_asked(const struct hf_redis_node *node,
+                                     enum hf_job job)
+{
+    return (node->jobs & (1U << job)) != 0;
+}
+
 /* End the jobs asked of a node. */
 void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
                        const char *reason);
+
+/* The second connection listens, or was refused for `words`. */
+void hf_redis_examine_push(struct hf_redis_node *node, const char *words);
+
+/* ---- rights.c: may this user do it all? ------------------------------------
+ */
+
+/* Use each right once, with a name of the examination's own. */
+void hf_redis_rights_push(struct hf_redis_node *node,
+                          const struct hf_redis_keys *keys,
+                          struct hf_instant now);
+void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request);
+
+/* Add a right to those that are missing. */
+void hf_redis_rights_lack(struct hf_redis_node *node, const char *right);
+void hf_redis_rights_find(struct hf_redis_node *node);
+
+/* ---- survey.c: what keys are there? ----------------------------------------
+ */
+
+/* A greeting is complete, and `job` was asked for: LOOK, COUNT or LOWER. */
+void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,
+                     struct hf_instant now);
+void hf_redis_surveyed(struct hf_redis_node *node,
+                       const struct hf_pending *pending, struct hf_instant now);
 
 #endif

@@ -83,7 +83,8 @@ if not first[1] and
             redis.call('TYPE', KEYS[1]).ok, 0, 1}
     end
     if owner and not is_mine then
-        return is_ended and c or {0, c, redis.call('PTTL', KEYS[1]), owner}
+        return is_ended and c or {0, c, redis.call('PTTL', KEYS[1]),
+            string.sub(owner, 1, 512)}
     end
     if T > c then
         local time = redis.call('TIME')

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* More than this is not kept for the next connection. */
+#define KEPT_BYTES 65536
+
 /* hiredis 1.0 changed the type of an array's size. */
 #if HIREDIS_MAJOR >= 1
 typedef size_t hf_hiredis_count;
@@ -18,6 +21,10 @@ static struct hf_reply_item *add(const redisReadTask *task,
     if (task->parent == NULL) {
         reply->n = 0;
         reply->text_len = 0;
+    }
+    if (reply->n == HF_REPLY_ITEMS_MAX) {
+        reply->is_too_long = true;
+        return NULL;
     }
     if (reply->n == reply->cap) {
         size_t cap = reply->cap == 0 ? 16 : 2 * reply->cap;
@@ -52,10 +59,16 @@ static bool reserve_text(struct hf_reply *reply, size_t len)
     return true;
 }
 
+/* NULL makes hiredis give up the whole stream. It calls this for RESP3's big
+ * numbers and verbatim strings too. */
 static void *add_string(const redisReadTask *task, char *data, size_t len)
 {
     struct hf_reply *reply = task->privdata;
     bool is_error = task->type == REDIS_REPLY_ERROR;
+    if (!is_error && task->type != REDIS_REPLY_STRING &&
+        task->type != REDIS_REPLY_STATUS) {
+        return NULL;
+    }
     struct hf_reply_item *item =
         add(task, is_error ? HF_REPLY_ERROR : HF_REPLY_STRING, 0);
     if (item == NULL || !reserve_text(reply, len + 1)) {
@@ -71,7 +84,8 @@ static void *add_string(const redisReadTask *task, char *data, size_t len)
 
 static void *add_array(const redisReadTask *task, hf_hiredis_count elements)
 {
-    bool ok = add(task, HF_REPLY_ARRAY, (int64_t)elements) != NULL;
+    bool ok = task->type == REDIS_REPLY_ARRAY &&
+              add(task, HF_REPLY_ARRAY, (int64_t)elements) != NULL;
     return ok ? task->privdata : NULL;
 }
 
@@ -86,6 +100,27 @@ static void *add_nil(const redisReadTask *task)
     return add(task, HF_REPLY_NIL, 0) != NULL ? task->privdata : NULL;
 }
 
+/* Left out of the table, hiredis would report success without an item, and what
+ * the reply before this one left would be read as its value. */
+#if HIREDIS_MAJOR >= 1
+static void *refuse_double(const redisReadTask *task, double value, char *text,
+                           size_t len)
+{
+    (void)task;
+    (void)value;
+    (void)text;
+    (void)len;
+    return NULL;
+}
+
+static void *refuse_bool(const redisReadTask *task, int value)
+{
+    (void)task;
+    (void)value;
+    return NULL;
+}
+#endif
+
 static void keep(void *object)
 {
     (void)object; /* items live until the next reply */
@@ -98,6 +133,10 @@ bool hf_reply_init(struct hf_reply *reply)
     reply->functions.createArray = add_array;
     reply->functions.createInteger = add_integer;
     reply->functions.createNil = add_nil;
+#if HIREDIS_MAJOR >= 1
+    reply->functions.createDouble = refuse_double;
+    reply->functions.createBool = refuse_bool;
+#endif
     reply->functions.freeObject = keep;
     return hf_reply_reset(reply);
 }
@@ -112,6 +151,13 @@ bool hf_reply_reset(struct hf_reply *reply)
         return false;
     }
     reply->reader->privdata = reply;
+    reply->n = reply->text_len = reply->fed = 0;
+    reply->is_too_long = false;
+    if (reply->text_cap > KEPT_BYTES) {
+        free(reply->text);
+        reply->text = NULL;
+        reply->text_cap = 0;
+    }
     return true;
 }
 
@@ -125,18 +171,46 @@ void hf_reply_fini(struct hf_reply *reply)
     memset(reply, 0, sizeof(*reply));
 }
 
+bool hf_reply_has_grown(const struct hf_reply *reply, size_t before, size_t len)
+{
+    return reply->fed < before + len ||
+           reply->fed / HF_REPLY_STEP_BYTES > before / HF_REPLY_STEP_BYTES;
+}
+
 bool hf_reply_feed(struct hf_reply *reply, const char *data, size_t len)
 {
+    reply->fed += len;
     return redisReaderFeed(reply->reader, data, len) == REDIS_OK;
 }
 
+/* Where hiredis stopped begins a line: of the item that is not whole yet. */
+static bool has_endless_line(const redisReader *reader)
+{
+    return reader->len - reader->pos > HF_REPLY_LINE_MAX &&
+           memchr(reader->buf + reader->pos, '\r', HF_REPLY_LINE_MAX) == NULL;
+}
+
+/* Behind a whole reply stands the beginning of the next. */
 int hf_reply_next(struct hf_reply *reply)
 {
     void *whole = NULL;
     if (redisReaderGetReply(reply->reader, &whole) != REDIS_OK) {
         return -1;
     }
-    return whole == NULL ? 0 : 1;
+    if (whole == NULL) {
+        reply->is_too_long |=
+            reply->fed > HF_REPLY_BYTES_MAX || has_endless_line(reply->reader);
+        return reply->is_too_long ? -1 : 0;
+    }
+    reply->fed = reply->reader->len - reply->reader->pos;
+    return whole == reply ? 1 : -1;
+}
+
+const char *hf_reply_fault(const struct hf_reply *reply)
+{
+    return reply->is_too_long ? "sends a reply above the limit (4 MiB, 65536 "
+                                "items, 64 KiB per line)"
+                              : "does not speak the Redis protocol";
 }
 
 const char *hf_reply_text(const struct hf_reply *reply, size_t at)

@@ -2,7 +2,10 @@
 /* Replies, read by hiredis' parser into a flat list: a reply is a run of items
  * in the order of the wire, an array's item before those of its elements. The
  * memory is used again for the next one, so that reading allocates nothing
- * once it has grown. */
+ * once it has grown.
+ *
+ * RESP2 only: Holdfast never says HELLO 3, so a RESP3 type is a peer that does
+ * not follow the protocol, whatever the version of hiredis makes of it. */
 #ifndef HF_REDIS_REPLY_H
 #define HF_REDIS_REPLY_H
 
@@ -10,6 +13,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Of one reply, as it arrives. The largest that a server sends when it is well
+ * is a page of names: a thousand keys of at most 800 bytes. */
+#define HF_REPLY_BYTES_MAX (4U << 20)
+
+/* An item costs more memory than the bytes that announce it. The largest list
+ * is a queue's: a thousand holders and a thousand waiters, four items each. */
+#define HF_REPLY_ITEMS_MAX 65536U
+
+/* A status, an error or a number. hiredis searches an unfinished line from its
+ * beginning each time that bytes come, so a long one is slow to refuse. */
+#define HF_REPLY_LINE_MAX 65536U
 
 enum hf_reply_type {
     HF_REPLY_NIL,
@@ -33,6 +48,8 @@ struct hf_reply {
     char *text; /* each string is followed by a NUL */
     size_t text_len;
     size_t text_cap;
+    size_t fed;       /* bytes since the last whole reply */
+    bool is_too_long; /* one of the limits was reached */
     redisReplyObjectFunctions functions;
     redisReader *reader;
 };
@@ -47,9 +64,19 @@ bool hf_reply_reset(struct hf_reply *reply);
 /* Bytes came. @return false: no memory. */
 bool hf_reply_feed(struct hf_reply *reply, const char *data, size_t len);
 
-/* The next whole reply. @return 1: it is in `items`; 0: not yet; -1: the other
- * side does not speak this protocol, or memory is out. */
+/* The next whole reply. @return 1: it is in `items`; 0: not yet; -1: of no use
+ * any more, hf_reply_fault() says why. */
 int hf_reply_next(struct hf_reply *reply);
+
+/* What is wrong with the other side, behind its name. Borrowed. */
+const char *hf_reply_fault(const struct hf_reply *reply);
+
+/* After the `len` bytes that were fed when `fed` was `before`: was a reply
+ * completed, or a step of a long one? A peer that sends one byte now and then
+ * is not making progress. */
+#define HF_REPLY_STEP_BYTES 65536U
+bool hf_reply_has_grown(const struct hf_reply *reply, size_t before,
+                        size_t len);
 
 /* Text of an item; "" if it has none. NUL-terminated, borrowed. */
 const char *hf_reply_text(const struct hf_reply *reply, size_t at);

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ROSTER: who has a name, and who waits for it? Writes nothing.
 --
--- KEYS as line.lua says
+-- KEYS as line.lua says; 8 the mark
 -- ARGV 1 how many of each at most
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters,
 --     then for each: owner, left ms, ticket, mode}
@@ -17,9 +17,10 @@ if fence then
 end
 local keep = 0
 --@include line.lua
+--@include ended.lua
 
 local most = tonumber(ARGV[1])
-local reply = answer(1)
+local reply = show_mark(answer(1))
 reply[11] = redis.call('ZCARD', KEYS[3])
 
 local function add(who, till, ticket, mode)

@@ -4,11 +4,13 @@
  * in node.h. */
 #include "store/redis/node.h"
 
+#include "base/fail.h"
 #include "io/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* A poll costs the server a script, and the waiter a round trip. */
 #define RETRY_BASE_MS 10
@@ -60,14 +62,16 @@ static void name_node(struct hf_redis_node *node)
     }
 }
 
-/* A fence must outlast the lease that it belongs to. */
 static void set_up(struct hf_redis *store, const struct hf_url *url)
 {
-    int64_t keep_ms = url->fence_keep_ms > url->max_ttl_ms ? url->fence_keep_ms
-                                                           : url->max_ttl_ms;
+    char clock[HF_CLOCK_NAME_MAX];
+    if (hf_clock_name(clock)) {
+        snprintf(store->host, sizeof(store->host), "at:%s", clock);
+    }
     snprintf(store->fence_keep, sizeof(store->fence_keep), "%lld",
-             (long long)keep_ms);
-    store->max_ttl_ms = url->max_ttl_ms;
+             (long long)url->fence_keep_ms);
+    store->shape = (struct hf_shape){url->max_ttl_ms, url->n_endpoints,
+                                     url->fence_keep_ms};
     store->node_timeout = hf_span_ms(url->node_timeout_ms);
     store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
     store->strict = url->quarantine;
@@ -162,9 +166,24 @@ static void close_nodes(struct hf_redis *store, bool forked)
     }
 }
 
+/* A key that everybody may read proves nothing. Who is in its group is the
+ * administrator's to decide. A file that is not there is TLS's to refuse. */
+static bool is_exposed(const char *key)
+{
+    struct stat info;
+    return key != NULL && stat(key, &info) == 0 &&
+           (info.st_mode & (S_IROTH | S_IWOTH)) != 0;
+}
+
 static enum hf_status load_tls(struct hf_redis *store, const struct hf_url *url,
                                struct hf_error *error)
 {
+    if (is_exposed(url->tls_key)) {
+        return hf_fail(
+            error, HF_CONFIG,
+            "tls_key %s: everybody may read or write it; chmod o= it",
+            url->tls_key);
+    }
     struct hf_tls_settings settings = {
         .ca = url->tls_ca, .cert = url->tls_cert, .key = url->tls_key};
     char why[sizeof(error->text)];
@@ -250,14 +269,17 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     if (node->standing == HF_STANDING_REPAIRING) {
         struct hf_span left = hf_instant_until(now, node->quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
-        hf_redis_quarantine_text(node, now, out->reason, sizeof(out->reason));
+        hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
     } else if (node->standing == HF_STANDING_CONNECTING &&
                node->phase == HF_REDIS_CONNECTING) {
         struct hf_span left = hf_instant_until(now, node->deadline);
         struct hf_span waited = {store->connect_timeout.ns - left.ns};
-        snprintf(out->reason, sizeof(out->reason),
-                 "no connection within %lld ms",
-                 (long long)hf_span_ms_floor(waited));
+        bool is_securing = node->socket.state == HF_SOCKET_SECURING;
+        snprintf(out->reason, sizeof(out->reason), "%s within %lld ms%s",
+                 is_securing ? "no answer to the TLS handshake"
+                             : "no connection",
+                 (long long)hf_span_ms_floor(waited),
+                 is_securing ? " (a plain port? use redis://)" : "");
     } else if (node->standing == HF_STANDING_CONNECTING &&
                node->phase == HF_REDIS_GREETING) {
         snprintf(out->reason, sizeof(out->reason),

@@ -2,12 +2,14 @@
 /* May this server be a node, and does it remember? Behind every greeting:
  *
  *     Sentinel, Cluster, replica, same server twice   never: HF_CONFIG
- *     INIT was asked for                              declared, not judged
+ *     INIT, QUARANTINE were asked for                 declared, not judged
  *     core/quarantine.h                               votes, or does not yet
  *
  * What is to be written into the marker is written before the node is asked
  * anything, by a script that compares the old value: of several clients that
- * see a restart one writes, and the others ask again and read its verdict. */
+ * see a restart one writes, and the others ask again and read its verdict.
+ * A fresh marker is written first, and our host's entry under it then: the
+ * entry's time must be later than the marker. */
 #include "store/redis/node.h"
 
 #include "io/clock.h"
@@ -64,6 +66,7 @@ static bool is_eligible(const struct hf_redis_node *node, char *why,
     return false;
 }
 
+/* The script compares the value, so of several clients one writes. */
 static void push_marker(struct hf_redis_node *node, const char *old,
                         struct hf_instant now)
 {
@@ -74,12 +77,16 @@ static void push_marker(struct hf_redis_node *node, const char *old,
         snprintf(marker->value, sizeof(marker->value),
                  "%016" PRIx64 "%016" PRIx64, random[0], random[1]);
     }
-    char until[24];
+    char at[24];
     char max_ttl[24];
     char nodes[24];
-    snprintf(until, sizeof(until), "%" PRId64, marker->until_ms);
-    snprintf(max_ttl, sizeof(max_ttl), "%" PRId64, marker->max_ttl_ms);
-    snprintf(nodes, sizeof(nodes), "%" PRId64, marker->nodes);
+    char fence_keep[24];
+    struct hf_span since = {marker->entry.ns};
+    snprintf(at, sizeof(at), "%" PRId64, hf_span_ms_ceil(since));
+    snprintf(max_ttl, sizeof(max_ttl), "%" PRId64, marker->shape.max_ttl_ms);
+    snprintf(nodes, sizeof(nodes), "%" PRId64, marker->shape.nodes);
+    snprintf(fence_keep, sizeof(fence_keep), "%" PRId64,
+             marker->shape.fence_keep_ms);
     const char *argv[] = {
         "EVAL",
         hf_script_marker.text,
@@ -87,18 +94,21 @@ static void push_marker(struct hf_redis_node *node, const char *old,
         HF_REDIS_MARKER_KEY,
         old,
         marker->value,
+        marker->is_whole ? "1" : "0",
+        marker->has_entry ? node->store->host : "",
+        at,
         "run_id",
         marker->run_id,
         "replid",
         marker->replid,
-        "until_ms",
-        until,
         "max_ttl_ms",
         max_ttl,
         "nodes",
         nodes,
-        "fsync_always",
-        marker->fsync_always ? "1" : "0",
+        "fence_keep_ms",
+        fence_keep,
+        "durable",
+        marker->is_durable ? "1" : "0",
     };
     enum { N = sizeof(argv) / sizeof(argv[0]) };
     size_t lens[N];
@@ -113,22 +123,23 @@ static void push_marker(struct hf_redis_node *node, const char *old,
     hf_redis_node_flush(node, now);
 }
 
-void hf_redis_quarantine_text(const struct hf_redis_node *node,
-                              struct hf_instant now, char *out, size_t size)
+void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
+                              size_t size)
 {
-    int64_t left =
-        hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
-    char since[48] = "was flushed";
-    if (!node->is_flushed) {
-        int64_t known_for =
-            hf_span_ms_ceil(hf_instant_until(node->clock_at, now));
-        snprintf(since, sizeof(since), "started %" PRId64 " s ago",
-                 (node->identity.uptime_ms + known_for) / 1000);
-    }
-    snprintf(out, size,
-             "%s and may have forgotten locks; counts again in %" PRId64
-             " s (a new server? holdfast doctor --init)",
-             since, (left + 999) / 1000);
+    static const char *const why[] = {
+        [HF_SUSPECT_NO_TRACE] =
+            "shows no trace of Holdfast (new, restarted or emptied)",
+        [HF_SUSPECT_EMPTIED] = "was emptied, or lost its marker",
+        [HF_SUSPECT_REPLACED] =
+            "was restarted or promoted since Holdfast last knew it",
+        [HF_SUSPECT_WATCHED] =
+            "is being watched (new, restarted, emptied or promoted)",
+    };
+    snprintf(out, size, "%s: locks from before may still be held%s",
+             why[node->suspicion],
+             node->store->host[0] == '\0'
+                 ? " (/proc is hidden: only clients that stay can watch it)"
+                 : "");
 }
 
 /* Its memory is judged and its marker stands: it may be asked. */
@@ -136,13 +147,12 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_judgement *judgement = &node->judgement;
     bool is_quarantined = judgement->trust == HF_TRUST_QUARANTINE;
-    const char *value =
-        judgement->write ? judgement->marker.value : node->marker.value;
+    struct hf_acquaintance *known = &node->known;
     node->greet_fault = HF_OK;
-    node->known.has_met = true;
-    memcpy(node->met_run_id, node->identity.run_id, sizeof(node->met_run_id));
-    snprintf(node->known.value, sizeof(node->known.value), "%s", value);
-    node->known.until = judgement->until;
+    known->has_met = true;
+    known->since = judgement->since;
+    memcpy(known->run_id, node->identity.run_id, sizeof(known->run_id));
+    memcpy(known->value, node->marker.value, sizeof(known->value));
     node->quarantined_until = is_quarantined ? judgement->until : HF_LONG_AGO;
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     node->phase = HF_REDIS_READY;
@@ -153,7 +163,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     }
     char why[sizeof(node->reason)] = "";
     if (is_quarantined) {
-        hf_redis_quarantine_text(node, now, why, sizeof(why));
+        hf_redis_quarantine_text(node, why, sizeof(why));
     }
     hf_redis_node_stand(
         node, is_quarantined ? HF_STANDING_REPAIRING : HF_STANDING_VOTING,
@@ -163,38 +173,122 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     hf_redis_examine(node, now);
 }
 
+void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
+                            size_t size)
+{
+    const struct hf_shape *its = &node->marker.shape;
+    const struct hf_shape *ours = &node->store->shape;
+    if (its->nodes != ours->nodes) {
+        snprintf(out, size,
+                 "belongs to a store of %" PRId64
+                 " servers, this client's URL names %" PRId64
+                 ": name all of them (max_ttl=%" PRId64 "ms there, %" PRId64
+                 "ms here)",
+                 its->nodes, ours->nodes, its->max_ttl_ms, ours->max_ttl_ms);
+    } else if (its->max_ttl_ms != ours->max_ttl_ms) {
+        snprintf(out, size,
+                 "belongs to a store with max_ttl=%" PRId64
+                 "ms, this client says %" PRId64
+                 "ms: all clients of a store say the same",
+                 its->max_ttl_ms, ours->max_ttl_ms);
+    } else {
+        snprintf(out, size,
+                 "belongs to a store with fence_keep=%" PRId64
+                 "ms, this client says %" PRId64
+                 "ms: all clients of a store say the same",
+                 its->fence_keep_ms, ours->fence_keep_ms);
+    }
+}
+
 static void refuse_mismatch(struct hf_redis_node *node)
 {
     char why[sizeof(node->reason)];
-    snprintf(why, sizeof(why),
-             "is a node of a store of %" PRId64 " with max_ttl=%" PRId64
-             "ms; this client says %u and %" PRId64
-             "ms (to change the store: holdfast doctor --init)",
-             node->marker.nodes, node->marker.max_ttl_ms,
-             node->store->base.n_nodes, node->store->max_ttl_ms);
+    hf_redis_mismatch_text(node, why, sizeof(why));
     condemn(node, HF_CONFIG, why);
 }
 
-static void declare(struct hf_redis_node *node, struct hf_instant now)
+static void declare(struct hf_redis_node *node, bool is_whole,
+                    struct hf_instant now)
 {
-    struct hf_judgement *judgement = &node->judgement;
     node->is_declared = true;
-    memset(judgement, 0, sizeof(*judgement));
-    judgement->trust = HF_TRUST_VOTES;
-    judgement->until = HF_LONG_AGO;
-    judgement->write = true;
-    judgement->marker = (struct hf_marker){
-        .exists = true,
-        .max_ttl_ms = node->store->max_ttl_ms,
-        .nodes = (int64_t)node->store->base.n_nodes,
-        .fsync_always = node->identity.fsync_always,
-    };
-    memcpy(judgement->marker.run_id, node->identity.run_id, HF_SERVER_ID_MAX);
-    memcpy(judgement->marker.replid, node->identity.replid, HF_SERVER_ID_MAX);
-    push_marker(node, "*", now);
+    node->suspicion = HF_SUSPECT_WATCHED;
+    hf_quarantine_declare(&node->identity, &node->store->shape, is_whole,
+                          &node->judgement.marker);
+    node->has_declared = true;
+    push_marker(node, node->marker.value, now);
 }
 
-void hf_redis_judge(struct hf_redis_node *node, struct hf_instant now)
+/* Does the marker say, to any client, that this node counts? */
+static bool is_trusted(const struct hf_redis_node *node, struct hf_instant now)
+{
+    struct hf_judgement strict;
+    hf_quarantine_judge(&node->identity, &node->marker, &node->known,
+                        &node->store->shape, true, node->store->host[0] != '\0',
+                        now, &strict);
+    return strict.trust == HF_TRUST_VOTES && !strict.write;
+}
+
+/* A marker of another shape may have been written since LOOK. */
+static void init(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (node->judgement.trust == HF_TRUST_MISMATCH &&
+        strcmp(node->marker.value, node->looked_at) != 0) {
+        refuse_mismatch(node);
+    } else if (is_trusted(node, now)) {
+        node->is_declared = true;
+        node->has_declared = false;
+        become_ready(node, now);
+    } else {
+        declare(node, true, now);
+    }
+}
+
+/* Survey before anything is written. @return false: it was not asked for. */
+static bool survey(struct hf_redis_node *node, struct hf_instant now)
+{
+    static const enum hf_job jobs[] = {HF_JOB_LOOK, HF_JOB_COUNT, HF_JOB_LOWER};
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        if (hf_redis_is_asked(node, jobs[i])) {
+            memcpy(node->looked_at, node->marker.value,
+                   sizeof(node->looked_at));
+            hf_redis_survey(node, jobs[i], now);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The marker is as node->marker says: has it to be written, and by whose word
+ * does the node count? The clock is read here, since what is read from a
+ * socket may be younger than the loop's `now`, and watching counts from it. */
+static void judge_marker(struct hf_redis_node *node)
+{
+    struct hf_redis *store = node->store;
+    struct hf_judgement *judgement = &node->judgement;
+    struct hf_instant now = hf_clock_now();
+    hf_quarantine_judge(&node->identity, &node->marker, &node->known,
+                        &store->shape, store->strict, store->host[0] != '\0',
+                        now, judgement);
+    bool is_new = judgement->marker.value[0] == '\0';
+    if (survey(node, now)) {
+        return;
+    }
+    if (hf_redis_is_asked(node, HF_JOB_INIT) && !node->is_declared) {
+        init(node, now);
+    } else if (judgement->trust == HF_TRUST_MISMATCH) {
+        refuse_mismatch(node);
+    } else if (hf_redis_is_asked(node, HF_JOB_QUARANTINE) &&
+               !node->is_declared) {
+        declare(node, false, now);
+    } else if (judgement->write) {
+        node->suspicion = is_new ? judgement->suspicion : node->suspicion;
+        push_marker(node, node->marker.value, now);
+    } else {
+        become_ready(node, now);
+    }
+}
+
+void hf_redis_judge(struct hf_redis_node *node)
 {
     char why[sizeof(node->reason)];
     bool is_denied = node->greet_fault == HF_DENIED;
@@ -212,24 +306,12 @@ void hf_redis_judge(struct hf_redis_node *node, struct hf_instant now)
                 "cannot be seen; quarantine=off does without");
         return;
     }
-    node->is_flushed = node->known.has_met && !node->marker.exists &&
-                       strcmp(node->met_run_id, node->identity.run_id) == 0;
-    node->identity.fsync_always = node->is_aof && node->is_fsync_always;
-    if ((node->jobs & (1U << HF_JOB_INIT)) != 0) {
-        declare(node, now);
-        return;
+    node->identity.is_durable =
+        node->is_aof && node->is_fsync_always && node->is_rewrite_synced;
+    if (strcmp(node->known.value, node->marker.value) != 0) {
+        node->suspicion = HF_SUSPECT_WATCHED;
     }
-    hf_quarantine_judge(&node->identity, &node->marker, &node->known,
-                        node->store->max_ttl_ms,
-                        (int64_t)node->store->base.n_nodes, node->store->strict,
-                        now, &node->judgement);
-    if (node->judgement.trust == HF_TRUST_MISMATCH) {
-        refuse_mismatch(node);
-    } else if (node->judgement.write) {
-        push_marker(node, node->marker.value, now);
-    } else {
-        become_ready(node, now);
-    }
+    judge_marker(node);
 }
 
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
@@ -238,13 +320,15 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
     if (reply->items[0].type == HF_REPLY_ERROR) {
         char words[120];
         char why[sizeof(node->reason)];
-        enum hf_status fault =
-            hf_redis_fault(hf_reply_text(reply, 0), words, sizeof(words));
+        enum hf_status fault = hf_redis_fault_in(
+            &hf_script_marker, hf_reply_text(reply, 0), words, sizeof(words));
         snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
         condemn(node, fault, why);
     } else if (hf_reply_integer(reply, 0) == 1) {
-        become_ready(node, now);
+        node->marker = node->judgement.marker;
+        judge_marker(node);
     } else {
+        node->is_declared = false;
         hf_redis_greet(node, false, now);
     }
 }

@@ -232,7 +232,7 @@ bool hf_wire_resend(struct hf_wire *wire, uint8_t verb)
     to = (char *)memcpy(to, pending.script->text, pending.script->len) +
          pending.script->len;
     memcpy(to, rest, pending.bytes - (size_t)(rest - old));
-    pending.script = NULL; /* EVAL cannot be answered NOSCRIPT */
+    pending.has_text = true; /* EVAL cannot be answered NOSCRIPT */
     commit(wire, len, &pending);
     hf_wire_pop(wire);
     return true;

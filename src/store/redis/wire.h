@@ -22,7 +22,9 @@ struct hf_pending {
     struct hf_instant sent;
     uint32_t owner; /* digest: a release finds what it cancels; 0: none */
     uint32_t bytes;
-    uint8_t verb; /* enum hf_verb, or what only the node knows */
+    uint8_t verb;     /* enum hf_verb, or what only the node knows */
+    bool is_of_marks; /* SCAN: its second pass */
+    bool has_text;    /* the script was sent, not its hash */
     const struct hf_script *script; /* NULL: a plain command */
 };
 

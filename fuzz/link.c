@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words between wrapper and keeper, and the guard. A word arrives as it was
+ * sent. Anything else that arrives is an end, never a word, and nothing makes
+ * the reader wait. Whatever deadline the guard is set to, only "never" turns it
+ * off, and one that is over expires at once.
+ *
+ * Input: moves of a byte and what follows it. The sockets and the timer are
+ * real. */
+#include "fuzz.h"
+
+#include "link.h"
+#include "when.h"
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MOVES_MAX 64
+
+static void close_link(struct cli_link *link)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (link->fds[i] >= 0) {
+            (void)close(link->fds[i]);
+        }
+    }
+    (void)close(link->guard);
+    (void)munmap(link->shared, sizeof(*link->shared));
+}
+
+static void check_word(const struct cli_link *link, struct fuzz_input *in)
+{
+    struct cli_link_word word;
+    uint64_t what = fuzz_u64(in);
+    int32_t value = (int32_t)(what >> 32);
+    cli_link_send(link->fds[0], (enum cli_link_what)(what % 6), value);
+    word = cli_link_read(link->fds[1]);
+    FUZZ_CHECK(word.what == (int32_t)(what % 6) && word.value == value);
+    FUZZ_CHECK(cli_link_read(link->fds[1]).what == CLI_LINK_NONE);
+}
+
+/* Of another length than a word's. */
+static void check_bytes(const struct cli_link *link, struct fuzz_input *in)
+{
+    size_t len = fuzz_u8(in);
+    const uint8_t *bytes = fuzz_bytes(in, &len);
+    if (len == 0 || len == sizeof(struct cli_link_word)) {
+        return;
+    }
+    FUZZ_CHECK(send(link->fds[0], bytes, len, MSG_NOSIGNAL) == (ssize_t)len);
+    struct cli_link_word word = cli_link_read(link->fds[1]);
+    FUZZ_CHECK(word.what == CLI_LINK_GONE);
+}
+
+static void check_guard(const struct cli_link *link, struct fuzz_input *in)
+{
+    struct itimerspec left;
+    uint64_t any = fuzz_u64(in);
+    int64_t at_ns = any % 8 == 0 ? CLI_LINK_NEVER : (int64_t)any;
+    cli_link_set_guard(link, at_ns);
+    bool is_over = at_ns <= cli_when_now_ns();
+    FUZZ_CHECK(timerfd_gettime(link->guard, &left) == 0);
+    bool is_set = left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
+    FUZZ_CHECK(left.it_interval.tv_sec == 0 && left.it_interval.tv_nsec == 0);
+    FUZZ_CHECK(at_ns == CLI_LINK_NEVER ? !is_set : is_set || is_over);
+    FUZZ_CHECK(cli_link_read_guard(link) == is_over);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_input in = {data, size};
+    struct cli_link link;
+    FUZZ_CHECK(cli_link_open(&link));
+    for (unsigned i = 0; in.left > 0 && i < MOVES_MAX; i++) {
+        switch (fuzz_u8(&in) % 3) {
+        case 0:
+            check_word(&link, &in);
+            break;
+        case 1:
+            check_bytes(&link, &in);
+            break;
+        default:
+            check_guard(&link, &in);
+            break;
+        }
+    }
+    (void)close(link.fds[0]);
+    link.fds[0] = -1;
+    FUZZ_CHECK(cli_link_read(link.fds[1]).what == CLI_LINK_GONE);
+    close_link(&link);
+    return 0;
+}

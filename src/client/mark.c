@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONCE A PERIOD
+ *
+ *   look     at all nodes; a live mark: write it back where it is missing, and
+ *            do not run. Else:
+ *   acquire  as always
+ *   look     again, while the lock is held: another holder may have marked the
+ *            name, run and released since the first look
+ *   mark     at all nodes; a majority must have it before the command starts
+ *
+ * A mark has the fence of its run, an end, and the owner. Nodes keep the mark
+ * with the greater fence and never move an end, so every write may be repeated,
+ * be late, or race with another (store/redis/mark.lua).
+ *
+ * Why no second command starts. Two runs hold the lock one after the other. The
+ * earlier one had its mark at a majority of the voting nodes while it held. The
+ * later one looks at a majority of the voting nodes while it holds, which is
+ * after that: some node is in both, and has the mark unless it lost its data in
+ * between. One node that has it is enough, and each look waits for all nodes
+ * that can answer, so all nodes with the mark must have lost it, or be out of
+ * reach. Each try writes the mark back. A mark is lost only if, between two
+ * tries, all nodes that had it lose their data, or those that still have it do
+ * not answer the next try.
+ *
+ * A withdrawn mark leaves a tombstone: the same fence, no owner, and an end
+ * behind every copy of the mark. It replaces the mark of its fence and those of
+ * lesser ones, so a copy that comes back late is not believed.
+ *
+ * Cost in round trips: one if the name is marked, and a second one to repair;
+ * two more than an acquisition to run. */
+#include "client/mark.h"
+
+#include "client/look.h"
+
+#include "base/fail.h"
+#include "core/validity.h"
+
+#include <string.h>
+
+/* What a node keeps; as marks are compared. */
+struct mark {
+    uint64_t fence; /* 0: none */
+    struct hf_instant end;
+    size_t owner_len; /* 0: a tombstone */
+    char owner[HF_OWNER_MAX];
+};
+
+struct marks {
+    struct mark newest;
+    uint64_t fence[HF_NODES_MAX];
+    bool is_tombstone[HF_NODES_MAX];
+    uint16_t answered;
+};
+
+static bool is_live(const struct mark *mark, struct hf_instant now)
+{
+    return mark->fence != 0 && mark->owner_len > 0 &&
+           hf_instant_before(now, mark->end);
+}
+
+/* The end counts from the sending of the question: it is never put too late. */
+static void read_mark(const struct hf_answer *answer, struct mark *out)
+{
+    out->fence = answer->counter;
+    out->end = hf_instant_add(answer->sent, hf_span_ms(answer->left_ms));
+    out->owner_len = answer->owner == NULL ? 0 : answer->owner_len;
+    if (out->owner_len > sizeof(out->owner)) {
+        out->owner_len = sizeof(out->owner);
+    }
+    if (out->owner_len > 0) {
+        memcpy(out->owner, answer->owner, out->owner_len);
+    }
+}
+
+static bool is_newer(const struct mark *a, const struct mark *b)
+{
+    if (a->fence != b->fence) {
+        return a->fence > b->fence;
+    }
+    if ((a->owner_len == 0) != (b->owner_len == 0)) {
+        return a->owner_len == 0;
+    }
+    return hf_instant_before(b->end, a->end);
+}
+
+static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
+{
+    struct marks *marks = look->user;
+    struct mark mark;
+    read_mark(answer, &mark);
+    marks->answered |= (uint16_t)(1U << answer->node);
+    marks->fence[answer->node] = mark.fence;
+    marks->is_tombstone[answer->node] = mark.owner_len == 0;
+    if (is_newer(&mark, &marks->newest)) {
+        marks->newest = mark;
+    }
+    return false;
+}
+
+/* Merge `mark` with what all nodes keep, and hear what that is; a mark without
+ * fence only asks. */
+static enum hf_status merge(struct hf_client *client,
+                            const struct hf_name *name, const struct mark *mark,
+                            struct marks *out, struct hf_error *error)
+{
+    struct hf_look look;
+    memset(out, 0, sizeof(*out));
+    out->newest.end = HF_LONG_AGO;
+    hf_look_init(&look, client, HF_VERB_MARK, name->name, name->name_len);
+    int64_t left_ms =
+        hf_span_ms_floor(hf_instant_until(client->now, mark->end));
+    look.op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
+    look.fence = left_ms > 0 ? mark->fence : 0;
+    look.owner = mark->owner;
+    look.owner_len = mark->owner_len;
+    look.heard = on_answer;
+    look.user = out;
+    if (!hf_look_begin(&look)) {
+        return hf_fail_memory(error);
+    }
+    return hf_op_await(&look.op, error);
+}
+
+static enum hf_status look_at(struct hf_client *client,
+                              const struct hf_name *name, struct marks *out,
+                              struct hf_error *error)
+{
+    struct mark nothing = {.fence = 0, .end = client->now};
+    return merge(client, name, &nothing, out, error);
+}
+
+/* Nodes that have what `mark` says. */
+static uint16_t having(const struct marks *marks, const struct mark *mark)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
+        if ((marks->answered & (1U << i)) != 0 &&
+            marks->fence[i] == mark->fence &&
+            marks->is_tombstone[i] == (mark->owner_len == 0)) {
+            mask |= (uint16_t)(1U << i);
+        }
+    }
+    return mask;
+}
+
+static bool is_majority(const struct hf_client *client, uint16_t mask)
+{
+    return __builtin_popcount(mask & client->nodes.voting) >=
+           client->nodes.quorum;
+}
+
+/* Write the newest back where it is missing. That is a service to later tries:
+ * what comes of it does not matter to this one. */
+static void repair(struct hf_client *client, const struct hf_name *name,
+                   const struct marks *marks)
+{
+    struct marks now;
+    if (marks->newest.fence != 0 &&
+        having(marks, &marks->newest) != marks->answered) {
+        (void)merge(client, name, &marks->newest, &now, NULL);
+    }
+}
+
+/* Look, and repair. @return HF_OK; its end if there is a live mark. */
+static enum hf_status find(struct hf_client *client, const struct hf_name *name,
+                           struct marks *out, struct hf_error *error)
+{
+    enum hf_status status = look_at(client, name, out, error);
+    if (status == HF_OK) {
+        repair(client, name, out);
+    }
+    return status;
+}
+
+enum hf_status hf_client_marked(struct hf_client *client, const void *name,
+                                size_t name_len, int64_t *left_ms,
+                                struct hf_error *error)
+{
+    struct marks marks;
+    if (left_ms == NULL) {
+        return hf_fail(error, HF_INVALID, "no place for what is found");
+    }
+    *left_ms = 0;
+    enum hf_status status = hf_client_enter(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        struct hf_name one = {.name = name, .name_len = name_len};
+        status = find(client, &one, &marks, error);
+    }
+    if (status == HF_OK && is_live(&marks.newest, client->now)) {
+        *left_ms =
+            hf_span_ms_ceil(hf_instant_until(client->now, marks.newest.end));
+    }
+    hf_client_leave(client);
+    return status;
+}
+
+/* ---- Withdrawing ------------------------------------------------------- */
+
+/* `mark` as a tombstone. It outlives every copy, also one that was written late
+ * and one that a slower clock counts. */
+static struct mark tombstone_of(const struct hf_client *client,
+                                const struct mark *mark)
+{
+    struct hf_span left = hf_instant_until(client->now, mark->end);
+    struct mark tombstone = {.fence = mark->fence, .owner_len = 0};
+    tombstone.end = hf_instant_add(mark->end, hf_drift(left));
+    tombstone.end =
+        hf_instant_add(tombstone.end, hf_span_ms(client->url->max_ttl_ms));
+    return tombstone;
+}
+
+/* @return HF_OK: a majority has the tombstone, or what replaced it. */
+static enum hf_status withdraw(struct hf_client *client,
+                               const struct hf_name *name,
+                               const struct mark *mark, struct hf_error *error)
+{
+    struct marks marks;
+    struct mark tombstone = tombstone_of(client, mark);
+    enum hf_status status = merge(client, name, &tombstone, &marks, error);
+    if (status == HF_OK && marks.newest.fence == mark->fence &&
+        !is_majority(client, having(&marks, &tombstone))) {
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "no majority of the voting nodes has withdrawn the "
+                       "mark: until its period is over it may come back");
+    }
+    return status;
+}
+
+enum hf_status hf_mark_clear(struct hf_client *client, const void *name,
+                             size_t name_len, struct hf_error *error)
+{
+    struct marks marks;
+    struct hf_name one = {.name = name, .name_len = name_len};
+    enum hf_status status = look_at(client, &one, &marks, error);
+    if (status != HF_OK || !is_live(&marks.newest, client->now)) {
+        return status;
+    }
+    return withdraw(client, &one, &marks.newest, error);
+}
+
+static struct hf_name name_of(const struct hf_lock *lock)
+{
+    return (struct hf_name){.name = hf_lock_name_bytes(lock),
+                            .name_len = lock->name_len};
+}
+
+/* The newest mark is of another run if it has another fence. */
+static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
+{
+    struct marks marks;
+    struct hf_client *client = lock->client;
+    struct hf_name name = name_of(lock);
+    enum hf_status status = look_at(client, &name, &marks, error);
+    if (status != HF_OK || !is_live(&marks.newest, client->now) ||
+        marks.newest.fence != hf_lease_fence(hf_lock_lease(lock))) {
+        return status;
+    }
+    return withdraw(client, &name, &marks.newest, error);
+}
+
+enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
+{
+    if (lock == NULL) {
+        return hf_fail(error, HF_INVALID, "no lock");
+    }
+    struct hf_client *client = lock->client;
+    enum hf_status worst = hf_client_enter(client, error);
+    if (worst != HF_OK) {
+        return worst;
+    }
+    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+        enum hf_status status = unmark(one, error);
+        worst = worst == HF_OK ? status : worst;
+    }
+    hf_client_leave(client);
+    return worst;
+}
+
+/* ---- Marking ----------------------------------------------------------- */
+
+/* @return HF_OK: a majority that votes says that no command was started;
+ * HF_BUSY: one was. */
+static enum hf_status check_unmarked(struct hf_lock *lock,
+                                     struct hf_error *error)
+{
+    struct marks marks;
+    struct hf_client *client = lock->client;
+    struct hf_name name = name_of(lock);
+    enum hf_status status = find(client, &name, &marks, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    if (is_live(&marks.newest, client->now)) {
+        return hf_fail(error, HF_BUSY, "a command was started in this period");
+    }
+    if (!is_majority(client, marks.answered)) {
+        return hf_fail(error, HF_UNAVAILABLE,
+                       "no majority of the voting nodes says whether a command "
+                       "was started in this period");
+    }
+    return HF_OK;
+}
+
+static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
+                               struct hf_error *error)
+{
+    struct marks marks;
+    struct hf_client *client = lock->client;
+    struct hf_name name = name_of(lock);
+    struct mark mark = {
+        .fence = hf_lease_fence(hf_lock_lease(lock)),
+        .end = hf_instant_add(client->now, hf_span_ms(period_ms)),
+    };
+    mark.owner_len = hf_lock_emit_owner(lock, mark.owner);
+    enum hf_status status = merge(client, &name, &mark, &marks, error);
+    if (status == HF_OK && !is_majority(client, having(&marks, &mark))) {
+        status = hf_fail(error, HF_UNAVAILABLE,
+                         "no majority of the voting nodes has taken the mark "
+                         "of the period");
+    }
+    if (status != HF_OK) {
+        (void)withdraw(client, &name, &mark, NULL);
+    }
+    return status;
+}
+
+/* All or none; none if the lock was lost meanwhile. */
+static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
+                               struct hf_error *error)
+{
+    enum hf_status status = HF_OK;
+    struct hf_lock *one = lock;
+    for (; status == HF_OK && one != NULL; one = hf_link_next(one)) {
+        status = check_unmarked(one, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    for (one = lock; status == HF_OK && one != NULL; one = hf_link_next(one)) {
+        status = mark_one(one, period_ms, error);
+    }
+    for (struct hf_lock *held = lock; status == HF_OK && held != NULL;
+         held = hf_link_next(held)) {
+        if (hf_lock_state_now(held) == HF_STATE_LOST) {
+            status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
+        }
+    }
+    for (struct hf_lock *done = lock; status != HF_OK && done != one;
+         done = hf_link_next(done)) {
+        (void)unmark(done, NULL);
+    }
+    return status;
+}
+
+static enum hf_status check_mark(struct hf_lock *lock, int64_t period_ms,
+                                 struct hf_error *error)
+{
+    if (period_ms <= 0 || period_ms > HF_PERIOD_MS_MAX) {
+        return hf_fail(error, HF_INVALID, "a period of %lld ms",
+                       (long long)period_ms);
+    }
+    for (; lock != NULL; lock = hf_link_next(lock)) {
+        if (lock->is_shared) {
+            return hf_fail(error, HF_INVALID,
+                           "a shared lock is not marked: others who share it "
+                           "would run beside the one that is");
+        }
+    }
+    return HF_OK;
+}
+
+enum hf_status hf_lock_mark(struct hf_lock *lock, int64_t period_ms,
+                            struct hf_error *error)
+{
+    if (lock == NULL) {
+        return hf_fail(error, HF_INVALID, "no lock");
+    }
+    struct hf_client *client = lock->client;
+    enum hf_status status = hf_client_enter(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = check_mark(lock, period_ms, error);
+    if (status == HF_OK) {
+        status = mark_all(lock, period_ms, error);
+    }
+    hf_client_leave(client);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* RAISING: BRINGING THE COUNTERS OF A MAJORITY TO ONE VALUE T
+ *
+ *   granted at 7, 9    CONFIRM(9) to the node at 7
+ *   "yours, c = 9"     both are at 9: held
+ *   "yours, c = 7, no  the node at 7 has executed nothing; 9 is no target of
+ *   further than 8"    this majority any more
+ *   no answer          the node may be raised at any later time: it votes for
+ *                      9 or nothing
+ *
+ * A node refuses to be raised too far above its own clock and counter
+ * (HF_FENCE_AHEAD_MAX) and names that bound. The counter of a node whose clock
+ * is far ahead is thus no target for the others: T becomes the largest value
+ * that a majority can reach, and the node costs its own vote alone. A node far
+ * behind refuses T itself and costs its own vote, too. The nodes decide, not
+ * the client: a node that granted an hour ago can be raised further than its
+ * counter then tells. */
+#include "core/lease_parts.h"
+
+/* None was asked for, or each was answered. */
+bool hf_raise_is_settled(const struct hf_lease *lease,
+                         const struct hf_vote *vote, uint64_t counter)
+{
+    return counter >= lease->raised || (!hf_is_pending(vote, HF_VERB_CONFIRM) &&
+                                        (vote->flags & HF_VOTE_IN_DOUBT) == 0);
+}
+
+/* Can this node be raised to T? Until it has said otherwise, to anything. */
+static bool is_within(const struct hf_vote *vote, uint64_t value)
+{
+    uint64_t bucket = value >> HF_FLOOR_BITS;
+    if (value <= vote->counter) {
+        return value == vote->counter;
+    }
+    return bucket >= vote->raise_least &&
+           (vote->raise_most == 0 || bucket < vote->raise_most);
+}
+
+/* May it come to vote for T? */
+static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
+                      uint64_t value)
+{
+    bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
+    return is_within(vote, value) && (value >= lease->raised || !is_in_doubt);
+}
+
+static uint16_t reachers(const struct hf_step *step, uint16_t granted,
+                         uint64_t value)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        bool counts = (granted & hf_bit(i)) != 0 &&
+                      can_reach(step->lease, &step->lease->votes[i], value);
+        mask |= counts ? hf_bit(i) : 0;
+    }
+    return mask;
+}
+
+/* The larger of two values, if a majority can reach it. */
+static uint64_t better(const struct hf_step *step, uint16_t granted,
+                       uint16_t coming, uint64_t best, uint64_t value)
+{
+    bool is_better =
+        value > best &&
+        hf_is_majority(step,
+                       (uint16_t)(reachers(step, granted, value) | coming));
+    return is_better ? value : best;
+}
+
+/* A candidate is what was aimed at before, what a node has, and the least that
+ * a node can be raised to. */
+uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
+                         uint16_t coming)
+{
+    const struct hf_lease *lease = step->lease;
+    uint64_t best = better(step, granted, coming, 0, lease->fence);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if ((granted & hf_bit(i)) != 0) {
+            uint64_t least = (uint64_t)vote->raise_least << HF_FLOOR_BITS;
+            best = better(step, granted, coming, best, vote->counter);
+            best = better(step, granted, coming, best, least);
+        }
+    }
+    return best;
+}
+
+/* A majority is ours, but their counters differ. Any T is safe that a majority
+ * then reports; the largest that it can reach needs the fewest raises. A node
+ * whose clock floor is above T names that floor, and T becomes it. */
+void hf_raise_begin(struct hf_step *step, uint16_t granted)
+{
+    struct hf_lease *lease = step->lease;
+    uint64_t value = hf_raise_target(step, granted, 0);
+    if (value == 0) {
+        return; /* until others grant it */
+    }
+    lease->fence = value;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if ((granted & hf_bit(i)) != 0 && vote->counter < value &&
+            can_reach(lease, vote, value) &&
+            !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+            lease->raises < HF_RAISES_MAX) {
+            lease->raises++;
+            lease->raised = lease->raised < value ? value : lease->raised;
+            hf_step_send(step, i, HF_VERB_CONFIRM, value);
+        }
+    }
+}
+
+/* The node can be raised no further than its bound: it has not executed the
+ * request, and never will. If no other request to raise a node is unanswered,
+ * nothing above the nodes' counters is aimed at any more. */
+static void take_raise_back(struct hf_lease *lease)
+{
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if (hf_is_pending(vote, HF_VERB_CONFIRM) ||
+            (vote->flags & HF_VOTE_IN_DOUBT) != 0) {
+            return;
+        }
+    }
+    lease->raised = 0;
+}
+
+void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
+{
+    const struct hf_event *event = step->event;
+    hf_vote_grant(step, vote);
+    if (event->floor > step->lease->fence) {
+        step->lease->fence = event->floor;
+    }
+    if (event->floor > 0) {
+        vote->raise_least = (uint32_t)(event->floor >> HF_FLOOR_BITS);
+    }
+    if (event->bound > 0) {
+        vote->raise_most = (uint32_t)(event->bound >> HF_FLOOR_BITS);
+        take_raise_back(step->lease);
+    }
+}
+
+/* The answer to a raise was lost, and the node has since refused to be raised
+ * so far. Its vote never counts for this owner again, since the lost request
+ * may be executed later. If no majority is left without it, waiting is in vain.
+ */
+bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
+{
+    const struct hf_lease *lease = step->lease;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if ((granted & hf_bit(i)) != 0 &&
+            (vote->flags & HF_VOTE_IN_DOUBT) != 0 &&
+            vote->counter < lease->raised &&
+            !can_reach(lease, vote, lease->raised)) {
+            return hf_raise_target(step, granted, 0) == 0;
+        }
+    }
+    return false;
+}
+
+/* Nodes of `granted` that can be raised to what node `of` has. */
+static uint16_t group_of(const struct hf_step *step, uint16_t granted,
+                         unsigned of)
+{
+    const struct hf_vote *votes = step->lease->votes;
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        bool is_in = ((granted >> i) & (granted >> of) & 1) != 0 &&
+                     is_within(&votes[i], votes[of].counter);
+        mask |= is_in ? hf_bit(i) : 0;
+    }
+    return mask;
+}
+
+/* The largest group stays; a node outside of it has a counter too far from
+ * theirs. An answer that was lost says nothing of that. */
+uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted)
+{
+    uint16_t group = 0;
+    for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        uint16_t mask = group_of(step, granted, i);
+        if (__builtin_popcount(mask) > __builtin_popcount(group)) {
+            group = mask;
+        }
+    }
+    return (uint16_t)(granted & ~group);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file systems are fit: those that no other machine can have open. */
+#include "base/fail.h"
+#include "store/local/folder.h"
+
+#include <sys/vfs.h>
+
+/* linux/magic.h and the file systems' own sources. */
+struct file_system {
+    unsigned long magic;
+    const char *name;
+    const char *why_not; /* NULL: fit */
+};
+
+#define SHARED_FS                                                              \
+    "other machines may have it open, and see neither our memory nor our "     \
+    "processes"
+
+static const struct file_system file_systems[] = {
+    {0x6969, "NFS", SHARED_FS},
+    {0xff534d42, "CIFS", SHARED_FS},
+    {0xfe534d42, "SMB", SHARED_FS},
+    {0x517b, "SMB", SHARED_FS},
+    {0x01021997, "9p", SHARED_FS},
+    {0x00c36400, "Ceph", SHARED_FS},
+    {0x0bd00bd0, "Lustre", SHARED_FS},
+    {0x01161970, "GFS2", SHARED_FS},
+    {0x7461636f, "OCFS2", SHARED_FS},
+    {0x5346414f, "AFS", SHARED_FS},
+    {0x6b414653, "AFS", SHARED_FS},
+    {0x73757245, "Coda", SHARED_FS},
+    {0x47504653, "GPFS", SHARED_FS},
+    {0x65735546, "FUSE",
+     "what is behind it cannot be told (sshfs, virtiofs, GlusterFS: another "
+     "machine), nor whether it shares memory between processes"},
+    {0xef53, "ext4", NULL},
+    {0x58465342, "xfs", NULL},
+    {0x01021994, "tmpfs", NULL},
+    {0x9123683e, "btrfs", NULL},
+    {0x794c7630, "overlayfs", NULL},
+    {0x2fc12fc1, "zfs", NULL},
+    {0xf2f52010, "f2fs", NULL},
+};
+
+static const struct file_system *fs_of(const char *path)
+{
+    struct statfs about;
+    if (statfs(path, &about) != 0) {
+        return NULL;
+    }
+    unsigned long magic = (unsigned long)about.f_type & 0xffffffff;
+    for (size_t i = 0; i < sizeof(file_systems) / sizeof(file_systems[0]);
+         i++) {
+        if (file_systems[i].magic == magic) {
+            return &file_systems[i];
+        }
+    }
+    return NULL;
+}
+
+enum hf_status hf_folder_check_fs(const char *path, struct hf_error *error)
+{
+    const struct file_system *fs = fs_of(path);
+    if (fs == NULL || fs->why_not == NULL) {
+        return HF_OK;
+    }
+    return hf_fail(error, HF_CONFIG,
+                   "%s is on %s: %s; the embedded store covers one machine (-u "
+                   "local:///FOLDER on a local disk, or a Redis)",
+                   path, fs->name, fs->why_not);
+}
+
+const char *hf_folder_fs_name(const char *path)
+{
+    const struct file_system *fs = fs_of(path);
+    return fs == NULL ? "an unknown file system" : fs->name;
+}

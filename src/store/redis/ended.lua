@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- ENDED: a free name with a mark is shown as ended, and kept until its end.
+--
+-- Part of scripts that only look (--@include ended.lua), behind line.lua.
+-- KEYS 8 the mark
+local function show_mark(reply)
+    local mark = not owner and redis.call('GET', KEYS[8])
+    if mark and #mark > 17 then
+        reply[3] = redis.call('PTTL', KEYS[8])
+        reply[4] = 'ended:' .. string.sub(mark, 18)
+    end
+    return reply
+end

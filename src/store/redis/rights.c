@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Has this user every right that any verb uses? Each is used once, since only
+ * that shows it: what a plain request needs as a plain request, what a script
+ * calls inside a script (rights.lua), and SUBSCRIBE on a second connection
+ * (listen.c). ACL DRYRUN would answer for other users too, so that no user for
+ * locks should have it, and Redis 6 lacks it. */
+#include "store/redis/command.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Without these locks are granted and kept. */
+static const struct {
+    const char *right;
+    const char *without;
+} optional[] = {
+    {"+scan", "holdfast ls, top and doctor --init do not work"},
+    {"+publish", "a released lock is not handed over: the first waiter polls"},
+    {"+subscribe",
+     "a released lock is not handed over: the first waiter polls"},
+    {"&hf:push:*",
+     "a released lock is not handed over: the first waiter polls"},
+    {"+ping", "5 s after it began to wait, a waiter polls"},
+    {"+info", "a replica or a Cluster member is not recognised"},
+};
+enum { N_OPTIONAL = sizeof(optional) / sizeof(optional[0]) };
+
+static bool is_in(const char *list, const char *right)
+{
+    size_t len = strlen(right);
+    for (const char *at = list; (at = strstr(at, right)) != NULL; at += len) {
+        if ((at == list || at[-1] == ' ') &&
+            (at[len] == '\0' || at[len] == ' ')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void hf_redis_rights_lack(struct hf_redis_node *node, const char *right)
+{
+    char *list = node->examination.lacking;
+    size_t used = strlen(list);
+    if (right[0] != '\0' && !is_in(list, right)) {
+        snprintf(list + used, sizeof(node->examination.lacking) - used, "%s%s",
+                 used > 0 ? " " : "", right);
+    }
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+static void push(struct hf_redis_node *node, uint8_t request,
+                 const struct hf_redis_command *command, struct hf_instant now)
+{
+    struct hf_pending pending = {.sent = now, .verb = request};
+    const char **argv = (const char **)(uintptr_t)command->argv;
+    if (!hf_wire_push(&node->wire, command->argc, argv, command->lens,
+                      &pending)) {
+        hf_redis_node_doom(node, "out of memory");
+    }
+}
+
+static void push_plain(struct hf_redis_node *node, uint8_t request,
+                       const char *name, const void *argument, size_t len,
+                       struct hf_instant now)
+{
+    struct hf_redis_command command;
+    command.argc = 0;
+    hf_redis_command_add(&command, name, strlen(name));
+    if (argument != NULL) {
+        hf_redis_command_add(&command, argument, len);
+    }
+    push(node, request, &command, now);
+}
+
+void hf_redis_rights_push(struct hf_redis_node *node,
+                          const struct hf_redis_keys *keys,
+                          struct hf_instant now)
+{
+    struct hf_redis_command command;
+    struct hf_ask ask = {.verb = HF_VERB_INSPECT};
+    const struct hf_redis_side_key *side = &keys->sides[HF_REDIS_FENCE];
+    push_plain(node, HF_REDIS_RIGHT_PLAIN, "PING", NULL, 0, now);
+    push_plain(node, HF_REDIS_RIGHT_PLAIN, "SCAN", "0", 1, now);
+    push_plain(node, HF_REDIS_RIGHT_LOCK, "GET", keys->lock, keys->lock_len,
+               now);
+    push_plain(node, HF_REDIS_RIGHT_SIDE, "GET", side->text, side->len, now);
+    (void)hf_redis_command_make(&command, node, keys, &ask);
+    push(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
+    command.argv[0] = "EVAL";
+    command.lens[0] = 4;
+    command.argv[1] = hf_script_rights.text;
+    command.lens[1] = hf_script_rights.len;
+    hf_redis_command_add(&command, node->store->channel,
+                         strlen(node->store->channel));
+    push(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
+}
+
+/* ---- Hearing ----------------------------------------------------------- */
+
+/* Of a key that is refused nothing is said but that: each is asked for alone.
+ */
+static void pattern(const struct hf_redis_node *node, uint8_t request,
+                    char *out, size_t size)
+{
+    if (request == HF_REDIS_RIGHT_SIDE) {
+        snprintf(out, size, "~hf:*");
+    } else {
+        snprintf(out, size, "~%s*", node->store->prefix);
+    }
+}
+
+static void take_refused(struct hf_redis_node *node)
+{
+    const struct hf_reply *reply = &node->reply;
+    char key[HF_REDIS_PREFIX_MAX + 8];
+    pattern(node, HF_REDIS_RIGHT_LOCK, key, sizeof(key));
+    for (size_t i = 1; i + 1 < reply->n; i += 2) {
+        const char *text = hf_reply_text(reply, i + 1);
+        const char *name = hf_reply_text(reply, i);
+        char right[sizeof(key) + 40];
+        char words[160];
+        hf_redis_right(text, NULL, key, right, sizeof(right));
+        if (hf_redis_fault(text, words, sizeof(words)) != HF_DENIED) {
+            continue; /* full, say: the probe will report it */
+        }
+        if (right[0] == '\0') {
+            right[0] = '+';
+            size_t len = 1;
+            while (*name != '\0' && len < 32) {
+                right[len++] = (char)tolower((unsigned char)*name++);
+            }
+            right[len] = '\0';
+        }
+        hf_redis_rights_lack(node, right);
+    }
+}
+
+void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
+{
+    const struct hf_reply *reply = &node->reply;
+    char key[HF_REDIS_PREFIX_MAX + 8];
+    char right[sizeof(key) + 40];
+    if (reply->items[0].type == HF_REPLY_ERROR) {
+        pattern(node, request, key, sizeof(key));
+        hf_redis_right(hf_reply_text(reply, 0), NULL, key, right,
+                       sizeof(right));
+        bool is_known = request == HF_REDIS_RIGHT_SCRIPT && right[0] == '~' &&
+                        strchr(node->examination.lacking, '~') != NULL;
+        if (!is_known) {
+            hf_redis_rights_lack(node, right);
+        }
+    } else if (request == HF_REDIS_RIGHT_SCRIPT) {
+        take_refused(node);
+    }
+}
+
+/* ---- Finding ----------------------------------------------------------- */
+
+/* Take a right off the list. @return false: it was not on it. */
+static bool remove_right(char *list, const char *right)
+{
+    char rest[sizeof(((struct hf_redis_examination *)NULL)->lacking)] = "";
+    bool was_there = false;
+    char *save = NULL;
+    for (char *at = strtok_r(list, " ", &save); at != NULL;
+         at = strtok_r(NULL, " ", &save)) {
+        if (strcmp(at, right) == 0) {
+            was_there = true;
+            continue;
+        }
+        size_t used = strlen(rest);
+        snprintf(rest + used, sizeof(rest) - used, "%s%s", used > 0 ? " " : "",
+                 at);
+    }
+    memcpy(list, rest, sizeof(rest));
+    return was_there;
+}
+
+void hf_redis_rights_find(struct hf_redis_node *node)
+{
+    char *list = node->examination.lacking;
+    if (!node->store->strict && node->identity.run_id[0] == '\0') {
+        hf_redis_rights_lack(node, "+info");
+    }
+    for (unsigned i = 0; i < N_OPTIONAL; i++) {
+        if (remove_right(list, optional[i].right)) {
+            hf_redis_find(node, HF_FINDING_WARNING, "its user lacks %s: %s",
+                          optional[i].right, optional[i].without);
+        }
+    }
+    if (list[0] != '\0') {
+        hf_redis_find(node, HF_FINDING_UNFIT,
+                      "its user lacks %s: no lock is safe to use without "
+                      "(docs/stores.md has the whole list)",
+                      list);
+    }
+}

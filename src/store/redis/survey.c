@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Surveys: a job that reads a node's keys page by page.
+ *
+ *     ──▶ SCAN cursor MATCH <prefix>* COUNT 1000
+ *     ◀── a page of keys
+ *     ──▶ EVAL look.lua, with the locks of this page
+ *     ◀── how many are held, and the first of them      ... next page
+ *
+ * A survey runs behind a greeting and before the node is judged, so that it
+ * writes no marker and the node has no vote meanwhile. It is followed by
+ * another greeting.
+ *
+ * LOOK answers whether a node shows a holder or a waiter. It reads the lock
+ * keys of this client's prefix, of any client, and all side keys: they
+ * lead to the locks of other prefixes, which share the marker, and a queue
+ * exists as long as its last waiter's place. What cannot be read counts as
+ * held. A page is read in about a millisecond. The survey ends at the first
+ * 1,000 locks, and gives up after 15 seconds.
+ *
+ * COUNT and LOWER read the counters (ahead.lua): are some further ahead than
+ * any node accepts, since this node's clock ran ahead? LOWER sets them back,
+ * and deletes queues and leases that the same clock has written. Each page
+ * compares the marker, so that nothing is set back where the node has a vote.
+ */
+#include "base/fail.h"
+#include "store/redis/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE "1000"
+
+/* Counted up to here; named up to there. */
+#define FOUND_MAX 1000
+#define NAMED_MAX 5
+#define NAMED_TEXT "5"
+
+/* A name in a finding: what is longer is cut. */
+#define NAME_SHOWN_MAX 40
+
+/* For all pages together. */
+#define SURVEY_MS_MAX 15000
+#define LOWER_MS_MAX 60000
+
+/* What a survey goes through. */
+enum { LOCKS, SIDES, STAGES };
+
+/* Arguments of an EVAL: the script, the number of keys, the keys, some more.
+ * COUNT and LOWER: the marker, pairs of a counter and a lock, queues. */
+struct page {
+    int argc;
+    const char **argv;
+    size_t *lens;
+    char count[16];
+    char n_pairs[16];
+    char max_ttl[24];
+};
+
+static bool page_init(struct page *page, size_t n_keys)
+{
+    page->argc = 3;
+    page->argv = calloc(2 * n_keys + 8, sizeof(*page->argv));
+    page->lens = calloc(2 * n_keys + 8, sizeof(*page->lens));
+    return page->argv != NULL && page->lens != NULL;
+}
+
+static void page_fini(struct page *page)
+{
+    free(page->argv);
+    free(page->lens);
+}
+
+static void page_add(struct page *page, const char *data, size_t len)
+{
+    page->argv[page->argc] = data;
+    page->lens[page->argc++] = len;
+}
+
+static bool has_prefix(const struct hf_redis *store, const char *key,
+                       size_t len)
+{
+    return len > store->prefix_len &&
+           memcmp(key, store->prefix, store->prefix_len) == 0;
+}
+
+static void end(struct hf_redis_node *node, enum hf_status status,
+                const char *reason, struct hf_instant now)
+{
+    node->survey.is_under_way = false;
+    hf_redis_jobs_end(node, status, reason);
+    hf_redis_greet(node, false, now);
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+static void push(struct hf_redis_node *node, uint8_t request, int argc,
+                 const char **argv, const size_t *lens, struct hf_instant now)
+{
+    struct hf_pending pending = {.sent = now, .verb = request};
+    node->deadline = hf_instant_add(now, node->store->connect_timeout);
+    if (!hf_wire_push(&node->wire, argc, argv, lens, &pending)) {
+        hf_redis_node_doom(node, "out of memory");
+    }
+    hf_redis_node_flush(node, now);
+    hf_redis_node_arm(node);
+}
+
+static void scan(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_redis *store = node->store;
+    char cursor[24];
+    char pattern[2 * HF_REDIS_PREFIX_MAX + 2];
+    bool is_sides = node->survey.stage == SIDES;
+    size_t len = hf_redis_pattern_make(
+        pattern, sizeof(pattern), is_sides ? "hf:" : store->prefix,
+        is_sides ? 3 : store->prefix_len, NULL, 0);
+    snprintf(cursor, sizeof(cursor), "%" PRIu64, node->survey.cursor);
+    const char *argv[] = {"SCAN", cursor, "MATCH", pattern, "COUNT", PAGE};
+    size_t lens[] = {4, strlen(cursor), 5, len, 5, strlen(PAGE)};
+    push(node, HF_REDIS_SURVEY_SCAN, 6, argv, lens, now);
+}
+
+static void add_terms(const struct hf_redis_node *node, struct page *page)
+{
+    const char *marker =
+        node->survey.job == HF_JOB_LOWER ? node->marker.value : "";
+    snprintf(page->max_ttl, sizeof(page->max_ttl), "%" PRId64,
+             node->store->shape.max_ttl_ms);
+    page_add(page, marker, strlen(marker));
+    page_add(page, page->n_pairs, strlen(page->n_pairs));
+    page_add(page, node->store->fence_keep, strlen(node->store->fence_keep));
+    page_add(page, page->max_ttl, strlen(page->max_ttl));
+}
+
+static void send_page(struct hf_redis_node *node, struct page *page,
+                      struct hf_instant now)
+{
+    bool is_look = node->survey.job == HF_JOB_LOOK;
+    const struct hf_script *script =
+        is_look ? &hf_script_look : &hf_script_ahead;
+    snprintf(page->count, sizeof(page->count), "%d", page->argc - 3);
+    page->argv[0] = "EVAL";
+    page->lens[0] = 4;
+    page->argv[1] = script->text;
+    page->lens[1] = script->len;
+    page->argv[2] = page->count;
+    page->lens[2] = strlen(page->count);
+    if (is_look) {
+        page_add(page, NAMED_TEXT, strlen(NAMED_TEXT));
+    } else {
+        add_terms(node, page);
+    }
+    push(node, HF_REDIS_SURVEY_PAGE, page->argc, page->argv, page->lens, now);
+}
+
+void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,
+                     struct hf_instant now)
+{
+    int64_t most_ms = job == HF_JOB_LOWER ? LOWER_MS_MAX : SURVEY_MS_MAX;
+    memset(&node->survey, 0, sizeof(node->survey));
+    node->survey.is_under_way = true;
+    node->survey.job = job;
+    node->survey.stage = job == HF_JOB_LOOK ? LOCKS : SIDES;
+    node->survey.until = hf_instant_add(now, hf_span_ms(most_ms));
+    node->phase = HF_REDIS_SURVEYING;
+    scan(node, now);
+}
+
+/* ---- Finding ----------------------------------------------------------- */
+
+/* Lock keys of this client's prefix are shown as names. */
+static void name_key(struct hf_redis_node *node, struct hf_redis_found *found,
+                     const char *key, size_t len)
+{
+    const struct hf_redis *store = node->store;
+    if (found->named == NAMED_MAX) {
+        return;
+    }
+    if (has_prefix(store, key, len)) {
+        key += store->prefix_len;
+        len -= store->prefix_len;
+    }
+    size_t used = strlen(found->names);
+    bool is_cut = len > NAME_SHOWN_MAX;
+    snprintf(found->names + used, sizeof(found->names) - used, "%s\"%.*s%s\"",
+             found->named > 0 ? ", " : "", is_cut ? NAME_SHOWN_MAX : (int)len,
+             key, is_cut ? "..." : "");
+    hf_make_plain(found->names);
+    found->named++;
+}
+
+/* "3 locks are held ("a", "b", "c")" */
+static void write_found(const struct hf_redis_found *found, const char *one,
+                        const char *many, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu64 "%s %s (%s%s)", found->n,
+             found->n >= FOUND_MAX ? " or more" : "",
+             found->n == 1 ? one : many, found->names,
+             found->n > found->named ? ", ..." : "");
+}
+
+/* All that speaks against declaring this node. */
+static void find_all(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_redis_survey *seen = &node->survey;
+    enum hf_status status = HF_OK;
+    char why[sizeof(node->reason)] = "";
+    char text[480];
+    if (node->judgement.trust == HF_TRUST_MISMATCH) {
+        hf_redis_mismatch_text(node, text, sizeof(text));
+        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        status = HF_CONFIG;
+        snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
+    }
+    if (seen->is_cut || seen->is_hidden) {
+        snprintf(text, sizeof(text), "not all its locks can be looked at%s",
+                 seen->is_hidden ? ": this user has no right to read some"
+                                 : " within 15 s");
+        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        status = HF_BUSY;
+        snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
+    }
+    if (seen->waited.n > 0) {
+        write_found(&seen->waited, "name has waiters", "names have waiters",
+                    text, sizeof(text));
+        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        status = HF_BUSY;
+        snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
+    }
+    if (seen->held.n > 0) {
+        write_found(&seen->held, "lock is held", "locks are held", text,
+                    sizeof(text));
+        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        status = HF_BUSY;
+        snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
+    }
+    end(node, status, why, now);
+}
+
+static void count_all(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_redis_survey *seen = &node->survey;
+    enum hf_status status = HF_OK;
+    const char *why = "";
+    if (seen->is_cut) {
+        status = HF_UNAVAILABLE;
+        why = "has more keys than can be read in time: run it again";
+    } else if (seen->job == HF_JOB_COUNT && seen->ahead > 0) {
+        status = HF_BUSY;
+    } else if (seen->job == HF_JOB_LOWER) {
+        hf_redis_find(node, HF_FINDING_OK,
+                      "%" PRIu64 " counters were beyond its clock and are set "
+                      "back to what the other nodes accept",
+                      seen->ahead);
+    }
+    end(node, status, why, now);
+}
+
+/* ---- Replies ----------------------------------------------------------- */
+
+static void go_on(struct hf_redis_node *node, struct hf_instant now)
+{
+    struct hf_redis_survey *survey = &node->survey;
+    bool is_enough = survey->held.n >= FOUND_MAX ||
+                     survey->waited.n >= FOUND_MAX ||
+                     (survey->job == HF_JOB_COUNT && survey->ahead > 0);
+    survey->is_cut = !is_enough && !hf_instant_before(now, survey->until);
+    if (survey->cursor == 0) {
+        survey->stage++;
+    }
+    bool is_over = survey->stage == STAGES || is_enough || survey->is_cut;
+    if (is_over && survey->job != HF_JOB_LOOK) {
+        count_all(node, now);
+    } else if (is_over) {
+        find_all(node, now);
+    } else {
+        scan(node, now);
+    }
+}
+
+/* A side key says who waits, and where another prefix has a lock. */
+static void take_side(struct hf_redis_node *node, struct page *page,
+                      const char *key, size_t len)
+{
+    const char *lock = NULL;
+    size_t lock_len = 0;
+    enum hf_redis_side side = hf_redis_side_read(key, len, &lock, &lock_len);
+    if (side == HF_REDIS_QUEUE) {
+        node->survey.waited.n++;
+        name_key(node, &node->survey.waited, lock, lock_len);
+    } else if (side == HF_REDIS_FENCE &&
+               !has_prefix(node->store, lock, lock_len)) {
+        page_add(page, lock, lock_len);
+    }
+}
+
+/* The marker, the pairs, and then what else LOWER is to delete. */
+static void take_counters(struct hf_redis_node *node, struct page *page)
+{
+    const struct hf_reply *reply = &node->reply;
+    const char *lock = NULL;
+    size_t lock_len = 0;
+    page_add(page, HF_REDIS_MARKER_KEY, strlen(HF_REDIS_MARKER_KEY));
+    for (size_t i = 3; i < reply->n; i++) {
+        const char *key = hf_reply_text(reply, i);
+        size_t len = reply->items[i].len;
+        if (hf_redis_side_read(key, len, &lock, &lock_len) != HF_REDIS_FENCE) {
+            continue;
+        }
+        bool is_ours = has_prefix(node->store, lock, lock_len);
+        page_add(page, key, len);
+        page_add(page, is_ours ? lock : key, is_ours ? lock_len : len);
+    }
+    snprintf(page->n_pairs, sizeof(page->n_pairs), "%d", (page->argc - 4) / 2);
+    for (size_t i = 3; i < reply->n && node->survey.job == HF_JOB_LOWER; i++) {
+        const char *key = hf_reply_text(reply, i);
+        size_t len = reply->items[i].len;
+        enum hf_redis_side side =
+            hf_redis_side_read(key, len, &lock, &lock_len);
+        if (side == HF_REDIS_QUEUE || side == HF_REDIS_WAITERS) {
+            page_add(page, key, len);
+        }
+    }
+}
+
+static void take_scan(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_reply *reply = &node->reply;
+    struct page page;
+    if (!page_init(&page, reply->n)) {
+        page_fini(&page);
+        hf_redis_node_doom(node, "out of memory");
+        return;
+    }
+    node->survey.cursor = strtoull(hf_reply_text(reply, 1), NULL, 10);
+    bool is_look = node->survey.job == HF_JOB_LOOK;
+    if (!is_look) {
+        take_counters(node, &page);
+    }
+    for (size_t i = 3; is_look && i < reply->n; i++) {
+        const char *key = hf_reply_text(reply, i);
+        size_t len = reply->items[i].len;
+        if (reply->items[i].type != HF_REPLY_STRING) {
+            continue;
+        }
+        if (node->survey.stage == SIDES) {
+            take_side(node, &page, key, len);
+        } else if (len < 3 || memcmp(key, "hf:", 3) != 0) {
+            page_add(&page, key, len);
+        }
+    }
+    if (page.argc > (is_look ? 3 : 4)) {
+        send_page(node, &page, now);
+    } else {
+        go_on(node, now);
+    }
+    page_fini(&page);
+}
+
+static void take_page(struct hf_redis_node *node, struct hf_instant now)
+{
+    const struct hf_reply *reply = &node->reply;
+    int64_t held = hf_reply_integer(reply, 1);
+    if (node->survey.job != HF_JOB_LOOK) {
+        node->survey.ahead += held > 0 ? (uint64_t)held : 0;
+        go_on(node, now);
+        return;
+    }
+    node->survey.held.n += held > 0 ? (uint64_t)held : 0;
+    for (size_t i = 2; i < reply->n; i++) {
+        if (reply->items[i].type == HF_REPLY_STRING) {
+            name_key(node, &node->survey.held, hf_reply_text(reply, i),
+                     reply->items[i].len);
+        }
+    }
+    go_on(node, now);
+}
+
+static void take_error(struct hf_redis_node *node, uint8_t request,
+                       struct hf_instant now)
+{
+    char words[160];
+    char why[sizeof(node->reason)];
+    enum hf_status fault =
+        hf_redis_fault(hf_reply_text(&node->reply, 0), words, sizeof(words));
+    if (fault == HF_DENIED && request == HF_REDIS_SURVEY_PAGE &&
+        node->survey.stage == SIDES && node->survey.job == HF_JOB_LOOK) {
+        node->survey.is_hidden = true;
+        go_on(node, now);
+        return;
+    }
+    snprintf(why, sizeof(why), "its keys cannot be looked at: %s", words);
+    end(node, fault, why, now);
+}
+
+void hf_redis_surveyed(struct hf_redis_node *node,
+                       const struct hf_pending *pending, struct hf_instant now)
+{
+    const struct hf_reply *reply = &node->reply;
+    if (!node->survey.is_under_way) {
+        return;
+    }
+    if (reply->items[0].type == HF_REPLY_ERROR) {
+        take_error(node, pending->verb, now);
+    } else if (reply->items[0].type == HF_REPLY_INTEGER &&
+               node->survey.job == HF_JOB_LOWER) {
+        end(node, HF_BUSY, "was declared anew meanwhile", now);
+    } else if (reply->items[0].type != HF_REPLY_ARRAY ||
+               reply->n < (pending->verb == HF_REDIS_SURVEY_SCAN ? 3 : 2)) {
+        end(node, HF_UNAVAILABLE, "an answer that makes no sense", now);
+    } else if (pending->verb == HF_REDIS_SURVEY_SCAN) {
+        take_scan(node, now);
+    } else {
+        take_page(node, now);
+    }
+}

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What vouches for a server that may have lost locks: its marker, its disk, a
+# host that has watched it for max_ttl, and the operator. Uptime and wall clocks
+# do not: each of these servers claims to have been up for two hours.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 120
+
+query='?max_ttl=10s'
+
+# A server that began two hours ago, as far as its clock tells.
+start_old() { # NAME [OPTION...]
+    local name=$1
+    shift
+    head -c 8 /dev/zero >"$W/$name.clock"
+    SERVER_CLOCK[$name]=$W/$name.clock
+    server_clock "$name" 0
+    server_start "$name" --clock "$@"
+    server_clock "$name" 7200
+    wait_until 5 is_old "$name"
+}
+
+is_old() {
+    server_cli "$1" info server | grep -q 'uptime_in_seconds:7[2-9]'
+}
+
+hold() { # URL
+    capture holdfast acquire -t 9s -u "$1" held
+    owner=${out%% *}
+    [ "$code" = 0 ]
+}
+
+refused() { # URL WHAT
+    capture holdfast run -n -t 5s -u "$1" held -- echo overlap
+    is "$code:$out" 69: "$2"
+}
+
+# ---- Watching begins here, and ends below ------------------------------------
+
+server_start watched
+watched=${SERVER_URL[watched]}$query
+capture holdfast run -n -t 5s -u "$watched" x -- echo ran
+began=$(now_ms)
+is "$code:$out" 69: 'no trace of Holdfast: no vote'
+like "$err" 'watched/s shows no trace of Holdfast \(new, restarted or emptied\): locks from before may still be held, so it counts in (9|10) s$' \
+    'the line says so, claims no uptime, and proposes nothing'
+is "$(server_cli watched hkeys hf:node | grep -c '^at:')" 1 \
+    'a -n that exits 69 has written its host'
+capture holdfast run -n -t 5s -u "$watched" x -- echo ran
+like "$code:$err" '^69:.* is being watched .* so it counts in ([1-9]|10) s' \
+    'the next command reads it'
+is "$(server_cli watched hkeys hf:node | grep -c '^at:')" 1 \
+    'one host, one entry'
+
+# ---- A flushed server is not new to a fresh command ---------------------------
+
+ok 'a server of two hours' start_old flushed
+flushed=${SERVER_URL[flushed]}$query
+servers_declare "$flushed"
+ok 'declared, it grants' hold "$flushed"
+server_cli flushed flushall >/dev/null
+refused "$flushed" 'flushed, to a command that never met it: no vote'
+server_stop flushed
+
+# ---- A wall clock that is set right after an empty restart ----------------------
+
+ok 'a server of two hours' start_old wrong
+wrong=${SERVER_URL[wrong]}$query
+servers_declare "$wrong"
+ok 'declared, it grants' hold "$wrong"
+server_kill wrong
+server_clock wrong 0
+server_restart wrong
+server_clock wrong 7200
+ok 'restarted empty, and its clock leaps' wait_until 5 is_old wrong
+refused "$wrong" 'a clock set right after the restart: no vote'
+server_stop wrong
+
+# ---- A replica of two hours is promoted, and the address moves --------------------
+
+server_start primary --tcp
+ok 'a replica of two hours' start_old replica
+moved=redis://127.0.0.1:${SERVER_PORT[primary]}$query
+servers_declare "$moved"
+server_cli replica replicaof 127.0.0.1 "${SERVER_PORT[primary]}" >/dev/null
+has_link() {
+    server_cli replica info replication | grep -q master_link_status:up
+}
+has_marker() {
+    [ "$(server_cli replica exists hf:node)" = 1 ]
+}
+ok 'it follows' wait_until 10 has_link
+ok 'and has the marker' wait_until 10 has_marker
+server_cli replica replicaof no one >/dev/null # before it hears of the lock
+ok 'the primary grants' hold "$moved"
+refused "${SERVER_URL[replica]}$query" 'promoted: no vote inside the old lease'
+like "$err" 'was restarted or promoted since Holdfast last knew it' \
+    'and the reason'
+# The old primary never restarted: it names itself. docs/caveats.md says no.
+capture holdfast run -n -t 5s -u "$moved" held -- echo overlap
+is "$code" 75 'the old primary names itself, and votes'
+server_stop replica
+server_stop primary
+
+# ---- Durable is all of it, then and now ------------------------------------------
+
+durable() { # WHAT CODE BEFORE-ARGS... -- AFTER-ARGS...
+    local what=$1 want=$2 before=()
+    shift 2
+    while [ "$1" != -- ]; do
+        before+=("$1")
+        shift
+    done
+    shift
+    server_start disk --aof always -- "${before[@]}"
+    local url=${SERVER_URL[disk]}$query
+    servers_declare "$url"
+    hold "$url" || fail "$what: granted before"
+    [ -z "${change:-}" ] || server_cli disk config set $change >/dev/null
+    [ -z "${look:-}" ] || holdfast ls -u "$url" >/dev/null
+    server_kill disk
+    SERVER_ARGS[disk]="--appendonly yes --appendfsync always $*"
+    server_restart disk
+    capture holdfast run -n -t 5s -u "$url" held -- echo overlap
+    is "$code:$out" "$want:" "$what"
+    server_stop disk
+    rm -rf "$W/disk"
+}
+durable 'synced at every write: the lock is still there' 75 --
+durable 'no sync during a rewrite, before: no vote' 69 \
+    --no-appendfsync-on-rewrite yes --
+durable 'no sync during a rewrite, after: no vote' 69 -- \
+    --no-appendfsync-on-rewrite yes
+durable 'no right to ask: no vote' 69 --rename-command CONFIG none -- \
+    --rename-command CONFIG none
+change='appendfsync everysec' look=1 durable \
+    'set to everysec while it ran, seen by the next command: no vote' 69 --
+change='no-appendfsync-on-rewrite yes' look=1 durable \
+    'set not to sync during a rewrite, likewise: no vote' 69 --
+
+# ---- A span after it was first seen, the host's own entry ends it -------------------
+
+is_past() {
+    [ $(($(now_ms) - began)) -ge "$1" ]
+}
+if unshare -T --boottime 100000 true 2>/dev/null; then
+    capture unshare -T --boottime 100000 \
+        holdfast run -n -t 5s -u "$watched" x -- echo ran
+    is "$code:$out" 69: 'a host whose clock began otherwise watches for itself'
+    is "$(server_cli watched hkeys hf:node | grep -c '^at:')" 2 \
+        'under a name of its own'
+else
+    skip 'another time namespace' 'not permitted here'
+fi
+if ! is_past 8500; then
+    capture holdfast run -n -t 5s -u "$watched" x -- echo ran
+    is "$code:$out" 69: 'not before the span is over'
+fi
+ok 'ten seconds later' wait_until 15 is_past 10100
+capture holdfast run -n -t 5s -u "$watched" x -- echo ran
+is "$code:$out" 0:ran 'commands that ran for a moment have watched it'
+is "$(server_cli watched hget hf:node whole)" 1 'and it is whole for all'
+is "$(server_cli watched hkeys hf:node | grep -c '^at:')" 0 'no host is kept'
+if unshare -T --boottime 100000 true 2>/dev/null; then
+    capture unshare -T --boottime 100000 \
+        holdfast run -n -t 5s -u "$watched" x -- echo ran
+    is "$code:$out" 0:ran 'for the other host, too'
+fi
+
+# ---- All clients of a store say the same --------------------------------------------
+
+capture holdfast run -n -t 5s -u "$watched&fence_keep=2h" x -- echo ran
+is "$code:$out" 78: 'another fence_keep is refused'
+like "$err" 'fence_keep=3600000ms, this client says 7200000ms' 'with both values'
+capture holdfast run -n -t 5s -u "${SERVER_URL[watched]}?max_ttl=1s&fence_keep=2s" \
+    x -- echo ran
+like "$code:$err" '^64:.*"2s" is not from 10s' 'fence_keep of two seconds: no'
+finish
