@@ -73,9 +73,22 @@
 #endif
 /* Which votes count: 0: all; 1: not of a node that is being raised; 2: nor of
  * one whose raise was never answered, unless it said "not yours"; 3: those at
- * what was raised to, or above. */
+ * what was raised to, or above; 4: these, and of nodes of which no raise is
+ * unanswered. */
 #ifndef RAISED
-#define RAISED 3
+#define RAISED 4
+#endif
+/* A clock that is far ahead: the last node's first grant is at FAR, and the
+ * others refuse to be raised above BOUND. */
+#ifndef FAR
+#define FAR 0
+#endif
+#ifndef BOUND
+#define BOUND COUNTER_MAX
+#endif
+/* What such a refusal says: 0: nothing, as if the answer were lost. */
+#ifndef BOUND_IS_ANSWER
+#define BOUND_IS_ANSWER 1
 #endif
 #ifndef ALIGNS
 #define ALIGNS 1 /* RELEASE brings the counter to the fence */
@@ -105,6 +118,9 @@ struct link {
     uint64_t ghost_verb : 2; /* request of a broken connection */
     uint64_t ghost_counter : 4;
     uint64_t pushes : 16; /* grants pushed, a bit each */
+    uint64_t most : 4;    /* at the client: can be raised no further; 0: can */
+    uint64_t answer_most : 4; /* answer on its way: the same */
+    uint64_t lost : 1;        /* at the client: an answer to a raise was lost */
 };
 
 struct node {
@@ -221,11 +237,17 @@ static void state_print(const struct state *state)
     }
 }
 
+static void state_canonical(struct state *state);
+
 static void state_init(struct state *state)
 {
     state->crashes = CRASHES;
     state->breaks = BREAKS;
     state->forgets = FORGETS;
+    if (FAR > 0) {
+        state->nodes[LIVE - 1].counter = FAR;
+        state_canonical(state);
+    }
 }
 
 /* Nodes have no names. */
@@ -330,7 +352,8 @@ static void execute_acquire(struct node *node, int who)
 static void execute_confirm(struct node *node, int who, uint8_t fence)
 {
     struct link *link = &node->links[who];
-    if (!is_holder(node, who) || link->own >= fence) {
+    if (!is_holder(node, who) || link->own >= fence ||
+        fence > node->counter + BOUND) {
         return;
     }
     link->own = fence & 15;
@@ -409,7 +432,10 @@ static void hear_answer(struct link *link, enum phase phase)
     link->verdict = SILENCE;
     link->answer = 0;
     link->answer_ahead = 0;
+    link->most = link->answer_most;
+    link->answer_most = 0;
     if (phase != WAITING) {
+        link->most = 0;
         return;
     }
     if (verdict == YOURS) {
@@ -443,8 +469,10 @@ static bool is_settled(const struct client *client, const struct link *link)
         return !is_moving;
     case 2:
         return !is_moving && link->unanswered == 0;
-    default:
+    case 3:
         return link->vote >= client->top;
+    default:
+        return link->vote >= client->top || (!is_moving && !link->lost);
     }
 }
 
@@ -550,7 +578,10 @@ static void travel(const struct state *state, int who, int i)
         struct node *node = &next.nodes[i];
         struct link *mine = &node->links[who];
         uint8_t verb = link->verb == NOTHING ? ACQUIRE : link->verb;
+        bool is_far = verb == CONFIRM && is_holder(node, who) &&
+                      link->counter > node->counter + BOUND;
         execute(node, who, verb, link->counter);
+        mine->answer_most = is_far ? (node->counter + BOUND) & 15 : 0;
         mine->verb = NOTHING;
         mine->counter = 0;
         answer(node, who);
@@ -585,11 +616,13 @@ static void travel(const struct state *state, int who, int i)
                    link->answer > link->vote) {
             mine->unanswered = link->answer;
         }
+        mine->lost |= link->verb == CONFIRM || link->verdict == YOURS;
         mine->verb = NOTHING;
         mine->counter = 0;
         mine->verdict = SILENCE;
         mine->answer = 0;
         mine->answer_ahead = 0;
+        mine->answer_most = 0;
         reach_at(&next, BREAK, who, i + 1, 0);
     }
     for (uint8_t counter = 1; counter <= COUNTER_MAX; counter++) {
@@ -601,14 +634,33 @@ static void travel(const struct state *state, int who, int i)
     }
 }
 
+/* The greatest value that a majority of those that granted can be raised to. */
+static uint8_t target(const struct state *state, int who)
+{
+    for (uint8_t value = COUNTER_MAX; value > 0; value--) {
+        unsigned n = 0;
+        bool is_named = value == state->clients[who].top;
+        for (int i = 0; i < LIVE; i++) {
+            const struct link *link = &state->nodes[i].links[who];
+            bool is_below =
+                link->vote > 0 && link->vote < value &&
+                (!BOUND_IS_ANSWER || link->most == 0 || value <= link->most);
+            is_named |= link->vote == value;
+            n += link->vote == value || is_below;
+        }
+        if (is_named && n >= MAJORITY) {
+            return value;
+        }
+    }
+    return 0;
+}
+
 static void wait_on(const struct state *state, int who)
 {
     unsigned granted = 0;
-    uint8_t top = state->clients[who].top;
+    uint8_t top = target(state, who);
     for (int i = 0; i < LIVE; i++) {
-        uint8_t vote = state->nodes[i].links[who].vote;
-        granted += vote > 0;
-        top = vote > top ? vote : top;
+        granted += state->nodes[i].links[who].vote > 0;
     }
     complete(state, who);
     for (int i = 0; i < LIVE; i++) {
@@ -617,11 +669,16 @@ static void wait_on(const struct state *state, int who)
             link->vote == 0) {
             continue;
         }
-        if (granted >= MAJORITY && link->vote < top) {
+        if (granted >= MAJORITY && link->vote < top &&
+            (!BOUND_IS_ANSWER || link->most == 0 || top <= link->most)) {
             struct state next = *state;
             next.nodes[i].links[who].verb = CONFIRM;
             next.nodes[i].links[who].counter = top & 15;
-            next.clients[who].top = RAISED == 3 ? top : 0;
+            if (RAISED < 3) {
+                next.clients[who].top = 0;
+            } else if (next.clients[who].top < top) {
+                next.clients[who].top = top;
+            }
             reach_at(&next, SENT_CONFIRM, who, i + 1, top);
         }
         if (YIELDS && link->ahead) {
@@ -649,6 +706,9 @@ static void end(const struct state *state, int who, enum phase phase,
         link->verdict = SILENCE;
         link->answer = 0;
         link->answer_ahead = 0;
+        link->answer_most = 0;
+        link->most = 0;
+        link->lost = 0;
     }
     reach_at(&next, kind, who, 0, 0);
 }

@@ -67,6 +67,12 @@
 #ifndef MARKER_NOT_COMPARED
 #define MARKER_NOT_COMPARED 0
 #endif
+#ifndef NEWCOMER_TRUSTS_UNMARKED
+#define NEWCOMER_TRUSTS_UNMARKED 0 /* without a marker, the node is new */
+#endif
+#ifndef UPTIME_VOUCHES
+#define UPTIME_VOUCHES 0 /* and the second life has been up for long */
+#endif
 
 #define CLIENTS 2
 #define MAJORITY (NODES / 2 + 1)
@@ -254,14 +260,16 @@ inline drop_votes() {
     fi
 }
 
-/* Identity and marker, read at once; the marker is written if it is to be. A
- * marker that is gone under a known run id is a flush; one that is there under
- * another is a restart. Who never met the node takes a missing marker for a
- * server that is new to us. */
+/* Identity and marker, read at once; the marker is written if it is to be. The
+ * node counts at once only if the marker names its present life. A marker of
+ * another life is a restart or a promoted replica; without a marker the node is
+ * new, restarted or emptied, which a client that never met it cannot tell
+ * apart. Who may end the quarantine is the subject of marker.pml. */
 inline look() {
     if
     :: marker == SECOND || (marker == FIRST && life == 1) -> skip
-    :: marker == GONE && life == 1 && met[who] == 0 ->
+    :: (NEWCOMER_TRUSTS_UNMARKED && marker == GONE && life == 1 &&
+        met[who] == 0) || (UPTIME_VOUCHES && life == 2) ->
         marker = SECOND
     :: else ->
         marker = SECOND;
