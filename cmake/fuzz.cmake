@@ -47,8 +47,6 @@ foreach(source IN LISTS targets)
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cli")
   target_link_libraries(${target} PRIVATE hf_fuzz_cli holdfast_static
     hf_settings)
-  target_include_directories(${target} SYSTEM PRIVATE
-    ${HIREDIS_INCLUDE_DIRS})
   file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
   foreach(line IN LISTS link)
     string(REGEX REPLACE "^/\\* link: (.*) \\*/$" "\\1" line "${line}")

@@ -18,8 +18,6 @@ list(FILTER HF_SIM_SOURCES EXCLUDE REGEX "/redis[^/]*\\.c$")
 function(hf_sim_settings target)
   target_link_libraries(${target} PRIVATE hf_settings PkgConfig::LUA51)
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/sim")
-  target_include_directories(${target} SYSTEM PRIVATE
-    ${HIREDIS_INCLUDE_DIRS} ${LMDB_INCLUDE_DIRS})
 endfunction()
 
 # The simulated server alone: tests compare it with a real one.

@@ -5,6 +5,9 @@
 #   packages_need WHY PKG...     install what is missing; says so first
 #   packages_backport PKG...     from the release's backports, and nothing
 #                                else from there; false if there are none
+#   packages_unpack SUITE FOLDER PKG...
+#                                download from another release, and unpack into
+#                                FOLDER: nothing is installed
 #
 # Nothing is asked, no service is started, /etc/apt stays as it is.
 
@@ -100,6 +103,32 @@ packages_backport() {
             --no-install-recommends $missing >>"$dir/log" 2>&1 || status=1
     [ $status = 0 ] || tail -n 5 "$dir/log" >&2
     packages_root rm -rf "$dir"
+    return $status
+}
+
+packages_unpack() {
+    local suite=$1 folder=$2 dir options file status=0
+    shift 2
+    [ ! -e "$folder" ] || return 0
+    echo "unpacking from $suite: $*"
+    dir=$(mktemp -d)
+    mkdir -p "$dir/parts" "$dir/lists/partial" "$dir/root"
+    packages_backport_source "$suite" >"$dir/parts/$suite.sources"
+    options=(-o Dir::Etc::sourcelist=/dev/null
+        -o "Dir::Etc::sourceparts=$dir/parts"
+        -o "Dir::State::lists=$dir/lists"
+        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+    (cd "$dir" && apt-get -qq "${options[@]}" update &&
+        apt-get -qq "${options[@]}" download "$@") >"$dir/log" 2>&1 || status=1
+    for file in "$dir"/*.deb; do
+        [ $status != 0 ] || dpkg-deb -x "$file" "$dir/root" || status=1
+    done
+    if [ $status = 0 ]; then
+        mv "$dir/root" "$folder"
+    else
+        tail -n 5 "$dir/log" >&2
+    fi
+    rm -rf "$dir"
     return $status
 }
 
