@@ -52,8 +52,9 @@ void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
 
 /* ---- Asking ------------------------------------------------------------ */
 
-static void push(struct hf_redis_node *node, uint8_t request,
-                 const struct hf_redis_command *command, struct hf_instant now)
+void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
+                          const struct hf_redis_command *command,
+                          struct hf_instant now)
 {
     struct hf_pending pending = {.sent = now, .verb = request};
     const char **argv = (const char **)(uintptr_t)command->argv;
@@ -71,7 +72,7 @@ static void push_config(struct hf_redis_node *node, uint8_t request,
     hf_redis_command_add(&command, "CONFIG", 6);
     hf_redis_command_add(&command, "GET", 3);
     hf_redis_command_add(&command, name, strlen(name));
-    push(node, request, &command, now);
+    hf_redis_examine_ask(node, request, &command, now);
 }
 
 /* With the script's text, so that it is executed in its turn. */
@@ -86,7 +87,7 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
     command.lens[0] = 4;
     command.argv[1] = script->text;
     command.lens[1] = script->len;
-    push(node, request, &command, now);
+    hf_redis_examine_ask(node, request, &command, now);
 }
 
 /* A lock that is nobody's business, for a second at most. */

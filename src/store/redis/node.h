@@ -25,6 +25,8 @@
 #include "store/redis/wire.h"
 #include "store/store.h"
 
+struct hf_redis_command; /* command.h */
+
 /* In quarantine, how often to see whether somebody declared the server new. */
 #define HF_REDIS_PEEK_MS 500
 
@@ -290,6 +292,11 @@ static inline bool hf_redis_is_asked(const struct hf_redis_node *node,
 /* End the jobs asked of a node. */
 void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
                        const char *reason);
+
+/* Ask a question of the examination's. */
+void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
+                          const struct hf_redis_command *command,
+                          struct hf_instant now);
 
 /* The second connection listens, or was refused for `words`. */
 void hf_redis_examine_push(struct hf_redis_node *node, const char *words);

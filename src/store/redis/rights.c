@@ -50,17 +50,6 @@ void hf_redis_rights_lack(struct hf_redis_node *node, const char *right)
 
 /* ---- Asking ------------------------------------------------------------ */
 
-static void push(struct hf_redis_node *node, uint8_t request,
-                 const struct hf_redis_command *command, struct hf_instant now)
-{
-    struct hf_pending pending = {.sent = now, .verb = request};
-    const char **argv = (const char **)(uintptr_t)command->argv;
-    if (!hf_wire_push(&node->wire, command->argc, argv, command->lens,
-                      &pending)) {
-        hf_redis_node_doom(node, "out of memory");
-    }
-}
-
 static void push_plain(struct hf_redis_node *node, uint8_t request,
                        const char *name, const void *argument, size_t len,
                        struct hf_instant now)
@@ -71,7 +60,7 @@ static void push_plain(struct hf_redis_node *node, uint8_t request,
     if (argument != NULL) {
         hf_redis_command_add(&command, argument, len);
     }
-    push(node, request, &command, now);
+    hf_redis_examine_ask(node, request, &command, now);
 }
 
 void hf_redis_rights_push(struct hf_redis_node *node,
@@ -87,14 +76,14 @@ void hf_redis_rights_push(struct hf_redis_node *node,
                now);
     push_plain(node, HF_REDIS_RIGHT_SIDE, "GET", side->text, side->len, now);
     (void)hf_redis_command_make(&command, node, keys, &ask);
-    push(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
+    hf_redis_examine_ask(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
     command.argv[0] = "EVAL";
     command.lens[0] = 4;
     command.argv[1] = hf_script_rights.text;
     command.lens[1] = hf_script_rights.len;
     hf_redis_command_add(&command, node->store->channel,
                          strlen(node->store->channel));
-    push(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
+    hf_redis_examine_ask(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
 }
 
 /* ---- Hearing ----------------------------------------------------------- */
