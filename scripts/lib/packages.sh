@@ -116,7 +116,8 @@ packages_unpack() {
     packages_backport_source "$suite" >"$dir/parts/$suite.sources"
     options=(-o Dir::Etc::sourcelist=/dev/null
         -o "Dir::Etc::sourceparts=$dir/parts"
-        -o "Dir::State::lists=$dir/lists"
+        -o "Dir::State::lists=$dir/lists" -o Dir::State::status=/dev/null
+        -o APT::Sandbox::User=root
         -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
     (cd "$dir" && apt-get -qq "${options[@]}" update &&
         apt-get -qq "${options[@]}" download "$@") >"$dir/log" 2>&1 || status=1
