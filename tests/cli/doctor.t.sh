@@ -220,6 +220,20 @@ capture holdfast run -n -t 5s -u "$three" held -- echo stolen
 is "$code:$out" 75: 'and nobody is granted the lock'
 kill "$holder"
 wait "$holder"
+# What a restart costs --once, where one server has the only mark.
+line='a restart that loses data may cost a second run of what --once'
+server_start lone
+servers_declare "${SERVER_URL[lone]}"
+capture holdfast doctor -u "${SERVER_URL[lone]}"
+like "$out" "$line" 'one server without durable writes: --once is named'
+server_cli lone config set appendfsync always >"$W/log"
+server_cli lone config set appendonly yes >"$W/log"
+capture holdfast doctor -u "${SERVER_URL[lone]}"
+like "$out" 'a restart loses nothing' 'a durable one'
+unlike "$out" "$line" 'does not lose it'
+capture holdfast doctor -u "$three"
+unlike "$out" "$line" 'of three servers two others have the mark'
+
 capture holdfast doctor --quarantine -u "local://$W/store"
 is "$code" 78 'the embedded store has none'
 
