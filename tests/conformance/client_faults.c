@@ -91,19 +91,19 @@ static void test_at_risk_then_lost(void **state)
 {
     (void)state;
     struct hf_client *client = open_one();
-    struct hf_lock *lock = take(client, fresh_name(), 900);
+    struct hf_lock *lock = take(client, fresh_name(), 3000);
     struct hf_lock_event event = {0};
     stop(one_pid());
     int64_t began = now_ms();
-    await_state(lock, HF_STATE_AT_RISK, 700);
+    await_state(lock, HF_STATE_AT_RISK, PATIENCE_MS);
     assert_true(hf_lock_covers(lock, 50));
     assert_true(hf_client_next_event(client, &event));
     assert_int_equal(event.state, HF_STATE_AT_RISK);
-    while (hf_lock_covers(lock, 0)) {
-        assert_true(now_ms() - began < 900); /* never past the lease */
+    for (int64_t at = now_ms(); hf_lock_covers(lock, 0); at = now_ms()) {
+        assert_true(at - began < 3000); /* never past the lease */
     }
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
-    int64_t end = now_ms() + 200; /* the thread's timer tells, too */
+    int64_t end = now_ms() + PATIENCE_MS; /* the thread's timer tells, too */
     while (!hf_client_next_event(client, &event) && now_ms() < end) {
         pause_ms(1);
     }
@@ -119,12 +119,12 @@ static void test_at_risk_then_held(void **state)
 {
     (void)state;
     struct hf_client *client = open_one();
-    struct hf_lock *lock = take(client, fresh_name(), 1500);
+    struct hf_lock *lock = take(client, fresh_name(), 4000);
     stop(one_pid());
-    await_state(lock, HF_STATE_AT_RISK, 1200);
+    await_state(lock, HF_STATE_AT_RISK, PATIENCE_MS);
     go_on(one_pid());
-    await_state(lock, HF_STATE_HELD, 500);
-    assert_int_equal(hf_lock_release(lock), HF_OK);
+    await_state(lock, HF_STATE_HELD, PATIENCE_MS);
+    let_go(lock);
     hf_client_close(client);
 }
 
@@ -133,13 +133,13 @@ static void test_extend_unconfirmed(void **state)
     (void)state;
     struct hf_client *client = open_one();
     struct hf_error error;
-    struct hf_lock *lock = take(client, fresh_name(), 3000);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     stop(one_pid());
     int64_t began = now_ms();
     assert_int_equal(hf_lock_extend(lock, 0, &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 500);
+    assert_true(now_ms() - began < 8000); /* not until the lease ends */
     assert_non_null(strstr(error.text, "no answer in"));
-    assert_true(hf_lock_covers(lock, 2000));
+    assert_true(hf_lock_covers(lock, 8000));
     go_on(one_pid());
     assert_int_equal(hf_lock_extend(lock, 0, &error), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -152,11 +152,11 @@ static void test_release_unconfirmed(void **state)
     const char *name = fresh_name();
     struct hf_client *client = open_one();
     struct hf_client *other = open_one();
-    struct hf_lock *lock = take(client, name, 20000);
+    struct hf_lock *lock = take(client, name, LEASE_MS);
     stop(one_pid());
     int64_t began = now_ms();
     assert_int_equal(hf_lock_release(lock), HF_UNKNOWN);
-    assert_true(now_ms() - began < 300);
+    assert_true(now_ms() - began < 8000); /* not until the lease ends */
     go_on(one_pid());
     assert_free(other, name); /* finished in the background */
     hf_client_close(client);
@@ -168,12 +168,12 @@ static void test_close_is_bounded(void **state)
     (void)state;
     struct hf_client *client = open_one();
     for (int i = 0; i < 100; i++) {
-        take(client, fresh_name(), 1000);
+        take(client, fresh_name(), LEASE_MS);
     }
     stop(one_pid());
     int64_t began = now_ms();
     hf_client_close(client);
-    assert_true(now_ms() - began < 400);
+    assert_true(now_ms() - began < 8000); /* not until the leases end */
     go_on(one_pid());
 }
 
@@ -203,17 +203,18 @@ static void test_minority_is_silent(void **state)
 {
     (void)state;
     struct hf_client *client = open_client();
-    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     stop(five_pid(1));
     stop(five_pid(3));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     int64_t began = now_ms();
     for (int i = 0; i < 100; i++) {
-        lock = take(client, fresh_name(), 5000);
+        lock = take(client, fresh_name(), LEASE_MS);
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         assert_int_equal(hf_lock_release(lock), HF_OK);
     }
-    assert_true(now_ms() - began < 1000); /* nobody waits for the two */
+    /* Nobody waits for the two: that would be 200 s. */
+    assert_true(now_ms() - began < 20000);
     go_on_all(NULL);
     hf_client_close(client);
 }
@@ -225,8 +226,8 @@ static void test_silent_from_the_start(void **state)
     stop(five_pid(4));
     struct hf_client *client = open_client();
     int64_t began = now_ms();
-    struct hf_lock *lock = take(client, fresh_name(), 5000);
-    assert_true(now_ms() - began < 300);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
+    assert_true(now_ms() - began < 8000); /* not until connect_timeout */
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(client);
     go_on_all(NULL);
@@ -244,7 +245,7 @@ static void test_majority_is_silent(void **state)
     }
     int64_t began = now_ms();
     assert_int_equal(try_take(client, name, &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 1000);
+    assert_true(now_ms() - began < 8000); /* not until connect_timeout */
     assert_non_null(strstr(error.text, "no majority (2 of 5 nodes): "));
     int named = 1; /* each of the three with its reason */
     for (const char *at = error.text; (at = strstr(at, "; ")) != NULL; at++) {
@@ -276,16 +277,25 @@ static void test_waits_through_an_outage(void **state)
     stop(one_pid());
     pthread_t thread;
     pthread_create(&thread, NULL, go_on_soon, NULL);
-    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     pthread_join(thread, NULL);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(client);
 }
 
-static void *interrupt_soon(void *client)
+/* Again and again: one that comes before the call interrupts nothing. */
+struct interrupter {
+    struct hf_client *client;
+    atomic_bool is_over;
+};
+
+static void *interrupt_soon(void *user)
 {
-    pause_ms(150);
-    hf_client_interrupt(client);
+    struct interrupter *interrupter = user;
+    while (!atomic_load(&interrupter->is_over)) {
+        pause_ms(150);
+        hf_client_interrupt(interrupter->client);
+    }
     return NULL;
 }
 
@@ -301,11 +311,11 @@ static void test_interrupted_while_silent(void **state)
     assert_int_equal(try_take(other, fresh_name(), NULL), HF_OK);
     stop(one_pid());
     pthread_t thread;
-    pthread_create(&thread, NULL, interrupt_soon, client);
-    int64_t began = now_ms();
+    struct interrupter interrupter = {.client = client};
+    pthread_create(&thread, NULL, interrupt_soon, &interrupter);
     assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL),
                      HF_CANCELLED);
-    assert_true(now_ms() - began < 500);
+    atomic_store(&interrupter.is_over, true);
     pthread_join(thread, NULL);
     go_on(one_pid());
     assert_free(other, name);
@@ -321,14 +331,14 @@ static void test_nobody_there(void **state)
         open_at("redis+unix:///nowhere/at/all", HF_THREAD_AUTO);
     int64_t began = now_ms();
     assert_int_equal(try_take(client, "a", &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 300);
+    assert_true(now_ms() - began < 4500); /* not as long as a wait */
     assert_non_null(strstr(error.text, "/nowhere/at/all"));
     struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
     struct hf_lock *lock = NULL;
     began = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_UNAVAILABLE);
-    assert_in_range((unsigned long)(now_ms() - began), 4000, 5000);
+    assert_in_range((unsigned long)(now_ms() - began), 4000, PATIENCE_MS);
     struct hf_info info;
     assert_int_equal(hf_client_inspect(client, "a", 1, &info, &error),
                      HF_UNAVAILABLE);
@@ -351,7 +361,7 @@ static void test_wrong_password(void **state)
     int64_t began = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_DENIED);
-    assert_true(now_ms() - began < 1000);
+    assert_true(now_ms() - began < 4500); /* as what was never reached: 4.8 s */
     assert_null(strstr(error.text, "wrong"));
     hf_client_close(client);
     options.password = "secret";
@@ -378,7 +388,7 @@ static void test_other_max_ttl(void **state)
     int64_t began = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_CONFIG);
-    assert_true(now_ms() - began < 1000);
+    assert_true(now_ms() - began < 4500); /* as what was never reached: 4.8 s */
     assert_non_null(strstr(error.text, "60000ms"));
     assert_non_null(strstr(error.text, "30000ms"));
     hf_client_close(client);

@@ -9,12 +9,12 @@
 server_start one
 server_start secret -- --requirepass secret
 servers_start 5
-export HF_ONE_URL="${SERVER_URL[one]}?quarantine=off"
+export HF_ONE_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=500ms"
 export HF_ONE_PID=${SERVER_PID[one]}
 export HF_SECRET_URL="${SERVER_URL[secret]}?quarantine=off"
 HF_PIDS=$(for i in 1 2 3 4 5; do echo "${SERVER_PID[s$i]}"; done)
 HF_TEST_URL=$(for i in 1 2 3 4 5; do
-    echo "${SERVER_URL[s$i]}?quarantine=off&node_timeout=200ms"
+    echo "${SERVER_URL[s$i]}?quarantine=off&node_timeout=2s&connect_timeout=10s"
 done)
 HF_TEST_URL=${HF_TEST_URL//$'\n'/ }
 export HF_PIDS HF_TEST_URL

@@ -21,7 +21,7 @@ static void test_inspect(void **state)
     assert_int_equal(info.n_nodes, hf_client_nodes(client));
     assert_int_equal(info.holder.kind, HF_HOLDER_NONE);
     assert_false(info.split);
-    struct hf_request request = want(name, 8000, 0);
+    struct hf_request request = want(name, LEASE_MS, 0);
     struct hf_lock *lock;
     char owner[HF_OWNER_TEXT_MAX];
     request.label = "a: label, \xc3\xa4";
@@ -31,9 +31,9 @@ static void test_inspect(void **state)
     assert_int_equal(info.holder.pid, getpid());
     assert_string_equal(info.holder.label, "a: label, \xc3\xa4");
     assert_int_equal(info.holder.fence, hf_lock_fence(lock));
-    assert_in_range((unsigned long)info.holder.remaining_ms, 7000, 8000);
+    assert_in_range((unsigned long)info.holder.remaining_ms, 30000, LEASE_MS);
     assert_in_range((unsigned long)info.holder.since_s,
-                    (unsigned long)time(NULL) - 2, (unsigned long)time(NULL));
+                    (unsigned long)time(NULL) - 10, (unsigned long)time(NULL));
     hf_lock_owner(lock, owner);
     assert_memory_equal(info.holder.owner, owner, strlen(info.holder.owner));
     assert_int_equal(owner[strlen(info.holder.owner)], '@');
@@ -48,11 +48,11 @@ static void test_inspect_ended(void **state)
     const char *name = fresh_name();
     struct hf_client *client = open_client();
     struct hf_lock *lock = take(client, name, 8000);
-    assert_int_equal(hf_lock_release_keeping(lock, 3000), HF_OK);
+    assert_int_equal(hf_lock_release_keeping(lock, 30000), HF_OK);
     struct hf_info info = inspect(client, name);
     assert_int_equal(info.holder.kind, HF_HOLDER_ENDED);
     assert_int_equal(info.holder.pid, getpid());
-    assert_in_range((unsigned long)info.holder.remaining_ms, 2000, 3000);
+    assert_in_range((unsigned long)info.holder.remaining_ms, 20000, 30000);
     assert_int_equal(
         hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
     assert_free(client, name);
@@ -98,7 +98,7 @@ static void test_list(void **state)
     snprintf(prefix, sizeof(prefix), "%s.", fresh_name());
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof(name), "%s%c.%d", prefix, i % 2 ? 'a' : 'b', i);
-        locks[i] = take(client, name, 20000);
+        locks[i] = take(client, name, LEASE_MS);
     }
     struct listed all = {.most = 1000, .is_sorted = true, .prefix = prefix};
     struct hf_error error;
@@ -119,7 +119,7 @@ static void test_list(void **state)
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
     }
     struct listed none = {.most = 1000, .prefix = prefix};
-    int64_t end = now_ms() + 1000;
+    int64_t end = now_ms() + PATIENCE_MS / 2; /* of their lease */
     do { /* the slowest node's release may still be on its way */
         none.count = 0;
         assert_int_equal(hf_client_list(client, NULL, on_name, &none, &error),
@@ -137,9 +137,9 @@ static void test_break_waits(void **state)
     const char *name = fresh_name();
     struct hf_client *holder = open_mode(HF_THREAD_NONE);
     struct hf_client *breaker = open_client();
+    int64_t began = now_ms();
     struct hf_lock *held = take(holder, name, 700);
     uint64_t fence = hf_lock_fence(held);
-    int64_t began = now_ms();
     int64_t left_ms = -7;
     struct hf_error error = {0};
     if (hf_client_break(breaker, name, strlen(name), false, &left_ms, &error) !=
@@ -147,9 +147,9 @@ static void test_break_waits(void **state)
         fail_msg("%s", error.text);
     }
     assert_false(hf_lock_covers(held, 0)); /* it had its time */
-    assert_in_range((unsigned long)(now_ms() - began), 500, 1500);
+    assert_in_range((unsigned long)(now_ms() - began), 690, 8000);
     assert_int_equal(left_ms, 0);
-    struct hf_lock *lock = take(breaker, name, 5000);
+    struct hf_lock *lock = take(breaker, name, LEASE_MS);
     assert_true(hf_lock_fence(lock) > fence);
     assert_int_equal(hf_lock_extend(held, 0, NULL), HF_LOST);
     assert_int_equal(hf_lock_release(held), HF_LOST);
@@ -164,16 +164,16 @@ static void test_break_now(void **state)
     const char *name = fresh_name();
     struct hf_client *holder = open_client();
     struct hf_client *breaker = open_client();
-    struct hf_lock *held = take(holder, name, 3000);
+    struct hf_lock *held = take(holder, name, 6000);
     uint64_t fence = hf_lock_fence(held);
     int64_t left_ms = -7;
     assert_int_equal(
         hf_client_break(breaker, name, strlen(name), true, &left_ms, NULL),
         HF_OK);
-    assert_in_range((unsigned long)left_ms, 2000, 3000);
-    struct hf_lock *lock = take(breaker, name, 5000);
+    assert_in_range((unsigned long)left_ms, 3000, 6000);
+    struct hf_lock *lock = take(breaker, name, LEASE_MS);
     assert_true(hf_lock_fence(lock) > fence);
-    int64_t end = now_ms() + 2500;
+    int64_t end = now_ms() + PATIENCE_MS;
     while (hf_lock_state(held) != HF_STATE_LOST && now_ms() < end) {
         pause_ms(5); /* its next renewal tells it */
     }
@@ -206,10 +206,19 @@ static void test_break_what_is_free(void **state)
     hf_client_close(client);
 }
 
-static void *interrupt_soon(void *client)
+/* Again and again: one that comes before the call interrupts nothing. */
+struct interrupter {
+    struct hf_client *client;
+    atomic_bool is_over;
+};
+
+static void *interrupt_soon(void *user)
 {
-    pause_ms(100);
-    hf_client_interrupt(client);
+    struct interrupter *interrupter = user;
+    while (!atomic_load(&interrupter->is_over)) {
+        pause_ms(100);
+        hf_client_interrupt(interrupter->client);
+    }
     return NULL;
 }
 
@@ -220,17 +229,17 @@ static void test_break_interrupted(void **state)
     const char *name = fresh_name();
     struct hf_client *holder = open_mode(HF_THREAD_NONE);
     struct hf_client *breaker = open_client();
-    struct hf_lock *held = take(holder, name, 1500);
+    struct hf_lock *held = take(holder, name, 3000);
     pthread_t thread;
-    int64_t began = now_ms();
-    pthread_create(&thread, NULL, interrupt_soon, breaker);
+    struct interrupter interrupter = {.client = breaker};
+    pthread_create(&thread, NULL, interrupt_soon, &interrupter);
     assert_int_equal(
         hf_client_break(breaker, name, strlen(name), false, NULL, NULL),
         HF_CANCELLED);
+    atomic_store(&interrupter.is_over, true);
     pthread_join(thread, NULL);
-    assert_true(now_ms() - began < 1000);
     assert_int_equal(try_take(breaker, name, NULL), HF_BUSY);
-    struct hf_lock *lock = take(breaker, name, 5000);
+    struct hf_lock *lock = take(breaker, name, LEASE_MS);
     assert_false(hf_lock_covers(held, 0));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(holder);

@@ -22,7 +22,7 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
 static void start(struct hf_client *client, const char *name, int64_t wait_ms,
                   struct seen *seen, struct hf_op **op)
 {
-    struct hf_request request = want(name, 20000, wait_ms);
+    struct hf_request request = want(name, LEASE_MS, wait_ms);
     struct hf_error error;
     if (hf_op_start_acquire(client, &request, on_done, seen, op, &error) !=
         HF_OK) {
@@ -38,7 +38,7 @@ static void one_cycle(enum hf_thread_mode mode)
     struct seen given = {0};
     start(client, name, 0, &taken, NULL);
     assert_int_equal(taken.count, 0); /* never from inside the start */
-    run_loop(client, &taken.count, 1, 3000);
+    run_loop(client, &taken.count, 1, PATIENCE_MS);
     assert_int_equal(taken.count, 1);
     if (taken.status != HF_OK) {
         fail_msg("%s", taken.text);
@@ -46,7 +46,7 @@ static void one_cycle(enum hf_thread_mode mode)
     assert_true(hf_lock_covers(taken.lock, 1000));
     hf_op_start_release(taken.lock, on_done, &given);
     assert_int_equal(given.count, 0);
-    run_loop(client, &given.count, 1, 3000);
+    run_loop(client, &given.count, 1, PATIENCE_MS);
     assert_int_equal(given.count, 1);
     assert_int_equal(given.status, HF_OK);
     assert_null(given.lock);
@@ -71,10 +71,10 @@ static void test_busy(void **state)
     (void)state;
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     const char *name = fresh_name();
-    struct hf_lock *held = take(client, name, 5000);
+    struct hf_lock *held = take(client, name, LEASE_MS);
     struct seen seen = {0};
     start(client, name, 0, &seen, NULL);
-    run_loop(client, &seen.count, 1, 3000);
+    run_loop(client, &seen.count, 1, PATIENCE_MS);
     assert_int_equal(seen.status, HF_BUSY);
     assert_null(seen.lock);
     assert_non_null(strstr(seen.text, "held by "));
@@ -98,7 +98,8 @@ static void on_taken(void *user, struct hf_lock *lock, enum hf_status status,
 
 static void take_off(struct flight *flight)
 {
-    struct hf_request request = want(flight->name, 20000, 0);
+    /* a wait, not a try, which is over within a second */
+    struct hf_request request = want(flight->name, LEASE_MS, PATIENCE_MS);
     assert_int_equal(hf_op_start_acquire(flight->client, &request, on_taken,
                                          flight, NULL, NULL),
                      HF_OK);
@@ -139,7 +140,7 @@ static void test_many_in_flight(void **state)
         snprintf(flights[i].name, sizeof(flights[i].name), "%s.%d", prefix, i);
         take_off(&flights[i]);
     }
-    run_loop(client, &landed, FLIGHTS, 10000);
+    run_loop(client, &landed, FLIGHTS, 3 * PATIENCE_MS);
     assert_int_equal(landed, FLIGHTS);
     /* The round trip was measured: without it a distant node never votes. */
     struct hf_node node;
@@ -161,7 +162,7 @@ static void test_cancel_leaves_nothing(void **state)
     start(client, name, 0, &seen, &op); /* before it is answered */
     hf_op_cancel(op);
     run_loop(client, &never, 1, 30);
-    struct hf_lock *held = take(client, name, 5000);
+    struct hf_lock *held = take(client, name, LEASE_MS);
     start(client, name, HF_WAIT_FOREVER, &seen, &op); /* while it waits */
     run_loop(client, &never, 1, 30);
     hf_op_cancel(op);
@@ -185,7 +186,7 @@ static void test_close_with_operations(void **state)
     struct hf_client *other = open_client();
     const char *name = fresh_name();
     struct seen seen = {0};
-    take(client, name, 5000);
+    take(client, name, LEASE_MS);
     start(client, name, HF_WAIT_FOREVER, &seen, NULL);
     start(client, "elsewhere", HF_WAIT_FOREVER, &seen, NULL);
     hf_client_close(client);
@@ -221,12 +222,13 @@ static void test_callback_cancels(void **state)
     int never = 0;
     const char *names[] = {"pair.0", "pair.1"};
     for (int i = 0; i < 2; i++) {
-        struct hf_request request = want(names[i], 5000, 0);
+        struct hf_request request = want(names[i], LEASE_MS, 0);
         assert_int_equal(hf_op_start_acquire(client, &request, on_either, &pair,
                                              &pair.ops[i], NULL),
                          HF_OK);
     }
     pause_ms(30); /* both answers are there when they are read */
+    run_loop(client, &pair.called, 1, PATIENCE_MS);
     run_loop(client, &never, 1, 50);
     assert_int_equal(pair.called, 1);
     assert_free(client, "pair.0");
@@ -242,14 +244,18 @@ static void test_loop_renews(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     const char *name = fresh_name();
-    struct hf_lock *lock = take(client, name, 1000);
+    int64_t began = now_ms();
+    struct hf_lock *lock = take(client, name, 3000);
+    int64_t left_ms = INT64_MAX;
     int never = 0;
-    for (int i = 0; i < 10; i++) {
-        run_loop(client, &never, 1, 200);
+    for (int renewals = 0; renewals < 2;) {
+        run_loop(client, &never, 1, 100);
         assert_true(hf_lock_covers(lock, 1));
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
+        assert_true(now_ms() - began < PATIENCE_MS);
+        renewals += was_renewed(lock, &left_ms);
     }
-    assert_int_equal(hf_lock_release(lock), HF_OK);
+    let_go(lock);
     hf_client_close(client);
     hf_client_close(other);
 }
@@ -259,7 +265,7 @@ static void test_quiet_while_held(void **state)
 {
     (void)state;
     struct hf_client *client = open_mode(HF_THREAD_NONE);
-    struct hf_lock *lock = take(client, fresh_name(), 30000);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     int wakes = 0;
     int64_t end = now_ms() + 400;
     while (now_ms() < end) {
@@ -313,7 +319,7 @@ static void test_state_callback(void **state)
     hf_lock_name(lock, &len);
     assert_int_equal(hf_client_break(other, name, len, true, NULL, NULL),
                      HF_OK);
-    run_loop(client, &told.count, 1, 1000); /* the next renewal tells */
+    run_loop(client, &told.count, 1, PATIENCE_MS); /* the next renewal tells */
     assert_int_equal(told.last, HF_STATE_LOST);
     assert_ptr_equal(told.lock, lock);
     assert_true(hf_client_next_event(client, &event));
@@ -336,7 +342,7 @@ static void test_event_wakes_the_loop(void **state)
     struct hf_lock *lock = take(client, name, 400);
     struct pollfd fd = {.fd = hf_client_fd(client), .events = POLLIN};
     struct hf_lock_event event;
-    int64_t end = now_ms() + 2000;
+    int64_t end = now_ms() + PATIENCE_MS;
     bool found = false;
     assert_int_equal(
         hf_client_break(other, name, strlen(name), true, NULL, NULL), HF_OK);

@@ -15,7 +15,8 @@ static void test_all_free(void **state)
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
     struct hf_client *other = open_client();
-    struct hf_lock *lock = take_all(client, names.b, names.c, names.a, 5000);
+    struct hf_lock *lock =
+        take_all(client, names.b, names.c, names.a, LEASE_MS);
     size_t len = 0;
     assert_int_equal(hf_lock_count(lock), 3);
     assert_int_equal(hf_lock_slot(lock), -1);
@@ -47,7 +48,7 @@ static void test_one_of_one(void **state)
 {
     (void)state;
     struct hf_client *client = open_client();
-    struct hf_lock *lock = take(client, fresh_name(), 5000);
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     assert_int_equal(hf_lock_count(lock), 1);
     assert_int_equal(hf_lock_slot(lock), -1);
     assert_ptr_equal(hf_lock_name_at(lock, 0, NULL), hf_lock_name(lock, NULL));
@@ -58,6 +59,24 @@ static void test_one_of_one(void **state)
     hf_client_close(client);
 }
 
+/* Each node has all of them. */
+static bool are_everywhere(struct hf_client *client, const struct trio *names)
+{
+    const char *each[] = {names->a, names->b, names->c};
+    for (int k = 0; k < 3; k++) {
+        struct hf_info info;
+        assert_int_equal(
+            hf_client_inspect(client, each[k], strlen(each[k]), &info, NULL),
+            HF_OK);
+        for (int i = 0; i < info.n_nodes; i++) {
+            if (info.nodes[i].holder.kind == HF_HOLDER_NONE) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 /* All that was asked is answered in what is read at once. */
 static void test_one_round_trip(void **state)
 {
@@ -66,15 +85,16 @@ static void test_one_round_trip(void **state)
     struct hf_client *other = open_client();
     struct trio names = fresh_trio();
     struct seen seen = {0};
-    hf_lock_release(take(client, fresh_name(), 5000)); /* connected */
+    hf_lock_release(take(client, fresh_name(), LEASE_MS)); /* connected */
     hf_client_process(client);
-    start_all(client, &names, 5000, 0, &seen);
-    int64_t end = now_ms() + 5000;
-    while (!is_taken(other, names.a) || !is_taken(other, names.b) ||
-           !is_taken(other, names.c)) {
+    start_all(client, &names, LEASE_MS, 0, &seen);
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!are_everywhere(other, &names)) {
         assert_true(now_ms() < end);
     }
-    pause_ms(20); /* for the last answer's way back */
+    /* A server answers what it was asked before, at the latest, with what it
+     * is asked now: all answers are on our side then. */
+    assert_true(are_everywhere(other, &names));
     assert_int_equal(seen.count, 0);
     hf_client_process(client);
     assert_int_equal(seen.count, 1);
@@ -97,7 +117,7 @@ static void test_as_many_as_may_be(void **state)
         snprintf(names[i], sizeof(names[i]), "%s.%d", prefix, i * 37 % 64);
         more[i] = named(names[i]);
     }
-    struct hf_request request = want(names[0], 20000, 5000);
+    struct hf_request request = want(names[0], LEASE_MS, PATIENCE_MS);
     request.more = more + 1;
     request.n_more = HF_NAMES_MAX - 1;
     if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
@@ -139,28 +159,28 @@ static void test_bad_requests(void **state)
     struct hf_name many[HF_NAMES_MAX] = {{NULL, 0, HF_EXCLUSIVE}};
     struct wish all;
     memset(longest, 'x', sizeof(longest));
-    wish(&all, "one", "two", "one", 5000, 0);
+    wish(&all, "one", "two", "one", LEASE_MS, 0);
     refuse(client, &all.request, "one is given twice");
-    wish(&all, "one", "tw\no", "tw\no", 5000, 0);
+    wish(&all, "one", "tw\no", "tw\no", LEASE_MS, 0);
     refuse(client, &all.request, "tw?o is given twice");
-    wish(&all, "one", "", "two", 5000, 0);
+    wish(&all, "one", "", "two", LEASE_MS, 0);
     refuse(client, &all.request, "empty");
-    wish(&all, "one", "two", NULL, 5000, 0);
+    wish(&all, "one", "two", NULL, LEASE_MS, 0);
     all.more[0].mode = (enum hf_mode)7;
     refuse(client, &all.request, "no such mode: 7");
-    all.request = want("one", 5000, 0);
+    all.request = want("one", LEASE_MS, 0);
     all.request.mode = (enum hf_mode)7;
     refuse(client, &all.request, "no such mode: 7");
-    all.request = want("one", 5000, 0);
+    all.request = want("one", LEASE_MS, 0);
     all.request.n_more = 1;
     refuse(client, &all.request, "no further names");
     all.request.more = many;
     all.request.n_more = HF_NAMES_MAX;
     refuse(client, &all.request, "65 names");
-    wish(&all, "one", "two", NULL, 5000, 0);
+    wish(&all, "one", "two", NULL, LEASE_MS, 0);
     all.request.permits = 2;
     refuse(client, &all.request, "one name alone");
-    all.request = want("one", 5000, 0);
+    all.request = want("one", LEASE_MS, 0);
     all.request.permits = HF_PERMITS_MAX + 1;
     refuse(client, &all.request, "257 permits, at most 256");
     all.request.permits = 2;
@@ -178,7 +198,7 @@ static void test_shorter_request(void **state)
 {
     (void)state;
     struct hf_client *client = open_client();
-    struct hf_request request = want(fresh_name(), 5000, 0);
+    struct hf_request request = want(fresh_name(), LEASE_MS, 0);
     struct hf_lock *lock = NULL;
     request.size = offsetof(struct hf_request, mode);
     request.mode = (enum hf_mode)99; /* beyond its end: not ours to read */
@@ -205,11 +225,11 @@ static void test_try(void **state)
     for (int i = 0; i < 3; i++) {
         struct hf_error error;
         char text[120];
-        struct hf_lock *held = take(other, each[i], 5000);
+        struct hf_lock *held = take(other, each[i], LEASE_MS);
         int64_t began = now_ms();
         assert_int_equal(try_all(client, names.c, names.b, names.a, &error),
                          HF_BUSY);
-        assert_true(now_ms() - began < 1000);
+        assert_true(now_ms() - began < 6000); /* not until the lease ends */
         snprintf(text, sizeof(text), "%s is held by ", each[i]);
         assert_non_null(strstr(error.text, text));
         assert_int_equal(hf_lock_release(held), HF_OK);
@@ -229,11 +249,10 @@ static void test_wait_for_one(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     struct seen seen = {0};
-    struct hf_lock *held = take(other, names.b, 5000);
-    struct hf_op *op = start_all(client, &names, 1000, HF_WAIT_FOREVER, &seen);
+    struct hf_lock *held = take(other, names.b, LEASE_MS);
+    struct hf_op *op = start_all(client, &names, 4000, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
-    int never = 0;
-    run_loop(client, &never, 1, 1500); /* and is renewed */
+    run_until_renewed(client, other, names.a);
     assert_int_equal(seen.count, 0);
     struct hf_waiting waiting = {0};
     assert_true(hf_op_waiting(op, &waiting));
@@ -244,13 +263,13 @@ static void test_wait_for_one(void **state)
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(other, names.c, NULL), HF_OK);
     assert_int_equal(hf_lock_release(held), HF_OK);
-    run_loop(client, &seen.count, 1, 5000);
+    run_loop(client, &seen.count, 1, PATIENCE_MS);
     assert_int_equal(seen.count, 1);
     assert_int_equal(seen.status, HF_OK);
     assert_string_equal(hf_lock_name(seen.lock, NULL), names.c);
     assert_int_equal(hf_lock_state(seen.lock), HF_STATE_HELD);
     assert_int_equal(try_take(other, names.c, NULL), HF_BUSY);
-    assert_int_equal(hf_lock_release(seen.lock), HF_OK);
+    let_go(seen.lock);
     assert_all_free(other, &names);
     hf_client_close(client);
     hf_client_close(other);
@@ -262,17 +281,17 @@ static void test_wait_ends(void **state)
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
     struct hf_client *other = open_client();
-    struct hf_lock *held = take(other, names.c, 5000);
+    struct hf_lock *held = take(other, names.c, LEASE_MS);
     struct wish all;
     struct hf_lock *lock = (struct hf_lock *)1;
     struct hf_error error;
     int64_t began = now_ms();
     assert_int_equal(
         hf_lock_acquire(client,
-                        wish(&all, names.a, names.c, names.b, 5000, 400), &lock,
-                        &error),
+                        wish(&all, names.a, names.c, names.b, LEASE_MS, 400),
+                        &lock, &error),
         HF_BUSY);
-    assert_in_range((unsigned long)(now_ms() - began), 300, 1000);
+    assert_in_range((unsigned long)(now_ms() - began), 300, 6000);
     assert_null(lock);
     assert_non_null(strstr(error.text, " is held by "));
     assert_free(other, names.a);
@@ -324,10 +343,11 @@ static void test_deaf_server(void **state)
     assert_int_equal(listen(fd, 8), 0);
     snprintf(url, sizeof(url), "redis+unix://%s?quarantine=off",
              address.sun_path);
-    assert_unavailable(url, 0, 100, 1300);
-    assert_unavailable(url, 250, 150, 800);
-    assert_unavailable(url, 1500, 1300, 2000);
-    assert_unavailable(url, HF_WAIT_FOREVER, 3000, 5300);
+    /* A busy machine may take 3 s more than is promised. */
+    assert_unavailable(url, 0, 100, 4300);
+    assert_unavailable(url, 250, 150, 3800);
+    assert_unavailable(url, 1500, 1300, 5000);
+    assert_unavailable(url, HF_WAIT_FOREVER, 3000, 8300);
     close(fd);
     unlink(address.sun_path);
     rmdir(folder);
@@ -343,11 +363,11 @@ static void test_cancel(void **state)
     struct hf_client *other = open_client();
     struct seen seen = {0};
     int never = 0;
-    struct hf_op *op = start_all(client, &names, 5000, 0, &seen);
+    struct hf_op *op = start_all(client, &names, LEASE_MS, 0, &seen);
     hf_op_cancel(op); /* before it is answered */
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
-    op = start_all(client, &names, 5000, 0, &seen);
+    op = start_all(client, &names, LEASE_MS, 0, &seen);
     run_until_taken(client, other, names.a);
     if (seen.count == 0) {
         hf_op_cancel(op);
@@ -357,15 +377,15 @@ static void test_cancel(void **state)
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
     seen.count = 0;
-    struct hf_lock *held = take(other, names.b, 5000);
-    op = start_all(client, &names, 5000, HF_WAIT_FOREVER, &seen);
+    struct hf_lock *held = take(other, names.b, LEASE_MS);
+    op = start_all(client, &names, LEASE_MS, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     hf_op_cancel(op); /* while it waits */
     run_loop(client, &never, 1, 20);
     assert_free(other, names.a);
     hf_lock_release(held);
     assert_all_free(other, &names);
-    op = start_all(client, &names, 5000, 0, &seen);
+    op = start_all(client, &names, LEASE_MS, 0, &seen);
     run_until_taken(other, other, names.c);
     pause_ms(20);
     hf_op_cancel(op); /* when all is granted, and nobody has read it */
@@ -391,7 +411,7 @@ static void *call_for_all(void *arg)
     caller->status =
         hf_lock_acquire(caller->client,
                         wish(&all, caller->names.c, caller->names.b,
-                             caller->names.a, 5000, HF_WAIT_FOREVER),
+                             caller->names.a, LEASE_MS, HF_WAIT_FOREVER),
                         &lock, NULL);
     atomic_store(&caller->is_over, true);
     return NULL;
@@ -402,10 +422,10 @@ static void test_interrupt(void **state)
     (void)state;
     struct caller caller = {.client = open_client(), .names = fresh_trio()};
     struct hf_client *other = open_client();
-    struct hf_lock *held = take(other, caller.names.b, 5000);
+    struct hf_lock *held = take(other, caller.names.b, LEASE_MS);
     pthread_t thread;
     pthread_create(&thread, NULL, call_for_all, &caller);
-    int64_t end = now_ms() + 5000;
+    int64_t end = now_ms() + PATIENCE_MS;
     while (!is_taken(other, caller.names.a) && now_ms() < end) {
         pause_ms(1);
     }
@@ -427,10 +447,10 @@ static void test_close(void **state)
     struct trio more = fresh_trio();
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
-    struct hf_lock *held = take(other, names.b, 5000);
+    struct hf_lock *held = take(other, names.b, LEASE_MS);
     struct seen seen = {0};
-    take_all(client, more.b, more.a, more.c, 5000);
-    start_all(client, &names, 5000, HF_WAIT_FOREVER, &seen);
+    take_all(client, more.b, more.a, more.c, LEASE_MS);
+    start_all(client, &names, LEASE_MS, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     hf_client_close(client);
     assert_int_equal(seen.count, 0);
@@ -449,10 +469,10 @@ static void test_fork(void **state)
     struct trio more = fresh_trio();
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
-    struct hf_lock *held = take(other, names.b, 5000);
+    struct hf_lock *held = take(other, names.b, LEASE_MS);
     struct seen seen = {0};
-    struct hf_lock *lock = take_all(client, more.b, more.a, more.c, 5000);
-    start_all(client, &names, 5000, HF_WAIT_FOREVER, &seen);
+    struct hf_lock *lock = take_all(client, more.b, more.a, more.c, LEASE_MS);
+    start_all(client, &names, LEASE_MS, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.a);
     pid_t child = fork();
     if (child == 0) {
@@ -468,7 +488,7 @@ static void test_fork(void **state)
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_lock_release(held);
-    run_loop(client, &seen.count, 1, 5000);
+    run_loop(client, &seen.count, 1, PATIENCE_MS);
     assert_int_equal(seen.status, HF_OK);
     hf_client_close(client);
     assert_all_free(other, &names);

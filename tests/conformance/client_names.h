@@ -50,7 +50,8 @@ static inline struct hf_lock *take_all(struct hf_client *client,
     struct wish all;
     struct hf_lock *lock = NULL;
     struct hf_error error = {0};
-    if (hf_lock_acquire(client, wish(&all, first, second, third, ttl_ms, 10000),
+    if (hf_lock_acquire(client,
+                        wish(&all, first, second, third, ttl_ms, PATIENCE_MS),
                         &lock, &error) != HF_OK) {
         fail_msg("acquire %s, %s: %s", first, second, error.text);
     }
@@ -64,7 +65,7 @@ static inline enum hf_status try_all(struct hf_client *client,
     struct wish all;
     struct hf_lock *lock = NULL;
     enum hf_status status = hf_lock_acquire(
-        client, wish(&all, first, second, third, 5000, 0), &lock, error);
+        client, wish(&all, first, second, third, LEASE_MS, 0), &lock, error);
     if (status == HF_OK) {
         hf_lock_release(lock);
     }
@@ -130,10 +131,23 @@ static inline void run_until_taken(struct hf_client *client,
                                    struct hf_client *other, const char *name)
 {
     int never = 0;
-    int64_t end = now_ms() + 5000;
+    int64_t end = now_ms() + PATIENCE_MS;
     while (!is_taken(other, name)) {
         assert_true(now_ms() < end);
         run_loop(client, &never, 1, 2);
+    }
+}
+
+/* Until the store shows that `name`, which is held, was renewed. */
+static inline void run_until_renewed(struct hf_client *client,
+                                     struct hf_client *other, const char *name)
+{
+    int never = 0;
+    int64_t left_ms = INT64_MAX;
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (!is_seen_renewed(other, name, &left_ms)) {
+        assert_true(now_ms() < end);
+        run_loop(client, &never, 1, 20);
     }
 }
 

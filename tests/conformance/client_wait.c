@@ -85,7 +85,7 @@ static void test_handed_over_without_a_beat(void **state)
         await_queued(from, name, 1);
     }
     /* By heartbeats it would be 100 s. */
-    assert_true(now_ms() - began < 15000);
+    assert_true(now_ms() - began < 50000);
     hf_op_cancel(b->op);
     give_back(a);
     await_nobody(name);
@@ -137,7 +137,7 @@ static void test_grant_to_one_who_gives_up(void **state)
         give_back(next);
         await_nobody(name);
     }
-    assert_true(now_ms() - began < 15000);
+    assert_true(now_ms() - began < 30 * CLAIM_MS / 2);
 }
 
 static void test_closing_leaves_the_queue(void **state)
@@ -165,7 +165,7 @@ static void test_closing_leaves_the_queue(void **state)
     give_back(holder);
     int64_t began = now_ms();
     await(last);
-    assert_true(now_ms() - began < 3000);
+    assert_true(now_ms() - began < CLAIM_MS - 500);
     give_back(last);
     await_nobody(name);
 }
@@ -282,7 +282,7 @@ static void test_killed_head_is_skipped(void **state)
     int64_t began = now_ms();
     await(next);
     /* Nobody received the grant: skipped at once, not after its 6 s. */
-    assert_true(now_ms() - began < 3000);
+    assert_true(now_ms() - began < CLAIM_MS - 500);
     give_back(next);
     await_nobody(name);
 }
@@ -308,7 +308,7 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     give_back(holder);
     int64_t began = now_ms();
     await(next);
-    assert_true(now_ms() - began < 6000);
+    assert_true(now_ms() - began < CLAIM_MS - 500);
     assert_int_equal(kill(head.pid, SIGCONT), 0);
     /* It finds out that its grant is over, and waits on. */
     assert_int_equal(await_word(&head, 500), '-');
@@ -353,7 +353,7 @@ static void test_killed_holder_is_followed(void **state)
     await(waiter);
     int64_t took = now_ms() - began;
     print_message("# followed after %lld ms\n", (long long)took);
-    assert_true(took < (world_is_local() ? 1500 : 4500));
+    assert_true(took < (world_is_local() ? 3900 : 8000));
     give_back(waiter);
     await_nobody(name);
 }
@@ -368,15 +368,15 @@ static void test_dead_holder_is_followed(void **state)
     char text[HF_OWNER_TEXT_MAX];
     struct hf_request request = want(name, 700, HF_WAIT_FOREVER);
     request.life = HF_LIFE_LEASE;
+    int64_t began = now_ms();
     ask_with(holder, &request);
     await(holder);
-    int64_t began = now_ms();
     assert_int_equal(hf_lock_give(holder->lock, text), HF_OK);
     ask(waiter, name);
     await(waiter);
     int64_t took = now_ms() - began;
-    assert_true(took >= 600);
-    assert_true(took < 1900); /* less than the next heartbeat, at 2 s */
+    assert_true(took >= 690);
+    assert_true(took < CLAIM_MS - 500);
     give_back(waiter);
     await_nobody(name);
 }
@@ -430,7 +430,7 @@ static void test_contenders_take_turns(void **state)
         }
     }
     print_message("# longest gap %lld ms\n", (long long)longest);
-    assert_true(longest < 3000);
+    assert_true(longest < CLAIM_MS - 500);
     await_nobody(name);
 }
 

@@ -11,10 +11,13 @@ static void test_renewed_and_extended(void **state)
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
     struct hf_client *other = open_client();
-    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 800);
+    int64_t began = now_ms();
+    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 3000);
     struct hf_lock_event event;
-    int64_t end = now_ms() + 2000;
-    while (now_ms() < end) {
+    int64_t left_ms = INT64_MAX;
+    for (int renewals = 0; renewals < 2;) {
+        assert_true(now_ms() - began < PATIENCE_MS);
+        renewals += was_renewed(lock, &left_ms);
         assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
         assert_int_equal(try_take(other, names.c, NULL), HF_BUSY);
         assert_true(hf_lock_covers(lock, 1));
@@ -22,8 +25,8 @@ static void test_renewed_and_extended(void **state)
         pause_ms(10);
     }
     assert_false(hf_client_next_event(client, &event));
-    assert_int_equal(hf_lock_extend(lock, 9000, NULL), HF_OK);
-    assert_true(hf_lock_covers(lock, 8000)); /* that is: each of them */
+    assert_int_equal(hf_lock_extend(lock, 30000, NULL), HF_OK);
+    assert_true(hf_lock_covers(lock, 20000)); /* that is: each of them */
     assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
     assert_int_equal(hf_lock_add_process(lock, getppid()), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -37,14 +40,15 @@ static void test_kept_taken(void **state)
     (void)state;
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
-    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 5000);
+    struct hf_lock *lock =
+        take_all(client, names.c, names.b, names.a, LEASE_MS);
     int64_t began = now_ms();
-    assert_int_equal(hf_lock_release_keeping(lock, 600), HF_OK);
+    assert_int_equal(hf_lock_release_keeping(lock, 1500), HF_OK);
     assert_int_equal(try_take(client, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.b, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.c, NULL), HF_BUSY);
-    lock = take_all(client, names.a, names.b, names.c, 5000);
-    assert_in_range((unsigned long)(now_ms() - began), 590, 3000);
+    lock = take_all(client, names.a, names.b, names.c, LEASE_MS);
+    assert_in_range((unsigned long)(now_ms() - began), 1490, 8000);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_all_free(client, &names);
     hf_client_close(client);
@@ -56,13 +60,15 @@ static void test_not_handed_on(void **state)
     char owner[HF_OWNER_TEXT_MAX];
     struct trio names = fresh_trio();
     struct hf_client *client = open_client();
-    struct hf_lock *lock = take_all(client, names.c, names.b, names.a, 5000);
+    struct hf_lock *lock =
+        take_all(client, names.c, names.b, names.a, LEASE_MS);
     struct hf_lock *adopted = NULL;
     struct wish all;
     hf_lock_owner(lock, owner);
     assert_int_equal(
-        hf_lock_adopt(client, wish(&all, names.c, names.b, names.a, 5000, 0),
-                      owner, &adopted, NULL),
+        hf_lock_adopt(client,
+                      wish(&all, names.c, names.b, names.a, LEASE_MS, 0), owner,
+                      &adopted, NULL),
         HF_UNSUPPORTED);
     assert_int_equal(hf_lock_give(lock, owner), HF_UNSUPPORTED);
     assert_string_equal(owner, "");
@@ -120,11 +126,13 @@ static void test_one_is_lost(void **state)
     const char *each[] = {names.a, names.b, names.c};
     for (int i = 0; i < 3; i++) {
         told.count = 0;
-        struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 600);
+        struct hf_lock *lock =
+            take_all(client, names.b, names.a, names.c, 2000);
         break_now(other, each[i]);
-        run_loop(client, &told.count, 1, 2000); /* the next renewal tells */
-        int never = 0;
-        run_loop(client, &never, 1, 800); /* longer than a lease */
+        /* the next renewal tells, and there are more of the others */
+        run_loop(client, &told.count, 1, PATIENCE_MS);
+        run_until_renewed(client, other, each[(i + 1) % 3]);
+        run_until_renewed(client, other, each[(i + 2) % 3]);
         assert_int_equal(told.count, 1);
         assert_int_equal(told.last, HF_STATE_LOST);
         assert_ptr_equal(told.lock, lock);
@@ -160,6 +168,7 @@ static void test_all_are_lost(void **state)
         pause_ms(5);
     }
     int never = 0;
+    run_loop(client, &told.count, 1, PATIENCE_MS);
     run_loop(client, &never, 1, 50); /* all of them */
     assert_int_equal(told.count, 1);
     assert_int_equal(told.last, HF_STATE_LOST);
@@ -180,24 +189,27 @@ static void test_release_is_told_once(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_client *other = open_client();
     struct seen given = {0};
-    struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 5000);
+    struct hf_lock *lock =
+        take_all(client, names.b, names.a, names.c, LEASE_MS);
     hf_op_start_release(lock, on_done, &given);
-    run_loop(client, &given.count, 2, 200);
+    run_loop(client, &given.count, 1, PATIENCE_MS);
+    run_loop(client, &given.count, 2, 50);
     assert_int_equal(given.count, 1);
     assert_int_equal(given.status, HF_OK);
     assert_all_free(other, &names);
     const char *each[] = {names.a, names.b, names.c};
     for (int i = 0; i < 3; i++) {
         given.count = 0;
-        lock = take_all(client, names.b, names.a, names.c, 5000);
+        lock = take_all(client, names.b, names.a, names.c, LEASE_MS);
         break_now(other, each[i]);
         hf_op_start_release(lock, on_done, &given);
-        run_loop(client, &given.count, 2, 200);
+        run_loop(client, &given.count, 1, PATIENCE_MS);
+        run_loop(client, &given.count, 2, 50);
         assert_int_equal(given.count, 1);
         assert_int_equal(given.status, HF_LOST);
         assert_all_free(other, &names);
     }
-    lock = take_all(client, names.b, names.a, names.c, 5000);
+    lock = take_all(client, names.b, names.a, names.c, LEASE_MS);
     hf_op_start_release(lock, NULL, NULL);
     int never = 0;
     run_loop(client, &never, 1, 20);
@@ -214,20 +226,20 @@ static void test_lost_while_waiting(void **state)
     struct told told = {0};
     struct hf_client *client = open_told(&told);
     struct hf_client *other = open_client();
-    struct hf_lock *held = take(other, names.c, 5000);
+    struct hf_lock *held = take(other, names.c, LEASE_MS);
     struct seen seen = {0};
-    start_all(client, &names, 600, HF_WAIT_FOREVER, &seen);
+    start_all(client, &names, 2000, HF_WAIT_FOREVER, &seen);
     run_until_taken(client, other, names.b);
     break_now(other, names.a);
     run_until_taken(client, other, names.a);
     assert_int_equal(seen.count, 0);
     assert_int_equal(told.count, 0); /* nobody has a handle yet */
     hf_lock_release(held);
-    run_loop(client, &seen.count, 1, 5000);
+    run_loop(client, &seen.count, 1, PATIENCE_MS);
     assert_int_equal(seen.status, HF_OK);
     assert_int_equal(hf_lock_state(seen.lock), HF_STATE_HELD);
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
-    assert_int_equal(hf_lock_release(seen.lock), HF_OK);
+    let_go(seen.lock);
     assert_all_free(other, &names);
     hf_client_close(client);
     hf_client_close(other);

@@ -31,6 +31,16 @@ static inline int64_t now_ms(void)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
+/* Longer than anything takes on a machine with other work: a limit for what
+ * would never come. */
+#define PATIENCE_MS 20000
+
+/* The longest lease. A node may take a twentieth of it to answer, and
+ * node_timeout, before whoever extends or releases is told that it is not known
+ * how that ended: with a lease of 5 s a server that stands still for a quarter
+ * of a second is too late. */
+#define LEASE_MS 60000
+
 static inline void pause_ms(int64_t ms)
 {
     struct timespec span = {.tv_sec = (time_t)(ms / 1000),
@@ -102,7 +112,7 @@ static inline struct hf_request want(const char *name, int64_t ttl_ms,
 static inline struct hf_lock *take(struct hf_client *client, const char *name,
                                    int64_t ttl_ms)
 {
-    struct hf_request request = want(name, ttl_ms, 5000);
+    struct hf_request request = want(name, ttl_ms, PATIENCE_MS);
     struct hf_lock *lock = NULL;
     struct hf_error error = {0};
     if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
@@ -115,7 +125,7 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
 static inline enum hf_status try_take(struct hf_client *client,
                                       const char *name, struct hf_error *error)
 {
-    struct hf_request request = want(name, 5000, 0);
+    struct hf_request request = want(name, LEASE_MS, 0);
     struct hf_lock *lock = NULL;
     enum hf_status status = hf_lock_acquire(client, &request, &lock, error);
     if (status == HF_OK) {
@@ -125,10 +135,10 @@ static inline enum hf_status try_take(struct hf_client *client,
 }
 
 /* Nobody has it, on no node: asked until then, for as long as a release that
- * is still on its way may take. */
+ * is still on its way may take, and for less than a lease. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
-    int64_t end = now_ms() + 2000;
+    int64_t end = now_ms() + PATIENCE_MS;
     for (;;) {
         struct hf_info info;
         struct hf_error error;
@@ -162,6 +172,42 @@ static inline void run_loop(struct hf_client *client, const int *flag,
         poll(&fd, 1, left > 0 ? (int)left : 0);
         hf_client_process(client);
     }
+}
+
+/* Gives back a short lease. Who is not answered within a twentieth of it is
+ * told HF_UNKNOWN, and the release is finished behind him. */
+static inline void let_go(struct hf_lock *lock)
+{
+    enum hf_status status = hf_lock_release(lock);
+    if (status != HF_OK && status != HF_UNKNOWN) {
+        fail_msg("release: %s", hf_status_name(status));
+    }
+}
+
+/* What is left of a lease grows when it is renewed, and then alone: by more
+ * than what a node that answers late adds. */
+#define RENEWED_MS 100
+
+/* @return whether `lock` was renewed since the call before. Begin with
+ * INT64_MAX in *left_ms. */
+static inline bool was_renewed(const struct hf_lock *lock, int64_t *left_ms)
+{
+    int64_t before_ms = *left_ms;
+    *left_ms = hf_lock_remaining_ms(lock);
+    return *left_ms > 0 && *left_ms - RENEWED_MS > before_ms;
+}
+
+/* The same of what the store says about `name`, which must be held. */
+static inline bool is_seen_renewed(struct hf_client *client, const char *name,
+                                   int64_t *left_ms)
+{
+    struct hf_info info;
+    int64_t before_ms = *left_ms;
+    assert_int_equal(hf_client_inspect(client, name, strlen(name), &info, NULL),
+                     HF_OK);
+    assert_int_equal(info.holder.kind, HF_HOLDER_OURS);
+    *left_ms = info.holder.remaining_ms;
+    return *left_ms - RENEWED_MS > before_ms;
 }
 
 #endif

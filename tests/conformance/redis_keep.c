@@ -61,7 +61,7 @@ int main(void)
 {
     static struct teller teller;
     static struct server server;
-    server_start(&server, NULL);
+    server_start_still(&server, NULL);
     teller_open(&teller, &server);
     TELL(&teller, "hinted", hinted);
     TELL(&teller, "hinted-together", hinted_together);

@@ -95,7 +95,7 @@ static struct said heartbeat(struct ears *ears)
 
 #define ears_until(ears, condition)                                            \
     (__extension__({                                                           \
-        rig_until(&(ears)->rig, condition, 10000);                             \
+        rig_until(&(ears)->rig, condition, PATIENCE_MS);                       \
         (condition);                                                           \
     }))
 
@@ -199,7 +199,7 @@ static void test_push(struct server *server)
     ok(ears.n_ended == 0, "closing says nothing to the client");
     rig_init(&ears.rig, 1, server);
     rig_start(&ears.rig, NULL);
-    rig_until(&ears.rig, n_listeners(server) == 0, 5000);
+    rig_until(&ears.rig, n_listeners(server) == 0, PATIENCE_MS);
     ok(n_listeners(server) == 0, "but ends the connection");
     rig_close(&ears.rig);
 }
@@ -313,6 +313,7 @@ static void test_silent(struct server *server)
 {
     struct ears ears;
     ears_init(&ears, server);
+    ears.rig.url.connect_timeout_ms = 2000; /* for its pong, too */
     ears_start(&ears);
     redis_of(&ears)->listen_pace.ping = hf_span_ms(300);
     ears_wait(&ears, server);
@@ -325,8 +326,7 @@ static void test_silent(struct server *server)
     bool ended = ears_until(&ears, ears.n_ended == 1);
     long long took =
         (long long)hf_span_ms_floor(hf_instant_until(begin, hf_clock_now()));
-    ok(ended && took >= 900 && took < 5000,
-       "a server that hangs is noticed (%lld ms)", took);
+    ok(ended && took >= 1900, "a server that hangs is noticed (%lld ms)", took);
     kill(server->pid, SIGCONT);
     heartbeat(&ears);
     ok(ears_until(&ears, ears.is_listening), "and is back when it goes on");
@@ -338,10 +338,10 @@ static void test_idle(struct server *server)
     struct ears ears;
     ears_init(&ears, server);
     ears_start(&ears);
-    redis_of(&ears)->listen_pace.idle = hf_span_ms(1500);
+    redis_of(&ears)->listen_pace.idle = hf_span_ms(3000);
     ears_wait(&ears, server);
     struct hf_instant last = hf_clock_now();
-    for (unsigned i = 0; i < 20; i++) {
+    for (unsigned i = 0; i < 35; i++) {
         struct hf_instant next = hf_instant_add(last, hf_span_ms(100));
         rig_until(&ears.rig, !hf_instant_before(hf_clock_now(), next), 1000);
         last = hf_clock_now();
@@ -349,9 +349,9 @@ static void test_idle(struct server *server)
     }
     ok(ears.n_ended == 0, "as long as somebody waits it stays");
     ok(ears_until(&ears, ears.n_ended == 1) &&
-           hf_instant_until(last, hf_clock_now()).ns >= 1400 * 1000000LL,
+           hf_instant_until(last, hf_clock_now()).ns >= 2900 * 1000000LL,
        "when nobody does, it goes after a while");
-    rig_until(&ears.rig, n_listeners(server) == 0, 5000);
+    rig_until(&ears.rig, n_listeners(server) == 0, PATIENCE_MS);
     ok(n_listeners(server) == 0 && ears.n_begun == 1, "quietly, and for good");
     heartbeat(&ears);
     ok(ears_until(&ears, ears.is_listening), "the next wait brings it back");

@@ -32,7 +32,7 @@ static enum hf_status rig_job(struct rig *rig, enum hf_job job)
     for (unsigned i = 0; i < rig->url.n_endpoints; i++) {
         hf_store_redis.job(rig->store, i, job, &sink);
     }
-    rig_until(rig, rig->n_done == rig->url.n_endpoints, 5000);
+    rig_until(rig, rig->n_done == rig->url.n_endpoints, PATIENCE_MS);
     return rig->n_done == rig->url.n_endpoints ? rig->done : HF_UNKNOWN;
 }
 
@@ -47,7 +47,7 @@ static void rig_strict(struct rig *rig, unsigned n, struct server *servers,
 
 #define until_standing(rig, node, wanted)                                      \
     (__extension__({                                                           \
-        rig_until((rig), (rig)->standing[node] == (wanted), 5000);             \
+        rig_until((rig), (rig)->standing[node] == (wanted), PATIENCE_MS);      \
         (rig)->standing[node] == (wanted);                                     \
     }))
 
@@ -216,7 +216,7 @@ static void test_durable(void)
     rig_votes(&rig, 0);
     uint64_t t = acquire(&rig, "d", "o", 0).counter;
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, 5000);
+    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
     ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
        "appendfsync always, before and after: no quarantine");
@@ -229,7 +229,7 @@ static void test_durable(void)
     rig_strict(&rig, 1, &server, 60000);
     rig_votes(&rig, 0); /* notes in the marker that it is not safe now */
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, 5000);
+    rig_until(&rig, rig.standing[0] != HF_STANDING_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
     ok(until_standing(&rig, 0, HF_STANDING_REPAIRING),
        "everysec before, always after: quarantine");
@@ -258,7 +258,7 @@ static void test_ineligible(struct server *server)
     three[2] = three[0];
     rig_strict(&rig, 3, three, 60000);
     rig_until(&rig, rig.fault[0] == HF_CONFIG || rig.fault[2] == HF_CONFIG,
-              5000);
+              PATIENCE_MS);
     unsigned twin = rig.fault[0] == HF_CONFIG ? 0 : 2;
     ok(rig.fault[twin] == HF_CONFIG &&
            strstr(rig.reason[twin], "same server") != NULL &&
@@ -401,7 +401,8 @@ static void test_examine_clocks(struct server *server)
     server_name(&three[2]);
     snprintf(offset, sizeof(offset), "%s/offset", three[2].dir);
     FILE *file = fopen(offset, "w");
-    int64_t hour = INT64_C(3600000000000);
+    /* a minute more, since servers are not asked at one instant */
+    int64_t hour = INT64_C(3660000000000);
     fwrite(&hour, sizeof(hour), 1, file);
     fclose(file);
     setenv("CLOCKSHIM", offset, 1);
@@ -445,7 +446,7 @@ int main(void)
     test_examine_clocks(&server);
     server_remove(&server);
 
-    rig_until(&timed, timed.standing[0] == HF_STANDING_VOTING, 15000);
+    rig_until(&timed, timed.standing[0] == HF_STANDING_VOTING, 2 * PATIENCE_MS);
     int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
     ok(timed.standing[0] == HF_STANDING_VOTING && took >= 9000,
        "a quarantine ends by itself, after 10 s at least: %lld",

@@ -451,7 +451,16 @@ static void tell_changed(struct teller *teller)
     ok(rig_votes(&teller->rig, 0), "and again");
 }
 
-/* 1,000 wait: a release costs what it costs with one. */
+/* What the one EVALSHA since CONFIG RESETSTAT took. */
+static long long evalsha_us(struct server *server)
+{
+    const char *stats = strstr(told(server, "INFO commandstats"),
+                               "cmdstat_evalsha:calls=1,usec=");
+    return stats == NULL ? -1 : strtoll(stats + 29, NULL, 10);
+}
+
+/* 1,000 wait: a release costs what it costs with one. The cheapest of ten
+ * counts: a machine with other work makes some dearer, and none cheaper. */
 static long long release_us(struct teller *teller, struct server *server,
                             int waiters)
 {
@@ -474,37 +483,44 @@ static long long release_us(struct teller *teller, struct server *server,
     if (rig_ask(&teller->rig, ask).n_seats != (size_t)waiters + 1) {
         return -1;
     }
-    told(server, "CONFIG RESETSTAT");
+    long long least = INT64_MAX;
     const char *last = "x";
     for (int i = 0; i < 10; i++) {
+        told(server, "CONFIG RESETSTAT");
         release(&teller->rig, name, last, 0);
+        long long us = evalsha_us(server);
+        if (i > 0 && us < least) { /* the first finds no script: EVAL */
+            least = us;
+        }
         snprintf(owner, sizeof(owner), "w-%06d", waiters - 1 - i);
         last = owner;
         if (strcmp(told(server, "GET lock:%s", name), owner) != 0) {
             return -1;
         }
     }
-    const char *stats = strstr(told(server, "INFO commandstats"),
-                               "cmdstat_evalsha:calls=10,usec=");
     for (int i = 0; i < waiters; i++) { /* nobody else is woken meanwhile */
         snprintf(owner, sizeof(owner), "w-%06d", i);
         release(&teller->rig, name, owner, 0);
     }
-    return stats == NULL ? -1 : strtoll(stats + 30, NULL, 10);
+    return least;
 }
 
-static void test_crowd(struct teller *teller, struct server *server)
+/* On a server whose clock runs: it measures its commands with it. */
+static void test_crowd(void)
 {
-    teller->n_people = 0;
-    long long few = release_us(teller, server, 20);
-    long long many = release_us(teller, server, 1000);
+    static struct teller teller;
+    static struct server server;
+    server_start(&server, NULL);
+    teller_open(&teller, &server);
+    long long few = release_us(&teller, &server, 20);
+    long long many = release_us(&teller, &server, 1000);
     ok(few > 0 && many > 0, "twenty and a thousand wait: served in order");
-    ok(many < 5 * few, "%lld us for ten grants of 1,000, %lld us of 20", many,
+    ok(many < 5 * few, "%lld us for a grant of 1,000, %lld us of 20", many,
        few);
-    ok(strcmp(told(server, "EXISTS hf:{lock:crowd-1000}:queue"), "0") == 0,
+    ok(strcmp(told(&server, "EXISTS hf:{lock:crowd-1000}:queue"), "0") == 0,
        "and no queue is left");
-    hear_all(teller);
-    hear(teller, "crowd", false);
+    teller_close(&teller);
+    server_remove(&server);
 }
 
 /* However many wait, a list has a page of them, and says how many there are. */
@@ -529,7 +545,7 @@ int main(void)
 {
     static struct teller teller;
     static struct server server;
-    server_start(&server, "--maxmemory-policy", "noeviction", NULL);
+    server_start_still(&server, "--maxmemory-policy", "noeviction", NULL);
     teller_open(&teller, &server);
     TELL(&teller, "order", order);
     TELL(&teller, "ties", ties);
@@ -544,10 +560,6 @@ int main(void)
     TELL(&teller, "yielded", yielded);
     TELL(&teller, "in-vain", yielded_in_vain);
     TELL(&teller, "broken", broken);
-    for (int i = 0; i < 2000 && !is_early_in_step(NULL); i++) {
-        usleep(5000);
-    }
-    ok(is_early_in_step(NULL), "early in a step of the clock floor");
     TELL(&teller, "taken-back", taken_back);
     TELL(&teller, "ended", ended);
     TELL(&teller, "foreign", foreign);
@@ -560,7 +572,7 @@ int main(void)
     TELL(&teller, "vandalised", vandalised);
     tell_names(&teller);
     tell_full(&teller, &server);
-    test_crowd(&teller, &server);
+    test_crowd();
     test_long_queue(&teller, &server);
     tell_mute(&server);
     tell_changed(&teller);

@@ -302,7 +302,7 @@ int main(void)
 {
     static struct teller teller;
     static struct server server;
-    server_start(&server, "--maxmemory-policy", "noeviction", NULL);
+    server_start_still(&server, "--maxmemory-policy", "noeviction", NULL);
     teller_open(&teller, &server);
     TELL(&teller, "together", together);
     TELL(&teller, "queue", queue);

@@ -16,8 +16,8 @@
  *
  * Instead of WHO: `!` a command to the server (its reply is expected), where
  * $L is the lock key, $F the fence, $Q, $W, $H, $V the others; `deaf WHO`
- * nobody hears its channel; `hears WHO`; `pass MS` on the server's clock;
- * `gone KEY` waits until it is.
+ * nobody hears its channel; `hears WHO`; `pass MS` on the server's clock, which
+ * stands still else but for 1 ms a line; `gone KEY` passes time until it is.
  *
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
  * its counter is above all before, own: it is what WHO was granted last), its
@@ -379,37 +379,19 @@ static inline void server_line(struct teller *teller, const char *text,
     }
 }
 
-static inline uint64_t clock_us(struct server *server)
-{
-    redisReply *reply = redisCommand(server->control, "TIME");
-    uint64_t us = strtoull(reply->element[0]->str, NULL, 10) * 1000000 +
-                  strtoull(reply->element[1]->str, NULL, 10);
-    freeReplyObject(reply);
-    return us;
-}
-
-static inline void pass(struct teller *teller, int ms)
-{
-    uint64_t until = clock_us(teller->server) + (uint64_t)ms * 1000;
-    for (int i = 0; i < 20000 && clock_us(teller->server) <= until; i++) {
-        usleep(500);
-    }
-}
-
-static inline void gone(struct teller *teller, const char *key)
+/* @return whether the key is gone within a minute of the server's clock. */
+static inline bool gone(struct teller *teller, const char *key)
 {
     char text[40];
     bool is_there = true;
     snprintf(text, sizeof(text), "EXISTS %s", key);
-    for (int i = 0; i < 20000 && is_there; i++) {
+    for (int ms = 0; ms < 60000 && is_there; ms++) {
+        server_pass(teller->server, 1);
         redisReply *reply = command(teller, text);
         is_there = reply->integer != 0;
         freeReplyObject(reply);
-        usleep(500);
     }
-    if (is_there) {
-        snprintf(teller->why, sizeof(teller->why), "it is there");
-    }
+    return !is_there;
 }
 
 /* ---- The story ----------------------------------------------------------- */
@@ -425,9 +407,11 @@ static inline void do_line(struct teller *teller, char *does, char *expected)
     } else if (strcmp(does, "hears") == 0) {
         hear(teller, person_of(teller, rest)->name, true);
     } else if (strcmp(does, "pass") == 0) {
-        pass(teller, atoi(rest));
+        server_pass(teller->server, atoi(rest));
     } else if (strcmp(does, "gone") == 0) {
-        gone(teller, rest);
+        if (!gone(teller, rest)) {
+            snprintf(teller->why, sizeof(teller->why), "it is there");
+        }
     } else {
         ask_line(teller, does, rest, expected);
     }
@@ -449,6 +433,7 @@ static inline void tell_line(struct teller *teller, const char *title,
     teller->why[0] = '\0';
     teller->pushed[0] = '\0';
     teller->before = teller->top;
+    server_pass(teller->server, 1);
     do_line(teller, does, expected);
     hear_all(teller);
     if (teller->why[0] == '\0' &&

@@ -2,10 +2,6 @@
 /* TLS to a real server: who is trusted, who is not, and what is then said. */
 #include "redis_world.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
 static char dir[96];
 
 static const char *in(const char *file)
@@ -39,20 +35,6 @@ static void make_certificates(void)
     }
 }
 
-static uint16_t free_port(void)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct sockaddr_in at = {.sin_family = AF_INET,
-                             .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t len = sizeof(at);
-    if (bind(fd, (struct sockaddr *)&at, len) != 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &len) != 0) {
-        exit(1);
-    }
-    close(fd);
-    return ntohs(at.sin_port);
-}
-
 static uint16_t tls_server(struct server *server, const char *clients)
 {
     char port[8];
@@ -65,9 +47,8 @@ static uint16_t tls_server(struct server *server, const char *clients)
     return number;
 }
 
-static enum hf_status rig_tls(struct rig *rig, const char *host, uint16_t port,
-                              const char *ca, const char *cert,
-                              struct hf_error *error)
+static void rig_tls_init(struct rig *rig, const char *host, uint16_t port,
+                         const char *ca, const char *cert)
 {
     struct server nowhere = {.pid = 0};
     rig_init(rig, 1, &nowhere);
@@ -80,11 +61,18 @@ static enum hf_status rig_tls(struct rig *rig, const char *host, uint16_t port,
         rig->url.tls_cert = (char *)(uintptr_t)in(cert);
         rig->url.tls_key = (char *)(uintptr_t)in("client.key");
     }
+}
+
+static enum hf_status rig_tls(struct rig *rig, const char *host, uint16_t port,
+                              const char *ca, const char *cert,
+                              struct hf_error *error)
+{
+    rig_tls_init(rig, host, port, ca, cert);
     return rig_start(rig, error);
 }
 
 #define until_down(rig)                                                        \
-    rig_until((rig), (rig)->standing[0] == HF_STANDING_DOWN, 5000)
+    rig_until((rig), (rig)->standing[0] == HF_STANDING_DOWN, PATIENCE_MS)
 
 static void test_trusted(uint16_t port)
 {
@@ -101,7 +89,7 @@ static void test_trusted(uint16_t port)
             rig_send(&rig, ask_of(HF_VERB_INSPECT, "t", NULL));
         }
         rig_flush(&rig);
-        rig_until(&rig, rig.n_said == 2000, 5000);
+        rig_until(&rig, rig.n_said == 2000, PATIENCE_MS);
         ok(rig.n_said == 2000, "two thousand requests at once");
         rig_close(&rig);
     }
@@ -247,7 +235,9 @@ static void test_mutual_12(void)
 static void test_stopped(struct server *server, uint16_t port)
 {
     struct rig rig;
-    rig_tls(&rig, "127.0.0.1", port, "ca.crt", NULL, NULL);
+    rig_tls_init(&rig, "127.0.0.1", port, "ca.crt", NULL);
+    rig_hasty(&rig);
+    rig_start(&rig, NULL);
     rig_votes(&rig, 0);
     kill(server->pid, SIGSTOP);
     struct said said = acquire(&rig, "s", "o", 0);

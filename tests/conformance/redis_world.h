@@ -15,14 +15,19 @@
 #include "store/store.h"
 #include "store/url.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,6 +67,9 @@ struct server {
     char dir[96];
     char path[104];
     redisContext *control;
+    volatile int64_t *clock_ns; /* its wall clock, if it stands still */
+    char clock_path[120];
+    char clock_shim[300];
 };
 
 static inline const char *server_program(void)
@@ -111,6 +119,10 @@ static inline void server_run(struct server *server, ...)
     server->pid = fork();
     if (server->pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (server->clock_ns != NULL) {
+            setenv("CLOCKSHIM", server->clock_path, 1);
+            setenv("LD_PRELOAD", server->clock_shim, 1);
+        }
         execvp(argv[0], (char *const *)(uintptr_t)argv);
         _exit(127);
     }
@@ -131,6 +143,44 @@ static inline void server_name(struct server *server)
 
 #define server_start(server, ...)                                              \
     (server_name(server), server_run((server), __VA_ARGS__))
+
+/* Under the clock shim, from the beginning of a step of the clock floor, which
+ * is 2^22 us long. Only server_pass() moves this clock: however long the test
+ * or the server is held up, no lease runs out and no step begins. */
+static inline void server_stand_still(struct server *server)
+{
+    char shim[300];
+    char path[120];
+    const char *build = getenv("HF_BUILD");
+    snprintf(shim, sizeof(shim), "%s/tests/lib/clock_shim.so",
+             build == NULL ? "build" : build);
+    snprintf(path, sizeof(path), "%s/clock", server->dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (access(shim, R_OK) != 0 || fd < 0 || ftruncate(fd, 16) != 0) {
+        printf("Bail out! no clock shim: %s\n", shim);
+        exit(1);
+    }
+    int64_t *both = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (both == MAP_FAILED) {
+        exit(1);
+    }
+    int64_t us = (int64_t)time(NULL) * 1000000;
+    server->clock_ns = both + 1;
+    *server->clock_ns = (us - us % (1 << 22)) * 1000;
+    snprintf(server->clock_path, sizeof(server->clock_path), "%s", path);
+    snprintf(server->clock_shim, sizeof(server->clock_shim), "%s", shim);
+}
+
+static inline void server_pass(const struct server *server, int64_t ms)
+{
+    *server->clock_ns += ms * 1000000;
+}
+
+/* server_start(), on a clock that stands still. */
+#define server_start_still(server, ...)                                        \
+    (server_name(server), server_stand_still(server),                          \
+     server_run((server), __VA_ARGS__))
 
 static inline void server_kill(struct server *server)
 {
@@ -180,7 +230,31 @@ static inline long long told_number(struct server *server, const char *command,
     return strtoll(told(server, "%s %s", command, key), NULL, 10);
 }
 
+/* A port that nobody has, below those that the kernel gives to connections: one
+ * of them may be gone before the server has it. */
+static inline uint16_t free_port(void)
+{
+    static unsigned seed;
+    seed = seed == 0 ? (unsigned)getpid() : seed;
+    for (;;) {
+        uint16_t port = (uint16_t)(10000 + rand_r(&seed) % 22000);
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_port = htons(port),
+                                 .sin_addr = {htonl(INADDR_LOOPBACK)}};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        int status = bind(fd, (struct sockaddr *)&at, sizeof(at));
+        close(fd);
+        if (status == 0) {
+            return port;
+        }
+    }
+}
+
 /* ---- A store driven by hand --------------------------------------------- */
+
+/* Longer than anything takes on a machine with other work: a limit for what
+ * would never come. */
+#define PATIENCE_MS 20000
 
 /* An answer that outlives its call. */
 struct said {
@@ -320,7 +394,9 @@ static inline void rig_log(void *client, enum hf_log_level level,
     (void)text;
 }
 
-/* Defaults that tests change before rig_start(). */
+/* Defaults that tests change before rig_start(). A server is taken for hung
+ * after ten node_timeouts: half of a test's patience, so that one that stands
+ * still for seconds is not; rig_hasty() is for tests that make it hang. */
 static inline void rig_init(struct rig *rig, unsigned n,
                             const struct server *servers)
 {
@@ -329,14 +405,21 @@ static inline void rig_init(struct rig *rig, unsigned n,
     rig->url.n_endpoints = n;
     static char prefix[] = "lock:";
     rig->url.prefix = prefix;
-    rig->url.connect_timeout_ms = 1000;
-    rig->url.node_timeout_ms = 50;
+    rig->url.connect_timeout_ms = 10000;
+    rig->url.node_timeout_ms = 1000;
     rig->url.fence_keep_ms = 3600000;
     rig->url.max_ttl_ms = 60000;
     for (unsigned i = 0; i < n; i++) {
         rig->url.endpoints[i].is_unix = true;
         rig->url.endpoints[i].host = (char *)(uintptr_t)servers[i].path;
     }
+}
+
+/* As by default: hung after a second. */
+static inline void rig_hasty(struct rig *rig)
+{
+    rig->url.connect_timeout_ms = 1000;
+    rig->url.node_timeout_ms = 50;
 }
 
 static inline enum hf_status rig_start(struct rig *rig, struct hf_error *error)
@@ -387,18 +470,23 @@ static inline void rig_turn(struct rig *rig, int64_t ms)
 
 static inline bool rig_votes(struct rig *rig, unsigned node)
 {
-    rig_until(rig, rig->standing[node] == HF_STANDING_VOTING, 5000);
+    rig_until(rig, rig->standing[node] == HF_STANDING_VOTING, PATIENCE_MS);
     return rig->standing[node] == HF_STANDING_VOTING;
 }
 
 /* One node on `server`, quarantine off, ready to be asked. */
-static inline void rig_open(struct rig *rig, struct server *server)
+static inline void rig_begin(struct rig *rig)
 {
-    rig_init(rig, 1, server);
     if (rig_start(rig, NULL) != HF_OK || !rig_votes(rig, 0)) {
         printf("Bail out! no vote: %s\n", rig->reason[0]);
         exit(1);
     }
+}
+
+static inline void rig_open(struct rig *rig, struct server *server)
+{
+    rig_init(rig, 1, server);
+    rig_begin(rig);
 }
 
 static inline uint64_t rig_send(struct rig *rig, struct hf_ask ask)
@@ -425,7 +513,7 @@ static inline struct said rig_find(const struct rig *rig, uint64_t cookie)
 
 static inline struct said rig_await(struct rig *rig, uint64_t cookie)
 {
-    rig_until(rig, rig_find(rig, cookie).came, 5000);
+    rig_until(rig, rig_find(rig, cookie).came, PATIENCE_MS);
     return rig_find(rig, cookie);
 }
 
@@ -480,17 +568,6 @@ static inline struct said release(struct rig *rig, const char *name,
 static inline struct said inspect(struct rig *rig, const char *name)
 {
     return rig_ask(rig, ask_of(HF_VERB_INSPECT, name, NULL));
-}
-
-/* A server without the name takes no fence below its clock floor, which moves
- * in steps of 2^22 us. Of this one there is enough left. */
-static inline bool is_early_in_step(void *unused)
-{
-    struct timespec wall;
-    (void)unused;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    int64_t us = (int64_t)wall.tv_sec * 1000000 + wall.tv_nsec / 1000;
-    return us % (1 << 22) < 500000;
 }
 
 #endif

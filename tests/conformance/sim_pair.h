@@ -9,9 +9,6 @@
 #include "redis_text.h"
 #include "sim_commands.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-
 struct pair {
     struct server server;
     volatile int64_t *clock; /* the real server's, if it stands still */
@@ -158,34 +155,13 @@ static inline void set_clock(struct pair *pair, int64_t wall_us)
 
 static inline void start_frozen(struct pair *pair)
 {
-    char shim[300];
-    char path[120];
-    const char *build = getenv("HF_BUILD");
-    snprintf(shim, sizeof(shim), "%s/tests/lib/clock_shim.so",
-             build == NULL ? "build" : build);
-    if (access(shim, R_OK) != 0) {
-        printf("Bail out! no clock shim in HF_BUILD: %s\n", shim);
-        exit(1);
-    }
     server_name(&pair->server);
-    snprintf(path, sizeof(path), "%s/clock", pair->server.dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, 16) != 0) {
-        exit(1);
-    }
-    int64_t *both = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (both == MAP_FAILED) {
-        exit(1);
-    }
-    close(fd);
-    pair->clock = both + 1;
+    server_stand_still(&pair->server);
+    pair->clock = pair->server.clock_ns;
     *pair->clock = EPOCH_US * 1000;
-    setenv("CLOCKSHIM", path, 1);
-    setenv("LD_PRELOAD", shim, 1);
     setenv("LC_ALL", "C", 1);
     server_run(&pair->server, "--databases", "1", "--enable-debug-command",
                "yes", "--jemalloc-bg-thread", "no", NULL);
-    unsetenv("LD_PRELOAD");
     told(&pair->server, "DEBUG SET-ACTIVE-EXPIRE 0");
     told(&pair->server, "FUNCTION LOAD %s", dump_function);
 }
