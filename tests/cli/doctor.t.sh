@@ -28,7 +28,7 @@ cat >"$W/job" <<'JOB'
 echo $$ >"$1"
 exec sleep 60
 JOB
-holdfast run -t 6s -u "$three" nightly -- sh "$W/job" "$W/pid" 2>"$W/err" &
+holdfast run -t 10s -u "$three" nightly -- sh "$W/job" "$W/pid" 2>"$W/err" &
 holder=$!
 ok 'a job runs' wait_until 5 test -s "$W/pid"
 server_kill s1
@@ -94,12 +94,12 @@ capture holdfast doctor --init -u "$one"
 is "$code" 0 'a name kept taken after its command: no holder'
 server_cli one flushall >"$W/log"
 holdfast doctor --init -q -u "$one"
-holdfast acquire -s -t 9s -u "$one" shared >"$W/log"
+holdfast acquire -s -t 10s -u "$one" shared >"$W/log"
 server_cli one del hf:node >"$W/log"
 refused 75 '1 lock is held \("shared"\)' 'a reader'
 server_cli one flushall >"$W/log"
 holdfast doctor --init -q -u "$one"
-holdfast acquire -t 9s -u "$one&prefix=team:" theirs >"$W/log"
+holdfast acquire -t 10s -u "$one&prefix=team:" theirs >"$W/log"
 server_cli one del hf:node >"$W/log"
 refused 75 '1 lock is held \("team:theirs"\)' 'a holder with another prefix'
 server_cli one flushall >"$W/log"
@@ -134,14 +134,14 @@ server_cli one eval "for i = 1, 100000 do
 end" 0 >"$W/log"
 start=$(now_ms)
 refused 75 '1[0-9]{3} or more locks are held \(("[0-9]+", ){5}\.\.\.\)' '100,000 locks'
-ok 'in bounded time' test $(($(now_ms) - start)) -le 5000
+ok 'in bounded time' test $(($(now_ms) - start)) -le 20000
 server_cli one eval "for i = 1, 100000 do redis.call('DEL', 'lock:' .. i) end" 0 \
     >"$W/log"
 server_cli one config resetstat >"$W/log"
 start=$(now_ms)
 capture holdfast doctor --init -u "$one" </dev/null
 is "$code" 0 '100,000 idle names: declared'
-ok 'in bounded time too' test $(($(now_ms) - start)) -le 10000
+ok 'in bounded time too' test $(($(now_ms) - start)) -le 40000
 steps=$(server_cli one info commandstats |
     sed -nE 's/^cmdstat_scan:calls=([0-9]+),.*/\1/p')
 ok "no step reads more than 1,000 keys ($steps steps)" test "$steps" -ge 100
@@ -192,7 +192,7 @@ is "$code:$out" 0:ran 'a majority goes on'
 server_kill s1
 capture holdfast run -n -t 5s -u "$three" used -- echo ran
 is "$code:$out" 69: 'but the quarantined server has no vote'
-capture holdfast run -w 25 -t 5s -u "$three" used -- echo ran
+capture holdfast run -w 60 -t 5s -u "$three" used -- echo ran
 is "$code:$out" 0:ran 'until it was watched: then the name has its vote again'
 
 # A fence beyond the bound may have completed where a majority is beyond it.

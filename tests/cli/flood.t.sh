@@ -54,14 +54,19 @@ fails_in_time() { # URL REGEX WHAT
     took=$(($(now_ms) - start))
     is "$code:$out" 69: "$3: exit 69"
     like "$err" "^holdfast: [^"$'\n'"]*$2[^"$'\n'"]*$" "$3: one line"
-    ok "$3: in time ($took ms)" test $took -le 1500
+    # A try is over in a second; a busy machine starts and ends it later.
+    ok "$3: in time ($took ms)" test $took -le 4500
     is_modest "$3"
 }
 
-# Held for some renewals, though the third server is flooded.
+# Held until it was renewed, and for SECONDS, though the third server is flooded.
 holds_anyway() { # URL WHAT [SECONDS]
+    : >"$W/renewed"
     capture timeout 60 "$HF_BUILD/tests/lib/peak" "$W/peak" \
-        holdfast run -n -t 1s --status-fd 2 -u "$1" x -- sleep "${3:-0.8}"
+        holdfast run -w 5 -t 4s --status-fd 8 -u "$1" x -- sh -c \
+        'sleep "$1"; until grep -q renewed "$0"; do sleep 0.02; done' \
+        "$W/renewed" "${3:-0}" 8>"$W/renewed"
+    err+=$(cat "$W/renewed")
     is "$code" 0 "$2: the quorum of the others is held"
     like "$err" renewed "$2: and renewed"
     unlike "$err" 'at-risk|lost' "$2: without a doubt"
@@ -94,7 +99,7 @@ stop_floods
 begin_flood s4 EVALSHA drip
 fails_in_time "redis://127.0.0.1:$port?quarantine=off" "$port" 'a drip'
 begin_flood s3 EVALSHA drip
-holds_anyway "$(three "redis://127.0.0.1:$port")" 'a drip, one of three' 1.8
+holds_anyway "$(three "redis://127.0.0.1:$port")" 'a drip, one of three' 2
 ok 'a drip does not pass for an answer: it connects again' \
     test "$(grep -c begins "$W/flood.$port")" -ge 2
 stop_floods

@@ -74,7 +74,7 @@ watch() { # URL WHAT
     says f "gone +acquired by $who, fence [0-9]+\$" "$what: taken, and left"
     says f "gone +expired: $who\$" "$what: its lease is over"
     # shellcheck disable=SC2016
-    holdfast run --min-hold 1s kept -- \
+    holdfast run --min-hold 3s kept -- \
         sh -c 'until grep -q "kept .*acquired" "$0"; do :; done' "$W/f"
     says f "kept +ended, and kept taken, by $who\$" "$what: ended"
     says f "kept +(expired|released by|expired:)" "$what: and free in the end"
@@ -144,7 +144,7 @@ watch() { # URL WHAT
 
 watch "local://$W/store" embedded
 server_start one
-watch "${SERVER_URL[one]}?quarantine=off" 'one redis'
+watch "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 
 # ---- The store is away, and back
 follow away
@@ -194,7 +194,7 @@ end_runs
 
 # ---- It asks no more than it must
 server_cli one config resetstat >/dev/null
-export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 follow asks --interval 100ms job
 looks() {
     [ "$(server_cli one info commandstats |

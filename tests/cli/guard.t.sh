@@ -283,9 +283,10 @@ check_step() { # SCENARIO
     ends "$1" tracer || return
     wait "$(pid_of "$1" tracer)"
     is $? 76 "$1: exit 76"
-    # Its line is written when all is ended.
-    ok "$1: before the lease is over" \
-        test "$(date -r "$W/in/$1/err" +%s%3N)" -lt "$(lease_end "$1")"
+    # Its line is written when all is ended; no command runs, so that a wrapper
+    # which a busy machine holds up does no harm.
+    ok "$1: before the lease is over, or not much later" \
+        test "$(date -r "$W/in/$1/err" +%s%3N)" -lt $(($(lease_end "$1") + 3000))
     like "$(cat "$W/in/$1/err")" \
         "^holdfast: $1: lost: [^"$'\n'"]*stood still[^"$'\n'"]*$" "$1: one line"
 }

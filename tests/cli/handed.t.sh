@@ -14,7 +14,7 @@ story() { # WHAT
         "$what: prints OWNER@FENCE FENCE SECONDS_LEFT"
     read -r owner fence left <<<"$out"
     is "${owner##*@}" "$fence" "$what: the fence twice"
-    ok "$what: the lease ($left s)" test "${left%.*}" -ge 18
+    ok "$what: the lease ($left s)" test "${left%.*}" -ge 10
     is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$what: taken"
     capture holdfast run -n job -- true
     is "$code" 75 "$what: run does not get it"
@@ -42,7 +42,7 @@ story() { # WHAT
     is "$code:$err" 0: "$what: extend by HOLDFAST_OWNER"
     read -r again _ left <<<"$out"
     is "$again" "$owner" "$what: extend: the same owner and fence"
-    ok "$what: extend: the new lease ($left s)" test "${left%.*}" -ge 28
+    ok "$what: extend: the new lease ($left s)" test "${left%.*}" -ge 20
     capture holdfast extend job --owner "${owner/[0-9a-f]/x}"
     is "$code" 64 "$what: extend: malformed owner"
     other=$(tr 0-9a-f 1-9a-f0 <<<"${owner%%:*}"):${owner#*:}
@@ -63,7 +63,7 @@ story() { # WHAT
     is "$code" 76 "$what: extend never brings it back"
     read -r again _ < <(holdfast acquire -n -t 300ms job)
     ok "$what: the fence rose" test "${again##*@}" -gt "$fence"
-    ok "$what: the lease ends by itself" holdfast run -w 5 job -- true
+    ok "$what: the lease ends by itself" holdfast run -w 20 job -- true
     capture holdfast extend job --owner "$again"
     is "$code" 76 "$what: extend after the end: 76"
 
@@ -89,13 +89,13 @@ story() { # WHAT
     is "$code" 76 "$what: break: the old holder has lost it"
     again=$(holdfast run -n job -- sh -c 'echo $HOLDFAST_FENCE')
     ok "$what: break: the fence moved on" test "$again" -gt "$fence"
-    read -r owner fence _ < <(holdfast acquire -t 1s job)
     start=$(now_ms)
+    read -r owner fence _ < <(holdfast acquire -t 1s job)
     capture holdfast break job
     is "$code:$out" '0:job is free' "$what: break waits"
     start=$(($(now_ms) - start))
     ok "$what: break: until the lease was over ($start ms)" \
-        test $start -ge 700 -a $start -lt 3000
+        test $start -ge 980 -a $start -lt 10000
     capture holdfast break job
     is "$code" 0 "$what: break of a free name"
     is "$(holdfast break --json --now job | jq .two_may_run_ms)" 0 \
@@ -107,7 +107,7 @@ export HOLDFAST_URL=local://$W/store
 nodes=1
 story embedded
 server_start one
-HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 story 'one redis'
 servers_start 3
 # What is told is who votes how, not how soon.

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 server_start redis
-stores=("local://$W/store" "${SERVER_URL[redis]}?quarantine=off")
+stores=("local://$W/store" "${SERVER_URL[redis]}?quarantine=off&node_timeout=1s")
 first=3 last=40
 # A sanitizer needs some for its libraries, and to look for leaks.
 is_sanitized "$(command -v holdfast)" && first=8
@@ -30,7 +30,7 @@ timed() { # COMMAND...
 
 # What a run with too few descriptors may look like.
 says_so() {
-    [[ $code =~ ^(69|70)$ && $ms -lt 3000 && -z $out ]] &&
+    [[ $code =~ ^(69|70)$ && $ms -lt 8000 && -z $out ]] &&
         [[ $err =~ ^holdfast:[^$'\n']*'too many open files; raise the limit (ulimit -n)'[^$'\n']*$ ]]
 }
 # The program itself cannot be loaded.
@@ -60,7 +60,7 @@ sweep_closed() {
         rm -f "$W/ran"
         timed limited_closed "$limit" holdfast run -n job -- touch "$W/ran"
         [ -e "$W/ran" ] && code+=' ran'
-        [[ $ms -lt 3000 && $code =~ ^('0 ran'|69|70|127)$ ]] ||
+        [[ $ms -lt 8000 && $code =~ ^('0 ran'|69|70|127)$ ]] ||
             wrong+="limit $limit, $ms ms, code $code"$'\n'
     done
     is "$wrong" '' "$store: run -n with closed standard descriptors"
@@ -75,7 +75,7 @@ sweep_wait() {
     wait_until 10 test -e "$W/held"
     for ((limit = 10; limit <= 24; limit++)); do
         timed limited "$limit" holdfast run -w 200ms held -- true
-        [[ $ms -lt 3000 && $code = 75 ]] || says_so ||
+        [[ $ms -lt 8000 && $code = 75 ]] || says_so ||
             wrong+="limit $limit, $ms ms, code $code: $err"$'\n'
     done
     kill $holder
@@ -94,7 +94,7 @@ for HOLDFAST_URL in "${stores[@]}"; do
     sweep_closed
     sweep_wait
     HOLDFAST_OWNER=${shown%% *} holdfast release shown
-    ok "$store: nothing is left behind" holdfast run -w 5 job lent -- true
+    ok "$store: nothing is left behind" holdfast run -w 20 job lent -- true
     is "$(holdfast ls -q)" '' "$store: nor held"
 done
 finish

@@ -138,7 +138,7 @@ see() { # URL WHAT
 
 see "local://$W/store" embedded
 server_start one
-see "${SERVER_URL[one]}?quarantine=off" 'one redis'
+see "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 
 # Node by node: one of three is away.
 servers_start 3
@@ -151,8 +151,10 @@ ok 'three nodes: one waits' wait_until 10 queued job 1
 server_kill s3
 capture holdfast ls job
 is "$code" 0 'three nodes, one away: told'
-is "$(grep -cE '^ +1\. .*\(next\)' <<<"$out")" 2 \
-    'three nodes: the queue of each that answers'
+both_show() {
+    [ "$(holdfast ls job | grep -cE '^ +1\. .*\(next\)')" = 2 ]
+}
+ok 'three nodes: the queue of each that answers' wait_until 10 both_show
 like "$out" "${SERVER_SOCK[s3]} +(down|connecting)" \
     'three nodes: what is with the third'
 end_runs

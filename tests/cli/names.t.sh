@@ -140,9 +140,9 @@ opposite() { # URL WHAT
 
 server_start one
 servers_start 5
+query='?quarantine=off&node_timeout=1s'
 for store in "local://$W/store embedded" \
-    "${SERVER_URL[one]}?quarantine=off one redis" \
-    "$(sed 's/ /?quarantine=off%/g' <<<"$URLS")?quarantine=off five redis"; do
+    "${SERVER_URL[one]}$query one redis" "${URLS// /%}$query five redis"; do
     url=${store%% *}
     url=${url//%/ }
     told "$url" "${store#* }"

@@ -81,33 +81,33 @@ marked() { # URL WHAT
 mkfifo "$W/pipe"
 contest "local://$W/store" 'embedded'
 server_start one
-contest "${SERVER_URL[one]}?quarantine=off" 'one redis'
+contest "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 servers_start 5
-contest "$URLS?quarantine=off" 'five redis'
+contest "$URLS?quarantine=off&node_timeout=1s" 'five redis'
 
 # The name is free when the time is over.
-for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off" \
-    "$URLS?quarantine=off"; do
+for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" \
+    "$URLS?quarantine=off&node_timeout=1s"; do
     start=$(now_ms)
-    holdfast run -u "$url" --once 1s again -- true
-    capture holdfast run -u "$url" --once 1s again -- echo ran
+    holdfast run -u "$url" --once 4s again -- true
+    capture holdfast run -u "$url" --once 4s again -- echo ran
     is "$code:$out$err" '0:' "${url%%:*}: taken at once"
     ran() {
-        [ "$(holdfast run -u "$url" --once 1s again -- echo ran)" = ran ]
+        [ "$(holdfast run -u "$url" --once 4s again -- echo ran)" = ran ]
     }
     ok "${url%%:*}: runs again" wait_until 5 ran
     took=$(($(now_ms) - start))
-    ok "${url%%:*}: not earlier than 1 s ($took ms)" test $took -ge 950
+    ok "${url%%:*}: not earlier than 4 s ($took ms)" test $took -ge 3950
 done
 marked "local://$W/store" 'embedded'
-marked "${SERVER_URL[one]}?quarantine=off" 'one redis'
-marked "$URLS?quarantine=off" 'five redis'
+marked "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
+marked "$URLS?quarantine=off&node_timeout=1s" 'five redis'
 unset HOLDFAST_URL
 
 server_kill s1
 server_kill s2
 server_kill s3
-capture holdfast run -u "$URLS?quarantine=off" --once 1h other -- echo ran
+capture holdfast run -u "$URLS?quarantine=off&node_timeout=1s" --once 1h other -- echo ran
 is "$code:$out" 69: 'no majority: 69, and no run'
 is "$(printf '%s' "$err" | grep -c '^holdfast: ')" 1 'one line'
 finish

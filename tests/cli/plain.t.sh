@@ -32,7 +32,7 @@ ok 'and lets others pass' is_plain 'plain é 漢字 🔒 \xe2'
 
 # ---- Names, owners, hosts and labels of others
 server_start one
-export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 holdfast run --label "$evil" "$evil" -- sleep 300 2>/dev/null &
 holder=$!
 end_holder() {

@@ -10,7 +10,7 @@ unshare -mpf --mount-proc true 2>/dev/null ||
     skip_all 'no privilege to make namespaces'
 is_sanitized "$(command -v holdfast)" && skip_all 'sanitizers need /proc'
 server_start redis --tcp
-export HOLDFAST_URL="${SERVER_URL[redis]}?quarantine=off"
+export HOLDFAST_URL="${SERVER_URL[redis]}?quarantine=off&node_timeout=1s"
 
 # The command's child leaves its group, session and parents; both end after a
 # minute.

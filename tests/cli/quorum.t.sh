@@ -16,14 +16,15 @@ like "$err" 'shows no trace of Holdfast \(new, restarted or emptied\): locks fro
     'new servers: says why, and for how long'
 unlike "$err" 'doctor' 'and proposes nothing that could break a promise'
 start=$(now_ms)
-capture holdfast run -w 20 -t 5s -u "$new" x -- echo ran
+capture holdfast run -w 40 -t 5s -u "$new" x -- echo ran
 took=$(($(now_ms) - start))
 is "$code:$out" '0:ran' 'new servers: granted when the time is over'
 ok "not before ($took ms)" test $took -ge 7000
-ok 'nor long after' test $took -le 13000
+# A busy machine is later, but does not watch for 10 s anew.
+ok 'nor long after' test $took -le 17000
 ok 'one more server' server_start young
 capture holdfast run -w 3 -t 5s -u "${SERVER_URL[young]}?max_ttl=10s" x -- true
-like "$code:$err" '^69:.*it counts in [3-8] s' \
+like "$code:$err" '^69:.*it counts in [1-8] s' \
     'a wait of three seconds ends with how long it takes by then'
 
 # ---- Restarted empty under a holder ----------------------------------------
@@ -33,7 +34,7 @@ cat >"$W/job" <<'JOB'
 echo $$ >"$1"
 exec sleep 60
 JOB
-holdfast run -t 4s -u "$new" job -- sh "$W/job" "$W/pid" 2>"$W/err" &
+holdfast run -t 8s -u "$new" job -- sh "$W/job" "$W/pid" 2>"$W/err" &
 holder=$!
 ok 'a job runs' wait_until 5 test -s "$W/pid"
 server_kill s1
@@ -103,7 +104,7 @@ held_without() { # SERVER...
     for name in "$@"; do
         server_pause "$name"
     done
-    capture holdfast acquire -t 25s -w 5 -u "$lying" clock
+    capture holdfast acquire -t 25s -w 20 -u "$lying" clock
     for name in "$@"; do
         server_resume "$name"
     done
@@ -138,11 +139,10 @@ have() { # SERVER...
 }
 patient="$URLS?max_ttl=600s&node_timeout=10s&connect_timeout=60s"
 # A server that is met later takes the lock only until its clock floor has passed
-# the fence: begin early in one of its steps, which are 4.2 s long.
-floor_is_new() {
-    [ $(($(date +%s%6N) % 4194304)) -lt 700000 ]
-}
-ok 'a step of the clock floor has begun' wait_until 10 floor_is_new
+# the fence, in steps of 4.2 s: their clocks stand still.
+for s in s1 s2 s3 s4 s5; do
+    server_clock_stop $s
+done
 server_pause s5
 holdfast acquire -t 300s -u "$patient" given >"$W/line" &
 taking=$!

@@ -270,7 +270,7 @@ end_runs
 
 # ---- The store is away, and back
 server_start one
-export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
+export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 run job
 wait_until 10 state job held 0
 back() {

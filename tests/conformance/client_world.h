@@ -62,7 +62,7 @@ static inline const char *world_url(void)
         snprintf(folder, sizeof(folder), "%s/hf-client.XXXXXX",
                  tmp != NULL ? tmp : "/tmp");
         assert_non_null(mkdtemp(folder));
-        snprintf(url, sizeof(url), "local://%s", folder);
+        snprintf(url, sizeof(url), "local://%s?node_timeout=3s", folder);
     }
     return url;
 }

@@ -26,11 +26,16 @@
 #endif
 #endif
 #ifndef SECONDS
-#define SECONDS 60
+#define SECONDS 30
 #endif
 
-/* Short, so that a killed holder does not hold up the others for long. */
-#define TTL_MS 1000
+/* Short, since a killed holder holds up the others for so long; one of 200 that
+ * is killed rarely is. */
+#define TTL_MS 4000
+
+/* What a holder must have left to go on: two of 200 processes on two cores that
+ * meet have had no turn for so long. */
+#define ENOUGH_MS 2500
 
 /* From one kill to the next. */
 #define KILL_EVERY_MS 150
@@ -103,7 +108,8 @@ static int live(const struct crowd *crowd)
             printf("# %s: %s\n", hf_status_name(status), error.text);
             return FAILED;
         }
-        int came = hf_lock_covers(lock, 100) ? hold(crowd, lock, log) : FINE;
+        int came =
+            hf_lock_covers(lock, ENOUGH_MS) ? hold(crowd, lock, log) : FINE;
         hf_lock_release(lock);
         if (came != FINE) {
             return came;
@@ -237,7 +243,7 @@ static bool are_clean(struct server *servers, unsigned n)
 {
     static const char *const keys[] = {"lock:crowd", "hf:{lock:crowd}:queue",
                                        "hf:{lock:crowd}:waiters"};
-    for (int64_t end = now_ms() + 15000; now_ms() < end; usleep(20000)) {
+    for (int64_t end = now_ms() + 30000; now_ms() < end; usleep(20000)) {
         long long left = 0;
         for (unsigned i = 0; i < n; i++) {
             for (unsigned k = 0; k < sizeof(keys) / sizeof(keys[0]); k++) {
@@ -285,10 +291,10 @@ static unsigned local_places(const char *url)
     return status == HF_OK ? count : 1000;
 }
 
-/* Whoever was killed last has a lease of 1 s. */
+/* Whoever was killed last has a lease of 4 s. */
 static bool are_gone(const char *url)
 {
-    int64_t end = now_ms() + 10000;
+    int64_t end = now_ms() + 20000;
     while (local_places(url) != 0 && now_ms() < end) {
         usleep(10000);
     }

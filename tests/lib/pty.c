@@ -6,17 +6,19 @@
  * COMMAND runs in a session of its own on a new terminal. The script has one
  * step a line:
  *     expect TEXT     wait until TEXT appears in what was not yet matched
+ *     like REGEX      the same for an extended regular expression
  *     drawn TEXT      the same on a screen that is drawn anew for it: Ctrl-L is
  *                     typed until TEXT is there
  *     send TEXT       type it; \n, \r, \\ and \xNN (\x03 is Ctrl-C)
  *     size ROWS COLS  another size of the terminal, which is 24 by 80 at first
  *     touch FILE      create it: who waits outside knows how far we are
  *     close           hang up
- * Each step has 15 s. Exit 0: all done; 1: not, and the transcript is printed
+ * Each step has 30 s. Exit 0: all done; 1: not, and the transcript is printed
  * as TAP comments. COMMAND is killed at the end by hanging up. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STEP_MS 15000
+#define STEP_MS 30000
 #define REDRAW_MS 100
 #define LOG_MAX (1 << 20)
 
@@ -77,13 +79,32 @@ static bool listen_for(int master, long ms)
     return n_seen < LOG_MAX - 1;
 }
 
-static bool expect(int master, const char *text)
+/* @return where in what was not yet matched TEXT ends, 0: nowhere. */
+static size_t find(const char *text)
+{
+    char *at = memmem(seen + matched, n_seen - matched, text, strlen(text));
+    return at == NULL ? 0 : (size_t)(at - seen) + strlen(text);
+}
+
+static size_t find_like(const char *pattern)
+{
+    regex_t regex;
+    regmatch_t match;
+    if (regcomp(&regex, pattern, REG_EXTENDED) != 0) {
+        return 0;
+    }
+    bool is_there = regexec(&regex, seen + matched, 1, &match, 0) == 0;
+    regfree(&regex);
+    return is_there ? matched + (size_t)match.rm_eo : 0;
+}
+
+static bool expect(int master, const char *text, bool is_regex)
 {
     long end = now_ms() + STEP_MS;
     for (;;) {
-        char *at = memmem(seen + matched, n_seen - matched, text, strlen(text));
-        if (at != NULL) {
-            matched = (size_t)(at - seen) + strlen(text);
+        size_t at = is_regex ? find_like(text) : find(text);
+        if (at != 0) {
+            matched = at;
             return true;
         }
         long left = end - now_ms();
@@ -162,7 +183,10 @@ static bool resize(int master, const char *text)
 static bool step(int *master, char *line)
 {
     if (strncmp(line, "expect ", 7) == 0) {
-        return expect(*master, line + 7);
+        return expect(*master, line + 7, false);
+    }
+    if (strncmp(line, "like ", 5) == 0) {
+        return expect(*master, line + 5, true);
     }
     if (strncmp(line, "drawn ", 6) == 0) {
         return expect_drawn(*master, line + 6);

@@ -18,6 +18,8 @@
 #   server_pause NAME / server_resume NAME     SIGSTOP / SIGCONT
 #   server_restart NAME              as it was started, same folder and address
 #   server_clock NAME SECONDS        its wall clock, off by so much
+#   server_clock_stop NAME           stands still, at the beginning of a step
+#                                    of the clock floor
 #   tls_make                         $W/tls/{ca,server,other}.{crt,key}
 #   servers_declare URL              fresh servers have forgotten nothing
 #
@@ -131,7 +133,7 @@ server_start() {
     mkdir -p "$W/$name"
     SERVER_ARGS[$name]=${args:+$(printf '%q ' "${args[@]}")}
     if [ -n "${SERVER_CLOCK[$name]}" ]; then
-        head -c 8 /dev/zero >"${SERVER_CLOCK[$name]}"
+        head -c 16 /dev/zero >"${SERVER_CLOCK[$name]}"
     fi
     [ -z "$tls" ] || { tls_make && SERVER_TLS[$name]=1; }
     scheme=redis
@@ -200,15 +202,24 @@ server_restart() {
     server_launch "$1"
 }
 
-# The shim reads 8 bytes, signed nanoseconds in host order, from a mapped file.
-server_clock() {
-    local ns=$(($2 * 1000000000)) i bytes=''
+# The shim reads signed nanoseconds in host order from a mapped file: 8 bytes are
+# the offset, 8 more the time if they are not 0.
+server_clock_write() { # NAME PLACE NANOSECONDS
+    local ns=$3 i bytes=''
     for ((i = 0; i < 8; i++)); do
         bytes+=$(printf '\\%03o' $(((ns >> (8 * i)) & 255)))
     done
     # shellcheck disable=SC2059 # the escapes are the point
     printf "$bytes" |
-        dd of="${SERVER_CLOCK[$1]}" bs=8 conv=notrunc status=none
+        dd of="${SERVER_CLOCK[$1]}" bs=8 seek="$2" conv=notrunc status=none
+}
+
+server_clock() {
+    server_clock_write "$1" 0 $(($2 * 1000000000))
+}
+
+server_clock_stop() {
+    server_clock_write "$1" 1 $((EPOCHSECONDS * 1000000 / 4194304 * 4194304000))
 }
 
 tls_make() {

@@ -7,7 +7,9 @@
 #   like GOT REGEX WHAT          extended regex, anywhere in it (unlike: not)
 #   pass WHAT / fail WHAT / skip WHAT WHY / diag TEXT
 #   capture COMMAND [ARG...]     sets $out, $err, $code
-#   wait_until SECONDS COMMAND [ARG...]   polls; false when time is up
+#   wait_until SECONDS COMMAND [ARG...]   polls; false when time is up: a limit
+#                                for what would never come, on a quiet machine
+#                                ($busy times that are waited)
 #   now_ms                       a clock for differences
 #   at_exit COMMAND...           run when the test ends, last one first
 #   skip_all WHY                 the whole test cannot run here
@@ -33,6 +35,8 @@ export HOLDFAST_MODULE_DIR=${HOLDFAST_MODULE_DIR:-$HF_BUILD}
 unset HOLDFAST_URL HOLDFAST_NAME HOLDFAST_FENCE HOLDFAST_OWNER
 
 W=$(mktemp -d "${TMPDIR:-/tmp}/hf.XXXXXX")
+# A machine with other work is slower by so much, and may stand still for 3 s.
+busy=4
 tap_shell=$BASHPID
 tap_count=0 tap_failed=0 tap_finished=''
 tap_exits=()
@@ -151,7 +155,7 @@ now_ms() {
 }
 
 wait_until() {
-    local end=$(($(now_ms) + $1 * 1000))
+    local end=$(($(now_ms) + $1 * busy * 1000))
     shift
     until "$@" >/dev/null 2>&1; do
         [ "$(now_ms)" -lt "$end" ] || return 1
