@@ -6,11 +6,12 @@
 mkdir -p "$W/tree/tests/cli" "$W/tree/build"
 cp "$HF_SOURCE/tests/run" "$W/tree/tests/run"
 
+options=()
 trial() { # BODY
     printf '#!/bin/bash\n%s\n' "$1" >"$W/tree/tests/cli/x.t.sh"
     chmod +x "$W/tree/tests/cli/x.t.sh"
-    capture "$W/tree/tests/run"
-    out=${out##*$'\n'}
+    capture "$W/tree/tests/run" "${options[@]}"
+    lines=$out out=${out##*$'\n'}
 }
 
 trial 'echo "ok 1 - a"; echo "ok 2 # SKIP b"; echo 1..2'
@@ -23,10 +24,25 @@ trial 'echo "ok 1 - a"'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "no plan"
 trial 'echo 1..2; echo "ok 1 - a"'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "fewer cases than planned"
-trial $'# timeout: 1\necho "ok 1 - a"; echo 1..1; sleep 60'
+trial $'# timeout: 4\necho "ok 1 - a"; echo 1..1; sleep 60'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a test that hangs"
 trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
+
+# With a list of what may be skipped.
+options=(-s 'cli/x: no reason' -s 'cli/x: none for *' -s 'cli/y: b')
+trial 'echo "1..0 # SKIP no reason"'
+is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a skip that is listed"
+trial 'echo "ok 1 - a # SKIP none for a"; echo "ok 2 - b # SKIP none for b"; echo 1..2'
+is "$code $out" "0 0 passed, 0 failed, 2 skipped" "two, by one pattern"
+trial 'echo "ok 1 - a"; echo "ok 2 # SKIP b"; echo 1..2'
+is "$code $out" "1 1 passed, 1 failed, 1 skipped" "one that is not, of a case"
+like "$lines" 'skipped, which is not listed: b' "is told"
+trial 'echo "1..0 # SKIP no Lua"'
+is "$code $out" "1 0 passed, 1 failed, 1 skipped" "and of a whole test"
+trial 'echo "ok 1 - a"; echo "# 20 seeds, 7"; echo "# 3 seeds, 1"; echo 1..1'
+is "$code $out" "0 1 passed, 0 failed, 0 skipped" "nothing skipped is well, too"
+like "$lines" $'\n1 programs, 23 seeds of the simulator\n' "programs and seeds"
 finish
