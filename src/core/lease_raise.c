@@ -153,7 +153,8 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
             (vote->flags & HF_VOTE_IN_DOUBT) != 0 &&
             vote->counter < lease->raised &&
             !can_reach(lease, vote, lease->raised)) {
-            return hf_raise_target(step, granted, 0) == 0;
+            return hf_is_majority(step, granted) &&
+                   hf_raise_target(step, granted, 0) == 0;
         }
     }
     return false;

@@ -451,6 +451,17 @@ static void lost_raise_in_vain_costs_one_vote(void **state)
                      " till 5939 0C" FAR "h 1C" FAR "h 2C" FAR "h\n");
 }
 
+/* Nor where no majority is ours: those that are not may agree. */
+static void lost_raise_in_vain_keeps_the_place(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[305] timer                    | late 0 2Q300\n"
+                     "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
+                     "[307] 2 Y queued " FAR "       | \n"
+                     "[308] 0 C ok " NOW " " BOUND " | \n");
+}
+
 static void counters_are_brought_together(void **state)
 {
     (void)state;
@@ -527,6 +538,7 @@ int main(void)
         cmocka_unit_test(what_was_raised_is_not_undercut),
         cmocka_unit_test(lost_raise_in_vain_ends_the_waiting),
         cmocka_unit_test(lost_raise_in_vain_costs_one_vote),
+        cmocka_unit_test(lost_raise_in_vain_keeps_the_place),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),
