@@ -12,10 +12,15 @@
 #include "base/assert.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LOCK_KEY 3
 #define FENCE_KEY 4
+
+/* Arguments of CONFIRM: T, and "1": of a holder. */
+#define FENCE_ARG 12
+#define HOLDER_ARG 15
 
 #define PREFIX "lock:"
 
@@ -45,16 +50,41 @@ static bool read_fence(const char *text, size_t len, uint64_t *counter,
     return true;
 }
 
+/* A holder's CONFIRM, which puts its fence back where it is gone. */
+static bool is_repair(const struct sim_run *run, uint64_t counter)
+{
+    return strcmp(run->script, "confirm") == 0 && run->argc > HOLDER_ARG &&
+           run->argv[HOLDER_ARG].len == 1 &&
+           run->argv[HOLDER_ARG].data[0] == '1' &&
+           strtoull(run->argv[FENCE_ARG].data, NULL, 10) == counter;
+}
+
+/* C3 is an order of acquisitions. The node may have offered what it forgot to
+ * attempts that never completed, at values above the clock floor of that time:
+ * its clock was ahead, or one attempt followed another within a step of the
+ * floor. A holder whose fence is less repairs the node also while it is in
+ * quarantine, as no vote. That is in order unless an acquisition completed at a
+ * value in between; and nothing but a repair may be so. */
+static bool is_in_order(const struct sim_chain *chain,
+                        const struct sim_run *run, uint64_t counter,
+                        uint64_t lost)
+{
+    const struct sim_pair *next = sim_series_from(&chain->fences, counter + 1);
+    return is_repair(run, counter) && (next == NULL || next->key > lost);
+}
+
 /* It was given to somebody since the node forgot. (A RELEASE leaves its fence
  * there, of which nobody gets anything. Of those who shared each may take back
  * what he had.) */
 static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
-                       int node, uint64_t counter, uint64_t owner)
+                       int node, const struct sim_run *run)
 {
     const struct sim_seen *seen = &chain->nodes[node];
-    bool is_same = (counter == seen->lost && owner == seen->lost_owner) ||
-                   (owner & seen->lost_owner & IS_SHARED) != 0;
-    if (owner != 0 && counter <= seen->lost && !is_same) {
+    uint64_t counter = seen->counter;
+    bool is_same = (counter == seen->lost && seen->owner == seen->lost_owner) ||
+                   (seen->owner & seen->lost_owner & IS_SHARED) != 0;
+    if (seen->owner != 0 && counter <= seen->lost && !is_same &&
+        !is_in_order(chain, run, counter, seen->lost)) {
         sim_oracle_breach(oracle, SIM_C3,
                           "n%d, which forgot the value %" PRIu64
                           " of \"%s\", gave %" PRIu64 " after it",
@@ -62,7 +92,8 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
     }
 }
 
-static void check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
+/* @return whether it is another than before. */
+static bool check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
                           int node, uint64_t counter, uint64_t owner)
 {
     bool is_known = chain->nodes[node].is_known;
@@ -79,12 +110,13 @@ static void check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
                           "had, was given to another owner",
                           counter, chain->text, node + 1);
     }
-    if (!is_known || counter != before) {
-        check_lost(oracle, chain, node, counter, owner);
+    bool is_other = !is_known || counter != before;
+    if (is_other) {
         chain->nodes[node].counter = counter;
         chain->nodes[node].owner = owner;
     }
     chain->nodes[node].is_known = true;
+    return is_other;
 }
 
 static bool counter_at(const struct sim_oracle *oracle,
@@ -118,7 +150,9 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
     memcpy(chain->key, key->data, key->len);
     if (counter_at(oracle, chain, node, &counter, &owner)) {
         uint64_t before = chain->nodes[node].counter;
-        check_counter(oracle, chain, node, counter, owner);
+        if (check_counter(oracle, chain, node, counter, owner)) {
+            check_lost(oracle, chain, node, run);
+        }
         if (oracle->world->story->n_nodes == 1 && counter > before) {
             sim_series_add(&chain->moves, counter,
                            (uint64_t)oracle->world->now_ns);

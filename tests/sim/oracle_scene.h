@@ -283,24 +283,33 @@ static inline void say(unsigned node, unsigned n, const char *const *words)
         (const char *const[]){__VA_ARGS__})
 
 /* A script was executed: EVALSHA, its hash, 7, keys, arguments. */
-static inline void ran(int node, const char *script, const char *owner,
-                       bool is_unfair, const char *reply)
+enum { LOCK_ARG = 3, COUNTER_ARG, OWNER_ARG = 10, T_ARG = 12, HOLDER_ARG = 15 };
+enum { UNFAIR_ARG = 16, N_ARGS };
+
+static inline void executed(int node, const char *script,
+                            const char *(*words)[N_ARGS], const char *reply)
 {
-    enum { LOCK_KEY = 3, COUNTER_KEY, OWNER = 10, UNFAIR = 16, ARGC };
-    struct sim_arg argv[ARGC];
-    for (size_t i = 0; i < ARGC; i++) {
-        argv[i] = (struct sim_arg){"", 0};
+    struct sim_arg argv[N_ARGS];
+    (*words)[LOCK_ARG] = "lock:a";
+    (*words)[COUNTER_ARG] = FENCE_KEY;
+    for (size_t i = 0; i < N_ARGS; i++) {
+        const char *word = (*words)[i] == NULL ? "" : (*words)[i];
+        argv[i] = (struct sim_arg){word, strlen(word)};
     }
-    argv[LOCK_KEY] = (struct sim_arg){"lock:a", strlen("lock:a")};
-    argv[COUNTER_KEY] = (struct sim_arg){FENCE_KEY, strlen(FENCE_KEY)};
-    argv[OWNER] = (struct sim_arg){owner, strlen(owner)};
-    argv[UNFAIR] = (struct sim_arg){is_unfair ? "1" : "0", 1};
     sim_oracle_node(on.world.oracle, node,
                     &(struct sim_run){.script = script,
-                                      .argc = ARGC,
+                                      .argc = N_ARGS,
                                       .argv = argv,
                                       .reply = reply,
                                       .reply_len = strlen(reply)});
+}
+
+static inline void ran(int node, const char *script, const char *owner,
+                       bool is_unfair, const char *reply)
+{
+    const char *words[N_ARGS] = {
+        [OWNER_ARG] = owner, [UNFAIR_ARG] = is_unfair ? "1" : "0"};
+    executed(node, script, &words, reply);
 }
 
 /* "C owner": the counter of "a" is C there, and that value is the owner's. */
@@ -308,6 +317,15 @@ static inline void counter(int node, const char *text)
 {
     SAY((unsigned)node, "SET", FENCE_KEY, text);
     ran(node, "confirm", "", false, ":1\r\n");
+}
+
+/* The same; "holder" renewed there at `fence`. */
+static inline void renewed(int node, const char *text, const char *fence,
+                           const char *holder)
+{
+    const char *words[N_ARGS] = {[T_ARG] = fence, [HOLDER_ARG] = holder};
+    SAY((unsigned)node, "SET", FENCE_KEY, text);
+    executed(node, "confirm", &words, ":1\r\n");
 }
 
 #endif

@@ -172,6 +172,48 @@ static void test_c3_nor_where_they_were_forgotten(void **state)
     }
 }
 
+/* A holder's fence may be below what an emptied node had offered to others, if
+ * none of these completed. */
+static void test_c3_is_of_what_completed(void **state)
+{
+    (void)state;
+    enum { BETWEEN = 8, ABOVE = 10 };
+    scene(SIM_AMNESIA, 3);
+    begins(P1);
+    gets(P1, 7, 100);
+    counter(0, "0000000000000009 y");
+    forgets(0);
+    renewed(0, "0000000000000007 x", "7", "1");
+    silent();
+
+    static const struct {
+        const char *fence, *holder;
+    } others[] = {{"7", "0"}, {"9", "1"}, {"7", "10"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        scene(SIM_AMNESIA, 3); /* not what a holder puts back */
+        counter(0, "0000000000000009 y");
+        forgets(0);
+        renewed(0, "0000000000000007 x", others[i].fence, others[i].holder);
+        caught(SIM_C3, "which forgot the value 9 of \"a\", gave 7 after it");
+    }
+    for (uint64_t fence = BETWEEN; fence <= ABOVE; fence++) {
+        scene(SIM_AMNESIA, 3);
+        begins(P1);
+        begins(P2);
+        gets(P1, 7, 100);
+        ends(P1);
+        gets(P2, fence, 100);
+        counter(0, "0000000000000009 y");
+        forgets(0);
+        renewed(0, "0000000000000007 x", "7", "1");
+        if (fence == ABOVE) {
+            silent();
+        } else {
+            caught(SIM_C3, "gave 7 after it");
+        }
+    }
+}
+
 static void test_c3_a_value_has_one_owner(void **state)
 {
     (void)state;
@@ -448,6 +490,7 @@ int main(void)
         cmocka_unit_test(test_c2_later_is_greater),
         cmocka_unit_test(test_c3_counters_do_not_fall),
         cmocka_unit_test(test_c3_nor_where_they_were_forgotten),
+        cmocka_unit_test(test_c3_is_of_what_completed),
         cmocka_unit_test(test_c3_a_value_has_one_owner),
         cmocka_unit_test(test_e1_no_renewal_after_a_greater_fence),
         cmocka_unit_test(test_e1_readers_may_renew_beside_readers),
