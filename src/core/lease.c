@@ -353,32 +353,36 @@ static uint64_t named_by(const struct hf_vote *vote)
     return vote->counter > vote->refused ? vote->counter : vote->refused;
 }
 
-/* The greatest counter that is not too far above the quorum-th largest of those
- * named, or above the least of fewer. */
+/* Have `quorum` nodes passed the value, or can surely be raised to it? */
+static bool is_common(const struct hf_lease *lease, uint64_t value,
+                      unsigned quorum)
+{
+    unsigned above = 0;
+    unsigned below = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t named = named_by(&lease->votes[i]);
+        above += named >= value;
+        below +=
+            named != 0 && named <= value && value - named <= HF_FENCE_AHEAD_MAX;
+    }
+    return above >= quorum || below >= quorum;
+}
+
 uint64_t hf_lease_seen(const struct hf_lease *lease)
 {
     unsigned quorum = lease->n_nodes / 2U + 1;
-    uint64_t sorted[HF_NODES_MAX] = {0};
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        uint64_t named = named_by(&lease->votes[i]);
-        if (named == 0) {
-            continue;
-        }
-        unsigned at = n++;
-        while (at > 0 && sorted[at - 1] < named) {
-            sorted[at] = sorted[at - 1];
-            at--;
-        }
-        sorted[at] = named;
+        n += named_by(&lease->votes[i]) != 0;
     }
     if (n == 0) {
         return lease->fence;
     }
-    uint64_t most = sorted[(n < quorum ? n : quorum) - 1] + HF_FENCE_AHEAD_MAX;
-    uint64_t seen = lease->fence <= most ? lease->fence : 0;
-    for (unsigned i = 0; i < n; i++) {
-        seen = sorted[i] <= most && sorted[i] > seen ? sorted[i] : seen;
+    quorum = n < quorum ? n : quorum;
+    uint64_t seen = is_common(lease, lease->fence, quorum) ? lease->fence : 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t named = named_by(&lease->votes[i]);
+        seen = named > seen && is_common(lease, named, quorum) ? named : seen;
     }
     return seen;
 }

@@ -247,9 +247,10 @@ static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
 bool hf_lease_is_spread(const struct hf_lease *lease,
                         const struct hf_nodes *nodes);
 
-/* The largest counter that any node has named, and that a majority of those
- * that named one can be raised to: a single wrong clock does not count. The
- * hint for a next attempt is one more. */
+/* The largest counter that any node has named, and that a majority, or all that
+ * named one if they are fewer, has passed or can surely be raised to: wrong
+ * clocks of a minority do not count. The hint for a next attempt is one more.
+ */
 uint64_t hf_lease_seen(const struct hf_lease *lease);
 
 /* In the step of an ACQUIRE's outcome: the counter at which `node` granted; 0:

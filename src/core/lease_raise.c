@@ -36,6 +36,12 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
            (vote->raise_most == 0 || bucket < vote->raise_most);
 }
 
+/* Even if it has named no bound: no node's bound is lower than this. */
+static bool is_sure(const struct hf_vote *vote, uint64_t value)
+{
+    return vote->raise_most != 0 || value <= vote->counter + HF_FENCE_AHEAD_MAX;
+}
+
 /* May it come to vote for T? */
 static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
@@ -45,49 +51,65 @@ static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
 }
 
 static uint16_t reachers(const struct hf_step *step, uint16_t granted,
-                         uint64_t value)
+                         uint64_t value, bool surely)
 {
     uint16_t mask = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
+        const struct hf_vote *vote = &step->lease->votes[i];
         bool counts = (granted & hf_bit(i)) != 0 &&
-                      can_reach(step->lease, &step->lease->votes[i], value);
+                      can_reach(step->lease, vote, value) &&
+                      (!surely || is_sure(vote, value));
         mask |= counts ? hf_bit(i) : 0;
     }
     return mask;
 }
 
+struct aim {
+    uint16_t granted;
+    uint16_t coming; /* would reach anything */
+    bool surely;
+};
+
 /* The larger of two values, if a majority can reach it. */
-static uint64_t better(const struct hf_step *step, uint16_t granted,
-                       uint16_t coming, uint64_t best, uint64_t value)
+static uint64_t better(const struct hf_step *step, struct aim aim,
+                       uint64_t best, uint64_t value)
 {
+    uint16_t mask = reachers(step, aim.granted, value, aim.surely);
     bool is_better =
-        value > best &&
-        hf_is_majority(step,
-                       (uint16_t)(reachers(step, granted, value) | coming));
+        value > best && hf_is_majority(step, (uint16_t)(mask | aim.coming));
     return is_better ? value : best;
 }
 
 /* A candidate is what was aimed at before, what a node has, and the least that
  * a node can be raised to. */
+static uint64_t best(const struct hf_step *step, struct aim aim)
+{
+    const struct hf_lease *lease = step->lease;
+    uint64_t most = better(step, aim, 0, lease->fence);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        if ((aim.granted & hf_bit(i)) != 0) {
+            uint64_t least = (uint64_t)vote->raise_least << HF_FLOOR_BITS;
+            most = better(step, aim, most, vote->counter);
+            most = better(step, aim, most, least);
+        }
+    }
+    return most;
+}
+
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
                          uint16_t coming)
 {
-    const struct hf_lease *lease = step->lease;
-    uint64_t best = better(step, granted, coming, 0, lease->fence);
-    for (unsigned i = 0; i < lease->n_nodes; i++) {
-        const struct hf_vote *vote = &lease->votes[i];
-        if ((granted & hf_bit(i)) != 0) {
-            uint64_t least = (uint64_t)vote->raise_least << HF_FLOOR_BITS;
-            best = better(step, granted, coming, best, vote->counter);
-            best = better(step, granted, coming, best, least);
-        }
-    }
-    return best;
+    struct aim aim = {granted, coming, true};
+    uint64_t value = best(step, aim);
+    aim.surely = false;
+    return value != 0 ? value : best(step, aim);
 }
 
 /* A majority is ours, but their counters differ. Any T is safe that a majority
  * then reports; the largest that it can reach needs the fewest raises. A node
- * whose clock floor is above T names that floor, and T becomes it. */
+ * whose clock floor is above T names that floor, and T becomes it. If it is not
+ * sure that a majority can reach T, only those are asked of which it is not. */
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
@@ -95,11 +117,13 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
     if (value == 0) {
         return; /* until others grant it */
     }
+    bool surely = hf_is_majority(step, reachers(step, granted, value, true));
     lease->fence = value;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         if ((granted & hf_bit(i)) != 0 && vote->counter < value &&
             can_reach(lease, vote, value) &&
+            (surely || !is_sure(vote, value)) &&
             !hf_is_pending(vote, HF_VERB_CONFIRM) &&
             lease->raises < HF_RAISES_MAX) {
             lease->raises++;
