@@ -78,10 +78,17 @@
 #ifndef RAISED
 #define RAISED 4
 #endif
-/* A clock that is far ahead: the last node's first grant is at FAR, and the
- * others refuse to be raised above BOUND. */
+/* Clocks that are ahead: the counter of the last node begins at FAR, those of
+ * the two before it at AHEAD and BETWEEN. A node refuses to be raised by more
+ * than BOUND. */
 #ifndef FAR
 #define FAR 0
+#endif
+#ifndef AHEAD
+#define AHEAD 0
+#endif
+#ifndef BETWEEN
+#define BETWEEN 0
 #endif
 #ifndef BOUND
 #define BOUND COUNTER_MAX
@@ -89,6 +96,10 @@
 /* What such a refusal says: 0: nothing, as if the answer were lost. */
 #ifndef BOUND_IS_ANSWER
 #define BOUND_IS_ANSWER 1
+#endif
+/* 0: a node is raised also to what a majority may refuse. */
+#ifndef RAISES_SURELY
+#define RAISES_SURELY 1
 #endif
 #ifndef ALIGNS
 #define ALIGNS 1 /* RELEASE brings the counter to the fence */
@@ -246,6 +257,8 @@ static void state_init(struct state *state)
     state->forgets = FORGETS;
     if (FAR > 0) {
         state->nodes[LIVE - 1].counter = FAR;
+        state->nodes[LIVE - 2].counter = AHEAD;
+        state->nodes[LIVE > 2 ? LIVE - 3 : 0].counter = BETWEEN;
         state_canonical(state);
     }
 }
@@ -582,6 +595,7 @@ static void travel(const struct state *state, int who, int i)
                       link->counter > node->counter + BOUND;
         execute(node, who, verb, link->counter);
         mine->answer_most = is_far ? (node->counter + BOUND) & 15 : 0;
+        mine->lost |= is_far && !BOUND_IS_ANSWER;
         mine->verb = NOTHING;
         mine->counter = 0;
         answer(node, who);
@@ -634,19 +648,31 @@ static void travel(const struct state *state, int who, int i)
     }
 }
 
+/* Can it be raised to a value, for all that was heard of it? */
+static bool is_within(const struct link *link, uint8_t value)
+{
+    return link->vote > 0 && link->vote < value &&
+           (!BOUND_IS_ANSWER || link->most == 0 || value <= link->most);
+}
+
+/* Is it sure to be raised so far? */
+static bool is_sure(const struct link *link, uint8_t value)
+{
+    return !RAISES_SURELY || value <= link->vote + BOUND ||
+           (BOUND_IS_ANSWER && link->most != 0 && value <= link->most);
+}
+
 /* The greatest value that a majority of those that granted can be raised to. */
-static uint8_t target(const struct state *state, int who)
+static uint8_t target(const struct state *state, int who, bool surely)
 {
     for (uint8_t value = COUNTER_MAX; value > 0; value--) {
         unsigned n = 0;
         bool is_named = value == state->clients[who].top;
         for (int i = 0; i < LIVE; i++) {
             const struct link *link = &state->nodes[i].links[who];
-            bool is_below =
-                link->vote > 0 && link->vote < value &&
-                (!BOUND_IS_ANSWER || link->most == 0 || value <= link->most);
             is_named |= link->vote == value;
-            n += link->vote == value || is_below;
+            n += link->vote == value ||
+                 (is_within(link, value) && (!surely || is_sure(link, value)));
         }
         if (is_named && n >= MAJORITY) {
             return value;
@@ -658,7 +684,8 @@ static uint8_t target(const struct state *state, int who)
 static void wait_on(const struct state *state, int who)
 {
     unsigned granted = 0;
-    uint8_t top = target(state, who);
+    uint8_t sure = target(state, who, true);
+    uint8_t top = sure > 0 ? sure : target(state, who, false);
     for (int i = 0; i < LIVE; i++) {
         granted += state->nodes[i].links[who].vote > 0;
     }
@@ -669,8 +696,8 @@ static void wait_on(const struct state *state, int who)
             link->vote == 0) {
             continue;
         }
-        if (granted >= MAJORITY && link->vote < top &&
-            (!BOUND_IS_ANSWER || link->most == 0 || top <= link->most)) {
+        if (granted >= MAJORITY && is_within(link, top) &&
+            (sure > 0 || !RAISES_SURELY || !is_sure(link, top))) {
             struct state next = *state;
             next.nodes[i].links[who].verb = CONFIRM;
             next.nodes[i].links[who].counter = top & 15;

@@ -158,10 +158,7 @@ static void draw_outliers(struct sim_story *story)
     if (!may || !sim_chance(&random, 40)) {
         return;
     }
-    /* Where others jump as well, one: beside two of five a third could be
-     * raised beyond what the rest accepts (docs/caveats.md). */
-    bool is_one = n <= 1 || story->regime == SIM_WILD_CLOCKS;
-    n = is_one ? 1 : sim_draw_between(&random, 1, n);
+    n = n <= 1 ? 1 : sim_draw_between(&random, 1, n);
     for (unsigned at = (unsigned)sim_draw_below(&random, story->n_nodes); n > 0;
          n--) {
         int64_t off_ns = sim_draw_log(&random, OUTLIER_MIN_NS, OUTLIER_MAX_NS) /
