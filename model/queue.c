@@ -101,6 +101,11 @@
 #ifndef RAISES_SURELY
 #define RAISES_SURELY 1
 #endif
+/* If all have granted, and no majority can be raised to one value, all go to
+ * the one in the middle, in steps. */
+#ifndef STEPS
+#define STEPS 1
+#endif
 #ifndef ALIGNS
 #define ALIGNS 1 /* RELEASE brings the counter to the fence */
 #endif
@@ -681,11 +686,47 @@ static uint8_t target(const struct state *state, int who, bool surely)
     return 0;
 }
 
+/* The least counter that a majority has not passed; 0: not all granted. */
+static uint8_t middle(const struct state *state, int who)
+{
+    for (uint8_t value = 1; value <= COUNTER_MAX; value++) {
+        unsigned n = 0;
+        unsigned all = NODES - LIVE;
+        for (int i = 0; i < LIVE; i++) {
+            uint8_t vote = state->nodes[i].links[who].vote;
+            n += vote > 0 && vote <= value;
+            all += vote == 0;
+        }
+        if (n >= MAJORITY) {
+            return STEPS && all == 0 ? value : 0;
+        }
+    }
+    return 0;
+}
+
+/* What a node is raised to next, on the way to a value; 0: nothing. */
+static uint8_t next_of(const struct link *link, uint8_t sure, uint8_t may,
+                       uint8_t steps)
+{
+    if (sure > 0) {
+        return is_within(link, sure) ? sure : 0;
+    }
+    if (may > 0) {
+        bool is_asked = !RAISES_SURELY || !is_sure(link, may);
+        return is_asked && is_within(link, may) ? may : 0;
+    }
+    if (link->vote >= steps) {
+        return 0;
+    }
+    return link->most != 0 && link->most < steps ? link->most : steps;
+}
+
 static void wait_on(const struct state *state, int who)
 {
     unsigned granted = 0;
     uint8_t sure = target(state, who, true);
-    uint8_t top = sure > 0 ? sure : target(state, who, false);
+    uint8_t may = target(state, who, false);
+    uint8_t steps = middle(state, who);
     for (int i = 0; i < LIVE; i++) {
         granted += state->nodes[i].links[who].vote > 0;
     }
@@ -696,8 +737,8 @@ static void wait_on(const struct state *state, int who)
             link->vote == 0) {
             continue;
         }
-        if (granted >= MAJORITY && is_within(link, top) &&
-            (sure > 0 || !RAISES_SURELY || !is_sure(link, top))) {
+        uint8_t top = next_of(link, sure, may, steps);
+        if (granted >= MAJORITY && top > 0) {
             struct state next = *state;
             next.nodes[i].links[who].verb = CONFIRM;
             next.nodes[i].links[who].counter = top & 15;

@@ -17,6 +17,9 @@
  * counter then tells. */
 #include "core/lease_parts.h"
 
+/* Further than so many bounds, 4.8 h, no node is raised. */
+#define RAISE_STEPS_MAX 4
+
 /* None was asked for, or each was answered. */
 bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter)
@@ -48,6 +51,23 @@ static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
 {
     bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
     return is_within(vote, value) && (value >= lease->raised || !is_in_doubt);
+}
+
+/* Can it be raised to T in a few steps, each to the bound that it names? */
+static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
+                      uint64_t value)
+{
+    bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
+    return value >= vote->counter &&
+           value - vote->counter <= RAISE_STEPS_MAX * HF_FENCE_AHEAD_MAX &&
+           (value >= lease->raised || !is_in_doubt);
+}
+
+/* What it is to be raised to next. */
+static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
+{
+    uint64_t most = ((uint64_t)vote->raise_most << HF_FLOOR_BITS) - 1;
+    return vote->raise_most != 0 && most < value ? most : value;
 }
 
 static uint16_t reachers(const struct hf_step *step, uint16_t granted,
@@ -97,19 +117,61 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     return most;
 }
 
+/* The least counter that a majority has not passed. If all nodes granted, no
+ * minority of wrong clocks can make it larger than every right one. 0: it takes
+ * too many steps, or an answer was lost. */
+static uint64_t middle(const struct hf_step *step, uint16_t granted)
+{
+    const struct hf_lease *lease = step->lease;
+    uint64_t value = UINT64_MAX;
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        uint64_t counter = lease->votes[i].counter;
+        unsigned below = 0;
+        for (unsigned k = 0; k < lease->n_nodes; k++) {
+            below += lease->votes[k].counter <= counter;
+        }
+        value =
+            below >= step->nodes->quorum && counter < value ? counter : value;
+    }
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        bool counts = is_on_way(lease, &lease->votes[i], value);
+        mask |= counts ? hf_bit(i) : 0;
+    }
+    bool is_all = granted == hf_nodes_all(step->nodes);
+    return is_all && hf_is_majority(step, mask) ? value : 0;
+}
+
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
                          uint16_t coming)
 {
     struct aim aim = {granted, coming, true};
     uint64_t value = best(step, aim);
     aim.surely = false;
-    return value != 0 ? value : best(step, aim);
+    value = value != 0 ? value : best(step, aim);
+    return value != 0 ? value : middle(step, granted);
+}
+
+/* What the node is to be asked for next, so that a majority comes to T; 0:
+ * nothing. If it is not sure that a majority can reach T, only those are asked
+ * of which it is not. If it is sure that none can, all go step by step. */
+static uint64_t next_of(const struct hf_step *step, uint16_t granted,
+                        const struct hf_vote *vote, uint64_t value)
+{
+    const struct hf_lease *lease = step->lease;
+    if (hf_is_majority(step, reachers(step, granted, value, true))) {
+        return can_reach(lease, vote, value) ? value : 0;
+    }
+    if (hf_is_majority(step, reachers(step, granted, value, false))) {
+        bool is_asked = can_reach(lease, vote, value) && !is_sure(vote, value);
+        return is_asked ? value : 0;
+    }
+    return is_on_way(lease, vote, value) ? step_to(vote, value) : 0;
 }
 
 /* A majority is ours, but their counters differ. Any T is safe that a majority
  * then reports; the largest that it can reach needs the fewest raises. A node
- * whose clock floor is above T names that floor, and T becomes it. If it is not
- * sure that a majority can reach T, only those are asked of which it is not. */
+ * whose clock floor is above T names that floor, and T becomes it. */
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
@@ -117,20 +179,20 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
     if (value == 0) {
         return; /* until others grant it */
     }
-    bool surely = hf_is_majority(step, reachers(step, granted, value, true));
     lease->fence = value;
+    uint64_t raised = lease->raised;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if ((granted & hf_bit(i)) != 0 && vote->counter < value &&
-            can_reach(lease, vote, value) &&
-            (surely || !is_sure(vote, value)) &&
+        uint64_t next = next_of(step, granted, vote, value);
+        if ((granted & hf_bit(i)) != 0 && vote->counter < next &&
             !hf_is_pending(vote, HF_VERB_CONFIRM) &&
             lease->raises < HF_RAISES_MAX) {
             lease->raises++;
-            lease->raised = lease->raised < value ? value : lease->raised;
-            hf_step_send(step, i, HF_VERB_CONFIRM, value);
+            raised = raised < next ? next : raised;
+            hf_step_send(step, i, HF_VERB_CONFIRM, next);
         }
     }
+    lease->raised = raised;
 }
 
 /* The node can be raised no further than its bound: it has not executed the

@@ -413,6 +413,59 @@ static void an_old_grant_is_asked_first(void **state)
           "[3] 1 C ok 17200000009           | held 17200000009 till 9898\n");
 }
 
+/* All have granted, and no two agree: node 1 was raised beside a node 2 that
+ * has moved on. The counter in the middle is no wrong clock's: node 0 follows
+ * in steps of its bound, which is named in buckets of the clock floor. */
+#define FARTHER "90000000000"
+#define APART                                                                  \
+    "[0] acquire                      | 0A 1A 2A\n"                            \
+    "[1] 2 A ok " FARTHER "           | \n"                                    \
+    "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"                       \
+    "[2] 1 A ok " FAR "               | 1C" FARTHER "\n"                       \
+    "[3] 1 C ok " FAR " bound 21494967296 | \n"
+
+static void all_granted_and_apart(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          APART "[4] 0 C ok " NOW " " BOUND " | 0C14294188031\n"
+                "[5] 0 C ok 14294188031       | 0C" FAR "\n"
+                "[6] 0 C ok " FAR "           | held " FAR " till 9900\n");
+    story(3, 10000, /* its clock is not so far behind as its counter */
+          APART "[4] 0 C ok " NOW " bound 21494967296 | 0C" FAR "\n"
+                "[5] 0 C ok " FAR "           | held " FAR " till 9900\n");
+}
+
+static void too_far_apart_for_steps(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[2] 1 A ok 30000000000           | 1C" FARTHER "\n"
+          "[3] 1 C ok 30000000000 bound 34294967296 | \n"
+          "[4] 0 C ok " NOW " " BOUND "     | unreached 0R30000000000"
+          " 1R30000000000 2R30000000000\n");
+}
+
+/* A raise beyond that may still be executed. */
+static void no_steps_after_a_lost_raise(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[2] 0 C unknown                  | \n"
+          "[3] node 0 voting                | 0A" FARTHER "\n"
+          "[4] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[5] 0 C ok " NOW " " BOUND "     | \n"
+          "[6] 1 A ok " FAR "               | 1C" FARTHER "\n"
+          "[7] 1 C ok " FAR " bound 21494967296 | unreached 0R" FAR " 1R" FAR
+          " 2R" FAR "\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +494,9 @@ int main(void)
         cmocka_unit_test(clock_far_behind_costs_one_vote),
         cmocka_unit_test(two_clocks_of_five_far_ahead),
         cmocka_unit_test(an_old_grant_is_asked_first),
+        cmocka_unit_test(all_granted_and_apart),
+        cmocka_unit_test(too_far_apart_for_steps),
+        cmocka_unit_test(no_steps_after_a_lost_raise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
