@@ -275,6 +275,8 @@ ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len)
     if (n > 0) {
         memcpy(data, link->inbox + link->inbox_at, n);
         link->inbox_at += n;
+        link->down_read += n;
+        sim_oracle_read(link->world->oracle, link);
     }
     if (link->inbox_at == link->inbox_len) {
         link->inbox_at = link->inbox_len = 0;

@@ -4,6 +4,8 @@
  * fence in hand, and to look first whether the lock still covers that. */
 #include "lane.h"
 
+#include "oracle_calls.h"
+
 #include "base/assert.h"
 #include "client/lock.h"
 
@@ -37,8 +39,8 @@ static int64_t deadline_of(const struct sim_lane *lane)
     return deadline_ns;
 }
 
-static void note(struct sim_lane *lane, enum sim_note_kind kind,
-                 const char *text)
+void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
+                   const char *text)
 {
     struct sim_process *process = lane->process;
     if (process->world->trace == NULL) {
@@ -66,7 +68,7 @@ static void note(struct sim_lane *lane, enum sim_note_kind kind,
 static void note_renewal(struct sim_lane *lane)
 {
     if (lane->phase == SIM_LANE_WORKING && deadline_of(lane) > lane->told_ns) {
-        note(lane, SIM_NOTE_RENEWED, NULL);
+        sim_lane_note(lane, SIM_NOTE_RENEWED, NULL);
     }
 }
 
@@ -86,12 +88,12 @@ static void note_begin(struct sim_lane *lane)
              turn->is_shared ? " shared" : "",
              turn->permits > 0 ? " a permit" : "",
              turn->wait_ms == 0 ? " if free" : "");
-    note(lane, SIM_NOTE_BEGIN, text);
+    sim_lane_note(lane, SIM_NOTE_BEGIN, text);
 }
 
 /* ---- Beginning --------------------------------------------------------- */
 
-static void rest(struct sim_lane *lane)
+void sim_lane_rest(struct sim_lane *lane)
 {
     lane->phase = SIM_LANE_THINKING;
     lane->turn = NULL;
@@ -99,6 +101,7 @@ static void rest(struct sim_lane *lane)
     lane->lock = NULL;
     lane->number = 0;
     lane->was_given = false;
+    lane->is_marked = false;
     lane->due_ns = now_of(lane);
 }
 
@@ -137,12 +140,17 @@ static void asked(struct sim_lane *lane, struct hf_lock *lock,
     lane->lock = lock;
     if (status == HF_OK) {
         sim_oracle_held(world->oracle, lane->number, lock);
-        note(lane, SIM_NOTE_HELD, NULL);
-        work(lane);
+        sim_lane_note(lane, SIM_NOTE_HELD, NULL);
+        if (lane->turn->period_ms > 0) {
+            lane->phase = SIM_LANE_MARKING; /* not from inside a callback */
+            lane->due_ns = now_of(lane);
+        } else {
+            work(lane);
+        }
     } else {
         sim_oracle_given_up(world->oracle, lane->number);
-        note(lane, SIM_NOTE_GIVEN_UP, error->text);
-        rest(lane);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, error->text);
+        sim_lane_rest(lane);
     }
 }
 
@@ -161,7 +169,7 @@ static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
 
 /* Who blocks while another of his lanes has, or may come to have, a lock, may
  * wait for himself: users' own fault, and none of ours to find. */
-static bool may_block(const struct sim_lane *lane)
+bool sim_lane_is_alone(const struct sim_lane *lane)
 {
     const struct sim_process *process = lane->process;
     for (unsigned i = 0; i < process->n_lanes; i++) {
@@ -170,7 +178,7 @@ static bool may_block(const struct sim_lane *lane)
             return false;
         }
     }
-    return lane->turn->is_blocking;
+    return true;
 }
 
 static void begin(struct sim_lane *lane)
@@ -181,6 +189,10 @@ static void begin(struct sim_lane *lane)
     struct hf_request request;
     struct hf_name more[SIM_NAMES_MAX];
     int first = sim_lane_name(turn);
+    if (turn->kind != SIM_TURN_LOCK) {
+        sim_lane_call(lane);
+        return;
+    }
     hf_request_init(&request, letters[first]);
     request.ttl_ms = turn->ttl_ms;
     request.wait_ms = world->is_calm ? HF_WAIT_FOREVER : turn->wait_ms;
@@ -204,7 +216,13 @@ static void begin(struct sim_lane *lane)
     note_begin(lane);
     sim_process_open(lane->process);
     struct hf_error error;
-    if (may_block(lane)) {
+    if (turn->period_ms > 0 && sim_lane_is_marked(lane)) {
+        sim_oracle_given_up(world->oracle, lane->number);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "marked, or unknown");
+        sim_lane_rest(lane);
+        return;
+    }
+    if (lane->turn->is_blocking && sim_lane_is_alone(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
             hf_lock_acquire(lane->process->client, &request, &lock, &error);
@@ -254,7 +272,7 @@ static void work_step(struct sim_lane *lane)
 
 static void returned(struct sim_lane *lane)
 {
-    rest(lane);
+    sim_lane_rest(lane);
 }
 
 static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
@@ -276,7 +294,14 @@ static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
 static void give_back(struct sim_lane *lane)
 {
     struct hf_lock *lock = lane->lock;
-    note(lane, SIM_NOTE_RELEASED, NULL);
+    if (lane->is_marked && lane->turn->withdraws) {
+        sim_lane_withdraw(lane);
+    }
+    sim_lane_note(lane, SIM_NOTE_RELEASED, NULL);
+    if (lane->turn->reserve_ms > 0 && !lane->process->world->is_calm) {
+        sim_lane_reserve(lane);
+        return;
+    }
     end_belief(lane);
     lane->lock = NULL;
     lane->phase = SIM_LANE_RETURNING;
@@ -306,7 +331,7 @@ static bool hand_on(struct sim_lane *lane)
         .is_full = true, .turn = lane->turn, .number = lane->number};
     end_belief(lane);
     if (hf_lock_give(lane->lock, parcel.text) != HF_OK) {
-        rest(lane); /* it was lost; the handle is consumed */
+        sim_lane_rest(lane); /* it was lost; the handle is consumed */
         return true;
     }
     to->parcel = parcel;
@@ -316,7 +341,7 @@ static bool hand_on(struct sim_lane *lane)
                                             .node = -1,
                                             .other = to->index,
                                             .name = sim_lane_name(lane->turn)});
-    rest(lane);
+    sim_lane_rest(lane);
     sim_process_wake(to);
     return true;
 }
@@ -349,13 +374,13 @@ static bool take_on(struct sim_lane *lane)
     if (status == HF_OK) {
         lane->lock = lock;
         sim_oracle_adopted(oracle, lane->number, parcel.number, lock);
-        note(lane, SIM_NOTE_ADOPTED, NULL);
+        sim_lane_note(lane, SIM_NOTE_ADOPTED, NULL);
         work(lane);
         lane->end_ns = lane->end_ns == SIM_NEVER ? now_of(lane) : lane->end_ns;
     } else {
         sim_oracle_given_up(oracle, lane->number);
-        note(lane, SIM_NOTE_GIVEN_UP, error.text);
-        rest(lane);
+        sim_lane_note(lane, SIM_NOTE_GIVEN_UP, error.text);
+        sim_lane_rest(lane);
     }
     return true;
 }
@@ -387,7 +412,7 @@ static bool next_turn(struct sim_lane *lane)
 
 static void found_lost(struct sim_lane *lane)
 {
-    note(lane, SIM_NOTE_LOST, NULL);
+    sim_lane_note(lane, SIM_NOTE_LOST, NULL);
     give_back(lane);
 }
 
@@ -395,8 +420,8 @@ static void cancel(struct sim_lane *lane)
 {
     sim_oracle_given_up(lane->process->world->oracle, lane->number);
     hf_op_cancel(lane->op);
-    note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
-    rest(lane);
+    sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
+    sim_lane_rest(lane);
 }
 
 static void look_at_queue(struct sim_lane *lane)
@@ -406,6 +431,16 @@ static void look_at_queue(struct sim_lane *lane)
         !lane->was_queued && hf_op_waiting(lane->op, &waiting)) {
         lane->was_queued = true;
         sim_oracle_queued(lane->process->world->oracle, lane->number);
+    }
+}
+
+/* The period begins, or nothing does. */
+static void mark(struct sim_lane *lane)
+{
+    if (sim_lane_mark(lane)) {
+        work(lane);
+    } else {
+        give_back(lane);
     }
 }
 
@@ -458,7 +493,14 @@ static bool step(struct sim_lane *lane)
     case SIM_LANE_WORKING:
         go_on(lane);
         return true;
+    case SIM_LANE_MARKING:
+        mark(lane);
+        return true;
+    case SIM_LANE_FOREIGN:
+        sim_foreign_go_on(lane);
+        return true;
     case SIM_LANE_RETURNING:
+    case SIM_LANE_CALLING:
         return false;
     }
     return false;
@@ -511,8 +553,10 @@ void sim_lanes_crash(struct sim_process *process)
             sim_oracle_given_up(oracle, lane->number);
         } else if (lane->number != 0) {
             sim_oracle_ended(oracle, lane->number);
+        } else if (lane->phase == SIM_LANE_FOREIGN) {
+            sim_foreign_ended(oracle, process->index, lane->index);
         }
-        rest(lane);
+        sim_lane_rest(lane);
     }
     process->parcel.is_full = false;
 }
@@ -527,7 +571,7 @@ void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
         return;
     }
     if (state == HF_STATE_AT_RISK && !lane->is_at_risk) {
-        note(lane, SIM_NOTE_AT_RISK, NULL);
+        sim_lane_note(lane, SIM_NOTE_AT_RISK, NULL);
     }
     lane->is_at_risk = state == HF_STATE_AT_RISK;
     if (state == HF_STATE_LOST && !sim_lane_is_writing(lane)) {

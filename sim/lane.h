@@ -17,4 +17,35 @@ void sim_lane_write(struct sim_lane *lane);
 /* It has read what it will write at the next step. */
 bool sim_lane_is_writing(const struct sim_lane *lane);
 
+/* ---- lane.c -------------------------------------------------------------- */
+
+void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
+                   const char *text);
+
+/* Its turn is over. */
+void sim_lane_rest(struct sim_lane *lane);
+
+/* No other lane of its process has something that would stand still. */
+bool sim_lane_is_alone(const struct sim_lane *lane);
+
+/* ---- lane_calls.c -------------------------------------------------------- */
+
+/* A turn that is no acquisition. */
+void sim_lane_call(struct sim_lane *lane);
+
+/* Was a command started in the period? */
+bool sim_lane_is_marked(struct sim_lane *lane);
+
+/* @return false: no command may start. */
+bool sim_lane_mark(struct sim_lane *lane);
+void sim_lane_withdraw(struct sim_lane *lane);
+
+/* Gives its lock back, and keeps the name taken. */
+void sim_lane_reserve(struct sim_lane *lane);
+
+/* ---- foreign.c ----------------------------------------------------------- */
+
+void sim_foreign_begin(struct sim_lane *lane);
+void sim_foreign_go_on(struct sim_lane *lane);
+
 #endif

@@ -199,6 +199,7 @@ struct sim_link *sim_link_connect(struct sim_process *process, int node,
     link->socket = socket;
     uint64_t stream = (uint64_t)process->index << 40 | (uint64_t)node << 32 |
                       ++process->n_links;
+    link->number = process->n_links;
     link->up.random = sim_random_of(world->story->seed, stream << 1 | 1);
     link->down.random = sim_random_of(world->story->seed, stream << 1);
     link->next = world->links;
@@ -218,6 +219,7 @@ void sim_link_reply(struct sim_link *link)
     const char *data;
     size_t len = sim_session_take(link->session, &data);
     if (len > 0) {
+        link->down_sent += link->down.has_end ? 0 : len;
         send_bytes(link, &link->down, data, len);
     }
 }

@@ -52,7 +52,13 @@ static void wrote(void *user, struct sim_session *session)
 {
     struct sim_node *node = user;
     struct sim_link *link = sim_session_user(session);
+    if (link == NULL) {
+        return; /* sim_node_ask() takes it */
+    }
     sim_link_reply(link);
+    if (link->redis == node->redis) {
+        sim_oracle_wrote(node->world->oracle, link);
+    }
     if (node->told != NULL) {
         sim_told_sent(node, link);
     }
@@ -63,7 +69,11 @@ static void ran(void *user, struct sim_session *session,
 {
     struct sim_node *node = user;
     struct sim_link *link = sim_session_user(session);
+    if (link == NULL) {
+        return;
+    }
     if (link->redis == node->redis) {
+        sim_oracle_script(node->world->oracle, link, run);
         sim_oracle_node(node->world->oracle, node->index, run);
     }
     if (node->told != NULL) {
@@ -77,6 +87,20 @@ void sim_node_execute(struct sim_node *node, struct sim_link *link,
     link->sent_ns = chunk->sent_ns;
     sim_redis_set_clock(link->redis, wall_us(node));
     sim_redis_feed(link->session, chunk->data, chunk->len);
+}
+
+void sim_node_ask(struct sim_node *node, const char *command, size_t len,
+                  char *reply, size_t size)
+{
+    const char *data;
+    struct sim_session *session = sim_redis_connect(node->redis, NULL);
+    sim_redis_set_clock(node->redis, wall_us(node));
+    sim_redis_feed(session, command, len);
+    size_t n = sim_session_take(session, &data);
+    n = n < size - 1 ? n : size - 1;
+    memcpy(reply, data, n);
+    reply[n] = '\0';
+    sim_redis_disconnect(session);
 }
 
 /* ---- Lives ------------------------------------------------------------- */

@@ -52,4 +52,8 @@ void sim_node_jump(struct sim_node *node, int64_t by_ns);
 /* Its server reads the clock when it executes something, and now. */
 void sim_node_tick(struct sim_node *node);
 
+/* What it answers to a command of another library: the beginning of it. */
+void sim_node_ask(struct sim_node *node, const char *command, size_t len,
+                  char *reply, size_t size);
+
 #endif

@@ -101,6 +101,19 @@ static void say_owner(char *out, size_t size, const char *text)
     }
 }
 
+/* Of scripts that give nobody anything: what they do, and what they found. */
+static bool is_call(const struct sim_run *run)
+{
+    static const char *const calls[] = {"mark", "inspect", "roster", "look",
+                                        "break"};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (strcmp(run->script, calls[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ":7" yours; "*4 :0 :c :left $owner" not; ":-1" another marker; "-ERR" */
 static void say_result(char *out, size_t size, const struct sim_run *run)
 {
@@ -115,6 +128,8 @@ static void say_result(char *out, size_t size, const struct sim_run *run)
     } else if (reply[0] == '-') {
         snprintf(out, size, "%.*s", (int)strcspn(reply + 1, " \r\n"),
                  reply + 1);
+    } else if (is_call(run)) {
+        snprintf(out, size, "tells");
     } else if (next != NULL && next[1] == ':' && next[2] == '1') {
         snprintf(out, size, "yours");
         const char *counter = strchr(next + 2, ':');

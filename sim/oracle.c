@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oracle_state.h"
 
+#include "oracle_calls.h"
+#include "oracle_once.h"
+
 #include "base/assert.h"
 #include "core/lease.h"
 
@@ -74,6 +77,8 @@ void sim_oracle_free(struct sim_oracle *oracle)
             sim_chain_free(oracle->chains[name][slot]);
         }
     }
+    sim_once_free(oracle->once);
+    sim_calls_free(oracle->calls);
     free(oracle->records);
     free(oracle);
 }
@@ -266,6 +271,7 @@ void sim_oracle_held(struct sim_oracle *oracle, uint64_t turn,
         sim_chain_completed(oracle, live, &live->parts[i]);
         sim_order_served(oracle, live, &live->parts[i]);
     }
+    sim_calls_held(oracle, live);
     sim_beliefs_begin(oracle, live);
 }
 
@@ -297,6 +303,25 @@ void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
                           (unsigned long long)giver->fence);
     }
     sim_beliefs_begin(oracle, live);
+}
+
+/* ---- What takes no counter --------------------------------------------- */
+
+void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
+                       const struct sim_run *run)
+{
+    sim_once_script(oracle, link, run);
+    sim_calls_script(oracle, link, run);
+}
+
+void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link)
+{
+    sim_once_wrote(oracle, link);
+}
+
+void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link)
+{
+    sim_once_read(oracle, link);
 }
 
 /* ---- After each run of a process --------------------------------------- */
@@ -346,6 +371,7 @@ static void look_at(struct sim_oracle *oracle, struct sim_live *live)
         note_loss(oracle, live);
     }
     sim_beliefs_look(oracle, live);
+    sim_break_look(oracle, live);
 }
 
 void sim_oracle_look(struct sim_oracle *oracle, int process)

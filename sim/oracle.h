@@ -20,6 +20,12 @@
  *           is longer than six round trips
  *   RESIDUE … and at the end no lock, queue or holder is left at any node
  *   ONCE    every call is answered exactly once
+ *   PERIOD  no command starts in the period of another (oracle_once.c)
+ *   RESERVE nobody is granted a name that was reserved with its release
+ *   BREAK   whoever was broken believes no longer than the break says
+ *   READ    what only looks changes nothing, and names those who asked
+ *   FOREIGN plain locks of other libraries exclude and are excluded, and are
+ *           not taken away (one majority; nodes keep their data)
  */
 #ifndef HF_SIM_ORACLE_H
 #define HF_SIM_ORACLE_H
@@ -41,9 +47,15 @@ enum sim_rule {
     SIM_LIVE,
     SIM_RESIDUE,
     SIM_ONCE,
+    SIM_PERIOD,
+    SIM_RESERVE,
+    SIM_BREAK,
+    SIM_READ,
+    SIM_FOREIGN,
     SIM_RULES
 };
 
+struct sim_link;
 struct sim_world;
 struct sim_run;
 struct hf_lock;
@@ -122,6 +134,13 @@ void sim_oracle_look(struct sim_oracle *oracle, int process);
  * already. */
 void sim_oracle_node(struct sim_oracle *oracle, int node,
                      const struct sim_run *run);
+
+/* The same for what takes no counter, before that call. Then its answer is on
+ * its way; then the process has read from the link. */
+void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
+                       const struct sim_run *run);
+void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
+void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link);
 
 /* It lost memory: restarted older or empty, flushed, evicted, promoted. */
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);

@@ -6,6 +6,8 @@
  * afresh then, since a clock that stood still has moved them. */
 #include "oracle_state.h"
 
+#include "oracle_calls.h"
+
 #include "core/lease.h"
 
 #include <stdio.h>
@@ -49,6 +51,13 @@ static void tell_conflict(struct sim_oracle *oracle, const struct sim_live *a,
         (double)until_ns(oracle, b, of_b) / 1e6);
 }
 
+/* One of them was broken at once. */
+static bool is_excused(const struct sim_oracle *oracle,
+                       const struct sim_part *a, const struct sim_part *b)
+{
+    return sim_break_excuses(oracle, a) || sim_break_excuses(oracle, b);
+}
+
 static void check_part(struct sim_oracle *oracle, const struct sim_live *live,
                        const struct sim_part *part)
 {
@@ -59,7 +68,8 @@ static void check_part(struct sim_oracle *oracle, const struct sim_live *live,
             const struct sim_part *its = &other->parts[j];
             if (other != live && its->chain == part->chain &&
                 !is_compatible(part, its) &&
-                until_ns(oracle, other, its) > now_ns) {
+                until_ns(oracle, other, its) > now_ns &&
+                !is_excused(oracle, part, its)) {
                 tell_conflict(oracle, other, its, live, part);
                 return;
             }
@@ -91,9 +101,11 @@ static void check_permits(struct sim_oracle *oracle,
     }
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
         const struct sim_live *other = &oracle->live[i];
-        holders += other->is_holding && other->n_parts == live->n_parts &&
-                   other->parts[other->n_parts - 1].chain == name->chain &&
-                   believes(oracle, other);
+        holders +=
+            other->is_holding && other->n_parts == live->n_parts &&
+            other->parts[other->n_parts - 1].chain == name->chain &&
+            believes(oracle, other) &&
+            !sim_break_excuses(oracle, &other->parts[other->n_parts - 1]);
     }
     if (holders > permits) {
         sim_oracle_breach(oracle, SIM_PERMITS,
@@ -113,6 +125,7 @@ void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live)
         part->until_ns = until_ns(oracle, live, part);
         if (part->until_ns > oracle->world->now_ns) {
             check_part(oracle, live, part);
+            sim_foreign_check(oracle, live, part);
         }
     }
     check_permits(oracle, live);

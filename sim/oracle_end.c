@@ -113,6 +113,7 @@ void sim_oracle_calm(struct sim_oracle *oracle)
 static bool may_stay(const char *line, size_t len)
 {
     static const char fence[] = ":fence";
+    static const char mark[] = ":once";
     size_t key = 0;
     while (key < len && line[key] != ' ') {
         key++;
@@ -122,7 +123,10 @@ static bool may_stay(const char *line, size_t len)
     }
     size_t from = len > 0 && line[0] == '"';
     bool is_marker = key - from == 7 && memcmp(line + from, "hf:node", 7) == 0;
-    return is_marker ||
+    bool is_mark =
+        key > sizeof(mark) - 1 &&
+        memcmp(line + key - (sizeof(mark) - 1), mark, sizeof(mark) - 1) == 0;
+    return is_marker || is_mark ||
            (key > sizeof(fence) - 1 && memcmp(line + key - (sizeof(fence) - 1),
                                               fence, sizeof(fence) - 1) == 0);
 }

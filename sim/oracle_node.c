@@ -7,6 +7,8 @@
  * counter that expired is compared with what comes after it. */
 #include "oracle_state.h"
 
+#include "oracle_calls.h"
+#include "oracle_once.h"
 #include "redis.h"
 
 #include "base/assert.h"
@@ -179,6 +181,8 @@ static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)
 {
     oracle->forgot_ns = oracle->world->now_ns;
+    sim_once_forgot(oracle, node);
+    sim_calls_forgot(oracle, node);
     for (unsigned name = 0; name < SIM_NAMES_MAX; name++) {
         for (unsigned slot = 0; slot <= SIM_SLOTS_MAX; slot++) {
             struct sim_chain *chain = oracle->chains[name][slot];

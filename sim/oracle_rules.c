@@ -35,11 +35,36 @@ static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
 };
 /* clang-format on */
 
+#define IN(regime) (1U << (regime))
+
+/* Where commands that are marked have fences in order, and hold alone. */
+#define WHERE_MEMORY_IS_KEPT                                                   \
+    (IN(SIM_CALM) | IN(SIM_NETWORK) | IN(SIM_RATES) | IN(SIM_RESTART_DURABLE))
+#define WHERE_C4_AND_ORDER                                                     \
+    (WHERE_MEMORY_IS_KEPT | IN(SIM_AMNESIA) | IN(SIM_FLUSH))
+
+/* Of the rules that one kind of turn has. */
+static const uint16_t promised_in[SIM_RULES] = {
+    [SIM_PERIOD] = WHERE_C4_AND_ORDER,
+    [SIM_RESERVE] = WHERE_C4_AND_ORDER,
+    [SIM_BREAK] = WHERE_MEMORY_IS_KEPT,
+    /* What a promotion left behind answers too, and is not followed. */
+    [SIM_READ] = ((1U << SIM_REGIMES) - 1) & ~IN(SIM_FAILOVER),
+    [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
+};
+
+static bool is_promised(enum sim_rule rule, enum sim_regime regime)
+{
+    return promises[regime][rule] == Y || (promised_in[rule] & IN(regime)) != 0;
+}
+
 static const char *const names[SIM_RULES] = {
-    [SIM_C1] = "C1",           [SIM_C2] = "C2",     [SIM_C3] = "C3",
-    [SIM_E1] = "E1",           [SIM_C4] = "C4",     [SIM_GUARD] = "GUARD",
-    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO", [SIM_LIVE] = "LIVE",
-    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",
+    [SIM_C1] = "C1",           [SIM_C2] = "C2",       [SIM_C3] = "C3",
+    [SIM_E1] = "E1",           [SIM_C4] = "C4",       [SIM_GUARD] = "GUARD",
+    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO",   [SIM_LIVE] = "LIVE",
+    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",   [SIM_PERIOD] = "PERIOD",
+    [SIM_RESERVE] = "RESERVE", [SIM_BREAK] = "BREAK", [SIM_READ] = "READ",
+    [SIM_FOREIGN] = "FOREIGN",
 };
 
 const char *sim_rule_name(enum sim_rule rule)
@@ -49,7 +74,7 @@ const char *sim_rule_name(enum sim_rule rule)
 
 bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime)
 {
-    return promises[regime][rule] != N;
+    return promises[regime][rule] == L || is_promised(rule, regime);
 }
 
 static bool is_of_fences(enum sim_rule rule)
@@ -61,8 +86,8 @@ static bool is_of_fences(enum sim_rule rule)
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
 {
     const struct sim_story *story = oracle->world->story;
-    bool needs_memory =
-        rule != SIM_LIVE && rule != SIM_RESIDUE && rule != SIM_ONCE;
+    bool needs_memory = rule != SIM_LIVE && rule != SIM_RESIDUE &&
+                        rule != SIM_ONCE && rule != SIM_READ;
     if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
         needs_memory) {
         return false;
@@ -77,5 +102,5 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
         return oracle->forgot_ns < 0 ||
                oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
     }
-    return promises[story->regime][rule] == Y;
+    return is_promised(rule, story->regime);
 }

@@ -135,6 +135,8 @@ struct sim_oracle {
     bool has_expired; /* counters may be gone, clocks having jumped so far */
     struct sim_register registers[SIM_NAMES_MAX][2]; /* without guard, with */
     uint64_t newest[SIM_NAMES_MAX];
+    struct sim_once *once;   /* oracle_once.c; NULL: no turn is of that kind */
+    struct sim_calls *calls; /* oracle_calls.c; the same */
 };
 
 /* oracle_rules.c: is a breach at this moment a broken promise? */

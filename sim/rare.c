@@ -27,6 +27,12 @@ const char *sim_rare_name(enum sim_rare rare)
         [SIM_RARE_LOST] = "a lock is lost",
         [SIM_RARE_ADOPTED] = "a lock is adopted",
         [SIM_RARE_STALE_WRITE] = "a stale write is refused",
+        [SIM_RARE_STARTED_ONCE] = "a command starts once in a period",
+        [SIM_RARE_MARKED_MEANWHILE] = "a mark is found by its next holder",
+        [SIM_RARE_WITHDRAWN] = "a mark is withdrawn",
+        [SIM_RARE_BROKEN] = "a lock is broken in order",
+        [SIM_RARE_BROKEN_NOW] = "a lock is broken at once",
+        [SIM_RARE_PLAIN] = "another library's lock is held",
     };
     return names[rare];
 }
@@ -161,9 +167,25 @@ static void on_refused(struct sim_rares *rares, const struct sim_note *note)
     rares->seen[SIM_RARE_STALE_WRITE]++;
 }
 
+static void on_called(struct sim_rares *rares, const struct sim_note *note)
+{
+    static const struct {
+        const char *text;
+        enum sim_rare rare;
+    } calls[] = {{"mark: ok", SIM_RARE_STARTED_ONCE},
+                 {"mark: held", SIM_RARE_MARKED_MEANWHILE},
+                 {"withdraw: ok", SIM_RARE_WITHDRAWN},
+                 {"break: ok", SIM_RARE_BROKEN},
+                 {"break now: ok", SIM_RARE_BROKEN_NOW},
+                 {"SET NX: held", SIM_RARE_PLAIN}};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        rares->seen[calls[i].rare] += begins(note->text, calls[i].text);
+    }
+}
+
 void sim_rares_note(struct sim_rares *rares, const struct sim_note *note)
 {
-    static void (*const on[SIM_NOTE_VIOLATION + 1])(
+    static void (*const on[SIM_NOTE_CALLED + 1])(
         struct sim_rares * rares, const struct sim_note *note) = {
         [SIM_NOTE_ASKED] = on_asked,       [SIM_NOTE_PUSHED] = on_pushed,
         [SIM_NOTE_HELD] = on_held,         [SIM_NOTE_GIVEN_UP] = on_given_up,
@@ -171,6 +193,7 @@ void sim_rares_note(struct sim_rares *rares, const struct sim_note *note)
         [SIM_NOTE_CRASHED] = on_crashed,   [SIM_NOTE_STARTED] = on_started,
         [SIM_NOTE_AT_RISK] = on_at_risk,   [SIM_NOTE_LOST] = on_lost,
         [SIM_NOTE_ADOPTED] = on_adopted,   [SIM_NOTE_REFUSED] = on_refused,
+        [SIM_NOTE_CALLED] = on_called,
     };
     if (on[note->kind] != NULL) {
         on[note->kind](rares, note);

@@ -59,6 +59,7 @@ struct sim_run {
     const struct sim_arg *argv; /* as received: EVALSHA, sha1, 7, key … */
     const char *reply;          /* RESP */
     size_t reply_len;
+    bool has_written; /* it ran a command that may write */
 };
 
 /* Told once per sim_redis_feed() and session that there are bytes to take: a

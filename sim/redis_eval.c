@@ -77,6 +77,7 @@ static void run(struct sim_call *call, const struct sim_script *script,
             .argv = call->argv,
             .reply = call->out->data + begin,
             .reply_len = call->out->len - begin,
+            .has_written = call->redis->running.has_written,
         };
         hooks->ran(hooks->user, call->session, &told);
     }

@@ -296,11 +296,19 @@ static bool plain_turn(struct sim_story *story, size_t at, int detail)
         return round_off(&turn->think_ns);
     case 17: /* one name less */
         PLAIN(turn->names, (uint8_t)(turn->names & -turn->names));
+    case 18:
+        PLAIN(turn->kind, SIM_TURN_LOCK);
+    case 19:
+        PLAIN(turn->period_ms, 0);
+    case 20:
+        PLAIN(turn->reserve_ms, 0);
+    case 21:
+        PLAIN(turn->withdraws, false);
     default:
         return false;
     }
 }
-#define TURN_DETAILS 18
+#define TURN_DETAILS 22
 
 static bool plain_fault(struct sim_story *story, size_t at, int detail)
 {

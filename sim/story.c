@@ -71,6 +71,19 @@ const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind)
     return &forms[kind];
 }
 
+const char *sim_turn_name(enum sim_turn_kind kind)
+{
+    static const char *const names[] = {
+        [SIM_TURN_LOCK] = "",
+        [SIM_TURN_BREAK] = "break",
+        [SIM_TURN_BREAK_NOW] = "break-now",
+        [SIM_TURN_LOOK] = "look",
+        [SIM_TURN_FOREIGN] = "foreign",
+    };
+    HF_ASSERT(kind < SIM_TURN_KINDS);
+    return names[kind];
+}
+
 const char *sim_fault_name(enum sim_fault_kind kind)
 {
     return sim_fault_form(kind)->name;

@@ -98,10 +98,23 @@ struct sim_fault {
     uint32_t mask;
 };
 
-/* One acquisition that somebody makes, and what he does with it. */
+enum sim_turn_kind {
+    SIM_TURN_LOCK,      /* acquires, works, releases */
+    SIM_TURN_BREAK,     /* hf_client_break(), which waits for the holder */
+    SIM_TURN_BREAK_NOW, /* … or does not */
+    SIM_TURN_LOOK,      /* inspects the name, its queue, and lists all names */
+    SIM_TURN_FOREIGN,   /* another library: SET NX PX at a majority */
+    SIM_TURN_KINDS
+};
+
+/* One acquisition of a client, and its work; or one call of another kind. */
 struct sim_turn {
     uint8_t process;
     uint8_t lane;
+    uint8_t kind;       /* enum sim_turn_kind */
+    bool withdraws;     /* its command fails and leaves the period to others */
+    int64_t period_ms;  /* --once: hf_lock_mark() before it works; 0: none */
+    int64_t reserve_ms; /* --min-hold: hf_lock_release_keeping(); 0: none */
     bool is_shared;
     bool is_unfair;
     bool is_blocking;  /* hf_lock_acquire() rather than hf_op_start_acquire() */
@@ -160,6 +173,9 @@ bool sim_story_read(struct sim_story *story, const char *text, char *why,
 
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);
+
+/* The word for it in a turn; "" for SIM_TURN_LOCK. */
+const char *sim_turn_name(enum sim_turn_kind kind);
 
 /* Its clock is so far off that it cannot agree with others on a counter. */
 static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)

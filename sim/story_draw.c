@@ -21,6 +21,7 @@ enum {
     STREAM_WORLD = 0x51010,
     STREAM_TURNS = 0x51020,
     STREAM_OUTLIERS = 0x51030,
+    STREAM_CALLS = 0x51040, /* and one for each lane behind it */
     STREAM_HOSTS = 0x51080
 };
 
@@ -39,6 +40,8 @@ struct swarm {
     uint8_t permits[SIM_NAMES_MAX];
     int tries, waits, unfair, shared, many, long_holds, writes;
     int blocking, hands_on, forsakes, extends, cancels;
+    int once, withdraws, reserves, breaks, looks, foreign;
+    int64_t period_ms;
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -219,6 +222,48 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     }
 }
 
+/* What else than locking some seeds do. In a calm world nothing is taken from
+ * anybody. */
+static void draw_calls(const struct sim_story *story, struct swarm *swarm)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);
+    int64_t calm_ms = story->calm_ns / SIM_MS;
+    swarm->once = sometimes(&random, 30, 60);
+    swarm->withdraws = sometimes(&random, 50, 30);
+    swarm->reserves = sometimes(&random, 20, 25);
+    swarm->breaks = sometimes(&random, 15, 5);
+    swarm->looks = sometimes(&random, 20, 8);
+    swarm->foreign = sometimes(&random, 15, 20);
+    swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
+                                    most(2 * swarm->ttl_ms, 2 * calm_ms));
+    if (story->regime == SIM_CALM) {
+        swarm->breaks = 0;
+    }
+}
+
+static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
+                      struct sim_random *random)
+{
+    bool is_alone = turn->permits == 0 && !turn->is_shared && !turn->hands_on;
+    bool is_one = (turn->names & (turn->names - 1)) == 0;
+    if (is_alone && sim_chance(random, swarm->once)) {
+        turn->period_ms = swarm->period_ms;
+        turn->withdraws = sim_chance(random, swarm->withdraws);
+    }
+    if (is_alone && sim_chance(random, swarm->reserves)) {
+        turn->reserve_ms =
+            sim_draw_log(random, most(2, turn->ttl_ms / 20), turn->ttl_ms);
+    }
+    if (is_one && sim_chance(random, swarm->breaks)) {
+        turn->kind =
+            sim_chance(random, 50) ? SIM_TURN_BREAK_NOW : SIM_TURN_BREAK;
+    } else if (is_one && sim_chance(random, swarm->looks)) {
+        turn->kind = SIM_TURN_LOOK;
+    } else if (is_one && is_alone && sim_chance(random, swarm->foreign)) {
+        turn->kind = SIM_TURN_FOREIGN;
+    }
+}
+
 /* For how long things go wrong: some leases, and where a memory is lost some
  * quarantines. Each who waits asks again every third of a place's lease, at
  * every node, which bounds what a seed may cost. */
@@ -331,14 +376,19 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
     struct sim_random all = sim_random_of(story->seed, STREAM_TURNS);
     draw_modes(story, swarm, &all);
     draw_pace(story, swarm, &all);
+    draw_calls(story, swarm);
     for (unsigned p = 0; p < story->n_processes; p++) {
         for (unsigned lane = 0; lane < swarm->lanes; lane++) {
-            struct sim_random random = sim_random_of(
-                story->seed, STREAM_TURNS + 1 + p * SIM_LANES_MAX + lane);
+            unsigned at = p * SIM_LANES_MAX + lane;
+            struct sim_random random =
+                sim_random_of(story->seed, STREAM_TURNS + 1 + at);
+            struct sim_random calls =
+                sim_random_of(story->seed, STREAM_CALLS + 1 + at);
             for (unsigned i = 0; i < swarm->turns; i++) {
                 struct sim_turn turn = {.process = (uint8_t)p,
                                         .lane = (uint8_t)lane};
                 draw_turn(story, swarm, &turn, &random);
+                draw_call(swarm, &turn, &calls);
                 sim_story_add_turn(story, &turn);
             }
         }
@@ -347,7 +397,7 @@ static void draw_turns(struct sim_story *story, struct swarm *swarm)
 
 void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
 {
-    static const int node_shares[] = {45, 45, 10};
+    static const int node_shares[] = {30, 36, 34};
     struct sim_random random = sim_random_of(seed, STREAM_WORLD);
     struct swarm swarm = {0};
     *story = (struct sim_story){.seed = seed, .has_quarantine = true};

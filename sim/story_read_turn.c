@@ -56,14 +56,25 @@ static bool is_flag(struct sim_turn *turn, const char *word)
     const struct {
         const char *name;
         bool *flag;
-    } flags[] = {{"shared", &turn->is_shared},
-                 {"unfair", &turn->is_unfair},
-                 {"blocking", &turn->is_blocking},
-                 {"hands-on", &turn->hands_on},
-                 {"forsakes", &turn->forsakes}};
+    } flags[] = {
+        {"shared", &turn->is_shared},     {"unfair", &turn->is_unfair},
+        {"blocking", &turn->is_blocking}, {"hands-on", &turn->hands_on},
+        {"forsakes", &turn->forsakes},    {"withdraws", &turn->withdraws}};
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
         if (strcmp(word, flags[i].name) == 0) {
             *flags[i].flag = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* @return false if it is no such word. */
+static bool is_kind(struct sim_turn *turn, const char *word)
+{
+    for (int kind = SIM_TURN_LOCK + 1; kind < SIM_TURN_KINDS; kind++) {
+        if (strcmp(word, sim_turn_name((enum sim_turn_kind)kind)) == 0) {
+            turn->kind = (uint8_t)kind;
             return true;
         }
     }
@@ -100,7 +111,13 @@ static bool read_turn_word(struct sim_reader *reader, struct sim_turn *turn,
     if (strcmp(word, "extends") == 0) {
         return read_small(reader, word, &turn->extends);
     }
-    return is_flag(turn, word) ||
+    if (strcmp(word, "once") == 0) {
+        return sim_reader_ms(reader, word, &turn->period_ms);
+    }
+    if (strcmp(word, "reserve") == 0) {
+        return sim_reader_ms(reader, word, &turn->reserve_ms);
+    }
+    return is_flag(turn, word) || is_kind(turn, word) ||
            sim_reader_fail(reader, "a turn has no \"%.40s\"", word);
 }
 
@@ -142,6 +159,15 @@ static bool check_turn(const struct sim_reader *reader,
     if (turn->hands_on && (is_many || turn->permits > 0)) {
         return sim_reader_fail(
             reader, "only one name without permits can be handed on");
+    }
+    if ((turn->period_ms > 0 || turn->reserve_ms > 0) &&
+        (turn->permits > 0 || turn->is_shared || turn->hands_on)) {
+        return sim_reader_fail(reader, "once and reserve are for names that "
+                                       "are held alone, and not handed on");
+    }
+    if (turn->kind != SIM_TURN_LOCK && is_many) {
+        return sim_reader_fail(reader, "%s is for one name",
+                               sim_turn_name((enum sim_turn_kind)turn->kind));
     }
     return true;
 }

@@ -24,8 +24,13 @@
  *
  * A turn may say, in any order: name a[,b…]  think T: before it begins
  * wait T|forever|none  ttl T  hold T  writes N  extends N  permits N  cancel T
- * shared  unfair  blocking  hands-on  forsakes. It is of "a", ttl 2s, and
- * waits for ever, if it does not say otherwise.
+ * shared  unfair  blocking  hands-on  forsakes  once T: works if no command
+ * was started in that period  withdraws: gives the period back, its command
+ * failed  reserve T: the name stays taken for so long from the release on. It
+ * is of "a", ttl 2s, and waits for ever, if it does not say otherwise.
+ *
+ * A turn that says break, break-now, look or foreign is another call on one
+ * name: take it from its holder, look at it, or lock it as other libraries do.
  *
  * What goes wrong (p: a process, n: a node; if left out, all of them):
  *   cut p n                silence p n for T         deafness p n for T
@@ -187,10 +192,16 @@ static void write_turn(const struct sim_turn *turn, FILE *out)
     write_number("writes", turn->writes, out);
     write_number("extends", turn->extends, out);
     write_span("cancel", turn->cancel_ns, out);
-    fprintf(
-        out, "%s%s%s%s%s\n", turn->is_shared ? " shared" : "",
-        turn->is_unfair ? " unfair" : "", turn->is_blocking ? " blocking" : "",
-        turn->hands_on ? " hands-on" : "", turn->forsakes ? " forsakes" : "");
+    write_span("once", turn->period_ms * SIM_MS, out);
+    write_span("reserve", turn->reserve_ms * SIM_MS, out);
+    if (turn->kind != SIM_TURN_LOCK) {
+        fprintf(out, " %s", sim_turn_name((enum sim_turn_kind)turn->kind));
+    }
+    fprintf(out, "%s%s%s%s%s%s\n", turn->withdraws ? " withdraws" : "",
+            turn->is_shared ? " shared" : "", turn->is_unfair ? " unfair" : "",
+            turn->is_blocking ? " blocking" : "",
+            turn->hands_on ? " hands-on" : "",
+            turn->forsakes ? " forsakes" : "");
 }
 
 /* ---- Faults ---------------------------------------------------------------

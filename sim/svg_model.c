@@ -195,6 +195,7 @@ static void read_note(struct svg_model *model, const struct sim_note *note,
         break;
     case SIM_NOTE_CALM:
     case SIM_NOTE_VIOLATION:
+    case SIM_NOTE_CALLED:
         break;
     }
 }

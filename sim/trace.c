@@ -23,6 +23,7 @@ static const char *verb_of(enum sim_note_kind kind)
         [SIM_NOTE_STANDING] = "sees",    [SIM_NOTE_PAUSED] = "paused",
         [SIM_NOTE_CRASHED] = "crashed",  [SIM_NOTE_STARTED] = "started",
         [SIM_NOTE_CALM] = "calm",        [SIM_NOTE_VIOLATION] = "BROKEN",
+        [SIM_NOTE_CALLED] = "calls",
     };
     return verbs[kind];
 }
@@ -35,7 +36,7 @@ static void put_ms(FILE *out, int width, int64_t ns)
 
 static bool is_of_turn(enum sim_note_kind kind)
 {
-    return kind <= SIM_NOTE_REFUSED;
+    return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_CALLED;
 }
 
 /* The subject of the line is the node where a node did it. */

@@ -34,8 +34,10 @@ enum sim_note_kind {
     SIM_NOTE_PAUSED,   /* process, or node if process is -1; until_ns */
     SIM_NOTE_CRASHED,
     SIM_NOTE_STARTED,
-    SIM_NOTE_CALM,     /* from here on nothing goes wrong */
-    SIM_NOTE_VIOLATION /* text: which guarantee, and how */
+    SIM_NOTE_CALM,      /* from here on nothing goes wrong */
+    SIM_NOTE_VIOLATION, /* text: which guarantee, and how */
+    SIM_NOTE_CALLED     /* process, lane, name: text: a call other than those
+                           above; result: what came of it */
 };
 
 struct sim_note {

@@ -55,6 +55,15 @@ struct sim_event {
 
 /* ---- Processes --------------------------------------------------------- */
 
+/* An attempt as another library makes it (foreign.c). */
+struct sim_foreign {
+    unsigned attempt;           /* of its lane; answers to others are late */
+    unsigned tries;             /* of its turn */
+    unsigned answered, granted; /* by how many nodes */
+    bool is_asking, is_holding;
+    int64_t until_ns; /* it may believe until then */
+};
+
 /* One turn under way. */
 struct sim_lane {
     struct sim_process *process;
@@ -65,8 +74,11 @@ struct sim_lane {
     enum {
         SIM_LANE_THINKING,
         SIM_LANE_ASKING,
+        SIM_LANE_MARKING, /* has its lock, and does not work yet: --once */
         SIM_LANE_WORKING,
-        SIM_LANE_RETURNING
+        SIM_LANE_RETURNING,
+        SIM_LANE_CALLING, /* in a call that blocks and holds nothing */
+        SIM_LANE_FOREIGN  /* as another library */
     } phase;
     int64_t due_ns;  /* by the world's clock: think, work, cancel is over */
     int64_t end_ns;  /* of the work */
@@ -79,6 +91,8 @@ struct sim_lane {
     bool was_queued;
     bool was_given; /* handed to it: it does not hand it on again */
     bool is_at_risk;
+    bool is_marked; /* its period has begun */
+    struct sim_foreign foreign;
     int64_t told_ns; /* the deadline of the last note, by its process' clock */
     /* a read-modify-write under way: read at first, written at the next step */
     bool has_read[2];
@@ -241,8 +255,11 @@ struct sim_link {
     bool is_refused;
     bool has_news; /* in the loop's eyes: readable, opened, or ended */
     bool is_ended;
-    int64_t sent_ns; /* of the chunk being executed */
-    int64_t held_ns; /* until then nothing of it arrives at the node */
+    int64_t sent_ns;    /* of the chunk being executed */
+    int64_t held_ns;    /* until then nothing of it arrives at the node */
+    uint64_t number;    /* of all links that its process ever made */
+    uint64_t down_sent; /* bytes that the server has sent … */
+    uint64_t down_read; /* … and that the process has read */
 };
 
 /* net.c */

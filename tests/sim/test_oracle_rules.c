@@ -165,6 +165,24 @@ static void test_what_rides_on_it(void **state)
 
 /* Order needs that nothing breaks, and one node. Leases that a clock has made
  * long are left at the end. */
+/* Of --once, --min-hold, break and plain locks. A mark needs exclusion and
+ * order; a break and a plain client know nothing of lost data. */
+static void test_what_one_kind_of_turn_has(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SIM_REGIMES; i++) {
+        enum sim_regime regime = (enum sim_regime)i;
+        bool is_ordered =
+            judged(SIM_C4, regime) == YES && judged(SIM_C2, regime) == YES;
+        bool is_kept = is_ordered && regime <= SIM_RESTART_DURABLE;
+        compare(SIM_PERIOD, regime, is_ordered ? YES : NO);
+        compare(SIM_RESERVE, regime, is_ordered ? YES : NO);
+        compare(SIM_BREAK, regime, is_kept ? YES : NO);
+        compare(SIM_FOREIGN, regime, is_kept ? YES : NO);
+        compare(SIM_READ, regime, regime == SIM_FAILOVER ? NO : YES);
+    }
+}
+
 static void test_what_is_not_in_the_table(void **state)
 {
     (void)state;
@@ -202,8 +220,8 @@ static void test_without_quarantine(void **state)
     (void)state;
     for (int rule = 0; rule < SIM_RULES; rule++) {
         struct sim_story story = {.regime = SIM_AMNESIA, .n_nodes = 1};
-        bool needs_no_memory =
-            rule == SIM_LIVE || rule == SIM_RESIDUE || rule == SIM_ONCE;
+        bool needs_no_memory = rule == SIM_LIVE || rule == SIM_RESIDUE ||
+                               rule == SIM_ONCE || rule == SIM_READ;
         assert_int_equal(promises(&story, (enum sim_rule)rule),
                          needs_no_memory);
         story.regime = SIM_NETWORK; /* where nothing has to be kept from it */
@@ -237,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_table),
         cmocka_unit_test(test_what_rides_on_it),
+        cmocka_unit_test(test_what_one_kind_of_turn_has),
         cmocka_unit_test(test_what_is_not_in_the_table),
         cmocka_unit_test(test_order_is_that_of_one_node),
         cmocka_unit_test(test_without_quarantine),

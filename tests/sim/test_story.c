@@ -36,7 +36,9 @@ static bool is_same_turn(const struct sim_turn *a, const struct sim_turn *b)
            a->permits == b->permits && a->writes == b->writes &&
            a->extends == b->extends && a->think_ns == b->think_ns &&
            a->wait_ms == b->wait_ms && a->cancel_ns == b->cancel_ns &&
-           a->hold_ns == b->hold_ns && a->ttl_ms == b->ttl_ms;
+           a->hold_ns == b->hold_ns && a->ttl_ms == b->ttl_ms &&
+           a->kind == b->kind && a->withdraws == b->withdraws &&
+           a->period_ms == b->period_ms && a->reserve_ms == b->reserve_ms;
 }
 
 static bool is_same_fault(const struct sim_fault *a, const struct sim_fault *b)
@@ -87,13 +89,15 @@ static void test_what_a_person_writes(void **state)
         "turn p1 name a ttl 2s hold 50ms writes 2\n"
         "turn p2.3 name b,d think 0.25ms wait none shared\n"
         "turn p2 permits 2 wait 3s cancel 7us extends 1 unfair blocking\n"
+        "turn p1 once 1m withdraws reserve 2s\n"
+        "turn p1 name c break-now\n"
         "at 1.25s partition p1,n2,n3 for 3s\n"
         "at 20ms slow p2 by 5ms for 1s\n";
     struct sim_story story;
     char why[200] = "";
     assert_true(sim_story_read(&story, text, why, sizeof(why)));
     assert_int_equal(story.n_nodes, 3);
-    assert_int_equal(story.n_turns, 3);
+    assert_int_equal(story.n_turns, 5);
     assert_int_equal(story.max_ttl_ms, 2000);
     assert_int_equal(story.node_wall_ns[1], INT64_C(-1500000000));
     assert_int_equal(story.turns[1].process, 1);
@@ -103,6 +107,10 @@ static void test_what_a_person_writes(void **state)
     assert_int_equal(story.turns[1].wait_ms, 0);
     assert_int_equal(story.turns[2].wait_ms, 3000);
     assert_int_equal(story.turns[0].wait_ms, -1);
+    assert_int_equal(story.turns[3].period_ms, 60000);
+    assert_int_equal(story.turns[3].reserve_ms, 2000);
+    assert_true(story.turns[3].withdraws);
+    assert_int_equal(story.turns[4].kind, SIM_TURN_BREAK_NOW);
     /* by time, not as written */
     assert_int_equal(story.faults[0].kind, SIM_FAULT_SLOW);
     assert_int_equal(story.faults[0].process, 1);
@@ -131,6 +139,9 @@ static void test_errors_name_their_line(void **state)
         {"nodes 1\nprocesses 1\nturn p1 ttl 1us\n", "line 3: ttl"},
         {"nodes 1\nprocesses 1\nturn p1 name a,b permits 2\n", "line 3: permi"},
         {"nodes 1\nprocesses 1\nturn p1 name a,b hands-on\n", "line 3: only"},
+        {"nodes 1\nprocesses 1\nturn p1 once 1s shared\n", "line 3: once"},
+        {"nodes 1\nprocesses 1\nturn p1 reserve 1us\n", "line 3: reserve"},
+        {"nodes 1\nprocesses 1\nturn p1 name a,b look\n", "line 3: look is"},
         {"nodes 1\nprocesses 1\nat 1s burn n1\n", "line 3: \"burn\" cannot"},
         {"nodes 1\nprocesses 1\nat 1s pause n1 for 1s\n", "line 3: pause is n"},
         {"nodes 1\nprocesses 1\nat 1s pause p1\n", "line 3: pause: \"for\""},
