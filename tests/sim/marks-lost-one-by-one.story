@@ -1,0 +1,18 @@
+# Two of three nodes lose a mark, a quarantine apart; the third is the slowest
+# The command of p1 has run, and its period is an hour. n1 and n2 come back empty, one
+# after the other, while nobody tries. p2 must hear n3, which answers last, before
+# it says that nothing was marked.
+nodes 3
+processes 2
+regime amnesia-quarantined
+max_ttl 10s
+delay 200us
+jitter 0s
+calm 60s
+turn p1 name a ttl 2s hold 50ms once 1h
+turn p2 name b ttl 2s think 16s hold 50ms
+turn p2 name b ttl 2s think 24s hold 50ms
+turn p2 name a ttl 2s think 9s hold 50ms once 1h
+at 2s empty n1 for 100ms
+at 15s empty n2 for 100ms
+at 45s slow p2 n3 by 2ms for 14s
