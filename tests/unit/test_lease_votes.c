@@ -262,62 +262,6 @@ static void a_raise_that_is_late_is_not_waited_for(void **state)
           "[52] timer           | late 1 split 0R9 1R9\n");
 }
 
-/* Node 2's clock is 2 h ahead. What it has is no target for the others, which
- * refuse to be raised so far, and its vote is the only one that is lost.
- * Numbers are counters in microseconds, of 10,000 s after 1970; 4,294,967,296
- * is the bound. */
-#define NOW "10000000000"
-#define LATER "10000000009"
-#define FAR "17200000000"
-#define BOUND "bound 14294967296"
-
-static void clock_far_ahead_costs_one_vote(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " FAR "               | \n"
-          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[2] 1 A ok " LATER "             | \n"
-          "[3] 0 C ok " NOW " " BOUND "     | 0C" LATER "\n"
-          "[4] 0 C ok " LATER "             | held " LATER " till 9898\n"
-          "[5] release                      | 0R" LATER " 1R" LATER " 2R" LATER
-          "\n");
-}
-
-/* The answer of "no further than that" says so of one request, not of one whose
- * answer was lost: node 0 may still be raised. */
-static void lost_raise_is_no_refusal(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " FAR "               | \n"
-          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[2] 0 C unknown                  | \n"
-          "[3] node 0 voting                | 0A" FAR "\n"
-          "[4] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[5] 0 C ok " NOW " " BOUND "     | \n"
-          "[6] 1 A ok " NOW "               | 1C" FAR "\n"
-          "[7] 1 C ok " NOW " " BOUND "     | split 0R" NOW " 1R" NOW " 2R" NOW
-          "\n");
-}
-
-/* With a good node down there is no majority, and no reason to wait. */
-static void no_majority_beside_a_clock_far_ahead(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] node 1 down                  | \n"
-          "[0] acquire                      | 0A 2A\n"
-          "[1] 2 A ok " FAR "               | \n"
-          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[3] 0 C ok " NOW " " BOUND "     | unreached 0R" NOW " 2R" NOW "\n"
-          "[3] granted 0 " NOW "            |\n"
-          "[3] granted 1 0                  |\n"
-          "[3] granted 2 " FAR "            |\n");
-}
-
 /* What a node granted before it refused, it did not grant. */
 static void what_was_refused_was_not_granted(void **state)
 {
@@ -332,138 +276,6 @@ static void what_was_refused_was_not_granted(void **state)
           "[4] granted 0 0      |\n"
           "[4] granted 1 9      |\n"
           "[4] granted 2 0      |\n");
-}
-
-/* Node 2's clock leaps 2 h ahead after it has granted: it can be raised to what
- * its clock says, to which the others cannot, and to nothing below. */
-static void clock_leaps_after_the_grant(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " NOW "               | \n"
-          "[1] 0 A ok " LATER "             | 2C" LATER "\n"
-          "[2] 2 C ok " NOW " " FAR "       | 0C" FAR " 2C" FAR "\n"
-          "[3] 0 C ok " LATER " " BOUND "   | \n"
-          "[4] 2 C unsent                   | \n"
-          "[5] 1 A ok " LATER "             | held " LATER " till 9898 2C" LATER
-          "h\n");
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " NOW "               | \n"
-          "[1] 0 A ok " LATER "             | 2C" LATER "\n"
-          "[2] 2 C ok " NOW " " FAR "       | 0C" FAR " 2C" FAR "\n"
-          "[3] 0 C ok " LATER " " BOUND "   | \n"
-          "[4] 2 C unsent                   | \n"
-          "[5] 1 A no 5                     | split 0R" LATER " 2R" LATER "\n");
-}
-
-/* A clock far behind: the node itself refuses, and is asked no more. */
-static void clock_far_behind_costs_one_vote(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok 7000000               | \n"
-          "[1] 0 A ok " NOW "               | 2C" NOW "\n"
-          "[2] 2 C ok 7000000 bound 4301967296 | \n"
-          "[3] 1 A ok " NOW "               | held " NOW " till 9898 2C" NOW
-          "h\n"
-          "[4] 2 C ok 7000000 bound 4301967296 | \n");
-}
-
-/* Two of five: node 3, which could be raised to what node 4 has, is not, since
- * node 0 cannot, nor is anything known of a third. Node 3 comes in as soon as
- * one is there. */
-static void two_clocks_of_five_far_ahead(void **state)
-{
-    (void)state;
-    story(5, 10000,
-          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
-          "[1] 4 A ok " FAR "               | \n"
-          "[1] 3 A ok 17100000000           | \n"
-          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[2] 0 C ok " NOW " " BOUND "     | \n"
-          "[3] 1 A ok " NOW "               | 1C" FAR "\n"
-          "[4] 1 C ok " NOW " " BOUND "     | \n"
-          "[5] 2 A ok " NOW "               | held " NOW " till 9898\n");
-    story(5, 10000,
-          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
-          "[1] 4 A ok " FAR "               | \n"
-          "[1] 3 A ok 17100000000           | \n"
-          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
-          "[2] 0 C ok " NOW " " BOUND "     | \n"
-          "[3] 1 A ok 16000000000           | 1C" FAR " 3C" FAR "\n"
-          "[4] 1 C ok " FAR "               | \n"
-          "[4] 3 C ok " FAR "               | held " FAR " till 9898 0C" FAR
-          "h\n");
-}
-
-/* The counter of a node that has been ours for hours is no bound of it: it is
- * asked, and the others only when it has followed. */
-static void an_old_grant_is_asked_first(void **state)
-{
-    (void)state;
-    story(5, 10000,
-          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
-          "[1] 0 A ok " NOW "               | \n"
-          "[1] 1 A ok " FAR "               | \n"
-          "[1] 2 A ok 17200000009           | 0C17200000009\n"
-          "[2] 0 C ok 17200000009           | 1C17200000009\n"
-          "[3] 1 C ok 17200000009           | held 17200000009 till 9898\n");
-}
-
-/* All have granted, and no two agree: node 1 was raised beside a node 2 that
- * has moved on. The counter in the middle is no wrong clock's: node 0 follows
- * in steps of its bound, which is named in buckets of the clock floor. */
-#define FARTHER "90000000000"
-#define APART                                                                  \
-    "[0] acquire                      | 0A 1A 2A\n"                            \
-    "[1] 2 A ok " FARTHER "           | \n"                                    \
-    "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"                       \
-    "[2] 1 A ok " FAR "               | 1C" FARTHER "\n"                       \
-    "[3] 1 C ok " FAR " bound 21494967296 | \n"
-
-static void all_granted_and_apart(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          APART "[4] 0 C ok " NOW " " BOUND " | 0C14294188031\n"
-                "[5] 0 C ok 14294188031       | 0C" FAR "\n"
-                "[6] 0 C ok " FAR "           | held " FAR " till 9900\n");
-    story(3, 10000, /* its clock is not so far behind as its counter */
-          APART "[4] 0 C ok " NOW " bound 21494967296 | 0C" FAR "\n"
-                "[5] 0 C ok " FAR "           | held " FAR " till 9900\n");
-}
-
-static void too_far_apart_for_steps(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " FARTHER "           | \n"
-          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
-          "[2] 1 A ok 30000000000           | 1C" FARTHER "\n"
-          "[3] 1 C ok 30000000000 bound 34294967296 | \n"
-          "[4] 0 C ok " NOW " " BOUND "     | unreached 0R30000000000"
-          " 1R30000000000 2R30000000000\n");
-}
-
-/* A raise beyond that may still be executed. */
-static void no_steps_after_a_lost_raise(void **state)
-{
-    (void)state;
-    story(3, 10000,
-          "[0] acquire                      | 0A 1A 2A\n"
-          "[1] 2 A ok " FARTHER "           | \n"
-          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
-          "[2] 0 C unknown                  | \n"
-          "[3] node 0 voting                | 0A" FARTHER "\n"
-          "[4] 0 A ok " NOW "               | 0C" FARTHER "\n"
-          "[5] 0 C ok " NOW " " BOUND "     | \n"
-          "[6] 1 A ok " FAR "               | 1C" FARTHER "\n"
-          "[7] 1 C ok " FAR " bound 21494967296 | unreached 0R" FAR " 1R" FAR
-          " 2R" FAR "\n");
 }
 
 int main(void)
@@ -486,17 +298,7 @@ int main(void)
         cmocka_unit_test(a_majority_that_answered_waits_for_nobody),
         cmocka_unit_test(what_a_node_forgot_is_forgotten),
         cmocka_unit_test(a_raise_that_is_late_is_not_waited_for),
-        cmocka_unit_test(clock_far_ahead_costs_one_vote),
-        cmocka_unit_test(lost_raise_is_no_refusal),
-        cmocka_unit_test(no_majority_beside_a_clock_far_ahead),
         cmocka_unit_test(what_was_refused_was_not_granted),
-        cmocka_unit_test(clock_leaps_after_the_grant),
-        cmocka_unit_test(clock_far_behind_costs_one_vote),
-        cmocka_unit_test(two_clocks_of_five_far_ahead),
-        cmocka_unit_test(an_old_grant_is_asked_first),
-        cmocka_unit_test(all_granted_and_apart),
-        cmocka_unit_test(too_far_apart_for_steps),
-        cmocka_unit_test(no_steps_after_a_lost_raise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

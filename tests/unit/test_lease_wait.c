@@ -410,79 +410,6 @@ static void what_was_raised_is_not_undercut(void **state)
           "[20] 2 C ok 4            | held 4 till 5957 0C4h 1C4h 2C4h\n");
 }
 
-/* Node 2's clock is 2 h ahead; at 14,294,967,296 the others can be raised no
- * further. The answer to a raise of node 0 was lost, and then it refuses the
- * same: it can vote neither for what it has, since it may still be raised, nor
- * for what it was asked for. Only another owner can get a majority. */
-#define NOW "10000000000"
-#define FAR "17200000000"
-#define BOUND "bound 14294967296"
-#define PLACES_AT_ALL                                                          \
-    "[0] queue                       | 0A 1A 2A\n"                             \
-    "[1] 0 A no 1 9 20000 300        | \n"                                     \
-    "[1] 1 A no 1 9 20000 300        | queued 0Q300 1Q300\n"                   \
-    "[1] 2 A no 1 9 20000 300        | 2Q300\n"                                \
-    "[2] 0 Q queued 1                | \n"                                     \
-    "[2] 1 Q queued 1                | \n"                                     \
-    "[2] 2 Q queued 1                | \n"
-#define LOST_RAISE                                                             \
-    PLACES_AT_ALL                                                              \
-    "[5] 0 grants " NOW "            | \n"                                     \
-    "[5] 2 grants " FAR "            | 0C" FAR "\n"                            \
-    "[6] node 0 down                 | \n"                                     \
-    "[6] 0 C unknown                 | \n"                                     \
-    "[7] node 0 voting               | 0Q300 0C" FAR "\n"                      \
-    "[8] 0 Q ok " NOW "              | \n"
-
-static void lost_raise_in_vain_ends_the_waiting(void **state)
-{
-    (void)state;
-    story(3, TTL,
-          LOST_RAISE "[9] 0 C ok " NOW " " BOUND "    | split 0R" NOW " 1R" NOW
-                     " 2R" NOW "\n");
-}
-
-/* Not where two others are left that can still be raised. */
-static void lost_raise_in_vain_costs_one_vote(void **state)
-{
-    (void)state;
-    story(3, TTL,
-          LOST_RAISE "[9] 1 grants " NOW "            | 1C" FAR "\n"
-                     "[10] 0 C ok " NOW " " BOUND "   | \n"
-                     "[11] 1 C ok " FAR "             | held " FAR
-                     " till 5939 0C" FAR "h 1C" FAR "h 2C" FAR "h\n");
-}
-
-/* Nor where no majority is ours: those that are not may agree. */
-static void lost_raise_in_vain_keeps_the_place(void **state)
-{
-    (void)state;
-    story(3, TTL,
-          LOST_RAISE "[305] timer                    | late 0 2Q300\n"
-                     "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
-                     "[307] 2 Y queued " FAR "       | \n"
-                     "[308] 0 C ok " NOW " " BOUND " | \n");
-}
-
-/* All are ours, and no two agree: node 0 goes to the counter in the middle,
- * step by step. The answer to one step is lost, and it is asked again. */
-static void lost_step_is_asked_again(void **state)
-{
-    (void)state;
-    story(3, TTL,
-          PLACES_AT_ALL
-          "[5] 0 grants " NOW "            | \n"
-          "[5] 2 grants 90000000000        | 0C90000000000\n"
-          "[5] 1 grants " FAR "            | 1C90000000000\n"
-          "[6] 0 C ok " NOW " " BOUND "    | \n"
-          "[6] 1 C ok " FAR " bound 21494967296 | 0C14294188031\n"
-          "[7] node 0 down                 | \n"
-          "[7] 0 C unknown                 | \n"
-          "[8] node 0 voting               | 0Q300 0C14294188031\n"
-          "[9] 0 Q ok " NOW "              | \n"
-          "[10] 0 C ok 14294188031         | 0C" FAR "\n");
-}
-
 static void counters_are_brought_together(void **state)
 {
     (void)state;
@@ -557,10 +484,6 @@ int main(void)
         cmocka_unit_test(nobody_waits_without_a_ticket),
         cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
-        cmocka_unit_test(lost_raise_in_vain_ends_the_waiting),
-        cmocka_unit_test(lost_raise_in_vain_costs_one_vote),
-        cmocka_unit_test(lost_raise_in_vain_keeps_the_place),
-        cmocka_unit_test(lost_step_is_asked_again),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks that are far off: which values are aimed at, and which nodes are
+ * raised to them (core/lease_raise.c; story.h says how to read the stories). */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "story.h"
+
+/* Node 2's clock is 2 h ahead. What it has is no target for the others, which
+ * refuse to be raised so far, and its vote is the only one that is lost.
+ * Numbers are counters in microseconds, of 10,000 s after 1970; 4,294,967,296
+ * is the bound. */
+#define NOW "10000000000"
+#define LATER "10000000009"
+#define FAR "17200000000"
+#define BOUND "bound 14294967296"
+
+static void clock_far_ahead_costs_one_vote(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FAR "               | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 1 A ok " LATER "             | \n"
+          "[3] 0 C ok " NOW " " BOUND "     | 0C" LATER "\n"
+          "[4] 0 C ok " LATER "             | held " LATER " till 9898\n"
+          "[5] release                      | 0R" LATER " 1R" LATER " 2R" LATER
+          "\n");
+}
+
+/* The answer of "no further than that" says so of one request, not of one whose
+ * answer was lost: node 0 may still be raised. */
+static void lost_raise_is_no_refusal(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FAR "               | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 0 C unknown                  | \n"
+          "[3] node 0 voting                | 0A" FAR "\n"
+          "[4] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[5] 0 C ok " NOW " " BOUND "     | \n"
+          "[6] 1 A ok " NOW "               | 1C" FAR "\n"
+          "[7] 1 C ok " NOW " " BOUND "     | split 0R" NOW " 1R" NOW " 2R" NOW
+          "\n");
+}
+
+/* With a good node down there is no majority, and no reason to wait. */
+static void no_majority_beside_a_clock_far_ahead(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] node 1 down                  | \n"
+          "[0] acquire                      | 0A 2A\n"
+          "[1] 2 A ok " FAR "               | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[3] 0 C ok " NOW " " BOUND "     | unreached 0R" NOW " 2R" NOW "\n"
+          "[3] granted 0 " NOW "            |\n"
+          "[3] granted 1 0                  |\n"
+          "[3] granted 2 " FAR "            |\n");
+}
+
+/* Node 2's clock leaps 2 h ahead after it has granted: it can be raised to what
+ * its clock says, to which the others cannot, and to nothing below. */
+static void clock_leaps_after_the_grant(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " NOW "               | \n"
+          "[1] 0 A ok " LATER "             | 2C" LATER "\n"
+          "[2] 2 C ok " NOW " " FAR "       | 0C" FAR " 2C" FAR "\n"
+          "[3] 0 C ok " LATER " " BOUND "   | \n"
+          "[4] 2 C unsent                   | \n"
+          "[5] 1 A ok " LATER "             | held " LATER " till 9898 2C" LATER
+          "h\n");
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " NOW "               | \n"
+          "[1] 0 A ok " LATER "             | 2C" LATER "\n"
+          "[2] 2 C ok " NOW " " FAR "       | 0C" FAR " 2C" FAR "\n"
+          "[3] 0 C ok " LATER " " BOUND "   | \n"
+          "[4] 2 C unsent                   | \n"
+          "[5] 1 A no 5                     | split 0R" LATER " 2R" LATER "\n");
+}
+
+/* A clock far behind: the node itself refuses, and is asked no more. */
+static void clock_far_behind_costs_one_vote(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok 7000000               | \n"
+          "[1] 0 A ok " NOW "               | 2C" NOW "\n"
+          "[2] 2 C ok 7000000 bound 4301967296 | \n"
+          "[3] 1 A ok " NOW "               | held " NOW " till 9898 2C" NOW
+          "h\n"
+          "[4] 2 C ok 7000000 bound 4301967296 | \n");
+}
+
+/* Two of five: node 3, which could be raised to what node 4 has, is not, since
+ * node 0 cannot, nor is anything known of a third. Node 3 comes in as soon as
+ * one is there. */
+static void two_clocks_of_five_far_ahead(void **state)
+{
+    (void)state;
+    story(5, 10000,
+          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
+          "[1] 4 A ok " FAR "               | \n"
+          "[1] 3 A ok 17100000000           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 0 C ok " NOW " " BOUND "     | \n"
+          "[3] 1 A ok " NOW "               | 1C" FAR "\n"
+          "[4] 1 C ok " NOW " " BOUND "     | \n"
+          "[5] 2 A ok " NOW "               | held " NOW " till 9898\n");
+    story(5, 10000,
+          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
+          "[1] 4 A ok " FAR "               | \n"
+          "[1] 3 A ok 17100000000           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 0 C ok " NOW " " BOUND "     | \n"
+          "[3] 1 A ok 16000000000           | 1C" FAR " 3C" FAR "\n"
+          "[4] 1 C ok " FAR "               | \n"
+          "[4] 3 C ok " FAR "               | held " FAR " till 9898 0C" FAR
+          "h\n");
+}
+
+/* The counter of a node that has been ours for hours is no bound of it: it is
+ * asked, and the others only when it has followed. */
+static void an_old_grant_is_asked_first(void **state)
+{
+    (void)state;
+    story(5, 10000,
+          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
+          "[1] 0 A ok " NOW "               | \n"
+          "[1] 1 A ok " FAR "               | \n"
+          "[1] 2 A ok 17200000009           | 0C17200000009\n"
+          "[2] 0 C ok 17200000009           | 1C17200000009\n"
+          "[3] 1 C ok 17200000009           | held 17200000009 till 9898\n");
+}
+
+/* All have granted, and no two agree: node 1 was raised beside a node 2 that
+ * has moved on. The counter in the middle is no wrong clock's: node 0 follows
+ * in steps of its bound, which is named in buckets of the clock floor. */
+#define FARTHER "90000000000"
+#define APART                                                                  \
+    "[0] acquire                      | 0A 1A 2A\n"                            \
+    "[1] 2 A ok " FARTHER "           | \n"                                    \
+    "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"                       \
+    "[2] 1 A ok " FAR "               | 1C" FARTHER "\n"                       \
+    "[3] 1 C ok " FAR " bound 21494967296 | \n"
+
+static void all_granted_and_apart(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          APART "[4] 0 C ok " NOW " " BOUND " | 0C14294188031\n"
+                "[5] 0 C ok 14294188031       | 0C" FAR "\n"
+                "[6] 0 C ok " FAR "           | held " FAR " till 9900\n");
+    story(3, 10000, /* its clock is not so far behind as its counter */
+          APART "[4] 0 C ok " NOW " bound 21494967296 | 0C" FAR "\n"
+                "[5] 0 C ok " FAR "           | held " FAR " till 9900\n");
+}
+
+/* Node 0 needs two steps, node 1 one. */
+static void some_need_fewer_steps(void **state)
+{
+    (void)state;
+    story(5, 10000,
+          "[0] acquire                           | 0A 1A 2A 3A 4A\n"
+          "[1] 4 A ok " FARTHER "                | \n"
+          "[1] 3 A ok 60000000000                | \n"
+          "[1] 0 A ok " NOW "                    | 0C" FARTHER " 3C" FARTHER
+          "\n"
+          "[1] 1 A ok 12000000000                | 1C" FARTHER "\n"
+          "[1] 2 A ok 15000000000                | 2C" FARTHER "\n"
+          "[2] 0 C ok " NOW " " BOUND "          | \n"
+          "[2] 3 C ok 60000000000 bound 64294967296 | \n"
+          "[2] 1 C ok 12000000000 bound 16294967296 | 0C14294188031"
+          " 1C15000000000\n"
+          "[2] 2 C ok 15000000000 bound 19294967296 | \n"
+          "[3] 1 C ok 15000000000                | \n"
+          "[3] 0 C ok 14294188031                | 0C15000000000\n"
+          "[4] 0 C ok 15000000000                | held 15000000000"
+          " till 9899\n");
+}
+
+static void too_far_apart_for_steps(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[2] 1 A ok 30000000000           | 1C" FARTHER "\n"
+          "[3] 1 C ok 30000000000 bound 34294967296 | \n"
+          "[4] 0 C ok " NOW " " BOUND "     | unreached 0R30000000000"
+          " 1R30000000000 2R30000000000\n");
+}
+
+/* A raise beyond that may still be executed. */
+static void no_steps_after_a_lost_raise(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[2] 0 C unknown                  | \n"
+          "[3] node 0 voting                | 0A" FARTHER "\n"
+          "[4] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[5] 0 C ok " NOW " " BOUND "     | \n"
+          "[6] 1 A ok " FAR "               | 1C" FARTHER "\n"
+          "[7] 1 C ok " FAR " bound 21494967296 | unreached 0R" FAR " 1R" FAR
+          " 2R" FAR "\n");
+}
+
+/* ---- WAITING --------------------------------------------------------------
+ */
+
+#define TTL 30000
+
+/* Node 2's clock is 2 h ahead; at 14,294,967,296 the others can be raised no
+ * further. The answer to a raise of node 0 was lost, and then it refuses the
+ * same: it can vote neither for what it has, since it may still be raised, nor
+ * for what it was asked for. Only another owner can get a majority. */
+#define PLACES_AT_ALL                                                          \
+    "[0] queue                       | 0A 1A 2A\n"                             \
+    "[1] 0 A no 1 9 20000 300        | \n"                                     \
+    "[1] 1 A no 1 9 20000 300        | queued 0Q300 1Q300\n"                   \
+    "[1] 2 A no 1 9 20000 300        | 2Q300\n"                                \
+    "[2] 0 Q queued 1                | \n"                                     \
+    "[2] 1 Q queued 1                | \n"                                     \
+    "[2] 2 Q queued 1                | \n"
+#define LOST_RAISE                                                             \
+    PLACES_AT_ALL                                                              \
+    "[5] 0 grants " NOW "            | \n"                                     \
+    "[5] 2 grants " FAR "            | 0C" FAR "\n"                            \
+    "[6] node 0 down                 | \n"                                     \
+    "[6] 0 C unknown                 | \n"                                     \
+    "[7] node 0 voting               | 0Q300 0C" FAR "\n"                      \
+    "[8] 0 Q ok " NOW "              | \n"
+
+static void lost_raise_in_vain_ends_the_waiting(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[9] 0 C ok " NOW " " BOUND "    | split 0R" NOW " 1R" NOW
+                     " 2R" NOW "\n");
+}
+
+/* Not where two others are left that can still be raised. */
+static void lost_raise_in_vain_costs_one_vote(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[9] 1 grants " NOW "            | 1C" FAR "\n"
+                     "[10] 0 C ok " NOW " " BOUND "   | \n"
+                     "[11] 1 C ok " FAR "             | held " FAR
+                     " till 5939 0C" FAR "h 1C" FAR "h 2C" FAR "h\n");
+}
+
+/* Nor where no majority is ours: those that are not may agree. */
+static void lost_raise_in_vain_keeps_the_place(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          LOST_RAISE "[305] timer                    | late 0 2Q300\n"
+                     "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
+                     "[307] 2 Y queued " FAR "       | \n"
+                     "[308] 0 C ok " NOW " " BOUND " | \n");
+}
+
+/* All are ours, and no two agree: node 0 goes to the counter in the middle,
+ * step by step. The answer to one step is lost, and it is asked again. */
+static void lost_step_is_asked_again(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          PLACES_AT_ALL
+          "[5] 0 grants " NOW "            | \n"
+          "[5] 2 grants 90000000000        | 0C90000000000\n"
+          "[5] 1 grants " FAR "            | 1C90000000000\n"
+          "[6] 0 C ok " NOW " " BOUND "    | \n"
+          "[6] 1 C ok " FAR " bound 21494967296 | 0C14294188031\n"
+          "[7] node 0 down                 | \n"
+          "[7] 0 C unknown                 | \n"
+          "[8] node 0 voting               | 0Q300 0C14294188031\n"
+          "[9] 0 Q ok " NOW "              | \n"
+          "[10] 0 C ok 14294188031         | 0C" FAR "\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clock_far_ahead_costs_one_vote),
+        cmocka_unit_test(lost_raise_is_no_refusal),
+        cmocka_unit_test(no_majority_beside_a_clock_far_ahead),
+        cmocka_unit_test(clock_leaps_after_the_grant),
+        cmocka_unit_test(clock_far_behind_costs_one_vote),
+        cmocka_unit_test(two_clocks_of_five_far_ahead),
+        cmocka_unit_test(an_old_grant_is_asked_first),
+        cmocka_unit_test(all_granted_and_apart),
+        cmocka_unit_test(some_need_fewer_steps),
+        cmocka_unit_test(too_far_apart_for_steps),
+        cmocka_unit_test(no_steps_after_a_lost_raise),
+        cmocka_unit_test(lost_raise_in_vain_ends_the_waiting),
+        cmocka_unit_test(lost_raise_in_vain_costs_one_vote),
+        cmocka_unit_test(lost_raise_in_vain_keeps_the_place),
+        cmocka_unit_test(lost_step_is_asked_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
