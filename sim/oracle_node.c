@@ -12,6 +12,7 @@
 #include "redis.h"
 
 #include "base/assert.h"
+#include "core/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -66,13 +67,16 @@ static bool is_repair(const struct sim_run *run, uint64_t counter)
  * its clock was ahead, or one attempt followed another within a step of the
  * floor. A holder whose fence is less repairs the node also while it is in
  * quarantine, as no vote. That is in order unless an acquisition completed at a
- * value in between; and nothing but a repair may be so. */
+ * value in between, or the fence is below the floor; and nothing but a repair
+ * may be so. */
 static bool is_in_order(const struct sim_chain *chain,
                         const struct sim_run *run, uint64_t counter,
-                        uint64_t lost)
+                        uint64_t lost, uint64_t now_us)
 {
+    bool is_below_floor = counter >> HF_FLOOR_BITS < now_us >> HF_FLOOR_BITS;
     const struct sim_pair *next = sim_series_from(&chain->fences, counter + 1);
-    return is_repair(run, counter) && (next == NULL || next->key > lost);
+    return is_repair(run, counter) && !is_below_floor &&
+           (next == NULL || next->key > lost);
 }
 
 /* It was given to somebody since the node forgot. (A RELEASE leaves its fence
@@ -83,10 +87,12 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
 {
     const struct sim_seen *seen = &chain->nodes[node];
     uint64_t counter = seen->counter;
+    uint64_t now_us =
+        (uint64_t)sim_redis_clock(oracle->world->nodes[node].redis);
     bool is_same = (counter == seen->lost && seen->owner == seen->lost_owner) ||
                    (seen->owner & seen->lost_owner & IS_SHARED) != 0;
     if (seen->owner != 0 && counter <= seen->lost && !is_same &&
-        !is_in_order(chain, run, counter, seen->lost)) {
+        !is_in_order(chain, run, counter, seen->lost, now_us)) {
         sim_oracle_breach(oracle, SIM_C3,
                           "n%d, which forgot the value %" PRIu64
                           " of \"%s\", gave %" PRIu64 " after it",

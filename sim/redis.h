@@ -113,6 +113,7 @@ void sim_redis_set_sync(struct sim_redis *redis,
 
 /* Its wall clock, microseconds since 1970. Backwards only as a fault. */
 void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us);
+int64_t sim_redis_clock(const struct sim_redis *redis);
 
 /* Out of memory: commands that may need more are refused, as with maxmemory
  * and noeviction. */

@@ -61,6 +61,11 @@ void sim_redis_set_clock(struct sim_redis *redis, int64_t wall_us)
     redis->keys.now_ms = wall_us / 1000;
 }
 
+int64_t sim_redis_clock(const struct sim_redis *redis)
+{
+    return redis->wall_us;
+}
+
 void sim_redis_set_full(struct sim_redis *redis, bool is_full)
 {
     redis->is_full = is_full;
