@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 120 */
-/* Semaphores: at most N at once, each with a permit of its own; and whoever
- * uses one agrees on N. */
+/* Semaphores: at most N at once, each with its own; all agree on N. */
 #include "client_world.h"
 
 enum { N = 3 };
@@ -173,21 +172,20 @@ static void test_each_has_its_own(void **state)
 static void test_all_that_may_be(void **state)
 {
     (void)state;
-    enum { MOST = HF_PERMITS_MAX };
     const char *name = fresh_name();
     struct hf_client *client = open_client();
-    static struct hf_lock *locks[MOST];
-    for (int i = 0; i < MOST; i++) {
-        locks[i] = take_permit(client, name, MOST, LEASE_MS);
+    static struct hf_lock *locks[HF_PERMITS_MAX];
+    for (int i = 0; i < HF_PERMITS_MAX; i++) {
+        locks[i] = take_permit(client, name, HF_PERMITS_MAX, LEASE_MS);
     }
     struct hf_error error;
-    assert_int_equal(try_permit(client, name, MOST, &error), HF_BUSY);
+    assert_int_equal(try_permit(client, name, HF_PERMITS_MAX, &error), HF_BUSY);
     assert_non_null(strstr(error.text, "all 256 permits are taken"));
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < HF_PERMITS_MAX; i++) {
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
     }
     assert_free(client, name);
-    assert_free(client, slot_name(name, MOST - 1));
+    assert_free(client, slot_name(name, HF_PERMITS_MAX - 1));
     hf_client_close(client);
 }
 
@@ -335,6 +333,7 @@ static void test_never_more(void **state)
     (void)state;
     struct crowd crowd = {.name = fresh_name()};
     pthread_t threads[CROWD];
+    struct hf_client *client = open_client();
     for (int i = 0; i < CROWD; i++) {
         pthread_create(&threads[i], NULL, crowd_member, &crowd);
     }
@@ -343,7 +342,6 @@ static void test_never_more(void **state)
     }
     assert_int_equal(atomic_load(&crowd.failures), 0);
     assert_int_equal(crowd.most, N); /* and not fewer */
-    struct hf_client *client = open_client();
     assert_none_left(client, crowd.name, N);
     hf_client_close(client);
 }

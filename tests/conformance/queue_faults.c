@@ -151,12 +151,10 @@ static bool await_length(struct server *server, long long length)
 
 static bool is_clean(void *user)
 {
-    struct server *server = user;
-    return told_number(server, "EXISTS", "lock:n") == 0 &&
-           told_number(server, "EXISTS", "hf:{lock:n}:queue") == 0 &&
-           told_number(server, "EXISTS", "hf:{lock:n}:waiters") == 0 &&
-           told_number(server, "EXISTS", "hf:{lock:n}:holders") == 0 &&
-           told_number(server, "EXISTS", "hf:{lock:n}:votes") == 0;
+    return strcmp(told(user, "EXISTS lock:n hf:{lock:n}:queue "
+                             "hf:{lock:n}:waiters hf:{lock:n}:holders "
+                             "hf:{lock:n}:votes"),
+                  "0") == 0;
 }
 
 static void linger(int64_t ms)
@@ -482,14 +480,13 @@ static bool five_is_clean(void *user)
     return true;
 }
 
-static bool five_lengths(struct five *five, const int lengths[NODES])
+static bool five_await(struct five *five, long long length)
 {
+    bool is_so = true;
     for (int i = 0; i < NODES; i++) {
-        if (!await_length(&five->servers[i], lengths[i])) {
-            return false;
-        }
+        is_so = await_length(&five->servers[i], length) && is_so;
     }
-    return true;
+    return is_so;
 }
 
 static bool is_everywhere(void *user)
@@ -517,10 +514,7 @@ static void test_different_heads(void)
 {
     struct five *five = five_start();
     static const bool reaches[3][NODES] = {
-        {true, true, false, false, false},
-        {false, false, true, true, false},
-        {false, false, false, false, true},
-    };
+        {true, true}, {false, false, true, true}, {[4] = true}};
     struct actor *holder = enter(five_url(five, -1));
     struct actor *waiters[3];
     hold_everywhere(five, holder);
@@ -561,17 +555,14 @@ static void test_different_heads(void)
 static void test_old_queue_comes_back(void)
 {
     struct five *five = five_start();
-    static const int two[NODES] = {2, 2, 2, 2, 2};
     struct actor *holder = enter(five_url(five, -1));
     struct actor *first = enter(five_url(five, -1));
     struct actor *second = enter(five_url(five, -1));
     hold_everywhere(five, holder);
     five_ask(five, first);
-    for (int i = 0; i < NODES; i++) {
-        await_length(&five->servers[i], 1);
-    }
+    five_await(five, 1);
     five_ask(five, second);
-    ok(five_lengths(five, two), "old queue: two wait everywhere");
+    ok(five_await(five, 2), "old queue: two wait everywhere");
     kill(five->servers[0].pid, SIGSTOP);
     kill(five->servers[1].pid, SIGSTOP);
     give_back(holder);

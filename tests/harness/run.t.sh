@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# timeout: 300
 # tests/run must see every way in which a test can fail.
 . "$(dirname "$0")/../lib/tap.sh"
 
