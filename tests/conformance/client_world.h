@@ -122,10 +122,12 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
     return lock;
 }
 
+/* A lease shorter than anybody's patience: client_calls makes its release fail.
+ */
 static inline enum hf_status try_take(struct hf_client *client,
                                       const char *name, struct hf_error *error)
 {
-    struct hf_request request = want(name, LEASE_MS, 0);
+    struct hf_request request = want(name, 5000, 0);
     struct hf_lock *lock = NULL;
     enum hf_status status = hf_lock_acquire(client, &request, &lock, error);
     if (status == HF_OK) {
