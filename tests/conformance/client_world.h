@@ -176,6 +176,10 @@ static inline void run_loop(struct hf_client *client, const int *flag,
     }
 }
 
+/* A try is over after 0.9 s, however it stands: one that took so long says
+ * nothing about who should have won, only about the machine. */
+#define TRY_LATE_MS 600
+
 /* Gives back a short lease. Who is not answered within a twentieth of it is
  * told HF_UNKNOWN, and the release is finished behind him. */
 static inline void let_go(struct hf_lock *lock)
