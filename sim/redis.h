@@ -174,6 +174,27 @@ size_t sim_redis_count(const struct sim_redis *redis);
 const char *sim_redis_get(const struct sim_redis *redis, const char *key,
                           size_t key_len, size_t *len);
 
+/* Its wall clock, as it was last set. */
+int64_t sim_redis_clock(const struct sim_redis *redis);
+
+/* Until when a key lives, in milliseconds since 1970; INT64_MAX: it does not
+ * expire; -1: there is none. */
+int64_t sim_redis_end_ms(const struct sim_redis *redis, const char *key,
+                         size_t key_len);
+
+/* A field of a hash; NULL: there is none. Borrowed like a text. */
+const char *sim_redis_field(const struct sim_redis *redis, const char *key,
+                            size_t key_len, const char *field, size_t field_len,
+                            size_t *len);
+
+/* A member's score in a sorted set; -1: there is none. */
+double sim_redis_score(const struct sim_redis *redis, const char *key,
+                       size_t key_len, const char *member, size_t member_len);
+
+/* How many members a sorted set has. */
+size_t sim_redis_members(const struct sim_redis *redis, const char *key,
+                         size_t key_len);
+
 /* Everything, sorted by key: "key type left-ms value …", one line each; left
  * is -1 without expiry; a value is text in Redis' own quotes, of hashes field
  * and text by field, of sorted sets member and score by rank. */

@@ -163,6 +163,58 @@ const char *sim_redis_get(const struct sim_redis *redis, const char *key,
     return found->text->data;
 }
 
+int64_t sim_redis_clock(const struct sim_redis *redis)
+{
+    return redis->wall_us;
+}
+
+int64_t sim_redis_end_ms(const struct sim_redis *redis, const char *key,
+                         size_t key_len)
+{
+    const struct sim_key *found = sim_keyspace_look(&redis->keys, key, key_len);
+    if (found == NULL) {
+        return -1;
+    }
+    return found->expires_ms == SIM_FOREVER ? INT64_MAX : found->expires_ms;
+}
+
+static const struct sim_key *look_for(const struct sim_redis *redis,
+                                      const char *key, size_t key_len,
+                                      enum sim_type type)
+{
+    const struct sim_key *found = sim_keyspace_look(&redis->keys, key, key_len);
+    return found == NULL || found->type != type ? NULL : found;
+}
+
+const char *sim_redis_field(const struct sim_redis *redis, const char *key,
+                            size_t key_len, const char *field, size_t field_len,
+                            size_t *len)
+{
+    const struct sim_key *hash = look_for(redis, key, key_len, SIM_HASH);
+    const struct sim_item *item =
+        hash == NULL ? NULL : sim_hash_find(hash, field, field_len);
+    if (item == NULL) {
+        return NULL;
+    }
+    *len = item->text->len;
+    return item->text->data;
+}
+
+double sim_redis_score(const struct sim_redis *redis, const char *key,
+                       size_t key_len, const char *member, size_t member_len)
+{
+    const struct sim_key *set = look_for(redis, key, key_len, SIM_ZSET);
+    size_t rank = set == NULL ? 0 : sim_zset_find(set, member, member_len);
+    return set == NULL || rank == set->n_items ? -1 : set->items[rank].score;
+}
+
+size_t sim_redis_members(const struct sim_redis *redis, const char *key,
+                         size_t key_len)
+{
+    const struct sim_key *set = look_for(redis, key, key_len, SIM_ZSET);
+    return set == NULL ? 0 : set->n_items;
+}
+
 static int compare_blobs(const struct sim_blob *a, const struct sim_blob *b)
 {
     int order = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
