@@ -133,7 +133,9 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
     retry->attempts++;
     retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;
     note_reach(retry, nodes, outcome, refusing, now);
-    if (is_try(retry) && (outcome == HF_OUT_TAKEN || hopeless)) {
+    /* Of a split vote every node may have told: none is missing then. */
+    bool is_out = hopeless && outcome == HF_OUT_UNREACHED;
+    if (is_try(retry) && (outcome == HF_OUT_TAKEN || is_out)) {
         return over;
     }
     if (retry->too_slow >= TOO_SLOW_MAX) {

@@ -51,8 +51,8 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
  * TOO_SLOW). `refusing`: nodes
  * that reported an error which waiting may not mend (a full disk): a wait
  * without end ends when that has lasted as long as for a store that was never
- * reached. `hopeless`: every node that is
- * missing said definitely no. */
+ * reached. `hopeless`: every node that is missing said definitely no; it ends a
+ * try that was UNREACHED. */
 struct hf_retry_verdict
 hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,

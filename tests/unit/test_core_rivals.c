@@ -116,6 +116,16 @@ static void a_try_without_hope_is_over(void **state)
     assert_int_equal(tried(HF_OUT_UNREACHED, true), HF_RETRY_UNREACHED);
 }
 
+/* A split vote is heard from every node: none is missing, and so none has said
+ * definitely no. Nobody has the lock, and the try goes on. */
+static void a_try_that_all_have_answered_is_not_without_hope(void **state)
+{
+    (void)state;
+    assert_int_equal(tried(HF_OUT_SPLIT, true), HF_RETRY_AGAIN);
+    assert_int_equal(tried(HF_OUT_TOO_SLOW, true), HF_RETRY_AGAIN);
+    assert_int_equal(tried(HF_OUT_TAKEN, true), HF_RETRY_BUSY);
+}
+
 /* The embedded store answers at once: that is no round trip to go by. */
 static void no_time_is_no_round_trip(void **state)
 {
@@ -135,6 +145,7 @@ int main(void)
         cmocka_unit_test(never_free_without_an_expiry),
         cmocka_unit_test(very_long_is_not_for_ever),
         cmocka_unit_test(a_try_without_hope_is_over),
+        cmocka_unit_test(a_try_that_all_have_answered_is_not_without_hope),
         cmocka_unit_test(no_time_is_no_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
