@@ -210,8 +210,11 @@ void hf_acquire_due(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
+        /* A wait without end comes here if no majority can be reached, whatever
+         * one node has told of a holder. */
+        bool is_busy = op->rival.is_known && op->order.wait_ms >= 0;
         hf_op_part(op);
-        finish_as(op, op->rival.is_known ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
+        finish_as(op, is_busy ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
     }
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }
