@@ -4,6 +4,7 @@
  * What the library asks of the system is answered here for the process whose
  * fiber runs: its clock, its entropy, its connections. All above is linked as
  * shipped. */
+#include "spin.h"
 #include "world.h"
 
 #include "base/assert.h"
@@ -35,8 +36,12 @@ struct hf_instant hf_clock_now(void)
     struct sim_process *process = self();
     int64_t now_ns = process->world->now_ns;
     struct hf_instant now = sim_process_clock(process, now_ns);
+    if (sim_spin_clock(process)) {
+        sim_process_sleep(process, SIM_NEVER, false);
+    }
     if (process->pauses_midway) {
         process->pauses_midway = false;
+        process->stood_ns = now_ns + process->midway_ns;
         sim_world_note(
             process->world,
             (struct sim_note){.kind = SIM_NOTE_PAUSED,

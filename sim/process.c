@@ -45,6 +45,7 @@ static void plan_wake(struct sim_process *process)
 static void enter(struct sim_process *process)
 {
     running = process;
+    process->reads = 0;
     bool goes_on = sim_fiber_enter(process->fiber);
     running = NULL;
     if (!goes_on) {
@@ -102,7 +103,7 @@ void sim_process_rouse(struct sim_process *process)
 void sim_process_pause(struct sim_process *process, int64_t until_ns)
 {
     if (process->is_alive && until_ns > process->resumes_ns) {
-        process->resumes_ns = until_ns;
+        process->resumes_ns = process->stood_ns = until_ns;
         sim_world_note(process->world,
                        (struct sim_note){.kind = SIM_NOTE_PAUSED,
                                          .process = process->index,

@@ -5,6 +5,7 @@
 #include "fiber.h"
 #include "node.h"
 #include "redis.h"
+#include "spin.h"
 
 #include "base/assert.h"
 
@@ -249,6 +250,7 @@ void sim_run(const struct sim_story *story, sim_trace_fn *trace,
     world->trace_user = trace_user;
     world->oracle = sim_oracle_new(world);
     const struct sim_verdict *verdict = sim_oracle_verdict(world->oracle);
+    sim_spin_begin(world);
     set_up(world);
     while (world->n_events > 0 && !verdict->is_broken &&
            !(world->is_ending && !is_anybody_alive(world))) {
@@ -260,6 +262,9 @@ void sim_run(const struct sim_story *story, sim_trace_fn *trace,
             break;
         }
         world->steps++;
+        if (sim_spin_event(world, &event)) {
+            break;
+        }
         event.fire(world, event.object, event.arg);
         look_for_end(world);
     }
@@ -271,6 +276,7 @@ void sim_run(const struct sim_story *story, sim_trace_fn *trace,
     }
     *out = *verdict;
     tear_down(world);
+    sim_spin_end();
     sim_oracle_free(world->oracle);
     free(world);
 }

@@ -120,8 +120,10 @@ struct sim_process {
     bool pauses_midway; /* SIM_FAULT_PAUSE_MIDWAY is due */
     int64_t midway_ns;
     int64_t resumes_ns;  /* stands still until then */
+    int64_t stood_ns;    /* the end of its last standstill */
     int64_t wakes_ns;    /* when it asked to go on */
     uint64_t wake_order; /* of the event that will do it; others are stale */
+    unsigned reads;      /* of its clock since it last slept (spin.h) */
     unsigned starts;     /* how often it was started */
     uint64_t n_links;    /* ever made */
     struct sim_lane lanes[SIM_LANES_MAX];
@@ -284,6 +286,7 @@ void sim_links_free(struct sim_world *world);
 struct sim_passage {
     int64_t up_ns, down_ns; /* blocked until */
     int64_t slow_until_ns, slow_ns;
+    int64_t late_ns; /* the last of what was drawn late arrives then */
 };
 
 struct sim_world {
