@@ -138,6 +138,7 @@ static void asked(struct sim_lane *lane, struct hf_lock *lock,
     struct sim_world *world = lane->process->world;
     lane->op = NULL;
     lane->lock = lock;
+    sim_oracle_answered(world->oracle, lane, status, lock);
     if (status == HF_OK) {
         sim_oracle_held(world->oracle, lane->number, lock);
         sim_lane_note(lane, SIM_NOTE_HELD, NULL);
@@ -222,6 +223,9 @@ static void begin(struct sim_lane *lane)
         sim_lane_rest(lane);
         return;
     }
+    sim_oracle_calls(
+        world->oracle, lane,
+        &(struct sim_call){.kind = SIM_CALL_ACQUIRE, .ms = request.wait_ms});
     if (lane->turn->is_blocking && sim_lane_is_alone(lane)) {
         struct hf_lock *lock = NULL;
         enum hf_status status =
@@ -247,8 +251,13 @@ static void extend(struct sim_lane *lane)
         int64_t other_ms = story->turns[i].ttl_ms;
         ttl_ms = ttl_ms < other_ms ? other_ms : ttl_ms;
     }
+    struct sim_oracle *oracle = lane->process->world->oracle;
+    struct sim_call call = {
+        .kind = SIM_CALL_EXTEND, .lock = lane->lock, .ms = ttl_ms};
     struct hf_error error;
-    hf_lock_extend(lane->lock, ttl_ms, &error);
+    sim_oracle_calls(oracle, lane, &call);
+    enum hf_status status = hf_lock_extend(lane->lock, ttl_ms, &error);
+    sim_oracle_answered(oracle, lane, status, lane->lock);
 }
 
 static void work_step(struct sim_lane *lane)
@@ -270,8 +279,9 @@ static void work_step(struct sim_lane *lane)
 
 /* ---- Giving back, handing on ------------------------------------------- */
 
-static void returned(struct sim_lane *lane)
+static void returned(struct sim_lane *lane, enum hf_status status)
 {
+    sim_oracle_answered(lane->process->world->oracle, lane, status, NULL);
     sim_lane_rest(lane);
 }
 
@@ -280,7 +290,6 @@ static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
 {
     struct sim_lane *lane = user;
     (void)lock;
-    (void)status;
     (void)error;
     if (lane->phase != SIM_LANE_RETURNING) {
         sim_oracle_breach(lane->process->world->oracle, SIM_ONCE,
@@ -288,7 +297,7 @@ static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
                           lane->process->index + 1);
         return;
     }
-    returned(lane);
+    returned(lane, status);
 }
 
 static void give_back(struct sim_lane *lane)
@@ -303,12 +312,14 @@ static void give_back(struct sim_lane *lane)
         return;
     }
     end_belief(lane);
+    sim_oracle_calls(
+        lane->process->world->oracle, lane,
+        &(struct sim_call){.kind = SIM_CALL_RELEASE, .lock = lock});
     lane->lock = NULL;
     lane->phase = SIM_LANE_RETURNING;
     lane->due_ns = SIM_NEVER;
     if (lane->turn->is_blocking) {
-        hf_lock_release(lock);
-        returned(lane);
+        returned(lane, hf_lock_release(lock));
     } else {
         hf_op_start_release(lock, on_returned, lane);
     }
@@ -368,9 +379,13 @@ static bool take_on(struct sim_lane *lane)
     lane->was_given = true;
     lane->phase = SIM_LANE_ASKING;
     lane->number = sim_oracle_begin(oracle, parcel.turn);
+    sim_oracle_calls(
+        oracle, lane,
+        &(struct sim_call){.kind = SIM_CALL_ADOPT, .text = parcel.text});
     sim_process_open(process);
     enum hf_status status =
         hf_lock_adopt(process->client, &request, parcel.text, &lock, &error);
+    sim_oracle_answered(oracle, lane, status, lock);
     if (status == HF_OK) {
         lane->lock = lock;
         sim_oracle_adopted(oracle, lane->number, parcel.number, lock);
@@ -419,6 +434,7 @@ static void found_lost(struct sim_lane *lane)
 static void cancel(struct sim_lane *lane)
 {
     sim_oracle_given_up(lane->process->world->oracle, lane->number);
+    sim_oracle_uncalled(lane->process->world->oracle, lane);
     hf_op_cancel(lane->op);
     sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
     sim_lane_rest(lane);
@@ -556,6 +572,7 @@ void sim_lanes_crash(struct sim_process *process)
         } else if (lane->phase == SIM_LANE_FOREIGN) {
             sim_foreign_ended(oracle, process->index, lane->index);
         }
+        sim_oracle_uncalled(oracle, lane);
         sim_lane_rest(lane);
     }
     process->parcel.is_full = false;

@@ -40,7 +40,7 @@ static int64_t draw_delay(struct sim_link *link, struct sim_pipe *pipe)
 {
     const struct sim_world *world = link->world;
     const struct sim_story *story = world->story;
-    const struct sim_passage *passage = passage_of(link);
+    struct sim_passage *passage = passage_of(link);
     int64_t ns = story->delay_ns;
     if (world->now_ns < passage->slow_until_ns) {
         ns += passage->slow_ns;
@@ -51,6 +51,9 @@ static int64_t draw_delay(struct sim_link *link, struct sim_pipe *pipe)
     ns += sim_draw_below(&pipe->random, 2 * story->jitter_ns);
     if (sim_chance_ppm(&pipe->random, story->late_ppm)) {
         ns += sim_draw_below(&pipe->random, story->late_ns);
+        passage->late_ns = passage->late_ns < world->now_ns + ns
+                               ? world->now_ns + ns
+                               : passage->late_ns;
     }
     return ns;
 }

@@ -72,6 +72,7 @@ static void ran(void *user, struct sim_session *session,
     if (link == NULL) {
         return;
     }
+    sim_oracle_executed(node->world->oracle, node->index, run);
     if (link->redis == node->redis) {
         sim_oracle_script(node->world->oracle, link, run);
         sim_oracle_node(node->world->oracle, node->index, run);

@@ -60,6 +60,7 @@ struct sim_oracle *sim_oracle_new(struct sim_world *world)
     struct sim_oracle *oracle = calloc(1, sizeof(*oracle));
     HF_ASSERT(oracle != NULL);
     oracle->world = world;
+    oracle->answers = sim_answers_new();
     oracle->forgot_ns = -1;
     oracle->calm_ns = -1;
     oracle->later_ns = later_ns(world->story);
@@ -79,6 +80,7 @@ void sim_oracle_free(struct sim_oracle *oracle)
     }
     sim_once_free(oracle->once);
     sim_calls_free(oracle->calls);
+    free(oracle->answers);
     free(oracle->records);
     free(oracle);
 }
@@ -351,6 +353,7 @@ static void note_loss(struct sim_oracle *oracle, struct sim_live *live)
 {
     live->was_lost = true;
     oracle->verdict.losses++;
+    sim_answer_lost(oracle, live);
     if (must_keep(oracle, live)) {
         sim_oracle_breach(oracle, SIM_LIVE,
                           "p%d lost \"%s\", and nothing ever breaks",

@@ -20,6 +20,7 @@
  *           is longer than six round trips
  *   RESIDUE … and at the end no lock, queue or holder is left at any node
  *   ONCE    every call is answered exactly once
+ *   ANSWER  every call is answered with what is so (oracle_answer.c)
  *   PERIOD  no command starts in the period of another (oracle_once.c)
  *   RESERVE nobody is granted a name that was reserved with its release
  *   BREAK   whoever was broken believes no longer than the break says
@@ -31,6 +32,8 @@
 #define HF_SIM_ORACLE_H
 
 #include "story.h"
+
+#include <holdfast/holdfast.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,6 +50,7 @@ enum sim_rule {
     SIM_LIVE,
     SIM_RESIDUE,
     SIM_ONCE,
+    SIM_ANSWER,
     SIM_PERIOD,
     SIM_RESERVE,
     SIM_BREAK,
@@ -153,6 +157,40 @@ void sim_oracle_finish(struct sim_oracle *oracle);
 void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- What calls return (lane.c tells; oracle_answer.c judges) ---------- */
+
+enum sim_call_kind {
+    SIM_CALL_ACQUIRE,
+    SIM_CALL_ADOPT,
+    SIM_CALL_EXTEND,
+    SIM_CALL_RELEASE
+};
+
+/* What a lane calls the library for. Its turn is `lane->turn`. */
+struct sim_call {
+    enum sim_call_kind kind;
+    const struct hf_lock *lock; /* EXTEND, RELEASE */
+    const char *text;           /* ADOPT: "OWNER@FENCE" */
+    int64_t ms;                 /* ACQUIRE: the wait; EXTEND: the new lease */
+};
+
+struct sim_lane;
+
+/* A lane calls, and is answered; `lock` is what it got, or NULL. */
+void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
+                      const struct sim_call *call);
+void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
+                         enum hf_status status, const struct hf_lock *lock);
+
+/* Nobody will be answered: cancelled, or crashed. */
+void sim_oracle_uncalled(struct sim_oracle *oracle,
+                         const struct sim_lane *lane);
+
+/* A server at this node's address, perhaps not the present one, has executed a
+ * script. */
+void sim_oracle_executed(struct sim_oracle *oracle, int node,
+                         const struct sim_run *run);
 
 /* ---- The registers (register.c): two for each name --------------------- */
 

@@ -8,8 +8,9 @@
 enum promise { N, Y, L };
 
 /* clang-format off */
-static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
-    /*                       |  |  |  |  |  |  |  |  |  |  ONCE
+static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
+    /*                       |  |  |  |  |  |  |  |  |  |  |  ANSWER
+     *                       |  |  |  |  |  |  |  |  |  |  ONCE
      *                       |  |  |  |  |  |  |  |  |  RESIDUE
      *                       |  |  |  |  |  |  |  |  LIVE
      *                       |  |  |  |  |  |  |  FIFO
@@ -20,18 +21,18 @@ static const uint8_t promises[SIM_REGIMES][SIM_RULES] = {
      *                       |  |  C3
      *                       |  C2
      *                       C1 */
-    [SIM_CALM]            = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
-    [SIM_NETWORK]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
-    [SIM_RATES]           = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
-    [SIM_RESTART_DURABLE] = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
-    [SIM_AMNESIA]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y},
-    [SIM_FLOOR_ALONE]     = {Y, Y, Y, N, N, Y, N, N, Y, Y, Y},
-    [SIM_WILD_CLOCKS]     = {Y, Y, Y, Y, N, Y, N, N, Y, N, Y},
-    [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y},
-    [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y},
-    [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y},
-    [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y},
-    [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y},
+    [SIM_CALM]            = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
+    [SIM_NETWORK]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_RATES]           = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_RESTART_DURABLE] = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_AMNESIA]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_FLOOR_ALONE]     = {Y, Y, Y, N, N, Y, N, N, Y, Y, Y, Y},
+    [SIM_WILD_CLOCKS]     = {Y, Y, Y, Y, N, Y, N, N, Y, N, Y, Y},
+    [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y, Y},
+    [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y, Y},
+    [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y, Y},
+    [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y, Y},
 };
 /* clang-format on */
 
@@ -53,16 +54,20 @@ static const uint16_t promised_in[SIM_RULES] = {
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
 };
 
-static bool is_promised(enum sim_rule rule, enum sim_regime regime)
+static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
 {
-    return promises[regime][rule] == Y || (promised_in[rule] & IN(regime)) != 0;
+    if (rule >= SIM_PERIOD) {
+        return (promised_in[rule] & IN(regime)) != 0 ? Y : N;
+    }
+    return (enum promise)promises[regime][rule];
 }
 
 static const char *const names[SIM_RULES] = {
     [SIM_C1] = "C1",           [SIM_C2] = "C2",       [SIM_C3] = "C3",
     [SIM_E1] = "E1",           [SIM_C4] = "C4",       [SIM_GUARD] = "GUARD",
     [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO",   [SIM_LIVE] = "LIVE",
-    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",   [SIM_PERIOD] = "PERIOD",
+    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",   [SIM_ANSWER] = "ANSWER",
+    [SIM_PERIOD] = "PERIOD",
     [SIM_RESERVE] = "RESERVE", [SIM_BREAK] = "BREAK", [SIM_READ] = "READ",
     [SIM_FOREIGN] = "FOREIGN",
 };
@@ -74,7 +79,7 @@ const char *sim_rule_name(enum sim_rule rule)
 
 bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime)
 {
-    return promises[regime][rule] == L || is_promised(rule, regime);
+    return promise_of(rule, regime) != N;
 }
 
 static bool is_of_fences(enum sim_rule rule)
@@ -87,7 +92,8 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
 {
     const struct sim_story *story = oracle->world->story;
     bool needs_memory = rule != SIM_LIVE && rule != SIM_RESIDUE &&
-                        rule != SIM_ONCE && rule != SIM_READ;
+                        rule != SIM_ONCE && rule != SIM_READ &&
+                        rule != SIM_ANSWER;
     if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
         needs_memory) {
         return false;
@@ -98,9 +104,9 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
     if (is_of_fences(rule) && oracle->has_expired) {
         return false;
     }
-    if (promises[story->regime][rule] == L) {
+    if (promise_of(rule, story->regime) == L) {
         return oracle->forgot_ns < 0 ||
                oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
     }
-    return is_promised(rule, story->regime);
+    return promise_of(rule, story->regime) == Y;
 }

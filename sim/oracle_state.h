@@ -118,8 +118,11 @@ struct sim_register {
     uint64_t value, writes;
 };
 
+struct sim_answers;
+
 struct sim_oracle {
     struct sim_world *world;
+    struct sim_answers *answers; /* calls under way */
     struct sim_verdict verdict;
     struct sim_record *records;
     size_t n_records, cap_records;
@@ -158,6 +161,10 @@ void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
 void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live);
 /* … or perhaps for longer. */
 void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live);
+
+/* oracle_answer.c: ANSWER. The state of a lock that is held became LOST. */
+struct sim_answers *sim_answers_new(void);
+void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live);
 
 /* oracle_order.c: FIFO. */
 void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
