@@ -110,6 +110,7 @@ static void add(struct sim_tally *tally, const struct sim_outcome *outcome)
 {
     tally->seeds++;
     tally->tried[outcome->regime]++;
+    tally->grants[outcome->regime] += outcome->verdict.grants;
     add_counters(&tally->sum, &outcome->verdict);
     for (int rule = 0; rule < SIM_RULES; rule++) {
         tally->broken[rule][outcome->regime] +=

@@ -33,6 +33,7 @@ struct sim_tally {
     uint64_t broken[SIM_RULES][SIM_REGIMES]; /* seeds in which it was */
     bool is_unkept[SIM_RULES][SIM_REGIMES];  /* … where it was promised */
     uint64_t tried[SIM_REGIMES];
+    uint64_t grants[SIM_REGIMES];
     uint64_t rare[SIM_RARES];
     bool has_failed;
     struct sim_outcome failed; /* the lowest */

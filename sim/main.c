@@ -153,7 +153,7 @@ static int run_batch(const struct sim_options *options)
         .jobs = options->jobs,
         .seconds = options->seconds,
         .goes_on = options->is_outside,
-        .is_listening = !options->is_bench,
+        .is_listening = !options->is_bench || options->is_rare,
     };
     struct sim_tally tally;
     sim_batch_run(&batch, &tally);
@@ -163,7 +163,10 @@ static int run_batch(const struct sim_options *options)
                                                                : EXIT_BROKEN;
     }
     if (!tally.has_failed) {
-        return options->expected == SIM_EXPECT_WELL ? EXIT_WELL : EXIT_BROKEN;
+        bool is_missing = sim_report_missing(&tally, options->is_rare);
+        return options->expected == SIM_EXPECT_WELL && !is_missing
+                   ? EXIT_WELL
+                   : EXIT_BROKEN;
     }
     if (options->expected != SIM_EXPECT_WELL && tally.failed.signal == 0 &&
         sim_is_expected(&tally.failed.verdict, options->expected)) {

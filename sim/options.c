@@ -31,6 +31,7 @@ static const char usage[] =
     "                         breaks where it is not promised, and fail if "
     "one\n"
     "                         never does\n"
+    "      --rare             fail if one of the rare states is not reached\n"
     "      --bench            measure: nobody listens\n"
     "What to show:\n"
     "      --trace            every note of the story\n"
@@ -54,6 +55,7 @@ enum {
     OPT_EXPECT,
     OPT_OUTSIDE,
     OPT_BENCH,
+    OPT_RARE,
     OPT_TRACE,
     OPT_SVG,
     OPT_WRITE,
@@ -73,6 +75,7 @@ static const struct option longs[] = {
     {"expect", required_argument, NULL, OPT_EXPECT},
     {"outside", no_argument, NULL, OPT_OUTSIDE},
     {"bench", no_argument, NULL, OPT_BENCH},
+    {"rare", no_argument, NULL, OPT_RARE},
     {"trace", no_argument, NULL, OPT_TRACE},
     {"svg", required_argument, NULL, OPT_SVG},
     {"write", required_argument, NULL, OPT_WRITE},
@@ -251,6 +254,9 @@ static bool read_option(struct sim_options *options, int option)
         return true;
     case OPT_BENCH:
         options->is_bench = true;
+        return true;
+    case OPT_RARE:
+        options->is_rare = true;
         return true;
     case OPT_TRACE:
         options->traces = true;

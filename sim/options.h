@@ -17,6 +17,7 @@ struct sim_options {
     unsigned jobs;
     int64_t seconds;
     bool traces, shrinks, is_outside, is_bench;
+    bool is_rare;      /* fail if a rare state is not reached */
     bool is_terse;     /* neither shrink nor list what was never reached */
     bool is_done;      /* all that was wanted was a text */
     const char *svg;   /* NULL: none */

@@ -59,13 +59,36 @@ void sim_report_replay(const char *what, const struct sim_options *options)
     }
 }
 
-static void print_unreached(const struct sim_tally *tally)
+/* @return false: all were reached. */
+static bool print_unreached(const struct sim_tally *tally)
 {
+    bool is_any = false;
     for (int rare = 0; rare < SIM_RARES; rare++) {
         if (tally->rare[rare] == 0) {
             printf("never reached: %s\n", sim_rare_name((enum sim_rare)rare));
+            is_any = true;
         }
     }
+    return is_any;
+}
+
+bool sim_report_missing(const struct sim_tally *tally, bool is_rare)
+{
+    bool is_any = false;
+    if (tally->seeds == 0) {
+        printf("no seed was run\n");
+        return true;
+    }
+    for (int regime = 0; regime < SIM_REGIMES; regime++) {
+        if (tally->tried[regime] > 0 && tally->grants[regime] == 0) {
+            printf("no acquisition in %" PRIu64 " seeds of %s: nothing was "
+                   "tested there\n",
+                   tally->tried[regime],
+                   sim_regime_name((enum sim_regime)regime));
+            is_any = true;
+        }
+    }
+    return (is_rare && print_unreached(tally)) || is_any;
 }
 
 void sim_report_tally(const struct sim_tally *tally,
@@ -83,8 +106,9 @@ void sim_report_tally(const struct sim_tally *tally,
         print_breaches(sum);
     }
     printf("\n");
-    if (!options->is_terse && !options->is_bench && !tally->has_failed) {
-        print_unreached(tally);
+    if (!options->is_terse && !options->is_bench && !options->is_rare &&
+        !tally->has_failed) {
+        (void)print_unreached(tally);
     }
 }
 

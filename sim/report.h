@@ -19,4 +19,8 @@ void sim_report_failed(const struct sim_outcome *outcome,
  * not promised: it checks nothing. */
 bool sim_report_outside(const struct sim_tally *tally);
 
+/* Has the batch tried what it is for? It says what was missing: acquisitions,
+ * in all and in each regime; and if `is_rare`, rare states. */
+bool sim_report_missing(const struct sim_tally *tally, bool is_rare);
+
 #endif
