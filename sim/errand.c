@@ -99,6 +99,7 @@ void sim_lane_write(struct sim_lane *lane)
     if (reads && !hf_lock_covers(lane->lock, 0)) {
         return;
     }
+    sim_oracle_look_at_time(lane->process->world->oracle, lane->number);
     for (int guarded = 0; guarded < 2; guarded++) {
         if (reads) {
             lane->has_read[guarded] = false;

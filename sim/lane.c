@@ -311,6 +311,7 @@ static void give_back(struct sim_lane *lane)
         sim_lane_reserve(lane);
         return;
     }
+    sim_oracle_released(lane->process->world->oracle, lane->number);
     end_belief(lane);
     sim_oracle_calls(
         lane->process->world->oracle, lane,
@@ -522,13 +523,26 @@ static bool step(struct sim_lane *lane)
     return false;
 }
 
+static bool step_noted(struct sim_lane *lane)
+{
+    struct sim_process *process = lane->process;
+    process->stepping = lane;
+    process->stepped_ns = process->world->now_ns;
+    bool has_stepped = step(lane);
+    if (process->stepped_ns < process->world->now_ns) {
+        process->blocked_ns = process->world->now_ns;
+    }
+    process->stepping = NULL;
+    return has_stepped;
+}
+
 int64_t sim_lanes_run(struct sim_process *process)
 {
     int64_t next_ns = SIM_NEVER;
     for (unsigned i = 0; i < process->n_lanes; i++) {
         struct sim_lane *lane = &process->lanes[i];
         note_renewal(lane);
-        while (step(lane)) {
+        while (step_noted(lane)) {
         }
         if (lane->turn != NULL && lane->due_ns < next_ns) {
             next_ns = lane->due_ns;
@@ -575,6 +589,7 @@ void sim_lanes_crash(struct sim_process *process)
         sim_oracle_uncalled(oracle, lane);
         sim_lane_rest(lane);
     }
+    process->stepping = NULL;
     process->parcel.is_full = false;
 }
 

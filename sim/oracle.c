@@ -65,6 +65,8 @@ struct sim_oracle *sim_oracle_new(struct sim_world *world)
     oracle->calm_ns = -1;
     oracle->later_ns = later_ns(world->story);
     oracle->has_expired = has_expired(world->story);
+    oracle->prompt_ns = sim_oracle_prompt_ns(world->story);
+    memset(oracle->free_ns, -1, sizeof(oracle->free_ns));
     return oracle;
 }
 
@@ -81,6 +83,7 @@ void sim_oracle_free(struct sim_oracle *oracle)
     sim_once_free(oracle->once);
     sim_calls_free(oracle->calls);
     free(oracle->answers);
+    free(oracle->gone.pairs);
     free(oracle->records);
     free(oracle);
 }
@@ -179,6 +182,7 @@ uint64_t sim_oracle_begin(struct sim_oracle *oracle,
                               .begun_ns = oracle->world->now_ns};
     oracle->records[oracle->n_records++] = (struct sim_record){turn, live, 0};
     oracle->verdict.begun++;
+    sim_prompt_look(oracle);
     return live->turn;
 }
 
@@ -210,8 +214,10 @@ void sim_oracle_given_up(struct sim_oracle *oracle, uint64_t turn)
     oracle->verdict.given_up++;
     if (live != NULL) {
         note_wait(oracle, live);
+        sim_owner_ended(oracle, live, false);
         over(oracle, live);
     }
+    sim_prompt_look(oracle);
 }
 
 void sim_oracle_queued(struct sim_oracle *oracle, uint64_t turn)
@@ -253,7 +259,10 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
                               .confirmed = lease->confirmed.ns,
                               .round_at = lease->round_at.ns,
                               .round_done = live->done};
+        sim_spread_begin(oracle, &live->parts[live->n_parts - 1]);
+        sim_risk_begin(oracle, live, &live->parts[live->n_parts - 1]);
     }
+    sim_prompt_look(oracle);
     record_of(oracle, live->turn)->fence = live->parts[0].fence;
 }
 
@@ -277,12 +286,26 @@ void sim_oracle_held(struct sim_oracle *oracle, uint64_t turn,
     sim_beliefs_begin(oracle, live);
 }
 
+void sim_oracle_released(struct sim_oracle *oracle, uint64_t turn)
+{
+    struct sim_record *record = record_of(oracle, turn);
+    if (record != NULL && record->live != NULL) {
+        record->live->is_released = true;
+        sim_owner_ended(oracle, record->live, true);
+    }
+}
+
 void sim_oracle_ended(struct sim_oracle *oracle, uint64_t turn)
 {
     struct sim_live *live = live_of(oracle, turn, true, "gave it back");
     if (live != NULL) {
+        sim_owner_handed_on(oracle, live);
+        if (!live->is_released) {
+            sim_prompt_left(oracle, live);
+        }
         over(oracle, live);
     }
+    sim_prompt_look(oracle);
 }
 
 void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
@@ -328,11 +351,12 @@ void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link)
 
 /* ---- After each run of a process --------------------------------------- */
 
-/* Does it hear of grants by the only node? */
+/* Does it hear of grants by every node? */
 static void note_listening(struct sim_oracle *oracle, int process)
 {
     const struct hf_client *client = oracle->world->processes[process].client;
-    bool listens = client != NULL && (client->nodes.listening & 1) != 0;
+    unsigned all = (1U << oracle->world->story->n_nodes) - 1;
+    bool listens = client != NULL && (client->nodes.listening & all) == all;
     if (!listens) {
         oracle->listens_ns[process] = 0;
     } else if (oracle->listens_ns[process] == 0) {
@@ -367,6 +391,8 @@ static void look_at(struct sim_oracle *oracle, struct sim_live *live)
     for (unsigned i = 0; i < live->n_parts; i++) {
         struct sim_part *part = &live->parts[i];
         sim_part_look(oracle, live, part);
+        sim_spread_look(oracle, live, part);
+        sim_risk_look(oracle, live, part);
         is_lost |= atomic_load_explicit(&part->lock->state,
                                         memory_order_relaxed) == HF_STATE_LOST;
     }
@@ -379,9 +405,9 @@ static void look_at(struct sim_oracle *oracle, struct sim_live *live)
 
 void sim_oracle_look(struct sim_oracle *oracle, int process)
 {
-    if (oracle->world->story->n_nodes == 1) {
-        note_listening(oracle, process);
-    }
+    note_listening(oracle, process);
+    sim_reach_look(oracle, process);
+    sim_owner_look(oracle);
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
         struct sim_live *live = &oracle->live[i];
         if (live->turn == 0 || live->process != process) {
@@ -393,4 +419,5 @@ void sim_oracle_look(struct sim_oracle *oracle, int process)
             note_wait(oracle, live);
         }
     }
+    sim_prompt_look(oracle);
 }

@@ -13,12 +13,13 @@
  *   GUARD   the guarded register takes no older fence after a newer one, and
  *           loses no update that it acknowledged
  *   PERMITS never more holders of a semaphore than it has permits
- *   FIFO    of two who wait, the earlier ticket is served first (one node,
- *           nothing breaking)
+ *   FIFO    of two who wait, the earlier ticket is served first (one node, or
+ *           several with equal clocks, nothing breaking)
  *   LIVE    when nothing breaks any more, whoever waits is served in time;
  *           where nothing ever breaks, nobody loses what he has, if his lease
  *           is longer than six round trips
- *   RESIDUE … and at the end no lock, queue or holder is left at any node
+ *   RESIDUE … and at the end no lock, queue or holder is left at any node; nor,
+ *           once a lock is released and RELEASE could arrive, its owner
  *   ONCE    every call is answered exactly once
  *   ANSWER  every call is answered with what is so (oracle_answer.c)
  *   PERIOD  no command starts in the period of another (oracle_once.c)
@@ -27,6 +28,12 @@
  *   READ    what only looks changes nothing, and names those who asked
  *   FOREIGN plain locks of other libraries exclude and are excluded, and are
  *           not taken away (one majority; nodes keep their data)
+ *   PROMPT  while no fault is left, a free name reaches a waiter within round
+ *           trips and back-off (sim_oracle_prompt_ns())
+ *   SPREAD  a lock held through two renewals is at every node that could have
+ *           been asked for it
+ *   RISK    LOST is reported when the deadline passes, AT_RISK when half of
+ *           the ttl has passed without a successful renewal round
  */
 #ifndef HF_SIM_ORACLE_H
 #define HF_SIM_ORACLE_H
@@ -56,6 +63,9 @@ enum sim_rule {
     SIM_BREAK,
     SIM_READ,
     SIM_FOREIGN,
+    SIM_PROMPT,
+    SIM_SPREAD,
+    SIM_RISK,
     SIM_RULES
 };
 
@@ -85,6 +95,11 @@ bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
  *   Q    the lease of a place in a queue, min(ttl, 6 s)
  *   R    node_timeout + delay + 8 jitter */
 int64_t sim_oracle_bound_ns(const struct sim_story *story);
+
+/* PROMPT, as a time: the longest for which a name may be free while a waiter
+ * is connected. Figures are the oracle's own, so that a change of the library
+ * does not move them (oracle_prompt.c). */
+int64_t sim_oracle_prompt_ns(const struct sim_story *story);
 
 struct sim_verdict {
     bool is_broken; /* a promised one; the run ends there */
@@ -123,6 +138,10 @@ void sim_oracle_queued(struct sim_oracle *oracle, uint64_t turn);
 void sim_oracle_held(struct sim_oracle *oracle, uint64_t turn,
                      struct hf_lock *lock);
 
+/* It calls release, before sim_oracle_ended(): from here on the lock's owner
+ * must disappear from the nodes. */
+void sim_oracle_released(struct sim_oracle *oracle, uint64_t turn);
+
 /* It begins to give it back, handed it on, was told LOST and stopped, or
  * crashed: it does not believe any more. */
 void sim_oracle_ended(struct sim_oracle *oracle, uint64_t turn);
@@ -130,6 +149,9 @@ void sim_oracle_ended(struct sim_oracle *oracle, uint64_t turn);
 /* Taken on from `from`: the same acquisition goes on under another turn. */
 void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
                         struct hf_lock *lock);
+
+/* From inside its process: is the time that it is told not more than it has? */
+void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn);
 
 /* Process `process` has run: renewals, deadlines and states may be others. */
 void sim_oracle_look(struct sim_oracle *oracle, int process);

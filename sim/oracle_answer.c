@@ -5,6 +5,7 @@
  * adoption and a release: which nodes executed it, and which refused. Whether
  * the answer fits is judged in oracle_judge.c. */
 #include "oracle_answer.h"
+#include "oracle_calls.h"
 
 #include "redis.h"
 
@@ -289,6 +290,10 @@ void sim_oracle_executed(struct sim_oracle *oracle, int node,
     if (run->argc <= ARG(1) || key->len <= prefix ||
         memcmp(key->data, PREFIX, prefix) != 0) {
         return;
+    }
+    int name = sim_run_name(run);
+    if (name >= 0 && strcmp(run->script, "break") == 0) {
+        oracle->answers->broken_ns[name] = oracle->world->now_ns;
     }
     const struct sim_chain *chain =
         sim_oracle_chain(oracle, key->data + prefix, key->len - prefix);

@@ -49,6 +49,7 @@ struct sim_asking {
 
 struct sim_answers {
     struct sim_asking calls[SIM_PROCESSES_MAX][SIM_LANES_MAX];
+    int64_t broken_ns[SIM_NAMES_MAX]; /* BREAK was executed last; 0: never */
 };
 
 /* oracle_judge.c: the call has been answered. */

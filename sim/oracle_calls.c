@@ -61,18 +61,6 @@ int sim_run_name(const struct sim_run *run)
     return name >= 0 && name < SIM_NAMES_MAX ? name : -1;
 }
 
-uint64_t sim_owner_digest(const char *text, size_t len)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < 32; i++) {
-        if (i >= len || strchr("0123456789abcdef", text[i]) == NULL) {
-            return 0;
-        }
-        sum = sim_mix(sum ^ (unsigned char)text[i]);
-    }
-    return sum | 1;
-}
-
 static const struct sim_live *live_of(const struct sim_oracle *oracle,
                                       uint64_t turn)
 {

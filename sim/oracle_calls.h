@@ -129,7 +129,4 @@ void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
                         int node);
 void sim_foreign_forgot(struct sim_oracle *oracle, int node);
 
-/* An owner's 32 hex digits; 0: it has none. */
-uint64_t sim_owner_digest(const char *text, size_t len);
-
 #endif

@@ -100,15 +100,17 @@ static bool acquires(const struct sim_asking *call)
     return call->kind == SIM_CALL_ACQUIRE || call->kind == SIM_CALL_ADOPT;
 }
 
-/* A lease is six round trips long, as for LIVE; and who waits, waits for
- * twelve for each lock at least: in less nobody need have been reached. */
+/* A lease is six round trips long, as for LIVE; 24 where a node has a twentieth
+ * of it to answer. And who waits, waits for twelve for each lock at least: in
+ * less nobody need have been reached. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
     const struct sim_story *story = oracle->world->story;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
     bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
-    return call->turn->ttl_ms * MS > 6 * trip_ns &&
+    int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 24;
+    return call->turn->ttl_ms * MS > trips * trip_ns &&
            (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
 }
 
@@ -175,6 +177,16 @@ static unsigned down_nodes(const struct sim_oracle *oracle)
     return down;
 }
 
+/* An operator took it away, from whoever had it there. */
+static bool was_broken(const struct sim_oracle *oracle,
+                       const struct sim_asking *call,
+                       const struct hf_lock *lock)
+{
+    int name = *(const char *)hf_lock_name_bytes(lock) - 'a';
+    return name >= 0 && name < SIM_NAMES_MAX &&
+           oracle->answers->broken_ns[name] >= call->begun_ns;
+}
+
 static void judge_part(struct sim_oracle *oracle, const struct sim_asking *call,
                        const struct hf_lock *lock, int64_t least_ns)
 {
@@ -189,7 +201,7 @@ static void judge_part(struct sim_oracle *oracle, const struct sim_asking *call,
     }
     unsigned holders = holders_of(oracle, lock, least_ns) | down_nodes(oracle);
     if (is_memory_true(oracle, call->begun_ns) && lag_ns(call) == 0 &&
-        !is_many(oracle, holders)) {
+        !was_broken(oracle, call, lock) && !is_many(oracle, holders)) {
         breach(oracle, call, HF_OK,
                "%.*s is held by no majority for the next %.3f ms (nodes %x)",
                (int)lock->name_len, hf_lock_name_bytes(lock),
@@ -370,9 +382,25 @@ static bool is_possible(const struct sim_oracle *oracle,
     }
 }
 
+/* Another lane of its process has been blocked in a call since this one began:
+ * what is told by a callback is told after it. */
+static bool is_deferred(const struct sim_oracle *oracle,
+                        const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    const struct sim_asking *calls = oracle->answers->calls[process->index];
+    bool is_own = process->stepping == &process->lanes[call - calls];
+    bool is_blocked = process->stepping != NULL &&
+                      process->stepped_ns < oracle->world->now_ns;
+    return !is_own && (is_blocked || process->blocked_ns > call->begun_ns);
+}
+
 void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
                       enum hf_status status, const struct hf_lock *lock)
 {
+    if (is_deferred(oracle, call)) {
+        return;
+    }
     judge_late(oracle, call, status);
     if (!is_possible(oracle, call, status)) {
         breach(oracle, call, status, "which is no answer to that");

@@ -14,15 +14,28 @@
 /* Hex digits of an owner's random part. */
 #define ID_LEN 32
 
+static bool is_id(const char *text, size_t len)
+{
+    size_t n = 0;
+    while (n < ID_LEN && n < len && text[n] != '\0' &&
+           strchr("0123456789abcdef", text[n]) != NULL) {
+        n++;
+    }
+    return n == ID_LEN;
+}
+
 uint64_t sim_owner_digest(const char *text, size_t len)
 {
     uint64_t sum = 0;
     uint64_t word;
-    for (size_t at = 0; len >= ID_LEN && at < ID_LEN; at += sizeof(word)) {
+    if (!is_id(text, len)) {
+        return 0;
+    }
+    for (size_t at = 0; at < ID_LEN; at += sizeof(word)) {
         memcpy(&word, text + at, sizeof(word));
         sum = sim_mix(sum ^ word);
     }
-    return len >= ID_LEN ? sum | 1 : 0;
+    return sum | 1;
 }
 
 /* "<32 hex digits>:p2:…" is p2's. */

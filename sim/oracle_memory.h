@@ -15,12 +15,6 @@ struct sim_owner {
     bool is_shared;
 };
 
-/* A digest of an owner's random part; 0: too short to be an owner of ours. */
-uint64_t sim_owner_digest(const char *text, size_t len);
-
-/* Index of the process that made it; -1: none that we know. */
-int sim_owner_process(const char *text, size_t len);
-
 /* Has the node this owner as a holder of the name, at `fence`? Then for how
  * much longer, by its own clock. */
 bool sim_memory_holds(const struct sim_oracle *oracle,

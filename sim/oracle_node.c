@@ -20,6 +20,7 @@
 
 #define LOCK_KEY 3
 #define FENCE_KEY 4
+#define OWNER 10
 
 /* Arguments of CONFIRM: T, and "1": of a holder. */
 #define FENCE_ARG 12
@@ -161,12 +162,16 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
         if (check_counter(oracle, chain, node, counter, owner)) {
             check_lost(oracle, chain, node, run);
         }
-        if (oracle->world->story->n_nodes == 1 && counter > before) {
-            sim_series_add(&chain->moves, counter,
-                           (uint64_t)oracle->world->now_ns);
+        if (counter > before) {
+            sim_order_moved(oracle, chain, counter, run);
         }
     }
-    sim_order_asked(oracle, chain, run);
+    sim_order_asked(oracle, chain, node, run);
+    sim_owner_ran(oracle, chain, node, run);
+    sim_spread_ran(oracle, chain, node);
+    if (run->argc > OWNER) {
+        sim_prompt_ran(oracle, chain, node, &run->argv[OWNER]);
+    }
 }
 
 static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
@@ -189,6 +194,7 @@ void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)
     oracle->forgot_ns = oracle->world->now_ns;
     sim_once_forgot(oracle, node);
     sim_calls_forgot(oracle, node);
+    sim_owner_forgot(oracle, node);
     for (unsigned name = 0; name < SIM_NAMES_MAX; name++) {
         for (unsigned slot = 0; slot <= SIM_SLOTS_MAX; slot++) {
             struct sim_chain *chain = oracle->chains[name][slot];

@@ -9,8 +9,12 @@
  *     listened;
  *   - of the unfair, and of permits, which come from several queues.
  *
- * With several nodes the order is that of being told "queued", and inversions
- * are only counted. Each one served is compared with the few before him. */
+ * With several nodes whose clocks are equal, tickets are in that order, and a
+ * waiter is sure when every node has given it a place: from then on no node
+ * may grant the name to a later ticket. (A value that a raise has made may have
+ * been granted before.) If clocks differ, the order is that of being told
+ * "queued", and inversions are only counted. Each waiter that is served is
+ * compared with the few before it. */
 #include "oracle_state.h"
 
 #include "redis.h"
@@ -24,26 +28,6 @@
 
 /* Less than two tickets are surely apart. */
 #define TIE_NS 2000
-
-/* 32 hex digits, all random. */
-static uint64_t digest(const char *owner, size_t len)
-{
-    uint64_t sum = 0;
-    for (size_t at = 0; at + sizeof(sum) <= len && at < 32; at += sizeof(sum)) {
-        uint64_t word;
-        memcpy(&word, owner + at, sizeof(word));
-        sum = sim_mix(sum ^ word);
-    }
-    return sum | 1;
-}
-
-/* "<32 hex digits>:p2:…" is p2's. @return -1: nobody's that we know. */
-static int process_of(const char *owner, size_t len)
-{
-    int idx =
-        len > 35 && owner[32] == ':' && owner[33] == 'p' ? owner[34] - '1' : -1;
-    return idx < SIM_PROCESSES_MAX ? idx : -1;
-}
 
 static struct sim_place *place_of(struct sim_chain *chain, uint64_t owner)
 {
@@ -72,42 +56,89 @@ static enum answer answer_of(const struct sim_run *run)
     return next[2] == '1' ? YOURS : next[2] == '2' ? QUEUED : REFUSED;
 }
 
+/* Is it sure to be told of a grant by every node from now on? */
+static bool is_sure(const struct sim_oracle *oracle,
+                    const struct sim_place *place, const struct sim_arg *who)
+{
+    unsigned all = (1U << oracle->world->story->n_nodes) - 1;
+    int idx = sim_owner_process(who->data, who->len);
+    return place->nodes == all && idx >= 0 && oracle->listens_ns[idx] > 0 &&
+           oracle->listens_ns[idx] <= oracle->world->now_ns;
+}
+
 static void note_place(struct sim_oracle *oracle, struct sim_chain *chain,
-                       const struct sim_arg *who, bool is_queued)
+                       const struct sim_arg *who, uint64_t order, unsigned node)
 {
     int64_t now_ns = oracle->world->now_ns;
-    uint64_t owner = digest(who->data, who->len);
+    uint64_t owner = sim_owner_digest(who->data, who->len);
     struct sim_place *place = place_of(chain, owner);
     if (place == NULL) {
         place = &chain->places[chain->n_places++ % SIM_RECENT];
-        *place = (struct sim_place){
-            .owner = owner, .order = ++oracle->arrivals, .at_ns = now_ns};
+        *place =
+            (struct sim_place){.owner = owner, .order = order, .at_ns = now_ns};
     }
-    int idx = process_of(who->data, who->len);
-    bool is_sure = is_queued && idx >= 0 && oracle->listens_ns[idx] > 0 &&
-                   oracle->listens_ns[idx] <= now_ns;
-    if (is_sure && place->sure_ns == 0) {
+    place->nodes |= node < SIM_NODES_MAX ? (uint8_t)(1U << node) : 0;
+    if (place->sure_ns == 0 && is_sure(oracle, place, who)) {
         place->sure_ns = now_ns;
     }
 }
 
+/* With one node, the order in which it heard of them; with several, that of
+ * the tickets, which are the same everywhere. 0: it has no place. */
+static uint64_t order_of(struct sim_oracle *oracle, const struct sim_run *run)
+{
+    if (oracle->world->story->n_nodes == 1) {
+        return ++oracle->arrivals;
+    }
+    return run->argc > ARG(9) ? strtoull(run->argv[ARG(9)].data, NULL, 10) : 0;
+}
+
 void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
-                     const struct sim_run *run)
+                     int node, const struct sim_run *run)
 {
     bool is_fair = ARG(7) >= run->argc || run->argv[ARG(7)].data[0] != '1';
-    if (oracle->world->story->n_nodes > 1 || chain->is_slot || !is_fair ||
-        strcmp(run->script, "acquire") != 0 || run->argc <= ARG(1)) {
+    if (!sim_order_is_total(oracle->world->story) || chain->is_slot ||
+        !is_fair || strcmp(run->script, "acquire") != 0 ||
+        run->argc <= ARG(1)) {
         return;
     }
     enum answer answer = answer_of(run);
-    if (answer != REFUSED) {
-        note_place(oracle, chain, &run->argv[ARG(1)], answer == QUEUED);
+    uint64_t order = answer == REFUSED ? 0 : order_of(oracle, run);
+    if (order > 0 && (answer == QUEUED || oracle->world->story->n_nodes == 1)) {
+        note_place(oracle, chain, &run->argv[ARG(1)], order,
+                   answer == QUEUED ? (unsigned)node : SIM_NODES_MAX);
+    }
+}
+
+/* Clocks that say the same: then tickets are in the order in which a majority
+ * was asked. */
+bool sim_order_is_total(const struct sim_story *story)
+{
+    for (unsigned i = 1; i < story->n_nodes; i++) {
+        if (story->node_wall_ns[i] != story->node_wall_ns[0] ||
+            story->node_rate_ppm[i] != story->node_rate_ppm[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
+                     uint64_t counter, const struct sim_run *run)
+{
+    const struct sim_pair *move = sim_series_from(&chain->moves, counter);
+    bool is_raise = strcmp(run->script, "confirm") == 0 &&
+                    oracle->world->story->n_nodes > 1;
+    if (sim_order_is_total(oracle->world->story) &&
+        (move == NULL || move->key != counter)) {
+        sim_series_add(&chain->moves, counter,
+                       is_raise ? 0 : (uint64_t)oracle->world->now_ns);
     }
 }
 
 /* ---- Served ------------------------------------------------------------ */
 
-/* When the only node moved the counter there. */
+/* When a node was first seen to have given that away. */
 static int64_t granted_ns(const struct sim_chain *chain, uint64_t fence)
 {
     const struct sim_pair *move = sim_series_from(&chain->moves, fence);
@@ -119,12 +150,14 @@ static bool
 is_inverted(const struct sim_oracle *oracle, const struct sim_chain *chain,
             const struct sim_served *late, const struct sim_served *early)
 {
-    if (oracle->world->story->n_nodes > 1) {
+    const struct sim_story *story = oracle->world->story;
+    if (!sim_order_is_total(story)) {
         return true;
     }
     int64_t at_ns = granted_ns(chain, early->fence);
-    return early->at_ns - late->at_ns >= TIE_NS && late->sure_ns > 0 &&
-           at_ns >= late->sure_ns;
+    bool is_apart = story->n_nodes > 1 ? early->order > late->order
+                                       : early->at_ns - late->at_ns >= TIE_NS;
+    return is_apart && late->sure_ns > 0 && at_ns >= late->sure_ns;
 }
 
 static void compare(struct sim_oracle *oracle, const struct sim_chain *chain,
@@ -151,11 +184,11 @@ static bool describe(struct sim_oracle *oracle, const struct sim_live *live,
                                .fence = part->fence,
                                .at_ns = live->begun_ns,
                                .process = live->process};
-    if (oracle->world->story->n_nodes == 1) {
+    if (sim_order_is_total(oracle->world->story)) {
         char owner[HF_OWNER_MAX];
         size_t len = hf_lock_emit_owner(part->lock, owner);
         const struct sim_place *place =
-            place_of(part->chain, digest(owner, len));
+            place_of(part->chain, sim_owner_digest(owner, len));
         out->order = place == NULL ? 0 : place->order;
         out->at_ns = place == NULL ? 0 : place->at_ns;
         out->sure_ns = place == NULL ? 0 : place->sure_ns;

@@ -37,6 +37,7 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 /* clang-format on */
 
 #define IN(regime) (1U << (regime))
+#define EVERYWHERE ((1U << SIM_REGIMES) - 1)
 
 /* Where commands that are marked have fences in order, and hold alone. */
 #define WHERE_MEMORY_IS_KEPT                                                   \
@@ -44,14 +45,18 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 #define WHERE_C4_AND_ORDER                                                     \
     (WHERE_MEMORY_IS_KEPT | IN(SIM_AMNESIA) | IN(SIM_FLUSH))
 
-/* Of the rules that one kind of turn has. */
+/* Of the rules that one kind of turn has, and of those of time. */
 static const uint16_t promised_in[SIM_RULES] = {
     [SIM_PERIOD] = WHERE_C4_AND_ORDER,
     [SIM_RESERVE] = WHERE_C4_AND_ORDER,
     [SIM_BREAK] = WHERE_MEMORY_IS_KEPT,
     /* What a promotion left behind answers too, and is not followed. */
-    [SIM_READ] = ((1U << SIM_REGIMES) - 1) & ~IN(SIM_FAILOVER),
+    [SIM_READ] = EVERYWHERE & ~IN(SIM_FAILOVER),
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
+    /* Of time, not of memory. */
+    [SIM_PROMPT] = EVERYWHERE,
+    [SIM_SPREAD] = EVERYWHERE,
+    [SIM_RISK] = EVERYWHERE,
 };
 
 static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
@@ -63,13 +68,16 @@ static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
 }
 
 static const char *const names[SIM_RULES] = {
-    [SIM_C1] = "C1",           [SIM_C2] = "C2",       [SIM_C3] = "C3",
-    [SIM_E1] = "E1",           [SIM_C4] = "C4",       [SIM_GUARD] = "GUARD",
-    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO",   [SIM_LIVE] = "LIVE",
-    [SIM_RESIDUE] = "RESIDUE", [SIM_ONCE] = "ONCE",   [SIM_ANSWER] = "ANSWER",
-    [SIM_PERIOD] = "PERIOD",
-    [SIM_RESERVE] = "RESERVE", [SIM_BREAK] = "BREAK", [SIM_READ] = "READ",
-    [SIM_FOREIGN] = "FOREIGN",
+    [SIM_C1] = "C1",           [SIM_C2] = "C2",
+    [SIM_C3] = "C3",           [SIM_E1] = "E1",
+    [SIM_C4] = "C4",           [SIM_GUARD] = "GUARD",
+    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO",
+    [SIM_LIVE] = "LIVE",       [SIM_RESIDUE] = "RESIDUE",
+    [SIM_ONCE] = "ONCE",       [SIM_ANSWER] = "ANSWER",
+    [SIM_PERIOD] = "PERIOD",   [SIM_RESERVE] = "RESERVE",
+    [SIM_BREAK] = "BREAK",     [SIM_READ] = "READ",
+    [SIM_FOREIGN] = "FOREIGN", [SIM_PROMPT] = "PROMPT",
+    [SIM_SPREAD] = "SPREAD",   [SIM_RISK] = "RISK",
 };
 
 const char *sim_rule_name(enum sim_rule rule)
@@ -91,14 +99,14 @@ static bool is_of_fences(enum sim_rule rule)
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
 {
     const struct sim_story *story = oracle->world->story;
-    bool needs_memory = rule != SIM_LIVE && rule != SIM_RESIDUE &&
-                        rule != SIM_ONCE && rule != SIM_READ &&
-                        rule != SIM_ANSWER;
+    bool needs_memory = rule < SIM_LIVE || rule == SIM_PERIOD ||
+                        rule == SIM_RESERVE || rule == SIM_BREAK ||
+                        rule == SIM_FOREIGN;
     if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
         needs_memory) {
         return false;
     }
-    if (rule == SIM_FIFO && story->n_nodes > 1) {
+    if (rule == SIM_FIFO && !sim_order_is_total(story)) {
         return false; /* order is that of the nodes' clocks then */
     }
     if (is_of_fences(rule) && oracle->has_expired) {

@@ -10,6 +10,8 @@
 
 #include "client/lock.h"
 
+struct sim_arg;
+
 /* Permits of one semaphore: stories draw few. */
 #define SIM_SLOTS_MAX 16
 
@@ -39,12 +41,13 @@ uint64_t sim_series_at(const struct sim_series *series, uint64_t key);
 const struct sim_pair *sim_series_from(const struct sim_series *series,
                                        uint64_t key);
 
-/* An owner that the only node has heard of. */
+/* An owner that waits, or did. */
 struct sim_place {
     uint64_t owner;
     uint64_t order;
     int64_t at_ns;
-    int64_t sure_ns; /* since then it waits there and hears; 0: not yet */
+    uint8_t nodes;   /* bit mask: it has a place there */
+    int64_t sure_ns; /* since then it waits everywhere and hears; 0: not yet */
 };
 
 /* One who was served. */
@@ -82,6 +85,24 @@ struct sim_chain {
     unsigned n_served;
 };
 
+/* SPREAD: of one lock that is held over several nodes. */
+struct sim_spread {
+    int64_t confirmed; /* of the last renewal, by the clock of its process */
+    int64_t renewed_ns;
+    int64_t others_ns[SIM_NODES_MAX]; /* last seen there: another owner */
+    int64_t first_ns[SIM_NODES_MAX];  /* the first counted round began later */
+    uint8_t rounds[SIM_NODES_MAX];    /* renewals that could have reached it */
+};
+
+/* RISK: what its state must be, and from when on. */
+struct sim_risk {
+    int64_t deadline; /* by the clock of its process */
+    int64_t span_ns;  /* what was left when the deadline was set */
+    bool is_renewed;
+    int64_t risk_ns, end_ns; /* by the world's clock, as of the last look */
+    uint8_t state;           /* as of the last look */
+};
+
 /* One lock of those that a turn holds. */
 struct sim_part {
     struct sim_chain *chain;
@@ -92,6 +113,8 @@ struct sim_part {
     int64_t confirmed; /* E1: as last seen */
     int64_t round_at;
     uint64_t round_done; /* completions before the round began */
+    struct sim_spread spread;
+    struct sim_risk risk;
 };
 
 struct sim_live {
@@ -101,6 +124,7 @@ struct sim_live {
     uint64_t done; /* completions before it began */
     bool was_queued;
     bool was_lost;
+    bool is_released;
     uint64_t queue; /* its number among the queued; 0: none */
     int64_t begun_ns;
     unsigned n_parts;
@@ -119,6 +143,18 @@ struct sim_register {
 };
 
 struct sim_answers;
+/* RESIDUE: an owner that a node has been asked to serve. */
+struct sim_asker {
+    uint64_t digest; /* 0: free */
+    struct sim_chain *chain;
+    int process;
+    unsigned starts;  /* of its process */
+    int64_t ended_ns; /* released, or its turn was given up; -1: not yet */
+    int64_t until_ns; /* the lease that it may have left ends */
+    uint8_t done;     /* bit mask: nodes that need not be looked at any more */
+};
+
+#define SIM_OWNERS 128
 
 struct sim_oracle {
     struct sim_world *world;
@@ -136,6 +172,18 @@ struct sim_oracle {
     int64_t calm_ns;   /* -1: not yet */
     int64_t bound_ns;
     bool has_expired; /* counters may be gone, clocks having jumped so far */
+    /* Requests from a process to a node were disturbed until then. */
+    int64_t disturbed_ns[SIM_PROCESSES_MAX][SIM_NODES_MAX];
+    int64_t apart_ns[SIM_PROCESSES_MAX][SIM_NODES_MAX]; /* last: no vote */
+    int64_t paused_ns[SIM_PROCESSES_MAX]; /* a process could not run until */
+    int64_t midway_ns[SIM_PROCESSES_MAX]; /* of a pause that is still to come */
+    int64_t midway_until_ns[SIM_PROCESSES_MAX];
+    size_t next_fault; /* of the story's: not counted yet */
+    struct sim_asker owners[SIM_OWNERS];
+    unsigned n_owners, n_ended;
+    int64_t free_ns[SIM_NAMES_MAX]; /* PROMPT: free, and wanted; -1: not */
+    int64_t prompt_ns;
+    struct sim_series gone; /* PROMPT: owners that may not release */
     struct sim_register registers[SIM_NAMES_MAX][2]; /* without guard, with */
     uint64_t newest[SIM_NAMES_MAX];
     struct sim_once *once;   /* oracle_once.c; NULL: no turn is of that kind */
@@ -166,9 +214,67 @@ void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live);
 struct sim_answers *sim_answers_new(void);
 void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live);
 
-/* oracle_order.c: FIFO. */
+/* oracle_disturbed.c: faults that touch a process and a node. Both are up, they
+ * are connected, the node votes, and no fault has touched them since.
+ * INT64_MAX: not now. */
+int64_t sim_reach_since(struct sim_oracle *oracle, int process, unsigned node);
+/* The process could run at any time since then. */
+int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process);
+/* Process `process` has run: how does it see the nodes? */
+void sim_reach_look(struct sim_oracle *oracle, int process);
+/* The longest that a message takes when nothing disturbs it. */
+int64_t sim_reach_way_ns(const struct sim_world *world);
+/* The longest lease is long enough for requests to be answered in it. */
+bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms);
+
+/* oracle_memory.c: a digest of an owner's 32 hex digits; 0: it has none. */
+uint64_t sim_owner_digest(const char *owner, size_t len);
+/* "<32 hex digits>:p2:…" is p2's. @return -1: of no process that we know. */
+int sim_owner_process(const char *owner, size_t len);
+
+/* oracle_owner.c: RESIDUE of releases. */
+void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
+                   const struct sim_run *run);
+void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
+                     bool is_released);
+/* It is not given back: handed on, or its process crashed. */
+void sim_owner_handed_on(struct sim_oracle *oracle,
+                         const struct sim_live *live);
+void sim_owner_forgot(struct sim_oracle *oracle, int node);
+void sim_owner_look(struct sim_oracle *oracle);
+/* The lock's text at a node; NULL: it is free there. */
+const char *sim_owner_at(const struct sim_oracle *oracle,
+                         const struct sim_chain *chain, unsigned node,
+                         size_t *len);
+
+/* oracle_spread.c: SPREAD. */
+void sim_spread_begin(struct sim_oracle *oracle, struct sim_part *part);
+void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
+                     struct sim_part *part);
+void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
+                    int node);
+
+/* oracle_prompt.c: PROMPT. Somebody began, got, or gave back something, or a
+ * process has run. */
+void sim_prompt_look(struct sim_oracle *oracle);
+void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
+                    int node, const struct sim_arg *owner);
+/* It holds no longer, and does not release. */
+void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live);
+
+/* oracle_risk.c: RISK. */
+void sim_risk_begin(struct sim_oracle *oracle, const struct sim_live *live,
+                    struct sim_part *part);
+void sim_risk_look(struct sim_oracle *oracle, const struct sim_live *live,
+                   struct sim_part *part);
+
+/* oracle_order.c: FIFO. Nodes, if several, have clocks that are equal. */
+bool sim_order_is_total(const struct sim_story *story);
 void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
-                     const struct sim_run *run);
+                     int node, const struct sim_run *run);
+/* The counter is at this value for the first time. */
+void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
+                     uint64_t counter, const struct sim_run *run);
 void sim_order_served(struct sim_oracle *oracle, const struct sim_live *live,
                       const struct sim_part *part);
 

@@ -174,9 +174,6 @@ size_t sim_redis_count(const struct sim_redis *redis);
 const char *sim_redis_get(const struct sim_redis *redis, const char *key,
                           size_t key_len, size_t *len);
 
-/* Its wall clock, as it was last set. */
-int64_t sim_redis_clock(const struct sim_redis *redis);
-
 /* Until when a key lives, in milliseconds since 1970; INT64_MAX: it does not
  * expire; -1: there is none. */
 int64_t sim_redis_end_ms(const struct sim_redis *redis, const char *key,

@@ -163,11 +163,6 @@ const char *sim_redis_get(const struct sim_redis *redis, const char *key,
     return found->text->data;
 }
 
-int64_t sim_redis_clock(const struct sim_redis *redis)
-{
-    return redis->wall_us;
-}
-
 int64_t sim_redis_end_ms(const struct sim_redis *redis, const char *key,
                          size_t key_len)
 {

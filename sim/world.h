@@ -128,6 +128,9 @@ struct sim_process {
     uint64_t n_links;    /* ever made */
     struct sim_lane lanes[SIM_LANES_MAX];
     unsigned n_lanes;
+    const struct sim_lane *stepping; /* it calls the library; NULL: none */
+    int64_t stepped_ns;              /* since then */
+    int64_t blocked_ns;              /* a lane's call took time until then */
     struct sim_parcel parcel;
     uint8_t standings[SIM_NODES_MAX]; /* as last told */
     bool wants_input; /* sleeps, and a link that has news wakes it */
@@ -196,6 +199,7 @@ struct sim_node {
     struct sim_redis *redis; /* what new connections reach */
     struct sim_redis *old;   /* what a promotion left behind; NULL: none */
     bool is_up;
+    bool is_unheard;    /* executes what came by a connection that is closed */
     int64_t resumes_ns; /* stands still until then */
     int64_t wall_ns;    /* its wall clock at since_ns; runs at its rate */
     int64_t since_ns;

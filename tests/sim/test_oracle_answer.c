@@ -59,7 +59,7 @@ static void remembers(unsigned node, const char *owner, unsigned fence,
     SAY(node, "SET", FENCE_KEY, text);
 }
 
-static void executed(int node, const char *script, const char *owner,
+static void node_executed(int node, const char *script, const char *owner,
                      const char *ttl, const char *reply)
 {
     enum { LOCK_KEY = 3, OWNER = 10, TTL, ARGC };
@@ -224,12 +224,12 @@ static void test_busy_with_a_passing_holder(void **state)
     calls(P1, SIM_CALL_ACQUIRE, 0);
     for (int i = 0; i < 2; i++) {
         remembers((unsigned)i, owner_of(P2, 1), 7, "1000");
-        executed(i, "acquire", owner_of(P2, 1), "1000", ":7\r\n");
+        node_executed(i, "acquire", owner_of(P2, 1), "1000", ":7\r\n");
     }
     at(10);
     for (int i = 0; i < 2; i++) {
         SAY((unsigned)i, "DEL", "lock:a");
-        executed(i, "release", owner_of(P2, 1), "7", ":7\r\n");
+        node_executed(i, "release", owner_of(P2, 1), "7", ":7\r\n");
     }
     at(20);
     answered(P1, HF_BUSY);
@@ -254,7 +254,7 @@ static void test_busy_with_its_own_grant(void **state)
     calls(P1, SIM_CALL_ACQUIRE, 0);
     for (int i = 0; i < 3; i++) {
         remembers((unsigned)i, owner_of(P1, 1), 7, "1000");
-        executed(i, "acquire", owner_of(P1, 1), "1000", ":7\r\n");
+        node_executed(i, "acquire", owner_of(P1, 1), "1000", ":7\r\n");
     }
     answered(P1, HF_BUSY);
     caught(SIM_ANSWER, "nobody else had it");
@@ -267,7 +267,7 @@ static void test_busy_behind_a_queue(void **state)
     calls(P1, SIM_CALL_ACQUIRE, 0);
     for (int i = 0; i < 2; i++) {
         SAY((unsigned)i, "ZADD", "hf:{lock:a}:queue", "5", owner_of(P2, 1));
-        executed(i, "acquire", owner_of(P1, 1), "1000",
+        node_executed(i, "acquire", owner_of(P1, 1), "1000",
                  "*3\r\n:0\r\n:7\r\n:-2\r\n");
     }
     answered(P1, HF_BUSY);
@@ -369,8 +369,8 @@ static void is_answered(enum sim_call_kind kind, const char *script,
     well(SIM_NETWORK);
     forge(P1, "a", 7, 900);
     calls(P1, kind, kind == SIM_CALL_EXTEND ? 2000 : 0);
-    executed(0, script, owner_of_lock(P1), ttl, ":7\r\n");
-    executed(1, script, owner_of_lock(P1), ttl, second);
+    node_executed(0, script, owner_of_lock(P1), ttl, ":7\r\n");
+    node_executed(1, script, owner_of_lock(P1), ttl, second);
     answered(P1, status);
 }
 

@@ -89,6 +89,7 @@ static void test_fifo_is_counted_with_several_nodes(void **state)
     for (enum who first = P1; first <= P2; first++) {
         enum who second = first == P1 ? P2 : P1;
         scene(SIM_CALM, 3);
+        on.story.node_wall_ns[2] = 1;
         begins(P1);
         begins(P2);
         sim_oracle_queued(on.world.oracle, on.turns[P1]);

@@ -181,7 +181,7 @@ static void test_what_one_kind_of_turn_has(void **state)
     }
 }
 
-/* Order needs that nothing breaks, and one node. Leases that a clock has made
+/* Order needs that nothing breaks, and one clock. Leases that a clock has made
  * long are left at the end. Of answers parts are left out by regime, where they
  * are judged (oracle_judge.c). */
 static void test_what_is_not_in_the_table(void **state)
@@ -195,6 +195,9 @@ static void test_what_is_not_in_the_table(void **state)
         compare(SIM_RESIDUE, regime, is_wild ? NO : YES);
         compare(SIM_ONCE, regime, YES);
         compare(SIM_ANSWER, regime, YES);
+        compare(SIM_PROMPT, regime, YES);
+        compare(SIM_SPREAD, regime, YES);
+        compare(SIM_RISK, regime, YES);
     }
 }
 
@@ -209,10 +212,12 @@ static bool promises(const struct sim_story *story, enum sim_rule rule)
     return is_promised;
 }
 
-static void test_order_is_that_of_one_node(void **state)
+static void test_order_needs_equal_clocks(void **state)
 {
     (void)state;
     struct sim_story story = {.regime = SIM_CALM, .n_nodes = 3};
+    assert_true(promises(&story, SIM_FIFO));
+    story.node_wall_ns[2] = 1;
     assert_false(promises(&story, SIM_FIFO));
     assert_true(promises(&story, SIM_C1));
 }
@@ -223,8 +228,8 @@ static void test_without_quarantine(void **state)
     for (int rule = 0; rule < SIM_RULES; rule++) {
         struct sim_story story = {.regime = SIM_AMNESIA, .n_nodes = 1};
         bool needs_no_memory = rule == SIM_LIVE || rule == SIM_RESIDUE ||
-                               rule == SIM_ONCE || rule == SIM_READ ||
-                               rule == SIM_ANSWER;
+                               rule == SIM_ONCE || rule == SIM_ANSWER ||
+                               rule == SIM_READ || rule >= SIM_PROMPT;
         assert_int_equal(promises(&story, (enum sim_rule)rule),
                          needs_no_memory);
         story.regime = SIM_NETWORK; /* where nothing has to be kept from it */
@@ -260,7 +265,7 @@ int main(void)
         cmocka_unit_test(test_what_rides_on_it),
         cmocka_unit_test(test_what_one_kind_of_turn_has),
         cmocka_unit_test(test_what_is_not_in_the_table),
-        cmocka_unit_test(test_order_is_that_of_one_node),
+        cmocka_unit_test(test_order_needs_equal_clocks),
         cmocka_unit_test(test_without_quarantine),
         cmocka_unit_test(test_counters_that_expired),
     };

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A FREE NAME IS TAKEN AT ONCE. While nobody holds any of the names that hang
+ * together by those who want several, and somebody who wants one is connected
+ * to a majority, one of them must have what it wants within
+ *
+ *     1 s + 40 ways
+ *
+ * A hand-over takes one way, a split vote some round trips, and whoever does
+ * not queue polls every 0.5 s: no lease is in it. (LIVE, which counts leases,
+ * comes to 110 s in the median.) That time begins anew for what faults have
+ * left: it runs in `calm`, and when faults are over, and only if a majority of
+ * the nodes is not kept by an owner from before, by one that did not release
+ * (it crashed, or was handed on), or by one that asked on a connection which
+ * its client has closed. Nor does it run against a client that is not ours,
+ * which says nothing when it goes. */
+#include "oracle_state.h"
+
+#include "redis.h"
+
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+#define PAUSE_NS (1000 * MS)
+#define WAYS 40
+
+/* Between two heartbeats of a waiter, at most. */
+#define HEARTBEAT_NS (2000 * MS)
+
+int64_t sim_oracle_prompt_ns(const struct sim_story *story)
+{
+    return PAUSE_NS + WAYS * (story->delay_ns + 2 * story->jitter_ns);
+}
+
+/* ---- Owners that are gone ---------------------------------------------- */
+
+static bool has_faults(const struct sim_oracle *oracle)
+{
+    return oracle->world->story->regime != SIM_CALM;
+}
+
+/* What was on its way when the faults ended has arrived. */
+static bool is_watching(const struct sim_oracle *oracle)
+{
+    return !has_faults(oracle) ||
+           (oracle->calm_ns >= 0 &&
+            oracle->world->now_ns >
+                oracle->calm_ns + 4 * sim_reach_way_ns(oracle->world));
+}
+
+static bool is_gone(const struct sim_oracle *oracle, uint64_t digest)
+{
+    const struct sim_pair *pair = sim_series_from(&oracle->gone, digest);
+    return pair != NULL && pair->key == digest;
+}
+
+static void note_gone(struct sim_oracle *oracle, uint64_t digest)
+{
+    if (!is_gone(oracle, digest)) {
+        sim_series_add(&oracle->gone, digest, 1);
+    }
+}
+
+void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
+                    int node, const struct sim_arg *owner)
+{
+    size_t len;
+    const char *text = sim_owner_at(oracle, chain, (unsigned)node, &len);
+    if (!is_watching(oracle) && text != NULL) {
+        note_gone(oracle, sim_owner_digest(text, len));
+    }
+    if (oracle->world->nodes[node].is_unheard) {
+        note_gone(oracle, sim_owner_digest(owner->data, owner->len));
+    }
+    sim_prompt_look(oracle);
+}
+
+void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    for (unsigned i = 0; i < live->n_parts; i++) {
+        char text[HF_OWNER_MAX];
+        size_t len = hf_lock_emit_owner(live->parts[i].lock, text);
+        note_gone(oracle, sim_owner_digest(text, len));
+    }
+}
+
+/* ---- Who wants what ---------------------------------------------------- */
+
+static unsigned names_of(const struct sim_oracle *oracle,
+                         const struct sim_live *live)
+{
+    return oracle->records[live->turn - 1].turn->names;
+}
+
+/* All names that hang together with `names`. */
+static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned before = 0; before != names;) {
+        before = names;
+        for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+            const struct sim_live *live = &oracle->live[i];
+            if (live->turn != 0 && (names_of(oracle, live) & names) != 0) {
+                names |= names_of(oracle, live);
+            }
+        }
+    }
+    return names;
+}
+
+static bool is_majority(const struct sim_oracle *oracle, unsigned mask)
+{
+    return 2U * (unsigned)__builtin_popcount(mask) >
+           oracle->world->story->n_nodes;
+}
+
+/* Nodes that vote for its process, and whose clock lets them agree. */
+static unsigned connected(struct sim_oracle *oracle,
+                          const struct sim_live *live)
+{
+    unsigned mask = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        int64_t since_ns = sim_reach_since(oracle, live->process, i);
+        bool votes =
+            since_ns < INT64_MAX && !sim_is_outlier(oracle->world->story, i);
+        mask |= votes ? 1U << i : 0;
+    }
+    return mask;
+}
+
+/* Nodes at which the name is not kept by who is gone. */
+static unsigned open_nodes(const struct sim_oracle *oracle,
+                           const struct sim_chain *chain)
+{
+    unsigned mask = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        size_t len;
+        const char *text = sim_owner_at(oracle, chain, i, &len);
+        bool is_old =
+            text != NULL && is_gone(oracle, sim_owner_digest(text, len));
+        bool is_ours = text == NULL || sim_owner_process(text, len) >= 0 ||
+                       strncmp(text, "shared:", 7) == 0;
+        mask |= is_ours && !is_old ? 1U << i : 0;
+    }
+    return mask;
+}
+
+static bool is_open(const struct sim_oracle *oracle, unsigned names,
+                    unsigned nodes)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        for (unsigned j = 0; j <= SIM_SLOTS_MAX && (names >> i & 1) != 0; j++) {
+            const struct sim_chain *chain = oracle->chains[i][j];
+            if (chain != NULL &&
+                !is_majority(oracle, nodes & open_nodes(oracle, chain))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Handed on, and not adopted yet. */
+static bool is_in_hand(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
+        const struct sim_parcel *parcel = &oracle->world->processes[i].parcel;
+        if (parcel->is_full && (parcel->turn->names & names) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody wants some of them, nobody has any, and nothing is in the way. */
+static bool is_due(struct sim_oracle *oracle, unsigned names)
+{
+    bool is_wanted = false;
+    unsigned nodes = (1U << oracle->world->story->n_nodes) - 1;
+    for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn == 0 || (names_of(oracle, live) & names) == 0) {
+            continue;
+        }
+        int64_t ttl_ms = oracle->records[live->turn - 1].turn->ttl_ms;
+        if (live->is_holding ||
+            !sim_reach_is_fast(oracle->world->story, ttl_ms)) {
+            return false;
+        }
+        nodes &= connected(oracle, live);
+        is_wanted = true;
+    }
+    return is_wanted && is_majority(oracle, nodes) &&
+           !is_in_hand(oracle, names) && is_open(oracle, names, nodes);
+}
+
+/* ---- The clock --------------------------------------------------------- */
+
+static void set_free(struct sim_oracle *oracle, unsigned names, int64_t ns)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((names >> i & 1) != 0) {
+            oracle->free_ns[i] = ns;
+        }
+    }
+}
+
+/* The latest of them: none was wanted in vain for longer. */
+static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
+{
+    int64_t since_ns = -1;
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((names >> i & 1) != 0 && oracle->free_ns[i] > since_ns) {
+            since_ns = oracle->free_ns[i];
+        }
+    }
+    return since_ns;
+}
+
+/* A waiter from before may have lost its place at some nodes, and asks for it
+ * again with its next heartbeat. */
+static int64_t allowed_ns(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn != 0 && (names_of(oracle, live) & names) != 0 &&
+            live->begun_ns <= oracle->calm_ns) {
+            return oracle->prompt_ns + HEARTBEAT_NS;
+        }
+    }
+    return oracle->prompt_ns;
+}
+
+static void look_at(struct sim_oracle *oracle, unsigned names)
+{
+    int64_t most_ns = allowed_ns(oracle, names);
+    int64_t now_ns = oracle->world->now_ns;
+    int64_t since_ns = free_since(oracle, names);
+    if (!is_due(oracle, names)) {
+        set_free(oracle, names, -1);
+        return;
+    }
+    if (since_ns < 0) {
+        since_ns = now_ns;
+    }
+    set_free(oracle, names, since_ns);
+    if (now_ns - since_ns > most_ns) {
+        int first = __builtin_ctz(names);
+        set_free(oracle, names, now_ns);
+        sim_oracle_breach(oracle, SIM_PROMPT,
+                          "\"%c\" is wanted and free since %.3f ms, and nobody "
+                          "has got it within %.3f ms",
+                          'a' + first, (double)since_ns / 1e6,
+                          (double)most_ns / 1e6);
+    }
+}
+
+void sim_prompt_look(struct sim_oracle *oracle)
+{
+    unsigned done = 0;
+    if (!is_watching(oracle)) {
+        return;
+    }
+    for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn != 0 && (names_of(oracle, live) & ~done) != 0) {
+            unsigned names = group_of(oracle, names_of(oracle, live));
+            done |= names;
+            look_at(oracle, names);
+        }
+    }
+    set_free(oracle, ~done, -1);
+}
