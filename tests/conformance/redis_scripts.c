@@ -179,6 +179,12 @@ static void test_release(struct rig *rig, struct server *server)
     struct said said = release(rig, "r", "b", t);
     ok(said.verdict == HF_VERDICT_REFUSED && strcmp(said.owner, "a") == 0,
        "another's is not released");
+    uint64_t last = acquire(rig, "late", "a", 0).counter;
+    told(server, "SET lock:late foreign");
+    said = release(rig, "late", "a", last);
+    ok(said.verdict == HF_VERDICT_REFUSED &&
+           strcmp(told(server, "GET lock:late"), "foreign") == 0,
+       "nor what another library has taken since");
     said = release(rig, "r", "a", t);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
            strcmp(told(server, "EXISTS lock:r"), "0") == 0,
