@@ -8,13 +8,16 @@
  *   - whole processes and nodes, the last first;
  *   - what a turn or a fault says: each of its details set to nothing, each
  *     span halved;
- *   - the world: delays, rates and walls to their plainest.
+ *   - the world: delays, rates and walls to their plainest;
+ *   - time: what follows a gap comes earlier (shrink_time.c).
+ * What is left never goes further beyond its regime than what was given
+ * (story_regime.c): else another rule may break than the one that was promised.
  * Since every draw of the world is counted in a stream of its own, leaving
  * something out moves nothing else. Each trial runs in a process of its own: it
  * may crash, or never end. */
 #include "shrink.h"
 
-#include "story_parts.h"
+#include "shrink_parts.h"
 #include "world.h"
 
 #include "base/assert.h"
@@ -31,13 +34,6 @@
 /* Exit statuses of a trial. */
 enum { EXIT_WELL = 0, EXIT_RULE = 100 };
 
-struct shrinker {
-    struct sim_story best;
-    enum sim_rule rule;
-    unsigned runs;
-    bool has_cut; /* in this round */
-};
-
 static void try_story(const struct sim_story *story)
 {
     struct sim_verdict verdict;
@@ -49,7 +45,7 @@ static void try_story(const struct sim_story *story)
     _exit(verdict.is_broken ? EXIT_RULE + (int)verdict.rule : EXIT_WELL);
 }
 
-static bool still_breaks(struct shrinker *shrinker,
+static bool still_breaks(struct sim_shrinker *shrinker,
                          const struct sim_story *story)
 {
     int status;
@@ -69,15 +65,16 @@ static bool still_breaks(struct shrinker *shrinker,
            WEXITSTATUS(status) == EXIT_RULE + (int)shrinker->rule;
 }
 
-/* Keep `trial`, which is consumed, if it still breaks the rule. */
-static bool keep(struct shrinker *shrinker, struct sim_story *trial)
+bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial)
 {
-    if (!still_breaks(shrinker, trial)) {
+    unsigned strays = sim_story_strays(trial);
+    if (strays > shrinker->strays || !still_breaks(shrinker, trial)) {
         sim_story_fini(trial);
         return false;
     }
     sim_story_fini(&shrinker->best);
     shrinker->best = *trial;
+    shrinker->strays = strays;
     shrinker->has_cut = true;
     return true;
 }
@@ -111,7 +108,7 @@ static void keep_time(struct sim_story *story, size_t at, size_t n)
     }
 }
 
-static bool cut_turns(struct shrinker *shrinker, size_t at, size_t n)
+static bool cut_turns(struct sim_shrinker *shrinker, size_t at, size_t n)
 {
     for (int keeps_time = 1; keeps_time >= 0; keeps_time--) {
         struct sim_story trial;
@@ -120,24 +117,50 @@ static bool cut_turns(struct shrinker *shrinker, size_t at, size_t n)
             keep_time(&trial, at, n);
         }
         cut_out(trial.turns, &trial.n_turns, sizeof(*trial.turns), at, n);
-        if (keep(shrinker, &trial)) {
+        if (sim_shrink_keep(shrinker, &trial)) {
             return true;
         }
     }
     return false;
 }
 
-static bool cut_faults(struct shrinker *shrinker, size_t at, size_t n)
+/* What is beyond its regime without what was cut goes with it: a clock that is
+ * no longer set right, a loss at a server that syncs always. */
+static void cut_strays(struct sim_story *story)
 {
-    struct sim_story trial;
-    sim_story_copy(&trial, &shrinker->best);
-    cut_out(trial.faults, &trial.n_faults, sizeof(*trial.faults), at, n);
-    return keep(shrinker, &trial);
+    for (size_t i = story->n_faults; i-- > 0;) {
+        if (!sim_fault_is_within(story, &story->faults[i])) {
+            cut_out(story->faults, &story->n_faults, sizeof(*story->faults), i,
+                    1);
+            i = story->n_faults; /* others may stray now */
+        }
+    }
 }
 
-typedef bool cut_fn(struct shrinker *shrinker, size_t at, size_t n);
+static bool cut_faults(struct sim_shrinker *shrinker, size_t at, size_t n)
+{
+    for (int cuts_strays = 0; cuts_strays <= 1; cuts_strays++) {
+        struct sim_story trial;
+        sim_story_copy(&trial, &shrinker->best);
+        cut_out(trial.faults, &trial.n_faults, sizeof(*trial.faults), at, n);
+        bool has_strays = sim_story_strays(&trial) > shrinker->strays;
+        if (cuts_strays && has_strays) {
+            cut_strays(&trial);
+        }
+        if (sim_shrink_keep(shrinker, &trial)) {
+            return true;
+        }
+        if (!has_strays) {
+            return false;
+        }
+    }
+    return false;
+}
 
-static void thin(struct shrinker *shrinker, const size_t *length, cut_fn *cut)
+typedef bool cut_fn(struct sim_shrinker *shrinker, size_t at, size_t n);
+
+static void thin(struct sim_shrinker *shrinker, const size_t *length,
+                 cut_fn *cut)
 {
     for (size_t n = *length; n > 0; n /= 2) {
         for (size_t end = *length; end > 0;) {
@@ -158,7 +181,7 @@ static bool concerns(const struct sim_fault *fault, int process, int node)
 }
 
 /* Without its turns and faults. */
-static void cut_process(struct shrinker *shrinker, int process)
+static void cut_process(struct sim_shrinker *shrinker, int process)
 {
     struct sim_story trial;
     sim_story_copy(&trial, &shrinker->best);
@@ -193,11 +216,11 @@ static void cut_process(struct shrinker *shrinker, int process)
     unsigned low = (1U << process) - 1;
     trial.brief = (uint8_t)((trial.brief & low) | (trial.brief >> 1 & ~low));
     trial.n_processes--;
-    keep(shrinker, &trial);
+    sim_shrink_keep(shrinker, &trial);
 }
 
 /* Two at once: their number stays odd. */
-static void cut_nodes(struct shrinker *shrinker)
+static void cut_nodes(struct sim_shrinker *shrinker)
 {
     struct sim_story trial;
     sim_story_copy(&trial, &shrinker->best);
@@ -210,10 +233,10 @@ static void cut_nodes(struct shrinker *shrinker)
             trial.faults[trial.n_faults++] = fault;
         }
     }
-    keep(shrinker, &trial);
+    sim_shrink_keep(shrinker, &trial);
 }
 
-static void cut_crowd(struct shrinker *shrinker)
+static void cut_crowd(struct sim_shrinker *shrinker)
 {
     for (int i = (int)shrinker->best.n_processes - 1;
          i >= 0 && shrinker->best.n_processes > 1; i--) {
@@ -368,7 +391,7 @@ static bool plain_story(struct sim_story *story, size_t at, int detail)
 }
 #define STORY_DETAILS (6 + 3 * SIM_PROCESSES_MAX + 2 * SIM_NODES_MAX)
 
-static void make_plain(struct shrinker *shrinker, size_t n, int details,
+static void make_plain(struct sim_shrinker *shrinker, size_t n, int details,
                        plain_fn *plain)
 {
     for (size_t at = 0; at < n; at++) {
@@ -376,7 +399,7 @@ static void make_plain(struct shrinker *shrinker, size_t n, int details,
             struct sim_story trial;
             sim_story_copy(&trial, &shrinker->best);
             if (plain(&trial, at, detail)) {
-                keep(shrinker, &trial);
+                sim_shrink_keep(shrinker, &trial);
             } else {
                 sim_story_fini(&trial);
             }
@@ -386,7 +409,8 @@ static void make_plain(struct shrinker *shrinker, size_t n, int details,
 
 unsigned sim_shrink(struct sim_story *story, enum sim_rule rule)
 {
-    struct shrinker shrinker = {.best = *story, .rule = rule};
+    struct sim_shrinker shrinker = {
+        .best = *story, .rule = rule, .strays = sim_story_strays(story)};
     if (!still_breaks(&shrinker, story)) {
         return 0;
     }
@@ -399,6 +423,7 @@ unsigned sim_shrink(struct sim_story *story, enum sim_rule rule)
         make_plain(&shrinker, shrinker.best.n_faults, FAULT_DETAILS,
                    plain_fault);
         make_plain(&shrinker, shrinker.best.n_turns, TURN_DETAILS, plain_turn);
+        sim_shrink_time(&shrinker);
     } while (shrinker.has_cut);
     *story = shrinker.best;
     return shrinker.runs;

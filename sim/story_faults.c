@@ -82,27 +82,6 @@ int64_t sim_plan_span(struct sim_plan *plan)
                     : sim_plan_between(plan, ttl, 3 * ttl);
 }
 
-/* Where the clock floor alone keeps fences apart, a node that forgot is away
- * for a step of it, and for what clocks differ. */
-static int64_t least_span(const struct sim_plan *plan, enum sim_fault_kind kind)
-{
-    const struct sim_story *story = plan->story;
-    bool forgets = kind == SIM_FAULT_AGE || kind == SIM_FAULT_EMPTY ||
-                   kind == SIM_FAULT_REPLICA;
-    if (story->regime != SIM_FLOOR_ALONE || !forgets) {
-        return 0;
-    }
-    int64_t low_ns = 0;
-    int64_t high_ns = 0;
-    for (unsigned i = 0; i < story->n_nodes; i++) {
-        int64_t off_ns = story->node_wall_ns[i] +
-                         story->calm_ns / 1000000 * story->node_rate_ppm[i];
-        low_ns = off_ns < low_ns ? off_ns : low_ns;
-        high_ns = off_ns > high_ns ? off_ns : high_ns;
-    }
-    return 43 * SIM_S / 10 + high_ns - low_ns;
-}
-
 /* It begins and is over before the calm; what would be too short is left
  * out. */
 void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
@@ -114,7 +93,7 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
     if (at_ns < 0 || at_ns >= calm_ns * 95 / 100 || fault.span_ns < 0) {
         return;
     }
-    int64_t least_ns = least_span(plan, fault.kind);
+    int64_t least_ns = sim_span_least_ns(plan->story, &fault);
     if (span_ns < least_ns) {
         span_ns = least_ns;
     }

@@ -51,6 +51,25 @@ static inline int64_t sim_draw_log(struct sim_random *random, int64_t least,
     return sim_draw_between(random, low, 2 * low < most ? 2 * low : most);
 }
 
+/* ---- What lies within a story's regime: story_regime.c ------------------- */
+
+/* A fault of this kind lasts so long at least. */
+int64_t sim_span_least_ns(const struct sim_story *story,
+                          const struct sim_fault *fault);
+
+/* A clock that was wrong when its node started is set right after so long at
+ * most: less than a quarantine. What a holder repairs at a sole node counts
+ * before the end of the quarantine, so that no lease may reach from before the
+ * step to that end. */
+int64_t sim_set_right_most_ns(const struct sim_story *story);
+
+bool sim_fault_is_within(const struct sim_story *story,
+                         const struct sim_fault *fault);
+
+/* How many of its parts go beyond what its regime says; of what is drawn, none.
+ */
+unsigned sim_story_strays(const struct sim_story *story);
+
 /* What goes wrong until story->calm_ns, in a story that is drawn otherwise. */
 void sim_faults_draw(struct sim_story *story, int64_t ttl_ns);
 

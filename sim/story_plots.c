@@ -3,8 +3,6 @@
  * moment. */
 #include "story_plan.h"
 
-#include "core/limits.h"
-
 enum { STREAM_PLOTS = 0x51200 };
 
 /* Standing still around the thirds of a lease, or hearing nobody until just
@@ -243,14 +241,9 @@ static int64_t a_wrong_wall(struct sim_plan *plan)
                : sim_draw_log(&plan->random, SIM_S, 600 * SIM_S);
 }
 
-/* For how long after the start: less than a quarantine. What a holder repairs
- * at a sole node counts before the end of the quarantine, so that no lease may
- * reach from before the step to that end. */
 static int64_t until_set_right(struct sim_plan *plan)
 {
-    const struct sim_story *story = plan->story;
-    int64_t most_ns = HF_QUARANTINE_MS_MIN * SIM_MS -
-                      (story->n_nodes == 1 ? plan->ttl_ns : 2 * SIM_S);
+    int64_t most_ns = sim_set_right_most_ns(plan->story);
     return most_ns <= 0 ? 0 : sim_plan_between(plan, 0, most_ns);
 }
 
