@@ -1,8 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every fault once, on real servers, with our own clients: tests/chaos/run.
-# timeout: 500
+# Every fault once, on real servers, with our own clients: tests/chaos/run. Once
+# with a fixed seed and once with one that is drawn from the sources
+# (tests/lib/drawn.sh): another order, other victims.
+# timeout: 1000
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/drawn.sh"
 
 command -v redis-server >/dev/null || skip_all "redis-server is not installed"
 options=(--quick)
@@ -10,20 +13,37 @@ options=(--quick)
 if is_sanitized "$HF_BUILD/tests/chaos/client"; then
     options+=(--only 'cut,reset,swallow,stop-client,kill-client,empty-majority')
 fi
-"$HF_SOURCE/tests/chaos/run" "${options[@]}" --report "$W/report.md" \
-    --keep "$W/run" >"$W/out" 2>"$W/err"
-code=$?
-while read -r line; do
-    case $line in
-    'ok - '*) pass "${line#ok - }" ;;
-    'not ok - '*) fail "${line#not ok - }" ;;
-    'skip - '*) line=${line#skip - } && skip "${line%%: *}" "${line#*: }" ;;
-    '#'*) echo "$line" ;;
-    esac
-done <"$W/out"
-is $code 0 "the run says that all is well"
-is "$(cat "$W/run/holdfast/clients.out")" "" "no client complains"
-ok "there is a report" grep -q '^| seconds |' "$W/report.md"
-diag "$(tail -n 1 "$W/out")"
-diag "$(cat "$W/err" "$W/report.md")"
+
+told() { # OUTPUT SEED : as this test's own
+    local line
+    while read -r line; do
+        case $line in
+        'ok - '*) pass "seed $2: ${line#ok - }" ;;
+        'not ok - '*) fail "seed $2: ${line#not ok - }" ;;
+        'skip - '*) line=${line#skip - } && skip "${line%%: *}" "${line#*: }" ;;
+        '#'*) echo "$line" ;;
+        esac
+    done <"$1"
+}
+
+chaos() { # SEED WHAT
+    local seed=$1 dir=$W/$1 code
+    local command=(tests/chaos/run "${options[@]}" --seed "$seed")
+    mkdir -p "$dir"
+    diag "$2: ${command[*]}"
+    "$HF_SOURCE/${command[0]}" "${command[@]:1}" --report "$dir/report.md" \
+        --keep "$dir/run" >"$dir/out" 2>"$dir/err"
+    code=$?
+    told "$dir/out" "$seed"
+    is $code 0 "seed $seed: the run says that all is well"
+    is "$(cat "$dir/run/holdfast/clients.out")" "" \
+        "seed $seed: no client complains"
+    ok "seed $seed: there is a report" grep -q '^| seconds |' "$dir/report.md"
+    diag "$(tail -n 1 "$dir/out")"
+    diag "$(cat "$dir/err" "$dir/report.md")"
+    [ $code = 0 ] || diag "again: HF_BUILD=$HF_BUILD ${command[*]}"
+}
+
+chaos 1 "a fixed seed"
+chaos "$(drawn_seed)" "a seed drawn from these sources"
 finish
