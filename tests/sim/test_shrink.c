@@ -116,74 +116,75 @@ static void test_what_is_drawn_lies_within(void **state)
 #define NODES "nodes 3\nprocesses 1\n"
 #define TURN "turn p1 name a ttl 2s\ncalm 60s\n"
 
+static const struct {
+    const char *text;
+    unsigned strays;
+} cases[] = {
+    {NODES TURN "at 59s pause p1 for 1s\n", 0},
+    {NODES TURN "at 59s pause p1 for 1001ms\n", 1},
+    {NODES TURN "at 61s cut p1 n1\n", 1},
+    /* a clock floor's step, and what walls differ */
+    {NODES TURN "regime floor-alone\nat 1s empty n1 for 4.3s\n", 0},
+    {NODES TURN "regime floor-alone\nat 1s empty n1 for 4.2s\n", 1},
+    {NODES TURN "regime floor-alone\nwall n2 -1s\n"
+                "at 1s empty n1 for 4.3s\n",
+     1},
+    {NODES TURN "regime floor-alone\nat 1s stop n1 for 1s\n", 0},
+    /* a durable server loses what it was told not to sync */
+    {NODES TURN "regime restart-durable\nat 1s everysec n1 for 59s\n"
+                "at 2s age n1 by 1s for 1s\n",
+     0},
+    {NODES TURN "regime restart-durable\nat 1s everysec n2 for 59s\n"
+                "at 2s age n1 by 1s for 1s\n",
+     1},
+    {NODES TURN "regime restart-durable\nat 2s age n1 by 1s for 1s\n", 1},
+    {NODES TURN "regime restart-durable\nat 2s restart n1 for 1s\n", 0},
+    /* a minority of the clocks */
+    {NODES TURN "regime clocks-right-rates\nwall n1 7200s\n", 0},
+    {NODES TURN "regime clocks-right-rates\nwall n1 7200s\n"
+                "wall n2 -7200s\n",
+     1},
+    {"nodes 5\nprocesses 1\n" TURN
+     "regime clocks-right-rates\nwall n1 7200s\nwall n2 -7200s\n",
+     0},
+    {"nodes 5\nprocesses 1\n" TURN
+     "regime wild-clocks\nwall n1 7200s\nwall n2 -7200s\n",
+     1},
+    /* jumps, and a clock that is set right */
+    {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by 3600s\n", 0},
+    {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by 7200s\n", 1},
+    {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by -7200s\n", 1},
+    {NODES TURN "regime wild-clocks\nwall n1 7200s\n"
+                "at 1s node-clock n1 by -7200s\n",
+     0},
+    {"nodes 1\nprocesses 1\n" TURN "regime wild-clocks\nwall n1 7200s\n"
+     "at 1s node-clock n1 by -7200s\n",
+     1},
+    /* a clock that is wrong at the start, and set right soon after */
+    {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
+                "at 1.1s node-clock n1 by -5s\n"
+                "at 4s node-clock n1 by 5s\n",
+     0},
+    {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
+                "at 1.1s node-clock n1 by -5s\n",
+     1},
+    {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
+                "at 1.1s node-clock n1 by -5s\n"
+                "at 4s node-clock n1 by 6s\n",
+     2},
+    {NODES TURN "regime boot-clocks\n"
+                "at 1.1s node-clock n1 by -5s\n"
+                "at 4s node-clock n1 by 5s\n",
+     2},
+    {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
+                "at 1.1s node-clock n1 by -5s\n"
+                "at 14s node-clock n1 by 5s\n",
+     1},
+};
+
 static void test_what_strays(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text;
-        unsigned strays;
-    } cases[] = {
-        {NODES TURN "at 59s pause p1 for 1s\n", 0},
-        {NODES TURN "at 59s pause p1 for 1001ms\n", 1},
-        {NODES TURN "at 61s cut p1 n1\n", 1},
-        /* a clock floor's step, and what walls differ */
-        {NODES TURN "regime floor-alone\nat 1s empty n1 for 4.3s\n", 0},
-        {NODES TURN "regime floor-alone\nat 1s empty n1 for 4.2s\n", 1},
-        {NODES TURN "regime floor-alone\nwall n2 -1s\n"
-                    "at 1s empty n1 for 4.3s\n",
-         1},
-        {NODES TURN "regime floor-alone\nat 1s stop n1 for 1s\n", 0},
-        /* a durable server loses what it was told not to sync */
-        {NODES TURN "regime restart-durable\nat 1s everysec n1 for 59s\n"
-                    "at 2s age n1 by 1s for 1s\n",
-         0},
-        {NODES TURN "regime restart-durable\nat 1s everysec n2 for 59s\n"
-                    "at 2s age n1 by 1s for 1s\n",
-         1},
-        {NODES TURN "regime restart-durable\nat 2s age n1 by 1s for 1s\n", 1},
-        {NODES TURN "regime restart-durable\nat 2s restart n1 for 1s\n", 0},
-        /* a minority of the clocks */
-        {NODES TURN "regime clocks-right-rates\nwall n1 7200s\n", 0},
-        {NODES TURN "regime clocks-right-rates\nwall n1 7200s\n"
-                    "wall n2 -7200s\n",
-         1},
-        {"nodes 5\nprocesses 1\n" TURN
-         "regime clocks-right-rates\nwall n1 7200s\nwall n2 -7200s\n",
-         0},
-        {"nodes 5\nprocesses 1\n" TURN
-         "regime wild-clocks\nwall n1 7200s\nwall n2 -7200s\n",
-         1},
-        /* jumps, and a clock that is set right */
-        {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by 3600s\n", 0},
-        {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by 7200s\n", 1},
-        {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by -7200s\n", 1},
-        {NODES TURN "regime wild-clocks\nwall n1 7200s\n"
-                    "at 1s node-clock n1 by -7200s\n",
-         0},
-        {"nodes 1\nprocesses 1\n" TURN "regime wild-clocks\nwall n1 7200s\n"
-         "at 1s node-clock n1 by -7200s\n",
-         1},
-        /* a clock that is wrong at the start, and set right soon after */
-        {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
-                    "at 1.1s node-clock n1 by -5s\n"
-                    "at 4s node-clock n1 by 5s\n",
-         0},
-        {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
-                    "at 1.1s node-clock n1 by -5s\n",
-         1},
-        {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
-                    "at 1.1s node-clock n1 by -5s\n"
-                    "at 4s node-clock n1 by 6s\n",
-         2},
-        {NODES TURN "regime boot-clocks\n"
-                    "at 1.1s node-clock n1 by -5s\n"
-                    "at 4s node-clock n1 by 5s\n",
-         2},
-        {NODES TURN "regime boot-clocks\nat 1s empty n1 for 2s\n"
-                    "at 1.1s node-clock n1 by -5s\n"
-                    "at 14s node-clock n1 by 5s\n",
-         1},
-    };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sim_story story = story_of(cases[i].text);
         if (sim_story_strays(&story) != cases[i].strays) {
