@@ -238,11 +238,25 @@ bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
     return hf_instant_until(step->event->now, until).ns < least.ns;
 }
 
+/* The node did nothing: to ask it the same at once would be answered the same,
+ * as fast as it answers; without end by a store that answers inside ask(). */
+static bool is_failure(const struct hf_event *event)
+{
+    return event->kind == HF_EV_ANSWER &&
+           (event->verdict == HF_VERDICT_ERROR ||
+            event->verdict == HF_VERDICT_UNKNOWN ||
+            event->verdict == HF_VERDICT_UNSENT);
+}
+
 /* Ours at a majority, but for too short a time: ask those for more whose claims
  * are about to run out. The others have answered: to ask them again, too, would
- * go on as fast as they answer, for as long as one of these does not. */
+ * go on as fast as they answer, for as long as one of these does not. After a
+ * failure nobody is asked: plan() says when. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 {
+    if (is_failure(step->event)) {
+        return;
+    }
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if ((voters & hf_bit(i)) != 0 &&
             hf_wait_is_brief(step, step->lease->votes[i].until)) {
@@ -273,14 +287,10 @@ static void note(struct hf_step *step)
     }
 }
 
-/* The node did not raise a counter: to ask again at once would be answered the
- * same, as fast as it answers. The next beat comes to it. */
+/* The node did not raise a counter. The next beat comes to it. */
 static bool is_vain_raise(const struct hf_event *event)
 {
-    return event->verb == HF_VERB_CONFIRM &&
-           (event->verdict == HF_VERDICT_ERROR ||
-            event->verdict == HF_VERDICT_UNKNOWN ||
-            event->verdict == HF_VERDICT_UNSENT);
+    return event->verb == HF_VERB_CONFIRM && is_failure(event);
 }
 
 void hf_wait_answer(struct hf_step *step)

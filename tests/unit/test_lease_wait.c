@@ -381,6 +381,23 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
     story(3, TTL, text);
 }
 
+/* A claim that is about to run out, at a node that cannot prolong it: it is
+ * asked again after a while, not as fast as it says no. The embedded store
+ * answers before time has gone on. */
+static void failed_refresh_is_not_made_again_at_once(void **state)
+{
+    (void)state;
+    story(1, TTL,
+          "[0] queue              | 0Q\n"
+          "[1] 0 Q queued 7       | queued\n"
+          "[5000] 0 grants 8      | 0Q500\n"
+          "[5000] 0 Q error       | \n"
+          "[5010] timer           | 0Q500\n"
+          "[5010] 0 Q unsent      | \n"
+          "[5030] timer           | 0Q500\n"
+          "[5030] 0 Q ok 8        | held 8 till 10968\n");
+}
+
 /* Nor later, when the node has said "not yours" and granted anew: the request
  * to raise it may still be on its way. */
 static void what_was_raised_is_not_undercut(void **state)
@@ -484,6 +501,7 @@ int main(void)
         cmocka_unit_test(nobody_waits_without_a_ticket),
         cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
+        cmocka_unit_test(failed_refresh_is_not_made_again_at_once),
         cmocka_unit_test(counters_are_brought_together),
         cmocka_unit_test(completed_first_is_not_given_back),
         cmocka_unit_test(cancel_leaves_every_queue),
