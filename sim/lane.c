@@ -300,6 +300,19 @@ static void on_returned(void *user, struct hf_lock *lock, enum hf_status status,
     returned(lane, status);
 }
 
+static void return_lock(struct sim_lane *lane)
+{
+    struct hf_lock *lock = lane->lock;
+    lane->lock = NULL;
+    lane->phase = SIM_LANE_RETURNING;
+    lane->due_ns = SIM_NEVER;
+    if (lane->turn->is_blocking) {
+        returned(lane, hf_lock_release(lock));
+    } else {
+        hf_op_start_release(lock, on_returned, lane);
+    }
+}
+
 static void give_back(struct sim_lane *lane)
 {
     struct hf_lock *lock = lane->lock;
@@ -316,14 +329,7 @@ static void give_back(struct sim_lane *lane)
     sim_oracle_calls(
         lane->process->world->oracle, lane,
         &(struct sim_call){.kind = SIM_CALL_RELEASE, .lock = lock});
-    lane->lock = NULL;
-    lane->phase = SIM_LANE_RETURNING;
-    lane->due_ns = SIM_NEVER;
-    if (lane->turn->is_blocking) {
-        returned(lane, hf_lock_release(lock));
-    } else {
-        hf_op_start_release(lock, on_returned, lane);
-    }
+    return_lock(lane);
 }
 
 /* Not while a write is under way: it would come under the fence of whoever
@@ -342,8 +348,13 @@ static bool hand_on(struct sim_lane *lane)
     struct sim_parcel parcel = {
         .is_full = true, .turn = lane->turn, .number = lane->number};
     end_belief(lane);
-    if (hf_lock_give(lane->lock, parcel.text) != HF_OK) {
-        sim_lane_rest(lane); /* it was lost; the handle is consumed */
+    enum hf_status status = hf_lock_give(lane->lock, parcel.text);
+    if (status != HF_OK && status != HF_LOST) {
+        return_lock(lane); /* the store could not be told: it is ours still */
+        return true;
+    }
+    if (status == HF_LOST) {
+        sim_lane_rest(lane); /* the handle is consumed */
         return true;
     }
     to->parcel = parcel;
@@ -436,6 +447,7 @@ static void cancel(struct sim_lane *lane)
 {
     sim_oracle_given_up(lane->process->world->oracle, lane->number);
     sim_oracle_uncalled(lane->process->world->oracle, lane);
+    lane->number = 0; /* it may be killed in the next call */
     hf_op_cancel(lane->op);
     sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
     sim_lane_rest(lane);
