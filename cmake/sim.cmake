@@ -42,6 +42,16 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
   hf_sim_settings(hfsim)
   target_link_libraries(hfsim PRIVATE hf_sim_redis ${HIREDIS_CHEAP}
     ${LMDB_CHEAP} Threads::Threads ${CMAKE_DL_LIBS} m)
-  # Owners name a host and a process: the same in every run.
-  target_link_options(hfsim PRIVATE -Wl,--wrap=getpid -Wl,--wrap=gethostname)
+  # Owners name a host and a process: the same in every run. And what the
+  # embedded store asks of the kernel and of LMDB (sim/local.h).
+  foreach(call getpid gethostname
+      open close mkdir fstat stat lstat statfs readlink flock posix_fallocate
+      kill pthread_mutex_init pthread_mutex_trylock pthread_mutex_clocklock
+      pthread_mutex_unlock pthread_mutex_consistent clock_gettime nanosleep
+      socket setsockopt bind sendto recv
+      mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
+    list(APPEND HF_SIM_WRAPS "-Wl,--wrap=${call}")
+  endforeach()
+  target_link_options(hfsim PRIVATE ${HF_SIM_WRAPS})
+  target_link_options(hf_sim INTERFACE ${HF_SIM_WRAPS})
 endif()

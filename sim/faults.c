@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "faults.h"
 
+#include "local.h"
 #include "node.h"
 #include "redis.h"
 
@@ -86,7 +87,7 @@ static void pause_midway(struct sim_process *process,
     process->midway_ns = fault->span_ns;
 }
 
-static void start_later(struct sim_process *process, int64_t at_ns)
+void sim_faults_start_later(struct sim_process *process, int64_t at_ns)
 {
     sim_world_at(process->world, at_ns, on_start, process, 0);
 }
@@ -94,7 +95,7 @@ static void start_later(struct sim_process *process, int64_t at_ns)
 static void crash(struct sim_process *process, const struct sim_fault *fault)
 {
     sim_process_crash(process);
-    start_later(process, process->world->now_ns + fault->span_ns);
+    sim_faults_start_later(process, process->world->now_ns + fault->span_ns);
 }
 
 static void reboot(struct sim_process *process, const struct sim_fault *fault)
@@ -105,7 +106,7 @@ static void reboot(struct sim_process *process, const struct sim_fault *fault)
     for (unsigned i = 0; i < world->story->n_processes; i++) {
         if (sim_process_host(&world->processes[i]) ==
             sim_process_host(process)) {
-            start_later(&world->processes[i], back_ns);
+            sim_faults_start_later(&world->processes[i], back_ns);
         }
     }
 }
@@ -116,6 +117,18 @@ static void shift_clock(struct sim_process *process,
     sim_process_jump(process, fault->amount);
 }
 
+static void stop_in_call(struct sim_process *process,
+                         const struct sim_fault *fault)
+{
+    sim_machine_stop_in(process, fault->amount, fault->span_ns);
+}
+
+static void kill_in_call(struct sim_process *process,
+                         const struct sim_fault *fault)
+{
+    sim_machine_kill_in(process, fault->amount, fault->span_ns);
+}
+
 typedef void to_process_fn(struct sim_process *, const struct sim_fault *);
 
 static to_process_fn *const to_process[SIM_FAULTS] = {
@@ -124,6 +137,8 @@ static to_process_fn *const to_process[SIM_FAULTS] = {
     [SIM_FAULT_CRASH] = crash,
     [SIM_FAULT_REBOOT] = reboot,
     [SIM_FAULT_PROCESS_CLOCK] = shift_clock,
+    [SIM_FAULT_STOP_IN_CALL] = stop_in_call,
+    [SIM_FAULT_KILL_IN_CALL] = kill_in_call,
 };
 
 /* ---- Nodes ------------------------------------------------------------- */
@@ -131,9 +146,11 @@ static to_process_fn *const to_process[SIM_FAULTS] = {
 static void on_room(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_node *node = object;
-    (void)world;
     (void)arg;
     sim_redis_set_full(node->redis, false);
+    if (world->machine != NULL) {
+        sim_machine_set_full(world->machine, false);
+    }
 }
 
 static void on_sync(struct sim_world *world, void *object, uint64_t arg)
@@ -202,6 +219,9 @@ static void evict(struct sim_node *node, const struct sim_fault *fault)
 static void fill(struct sim_node *node, const struct sim_fault *fault)
 {
     sim_redis_set_full(node->redis, true);
+    if (node->world->machine != NULL) {
+        sim_machine_set_full(node->world->machine, true);
+    }
     sim_world_at(node->world, node->world->now_ns + fault->span_ns, on_room,
                  node, 0);
 }
@@ -323,6 +343,9 @@ void sim_faults_end(struct sim_world *world)
     for (unsigned n = 0; n < world->story->n_nodes; n++) {
         world->nodes[n].resumes_ns = 0;
         sim_redis_set_full(world->nodes[n].redis, false);
+    }
+    if (world->machine != NULL) {
+        sim_machine_calm(world->machine);
     }
     sim_links_heal(world);
 }

@@ -11,4 +11,8 @@ void sim_faults_plan(struct sim_world *world);
 /* Everything works again, at once. */
 void sim_faults_end(struct sim_world *world);
 
+/* A process that ended starts again then, unless it has by then or its host is
+ * down. */
+void sim_faults_start_later(struct sim_process *process, int64_t at_ns);
+
 #endif

@@ -7,6 +7,8 @@
 #include "spin.h"
 #include "world.h"
 
+#include "local.h"
+
 #include "base/assert.h"
 #include "io/clock.h"
 #include "io/loop.h"
@@ -82,7 +84,9 @@ void hf_entropy(void *out, size_t len)
 pid_t __wrap_getpid(void);
 pid_t __wrap_getpid(void)
 {
-    return self()->index + 1;
+    const struct sim_process *process = self();
+    return process->world->machine != NULL ? sim_machine_pid(process)
+                                           : process->index + 1;
 }
 
 int __wrap_gethostname(char *name, size_t len);
@@ -125,11 +129,11 @@ int hf_loop_fd(const struct hf_loop *loop)
     return -1;
 }
 
-/* Only the client's own eventfd comes here: nobody writes to it. */
+/* The client's own eventfd comes here, to which nobody writes, and the embedded
+ * store's socket. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
 {
-    (void)loop;
-    (void)watch;
+    sim_machine_watch(loop->process, watch);
     return true;
 }
 
@@ -142,8 +146,7 @@ void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch, bool on)
 
 void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
 {
-    (void)loop;
-    (void)watch;
+    sim_machine_unwatch(loop->process, watch);
 }
 
 void hf_loop_add_timer(struct hf_loop *loop, struct hf_timer *timer)
@@ -163,7 +166,7 @@ struct hf_instant hf_loop_next_timer(const struct hf_loop *loop)
 
 static int count_news(const struct hf_loop *loop)
 {
-    int n = 0;
+    int n = sim_machine_has_news(loop->process);
     for (unsigned i = 0; i < loop->n_sockets; i++) {
         n += loop->sockets[i] != NULL && link_of(loop->sockets[i])->has_news;
     }
@@ -198,6 +201,7 @@ static void come_open(struct hf_socket *socket)
 void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
 {
     loop->process->is_ready = false;
+    sim_machine_dispatch(loop->process, now);
     for (unsigned i = 0; i < loop->n_sockets; i++) {
         struct hf_socket *socket = loop->sockets[i];
         if (socket != NULL && link_of(socket)->has_news) {

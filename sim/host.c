@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* HOSTS: what the processes of one machine share, its clock and its boot. Host
  * i is the one on which process i runs, unless the story names another. */
-#include "world.h"
+#include "local.h"
 
 /* CLOCK_BOOTTIME of every host when the world begins. */
 #define UPTIME_NS INT64_C(3600000000000)
 
 int sim_process_host(const struct sim_process *process)
 {
-    int shared = process->world->story->host_of[process->index];
+    const struct sim_story *story = process->world->story;
+    int shared = story->host_of[process->index];
+    if (story->is_local) {
+        return 0;
+    }
     return shared > 0 ? shared - 1 : process->index;
 }
 
@@ -95,4 +99,5 @@ void sim_process_reboot(struct sim_process *process, int64_t back_ns)
                               .since_ns = world->now_ns,
                               .boots = host->boots + 1,
                               .back_ns = back_ns};
+    sim_machine_rebooted(world->machine);
 }

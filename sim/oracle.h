@@ -167,6 +167,14 @@ void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
                        const struct sim_run *run);
 void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
 void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link);
+/* The embedded store has committed (local_table.c): this is a counter now, and
+ * whose it is; this name is not there; this owner waits, or (not `is_queued`)
+ * holds. */
+void sim_oracle_counter(struct sim_oracle *oracle, const char *name, size_t len,
+                        uint64_t counter, const char *owner, size_t owner_len);
+void sim_oracle_counter_gone(struct sim_oracle *oracle, const char *name);
+void sim_oracle_place(struct sim_oracle *oracle, const char *name, size_t len,
+                      const char *owner, size_t owner_len, bool is_queued);
 
 /* It lost memory: restarted older or empty, flushed, evicted, promoted. */
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);

@@ -2,6 +2,7 @@
 /* WHEN NOTHING BREAKS ANY MORE, AND AT THE END. */
 #include "oracle_state.h"
 
+#include "local.h"
 #include "redis.h"
 
 #include "core/limits.h"
@@ -186,5 +187,8 @@ void sim_oracle_finish(struct sim_oracle *oracle)
     }
     for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
         look_for_residue(oracle, i);
+    }
+    if (oracle->world->machine != NULL) {
+        sim_machine_judge_end(oracle->world->machine);
     }
 }

@@ -31,26 +31,30 @@
 /* Of the digest of an owner. */
 enum { IS_SOMEBODY = 1, IS_SHARED = 2 };
 
+static uint64_t digest(const char *owner, size_t len)
+{
+    static const char shared[] = "shared:";
+    size_t n = sizeof(shared) - 1;
+    bool is_shared = len >= n && memcmp(owner, shared, n) == 0;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < len; i++) {
+        sum = (sum ^ (unsigned char)owner[i]) * UINT64_C(0x100000001b3);
+    }
+    return sum << 2 | (is_shared ? IS_SHARED : 0) | (len > 0 ? IS_SOMEBODY : 0);
+}
+
 /* "0000000000000017 owner". @return false: it is none. */
 static bool read_fence(const char *text, size_t len, uint64_t *counter,
                        uint64_t *owner)
 {
     *counter = 0;
-    *owner = 0;
     for (size_t i = 0; i < 16; i++) {
         if (i >= len || text[i] < '0' || text[i] > '9') {
             return false;
         }
         *counter = *counter * 10 + (uint64_t)(text[i] - '0');
     }
-    for (size_t i = 17; i < len; i++) {
-        *owner = (*owner ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    }
-    static const char shared[] = "shared:";
-    size_t n = sizeof(shared) - 1;
-    bool is_shared = len >= 17 + n && memcmp(text + 17, shared, n) == 0;
-    *owner = *owner << 2 | (is_shared ? IS_SHARED : 0) |
-             (len > 17 ? IS_SOMEBODY : 0);
+    *owner = len > 17 ? digest(text + 17, len - 17) : 0;
     return true;
 }
 
@@ -76,7 +80,7 @@ static bool is_in_order(const struct sim_chain *chain,
 {
     bool is_below_floor = counter >> HF_FLOOR_BITS < now_us >> HF_FLOOR_BITS;
     const struct sim_pair *next = sim_series_from(&chain->fences, counter + 1);
-    return is_repair(run, counter) && !is_below_floor &&
+    return run != NULL && is_repair(run, counter) && !is_below_floor &&
            (next == NULL || next->key > lost);
 }
 
@@ -126,6 +130,20 @@ static bool check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
     }
     chain->nodes[node].is_known = true;
     return is_other;
+}
+
+void sim_oracle_counter(struct sim_oracle *oracle, const char *name, size_t len,
+                        uint64_t counter, const char *owner, size_t owner_len)
+{
+    struct sim_chain *chain = sim_oracle_chain(oracle, name, len);
+    HF_ASSERT(chain != NULL);
+    uint64_t before = chain->nodes[0].counter;
+    if (check_counter(oracle, chain, 0, counter, digest(owner, owner_len))) {
+        check_lost(oracle, chain, 0, NULL);
+    }
+    if (counter > before) {
+        sim_order_moved(oracle, chain, counter, NULL);
+    }
 }
 
 static bool counter_at(const struct sim_oracle *oracle,
@@ -187,6 +205,19 @@ static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
     if (!seen->is_known) {
         seen->counter = 0;
     }
+}
+
+/* What comes after it is judged as at a node that forgot. */
+void sim_oracle_counter_gone(struct sim_oracle *oracle, const char *name)
+{
+    struct sim_chain *chain = sim_oracle_chain(oracle, name, strlen(name));
+    struct sim_seen *seen = &chain->nodes[0];
+    if (seen->counter > seen->lost) {
+        seen->lost = seen->counter;
+        seen->lost_owner = seen->owner;
+    }
+    seen->is_known = false;
+    seen->counter = 0;
 }
 
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node)

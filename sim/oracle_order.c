@@ -58,19 +58,20 @@ static enum answer answer_of(const struct sim_run *run)
 
 /* Is it sure to be told of a grant by every node from now on? */
 static bool is_sure(const struct sim_oracle *oracle,
-                    const struct sim_place *place, const struct sim_arg *who)
+                    const struct sim_place *place, const char *text, size_t len)
 {
     unsigned all = (1U << oracle->world->story->n_nodes) - 1;
-    int idx = sim_owner_process(who->data, who->len);
+    int idx = sim_owner_process(text, len);
     return place->nodes == all && idx >= 0 && oracle->listens_ns[idx] > 0 &&
            oracle->listens_ns[idx] <= oracle->world->now_ns;
 }
 
 static void note_place(struct sim_oracle *oracle, struct sim_chain *chain,
-                       const struct sim_arg *who, uint64_t order, unsigned node)
+                       const char *text, size_t len, uint64_t order,
+                       unsigned node)
 {
     int64_t now_ns = oracle->world->now_ns;
-    uint64_t owner = sim_owner_digest(who->data, who->len);
+    uint64_t owner = sim_owner_digest(text, len);
     struct sim_place *place = place_of(chain, owner);
     if (place == NULL) {
         place = &chain->places[chain->n_places++ % SIM_RECENT];
@@ -78,7 +79,7 @@ static void note_place(struct sim_oracle *oracle, struct sim_chain *chain,
             (struct sim_place){.owner = owner, .order = order, .at_ns = now_ns};
     }
     place->nodes |= node < SIM_NODES_MAX ? (uint8_t)(1U << node) : 0;
-    if (place->sure_ns == 0 && is_sure(oracle, place, who)) {
+    if (place->sure_ns == 0 && is_sure(oracle, place, text, len)) {
         place->sure_ns = now_ns;
     }
 }
@@ -93,6 +94,16 @@ static uint64_t order_of(struct sim_oracle *oracle, const struct sim_run *run)
     return run->argc > ARG(9) ? strtoull(run->argv[ARG(9)].data, NULL, 10) : 0;
 }
 
+void sim_oracle_place(struct sim_oracle *oracle, const char *name, size_t len,
+                      const char *owner, size_t owner_len, bool is_queued)
+{
+    struct sim_chain *chain = sim_oracle_chain(oracle, name, len);
+    if (!chain->is_slot) {
+        note_place(oracle, chain, owner, owner_len, ++oracle->arrivals,
+                   is_queued ? 0 : SIM_NODES_MAX);
+    }
+}
+
 void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
                      int node, const struct sim_run *run)
 {
@@ -104,8 +115,9 @@ void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
     }
     enum answer answer = answer_of(run);
     uint64_t order = answer == REFUSED ? 0 : order_of(oracle, run);
+    const struct sim_arg *who = &run->argv[ARG(1)];
     if (order > 0 && (answer == QUEUED || oracle->world->story->n_nodes == 1)) {
-        note_place(oracle, chain, &run->argv[ARG(1)], order,
+        note_place(oracle, chain, who->data, who->len, order,
                    answer == QUEUED ? (unsigned)node : SIM_NODES_MAX);
     }
 }
@@ -127,7 +139,7 @@ void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
                      uint64_t counter, const struct sim_run *run)
 {
     const struct sim_pair *move = sim_series_from(&chain->moves, counter);
-    bool is_raise = strcmp(run->script, "confirm") == 0 &&
+    bool is_raise = run != NULL && strcmp(run->script, "confirm") == 0 &&
                     oracle->world->story->n_nodes > 1;
     if (sim_order_is_total(oracle->world->story) &&
         (move == NULL || move->key != counter)) {

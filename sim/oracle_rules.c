@@ -33,11 +33,12 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
     [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y, Y},
     [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y, Y},
     [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y, Y},
+    [SIM_LOCAL]           = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, N},
 };
 /* clang-format on */
 
 #define IN(regime) (1U << (regime))
-#define EVERYWHERE ((1U << SIM_REGIMES) - 1)
+#define ON_SERVERS (((1U << SIM_REGIMES) - 1) & ~IN(SIM_LOCAL))
 
 /* Where commands that are marked have fences in order, and hold alone. */
 #define WHERE_MEMORY_IS_KEPT                                                   \
@@ -51,12 +52,12 @@ static const uint16_t promised_in[SIM_RULES] = {
     [SIM_RESERVE] = WHERE_C4_AND_ORDER,
     [SIM_BREAK] = WHERE_MEMORY_IS_KEPT,
     /* What a promotion left behind answers too, and is not followed. */
-    [SIM_READ] = EVERYWHERE & ~IN(SIM_FAILOVER),
+    [SIM_READ] = ON_SERVERS & ~IN(SIM_FAILOVER),
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
     /* Of time, not of memory. */
-    [SIM_PROMPT] = EVERYWHERE,
-    [SIM_SPREAD] = EVERYWHERE,
-    [SIM_RISK] = EVERYWHERE,
+    [SIM_PROMPT] = ON_SERVERS,
+    [SIM_SPREAD] = ON_SERVERS,
+    [SIM_RISK] = ON_SERVERS,
 };
 
 static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
@@ -108,6 +109,10 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
     }
     if (rule == SIM_FIFO && !sim_order_is_total(story)) {
         return false; /* order is that of the nodes' clocks then */
+    }
+    if (rule == SIM_FIFO && story->regime == SIM_LOCAL &&
+        (story->n_faults > 0 || story->late_ppm > 0)) {
+        return false; /* as in other worlds where something goes wrong */
     }
     if (is_of_fences(rule) && oracle->has_expired) {
         return false;

@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include "fiber.h"
+#include "local.h"
 
 #include "base/assert.h"
 #include "client/client.h"
@@ -13,6 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* How long to start a program takes; and to wait before it opens a store again
+ * that could not be had. */
+#define EXEC_NS INT64_C(1000000)
+#define OPEN_AGAIN_NS INT64_C(20000000)
 
 static struct sim_process *running;
 
@@ -92,6 +98,12 @@ void sim_process_wake(struct sim_process *process)
     }
 }
 
+void sim_process_go_on(struct sim_process *process)
+{
+    process->wakes_ns = process->world->now_ns;
+    plan_wake(process);
+}
+
 void sim_process_rouse(struct sim_process *process)
 {
     if (process->is_alive && process->wants_input) {
@@ -117,6 +129,11 @@ void sim_process_pause(struct sim_process *process, int64_t until_ns)
 static void write_url(const struct sim_world *world, char *out, size_t size)
 {
     const struct sim_story *story = world->story;
+    if (story->is_local) {
+        snprintf(out, size, SIM_MACHINE_URL "?node_timeout=%" PRId64 "ms",
+                 story->node_timeout_ms);
+        return;
+    }
     size_t at = (size_t)snprintf(out, size, "redis://");
     for (unsigned i = 0; i < story->n_nodes; i++) {
         at += (size_t)snprintf(out + at, size - at, "%s10.0.0.%u",
@@ -133,24 +150,41 @@ static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
     sim_lanes_changed(user, lock, (int)state);
 }
 
-void sim_process_open(struct sim_process *process)
+static bool try_open(struct sim_process *process)
 {
     char url[256];
-    if (process->client != NULL) {
-        return;
-    }
     struct hf_client_options options;
     struct hf_error error;
+    struct hf_client *client = NULL;
     write_url(process->world, url, sizeof(url));
     hf_client_options_init(&options);
     options.thread = HF_THREAD_NONE;
     options.on_state = on_state;
     options.state_user = process;
-    enum hf_status status =
-        hf_client_open(url, &options, &process->client, &error);
-    if (status != HF_OK) {
+    process->is_opening = true;
+    enum hf_status status = hf_client_open(url, &options, &client, &error);
+    process->is_opening = false;
+    if (sim_machine_has_disowned(process)) {
+        hf_client_close(client);
+        sim_process_sleep(process, SIM_NEVER, false); /* dead */
+    }
+    if (status != HF_OK &&
+        !(process->world->story->is_local && status == HF_UNAVAILABLE)) {
         fprintf(stderr, "hfsim: %s: %s\n", url, error.text);
         abort();
+    }
+    process->client = client;
+    return status == HF_OK;
+}
+
+/* The embedded store may be held up by another process, or by a full disk: as a
+ * user would, try again. */
+void sim_process_open(struct sim_process *process)
+{
+    while (process->client == NULL && !process->world->is_ending &&
+           !try_open(process)) {
+        sim_process_sleep(process, process->world->now_ns + OPEN_AGAIN_NS,
+                          false);
     }
 }
 
@@ -208,6 +242,9 @@ static bool is_brief(const struct sim_process *process)
 static void live(void *user)
 {
     struct sim_process *process = user;
+    if (process->world->machine != NULL) {
+        sim_process_sleep(process, process->world->now_ns + EXEC_NS, false);
+    }
     if (!is_brief(process)) {
         sim_process_open(process);
     }
@@ -230,6 +267,7 @@ static void live(void *user)
     }
     close_client(process);
     process->is_alive = false;
+    sim_machine_ended(process);
 }
 
 void sim_process_start(struct sim_process *process)
@@ -244,7 +282,9 @@ void sim_process_start(struct sim_process *process)
     process->is_ready = false;
     process->pauses_midway = false;
     process->wants_input = false;
+    process->is_opening = false;
     process->resumes_ns = 0;
+    sim_machine_started(process);
     process->fiber = sim_fiber_new(live, process);
     process->wakes_ns = process->world->now_ns;
     plan_wake(process);
@@ -262,6 +302,10 @@ void sim_process_crash(struct sim_process *process)
         return;
     }
     sim_lanes_crash(process);
+    if (process->is_opening && process->world->machine != NULL) {
+        sim_machine_disown(process);
+        enter(process);
+    }
     process->is_alive = false;
     process->wake_order = 0;
     if (process->client != NULL) {
@@ -271,6 +315,7 @@ void sim_process_crash(struct sim_process *process)
     }
     sim_fiber_free(process->fiber); /* calls that blocked were on its stack */
     process->fiber = NULL;
+    sim_machine_ended(process);
     sim_world_note(process->world, (struct sim_note){.kind = SIM_NOTE_CRASHED,
                                                      .process = process->index,
                                                      .node = -1});

@@ -19,12 +19,14 @@ static const char *const regimes[SIM_REGIMES] = {
     [SIM_EVICT] = "evict",
     [SIM_FLUSH] = "flush",
     [SIM_BOOT_CLOCKS] = "boot-clocks",
+    [SIM_LOCAL] = "local",
 };
 
 #define P .has_process = true
 #define N .has_node = true
 #define FOR .has_span = true
 #define BY .amount = "by"
+#define IN_CALL .amount = "number", .is_count = true
 
 static const struct sim_fault_form forms[SIM_FAULTS] = {
     [SIM_FAULT_CUT] = {"cut", P, N},
@@ -52,12 +54,15 @@ static const struct sim_fault_form forms[SIM_FAULTS] = {
     [SIM_FAULT_RETURN] = {"return", N},
     [SIM_FAULT_EVERYSEC] = {"everysec", N, FOR},
     [SIM_FAULT_UNSYNCED] = {"unsynced", N, FOR},
+    [SIM_FAULT_STOP_IN_CALL] = {"stop-in-call", P, FOR, IN_CALL},
+    [SIM_FAULT_KILL_IN_CALL] = {"kill-in-call", P, FOR, IN_CALL},
 };
 
 #undef P
 #undef N
 #undef FOR
 #undef BY
+#undef IN_CALL
 
 const char *sim_regime_name(enum sim_regime regime)
 {

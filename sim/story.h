@@ -40,6 +40,8 @@ enum sim_regime {
     SIM_FLUSH,           /* FLUSHALL; connections stay */
     SIM_BOOT_CLOCKS,     /* the amnesia's, and a node's wall is wrong when it
                             starts and is set right seconds later */
+    SIM_LOCAL,           /* the embedded store: its processes stop and die in
+                            any call; the host restarts; the disk is full */
     SIM_REGIMES
 };
 
@@ -85,6 +87,9 @@ enum sim_fault_kind {
                            node b's address again */
     SIM_FAULT_EVERYSEC, /* node b runs with appendfsync everysec for `span` */
     SIM_FAULT_UNSYNCED, /* … with no-appendfsync-on-rewrite yes */
+    SIM_FAULT_STOP_IN_CALL, /* process a stops for `span` in its call number
+                               `amount` from now on (local.h) */
+    SIM_FAULT_KILL_IN_CALL, /* … dies there; after `span` it starts anew */
     SIM_FAULTS
 };
 
@@ -134,6 +139,7 @@ struct sim_turn {
 struct sim_story {
     uint64_t seed;
     enum sim_regime regime;
+    bool is_local; /* the embedded store, on one host; n_nodes is 1 */
     unsigned n_nodes;
     unsigned n_processes;
     int64_t max_ttl_ms;

@@ -223,11 +223,14 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
 }
 
 /* What else than locking some seeds do. In a calm world nothing is taken from
- * anybody. */
+ * anybody. The oracles of the others read a server's keys. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);
     int64_t calm_ms = story->calm_ns / SIM_MS;
+    if (story->regime == SIM_LOCAL) {
+        return;
+    }
     swarm->once = sometimes(&random, 30, 60);
     swarm->withdraws = sometimes(&random, 50, 30);
     swarm->reserves = sometimes(&random, 20, 25);
@@ -404,6 +407,11 @@ void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
     int drawn = weighted(&random, regime_shares, SIM_REGIMES);
     story->regime = (enum sim_regime)(regime < 0 ? drawn : regime);
     story->n_nodes = 1 + 2 * (unsigned)weighted(&random, node_shares, 3);
+    if (story->regime == SIM_LOCAL) {
+        story->is_local = true;
+        story->n_nodes = 1;
+        story->has_quarantine = false;
+    }
     story->n_processes = (unsigned)sim_draw_between(&random, 2, 6);
     swarm.lanes = sim_chance(&random, 60)
                       ? 1

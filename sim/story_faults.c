@@ -10,6 +10,9 @@
 
 enum { STREAM_FAULTS = 0x51100 };
 
+/* Some ten are a request. */
+#define CALLS_MAX 64
+
 /* What may go wrong in which regime; what is required is always there. */
 #define BIT(kind) (UINT32_C(1) << (kind))
 #define OF_NETWORK                                                             \
@@ -22,6 +25,11 @@ enum { STREAM_FAULTS = 0x51100 };
 #define OF_AMNESIA                                                             \
     (BIT(SIM_FAULT_RESTART) | BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY) |      \
      BIT(SIM_FAULT_REPLICA))
+#define OF_LOCAL                                                               \
+    (BIT(SIM_FAULT_PAUSE) | BIT(SIM_FAULT_PAUSE_MIDWAY) |                      \
+     BIT(SIM_FAULT_CRASH) | BIT(SIM_FAULT_REBOOT) | BIT(SIM_FAULT_FULL) |      \
+     BIT(SIM_FAULT_DEAFNESS) | BIT(SIM_FAULT_SLOW) |                           \
+     BIT(SIM_FAULT_STOP_IN_CALL) | BIT(SIM_FAULT_KILL_IN_CALL))
 
 static const struct {
     uint32_t possible;
@@ -42,6 +50,7 @@ static const struct {
     [SIM_EVICT] = {OF_NETWORK, BIT(SIM_FAULT_EVICT)},
     [SIM_FLUSH] = {OF_NETWORK, BIT(SIM_FAULT_FLUSH)},
     [SIM_BOOT_CLOCKS] = {OF_NETWORK | OF_AMNESIA, BIT(SIM_FAULT_EMPTY)},
+    [SIM_LOCAL] = {OF_LOCAL, 0},
 };
 
 bool sim_plan_has(const struct sim_plan *plan, enum sim_fault_kind kind)
@@ -135,7 +144,9 @@ int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
     struct sim_random *random = &plan->random;
     const struct sim_fault_form *form = sim_fault_form(kind);
     if (form->is_count) {
-        return sim_plan_between(plan, 1, 6);
+        bool is_call = kind != SIM_FAULT_EVICT;
+        return is_call ? sim_draw_log(random, 1, CALLS_MAX)
+                       : sim_plan_between(plan, 1, 6);
     }
     int64_t ns = 0;
     if (kind == SIM_FAULT_GHOST) {
@@ -212,6 +223,11 @@ void sim_faults_draw(struct sim_story *story, int64_t ttl_ns)
         plan.centres_ns[i] =
             sim_plan_between(&plan, 0, story->calm_ns * 9 / 10);
     }
+    if (story->regime == SIM_LOCAL && sim_plan_chance(&plan, 25)) {
+        return; /* in order, then: FIFO */
+    }
     add_kinds(&plan);
-    sim_plots_add(&plan);
+    if (story->regime != SIM_LOCAL) {
+        sim_plots_add(&plan);
+    }
 }

@@ -29,6 +29,18 @@ static bool read_nodes(struct sim_reader *reader)
             sim_reader_fail(reader, "nodes: 1, 3 or 5"));
 }
 
+static bool read_store(struct sim_reader *reader)
+{
+    char *word = sim_reader_need(reader, "which store");
+    if (word == NULL) {
+        return false;
+    }
+    reader->story->is_local = strcmp(word, "local") == 0;
+    reader->story->n_nodes = 1;
+    return reader->story->is_local ||
+           sim_reader_fail(reader, "store: \"%.40s\" is not \"local\"", word);
+}
+
 static bool read_processes(struct sim_reader *reader)
 {
     return read_count(reader, "processes", SIM_PROCESSES_MAX,
@@ -209,6 +221,7 @@ static bool read_line(struct sim_reader *reader)
         bool (*read)(struct sim_reader *reader);
     } kinds[] = {
         {"nodes", read_nodes},
+        {"store", read_store},
         {"processes", read_processes},
         {"seed", read_seed},
         {"regime", read_regime},

@@ -2,6 +2,7 @@
 /* STORIES AS TEXT
  *
  *   nodes 3                        1, 3 or 5; they are n1, n2 …
+ *   store local                    instead: the embedded store, on one host
  *   processes 2                    p1, p2 …
  *   seed 17                        of what the story leaves open
  *   regime amnesia-quarantined     what is promised (docs/simulation.md)
@@ -42,6 +43,10 @@
  *   full n for T           forget-scripts n          node-clock n by T
  *   process-clock p by T   reboot p for T            replica n by T for T
  *   return n               everysec n for T          unsynced n for T
+ * and with the embedded store, in the call number N of the process from then on
+ * that it makes to the kernel or to LMDB:
+ *   stop-in-call p number N for T                    kill-in-call p number N
+ * for T
  *
  * T is 3s, 1.5ms, 20us, 7ns, 2m or 1h; '#' begins a comment. */
 #include "story_parts.h"
@@ -118,9 +123,13 @@ static void write_clocks(const struct sim_story *story, FILE *out)
 
 static void write_head(const struct sim_story *story, FILE *out)
 {
-    fprintf(out, "nodes %u\nprocesses %u\nseed %" PRIu64 "\nregime %s\n",
-            story->n_nodes, story->n_processes, story->seed,
-            sim_regime_name(story->regime));
+    if (story->is_local) {
+        fputs("store local\n", out);
+    } else {
+        fprintf(out, "nodes %u\n", story->n_nodes);
+    }
+    fprintf(out, "processes %u\nseed %" PRIu64 "\nregime %s\n",
+            story->n_processes, story->seed, sim_regime_name(story->regime));
     write_time("max_ttl", story->max_ttl_ms * SIM_MS, out);
     write_time("node_timeout", story->node_timeout_ms * SIM_MS, out);
     if (!story->has_quarantine) {

@@ -3,6 +3,7 @@
 
 #include "faults.h"
 #include "fiber.h"
+#include "local.h"
 #include "node.h"
 #include "redis.h"
 #include "spin.h"
@@ -203,6 +204,9 @@ static void set_up(struct sim_world *world)
     const struct sim_story *story = world->story;
     world->quiet_ns = SIM_NEVER;
     world->lua = shared_lua();
+    if (story->is_local) {
+        world->machine = sim_machine_new(world);
+    }
     for (unsigned i = 0; i < story->n_nodes; i++) {
         struct sim_node *node = &world->nodes[i];
         node->world = world;
@@ -231,6 +235,7 @@ static void tear_down(struct sim_world *world)
         sim_process_crash(&world->processes[i]);
     }
     sim_links_free(world);
+    sim_machine_free(world->machine);
     for (unsigned i = 0; i < world->story->n_nodes; i++) {
         sim_node_free(&world->nodes[i]);
     }

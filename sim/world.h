@@ -38,6 +38,7 @@ struct sim_chunk;
 struct sim_lua;
 struct sim_told;
 struct sim_kept;
+struct sim_machine;
 
 #define SIM_NEVER INT64_MAX
 
@@ -134,6 +135,7 @@ struct sim_process {
     struct sim_parcel parcel;
     uint8_t standings[SIM_NODES_MAX]; /* as last told */
     bool wants_input; /* sleeps, and a link that has news wakes it */
+    bool is_opening;  /* inside hf_client_open() */
 };
 
 /* A machine on which processes run (host.c). */
@@ -175,6 +177,9 @@ void sim_process_wake(struct sim_process *process);
 
 /* Look again what there is to do, input or not. */
 void sim_process_rouse(struct sim_process *process);
+
+/* It sleeps until a time: that has come. */
+void sim_process_go_on(struct sim_process *process);
 
 /* From inside its fiber: sleep until input, if `for_input`, or a time. */
 void sim_process_sleep(struct sim_process *process, int64_t until_ns,
@@ -310,6 +315,7 @@ struct sim_world {
     uint64_t steps;
     struct sim_lua *lua;
     struct sim_kept *kept;
+    struct sim_machine *machine; /* local.h; NULL: there are nodes */
     int64_t quiet_ns; /* all turns are over since then; SIM_NEVER: not yet */
     bool is_calm;
     bool is_ending; /* whoever runs closes his client and goes home */

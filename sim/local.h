@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The machine below the embedded store.
+ *
+ *   src/store/local   as shipped, with LMDB
+ *   ───────────────   what it asks of the kernel, linked with --wrap:
+ *   local_files.c     the folder, its files, /proc
+ *   local_mutex.c     the robust mutex of the gate, and clocks
+ *   local_socket.c    datagrams
+ *   local_table.c     transactions: the disk may be full; the judge looks on
+ *
+ * All processes of such a world run on one host. Each of these calls is a step
+ * at which the caller may be stopped, or killed (local_machine.c); what it left
+ * then stays as the kernel would leave it: files and mapped memory as they are,
+ * descriptors closed, the mutex passed on, its process number free to be used
+ * again. */
+#ifndef HF_SIM_LOCAL_H
+#define HF_SIM_LOCAL_H
+
+#include "world.h"
+
+struct hf_watch;
+struct sim_machine;
+
+#define SIM_MACHINE_URL "local:///hfsim"
+
+struct sim_machine *sim_machine_new(struct sim_world *world);
+void sim_machine_free(struct sim_machine *machine);
+
+/* A process begins: it gets a number and a start time. It ended: what it had
+ * open is closed, who waits for its mutex goes on. */
+void sim_machine_started(struct sim_process *process);
+void sim_machine_ended(struct sim_process *process);
+
+/* It dies while it opens a client, of which nobody has the handle yet: let its
+ * code run to the end of that call without touching the machine any more, so
+ * that it frees its memory. Its calls fail from now on. */
+void sim_machine_disown(struct sim_process *process);
+bool sim_machine_has_disowned(const struct sim_process *process);
+
+/* The host has restarted: what is in the folder is of another boot. */
+void sim_machine_rebooted(struct sim_machine *machine);
+
+/* The number of a process, as getpid() says. */
+int sim_machine_pid(const struct sim_process *process);
+
+/* In its call number `calls` from now on, counted from 1, the process stops for
+ * `span_ns`; or dies there, and starts again after that. */
+void sim_machine_stop_in(struct sim_process *process, int64_t calls,
+                         int64_t span_ns);
+void sim_machine_kill_in(struct sim_process *process, int64_t calls,
+                         int64_t span_ns);
+
+/* The disk is full: nothing is written that needs a new page. */
+void sim_machine_set_full(struct sim_machine *machine, bool is_full);
+
+/* Nothing breaks any more. */
+void sim_machine_calm(struct sim_machine *machine);
+
+/* ---- The loop (floor.c calls these) ------------------------------------ */
+
+void sim_machine_watch(struct sim_process *process, struct hf_watch *watch);
+void sim_machine_unwatch(struct sim_process *process, struct hf_watch *watch);
+bool sim_machine_has_news(const struct sim_process *process);
+void sim_machine_dispatch(struct sim_process *process, struct hf_instant now);
+
+/* ---- The judge --------------------------------------------------------- */
+
+/* At the end: is anything left? */
+void sim_machine_judge_end(struct sim_machine *machine);
+
+#endif
