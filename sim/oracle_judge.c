@@ -183,8 +183,10 @@ static bool was_broken(const struct sim_oracle *oracle,
                        const struct hf_lock *lock)
 {
     int name = *(const char *)hf_lock_name_bytes(lock) - 'a';
-    return name >= 0 && name < SIM_NAMES_MAX &&
-           oracle->answers->broken_ns[name] >= call->begun_ns;
+    int64_t at_ns = name >= 0 && name < SIM_NAMES_MAX
+                        ? oracle->answers->broken_ns[name]
+                        : 0;
+    return at_ns > 0 && at_ns >= call->begun_ns;
 }
 
 static void judge_part(struct sim_oracle *oracle, const struct sim_asking *call,

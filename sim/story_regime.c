@@ -138,12 +138,10 @@ bool sim_fault_is_within(const struct sim_story *story,
            is_unsynced(story, fault);
 }
 
-/* A minority of the clocks may be far off; where all jump, one. A sole node
- * agrees with itself. */
+/* A minority of the clocks may be far off. A sole node agrees with itself. */
 static unsigned outliers_most(const struct sim_story *story)
 {
-    bool is_one = story->n_nodes <= 3 || story->regime == SIM_WILD_CLOCKS;
-    return is_one ? 1 : (story->n_nodes - 1) / 2;
+    return story->n_nodes == 1 ? 1 : (story->n_nodes - 1) / 2;
 }
 
 unsigned sim_story_strays(const struct sim_story *story)
