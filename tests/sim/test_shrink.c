@@ -149,6 +149,9 @@ static const struct {
      0},
     {"nodes 5\nprocesses 1\n" TURN
      "regime wild-clocks\nwall n1 7200s\nwall n2 -7200s\n",
+     0},
+    {"nodes 5\nprocesses 1\n" TURN
+     "regime wild-clocks\nwall n1 7200s\nwall n2 -7200s\nwall n3 9000s\n",
      1},
     /* jumps, and a clock that is set right */
     {NODES TURN "regime wild-clocks\nat 1s node-clock n1 by 3600s\n", 0},
