@@ -60,7 +60,7 @@ static void remembers(unsigned node, const char *owner, unsigned fence,
 }
 
 static void node_executed(int node, const char *script, const char *owner,
-                     const char *ttl, const char *reply)
+                          const char *ttl, const char *reply)
 {
     enum { LOCK_KEY = 3, OWNER = 10, TTL, ARGC };
     struct sim_arg argv[ARGC];
@@ -268,7 +268,7 @@ static void test_busy_behind_a_queue(void **state)
     for (int i = 0; i < 2; i++) {
         SAY((unsigned)i, "ZADD", "hf:{lock:a}:queue", "5", owner_of(P2, 1));
         node_executed(i, "acquire", owner_of(P1, 1), "1000",
-                 "*3\r\n:0\r\n:7\r\n:-2\r\n");
+                      "*3\r\n:0\r\n:7\r\n:-2\r\n");
     }
     answered(P1, HF_BUSY);
     silent();
