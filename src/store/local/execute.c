@@ -30,8 +30,8 @@
  * pages that are not empty. */
 #define ROOM_TRIES 64
 
-/* How long a look at the files counts. The two system calls cost as much as the
- * request, so that a busy process makes them for one request in thousands. */
+/* How long a look at the paths of the files counts. It costs as much as the
+ * request, so that a busy process looks for one request in thousands. */
 #define LOOK_NS INT64_C(10000000)
 
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
@@ -282,13 +282,20 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
 
 /* If the files were removed, replaced or cut, other processes use other files,
  * or touching these is SIGBUS. There is no way back: holders of the old files
- * may live on. */
-static bool is_cut_off(struct hf_local *local, struct hf_instant now)
+ * may live on. Before each grant the file of the locks is looked at, and the
+ * paths, which may lead elsewhere while it has another name, at times. */
+static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
+                       struct hf_instant now)
 {
-    if (!local->is_cut_off && now.ns >= local->next_look_ns) {
+    if (local->is_cut_off) {
+        return true;
+    }
+    if (now.ns >= local->next_look_ns) {
         local->next_look_ns = now.ns + LOOK_NS;
         local->is_cut_off = !hf_gate_is_intact(&local->gate) ||
                             !hf_table_is_intact(&local->table);
+    } else if (verb == HF_VERB_ACQUIRE) {
+        local->is_cut_off = !hf_table_is_linked(&local->table);
     }
     return local->is_cut_off;
 }
@@ -312,7 +319,7 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
         hf_local_answer_fault(local, ask, now, local->fault, local->reason);
         return;
     }
-    if (is_cut_off(local, now)) {
+    if (is_cut_off(local, ask->verb, now)) {
         hf_local_answer_fault(local, ask, now, HF_CONFIG, HF_LOCAL_CUT_OFF);
         return;
     }
