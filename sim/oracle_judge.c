@@ -340,17 +340,19 @@ static bool may_misfit(const struct sim_oracle *oracle,
     return false;
 }
 
+/* By its own clock, unless that has jumped. */
 static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
                        enum hf_status status)
 {
     int64_t most_ns = call->ms * MS + TRY_NS;
-    if (call->kind == SIM_CALL_ACQUIRE && call->ms >= 0 &&
-        elapsed_ns(call) > most_ns && !call->has_rivals_within &&
+    int64_t true_ns = oracle->world->now_ns - call->begun_ns;
+    int64_t took_ns = elapsed_ns(call) < true_ns ? elapsed_ns(call) : true_ns;
+    if (call->kind == SIM_CALL_ACQUIRE && call->ms >= 0 && took_ns > most_ns &&
+        !call->has_rivals_within &&
         sim_reach_is_running(call->process, call->begun_ns)) {
         breach(oracle, call, status,
                "after %.3f ms, %.3f ms later than it asked for",
-               (double)elapsed_ns(call) / 1e6,
-               (double)(elapsed_ns(call) - call->ms * MS) / 1e6);
+               (double)took_ns / 1e6, (double)(took_ns - call->ms * MS) / 1e6);
     }
 }
 
