@@ -97,14 +97,16 @@ static bool is_in_time(const struct sim_oracle *oracle,
            look->read_ns - call->first_ns[name] <= in_time_ns(oracle);
 }
 
-/* Is there a mark that this may be told of? */
-static void check_cause(struct sim_oracle *oracle, int name)
+/* Is there a mark that this call may be told of? */
+static void check_cause(struct sim_oracle *oracle, int name,
+                        const struct sim_mark_call *call)
 {
     const struct sim_once *once = oracle->once;
     for (size_t i = 0; i < once->n; i++) {
         const struct sim_mark_run *run = &once->runs[i];
         if (run->name == name &&
-            (!run->is_withdrawn || !is_in_period(run, oracle->world->now_ns))) {
+            (!run->is_withdrawn || run->withdrawn_ns >= call->begun_ns ||
+             !is_in_period(run, oracle->world->now_ns))) {
             return;
         }
     }
@@ -186,7 +188,7 @@ void sim_once_looked(struct sim_oracle *oracle, int process, int name,
     if (left_ms <= 0) {
         return;
     }
-    check_cause(oracle, name);
+    check_cause(oracle, name, call);
     for (size_t i = 0; i < once->n && oracle->world->is_calm; i++) {
         uint8_t mask = lacking(oracle, call, &once->runs[i]);
         if (once->runs[i].name == name && mask != 0 &&
@@ -332,7 +334,8 @@ void sim_once_marked(struct sim_oracle *oracle, uint64_t turn,
         check_run(oracle, run);
     }
     if (status == HF_BUSY && live->n_parts == 1) { /* else of which name? */
-        check_cause(oracle, live->parts[0].chain->text[0] - 'a');
+        check_cause(oracle, live->parts[0].chain->text[0] - 'a',
+                    &oracle->once->calls[live->process]);
     }
 }
 
@@ -351,7 +354,9 @@ void sim_once_unmarked(struct sim_oracle *oracle, uint64_t turn,
 {
     const struct sim_live *live = live_of(oracle, turn);
     for (unsigned i = 0; i < live->n_parts && status == HF_OK; i++) {
-        run_of(oracle->once, &live->parts[i])->is_withdrawn = true;
+        struct sim_mark_run *run = run_of(oracle->once, &live->parts[i]);
+        run->is_withdrawn = true;
+        run->withdrawn_ns = oracle->world->now_ns;
     }
 }
 

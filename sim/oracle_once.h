@@ -21,8 +21,9 @@ struct sim_mark_run {
     unsigned copies; /* written by others */
     bool is_started;
     bool may_be_withdrawn;
-    bool is_withdrawn; /* at a majority */
-    bool is_over;      /* its mark is lost, as it may be */
+    bool is_withdrawn;    /* at a majority … */
+    int64_t withdrawn_ns; /* … since then */
+    bool is_over;         /* its mark is lost, as it may be */
 };
 
 /* The last look at a node that the present call of a process took. */
