@@ -85,8 +85,8 @@ static bool is_in_order(const struct sim_chain *chain,
 }
 
 /* It was given to somebody since the node forgot. (A RELEASE leaves its fence
- * there, of which nobody gets anything. Of those who shared each may take back
- * what he had.) */
+ * there, of which nobody gets anything, and so does a BREAK. Of those who
+ * shared each may take back what he had.) */
 static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
                        int node, const struct sim_run *run)
 {
@@ -96,7 +96,8 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
         (uint64_t)sim_redis_clock(oracle->world->nodes[node].redis);
     bool is_same = (counter == seen->lost && seen->owner == seen->lost_owner) ||
                    (seen->owner & seen->lost_owner & IS_SHARED) != 0;
-    if (seen->owner != 0 && counter <= seen->lost && !is_same &&
+    bool is_break = run != NULL && strcmp(run->script, "break") == 0;
+    if (seen->owner != 0 && counter <= seen->lost && !is_same && !is_break &&
         !is_in_order(chain, run, counter, seen->lost, now_us)) {
         sim_oracle_breach(oracle, SIM_C3,
                           "n%d, which forgot the value %" PRIu64

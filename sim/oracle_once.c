@@ -59,16 +59,16 @@ static struct sim_mark_run *add_run(struct sim_once *once,
     return &once->runs[once->n++];
 }
 
-/* By how much its mark may end early. */
-static int64_t slack_ns(const struct sim_mark_run *run, int64_t left_ns)
+/* By how much its mark may end early: a node's clock is fast by 1% at most. */
+static int64_t slack_ns(const struct sim_mark_run *run)
 {
-    return left_ns / 100 + 5 * MS + run->copies * (LOOK_NS + 2 * MS);
+    return run->period_ns / 100 + 5 * MS + run->copies * (LOOK_NS + 2 * MS);
 }
 
 static bool is_in_period(const struct sim_mark_run *run, int64_t at_ns)
 {
     int64_t left_ns = run->end_ns - at_ns;
-    return left_ns > slack_ns(run, left_ns);
+    return left_ns > slack_ns(run);
 }
 
 /* ---- Tries --------------------------------------------------------------- */
@@ -231,8 +231,8 @@ void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
         struct sim_mark_run run = {.fence = part->fence,
                                    .name = part->chain->text[0] - 'a',
                                    .process = live->process,
-                                   .end_ns =
-                                       oracle->world->now_ns + period_ms * MS};
+                                   .period_ns = period_ms * MS};
+        run.end_ns = oracle->world->now_ns + run.period_ns;
         add_run(sim_once_of(oracle), &run);
     }
 }

@@ -14,6 +14,7 @@ struct sim_mark_run {
     uint64_t fence;
     int name;
     int process;
+    int64_t period_ns;
     int64_t end_ns;
     uint8_t ever;    /* nodes that had its mark, by bits … */
     uint8_t has;     /* … have it now … */

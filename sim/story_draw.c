@@ -222,6 +222,17 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     }
 }
 
+/* A break takes a name from all who share it, and from those who have a permit;
+ * the oracles know it of one holder. */
+static bool is_held_alone(const struct swarm *swarm)
+{
+    unsigned permits = 0;
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        permits += swarm->permits[i];
+    }
+    return permits == 0 && swarm->shared == 0;
+}
+
 /* What else than locking some seeds do. In a calm world nothing is taken from
  * anybody. The oracles of the others read a server's keys. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
@@ -239,7 +250,7 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
     swarm->foreign = sometimes(&random, 15, 20);
     swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
                                     most(2 * swarm->ttl_ms, 2 * calm_ms));
-    if (story->regime == SIM_CALM) {
+    if (story->regime == SIM_CALM || !is_held_alone(swarm)) {
         swarm->breaks = 0;
     }
 }
