@@ -105,7 +105,7 @@ static void check_cause(struct sim_oracle *oracle, int name,
     for (size_t i = 0; i < once->n; i++) {
         const struct sim_mark_run *run = &once->runs[i];
         if (run->name == name &&
-            (!run->is_withdrawn || run->withdrawn_ns >= call->begun_ns ||
+            (!run->is_withdrawn || run->withdrawn_ns > call->begun_ns ||
              !is_in_period(run, oracle->world->now_ns))) {
             return;
         }

@@ -91,9 +91,14 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
     uint64_t digest = sim_owner_digest(text->data, text->len);
     struct sim_asker *owner = find(oracle, chain, digest);
     uint8_t bit = (uint8_t)(1U << node);
-    bool is_unheard = oracle->world->nodes[node].is_unheard;
-    if (owner == NULL && process >= 0 && !is_unheard &&
-        strcmp(run->script, "acquire") == 0) {
+    bool is_acquire = strcmp(run->script, "acquire") == 0;
+    /* A copy that was on its way since before a fault may come after the
+     * RELEASE, which went another way. */
+    bool is_late = process >= 0 && is_acquire &&
+                   sim_reach_since(oracle, process, (unsigned)node) >
+                       oracle->world->now_ns;
+    bool is_unheard = oracle->world->nodes[node].is_unheard || is_late;
+    if (owner == NULL && process >= 0 && !is_unheard && is_acquire) {
         owner = add(oracle, chain, digest, process);
     }
     if (owner != NULL && is_unheard) {

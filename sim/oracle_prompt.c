@@ -257,7 +257,8 @@ static void look_at(struct sim_oracle *oracle, unsigned names)
 void sim_prompt_look(struct sim_oracle *oracle)
 {
     unsigned done = 0;
-    if (!is_watching(oracle)) {
+    /* Without queues each of those who wait polls, and votes may be split. */
+    if (!is_watching(oracle) || !oracle->world->story->queues) {
         return;
     }
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {

@@ -83,6 +83,7 @@ static inline void scene(enum sim_regime regime, unsigned n_nodes)
                   .n_processes = EVERYBODY,
                   .max_ttl_ms = TTL_MS,
                   .has_quarantine = true,
+                  .queues = true,
                   .node_timeout_ms = 50,
                   .turns = (struct sim_turn *)(uintptr_t)turns,
                   .n_turns = EVERYBODY},
