@@ -216,9 +216,12 @@ static void judge_acquired(struct sim_oracle *oracle,
                            const struct hf_lock *lock)
 {
     bool is_one = hf_link_next(lock) == NULL;
-    bool is_calm = oracle->world->story->regime == SIM_CALM;
+    const struct sim_story *story = oracle->world->story;
+    int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
+    bool is_easy =
+        story->regime == SIM_CALM && call->turn->ttl_ms * MS > 24 * trip_ns;
     int64_t least_ns =
-        is_one || is_calm
+        is_one || is_easy
             ? hf_queue_lease(hf_span_ms(call->turn->ttl_ms)).ns / 3
             : 1;
     for (; lock != NULL; lock = hf_link_next(lock)) {

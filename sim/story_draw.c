@@ -269,8 +269,7 @@ static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
             sim_draw_log(random, most(2, turn->ttl_ms / 20), turn->ttl_ms);
     }
     if (is_one && sim_chance(random, swarm->breaks)) {
-        turn->kind =
-            sim_chance(random, 50) ? SIM_TURN_BREAK_NOW : SIM_TURN_BREAK;
+        turn->kind = SIM_TURN_BREAK; /* break-now: in stories alone */
     } else if (is_one && sim_chance(random, swarm->looks)) {
         turn->kind = SIM_TURN_LOOK;
     } else if (is_one && is_alone && sim_chance(random, swarm->foreign)) {

@@ -280,6 +280,9 @@ static void plot_unsynced(struct sim_plan *plan)
         return;
     }
     int64_t loss = at + sim_plan_between(plan, 0, 2 * plan->ttl_ns);
+    if (lost > loss - at) {
+        lost = loss - at; /* what was written before is on the disk */
+    }
     if (loss + down < plan->story->calm_ns * 9 / 10) {
         sim_story_add_fault(
             plan->story,
