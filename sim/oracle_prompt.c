@@ -24,6 +24,9 @@
 #define PAUSE_NS (1000 * MS)
 #define WAYS 40
 
+/* A place in a queue, and a grant that nobody confirms, lasts so long. */
+#define CLAIM_NS (6000 * MS)
+
 /* Between two heartbeats of a waiter, at most. */
 #define HEARTBEAT_NS (2000 * MS)
 
@@ -39,13 +42,15 @@ static bool has_faults(const struct sim_oracle *oracle)
     return oracle->world->story->regime != SIM_CALM;
 }
 
-/* What was on its way when the faults ended has arrived. */
+/* What was on its way when the faults ended has arrived, and the places of
+ * those who died before are over: each may be granted the name once, in vain.
+ */
 static bool is_watching(const struct sim_oracle *oracle)
 {
     return !has_faults(oracle) ||
            (oracle->calm_ns >= 0 &&
-            oracle->world->now_ns >
-                oracle->calm_ns + 4 * sim_reach_way_ns(oracle->world));
+            oracle->world->now_ns > oracle->calm_ns + 2 * CLAIM_NS +
+                                        4 * sim_reach_way_ns(oracle->world));
 }
 
 static bool is_gone(const struct sim_oracle *oracle, uint64_t digest)
