@@ -31,7 +31,6 @@ const char *sim_rare_name(enum sim_rare rare)
         [SIM_RARE_MARKED_MEANWHILE] = "a mark is found by its next holder",
         [SIM_RARE_WITHDRAWN] = "a mark is withdrawn",
         [SIM_RARE_BROKEN] = "a lock is broken in order",
-        [SIM_RARE_BROKEN_NOW] = "a lock is broken at once",
         [SIM_RARE_PLAIN] = "another library's lock is held",
     };
     return names[rare];
@@ -176,7 +175,6 @@ static void on_called(struct sim_rares *rares, const struct sim_note *note)
                  {"mark: held", SIM_RARE_MARKED_MEANWHILE},
                  {"withdraw: ok", SIM_RARE_WITHDRAWN},
                  {"break: ok", SIM_RARE_BROKEN},
-                 {"break now: ok", SIM_RARE_BROKEN_NOW},
                  {"SET NX: held", SIM_RARE_PLAIN}};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         rares->seen[calls[i].rare] += begins(note->text, calls[i].text);
