@@ -110,6 +110,7 @@ static inline void scene(enum sim_regime regime, unsigned n_nodes)
 static inline void over(void)
 {
     sim_oracle_free(on.world.oracle);
+    free(on.world.events);
     for (unsigned i = 0; i < on.story.n_nodes; i++) {
         sim_redis_free(on.world.nodes[i].redis);
     }
