@@ -244,7 +244,7 @@ static void await(struct bench *b, bool (*is_so)(const struct bench *b),
     }
 }
 
-static bool seat_read(void *user, const struct hf_place *place)
+static bool seat_read(void *user, const struct hf_queue_entry *place)
 {
     struct bench *b = user;
     if (place->node == 0 && place->waits && b->n_seen < b->job->n) {
@@ -260,7 +260,7 @@ static void order_read(struct bench *b)
 {
     struct hf_error error;
     b->n_seen = 0;
-    if (hf_client_roster(b->client, NAME, strlen(NAME), seat_read, b, &error) !=
+    if (hf_client_queue(b->client, NAME, strlen(NAME), seat_read, b, &error) !=
         HF_OK) {
         die_text("roster", error.text);
     }

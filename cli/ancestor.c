@@ -134,7 +134,7 @@ struct search {
     bool found;
 };
 
-static bool look_at(void *user, const struct hf_place *place)
+static bool look_at(void *user, const struct hf_queue_entry *place)
 {
     struct search *search = user;
     search->found = !place->waits && is_above(search->above, place->who.owner);
@@ -152,12 +152,12 @@ static bool holds(struct hf_client *client, const struct hf_name *name,
     }
     *kind = info.holder.kind;
     if (*kind == HF_HOLDER_SHARED &&
-        hf_client_roster(client, name->name, name->name_len, look_at, &search,
-                         NULL) != HF_OK) {
+        hf_client_queue(client, name->name, name->name_len, look_at, &search,
+                        NULL) != HF_OK) {
         return false;
     }
     return search.found ||
-           (*kind == HF_HOLDER_OURS && is_above(above, info.holder.owner));
+           (*kind == HF_HOLDER_HOLDFAST && is_above(above, info.holder.owner));
 }
 
 static int refuse(const struct hf_name *name, bool is_both_shared)

@@ -72,7 +72,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
         .foreground = getpgrp(),
     };
     cli_take_request(&request, args);
-    request.life = HF_LIFE_LEASE;
+    request.liveness = HF_LIVENESS_LEASE;
     int code = cli_ancestor_refuse(client, args);
     if (code != 0) {
         return code;

@@ -49,7 +49,7 @@ static const char *severity_text(enum hf_severity severity)
         return "ok";
     case HF_FINDING_WARNING:
         return "warning";
-    case HF_FINDING_UNFIT:
+    case HF_FINDING_ERROR:
         return "unfit";
     }
     return "unknown";
@@ -101,7 +101,7 @@ static int examine(struct hf_client *client, bool is_json)
     struct hf_error error = {.text = ""};
     cli_out_init(&report.out, STDOUT_FILENO);
     enum hf_status status =
-        hf_client_examine(client, on_finding, &report, &error);
+        hf_client_diagnose(client, on_finding, &report, &error);
     if (status == HF_OK && !is_json) {
         cli_out_text(&report.out, verdict(report.worst));
     }

@@ -24,7 +24,7 @@ static int extend(struct cli_args *args, struct hf_client *client,
     struct hf_lock *lock;
     struct hf_error error = {.text = ""};
     cli_take_request(&request, args);
-    request.life = HF_LIFE_LEASE;
+    request.liveness = HF_LIVENESS_LEASE;
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
     return status == HF_OK ? cli_handed_print(client, lock, args)

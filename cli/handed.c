@@ -52,7 +52,7 @@ int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
     uint64_t fence = hf_lock_fence(lock);
     int64_t end_ns = cli_when_now_ns(); /* first: we may be stopped anywhere */
     end_ns += hf_lock_remaining_ms(lock) * CLI_NS_PER_MS;
-    enum hf_status status = hf_lock_give(lock, owner); /* takes time */
+    enum hf_status status = hf_lock_detach(lock, owner); /* takes time */
     int64_t left_ms = (end_ns - cli_when_now_ns()) / CLI_NS_PER_MS;
     if (status != HF_OK || left_ms <= 0) {
         return cli_message(CLI_EXIT_LOST, args->name,

@@ -270,7 +270,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     keeper->lock = NULL;
     int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
     enum hf_status status =
-        keep > 0 ? hf_lock_release_keeping(lock, keep) : hf_lock_release(lock);
+        keep > 0 ? hf_lock_release_reserved(lock, keep) : hf_lock_release(lock);
     keeper->is_settled = status == HF_OK;
     keeper->is_denied = status == HF_DENIED;
     if (!keeper->is_lost) {

@@ -35,8 +35,8 @@ struct cli_keeper {
     int timer;
     int64_t timer_ns; /* what it is set to */
     struct hf_client *client;
-    struct hf_lock *lock;     /* NULL: running without (--on-unreachable run) */
-    enum hf_lock_state state; /* as it was last seen */
+    struct hf_lock *lock; /* NULL: running without (--on-unreachable run) */
+    enum hf_state state;  /* as it was last seen */
     struct cli_status status;
     struct cli_term term;
     struct cli_child child;

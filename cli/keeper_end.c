@@ -115,7 +115,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
     if (keeper->lock == NULL || keeper->is_lost) {
         return;
     }
-    enum hf_lock_state before = keeper->state;
+    enum hf_state before = keeper->state;
     int64_t now = cli_when_now_ns();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {

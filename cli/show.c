@@ -11,7 +11,7 @@ static const char *state_text(enum hf_holder_kind kind)
     switch (kind) {
     case HF_HOLDER_NONE:
         return "free";
-    case HF_HOLDER_OURS:
+    case HF_HOLDER_HOLDFAST:
         return "held";
     case HF_HOLDER_ENDED:
         return "ended";
@@ -67,7 +67,7 @@ static void show_who(struct cli_out *out, const struct hf_holder *holder)
     case HF_HOLDER_NONE:
         cli_out_text(out, "free");
         return;
-    case HF_HOLDER_OURS:
+    case HF_HOLDER_HOLDFAST:
         cli_out_text(out, "held by ");
         break;
     case HF_HOLDER_ENDED:

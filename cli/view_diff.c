@@ -50,7 +50,8 @@ static void tell_holder(const struct diff *diff, const struct cli_row *before,
         if (delta != 0) {
             diff->each(diff->user, CLI_CHANGE_READERS, before, now, delta);
         }
-    } else if (before->kind == HF_HOLDER_OURS && now->kind == HF_HOLDER_ENDED) {
+    } else if (before->kind == HF_HOLDER_HOLDFAST &&
+               now->kind == HF_HOLDER_ENDED) {
         diff->each(diff->user, CLI_CHANGE_ENDED, before, now, 0);
     } else if (is_expired(diff, before)) {
         diff->each(diff->user, CLI_CHANGE_EXPIRED, before, now, 0);

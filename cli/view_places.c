@@ -40,7 +40,7 @@ static bool reserve(struct cli_places *places)
 
 /* Nodes come one after the other, and each one's waiters in order. */
 static uint32_t count_ahead(const struct cli_places *places,
-                            const struct hf_place *at)
+                            const struct hf_queue_entry *at)
 {
     const struct cli_place *last =
         places->count > 0 ? &places->list[places->count - 1] : NULL;
@@ -50,7 +50,7 @@ static uint32_t count_ahead(const struct cli_places *places,
                : 0;
 }
 
-static bool on_place(void *user, const struct hf_place *at)
+static bool on_place(void *user, const struct hf_queue_entry *at)
 {
     struct cli_places *places = user;
     if (!reserve(places)) {
@@ -72,7 +72,7 @@ static enum hf_status look_at(struct cli_places *places,
                               size_t name_len, struct hf_error *error)
 {
     enum hf_status status =
-        hf_client_roster(client, name, name_len, on_place, places, error);
+        hf_client_queue(client, name, name_len, on_place, places, error);
     if (status == HF_OK && places->is_short) {
         cli_show_error(error, HF_NO_MEMORY);
         return HF_NO_MEMORY;
@@ -133,7 +133,7 @@ static void put_label(struct cli_out *out, const struct hf_holder *who)
     }
 }
 
-static void put_mode(struct cli_out *out, const struct hf_place *at)
+static void put_mode(struct cli_out *out, const struct hf_queue_entry *at)
 {
     if (at->permits > 0) {
         cli_out_text(out, "a permit of ");
@@ -177,7 +177,7 @@ void cli_place_text(struct cli_out *out, const struct cli_place *place)
 
 static void place_json(struct cli_out *out, const struct cli_place *place)
 {
-    const struct hf_place *at = &place->at;
+    const struct hf_queue_entry *at = &place->at;
     cli_out_json_open(out);
     cli_show_identity_json(out, &at->who);
     cli_out_json_text(out, "mode",

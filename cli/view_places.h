@@ -15,7 +15,7 @@
 #define CLI_NO_SLOT (-1)
 
 struct cli_place {
-    struct hf_place at;
+    struct hf_queue_entry at;
     int slot;
     uint32_t ahead; /* who waits: how many before it, at this node */
 };

@@ -49,7 +49,7 @@ static void on_tick(uv_timer_t *timer)
     struct program *program = timer->data;
     printf("tick %d: %lld ms are left of the lease\n", ++program->ticks,
            (long long)hf_lock_remaining_ms(program->lock));
-    if (!hf_lock_covers(program->lock, 50)) {
+    if (!hf_lock_valid_for(program->lock, 50)) {
         finish(program, 1); /* it could not be renewed: stop working */
     } else if (program->ticks == 10) {
         uv_timer_stop(timer);

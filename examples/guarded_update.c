@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     printf("A goes on, without asking whether it still may\n");
     bool is_safe = !store_write(&store, hf_lock_fence(mine), seen - 30);
     printf("A asks: the lock is %s\n",
-           hf_lock_covers(mine, 0) ? "still its own" : "lost");
+           hf_lock_valid_for(mine, 0) ? "still its own" : "lost");
 
     hf_lock_release(theirs);
     hf_lock_release(mine);

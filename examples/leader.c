@@ -29,7 +29,7 @@ static void lead(struct hf_lock *lock)
     unsigned long long fence = hf_lock_fence(lock);
     printf("leading with fence %llu\n", fence);
     for (int tick = 1; tick <= TERM_TICKS; tick++) {
-        if (!hf_lock_covers(lock, 100)) { /* time enough for one tick */
+        if (!hf_lock_valid_for(lock, 100)) { /* time enough for one tick */
             printf("deposed\n");
             return;
         }

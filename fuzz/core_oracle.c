@@ -191,7 +191,7 @@ static struct hf_instant proved_until(const struct oracle *oracle)
 static void check_belief(const struct oracle *oracle, struct hf_instant now)
 {
     const struct hf_lease *lease = oracle->lease;
-    enum hf_lock_state state = hf_lease_state(lease);
+    enum hf_state state = hf_lease_state(lease);
     bool believes = lease->phase == HF_PHASE_HOLDING && state != HF_STATE_LOST;
     FUZZ_CHECK(believes || state == HF_STATE_LOST ||
                state == HF_STATE_RELEASED);

@@ -18,7 +18,7 @@ static void check_describe(const char *text, size_t len)
     struct hf_holder holder = {.kind = HF_HOLDER_NONE};
     bool is_ours = hf_owner_is_ours(text, len);
     hf_owner_describe(text, len, &holder);
-    FUZZ_CHECK(holder.kind == HF_HOLDER_OURS ||
+    FUZZ_CHECK(holder.kind == HF_HOLDER_HOLDFAST ||
                holder.kind == HF_HOLDER_ENDED ||
                holder.kind == HF_HOLDER_FOREIGN);
     FUZZ_CHECK(holder.kind == HF_HOLDER_FOREIGN || is_ours);
@@ -63,7 +63,7 @@ static void check_emit(struct fuzz_input in)
     bool is_readable = pid < INT64_C(1000000000000000000) &&
                        since_s < INT64_C(1000000000000000000);
     FUZZ_CHECK(holder.kind ==
-               (is_readable ? HF_HOLDER_OURS : HF_HOLDER_FOREIGN));
+               (is_readable ? HF_HOLDER_HOLDFAST : HF_HOLDER_FOREIGN));
     if (is_readable) {
         FUZZ_CHECK(holder.pid == pid && holder.since_s == since_s);
         FUZZ_CHECK(strlen(host) > 20 || strchr(host, '%') != NULL ||

@@ -198,7 +198,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
                        const char *text)
 {
     (void)user;
-    FUZZ_CHECK(severity <= HF_FINDING_UNFIT && node >= 0);
+    FUZZ_CHECK(severity <= HF_FINDING_ERROR && node >= 0);
     check_plain(text);
 }
 

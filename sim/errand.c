@@ -96,7 +96,7 @@ void sim_lane_write(struct sim_lane *lane)
 {
     bool reads = lane->writes % 2 == 0;
     lane->writes--;
-    if (reads && !hf_lock_covers(lane->lock, 0)) {
+    if (reads && !hf_lock_valid_for(lane->lock, 0)) {
         return;
     }
     sim_oracle_look_at_time(lane->process->world->oracle, lane->number);

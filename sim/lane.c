@@ -348,7 +348,7 @@ static bool hand_on(struct sim_lane *lane)
     struct sim_parcel parcel = {
         .is_full = true, .turn = lane->turn, .number = lane->number};
     end_belief(lane);
-    enum hf_status status = hf_lock_give(lane->lock, parcel.text);
+    enum hf_status status = hf_lock_detach(lane->lock, parcel.text);
     if (status != HF_OK && status != HF_LOST) {
         return_lock(lane); /* the store could not be told: it is ours still */
         return true;

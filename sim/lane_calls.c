@@ -83,7 +83,7 @@ void sim_lane_reserve(struct sim_lane *lane)
     lane->lock = NULL;
     lane->phase = SIM_LANE_CALLING;
     sim_reserved(oracle_of(lane), number,
-                 hf_lock_release_keeping(lock, lane->turn->reserve_ms));
+                 hf_lock_release_reserved(lock, lane->turn->reserve_ms));
     sim_lane_rest(lane);
 }
 
@@ -129,7 +129,7 @@ static void see_info(const struct sight *sight, int name,
     }
 }
 
-static bool on_place(void *user, const struct hf_place *place)
+static bool on_place(void *user, const struct hf_queue_entry *place)
 {
     const struct sight *sight = user;
     see(sight, sight->name, &place->who, place->waits);
@@ -162,7 +162,7 @@ static void look(struct sim_lane *lane)
     enum hf_status status = hf_client_inspect(client, &text, 1, &info, &error);
     if (status == HF_OK) {
         see_info(&sight, sight.name, &info);
-        status = hf_client_roster(client, &text, 1, on_place, &sight, &error);
+        status = hf_client_queue(client, &text, 1, on_place, &sight, &error);
     }
     if (status == HF_OK) {
         status = hf_client_list(client, NULL, on_name, &sight, &error);

@@ -101,7 +101,7 @@ void sim_read_told(struct sim_oracle *oracle, int process, int name,
     }
     uint64_t digest = sim_owner_digest(owner, strlen(owner));
     bool is_ours =
-        holder->kind == HF_HOLDER_OURS || holder->kind == HF_HOLDER_ENDED;
+        holder->kind == HF_HOLDER_HOLDFAST || holder->kind == HF_HOLDER_ENDED;
     if (is_ours && !has_asked(&sim_calls_of(oracle)->owners[name], digest)) {
         sim_oracle_breach(oracle, SIM_READ,
                           "p%d is told that \"%c\" is %s by %.80s, which never "

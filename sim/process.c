@@ -145,7 +145,7 @@ static void write_url(const struct sim_world *world, char *out, size_t size)
              story->has_quarantine ? "strict" : "off");
 }
 
-static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     sim_lanes_changed(user, lock, (int)state);
 }

@@ -119,7 +119,7 @@ struct sim_turn {
     uint8_t kind;       /* enum sim_turn_kind */
     bool withdraws;     /* its command fails and leaves the period to others */
     int64_t period_ms;  /* --once: hf_lock_mark() before it works; 0: none */
-    int64_t reserve_ms; /* --min-hold: hf_lock_release_keeping(); 0: none */
+    int64_t reserve_ms; /* --min-hold: hf_lock_release_reserved(); 0: none */
     bool is_shared;
     bool is_unfair;
     bool is_blocking;  /* hf_lock_acquire() rather than hf_op_start_acquire() */

@@ -2,8 +2,8 @@
 /* From notes, which are instants, to what a picture shows: stretches of time.
  *
  * A hold is believed from "held" until it ended for the process, or until its
- * deadline if that came first: hf_lock_covers() and hf_lock_state() say no from
- * then on, whether somebody asks or not. */
+ * deadline if that came first: hf_lock_valid_for() and hf_lock_state() say no
+ * from then on, whether somebody asks or not. */
 #include "svg.h"
 
 #include <stdlib.h>

@@ -22,7 +22,7 @@
  *   nothing changes hands and `*out` is NULL. `error` may be NULL.
  * - A handle belongs to whoever has it, not to a thread. One client may be
  *   used from many threads at once; one lock by one thread at a time, but for
- *   hf_lock_covers(), hf_lock_state(), hf_lock_remaining_ms() and
+ *   hf_lock_valid_for(), hf_lock_state(), hf_lock_remaining_ms() and
  *   hf_lock_fence(), which any thread may call until the lock is released.
  * - After fork() the child's use of a client or lock is HF_INVALID, and its
  *   hf_client_close() frees memory without touching the wire.
@@ -126,7 +126,7 @@ enum hf_thread_mode {
 };
 
 /** State of a lock as its owner sees it. LOST and RELEASED are final. */
-enum hf_lock_state {
+enum hf_state {
     HF_STATE_HELD,    /**< confirmed lately */
     HF_STATE_AT_RISK, /**< not confirmed lately, deadline still ahead */
     HF_STATE_LOST,    /**< deadline passed, or a majority said so */
@@ -158,8 +158,7 @@ typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
  *
  * Threads: the library's thread, or one that is inside a call on the client.
  */
-typedef void hf_state_fn(void *user, struct hf_lock *lock,
-                         enum hf_lock_state state);
+typedef void hf_state_fn(void *user, struct hf_lock *lock, enum hf_state state);
 
 /** How to open a client. Set up by hf_client_options_init(). */
 struct hf_client_options {
@@ -171,7 +170,7 @@ struct hf_client_options {
     hf_state_fn *on_state; /**< NULL: ask, or use hf_client_next_event() */
     void *state_user;
     bool is_for_setup; /**< open also an embedded store that is not set up, or
-                            whose files are wrong, so that hf_client_examine()
+                            whose files are wrong, so that hf_client_diagnose()
                             and hf_client_init_nodes() work; other calls fail */
 };
 
@@ -221,10 +220,10 @@ HF_API void hf_client_interrupt(struct hf_client *client);
 
 /** What frees a lock before its lease ends, on stores that can see it (the
  * embedded one). Elsewhere the lease alone decides. */
-enum hf_life {
-    HF_LIFE_PROCESS, /**< the end of this process, and of every process added
-                          with hf_lock_add_process() */
-    HF_LIFE_LEASE    /**< nothing but the lease */
+enum hf_liveness {
+    HF_LIVENESS_PROCESS, /**< the end of this process, and of every process
+                          added with hf_lock_add_process() */
+    HF_LIVENESS_LEASE    /**< nothing but the lease */
 };
 
 /** With whom a name may be held. */
@@ -248,7 +247,7 @@ struct hf_request {
     int64_t ttl_ms;    /**< lease: 30,000; at most the store's max_ttl */
     int64_t wait_ms;   /**< 0: try; HF_WAIT_FOREVER; else at most that long */
     const char *label; /**< shown to others beside host and pid, or NULL */
-    enum hf_life life;
+    enum hf_liveness liveness;
     void *user;        /**< hf_lock_user() returns it */
     enum hf_mode mode; /**< HF_EXCLUSIVE */
     uint32_t permits;  /**< 0; else a semaphore: at most so many hold the name
@@ -268,7 +267,7 @@ HF_API void hf_request_init(struct hf_request *request, const char *name);
  *
  * @param client   The client.
  * @param request  What, for how long, waiting how long. Borrowed.
- * @param out      The lock; yours until hf_lock_release() or hf_lock_give().
+ * @param out      The lock; yours until hf_lock_release() or hf_lock_detach().
  * @param error    Why not: for HF_BUSY who holds it, for HF_UNAVAILABLE each
  *                 node with its reason. Or NULL.
  *
@@ -308,11 +307,12 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
 HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 
 /**
- * Give a lock back but keep its name taken, marked as ended, until @p keep_ms
- * after this call: nobody acquires it before. hf_lock_release() otherwise.
+ * Give a lock back but keep its name taken, marked as ended, until @p
+ * reserve_ms after this call: nobody acquires it before. hf_lock_release()
+ * otherwise.
  */
-HF_API enum hf_status hf_lock_release_keeping(struct hf_lock *lock,
-                                              int64_t keep_ms);
+HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
+                                               int64_t reserve_ms);
 
 /* ---- Once a period ----------------------------------------------------- */
 
@@ -395,10 +395,10 @@ HF_API uint64_t hf_lock_fence(const struct hf_lock *lock);
  * Is the lock safe to rely on for the next @p ms milliseconds? Cheap enough
  * to ask before every write: one clock read, no lock, no system call.
  */
-HF_API bool hf_lock_covers(const struct hf_lock *lock, int64_t ms);
+HF_API bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms);
 
 /** The state now, judged on the local clock too. */
-HF_API enum hf_lock_state hf_lock_state(const struct hf_lock *lock);
+HF_API enum hf_state hf_lock_state(const struct hf_lock *lock);
 
 /** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was
  * handed over by another holder's release is ours for at most 6 s at first;
@@ -427,8 +427,8 @@ HF_API uint64_t hf_lock_fence_at(const struct hf_lock *lock, size_t idx);
  * number ("name#3"). */
 HF_API int hf_lock_slot(const struct hf_lock *lock);
 
-/** "OWNER@FENCE", for logs and for other processes; see hf_lock_give(). Of a
- * semaphore it is that of the shared hold of its name, as hf_client_roster()
+/** "OWNER@FENCE", for logs and for other processes; see hf_lock_detach(). Of a
+ * semaphore it is that of the shared hold of its name, as hf_client_queue()
  * tells it. */
 HF_API void hf_lock_owner(const struct hf_lock *lock,
                           char text[HF_OWNER_TEXT_MAX]);
@@ -479,8 +479,8 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  *         embedded one) did not confirm that the lock outlives this process.
  *         @p text is empty unless HF_OK.
  */
-HF_API enum hf_status hf_lock_give(struct hf_lock *lock,
-                                   char text[HF_OWNER_TEXT_MAX]);
+HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
+                                     char text[HF_OWNER_TEXT_MAX]);
 
 /**
  * Turn a text back into a lock: the text is the lock, so adopt it once. Two
@@ -491,8 +491,8 @@ HF_API enum hf_status hf_lock_give(struct hf_lock *lock,
  * it can extend or release is the adopted lock.
  *
  * @param client    The client.
- * @param request   Name, ttl, label, life and user; wait_ms is not used.
- * @param owner     "OWNER@FENCE" as hf_lock_give() wrote it.
+ * @param request   Name, ttl, label, liveness and user; wait_ms is not used.
+ * @param owner     "OWNER@FENCE" as hf_lock_detach() wrote it.
  * @param out       The lock.
  * @param error     Why not, or NULL.
  *
@@ -518,7 +518,7 @@ hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
 /** A change of a lock's state. */
 struct hf_lock_event {
     struct hf_lock *lock;
-    enum hf_lock_state state;
+    enum hf_state state;
 };
 
 /**
@@ -605,12 +605,12 @@ HF_API bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out);
 /** What kind of holder a name has. */
 enum hf_holder_kind {
     HF_HOLDER_NONE,
-    HF_HOLDER_OURS,    /**< a Holdfast client */
-    HF_HOLDER_ENDED,   /**< released, but kept taken (`--min-hold`); or free
-                            but for hf_lock_mark() (`--once`) */
-    HF_HOLDER_FOREIGN, /**< a plain key of another library */
-    HF_HOLDER_TYPE,    /**< a key of a foreign type, e.g. Redisson's hash */
-    HF_HOLDER_SHARED   /**< several Holdfast clients together */
+    HF_HOLDER_HOLDFAST, /**< a Holdfast client */
+    HF_HOLDER_ENDED,    /**< released, but kept taken (`--min-hold`); or free
+                             but for hf_lock_mark() (`--once`) */
+    HF_HOLDER_FOREIGN,  /**< a plain key of another library */
+    HF_HOLDER_TYPE,     /**< a key of a foreign type, e.g. Redisson's hash */
+    HF_HOLDER_SHARED    /**< several Holdfast clients together */
 };
 
 /** One holder, as a node or a majority reports it. */
@@ -672,7 +672,7 @@ hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info *out, struct hf_error *error);
 
 /** One who holds a name, or waits for it, as one node sees it. */
-struct hf_place {
+struct hf_queue_entry {
     int node;
     bool waits; /**< false: holds */
     enum hf_mode mode;
@@ -683,14 +683,14 @@ struct hf_place {
 };
 
 /**
- * Told of one place of hf_client_roster().
+ * Told of one place of hf_client_queue().
  *
  * @param user   As given.
  * @param place  Borrowed for the call.
  *
  * @return false to stop.
  */
-typedef bool hf_place_fn(void *user, const struct hf_place *place);
+typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *place);
 
 /**
  * Who holds @p name, and who waits for it, in order: node by node, holders
@@ -699,8 +699,8 @@ typedef bool hf_place_fn(void *user, const struct hf_place *place);
  * @return HF_OK, or as for acquire.
  */
 HF_API HF_NODISCARD enum hf_status
-hf_client_roster(struct hf_client *client, const void *name, size_t name_len,
-                 hf_place_fn *each, void *user, struct hf_error *error);
+hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
+                hf_queue_fn *each, void *user, struct hf_error *error);
 
 /**
  * Told of one taken name.
@@ -758,10 +758,10 @@ HF_API void hf_client_node(struct hf_client *client, int idx,
                            struct hf_node *out);
 
 /** How bad a finding is. */
-enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_UNFIT };
+enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_ERROR };
 
 /**
- * Told of one finding of hf_client_examine() or hf_client_init_nodes().
+ * Told of one finding of hf_client_diagnose() or hf_client_init_nodes().
  *
  * @param user      As given.
  * @param severity  How bad.
@@ -777,8 +777,8 @@ typedef void hf_finding_fn(void *user, enum hf_severity severity, int node,
  * @return HF_OK - the findings tell; or why it could not be examined.
  */
 HF_API HF_NODISCARD enum hf_status
-hf_client_examine(struct hf_client *client, hf_finding_fn *each, void *user,
-                  struct hf_error *error);
+hf_client_diagnose(struct hf_client *client, hf_finding_fn *each, void *user,
+                   struct hf_error *error);
 
 /** For hf_client_init_nodes(): declare whatever the nodes show. */
 enum { HF_INIT_FORCE = 1 };

@@ -50,7 +50,7 @@ void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
 /* ---- Changes ----------------------------------------------------------- */
 
 /* The user knows only the whole: what does not change that, is no news. */
-static bool is_news(struct hf_lock *first, enum hf_lock_state state)
+static bool is_news(struct hf_lock *first, enum hf_state state)
 {
     struct hf_link *link = hf_lock_link(first);
     if (link == NULL) {
@@ -64,7 +64,7 @@ static bool is_news(struct hf_lock *first, enum hf_lock_state state)
 void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
 {
     lock = hf_link_first(lock);
-    enum hf_lock_state state = hf_link_state(lock);
+    enum hf_state state = hf_link_state(lock);
     if (!is_news(lock, state)) {
         return;
     }

@@ -26,7 +26,7 @@ static struct hf_span left(const struct hf_lock *lock)
     return hf_instant_until(hf_clock_now(), (struct hf_instant){deadline_ns});
 }
 
-bool hf_lock_covers(const struct hf_lock *lock, int64_t ms)
+bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms)
 {
     return lock != NULL && left(lock).ns > 0 &&
            left(lock).ns >= hf_span_ms(ms).ns;
@@ -134,10 +134,10 @@ void hf_lock_owner(const struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 
 /* ---- State ------------------------------------------------------------- */
 
-enum hf_lock_state hf_lock_state_now(struct hf_lock *lock)
+enum hf_state hf_lock_state_now(struct hf_lock *lock)
 {
     const struct hf_lease *lease = hf_lock_lease(lock);
-    enum hf_lock_state state = hf_lease_state(lease);
+    enum hf_state state = hf_lease_state(lease);
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
     if (is_held &&
         !hf_instant_before(lock->client->now, hf_lease_deadline(lease))) {
@@ -147,19 +147,19 @@ enum hf_lock_state hf_lock_state_now(struct hf_lock *lock)
     return state;
 }
 
-static enum hf_lock_state whole_state_now(struct hf_lock *lock)
+static enum hf_state whole_state_now(struct hf_lock *lock)
 {
-    enum hf_lock_state worst = HF_STATE_HELD;
+    enum hf_state worst = HF_STATE_HELD;
     for (; lock != NULL; lock = hf_link_next(lock)) {
-        enum hf_lock_state state = hf_lock_state_now(lock);
+        enum hf_state state = hf_lock_state_now(lock);
         worst = state > worst ? state : worst;
     }
     return worst;
 }
 
-static enum hf_lock_state judge(struct hf_client *client, uint32_t slot)
+static enum hf_state judge(struct hf_client *client, uint32_t slot)
 {
-    enum hf_lock_state state = HF_STATE_AT_RISK;
+    enum hf_state state = HF_STATE_AT_RISK;
     if (client->is_calling_back &&
         pthread_equal(client->calling_back, pthread_self())) {
         return state; /* in on_state of another lock: to be judged next */
@@ -175,15 +175,15 @@ static enum hf_lock_state judge(struct hf_client *client, uint32_t slot)
     return state;
 }
 
-enum hf_lock_state hf_lock_state(const struct hf_lock *lock)
+enum hf_state hf_lock_state(const struct hf_lock *lock)
 {
     if (lock == NULL || hf_client_is_forked(lock->client)) {
         return HF_STATE_LOST;
     }
-    enum hf_lock_state state = HF_STATE_HELD;
+    enum hf_state state = HF_STATE_HELD;
     for (const struct hf_lock *one = lock; one != NULL;
          one = hf_link_next(one)) {
-        enum hf_lock_state its = (enum hf_lock_state)atomic_load_explicit(
+        enum hf_state its = (enum hf_state)atomic_load_explicit(
             &one->state, memory_order_acquire);
         state = its > state ? its : state;
     }

@@ -46,12 +46,12 @@ struct hf_lock *hf_link_first(struct hf_lock *lock)
     return lock;
 }
 
-enum hf_lock_state hf_link_state(const struct hf_lock *first)
+enum hf_state hf_link_state(const struct hf_lock *first)
 {
-    enum hf_lock_state worst = HF_STATE_HELD;
+    enum hf_state worst = HF_STATE_HELD;
     for (const struct hf_lock *lock = first; lock != NULL;
          lock = hf_link_next(lock)) {
-        enum hf_lock_state state = hf_lease_state(hf_lock_lease_const(lock));
+        enum hf_state state = hf_lease_state(hf_lock_lease_const(lock));
         worst = state > worst ? state : worst;
     }
     return worst;

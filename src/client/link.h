@@ -25,7 +25,7 @@ struct hf_link {
     struct hf_lock *prev;
     struct hf_lock *next;
     int16_t permit; /* the first, of a semaphore: which one; else -1 */
-    uint8_t told;   /* the first: enum hf_lock_state that the user knows of */
+    uint8_t told;   /* the first: enum hf_state that the user knows of */
 };
 
 /* `next` comes behind `lock`, which is the last so far. */
@@ -39,7 +39,7 @@ struct hf_lock *hf_link_next(const struct hf_lock *lock);
 struct hf_lock *hf_link_first(struct hf_lock *lock);
 
 /* The worst of all from `first` on, as their leases say. */
-enum hf_lock_state hf_link_state(const struct hf_lock *first);
+enum hf_state hf_link_state(const struct hf_lock *first);
 
 /* Is an outcome of any of them still awaited by `op`? */
 bool hf_link_is_awaited(struct hf_lock *lock, const struct hf_op *op);

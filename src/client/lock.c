@@ -163,7 +163,7 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
 void hf_lock_mirror(struct hf_lock *lock)
 {
     const struct hf_lease *lease = hf_lock_lease(lock);
-    enum hf_lock_state state = hf_lease_state(lease);
+    enum hf_state state = hf_lease_state(lease);
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
     if ((lock->flags & HF_LOCK_CALLING) != 0) {
         return; /* released: the place holds something else */

@@ -35,7 +35,7 @@ struct hf_lock {
     uint32_t since_s; /* Unix time of the attempt, for people */
     uint8_t flags;
     uint8_t outcome;       /* of an asynchronous release: enum hf_status */
-    _Atomic uint8_t state; /* enum hf_lock_state */
+    _Atomic uint8_t state; /* enum hf_state */
     bool is_shared;
     bool is_unfair;
     bool is_linked;
@@ -63,7 +63,7 @@ struct hf_order {
     const char *text; /* the label, or the whole owner if `is_owner` */
     size_t text_len;
     bool is_owner;
-    bool is_lasting; /* HF_LIFE_LEASE */
+    bool is_lasting; /* HF_LIVENESS_LEASE */
     bool is_shared;
     bool is_unfair;
     bool is_linked;   /* one lock of several */
@@ -110,7 +110,7 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 void hf_lock_mirror(struct hf_lock *lock);
 
 /* Its state as of client->now: LOST if the deadline has passed. */
-enum hf_lock_state hf_lock_state_now(struct hf_lock *lock);
+enum hf_state hf_lock_state_now(struct hf_lock *lock);
 
 /* "OWNER@FENCE" */
 void hf_lock_write_owner(const struct hf_lock *lock,

@@ -93,9 +93,10 @@ enum hf_status hf_lock_release(struct hf_lock *lock)
     return lock == NULL ? HF_OK : release(lock, 0);
 }
 
-enum hf_status hf_lock_release_keeping(struct hf_lock *lock, int64_t keep_ms)
+enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
+                                        int64_t reserve_ms)
 {
-    return lock == NULL ? HF_OK : release(lock, keep_ms);
+    return lock == NULL ? HF_OK : release(lock, reserve_ms);
 }
 
 /* ---- Asynchronous ------------------------------------------------------ */

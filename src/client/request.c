@@ -231,9 +231,10 @@ static enum hf_status check(const struct hf_client *client,
         return hf_fail(error, HF_INVALID, "a wait of %lld ms",
                        (long long)request->wait_ms);
     }
-    if (request->life != HF_LIFE_PROCESS && request->life != HF_LIFE_LEASE) {
-        return hf_fail(error, HF_INVALID, "no such life: %d",
-                       (int)request->life);
+    if (request->liveness != HF_LIVENESS_PROCESS &&
+        request->liveness != HF_LIVENESS_LEASE) {
+        return hf_fail(error, HF_INVALID, "no such liveness: %d",
+                       (int)request->liveness);
     }
     return check_store(client, request, error);
 }
@@ -255,7 +256,7 @@ enum hf_status hf_order_read(const struct hf_client *client,
         .name_len = full.name_len,
         .text = full.label,
         .text_len = full.label == NULL ? 0 : cut_label(full.label),
-        .is_lasting = full.life == HF_LIFE_LEASE,
+        .is_lasting = full.liveness == HF_LIVENESS_LEASE,
         .is_shared = full.mode == HF_SHARED,
         .is_unfair = full.unfair,
         .n_slots = (uint16_t)full.permits,

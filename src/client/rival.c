@@ -35,7 +35,7 @@ static void write_holder(const struct hf_holder *holder, char *out, size_t len)
     char whom[300];
     write_whom(holder, whom, sizeof(whom));
     switch (holder->kind) {
-    case HF_HOLDER_OURS:
+    case HF_HOLDER_HOLDFAST:
         snprintf(out, len, "held by %s", whom);
         break;
     case HF_HOLDER_ENDED:

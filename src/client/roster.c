@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct places {
-    struct hf_place *list;
+    struct hf_queue_entry *list;
     size_t count;
     size_t capacity;
     bool is_short; /* memory ran out */
@@ -23,7 +23,8 @@ static bool reserve(struct places *places, size_t n)
         return true;
     }
     size_t capacity = places->count + n;
-    struct hf_place *list = realloc(places->list, capacity * sizeof(*list));
+    struct hf_queue_entry *list =
+        realloc(places->list, capacity * sizeof(*list));
     if (list == NULL) {
         places->is_short = true;
         return false;
@@ -34,7 +35,7 @@ static bool reserve(struct places *places, size_t n)
 }
 
 static void read_seat(const struct hf_seat *seat, unsigned node,
-                      struct hf_place *out)
+                      struct hf_queue_entry *out)
 {
     memset(out, 0, sizeof(*out));
     out->node = (int)node;
@@ -63,7 +64,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 }
 
 /* Stable: holders first, waiters in order, as the node gave them. */
-static void report(const struct places *places, int n_nodes, hf_place_fn *each,
+static void report(const struct places *places, int n_nodes, hf_queue_fn *each,
                    void *user)
 {
     for (int node = 0; node < n_nodes; node++) {
@@ -94,9 +95,9 @@ static enum hf_status ask(struct hf_client *client, const void *name,
     return status == HF_OK && places->is_short ? hf_fail_memory(error) : status;
 }
 
-enum hf_status hf_client_roster(struct hf_client *client, const void *name,
-                                size_t name_len, hf_place_fn *each, void *user,
-                                struct hf_error *error)
+enum hf_status hf_client_queue(struct hf_client *client, const void *name,
+                               size_t name_len, hf_queue_fn *each, void *user,
+                               struct hf_error *error)
 {
     struct places places = {0};
     if (each == NULL) {

@@ -46,7 +46,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         job->worst = HF_NO_MEMORY;
         return;
     }
-    bool is_tolerated = job->is_forced && severity == HF_FINDING_UNFIT;
+    bool is_tolerated = job->is_forced && severity == HF_FINDING_ERROR;
     finding->severity = is_tolerated ? HF_FINDING_WARNING : severity;
     finding->node = node;
     memcpy(finding->text, text, size);
@@ -108,13 +108,13 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
     if (job->what == HF_JOB_EXAMINE) {
         char text[300];
         snprintf(text, sizeof(text), "cannot be examined: %s", reason);
-        on_finding(job, HF_FINDING_UNFIT, (int)node, text);
+        on_finding(job, HF_FINDING_ERROR, (int)node, text);
         return;
     }
     if (job->what == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
         char text[300];
         snprintf(text, sizeof(text), "cannot be looked at: %s", reason);
-        on_finding(job, HF_FINDING_UNFIT, (int)node, text);
+        on_finding(job, HF_FINDING_ERROR, (int)node, text);
     }
     append(job, node, reason);
     job->worst = worse(job->worst, status);
@@ -192,8 +192,8 @@ static enum hf_status run(struct job *job, struct hf_error *error)
     return status;
 }
 
-enum hf_status hf_client_examine(struct hf_client *client, hf_finding_fn *each,
-                                 void *user, struct hf_error *error)
+enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
+                                  void *user, struct hf_error *error)
 {
     struct job job;
     if (each == NULL) {

@@ -183,7 +183,7 @@ struct hf_vote {
  * below. */
 struct hf_lease {
     uint8_t phase;
-    uint8_t state; /* enum hf_lock_state */
+    uint8_t state; /* enum hf_state */
     uint8_t n_nodes;
     uint8_t flags;  /* enum hf_lease_flags */
     uint8_t jitter; /* 0..255: how much earlier than a third to renew */
@@ -226,9 +226,9 @@ static inline struct hf_instant hf_lease_wake(const struct hf_lease *lease)
     return lease->wake;
 }
 
-static inline enum hf_lock_state hf_lease_state(const struct hf_lease *lease)
+static inline enum hf_state hf_lease_state(const struct hf_lease *lease)
 {
-    return (enum hf_lock_state)lease->state;
+    return (enum hf_state)lease->state;
 }
 
 static inline uint64_t hf_lease_fence(const struct hf_lease *lease)

@@ -228,7 +228,7 @@ void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
     out->label[0] = '\0';
     out->pid = 0;
     out->since_s = 0;
-    out->kind = HF_HOLDER_OURS;
+    out->kind = HF_HOLDER_HOLDFAST;
     if (len > mark_len && memcmp(bytes, ended_mark, mark_len) == 0) {
         out->kind = HF_HOLDER_ENDED;
         bytes += mark_len;

@@ -28,7 +28,7 @@ struct hf_loop; /* io/loop.h */
 
 /* What a store can do beyond exclusive leases with a fence. */
 enum hf_capability {
-    HF_CAP_LIVENESS = (1 << 0), /* sees processes end (enum hf_life) */
+    HF_CAP_LIVENESS = (1 << 0), /* sees processes end (enum hf_liveness) */
     HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, first come
                                    first served; grants are pushed */
     HF_CAP_SHARED = (1 << 2)    /* several may hold together */

@@ -129,7 +129,7 @@ static void register_write(char kind, const struct attempt *attempt,
 
 /* ---- Holding ------------------------------------------------------------ */
 
-static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     (void)user;
     const struct attempt *attempt = hf_lock_user(lock);
@@ -144,7 +144,7 @@ static bool is_mine(struct hf_lock *lock, const struct attempt *attempt)
 {
     int64_t t = journal_now();
     int64_t left = hf_lock_remaining_ms(lock);
-    if (!hf_lock_covers(lock, 20)) {
+    if (!hf_lock_valid_for(lock, 20)) {
         return false;
     }
     journal(t, "\"ev\":\"obs\",\"a\":%u,\"left\":%" PRId64, attempt->number,

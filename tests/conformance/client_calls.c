@@ -75,7 +75,7 @@ static void hand_on(struct hf_client *client, struct hf_request *request,
 {
     struct hf_error error = {0};
     char owner[HF_OWNER_TEXT_MAX];
-    if (hf_lock_give(lock, owner) != HF_OK) {
+    if (hf_lock_detach(lock, owner) != HF_OK) {
         return;
     }
     enum hf_status status =
@@ -116,7 +116,7 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return info != NULL;
 }
 
-static bool on_place(void *user, const struct hf_place *place)
+static bool on_place(void *user, const struct hf_queue_entry *place)
 {
     (void)user;
     return place != NULL;
@@ -137,8 +137,8 @@ static void look(struct hf_client *client)
     struct hf_info info;
     check(hf_client_inspect(client, "calls", 5, &info, &error), &error);
     check(hf_client_list(client, NULL, on_name, NULL, &error), &error);
-    check(hf_client_roster(client, "calls", 5, on_place, NULL, &error), &error);
-    check(hf_client_examine(client, on_finding, NULL, &error), &error);
+    check(hf_client_queue(client, "calls", 5, on_place, NULL, &error), &error);
+    check(hf_client_diagnose(client, on_finding, NULL, &error), &error);
 }
 
 static const struct hf_name more[] = {{"second", 6, HF_EXCLUSIVE},
@@ -314,13 +314,13 @@ static void first_list(struct hf_client *client)
 static void first_roster(struct hf_client *client)
 {
     struct hf_error error = {0};
-    check(hf_client_roster(client, "held", 4, on_place, NULL, &error), &error);
+    check(hf_client_queue(client, "held", 4, on_place, NULL, &error), &error);
 }
 
 static void first_examine(struct hf_client *client)
 {
     struct hf_error error = {0};
-    check(hf_client_examine(client, on_finding, NULL, &error), &error);
+    check(hf_client_diagnose(client, on_finding, NULL, &error), &error);
 }
 
 static void first_break(struct hf_client *client)

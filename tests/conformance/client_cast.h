@@ -163,7 +163,7 @@ struct count {
     int holding[HF_NODES_MAX];
 };
 
-static inline bool count_place(void *user, const struct hf_place *place)
+static inline bool count_place(void *user, const struct hf_queue_entry *place)
 {
     struct count *count = user;
     count->waiting[place->node] += place->waits;
@@ -179,8 +179,8 @@ static inline struct count look(const char *name)
     if (watcher == NULL) {
         watcher = open_client();
     }
-    if (hf_client_roster(watcher, name, strlen(name), count_place, &count,
-                         &error) != HF_OK) {
+    if (hf_client_queue(watcher, name, strlen(name), count_place, &count,
+                        &error) != HF_OK) {
         fail_msg("roster: %s", error.text);
     }
     return count;

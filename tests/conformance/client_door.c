@@ -25,7 +25,7 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return false;
 }
 
-static bool on_place(void *user, const struct hf_place *place)
+static bool on_place(void *user, const struct hf_queue_entry *place)
 {
     (void)user;
     (void)place;
@@ -85,11 +85,11 @@ static void client_is_refused(struct hf_client *client)
     assert_invalid(hf_lock_adopt(client, &request, owner, &lock, &error));
     assert_invalid(hf_owner_release(client, "door", 4, owner, &error));
     assert_invalid(hf_client_inspect(client, "door", 4, &info, &error));
-    assert_invalid(hf_client_roster(client, "door", 4, on_place, NULL, &error));
+    assert_invalid(hf_client_queue(client, "door", 4, on_place, NULL, &error));
     assert_invalid(hf_client_list(client, NULL, on_name, NULL, &error));
     assert_invalid(
         hf_client_break(client, "door", 4, false, &until_ms, &error));
-    assert_invalid(hf_client_examine(client, on_finding, NULL, &error));
+    assert_invalid(hf_client_diagnose(client, on_finding, NULL, &error));
     assert_invalid(hf_client_init_nodes(client, 0, NULL, NULL, &error));
     assert_false(hf_client_next_event(client, &event));
     assert_int_equal(hf_client_fd(client), -1);
@@ -125,9 +125,9 @@ static void test_no_place_for_what_comes(void **state)
         hf_op_start_acquire(client, &request, NULL, NULL, &op, &error));
     assert_invalid(hf_lock_adopt(client, &request, owner, NULL, &error));
     assert_invalid(hf_client_inspect(client, "door", 4, NULL, &error));
-    assert_invalid(hf_client_roster(client, "door", 4, NULL, NULL, &error));
+    assert_invalid(hf_client_queue(client, "door", 4, NULL, NULL, &error));
     assert_invalid(hf_client_list(client, NULL, NULL, NULL, &error));
-    assert_invalid(hf_client_examine(client, NULL, NULL, &error));
+    assert_invalid(hf_client_diagnose(client, NULL, NULL, &error));
     assert_false(hf_client_next_event(client, NULL));
     hf_client_close(client);
 }
@@ -147,7 +147,7 @@ static void test_no_name(void **state)
         size_t len = bad[i].len;
         assert_invalid(hf_client_inspect(client, name, len, &info, &error));
         assert_invalid(
-            hf_client_roster(client, name, len, on_place, NULL, &error));
+            hf_client_queue(client, name, len, on_place, NULL, &error));
         assert_invalid(hf_client_break(client, name, len, false, NULL, &error));
         assert_invalid(hf_owner_release(
             client, name, len, "00112233445566778899aabbccddeeff:h:1:2@7",
@@ -201,7 +201,7 @@ static void test_what_no_option_says(void **state)
     struct hf_lock *lock = NULL;
     struct hf_client *none = NULL;
     struct hf_request request = want("door", 1000, 0);
-    request.life = (enum hf_life)99;
+    request.liveness = (enum hf_liveness)99;
     assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
     request = want("door", 1000, 0);
     request.mode = (enum hf_mode)99;
@@ -254,14 +254,14 @@ static void test_too_many_processes(void **state)
 static void lock_is_refused(struct hf_lock *lock)
 {
     char owner[HF_OWNER_TEXT_MAX] = "";
-    assert_false(hf_lock_covers(lock, 0));
+    assert_false(hf_lock_valid_for(lock, 0));
     assert_int_equal(hf_lock_remaining_ms(lock), 0);
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
     assert_int_equal(hf_lock_extend(lock, 1000, NULL), HF_INVALID);
     assert_int_equal(hf_lock_mark(lock, 1000, NULL), HF_INVALID);
     assert_int_equal(hf_lock_unmark(lock, NULL), HF_INVALID);
     assert_int_equal(hf_lock_add_process(lock, getpid()), HF_INVALID);
-    assert_int_equal(hf_lock_give(lock, owner), HF_INVALID);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_INVALID);
 }
 
 static void test_no_lock(void **state)
@@ -282,7 +282,7 @@ static void test_no_lock(void **state)
     hf_lock_owner_at(NULL, 0, owner);
     assert_string_equal(owner, "");
     assert_int_equal(hf_lock_release(NULL), HF_OK);
-    assert_int_equal(hf_lock_release_keeping(NULL, 100), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(NULL, 100), HF_OK);
     hf_op_start_release(NULL, NULL, NULL);
     hf_op_cancel(NULL);
     assert_false(hf_op_waiting(NULL, NULL));

@@ -77,7 +77,7 @@ static struct hf_client *open_one(void)
 
 /* ---- A holder ---------------------------------------------------------- */
 
-static void await_state(struct hf_lock *lock, enum hf_lock_state state,
+static void await_state(struct hf_lock *lock, enum hf_state state,
                         int64_t for_ms)
 {
     int64_t end = now_ms() + for_ms;
@@ -96,10 +96,10 @@ static void test_at_risk_then_lost(void **state)
     stop(one_pid());
     int64_t began = now_ms();
     await_state(lock, HF_STATE_AT_RISK, PATIENCE_MS);
-    assert_true(hf_lock_covers(lock, 50));
+    assert_true(hf_lock_valid_for(lock, 50));
     assert_true(hf_client_next_event(client, &event));
     assert_int_equal(event.state, HF_STATE_AT_RISK);
-    for (int64_t at = now_ms(); hf_lock_covers(lock, 0); at = now_ms()) {
+    for (int64_t at = now_ms(); hf_lock_valid_for(lock, 0); at = now_ms()) {
         assert_true(at - began < 3000); /* never past the lease */
     }
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
@@ -139,7 +139,7 @@ static void test_extend_unconfirmed(void **state)
     assert_int_equal(hf_lock_extend(lock, 0, &error), HF_UNAVAILABLE);
     assert_true(now_ms() - began < 8000); /* not until the lease ends */
     assert_non_null(strstr(error.text, "no answer in"));
-    assert_true(hf_lock_covers(lock, 8000));
+    assert_true(hf_lock_valid_for(lock, 8000));
     go_on(one_pid());
     assert_int_equal(hf_lock_extend(lock, 0, &error), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -191,7 +191,7 @@ static void test_given_too_late(void **state)
     while (hf_lock_remaining_ms(lock) > 20) {
         pause_ms(1);
     }
-    assert_int_equal(hf_lock_give(lock, owner), HF_LOST);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_LOST);
     assert_string_equal(owner, "");
     go_on_all(NULL);
     hf_client_close(client);

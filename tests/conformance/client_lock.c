@@ -12,8 +12,8 @@ static void test_take_and_give_back(void **state)
     assert_memory_equal(hf_lock_name(lock, &len), name, strlen(name));
     assert_int_equal(len, strlen(name));
     assert_true(hf_lock_fence(lock) > 0);
-    assert_true(hf_lock_covers(lock, 20000));
-    assert_false(hf_lock_covers(lock, LEASE_MS)); /* drift is taken off */
+    assert_true(hf_lock_valid_for(lock, 20000));
+    assert_false(hf_lock_valid_for(lock, LEASE_MS)); /* drift is taken off */
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
     assert_in_range((unsigned long)hf_lock_remaining_ms(lock), 20000, 59398);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -94,7 +94,7 @@ static void test_dead_holder_is_followed(void **state)
     struct hf_lock *lock = take(b, name, 10000);
     assert_in_range((unsigned long)(now_ms() - began), 390, 6000);
     assert_true(hf_lock_fence(lock) > fence);
-    assert_false(hf_lock_covers(held, 0));
+    assert_false(hf_lock_valid_for(held, 0));
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
     assert_int_equal(hf_lock_remaining_ms(held), 0);
     assert_int_equal(hf_lock_release(held), HF_LOST);
@@ -116,7 +116,7 @@ static void test_renewed_beyond_its_ttl(void **state)
     int renewals = 0;
     while (renewals < 2 || now_ms() - began < 3100) {
         assert_int_equal(try_take(b, name, NULL), HF_BUSY);
-        assert_true(hf_lock_covers(lock, 1));
+        assert_true(hf_lock_valid_for(lock, 1));
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         assert_true(now_ms() - began < PATIENCE_MS);
         renewals += was_renewed(lock, &left_ms);
@@ -135,7 +135,7 @@ static void test_lost_is_final(void **state)
     struct hf_client *client = open_mode(HF_THREAD_NONE);
     struct hf_lock *lock = take(client, fresh_name(), 200);
     struct hf_lock_event event = {0};
-    while (hf_lock_covers(lock, 0)) {
+    while (hf_lock_valid_for(lock, 0)) {
         pause_ms(5);
     }
     assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_LOST);
@@ -270,7 +270,7 @@ static void test_given_and_adopted(void **state)
     struct hf_error error;
     struct hf_lock *lock = take(a, name, LEASE_MS);
     uint64_t fence = hf_lock_fence(lock);
-    assert_int_equal(hf_lock_give(lock, owner), HF_OK);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_OK);
     hf_client_close(a); /* what was given is not released */
     assert_int_equal(try_take(b, name, NULL), HF_BUSY);
     enum hf_status adopted = hf_lock_adopt(b, &request, owner, &lock, &error);
@@ -280,7 +280,7 @@ static void test_given_and_adopted(void **state)
     assert_int_equal(hf_lock_fence(lock), fence);
     hf_lock_owner(lock, again);
     assert_string_equal(owner, again);
-    assert_true(hf_lock_covers(lock, 1000));
+    assert_true(hf_lock_valid_for(lock, 1000));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_int_equal(hf_lock_adopt(b, &request, owner, &lock, &error), HF_LOST);
     assert_free(b, name);
@@ -302,7 +302,7 @@ static void test_adopted_twice(void **state)
     struct hf_request request = want(name, LEASE_MS, 0);
     struct hf_error error;
     struct hf_lock *one, *two;
-    assert_int_equal(hf_lock_give(take(a, name, LEASE_MS), owner), HF_OK);
+    assert_int_equal(hf_lock_detach(take(a, name, LEASE_MS), owner), HF_OK);
     assert_int_equal(hf_lock_adopt(a, &request, owner, &one, &error), HF_OK);
     assert_int_equal(hf_lock_adopt(b, &request, owner, &two, &error), HF_OK);
     assert_int_equal(hf_lock_state(one), HF_STATE_HELD);
@@ -339,7 +339,7 @@ static void test_released_by_its_owner(void **state)
     struct hf_client *client = open_client();
     struct hf_error error;
     struct hf_lock *lock = take(client, name, LEASE_MS);
-    assert_int_equal(hf_lock_give(lock, owner), HF_OK);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_OK);
     assert_int_equal(
         hf_owner_release(client, name, strlen(name), owner, &error), HF_OK);
     assert_free(client, name);
@@ -362,13 +362,13 @@ static void test_kept_taken(void **state)
     struct hf_lock *lock = take(client, name, LEASE_MS);
     uint64_t fence = hf_lock_fence(lock);
     int64_t began = now_ms();
-    assert_int_equal(hf_lock_release_keeping(lock, 1500), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(lock, 1500), HF_OK);
     assert_int_equal(try_take(client, name, &error), HF_BUSY);
     assert_non_null(strstr(error.text, "kept taken after its end by "));
     lock = take(client, name, LEASE_MS);
     assert_in_range((unsigned long)(now_ms() - began), 1490, 8000);
     assert_true(hf_lock_fence(lock) > fence);
-    assert_int_equal(hf_lock_release_keeping(lock, 0), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(lock, 0), HF_OK);
     assert_free(client, name);
     hf_client_close(client);
 }

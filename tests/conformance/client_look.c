@@ -27,7 +27,7 @@ static void test_inspect(void **state)
     request.label = "a: label, \xc3\xa4";
     assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
     info = inspect(client, name);
-    assert_int_equal(info.holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(info.holder.kind, HF_HOLDER_HOLDFAST);
     assert_int_equal(info.holder.pid, getpid());
     assert_string_equal(info.holder.label, "a: label, \xc3\xa4");
     assert_int_equal(info.holder.fence, hf_lock_fence(lock));
@@ -48,7 +48,7 @@ static void test_inspect_ended(void **state)
     const char *name = fresh_name();
     struct hf_client *client = open_client();
     struct hf_lock *lock = take(client, name, 8000);
-    assert_int_equal(hf_lock_release_keeping(lock, 30000), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(lock, 30000), HF_OK);
     struct hf_info info = inspect(client, name);
     assert_int_equal(info.holder.kind, HF_HOLDER_ENDED);
     assert_int_equal(info.holder.pid, getpid());
@@ -83,7 +83,8 @@ static bool on_name(void *user, const void *name, size_t name_len,
     listed->count++;
     listed->is_sorted = listed->is_sorted && strcmp(listed->last, text) < 0;
     snprintf(listed->last, sizeof(listed->last), "%s", text);
-    return info->holder.kind == HF_HOLDER_OURS && listed->count < listed->most;
+    return info->holder.kind == HF_HOLDER_HOLDFAST &&
+           listed->count < listed->most;
 }
 
 static void test_list(void **state)
@@ -146,7 +147,7 @@ static void test_break_waits(void **state)
         HF_OK) {
         fail_msg("%s", error.text);
     }
-    assert_false(hf_lock_covers(held, 0)); /* it had its time */
+    assert_false(hf_lock_valid_for(held, 0)); /* it had its time */
     assert_in_range((unsigned long)(now_ms() - began), 690, 8000);
     assert_int_equal(left_ms, 0);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
@@ -240,7 +241,7 @@ static void test_break_interrupted(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(try_take(breaker, name, NULL), HF_BUSY);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
-    assert_false(hf_lock_covers(held, 0));
+    assert_false(hf_lock_valid_for(held, 0));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(holder);
     hf_client_close(breaker);
@@ -260,7 +261,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
 {
     struct findings *findings = user;
     struct hf_node about;
-    assert_true(severity <= HF_FINDING_UNFIT);
+    assert_true(severity <= HF_FINDING_ERROR);
     assert_true(strlen(text) > 0);
     assert_null(strchr(text, '\n'));
     assert_true(node >= findings->node);
@@ -276,7 +277,7 @@ static void test_examine_and_init(void **state)
     struct hf_error error = {0};
     struct hf_client *client = open_client();
     struct findings findings = {client, 0, -1};
-    if (hf_client_examine(client, on_finding, &findings, &error) != HF_OK) {
+    if (hf_client_diagnose(client, on_finding, &findings, &error) != HF_OK) {
         fail_msg("examine: %s", error.text);
     }
     assert_true(findings.count > 0);

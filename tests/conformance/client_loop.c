@@ -43,7 +43,7 @@ static void one_cycle(enum hf_thread_mode mode)
     if (taken.status != HF_OK) {
         fail_msg("%s", taken.text);
     }
-    assert_true(hf_lock_covers(taken.lock, 1000));
+    assert_true(hf_lock_valid_for(taken.lock, 1000));
     hf_op_start_release(taken.lock, on_done, &given);
     assert_int_equal(given.count, 0);
     run_loop(client, &given.count, 1, PATIENCE_MS);
@@ -250,7 +250,7 @@ static void test_loop_renews(void **state)
     int never = 0;
     for (int renewals = 0; renewals < 2;) {
         run_loop(client, &never, 1, 100);
-        assert_true(hf_lock_covers(lock, 1));
+        assert_true(hf_lock_valid_for(lock, 1));
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
         assert_true(now_ms() - began < PATIENCE_MS);
         renewals += was_renewed(lock, &left_ms);
@@ -282,11 +282,11 @@ static void test_quiet_while_held(void **state)
 
 struct told {
     int count;
-    enum hf_lock_state last;
+    enum hf_state last;
     struct hf_lock *lock;
 };
 
-static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     struct told *told = user;
     told->count++;
@@ -294,7 +294,7 @@ static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
     told->lock = lock;
     assert_int_equal(hf_lock_state(lock), state);
     if (state == HF_STATE_LOST) {
-        assert_false(hf_lock_covers(lock, 0));
+        assert_false(hf_lock_valid_for(lock, 0));
     }
 }
 

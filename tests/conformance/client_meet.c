@@ -49,7 +49,7 @@ static void *dine(void *arg)
         bool is_right =
             is_in_order(table, seat->first, hf_lock_fence_at(lock, 0));
         is_right &= is_in_order(table, seat->second, hf_lock_fence_at(lock, 1));
-        is_right &= hf_lock_covers(lock, 1);
+        is_right &= hf_lock_valid_for(lock, 1);
         __atomic_fetch_sub(&table->in_use[seat->first], 1, __ATOMIC_RELAXED);
         __atomic_fetch_sub(&table->in_use[seat->second], 1, __ATOMIC_RELAXED);
         if (hf_lock_release(lock) != HF_OK || !is_right) {

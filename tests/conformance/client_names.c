@@ -33,7 +33,7 @@ static void test_all_free(void **state)
     }
     assert_int_equal(hf_lock_fence_at(lock, 0), hf_lock_fence(lock));
     assert_int_equal(hf_lock_fence_at(lock, 3), 0);
-    assert_true(hf_lock_covers(lock, 4000));
+    assert_true(hf_lock_valid_for(lock, 4000));
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(other, names.b, NULL), HF_BUSY);
@@ -258,7 +258,7 @@ static void test_wait_for_one(void **state)
     assert_true(hf_op_waiting(op, &waiting));
     assert_int_equal(waiting.name_len, strlen(names.b));
     assert_memory_equal(waiting.name, names.b, strlen(names.b));
-    assert_int_equal(waiting.holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(waiting.holder.kind, HF_HOLDER_HOLDFAST);
     assert_int_equal(waiting.ahead, 0);
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(other, names.c, NULL), HF_OK);
@@ -477,7 +477,7 @@ static void test_fork(void **state)
     pid_t child = fork();
     if (child == 0) {
         bool is_wrong =
-            hf_lock_covers(lock, 0) || hf_lock_state(lock) != HF_STATE_LOST;
+            hf_lock_valid_for(lock, 0) || hf_lock_state(lock) != HF_STATE_LOST;
         hf_client_close(client);
         _exit(is_wrong ? 1 : 0);
     }

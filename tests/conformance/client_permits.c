@@ -144,7 +144,7 @@ static void test_each_has_its_own(void **state)
         assert_int_equal(hf_lock_fence_at(locks[i], 0),
                          hf_lock_fence(locks[i]));
         assert_int_equal(hf_lock_fence_at(locks[i], 1), 0);
-        assert_true(hf_lock_covers(locks[i], 1000));
+        assert_true(hf_lock_valid_for(locks[i], 1000));
         assert_int_equal(hf_lock_state(locks[i]), HF_STATE_HELD);
     }
     struct hf_error error;
@@ -154,7 +154,7 @@ static void test_each_has_its_own(void **state)
     assert_non_null(
         strstr(error.text, "all 3 permits are taken; one is held by "));
     assert_int_equal(hf_lock_extend(locks[1], 30000, NULL), HF_OK);
-    assert_true(hf_lock_covers(locks[1], 20000));
+    assert_true(hf_lock_valid_for(locks[1], 20000));
     int freed = hf_lock_slot(locks[1]);
     uint64_t fence = hf_lock_fence(locks[1]);
     assert_int_equal(hf_lock_release(locks[1]), HF_OK);
@@ -318,7 +318,7 @@ static void *crowd_member(void *arg)
         int slot = hf_lock_slot(lock);
         bool is_right = enter(crowd, slot, hf_lock_fence(lock));
         pause_ms(i % 2); /* so that others come in */
-        is_right &= hf_lock_covers(lock, 1);
+        is_right &= hf_lock_valid_for(lock, 1);
         leave(crowd, slot);
         if (hf_lock_release(lock) != HF_OK || !is_right) {
             atomic_fetch_add(&crowd->failures, 1);
@@ -413,7 +413,7 @@ static void test_wait(void **state)
         }
         assert_int_equal(waiting.name_len, strlen(name));
         assert_memory_equal(waiting.name, name, strlen(name));
-        assert_int_equal(waiting.holder.kind, HF_HOLDER_OURS);
+        assert_int_equal(waiting.holder.kind, HF_HOLDER_HOLDFAST);
         assert_int_equal(seen.count, 0);
         int slot = hf_lock_slot(locks[i]);
         uint64_t fence = hf_lock_fence(locks[i]);
@@ -566,12 +566,12 @@ static void test_renewed(void **state)
         renewals += was_renewed(locks[0], &left_ms);
         assert_int_equal(try_permit(other, name, 2, NULL), HF_BUSY);
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
-        assert_true(hf_lock_covers(locks[0], 1));
+        assert_true(hf_lock_valid_for(locks[0], 1));
         assert_int_equal(hf_lock_state(locks[1]), HF_STATE_HELD);
     }
     assert_int_equal(hf_lock_add_process(locks[0], getppid()), HF_OK);
     assert_int_equal(hf_lock_extend(locks[0], LEASE_MS, NULL), HF_OK);
-    assert_int_equal(hf_lock_release_keeping(locks[0], 1500), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(locks[0], 1500), HF_OK);
     assert_int_equal(try_permit(other, name, 2, NULL), HF_BUSY);
     let_go(locks[1]);
     assert_int_equal(try_permit(other, name, 2, NULL), HF_OK);

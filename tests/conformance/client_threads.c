@@ -29,7 +29,7 @@ static void *crowd_member(void *arg)
         int others = __atomic_fetch_add(&crowd->inside, 1, __ATOMIC_RELAXED);
         uint64_t last = __atomic_load_n(&crowd->last, __ATOMIC_RELAXED);
         bool is_wrong = others != 0 || hf_lock_fence(lock) <= last ||
-                        !hf_lock_covers(lock, 1);
+                        !hf_lock_valid_for(lock, 1);
         __atomic_store_n(&crowd->last, hf_lock_fence(lock), __ATOMIC_RELAXED);
         __atomic_fetch_add(&crowd->total, 1, __ATOMIC_RELAXED);
         __atomic_fetch_sub(&crowd->inside, 1, __ATOMIC_RELAXED);
@@ -101,7 +101,7 @@ static void *watcher(void *arg)
         if (now_ms() > end) {
             return lock;
         }
-        if (!hf_lock_covers(lock, 1) || hf_lock_fence(lock) == 0 ||
+        if (!hf_lock_valid_for(lock, 1) || hf_lock_fence(lock) == 0 ||
             hf_lock_state(lock) != HF_STATE_HELD ||
             hf_lock_remaining_ms(lock) <= 0) {
             return lock;
@@ -230,8 +230,9 @@ static int child_uses(struct hf_client *client, struct hf_lock *lock)
     bool ok = hf_lock_acquire(client, &request, &mine, &error) == HF_INVALID &&
               strstr(error.text, "fork") != NULL &&
               hf_lock_extend(lock, 0, NULL) == HF_INVALID &&
-              hf_lock_give(lock, owner) == HF_INVALID &&
-              hf_lock_release(lock) == HF_INVALID && !hf_lock_covers(lock, 0) &&
+              hf_lock_detach(lock, owner) == HF_INVALID &&
+              hf_lock_release(lock) == HF_INVALID &&
+              !hf_lock_valid_for(lock, 0) &&
               hf_lock_state(lock) == HF_STATE_LOST &&
               hf_client_inspect(client, "a", 1, &info, NULL) == HF_INVALID &&
               !hf_client_next_event(client, &event) && hf_client_fd(client) < 0;

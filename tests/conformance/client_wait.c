@@ -219,7 +219,7 @@ static void child_main(const char *name, int64_t ttl_ms, int said)
             has_said = write(said, "q", 1) == 1;
         }
         if (actor->is_done && actor->status == HF_OK) {
-            bool is_held = hf_lock_covers(actor->lock, 0);
+            bool is_held = hf_lock_valid_for(actor->lock, 0);
             (void)!write(said, is_held ? "h" : "x", 1);
             give_back(actor);
             linger(200);
@@ -312,7 +312,7 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     assert_int_equal(kill(head.pid, SIGCONT), 0);
     /* It finds out that its grant is over, and waits on. */
     assert_int_equal(await_word(&head, 500), '-');
-    assert_true(hf_lock_covers(next->lock, 0));
+    assert_true(hf_lock_valid_for(next->lock, 0));
     give_back(next);
     assert_int_equal(await_word(&head, PATIENCE_MS), 'h');
     end_child(&head);
@@ -367,11 +367,11 @@ static void test_dead_holder_is_followed(void **state)
     struct actor *waiter = enter();
     char text[HF_OWNER_TEXT_MAX];
     struct hf_request request = want(name, 700, HF_WAIT_FOREVER);
-    request.life = HF_LIFE_LEASE;
+    request.liveness = HF_LIVENESS_LEASE;
     int64_t began = now_ms();
     ask_with(holder, &request);
     await(holder);
-    assert_int_equal(hf_lock_give(holder->lock, text), HF_OK);
+    assert_int_equal(hf_lock_detach(holder->lock, text), HF_OK);
     ask(waiter, name);
     await(waiter);
     int64_t took = now_ms() - began;

@@ -20,13 +20,13 @@ static void test_renewed_and_extended(void **state)
         renewals += was_renewed(lock, &left_ms);
         assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
         assert_int_equal(try_take(other, names.c, NULL), HF_BUSY);
-        assert_true(hf_lock_covers(lock, 1));
+        assert_true(hf_lock_valid_for(lock, 1));
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         pause_ms(10);
     }
     assert_false(hf_client_next_event(client, &event));
     assert_int_equal(hf_lock_extend(lock, 30000, NULL), HF_OK);
-    assert_true(hf_lock_covers(lock, 20000)); /* that is: each of them */
+    assert_true(hf_lock_valid_for(lock, 20000)); /* that is: each of them */
     assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
     assert_int_equal(hf_lock_add_process(lock, getppid()), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -43,7 +43,7 @@ static void test_kept_taken(void **state)
     struct hf_lock *lock =
         take_all(client, names.c, names.b, names.a, LEASE_MS);
     int64_t began = now_ms();
-    assert_int_equal(hf_lock_release_keeping(lock, 1500), HF_OK);
+    assert_int_equal(hf_lock_release_reserved(lock, 1500), HF_OK);
     assert_int_equal(try_take(client, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.b, NULL), HF_BUSY);
     assert_int_equal(try_take(client, names.c, NULL), HF_BUSY);
@@ -70,7 +70,7 @@ static void test_not_handed_on(void **state)
                       wish(&all, names.c, names.b, names.a, LEASE_MS, 0), owner,
                       &adopted, NULL),
         HF_UNSUPPORTED);
-    assert_int_equal(hf_lock_give(lock, owner), HF_UNSUPPORTED);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_UNSUPPORTED);
     assert_string_equal(owner, "");
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD); /* still ours */
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -82,11 +82,11 @@ static void test_not_handed_on(void **state)
 
 struct told {
     int count;
-    enum hf_lock_state last;
+    enum hf_state last;
     struct hf_lock *lock;
 };
 
-static void on_state(void *user, struct hf_lock *lock, enum hf_lock_state state)
+static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     struct told *told = user;
     told->count++;
@@ -140,7 +140,7 @@ static void test_one_is_lost(void **state)
         assert_ptr_equal(event.lock, lock);
         assert_int_equal(event.state, HF_STATE_LOST);
         assert_false(hf_client_next_event(client, &event));
-        assert_false(hf_lock_covers(lock, 0));
+        assert_false(hf_lock_valid_for(lock, 0));
         assert_int_equal(hf_lock_remaining_ms(lock), 0);
         assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_LOST);
         for (int k = 0; k < 3; k++) {
@@ -164,7 +164,7 @@ static void test_all_are_lost(void **state)
     struct hf_client *client = open_told(&told);
     struct hf_lock_event event = {0};
     struct hf_lock *lock = take_all(client, names.b, names.a, names.c, 300);
-    while (hf_lock_covers(lock, 0)) {
+    while (hf_lock_valid_for(lock, 0)) {
         pause_ms(5);
     }
     int never = 0;

@@ -211,7 +211,7 @@ static inline bool is_seen_renewed(struct hf_client *client, const char *name,
     int64_t before_ms = *left_ms;
     assert_int_equal(hf_client_inspect(client, name, strlen(name), &info, NULL),
                      HF_OK);
-    assert_int_equal(info.holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(info.holder.kind, HF_HOLDER_HOLDFAST);
     *left_ms = info.holder.remaining_ms;
     return *left_ms - RENEWED_MS > before_ms;
 }

@@ -109,7 +109,7 @@ static int live(const struct crowd *crowd)
             return FAILED;
         }
         int came =
-            hf_lock_covers(lock, ENOUGH_MS) ? hold(crowd, lock, log) : FINE;
+            hf_lock_valid_for(lock, ENOUGH_MS) ? hold(crowd, lock, log) : FINE;
         hf_lock_release(lock);
         if (came != FINE) {
             return came;
@@ -272,7 +272,7 @@ static const char *urls_of(const struct server *servers, unsigned n)
     return urls;
 }
 
-static bool count_one(void *user, const struct hf_place *place)
+static bool count_one(void *user, const struct hf_queue_entry *place)
 {
     (void)place;
     ++*(unsigned *)user;
@@ -285,7 +285,7 @@ static unsigned local_places(const char *url)
     unsigned count = 0;
     enum hf_status status = hf_client_open(url, NULL, &client, NULL);
     if (status == HF_OK) {
-        status = hf_client_roster(client, "crowd", 5, count_one, &count, NULL);
+        status = hf_client_queue(client, "crowd", 5, count_one, &count, NULL);
     }
     hf_client_close(client);
     return status == HF_OK ? count : 1000;

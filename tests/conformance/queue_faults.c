@@ -89,7 +89,7 @@ static void ask(struct actor *actor, enum hf_mode mode, int64_t ttl_ms)
     request.ttl_ms = ttl_ms;
     request.wait_ms = HF_WAIT_FOREVER;
     request.mode = mode;
-    request.life = HF_LIFE_LEASE;
+    request.liveness = HF_LIVENESS_LEASE;
     actor->is_done = false;
     if (hf_op_start_acquire(actor->client, &request, on_done, actor, &actor->op,
                             &error) != HF_OK) {
@@ -243,7 +243,7 @@ static void test_lost_grant(void)
     int64_t took = now_ms() - began;
     ok(took < CLAIM_MS - 500, "lost grant: within a heartbeat (%lld ms)",
        (long long)took);
-    ok(hf_lock_covers(waiter->lock, 1000), "lost grant: and it is held");
+    ok(hf_lock_valid_for(waiter->lock, 1000), "lost grant: and it is held");
     give_back(waiter);
     ok(until(is_clean, &server, PATIENCE_MS), "lost grant: no key is left");
     leave_all();
@@ -300,7 +300,7 @@ static void test_restarted_with_a_queue(void)
     int64_t began = now_ms();
     ok(until(is_taken_back, &server, PATIENCE_MS),
        "restart: the holder takes its key back");
-    ok(hf_lock_covers(first->lock, 1000) && !second->is_done,
+    ok(hf_lock_valid_for(first->lock, 1000) && !second->is_done,
        "restart: and holds it alone");
     give_back(first);
     ok(await(second), "restart: who waits is served");
@@ -357,7 +357,7 @@ static void test_dead_reader(void)
     int64_t began = now_ms();
     ask(dead, HF_SHARED, 1500);
     await(dead);
-    hf_lock_give(dead->lock, text); /* nobody renews it any more */
+    hf_lock_detach(dead->lock, text); /* nobody renews it any more */
     ask(alive, HF_SHARED, 10000);
     await(alive);
     ask(writer, HF_EXCLUSIVE, 10000);
@@ -572,7 +572,7 @@ static void test_old_queue_comes_back(void)
     kill(five->servers[0].pid, SIGCONT);
     kill(five->servers[1].pid, SIGCONT);
     linger(500);
-    ok(hf_lock_covers(second->lock, 1000), "old queue: still held");
+    ok(hf_lock_valid_for(second->lock, 1000), "old queue: still held");
     five_ask(five, first);
     linger(100);
     ok(!first->is_done, "old queue: by it alone");

@@ -239,7 +239,7 @@ static void test_a_broken_holder(void **state)
 static void test_what_is_read(void **state)
 {
     (void)state;
-    struct hf_holder holder = {.kind = HF_HOLDER_OURS,
+    struct hf_holder holder = {.kind = HF_HOLDER_HOLDFAST,
                                .owner = "0123456789abcdef0123456789abcdef:p9"};
     scene(SIM_NETWORK, 1);
     sim_read_told(on.world.oracle, P1, 0, &holder, false);

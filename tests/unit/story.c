@@ -102,7 +102,7 @@ static void tell_send(struct teller *teller, const struct hf_send *send)
 
 static void tell_state(struct teller *teller)
 {
-    enum hf_lock_state state = hf_lease_state(teller->lease);
+    enum hf_state state = hf_lease_state(teller->lease);
     if (!teller->effects.state_changed ||
         teller->effects.outcome == HF_OUT_HELD) {
         return;

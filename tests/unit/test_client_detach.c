@@ -106,11 +106,11 @@ static void give_and_end(int out)
     assert_int_equal(hf_client_open(url, NULL, &client, NULL), HF_OK);
     struct hf_lock *lock = take(client, "handed");
     pid_t inside = occupy();
-    said[0] = hf_lock_give(lock, text);
+    said[0] = hf_lock_detach(lock, text);
     end(inside);
     if (said[0] != HF_OK && text[0] == '\0' &&
         hf_lock_state(lock) == HF_STATE_HELD) {
-        said[1] = hf_lock_give(lock, text);
+        said[1] = hf_lock_detach(lock, text);
     } else {
         said[1] = HF_INTERNAL;
     }
@@ -147,7 +147,7 @@ static void test_kept_is_released(void **state)
     assert_int_equal(hf_client_open(url, NULL, &client, NULL), HF_OK);
     struct hf_lock *lock = take(client, "kept");
     pid_t inside = occupy();
-    assert_int_equal(hf_lock_give(lock, text), HF_UNAVAILABLE);
+    assert_int_equal(hf_lock_detach(lock, text), HF_UNAVAILABLE);
     assert_string_equal(text, "");
     assert_int_equal(hf_lock_add_process(lock, getppid()), HF_UNAVAILABLE);
     end(inside);

@@ -160,7 +160,7 @@ static void hand_on(struct hf_client *client, const struct hf_request *request,
 {
     struct hf_error error;
     char owner[HF_OWNER_TEXT_MAX];
-    enum hf_status status = hf_lock_give(lock, owner);
+    enum hf_status status = hf_lock_detach(lock, owner);
     assert_true(is_expected(status));
     if (status != HF_OK) {
         assert_true(is_expected(hf_lock_release(lock))); /* still ours */

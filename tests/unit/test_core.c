@@ -25,7 +25,7 @@ static void owner_survives_the_wire(void **state)
     assert_null(memchr(text, '@', len));
     assert_null(memchr(text, ' ', len));
     hf_owner_describe(text, len, &holder);
-    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(holder.kind, HF_HOLDER_HOLDFAST);
     assert_string_equal(holder.host, "db 3");
     assert_int_equal(holder.pid, 4711);
     assert_int_equal(holder.since_s, 1700000000);
@@ -78,7 +78,7 @@ static void the_longest_owner_fits(void **state)
         hf_owner_emit(text, id, host, INT64_MAX / 10, INT64_MAX / 10, label);
     assert_true(len <= HF_OWNER_MAX);
     hf_owner_describe(text, len, &holder);
-    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(holder.kind, HF_HOLDER_HOLDFAST);
 }
 
 static void owner_at_fence(void **state)

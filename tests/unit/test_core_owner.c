@@ -86,7 +86,7 @@ static void fields_are_safe_to_print(void **state)
     (void)state;
     struct hf_holder holder;
     described(DIGITS ":%1b%7f%41%zz%4z%z4%4:1:2:%20", &holder);
-    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(holder.kind, HF_HOLDER_HOLDFAST);
     assert_string_equal(holder.host, "%1b%7fA%zz%4z%z4%4");
     assert_string_equal(holder.label, " ");
     described(DIGITS ":a\tb\x7f\xff:1:2", &holder);
@@ -115,7 +115,7 @@ static void what_is_too_long_is_cut(void **state)
     memcpy(text + sizeof(text) - 5, ":1:2", 5);
     described(text, &holder);
     assert_int_equal(strlen(holder.host), sizeof(holder.host) - 1);
-    assert_int_equal(holder.kind, HF_HOLDER_OURS);
+    assert_int_equal(holder.kind, HF_HOLDER_HOLDFAST);
 }
 
 static void an_owner_at_a_fence_is_not_longer_than_an_owner(void **state)

@@ -508,7 +508,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
 {
     struct findings *found = user;
     found->count++;
-    found->bad += severity == HF_FINDING_UNFIT ? 1 : 0;
+    found->bad += severity == HF_FINDING_ERROR ? 1 : 0;
     assert_int_equal(node, 0);
     assert_true(strlen(text) > 10);
 }

@@ -55,7 +55,7 @@ static void examine_modes(const struct hf_local *local,
     struct stat gate, data;
     if (stat(local->gate.gate_path, &gate) != 0 ||
         stat(local->gate.data_path, &data) != 0) {
-        find(sink, HF_FINDING_UNFIT,
+        find(sink, HF_FINDING_ERROR,
              "the files of %s are gone: start again all that use it",
              local->folder.path);
         return;
@@ -117,7 +117,7 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink)
         return;
     }
     if (!local->is_open) {
-        find(sink, HF_FINDING_UNFIT, "%s", local->reason);
+        find(sink, HF_FINDING_ERROR, "%s", local->reason);
         return;
     }
     examine_disk(local, sink);

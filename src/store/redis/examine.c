@@ -42,7 +42,7 @@ void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
         return;
     }
     if (hf_redis_is_asked(node, HF_JOB_EXAMINE) && status != HF_OK) {
-        hf_redis_find(node, HF_FINDING_UNFIT, "%s", reason);
+        hf_redis_find(node, HF_FINDING_ERROR, "%s", reason);
     }
     node->jobs = 0;
     if (store->has_sink) {
@@ -169,7 +169,7 @@ static void find_identity(struct hf_redis_node *node)
     const char *number = strchr(node->version, ' ');
     int64_t major = number == NULL ? 0 : strtoll(number + 1, NULL, 10);
     if (major > 0 && major < VERSION_MIN) {
-        hf_redis_find(node, HF_FINDING_UNFIT,
+        hf_redis_find(node, HF_FINDING_ERROR,
                       "is %s: Holdfast needs Redis 6 or later, or Valkey",
                       node->version);
         return;
@@ -188,7 +188,7 @@ static void find_memory(struct hf_redis_node *node)
         seen->policy[0] != '\0' && strcmp(seen->policy, "noeviction") != 0;
     if (can_evict && seen->maxmemory > 0) {
         hf_redis_find(
-            node, HF_FINDING_UNFIT,
+            node, HF_FINDING_ERROR,
             "evicts keys when memory is short (maxmemory-policy %s), locks "
             "too: set maxmemory-policy noeviction",
             seen->policy);
@@ -309,7 +309,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     hf_redis_rights_find(node);
     if (node->examination.fault[0] != '\0' &&
         node->examination.lacking[0] == '\0') {
-        hf_redis_find(node, HF_FINDING_UNFIT,
+        hf_redis_find(node, HF_FINDING_ERROR,
                       "a lock could not be taken and given back: %s",
                       node->examination.fault);
     }

@@ -180,7 +180,7 @@ void hf_redis_rights_find(struct hf_redis_node *node)
         }
     }
     if (list[0] != '\0') {
-        hf_redis_find(node, HF_FINDING_UNFIT,
+        hf_redis_find(node, HF_FINDING_ERROR,
                       "its user lacks %s: no lock is safe to use without "
                       "(docs/stores.md has the whole list)",
                       list);

@@ -210,7 +210,7 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     char text[480];
     if (node->judgement.trust == HF_TRUST_MISMATCH) {
         hf_redis_mismatch_text(node, text, sizeof(text));
-        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
@@ -218,21 +218,21 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
         snprintf(text, sizeof(text), "not all its locks can be looked at%s",
                  seen->is_hidden ? ": this user has no right to read some"
                                  : " within 15 s");
-        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->waited.n > 0) {
         write_found(&seen->waited, "name has waiters", "names have waiters",
                     text, sizeof(text));
-        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
     if (seen->held.n > 0) {
         write_found(&seen->held, "lock is held", "locks are held", text,
                     sizeof(text));
-        hf_redis_find(node, HF_FINDING_UNFIT, "%s", text);
+        hf_redis_find(node, HF_FINDING_ERROR, "%s", text);
         status = HF_BUSY;
         snprintf(why, sizeof(why), "%.*s", (int)sizeof(why) - 1, text);
     }
