@@ -314,6 +314,7 @@ void hf_hold_grant(struct hf_step *step)
     if (is_news) {
         vote->counter = event->counter;
         vote->said = HF_SAID_YOURS;
+        vote->until = HF_LONG_AGO; /* CONFIRM tells: the ttl may have changed */
         vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     }
     if (is_news && lease->state != HF_STATE_LOST &&

@@ -157,6 +157,9 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
         (event->floor == 0 && event->bound == 0)) {
         hf_vote_unlimit(vote);
     }
+    if (vote->said != HF_SAID_YOURS) {
+        vote->until = HF_LONG_AGO; /* of a grant that was never pushed */
+    }
     vote->said = HF_SAID_YOURS;
     if (vote->counter < event->counter) {
         vote->counter = event->counter;

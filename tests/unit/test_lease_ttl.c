@@ -73,6 +73,53 @@ static void a_grant_of_before_a_refusal_proves_nothing(void **state)
           "[4] 1 C ok 8             | held 8 till 5940 0C8h 1C8h 2C8h\n");
 }
 
+/* Node 1 has lost the name without a restart, and takes it back for the short
+ * lease that is asked for by then. It is good for that, not for what the node
+ * could have granted when it refused. */
+static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 7         | \n"
+          "[1] 1 A ok 7         | held 7 till 988\n"
+          "[334] timer          | late 2 0C7h 1C7h 2C7h\n"
+          "[335] 0 C ok 7       | \n"
+          "[335] 1 C no 3 9 20 0 | \n"
+          "[340] extend 100     | 0C7h 1C7h\n"
+          "[341] 1 C ok 7       | \n"
+          "[341] 0 C ok 7       | extended till 988\n");
+}
+
+/* Nor does a push that comes late, of a place that was asked for in the first
+ * lease, when the lease was longer meanwhile: what it is good for is known
+ * once it is confirmed. */
+static void a_push_between_two_lengths_proves_nothing(void **state)
+{
+    (void)state;
+    story(3, 100,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 500 | \n"
+          "[1] 1 A no 7 9 20000 500 | queued 0Q500 1Q500\n"
+          "[2] 2 A no 7 9 20000 500 | 2Q500\n"
+          "[3] 0 Q queued 7 3       | \n"
+          "[3] 1 Q queued 7 3       | \n"
+          "[3] 2 Q queued 7 3       | \n"
+          "[4] 0 grants 8           | \n"
+          "[4] 1 grants 8           | held 8 till 98 0C8h 1C8h 2C8h\n"
+          "[5] 0 C ok 8             | \n"
+          "[5] 1 C ok 8             | \n"
+          "[5] 2 C no 7 9 20000 0   | \n"
+          "[6] extend 6000          | 0C8h 1C8h 2C8h\n"
+          "[7] 0 C ok 8             | \n"
+          "[7] 2 C no 7 9 20000 0   | \n"
+          "[8] 2 grants 8           | 2C8h\n"
+          "[9] extend 20            | 0C8h\n"
+          "[10] 2 C ok 8            | 2C8h\n"
+          "[10] 0 C ok 8            | \n"
+          "[11] 2 C ok 8            | extended till 101\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -80,6 +127,8 @@ int main(void)
         cmocka_unit_test(a_grant_of_the_same_instant_does_not_extend),
         cmocka_unit_test(a_heartbeat_of_the_same_instant_proves_a_claim_only),
         cmocka_unit_test(a_grant_of_before_a_refusal_proves_nothing),
+        cmocka_unit_test(a_refusal_before_a_shorter_lease_proves_nothing),
+        cmocka_unit_test(a_push_between_two_lengths_proves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
