@@ -37,6 +37,7 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
     if (!client->is_polling && !client->is_processing) {
         client->reading_since = client->now;
     }
+    hf_client_resume(client);
     if (client->changed != 0) {
         hf_client_settle(client);
     }

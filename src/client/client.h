@@ -172,6 +172,10 @@ void hf_client_post(struct hf_client *client, uint64_t cookie,
 /* Work off the queues and flush, until nothing is left. Runs no timer. */
 void hf_client_settle(struct hf_client *client);
 
+/* A call begins, and no timer was run for a while: an idle client looks after
+ * no connection. Nodes that should have been connected meanwhile, are now. */
+void hf_client_resume(struct hf_client *client);
+
 /* Handle what hf_loop_wait() found, then what is due, and settle. */
 void hf_client_dispatch(struct hf_client *client);
 

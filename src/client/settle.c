@@ -212,6 +212,19 @@ void hf_client_settle(struct hf_client *client)
     }
 }
 
+void hf_client_resume(struct hf_client *client)
+{
+    const struct hf_store_ops *ops = client->store->ops;
+    if (ops->resume == NULL || client->is_polling ||
+        client->nodes.voting == hf_nodes_all(&client->nodes) ||
+        hf_instant_before(client->now, hf_loop_next_timer(client->loop))) {
+        return;
+    }
+    client->in_store++;
+    ops->resume(client->store, client->now);
+    client->in_store--;
+}
+
 void hf_client_dispatch(struct hf_client *client)
 {
     hf_client_tick(client);

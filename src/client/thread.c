@@ -4,9 +4,9 @@
  * It starts with the first lock that is held or still being given back, blocks
  * all signals, and sleeps on the timer (timer.c). When that goes off it does
  * what is due, unless some call is waiting, which does it anyway. While
- * requests are under way or connections are being made and nobody waits, it
- * also listens on the sockets; it stops doing so as soon as a call waits, so
- * that it never comes between a caller and its reply. */
+ * requests are under way or a node is not reached, and no call waits, it also
+ * listens on the sockets; it stops doing so as soon as a call waits, so that it
+ * never comes between a caller and its reply. */
 #include "client/client.h"
 
 #include "base/assert.h"
@@ -20,13 +20,15 @@
  * renewals in a few reads, and not one wake-up for each packet. */
 #define SOON_MS 25
 
+/* A node that is down may be in the middle of a handshake. */
 static bool should_listen(const struct hf_client *client)
 {
+    const struct hf_nodes *nodes = &client->nodes;
+    bool misses = (nodes->voting | nodes->repairing) != hf_nodes_all(nodes);
     struct hf_instant soon = hf_instant_add(client->now, hf_span_ms(SOON_MS));
     return client->waiters == NULL && client->loop_fd < 0 &&
            hf_instant_before(soon, client->armed) &&
-           (client->n_pending > 0 ||
-            (client->nodes.connecting != 0 && client->slots.n_used > 0));
+           (client->n_pending > 0 || (misses && client->slots.n_used > 0));
 }
 
 /* Sleep until the timer goes off or, listening, something arrives. */

@@ -182,6 +182,11 @@ typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
 /* Write what was queued. Called once after a batch of asks. May be NULL. */
 typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
 
+/* An idle client, which runs no timer, has work again. A node whose next
+ * attempt to connect was due meanwhile, or whose present one ran out of time
+ * unread, is CONNECTING anew. May be NULL. */
+typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
+
 /* Addresses, state, reason, quarantine: for people. */
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
                                   struct hf_instant now, struct hf_node *out);
@@ -223,6 +228,7 @@ struct hf_store_ops {
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;
     hf_store_flush_fn *flush;
+    hf_store_resume_fn *resume;
     hf_store_describe_fn *describe;
     hf_store_job_fn *job;
     hf_store_job_cancel_fn *job_cancel;

@@ -421,6 +421,24 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
     hf_redis_node_arm(node);
 }
 
+/* Nothing ran the timers for a while. An answer to the greeting may have come
+ * in time and lies unread, or not: the server is asked again, as it is now. */
+void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
+{
+    if (node->phase == HF_REDIS_READY ||
+        hf_instant_before(now, node->timer.at)) {
+        return;
+    }
+    if (node->phase != HF_REDIS_WAITING) {
+        hf_redis_node_lost(node, node->fault, node->reason, now);
+    }
+    if (node->phase == HF_REDIS_WAITING) { /* else it is on its way already */
+        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
+                            node->reason);
+        connect_now(node, now);
+    }
+}
+
 /* ---- Life -------------------------------------------------------------- */
 
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)

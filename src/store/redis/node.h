@@ -188,8 +188,11 @@ void hf_redis_node_close(struct hf_redis_node *node, bool forked);
 /* Write what is queued. */
 void hf_redis_node_flush(struct hf_redis_node *node, struct hf_instant now);
 
-/* It is of no use as it is: close, say why, try again later. From dispatch
- * only. */
+/* Connect now if an attempt was due, or ran out of time, while no timer ran. */
+void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now);
+
+/* It is of no use as it is: close, say why, try again later. From dispatch or
+ * resume only. */
 void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
                         const char *reason, struct hf_instant now);
 

@@ -251,6 +251,14 @@ static void redis_flush(struct hf_store *base, struct hf_instant now)
     }
 }
 
+static void redis_resume(struct hf_store *base, struct hf_instant now)
+{
+    struct hf_redis *store = redis_of(base);
+    for (unsigned i = 0; i < base->n_nodes; i++) {
+        hf_redis_node_resume(&store->nodes[i], now);
+    }
+}
+
 static void redis_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
@@ -327,6 +335,7 @@ const struct hf_store_ops hf_store_redis = {
     .close = redis_close,
     .ask = redis_ask,
     .flush = redis_flush,
+    .resume = redis_resume,
     .describe = redis_describe,
     .job = redis_job,
     .job_cancel = redis_job_cancel,

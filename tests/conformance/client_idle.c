@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A client that holds nothing looks after no connection. Whatever became of
+ * them meanwhile, its next try goes by the servers as they are then. */
+#include "redis_world.h"
+
+#include <holdfast/holdfast.h>
+
+#include <signal.h>
+
+/* Longer than the longest back-off between two connections. */
+#define IDLE_MS 2100
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec span = {.tv_sec = (time_t)(ms / 1000),
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+    while (nanosleep(&span, &span) != 0) {
+    }
+}
+
+static struct hf_client *open_at(const struct server *server,
+                                 enum hf_thread_mode mode, const char *timeout)
+{
+    char url[240];
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    struct hf_error error;
+    snprintf(url, sizeof(url),
+             "redis+unix://%s?quarantine=off&connect_timeout=%s&max_ttl=1h",
+             server->path, timeout);
+    hf_client_options_init(&options);
+    options.thread = mode;
+    if (hf_client_open(url, &options, &client, &error) != HF_OK) {
+        printf("Bail out! %s: %s\n", url, error.text);
+        exit(1);
+    }
+    return client;
+}
+
+static enum hf_status try_it(struct hf_client *client)
+{
+    struct hf_request request;
+    struct hf_error error;
+    struct hf_lock *lock = NULL;
+    hf_request_init(&request, "n");
+    enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
+    if (status == HF_OK) {
+        status = hf_lock_release(lock);
+    } else {
+        printf("# %s: %s\n", hf_status_name(status), error.text);
+    }
+    return status;
+}
+
+/* The attempt to connect that followed failed, and the next was due while the
+ * client was idle. */
+static void test_server_was_away(enum hf_thread_mode mode)
+{
+    struct server server;
+    server_start(&server, NULL);
+    struct hf_client *client = open_at(&server, mode, "20s");
+    ok(try_it(client) == HF_OK, "a lock is had");
+    server_kill(&server);
+    ok(try_it(client) == HF_UNAVAILABLE, "not while the server is away");
+    server_run(&server, NULL);
+    pause_ms(IDLE_MS);
+    ok(try_it(client) == HF_OK, "the first try after it is back has the lock");
+    hf_client_close(client);
+    server_remove(&server);
+}
+
+/* The server took the connection and stood still. Its answer to the greeting
+ * came while the client was idle, and long after the time for it was over. */
+static void test_server_stood_still(enum hf_thread_mode mode)
+{
+    struct server server;
+    server_start(&server, NULL);
+    struct hf_client *client = open_at(&server, mode, "500ms");
+    kill(server.pid, SIGSTOP);
+    ok(try_it(client) == HF_UNAVAILABLE, "not while the server stands still");
+    kill(server.pid, SIGCONT);
+    enum hf_status status = HF_INTERNAL;
+    for (int i = 0; i < 5 && status != HF_OK; i++) {
+        pause_ms(IDLE_MS);
+        status = try_it(client);
+    }
+    ok(status == HF_OK, "a try after it goes on has the lock");
+    hf_client_close(client);
+    server_remove(&server);
+}
+
+/* The library's thread alone looks after the connection of a holder: it reads
+ * the handshake as it comes, not when the time for it is over. */
+static void test_holder_connects_again(void)
+{
+    struct server server;
+    server_start(&server, NULL);
+    struct hf_client *client = open_at(&server, HF_THREAD_AUTO, "60s");
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    struct hf_node node;
+    hf_request_init(&request, "n");
+    request.ttl_ms = 3600000; /* no renewal comes that could read it */
+    ok(hf_lock_acquire(client, &request, &lock, &error) == HF_OK, "held");
+    server_kill(&server);
+    ok(hf_lock_extend(lock, 0, &error) == HF_UNAVAILABLE, "unreached");
+    server_run(&server, NULL);
+    int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
+    do {
+        pause_ms(20);
+        hf_client_node(client, 0, &node);
+    } while (node.state != HF_NODE_UP && hf_clock_now().ns < end);
+    ok(node.state == HF_NODE_UP, "the server is reached again");
+    hf_lock_release(lock);
+    hf_client_close(client);
+    server_remove(&server);
+}
+
+int main(void)
+{
+    test_server_was_away(HF_THREAD_AUTO);
+    test_server_was_away(HF_THREAD_NONE);
+    test_server_stood_still(HF_THREAD_AUTO);
+    test_server_stood_still(HF_THREAD_NONE);
+    test_holder_connects_again();
+    return tap_done();
+}
