@@ -282,20 +282,21 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
 
 /* If the files were removed, replaced or cut, other processes use other files,
  * or touching these is SIGBUS. There is no way back: holders of the old files
- * may live on. Before each grant the file of the locks is looked at, and the
- * paths, which may lead elsewhere while it has another name, at times. */
+ * may live on. Before each acquisition the path of the locks is looked up; the
+ * gate's, without which no other process can find the locks, at times. */
 static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
                        struct hf_instant now)
 {
     if (local->is_cut_off) {
         return true;
     }
-    if (now.ns >= local->next_look_ns) {
+    bool is_due = now.ns >= local->next_look_ns;
+    if (is_due) {
         local->next_look_ns = now.ns + LOOK_NS;
-        local->is_cut_off = !hf_gate_is_intact(&local->gate) ||
-                            !hf_table_is_intact(&local->table);
-    } else if (verb == HF_VERB_ACQUIRE) {
-        local->is_cut_off = !hf_table_is_linked(&local->table);
+        local->is_cut_off = !hf_gate_is_intact(&local->gate);
+    }
+    if (is_due || verb == HF_VERB_ACQUIRE) {
+        local->is_cut_off |= !hf_table_is_intact(&local->table);
     }
     return local->is_cut_off;
 }

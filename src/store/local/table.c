@@ -236,14 +236,6 @@ bool hf_table_is_intact(const struct hf_table *table)
            about.st_size >= (off_t)table->map_bytes;
 }
 
-bool hf_table_is_linked(const struct hf_table *table)
-{
-    struct stat about;
-    int fd;
-    return mdb_env_get_fd(table->env, &fd) == 0 && fstat(fd, &about) == 0 &&
-           about.st_nlink == 1 && about.st_size >= (off_t)table->map_bytes;
-}
-
 void hf_table_close(struct hf_table *table)
 {
     if (table->env != NULL) {

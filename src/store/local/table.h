@@ -48,10 +48,6 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
 /* The path leads to the file that is mapped, which is as long as the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 
-/* The mapped file has a name still, and is as long as the map: one system call,
- * where hf_table_is_intact() looks the path up. */
-bool hf_table_is_linked(const struct hf_table *table);
-
 int hf_table_begin(struct hf_table *table);
 int hf_table_commit(struct hf_table *table);
 void hf_table_abort(struct hf_table *table);
