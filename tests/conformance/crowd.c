@@ -69,6 +69,13 @@ static bool is_stopped(const struct crowd *crowd)
     return poll(&fd, 1, 0) > 0;
 }
 
+/* stdout is a line at a time: many say it at once. */
+static int fail(const char *what, const struct hf_error *error)
+{
+    printf("# %s: %s\n", what, error != NULL ? error->text : strerror(errno));
+    return FAILED;
+}
+
 static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
 {
     char line[40];
@@ -79,7 +86,7 @@ static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
     int len = snprintf(line, sizeof(line), "%llu\n",
                        (unsigned long long)hf_lock_fence(lock));
     if (write(log, line, (size_t)len) != len) {
-        return FAILED;
+        return fail("log", NULL);
     }
     usleep(500);
     close(witness);
@@ -94,7 +101,7 @@ static int live(const struct crowd *crowd)
     struct hf_request request;
     int log = open(crowd->log, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (hf_client_open(crowd->url, NULL, &client, &error) != HF_OK) {
-        return FAILED;
+        return fail("open", &error);
     }
     hf_request_init(&request, "crowd");
     request.ttl_ms = TTL_MS;
@@ -105,8 +112,7 @@ static int live(const struct crowd *crowd)
         enum hf_status status =
             hf_lock_acquire(client, &request, &lock, &error);
         if (status != HF_OK) {
-            printf("# %s: %s\n", hf_status_name(status), error.text);
-            return FAILED;
+            return fail("acquire", &error);
         }
         int came =
             hf_lock_valid_for(lock, ENOUGH_MS) ? hold(crowd, lock, log) : FINE;

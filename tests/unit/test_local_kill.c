@@ -7,6 +7,7 @@
 #include "store/local/gate.h"
 #include "store/local/table.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -256,6 +258,38 @@ static void killed_inside(void **state)
     }
 }
 
+/* A disk that is busy: the first process takes its time, the others wait. */
+static void slow_to_set_up(void **state)
+{
+    (void)state;
+    struct driver late;
+    struct hf_error error;
+    char folder[64], path[100], byte = 'x';
+    int line[2];
+    folder_make(folder);
+    snprintf(path, sizeof(path), "%s/locks.gate", folder);
+    assert_int_equal(pipe(line), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct timespec slow = {.tv_sec = 3};
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (flock(fd, LOCK_EX) == 0 && write(line[1], &byte, 1) == 1) {
+            nanosleep(&slow, NULL);
+        }
+        _exit(0);
+    }
+    assert_int_equal(read(line[0], &byte, 1), 1);
+    enum hf_status status = driver_open(&late, folder, "", &error);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (status != HF_OK) {
+        fail_msg("%s", error.text);
+    }
+    driver_close(&late);
+    close(line[0]);
+    close(line[1]);
+    folder_drop(folder);
+}
+
 int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -263,6 +297,7 @@ int main(void)
         IN_FOLDER(killed_at_any_instruction),
         IN_FOLDER(stopped_inside),
         IN_FOLDER(killed_inside),
+        cmocka_unit_test(slow_to_set_up),
     };
     return cmocka_run_group_tests_name("local_kill", tests, NULL, NULL);
 }

@@ -63,8 +63,14 @@ _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
  * wants to run on its processor. */
 #define PATIENCES 10
 
-/* How long others may take to set the files up: a disk may have to spin up. */
-#define SETUP_MS_MAX 2000
+/* How long others may take to set the files up: a disk that is busy, or has to
+ * spin up, takes seconds. 200 processes that came first together have failed
+ * after 2 s on such a one. */
+#define SETUP_MS_MAX 20000
+
+/* How long to wait for the users of contents that are complete and another
+ * boot's: they do not go away. */
+#define OTHERS_MS_MAX 2000
 
 /* ---- This boot --------------------------------------------------------- */
 
@@ -256,11 +262,17 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     return HF_OK;
 }
 
+static bool is_of_other_boot(const struct hf_gate_page *page, const char *boot)
+{
+    return is_ours(page) &&
+           __atomic_load_n(&page->is_ready, __ATOMIC_ACQUIRE) &&
+           memcmp(page->boot, boot, HF_GATE_BOOT_MAX) != 0;
+}
+
 static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
                                   struct hf_error *error)
 {
-    if (is_ours(gate->page) && gate->page->is_ready &&
-        memcmp(gate->page->boot, boot, HF_GATE_BOOT_MAX) != 0) {
+    if (is_of_other_boot(gate->page, boot)) {
         return hf_fail(error, HF_CONFIG,
                        "%s is in use by processes with another boot id: a "
                        "container that hides the machine's own, or another "
@@ -290,7 +302,8 @@ static enum hf_status set_up(struct hf_gate *gate, const char *boot,
             }
             break;
         }
-        if (waited_ms >= SETUP_MS_MAX) {
+        if (waited_ms >= (is_of_other_boot(gate->page, boot) ? OTHERS_MS_MAX
+                                                             : SETUP_MS_MAX)) {
             return fail_in_use(gate, boot, error);
         }
         nanosleep(&nap, NULL);
