@@ -17,15 +17,24 @@ static struct hf_span left_of(const struct hf_answer *answer)
                                : hf_span_ms(answer->left_ms);
 }
 
-/* Nobody will hand it over: the key of another library. Or the store sees
- * processes end, if somebody looks. */
-static bool must_look(const struct hf_client *client,
-                      const struct hf_answer *answer)
+/* Another library frees its key without a word to us, and others of its kind
+ * poll for it: whoever looks every half second would hardly ever be first. */
+#define LOOK_FOREIGN_MS 40
+
+/* The end of a process is seen by those who look for it. */
+#define LOOK_MORTAL_MS 500
+
+/* 0: whoever has it will hand it over. */
+static uint16_t look_ms(const struct hf_client *client,
+                        const struct hf_answer *answer)
 {
-    return (client->store->ops->capabilities & HF_CAP_LIVENESS) != 0 ||
-           answer->kind == HF_HOLDER_TYPE ||
-           (answer->kind == HF_HOLDER_FOREIGN &&
-            !hf_owner_is_ours(answer->owner, answer->owner_len));
+    if ((client->store->ops->capabilities & HF_CAP_LIVENESS) != 0) {
+        return LOOK_MORTAL_MS;
+    }
+    bool is_foreign = answer->kind == HF_HOLDER_TYPE ||
+                      (answer->kind == HF_HOLDER_FOREIGN &&
+                       !hf_owner_is_ours(answer->owner, answer->owner_len));
+    return is_foreign ? LOOK_FOREIGN_MS : 0;
 }
 
 static struct hf_event event_of(const struct hf_client *client,
@@ -47,7 +56,7 @@ static struct hf_event event_of(const struct hf_client *client,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),
-        .must_look = has_rival && must_look(client, answer),
+        .look_ms = has_rival ? look_ms(client, answer) : 0,
         .ahead = answer->ahead,
         .ticket = answer->ticket,
     };

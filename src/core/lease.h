@@ -91,8 +91,9 @@ struct hf_event {
     struct hf_span ttl;  /* EXTEND */
     bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
                             or RELEASE comes */
-    bool must_look;      /* ANSWER: nobody will tell when the rival is gone:
-                            whoever is first in the queue looks again */
+    uint16_t look_ms;    /* ANSWER: nobody may tell when the rival is gone:
+                            whoever is first in the queue looks again, at
+                            least so often; 0: that is not needed */
     uint32_t ahead;      /* ANSWER: how many earlier tickets wait there */
     uint64_t ticket;     /* ANSWER: QUEUED: our place; REFUSED: the node's time
                             in microseconds, or 0 */

@@ -10,7 +10,8 @@
  * Nothing else is sent, unless
  *   - the holder's lease must be over: whoever is near the head looks;
  *   - nobody will push to the head: the holder is not one of ours, or may end
- *     unnoticed, or the node cannot reach us: it polls, more and more slowly;
+ *     unnoticed, or the node cannot reach us: it polls, more and more slowly,
+ *     but behind another library's lock often enough to get a turn;
  *   - some nodes are ours, but no majority: they are asked again soon, since
  *     the queues of nodes can differ while messages travel. If an earlier
  * ticket waits at one, it is given back there (Rule Y). Without that rule three
@@ -64,18 +65,21 @@ static struct hf_span beat(const struct hf_lease *lease)
 
 static struct hf_span poll_span(struct hf_step *step, struct hf_vote *vote)
 {
+    struct hf_span most = hf_span_ms(POLL_MOST_MS);
+    if (vote->said == HF_SAID_QUEUED && step->event->look_ms != 0) {
+        most = hf_span_min(most, hf_span_ms(step->event->look_ms));
+    }
     struct hf_span span = hf_span_ms(POLL_FIRST_MS);
-    for (unsigned i = 0; i < vote->polls && span.ns < beat(step->lease).ns;
-         i++) {
+    for (unsigned i = 0; i < vote->polls && span.ns < most.ns; i++) {
         span.ns *= 2;
     }
     if (vote->polls < UINT8_MAX) {
         vote->polls++;
     }
+    span = hf_span_min(span, most);
     int64_t jitter_ns = span.ns / 4 / 255 * step->lease->jitter;
     span.ns -= jitter_ns;
-    return hf_span_min(hf_span_min(span, hf_span_ms(POLL_MOST_MS)),
-                       beat(step->lease));
+    return hf_span_min(span, beat(step->lease));
 }
 
 /* The holder's lease will be over: after its `left`, the first looks. */
@@ -109,7 +113,7 @@ static void plan(struct hf_step *step, unsigned node)
         ask(step, node); /* to what was asked before we had a ticket */
     } else if (vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS ||
                (vote->said == HF_SAID_QUEUED && event->ahead == 0 &&
-                (is_deaf || event->must_look))) {
+                (is_deaf || event->look_ms != 0))) {
         vote->due = hf_instant_min(
             vote->due, hf_instant_add(event->now, poll_span(step, vote)));
     } else {

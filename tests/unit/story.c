@@ -195,9 +195,12 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
         event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 1000);
         event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
-    } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0) {
+    } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0 ||
+               strcmp(said, "mortal") == 0) {
         event->verdict = HF_VERDICT_QUEUED;
-        event->must_look = strcmp(said, "foreign") == 0;
+        event->look_ms = strcmp(said, "foreign") == 0  ? 40
+                         : strcmp(said, "mortal") == 0 ? 500
+                                                       : 0;
         event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
         event->ticket = 500;

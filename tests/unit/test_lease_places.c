@@ -102,25 +102,38 @@ static void nobody_looks_for_what_does_not_expire(void **state)
           "[2001] timer           | 0Q500\n");
 }
 
-/* At a minority of the nodes it is ours: asked again after 10 ms, 20, 40 … and
- * then every half second, for as long as it takes. */
-static void polls_for_as_long_as_it_takes(void **state)
+static void polls(const char *behind, int most_ms)
 {
-    (void)state;
     static char text[65536];
     size_t len = 0;
     len += (size_t)snprintf(text + len, sizeof(text) - len,
-                            "[0] queue              | 0Q\n"
-                            "[1] 0 Q foreign 7      | queued\n");
+                            "[0] queue        | 0Q\n"
+                            "[1] 0 Q %s 7      | queued\n",
+                            behind);
     int at = 1;
     for (int i = 0; i < 300; i++) {
-        int pause = i < 6 ? 10 << i : 500;
+        int pause = i < 6 && 10 << i < most_ms ? 10 << i : most_ms;
         len += (size_t)snprintf(text + len, sizeof(text) - len,
-                                "[%d] timer | 0Q500\n[%d] 0 Q foreign 7 | \n",
-                                at + pause, at + pause);
+                                "[%d] timer | 0Q500\n[%d] 0 Q %s 7 | \n",
+                                at + pause, at + pause, behind);
         at += pause;
     }
     story(1, TTL, text);
+}
+
+/* A process has it whose end nobody reports: asked again after 10 ms, 20, 40 …
+ * and then every half second, for as long as it takes. */
+static void polls_for_as_long_as_it_takes(void **state)
+{
+    (void)state;
+    polls("mortal", 500);
+}
+
+/* Nobody of another library waits that long. */
+static void polls_more_often_behind_another_library(void **state)
+{
+    (void)state;
+    polls("foreign", 40);
 }
 
 /* The head of a queue whose node cannot push to it polls; the second does not:
@@ -243,6 +256,7 @@ int main(void)
         cmocka_unit_test(late_answers_outlast_connections),
         cmocka_unit_test(nobody_looks_for_what_does_not_expire),
         cmocka_unit_test(polls_for_as_long_as_it_takes),
+        cmocka_unit_test(polls_more_often_behind_another_library),
         cmocka_unit_test(only_the_head_polls_when_deaf),
         cmocka_unit_test(who_could_hear_has_missed_nothing),
         cmocka_unit_test(second_push_of_one_grant),

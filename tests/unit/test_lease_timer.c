@@ -65,19 +65,19 @@ static void polls_grow_apart(void **state)
 {
     (void)state;
     static const char polls[] = "[0] queue          | 0Q\n"
-                                "[1] 0 Q foreign 7  | queued\n"
+                                "[1] 0 Q mortal 7   | queued\n"
                                 "[11] timer         | 0Q500\n"
-                                "[12] 0 Q foreign 7 | \n"
+                                "[12] 0 Q mortal 7  | \n"
                                 "[32] timer         | 0Q500\n"
-                                "[33] 0 Q foreign 7 | \n"
+                                "[33] 0 Q mortal 7  | \n"
                                 "[73] timer         | 0Q500\n";
     char text[1000];
-    snprintf(text, sizeof(text), "%s[74] 0 Q foreign 7 | \n", polls);
+    snprintf(text, sizeof(text), "%s[74] 0 Q mortal 7  | \n", polls);
     assert_int_equal(story_wake(1, 3000, 0, text), (74 + 80) * MS);
     snprintf(text, sizeof(text),
              "%s[74] 0 Q queued 7 3 | \n"
              "[1074] timer         | 0Q500\n"
-             "[1075] 0 Q foreign 7 | \n",
+             "[1075] 0 Q mortal 7  | \n",
              polls);
     assert_int_equal(story_wake(1, 3000, 0, text), (1075 + 10) * MS);
 }
