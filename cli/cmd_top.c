@@ -34,10 +34,12 @@ static void become(const char *dir, char **argv)
     (void)execv(path, argv);
 }
 
-/* Where this program is: so a build tree works without an installation. */
-static void become_neighbour(char **argv)
+/* From where this program is, so that an installed tree may be moved; a build
+ * tree has both in one folder. */
+static void become_near(const char *folder, char **argv)
 {
-    char dir[PATH_ROOM];
+    struct cli_out out;
+    char dir[PATH_ROOM], near[PATH_ROOM];
     ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
     if (n <= 0) {
         return;
@@ -46,7 +48,11 @@ static void become_neighbour(char **argv)
     char *slash = strrchr(dir, '/');
     if (slash != NULL) {
         *slash = '\0';
-        become(dir, argv);
+        cli_out_init_text(&out, near, sizeof(near));
+        cli_out_text(&out, dir);
+        cli_out_text(&out, "/");
+        cli_out_text(&out, folder);
+        become(near, argv);
     }
 }
 
@@ -57,10 +63,13 @@ static void become_any(char **argv)
         become(dir, argv);
     }
     if (errno == ENOENT) {
+        become_near(HF_BIN_TO_MODULES, argv);
+    }
+    if (errno == ENOENT) {
         become(HF_MODULE_DIR, argv);
     }
     if (errno == ENOENT) {
-        become_neighbour(argv);
+        become_near(".", argv);
     }
 }
 

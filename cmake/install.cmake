@@ -15,6 +15,9 @@ if(TARGET holdfast-tls)
   install(TARGETS holdfast-tls
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
 endif()
+if(TARGET holdfast_tls_static)
+  install(TARGETS holdfast_tls_static EXPORT HoldfastTargets)
+endif()
 if(EXISTS "${CMAKE_SOURCE_DIR}/docs/holdfast.1")
   install(FILES "${CMAKE_SOURCE_DIR}/docs/holdfast.1"
     DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
@@ -36,5 +39,8 @@ install(FILES "${CMAKE_BINARY_DIR}/generated/HoldfastConfig.cmake"
 file(RELATIVE_PATH HF_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast.pc.in"
   "${CMAKE_BINARY_DIR}/generated/holdfast.pc" @ONLY)
+configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast-tls.pc.in"
+  "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc" @ONLY)
 install(FILES "${CMAKE_BINARY_DIR}/generated/holdfast.pc"
+  "${CMAKE_BINARY_DIR}/generated/holdfast-tls.pc"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -2,9 +2,10 @@
 /* TLS, from a module that is loaded only when a URL asks for it: to link
  * OpenSSL alone costs every start half of flock(1)'s whole run.
  *
- * The module exports one object, `hf_tls_module`. It is looked for in the
- * folder named by HOLDFAST_MODULE_DIR (never in a setuid program), then where
- * it was installed. */
+ * The module exports one object, `hf_tls_module`. A program may have it linked
+ * in. Else it is looked for in the folder named by HOLDFAST_MODULE_DIR, beside
+ * the library, in the program's own tree (none of these in a setuid program),
+ * then where it was configured to be installed. */
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
 

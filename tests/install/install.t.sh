@@ -90,7 +90,31 @@ ok "and builds" quietly cmake --build "$W/project/build"
 is "$("$W/project/build/shared" "$url")" held "shared, it runs"
 is "$("$W/project/build/static" "$url")" held "static, it runs"
 
+# The tree is moved, and finds its own parts: TLS gets as far as the network.
+moved=$W/moved
+mv "$prefix" "$moved"
+moved_lib=$moved${libdir#"$prefix"}
+unset HOLDFAST_MODULE_DIR LD_LIBRARY_PATH
+capture "$moved/bin/holdfast" top -u local:
+is "$code:$err" '64:holdfast: top: needs a terminal; `holdfast ls --follow` does not' \
+    "moved: holdfast top is found"
+nowhere='rediss://127.0.0.1:1?connect_timeout=1s'
+capture "$moved/bin/holdfast" run -n -u "$nowhere" x -- true
+is "$code" 69 "moved: TLS is found by the command"
+like "$err" 'refused' "… which gets as far as the network"
+like "$(LD_LIBRARY_PATH=$moved_lib "$W/c99" "$nowhere")" 'refused' \
+    "moved: TLS is found by a program, beside the library"
+like "$("$W/static" "$nowhere")" 'TLS cannot be loaded' \
+    "a static program elsewhere has no TLS, and says so"
+export PKG_CONFIG_PATH=$moved_lib/pkgconfig
+# shellcheck disable=SC2046
+ok "static, with TLS" gcc -std=c11 -o "$W/static-tls" "$W/use.c" \
+    $(pkg-config --cflags holdfast) "$moved_lib/libholdfast.a" \
+    $(pkg-config --libs --static holdfast-tls) \
+    $(pkg-config --libs --static holdfast | sed 's/-lholdfast//')
+like "$("$W/static-tls" "$nowhere")" 'refused' "has TLS wherever it is"
+
 # Nothing that only some URLs need is loaded for the others.
-capture ldd "$prefix/bin/holdfast"
+capture ldd "$moved/bin/holdfast"
 unlike "$out" 'ssl|crypto|curl|libpq' "the command does not load TLS"
 finish
