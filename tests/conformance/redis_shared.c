@@ -103,6 +103,45 @@ static const struct line dead_among_readers[] = {
     {"a try s", "ok new"},
 };
 
+/* Each line takes 1 ms. In the last of a's lease the key is still there, and a
+ * is not: b is the last one. */
+static const struct line last_live_reader[] = {
+    {"a try s ttl=30", "ok new"},
+    {"b try s", "ok new"},
+    {"w wait", "queued"},
+    {"c wait s", "queued ahead=1"},
+    {"pass 25", ""},
+    {"b release T=own", "ok > w"},
+    {"! GET $L", "w"},
+    {"w release T=own", "ok own > c"},
+    {"! PTTL $L", ">5000"},
+    {"c raise T=own", "ok own"},
+};
+
+/* The same if b gives back what it was granted. */
+static const struct line last_live_yields[] = {
+    {"x try", "ok new"},
+    {"b wait s t=20", "queued"},
+    {"x release T=own", "ok > b"},
+    {"a try s ttl=30", "ok new"},
+    {"w wait t=10", "queued"},
+    {"pass 27", ""},
+    {"b yield s v=own t=20", "queued owner=w ahead=0 > w"},
+};
+
+/* At the end of its lease nobody else sees it, nor can it come back. */
+static const struct line reader_at_its_end[] = {
+    {"a try s ttl=30", "ok new"},
+    {"b try s", "ok new"},
+    {"pass 26", ""},
+    {"x inspect", "ok sharers=2"},
+    {"c try s ttl=30", "ok new"},
+    {"! ZCARD $H", "2"},
+    {"pass 26", ""},
+    {"x roster", "ok seats=b:s0,c:s0"},
+    {"c raise T=own", "refused kind=shared sharers=1"},
+};
+
 static const struct line judged_alone[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
@@ -310,6 +349,9 @@ int main(void)
     TELL(&teller, "writer-dies", writer_dies);
     TELL(&teller, "dead-reader", dead_reader);
     TELL(&teller, "dead-among", dead_among_readers);
+    TELL(&teller, "last-live", last_live_reader);
+    TELL(&teller, "last-yields", last_live_yields);
+    TELL(&teller, "at-its-end", reader_at_its_end);
     TELL(&teller, "judged-alone", judged_alone);
     TELL(&teller, "below-floor", below_floor);
     TELL(&teller, "joins-again", joins_again);

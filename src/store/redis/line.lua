@@ -20,6 +20,9 @@
 -- two are alike: where the lock is absent or says something else, nobody
 -- shares, whatever is left in 5 and 6. These expire with the lock, which stays
 -- exactly until the longest sharer's end; 3 and 4 with the last who waits.
+-- A sharer is live before the ms in which its lease ends. Not in it: PEXPIREAT
+-- of the present ms deletes at once, and part() would end a group that it
+-- counts as shared, without a grant to the first waiter.
 --
 -- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
 -- the group's and nobody else's: I2.
@@ -30,7 +33,7 @@ local sharers = 0
 local terms = -1
 if type(owner) == 'string' and string.sub(owner, 1, 7) == 'shared:' and
     redis.call('HGET', KEYS[6], '') == owner then
-    sharers = redis.call('ZCOUNT', KEYS[5], now, '+inf')
+    sharers = redis.call('ZCOUNT', KEYS[5], '(' .. now, '+inf')
     if sharers > 0 then
         terms = tonumber(string.match(owner, '^shared:(%d+)'))
     else
@@ -57,7 +60,7 @@ end
 -- The counter at which `who` shares the name; nothing if he does not.
 local function vote(who)
     local till = sharers > 0 and redis.call('ZSCORE', KEYS[5], who)
-    return till and tonumber(till) >= now and
+    return till and tonumber(till) > now and
         tonumber(redis.call('HGET', KEYS[6], who))
 end
 
@@ -99,7 +102,7 @@ local function join(who, mode, ms, v)
         redis.call('DEL', KEYS[5], KEYS[6])
         redis.call('HSET', KEYS[6], '', owner)
     else
-        local over = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', '(' .. now,
+        local over = redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', now,
             'LIMIT', 0, 100)
         if #over > 0 then
             redis.call('ZREM', KEYS[5], unpack(over))

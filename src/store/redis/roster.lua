@@ -32,7 +32,7 @@ local function add(who, till, ticket, mode)
 end
 
 if sharers > 0 then
-    local page = redis.call('ZRANGEBYSCORE', KEYS[5], now, '+inf',
+    local page = redis.call('ZRANGEBYSCORE', KEYS[5], '(' .. now, '+inf',
         'WITHSCORES', 'LIMIT', 0, most)
     local all = {}
     for i = 1, #page, 2 do
