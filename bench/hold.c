@@ -86,17 +86,18 @@ static void acquire_up_to(struct bench *b, int goal)
 static void tell(struct bench *b)
 {
     int states[4] = {0};
-    struct hf_node node;
+    struct hf_node *node = NULL;
     for (int i = 0; i < b->n_held; i++) {
         states[hf_lock_state(b->locks[i])]++;
     }
-    hf_client_node(b->client, 0, &node);
+    (void)hf_client_node(b->client, 0, &node);
     (void)fprintf(stderr,
                   "held %d at risk %d lost %d; node 0: state %d, round trip "
                   "%lld us %s\n",
                   states[HF_STATE_HELD], states[HF_STATE_AT_RISK],
-                  states[HF_STATE_LOST], (int)node.state,
-                  (long long)node.rtt_us, node.reason);
+                  states[HF_STATE_LOST], (int)hf_node_health(node),
+                  (long long)hf_node_rtt_us(node), hf_node_reason(node));
+    hf_node_free(node);
 }
 
 static void hold_for(struct bench *b, double seconds)

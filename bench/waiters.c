@@ -97,12 +97,14 @@ static struct hf_lock *must_acquire(struct hf_client *client)
 /* How many wait, as the servers say. */
 static uint32_t count_waiting(struct hf_client *client)
 {
-    struct hf_info info;
+    struct hf_info *info;
     struct hf_error error;
     if (hf_client_inspect(client, NAME, strlen(NAME), &info, &error) != HF_OK) {
         die_text("inspect", error.text);
     }
-    return info.waiting;
+    uint32_t waiting = hf_info_waiting(info);
+    hf_info_free(info);
+    return waiting;
 }
 
 static void await_waiting(struct hf_client *client, uint32_t n)
@@ -218,11 +220,12 @@ static void process_until(struct bench *b, int64_t end)
 
 static bool all_wait(const struct bench *b)
 {
-    struct hf_waiting waiting;
+    struct hf_waiting *waiting;
     for (int i = 0; i < b->job->n; i++) {
         if (!hf_op_waiting(b->waiters[i].op, &waiting)) {
             return false;
         }
+        hf_waiting_free(waiting);
     }
     return true;
 }
@@ -247,8 +250,9 @@ static void await(struct bench *b, bool (*is_so)(const struct bench *b),
 static bool seat_read(void *user, const struct hf_queue_entry *place)
 {
     struct bench *b = user;
-    if (place->node == 0 && place->waits && b->n_seen < b->job->n) {
-        int index = atoi(place->who.label);
+    if (hf_queue_entry_node(place) == 0 && hf_queue_entry_is_waiting(place) &&
+        b->n_seen < b->job->n) {
+        int index = atoi(hf_holder_label(hf_queue_entry_holder(place)));
         b->moved += b->n_seen > 0 && index < b->order[b->n_seen - 1];
         b->order[b->n_seen++] = index;
     }

@@ -15,6 +15,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "out.h"
+#include "snapshot.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -137,17 +138,18 @@ struct search {
 static bool look_at(void *user, const struct hf_queue_entry *place)
 {
     struct search *search = user;
-    search->found = !place->waits && is_above(search->above, place->who.owner);
+    search->found =
+        !hf_queue_entry_is_waiting(place) &&
+        is_above(search->above, hf_holder_owner(hf_queue_entry_holder(place)));
     return !search->found;
 }
 
 static bool holds(struct hf_client *client, const struct hf_name *name,
-                  struct above *above, enum hf_holder_kind *kind)
+                  struct above *above, enum hf_kind *kind)
 {
-    struct hf_info info;
+    struct cli_info info;
     struct search search = {above, false};
-    if (hf_client_inspect(client, name->name, name->name_len, &info, NULL) !=
-        HF_OK) {
+    if (cli_inspect(client, name->name, name->name_len, &info, NULL) != HF_OK) {
         return false;
     }
     *kind = info.holder.kind;
@@ -174,7 +176,7 @@ static int refuse(const struct hf_name *name, bool is_both_shared)
 
 int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args)
 {
-    enum hf_holder_kind kind = HF_HOLDER_NONE;
+    enum hf_kind kind = HF_HOLDER_NONE;
     struct above above = {NULL};
     int code = 0;
     bool is_inside = getenv("HOLDFAST_OWNER") != NULL;

@@ -4,6 +4,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "snapshot.h"
 #include "store.h"
 
 #include <stdio.h>
@@ -55,18 +56,20 @@ static const char *severity_text(enum hf_severity severity)
     return "unknown";
 }
 
-static void on_finding(void *user, enum hf_severity severity, int node,
-                       const char *text)
+static void on_finding(void *user, const struct hf_finding *finding)
 {
     struct report *report = user;
+    enum hf_severity severity = hf_finding_severity(finding);
+    int node = hf_finding_node(finding);
+    const char *text = hf_finding_text(finding);
     struct cli_out *out = &report->out;
-    struct hf_node about = {.address = ""};
+    struct cli_node about = {.address = ""};
     int code = severity == HF_FINDING_OK        ? FIT
                : severity == HF_FINDING_WARNING ? WARNINGS
                                                 : UNFIT;
     report->worst = code > report->worst ? code : report->worst;
     if (node >= 0) {
-        hf_client_node(report->client, node, &about);
+        cli_node(report->client, node, &about);
     }
     if (report->is_json) {
         cli_out_json_open(out);
@@ -114,12 +117,11 @@ static int examine(struct hf_client *client, bool is_json)
 
 /* ---- --init -------------------------------------------------------------- */
 
-static void on_init_finding(void *user, enum hf_severity severity, int node,
-                            const char *text)
+static void on_init_finding(void *user, const struct hf_finding *finding)
 {
     const struct report *report = user;
     if (!report->is_quiet) {
-        on_finding(user, severity, node, text);
+        on_finding(user, finding);
     }
 }
 
@@ -175,7 +177,7 @@ static int init(struct hf_client *client, const struct cli_args *args)
 static int say_which(struct hf_client *client, const char *word)
 {
     struct cli_out out;
-    struct hf_node node;
+    struct cli_node node;
     cli_message_begin(&out);
     cli_out_text(&out, "doctor: --quarantine: ");
     if (word != NULL) {
@@ -187,7 +189,7 @@ static int say_which(struct hf_client *client, const char *word)
     }
     cli_out_text(&out, "? name one of");
     for (int i = 0; i < hf_client_nodes(client); i++) {
-        hf_client_node(client, i, &node);
+        cli_node(client, i, &node);
         cli_out_text(&out, i == 0 ? " " : ", ");
         cli_out_text(&out, node.address);
     }
@@ -198,8 +200,8 @@ static int say_which(struct hf_client *client, const char *word)
 /* @return whether the word means this node. */
 static bool is_meant(struct hf_client *client, const char *word, int idx)
 {
-    struct hf_node node;
-    hf_client_node(client, idx, &node);
+    struct cli_node node;
+    cli_node(client, idx, &node);
     return word == NULL || strcmp(word, "all") == 0 ||
            strcmp(word, node.address) == 0;
 }

@@ -143,10 +143,12 @@ static bool on_name(void *user, const void *name, size_t name_len,
                     const struct hf_info *info)
 {
     struct cli_out *out = user;
+    struct cli_holder holder;
+    cli_holder_read(&holder, hf_info_holder(info));
     cli_out_json_open(out);
     cli_out_json_bytes(out, "name", name, name_len);
-    cli_show_holder_json(out, &info->holder, info->split);
-    cli_out_json_int(out, "waiting", info->waiting);
+    cli_show_holder_json(out, &holder, hf_info_is_split(info));
+    cli_out_json_int(out, "waiting", hf_info_waiting(info));
     cli_out_json_close(out);
     return out->error == 0;
 }

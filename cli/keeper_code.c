@@ -6,6 +6,7 @@
 #include "duration.h"
 #include "exit_code.h"
 #include "message.h"
+#include "snapshot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -35,11 +36,11 @@ static int say_max_hold(const struct cli_keeper *keeper)
 /* Why a node could not renew, for those that could not. */
 static void say_nodes(struct cli_out *out, struct hf_client *client)
 {
-    struct hf_node node;
+    struct cli_node node;
     bool is_first = true;
     for (int i = 0; i < hf_client_nodes(client); i++) {
-        hf_client_node(client, i, &node);
-        if (node.state == HF_NODE_UP && node.reason[0] == '\0') {
+        cli_node(client, i, &node);
+        if (node.health == HF_NODE_UP && node.reason[0] == '\0') {
             continue;
         }
         cli_out_text(out, is_first ? " (" : "; ");

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static const char *state_text(enum hf_holder_kind kind)
+static const char *state_text(enum hf_kind kind)
 {
     switch (kind) {
     case HF_HOLDER_NONE:
@@ -37,7 +37,7 @@ void cli_show_left(struct cli_out *out, int64_t remaining_ms)
 }
 
 /* How many is not known to one who was only refused. */
-static void show_group(struct cli_out *out, const struct hf_holder *holder)
+static void show_group(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->permits == 0) {
         cli_out_text(out, "held by ");
@@ -61,7 +61,7 @@ static void show_group(struct cli_out *out, const struct hf_holder *holder)
     cli_out_text(out, " permits held");
 }
 
-static void show_who(struct cli_out *out, const struct hf_holder *holder)
+static void show_who(struct cli_out *out, const struct cli_holder *holder)
 {
     switch (holder->kind) {
     case HF_HOLDER_NONE:
@@ -90,7 +90,7 @@ static void show_who(struct cli_out *out, const struct hf_holder *holder)
     cli_out_int(out, holder->pid);
 }
 
-void cli_show_held(struct cli_out *out, const struct hf_holder *holder)
+void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
 {
     show_who(out, holder);
     if (holder->kind == HF_HOLDER_NONE) {
@@ -107,7 +107,7 @@ void cli_show_held(struct cli_out *out, const struct hf_holder *holder)
     }
 }
 
-void cli_show_frees(struct cli_out *out, const struct hf_holder *holder)
+void cli_show_frees(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->kind == HF_HOLDER_NONE) {
         return;
@@ -122,13 +122,13 @@ void cli_show_frees(struct cli_out *out, const struct hf_holder *holder)
                   (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
 }
 
-void cli_show_holder(struct cli_out *out, const struct hf_holder *holder)
+void cli_show_holder(struct cli_out *out, const struct cli_holder *holder)
 {
     cli_show_held(out, holder);
     cli_show_frees(out, holder);
 }
 
-void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
+void cli_show_holder_json(struct cli_out *out, const struct cli_holder *holder,
                           bool split)
 {
     cli_out_json_text(out, "state", split ? "split" : state_text(holder->kind));
@@ -146,7 +146,8 @@ void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
     cli_show_remaining_json(out, holder->remaining_ms);
 }
 
-void cli_show_identity_json(struct cli_out *out, const struct hf_holder *holder)
+void cli_show_identity_json(struct cli_out *out,
+                            const struct cli_holder *holder)
 {
     cli_out_json_text(out, "owner", holder->owner);
     if (holder->host[0] != '\0') {
@@ -169,7 +170,7 @@ void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms)
     }
 }
 
-const char *cli_show_node_state(enum hf_node_state state)
+const char *cli_show_node_state(enum hf_health state)
 {
     switch (state) {
     case HF_NODE_CONNECTING:

@@ -4,27 +4,28 @@
 #define CLI_SHOW_H
 
 #include "out.h"
+#include "snapshot.h"
 
 #include <holdfast/holdfast.h>
 
 /* "held by db3 pid 4711 since 02:00:04 (nightly job), frees by 02:00:41". */
-void cli_show_holder(struct cli_out *out, const struct hf_holder *holder);
+void cli_show_holder(struct cli_out *out, const struct cli_holder *holder);
 
 /* Its two parts, up to the comma and from there. */
-void cli_show_held(struct cli_out *out, const struct hf_holder *holder);
-void cli_show_frees(struct cli_out *out, const struct hf_holder *holder);
+void cli_show_held(struct cli_out *out, const struct cli_holder *holder);
+void cli_show_frees(struct cli_out *out, const struct cli_holder *holder);
 
 /* Members of an open JSON object: state, host, pid, since … */
-void cli_show_holder_json(struct cli_out *out, const struct hf_holder *holder,
+void cli_show_holder_json(struct cli_out *out, const struct cli_holder *holder,
                           bool split);
 
 /* Some of them: owner, host, pid, since and label; remaining_ms. */
 void cli_show_identity_json(struct cli_out *out,
-                            const struct hf_holder *holder);
+                            const struct cli_holder *holder);
 void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms);
 
 /* "up", "down" …; why not, if it is not up. */
-const char *cli_show_node_state(enum hf_node_state state);
+const char *cli_show_node_state(enum hf_health state);
 
 /* "12.3s left" or "no expiry". */
 void cli_show_left(struct cli_out *out, int64_t remaining_ms);

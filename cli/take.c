@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "signals.h"
+#include "snapshot.h"
 #include "wait_line.h"
 
 #include <errno.h>
@@ -25,8 +26,8 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
  * when it changes. Asks nobody. */
 static void say_place(struct cli_take *take)
 {
-    struct hf_waiting waiting;
-    if (take->status.fd < 0 || !hf_op_waiting(take->op, &waiting) ||
+    struct cli_waiting waiting;
+    if (take->status.fd < 0 || !cli_waiting(take->op, &waiting) ||
         take->ahead == (int64_t)waiting.ahead) {
         return;
     }

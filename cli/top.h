@@ -28,7 +28,7 @@ struct top {
     enum hf_status status;
     struct hf_error error;
     int n_nodes;
-    struct hf_node nodes[HF_NODES_MAX];
+    struct cli_node nodes[HF_NODES_MAX];
     int64_t seen_ms; /* Unix time of `look` */
     /* What the keys have set. */
     int64_t interval_ms;

@@ -205,11 +205,11 @@ static void draw_titles(const struct top *top, int y,
 
 /* ---- Head and foot ----------------------------------------------------- */
 
-static int count_nodes(const struct top *top, enum hf_node_state state)
+static int count_nodes(const struct top *top, enum hf_health state)
 {
     int count = 0;
     for (int i = 0; i < top->n_nodes; i++) {
-        count += top->nodes[i].state == state;
+        count += top->nodes[i].health == state;
     }
     return count;
 }
@@ -218,7 +218,7 @@ static int count_nodes(const struct top *top, enum hf_node_state state)
 static bool put_nodes(struct cli_out *out, const struct top *top)
 {
     static const struct {
-        enum hf_node_state state;
+        enum hf_health state;
         const char *text;
     } others[] = {
         {HF_NODE_QUARANTINED, " quarantined"},

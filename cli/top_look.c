@@ -51,7 +51,7 @@ static struct top_look *look_now(const struct top_looker *looker,
     look_at_places(look, looker->client, wish);
     look->n_nodes = hf_client_nodes(looker->client);
     for (int i = 0; i < look->n_nodes; i++) {
-        hf_client_node(looker->client, i, &look->nodes[i]);
+        cli_node(looker->client, i, &look->nodes[i]);
     }
     return look;
 }

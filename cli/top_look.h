@@ -17,7 +17,7 @@ struct top_look {
     struct hf_error error;
     struct cli_view view;
     int n_nodes;
-    struct hf_node nodes[HF_NODES_MAX];
+    struct cli_node nodes[HF_NODES_MAX];
     char name[HF_NAME_MAX + 1]; /* whose places it has; empty: none */
     size_t name_len;
     struct cli_places places;

@@ -66,7 +66,7 @@ static bool next_line(struct lower *lower, int *y)
     return true;
 }
 
-static void draw_node(struct lower *lower, const struct hf_node *node)
+static void draw_node(struct lower *lower, const struct cli_node *node)
 {
     char text[256];
     struct cli_out out;
@@ -76,11 +76,11 @@ static void draw_node(struct lower *lower, const struct hf_node *node)
     }
     cli_out_init_text(&out, text, sizeof(text));
     (void)cli_out_shown(&out, node->address, strlen(node->address));
-    cli_out_text(&out, node->state == HF_NODE_QUARANTINED ? ": quarantined"
-                       : node->state == HF_NODE_DOWN      ? ": down"
-                                                          : "");
+    cli_out_text(&out, node->health == HF_NODE_QUARANTINED ? ": quarantined"
+                       : node->health == HF_NODE_DOWN      ? ": down"
+                                                           : "");
     (void)top_screen_put(y, 0, top_screen_columns(),
-                         node->state == HF_NODE_UP ? TOP_FAINT : TOP_ALARM,
+                         node->health == HF_NODE_UP ? TOP_FAINT : TOP_ALARM,
                          text);
 }
 

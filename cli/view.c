@@ -38,9 +38,9 @@ static char *put(char *to, const char **field, const void *from, size_t len)
 
 /* The row and its texts, in one piece. */
 static struct cli_row *new_row(const void *name, size_t name_len,
-                               const struct hf_info *info)
+                               const struct cli_info *info)
 {
-    const struct hf_holder *holder = &info->holder;
+    const struct cli_holder *holder = &info->holder;
     size_t owner = strlen(holder->owner);
     size_t host = strlen(holder->host);
     size_t label = strlen(holder->label);
@@ -85,10 +85,9 @@ static bool reserve(struct cli_view *view)
     return true;
 }
 
-static bool on_name(void *user, const void *name, size_t name_len,
-                    const struct hf_info *info)
+static bool add_row(struct cli_view *view, const void *name, size_t name_len,
+                    const struct cli_info *info)
 {
-    struct cli_view *view = user;
     struct cli_row *row = reserve(view) ? new_row(name, name_len, info) : NULL;
     if (row == NULL) {
         view->is_short = true;
@@ -96,6 +95,14 @@ static bool on_name(void *user, const void *name, size_t name_len,
     }
     view->rows[view->count++] = row;
     return true;
+}
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    struct cli_info read;
+    cli_info_read(&read, info);
+    return add_row(user, name, name_len, &read);
 }
 
 int cli_row_compare(const struct cli_row *a, const struct cli_row *b)
@@ -228,15 +235,15 @@ enum hf_status cli_view_look_name(struct cli_view *view,
                                   struct hf_client *client, const char *name,
                                   struct hf_error *error)
 {
-    struct hf_info info;
+    struct cli_info info;
     char pattern[2 * HF_NAME_MAX + 4];
     enum hf_status status =
-        hf_client_inspect(client, name, strlen(name), &info, error);
+        cli_inspect(client, name, strlen(name), &info, error);
     if (status != HF_OK ||
         (info.holder.kind == HF_HOLDER_NONE && !info.split)) {
         return status;
     }
-    (void)on_name(view, name, strlen(name), &info);
+    (void)add_row(view, name, strlen(name), &info);
     if (info.holder.permits > 0) {
         slots_pattern(pattern, name);
         status = fill(view, client, pattern, error);
@@ -277,9 +284,9 @@ static void copy(char *to, size_t room, const char *from)
     memcpy(to, from, len < room ? len + 1 : 0);
 }
 
-void cli_row_read(const struct cli_row *row, struct hf_holder *out)
+void cli_row_read(const struct cli_row *row, struct cli_holder *out)
 {
-    *out = (struct hf_holder){
+    *out = (struct cli_holder){
         .kind = row->kind,
         .pid = row->pid,
         .since_s = row->since_s,

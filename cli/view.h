@@ -12,13 +12,15 @@
 #define CLI_VIEW_H
 
 #include "out.h"
+#include "snapshot.h"
 
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* One taken name. A struct hf_holder is mostly room; this has what is in it. */
+/* One taken name. A struct cli_holder is mostly room; this has what is in it.
+ */
 struct cli_row {
     const char *name; /* a NUL follows it */
     size_t name_len;
@@ -27,7 +29,7 @@ struct cli_row {
     int64_t since_s;      /* 0: unknown */
     int64_t remaining_ms; /* -1: no expiry */
     uint64_t fence;       /* 0: unknown */
-    enum hf_holder_kind kind;
+    enum hf_kind kind;
     bool is_split;
     uint32_t sharers; /* SHARED: how many hold it, or wait for a permit */
     uint32_t permits; /* SHARED: size of the semaphore, or 0 */
@@ -83,7 +85,7 @@ uint32_t cli_row_held(const struct cli_row *row);
 uint32_t cli_row_waiting(const struct cli_row *row);
 
 /* The row as the library would tell of it. */
-void cli_row_read(const struct cli_row *row, struct hf_holder *out);
+void cli_row_read(const struct cli_row *row, struct cli_holder *out);
 
 /* "exclusive", "shared 3", "permits 2/5". */
 void cli_row_mode(struct cli_out *out, const struct cli_row *row);

@@ -137,7 +137,7 @@ static void put_count(struct cli_out *out, const char *what, int64_t count,
 
 static void put_held(struct cli_out *out, const struct cli_row *row)
 {
-    struct hf_holder holder = {.kind = HF_HOLDER_NONE};
+    struct cli_holder holder = {.kind = HF_HOLDER_NONE};
     if (row != NULL) {
         cli_row_read(row, &holder);
     }
@@ -214,7 +214,7 @@ static void open_json(struct cli_out *out, const char *event)
 
 static void put_from_json(struct cli_out *out, const struct cli_row *row)
 {
-    struct hf_holder holder;
+    struct cli_holder holder;
     cli_row_read(row, &holder);
     cli_out_json_key(out, "from");
     cli_out_json_open(out);
@@ -229,7 +229,7 @@ static void put_change_json(struct cli_out *out, enum cli_change change,
 {
     static const struct cli_row free_row = {
         .owner = "", .host = "", .label = ""};
-    struct hf_holder holder;
+    struct cli_holder holder;
     open_json(out, change_word(change));
     cli_out_json_bytes(out, "name", named->name, named->name_len);
     cli_row_read(now != NULL ? now : &free_row, &holder);

@@ -15,7 +15,7 @@ struct shown {
     struct cli_out *out;
     const char *name;
     struct hf_client *client;
-    struct hf_info info;
+    struct cli_info info;
     struct cli_places places;
 };
 
@@ -30,9 +30,9 @@ static void put_fence(struct cli_out *out, uint64_t fence)
 /* ---- For people -------------------------------------------------------- */
 
 /* As the rows of a semaphore's slots count its waiters, see view.c. */
-static uint32_t count_waiting(const struct hf_info *info)
+static uint32_t count_waiting(const struct cli_info *info)
 {
-    const struct hf_holder *holder = &info->holder;
+    const struct cli_holder *holder = &info->holder;
     return holder->permits > 0 && holder->sharers > holder->permits
                ? info->waiting + holder->sharers - holder->permits
                : info->waiting;
@@ -41,7 +41,7 @@ static uint32_t count_waiting(const struct hf_info *info)
 static void put_whole(const struct shown *shown)
 {
     struct cli_out *out = shown->out;
-    const struct hf_info *info = &shown->info;
+    const struct cli_info *info = &shown->info;
     uint32_t waiting = count_waiting(info);
     (void)cli_out_shown(out, shown->name, strlen(shown->name));
     cli_out_text(out, ": ");
@@ -60,9 +60,9 @@ static void put_whole(const struct shown *shown)
 }
 
 /* What is known of a node that did not say who holds the name. */
-static void put_silent(struct cli_out *out, const struct hf_node *node)
+static void put_silent(struct cli_out *out, const struct cli_node *node)
 {
-    cli_out_text(out, cli_show_node_state(node->state));
+    cli_out_text(out, cli_show_node_state(node->health));
     if (node->reason[0] != '\0') {
         cli_out_text(out, ": ");
         cli_out_plain(out, node->reason);
@@ -117,15 +117,15 @@ static void put_places(const struct shown *shown, int node)
 static void put_node(const struct shown *shown, int idx)
 {
     struct cli_out *out = shown->out;
-    struct hf_node node;
-    hf_client_node(shown->client, idx, &node);
+    struct cli_node node;
+    cli_node(shown->client, idx, &node);
     cli_out_text(out, "  ");
     size_t used = cli_out_shown(out, node.address, strlen(node.address));
     cli_out_pad(out, used < AT_NODE ? AT_NODE - used : 1);
     if (shown->info.nodes[idx].answered) {
         cli_show_holder(out, &shown->info.nodes[idx].holder);
         put_fence(out, shown->info.nodes[idx].holder.fence);
-        cli_out_text(out, node.state == HF_NODE_QUARANTINED
+        cli_out_text(out, node.health == HF_NODE_QUARANTINED
                               ? " (quarantined: does not count)"
                               : "");
     } else {
@@ -154,11 +154,11 @@ static void node_slots_json(const struct shown *shown, int node)
 static void node_json(const struct shown *shown, int idx)
 {
     struct cli_out *out = shown->out;
-    struct hf_node node;
-    hf_client_node(shown->client, idx, &node);
+    struct cli_node node;
+    cli_node(shown->client, idx, &node);
     cli_out_json_open(out);
     cli_out_json_text(out, "address", node.address);
-    cli_out_json_text(out, "node", cli_show_node_state(node.state));
+    cli_out_json_text(out, "node", cli_show_node_state(node.health));
     if (node.reason[0] != '\0') {
         cli_out_json_text(out, "reason", node.reason);
     }
@@ -198,7 +198,7 @@ int cli_view_name(struct cli_out *out, struct hf_client *client,
     shown = (struct shown){.out = out, .name = name, .client = client};
     cli_places_init(&shown.places);
     enum hf_status status =
-        hf_client_inspect(client, name, strlen(name), &shown.info, &error);
+        cli_inspect(client, name, strlen(name), &shown.info, &error);
     if (status == HF_OK) {
         status =
             cli_places_look(&shown.places, client, name, strlen(name), &error);

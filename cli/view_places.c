@@ -40,7 +40,7 @@ static bool reserve(struct cli_places *places)
 
 /* Nodes come one after the other, and each one's waiters in order. */
 static uint32_t count_ahead(const struct cli_places *places,
-                            const struct hf_queue_entry *at)
+                            const struct cli_queue_entry *at)
 {
     const struct cli_place *last =
         places->count > 0 ? &places->list[places->count - 1] : NULL;
@@ -50,14 +50,16 @@ static uint32_t count_ahead(const struct cli_places *places,
                : 0;
 }
 
-static bool on_place(void *user, const struct hf_queue_entry *at)
+static bool on_place(void *user, const struct hf_queue_entry *entry)
 {
     struct cli_places *places = user;
+    struct cli_place place = {.slot = places->slot};
+    const struct cli_queue_entry *at = &place.at;
     if (!reserve(places)) {
         places->is_short = true;
         return false;
     }
-    struct cli_place place = {.at = *at, .slot = places->slot};
+    cli_queue_entry_read(&place.at, entry);
     place.ahead = at->waits ? count_ahead(places, at) : 0;
     places->list[places->count++] = place;
     if (places->slot == CLI_NO_SLOT && !at->waits &&
@@ -124,7 +126,7 @@ bool cli_place_is_shown(const struct cli_places *places,
     return places->permits == 0 || place->slot != CLI_NO_SLOT;
 }
 
-static void put_label(struct cli_out *out, const struct hf_holder *who)
+static void put_label(struct cli_out *out, const struct cli_holder *who)
 {
     if (who->label[0] != '\0') {
         cli_out_text(out, " (");
@@ -133,7 +135,7 @@ static void put_label(struct cli_out *out, const struct hf_holder *who)
     }
 }
 
-static void put_mode(struct cli_out *out, const struct hf_queue_entry *at)
+static void put_mode(struct cli_out *out, const struct cli_queue_entry *at)
 {
     if (at->permits > 0) {
         cli_out_text(out, "a permit of ");
@@ -145,7 +147,7 @@ static void put_mode(struct cli_out *out, const struct hf_queue_entry *at)
 
 void cli_place_text(struct cli_out *out, const struct cli_place *place)
 {
-    const struct hf_holder *who = &place->at.who;
+    const struct cli_holder *who = &place->at.who;
     if (who->host[0] == '\0') {
         cli_out_text(out, "another kind of client");
     } else {
@@ -177,7 +179,7 @@ void cli_place_text(struct cli_out *out, const struct cli_place *place)
 
 static void place_json(struct cli_out *out, const struct cli_place *place)
 {
-    const struct hf_queue_entry *at = &place->at;
+    const struct cli_queue_entry *at = &place->at;
     cli_out_json_open(out);
     cli_show_identity_json(out, &at->who);
     cli_out_json_text(out, "mode",

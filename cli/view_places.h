@@ -5,6 +5,7 @@
 #define CLI_VIEW_PLACES_H
 
 #include "out.h"
+#include "snapshot.h"
 
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
@@ -15,7 +16,7 @@
 #define CLI_NO_SLOT (-1)
 
 struct cli_place {
-    struct hf_queue_entry at;
+    struct cli_queue_entry at;
     int slot;
     uint32_t ahead; /* who waits: how many before it, at this node */
 };

@@ -4,6 +4,7 @@
 #include "duration.h"
 #include "message.h"
 #include "show.h"
+#include "snapshot.h"
 #include "utf8.h"
 #include "when.h"
 
@@ -99,7 +100,7 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
 
 /* As the nodes last said to one who stands in the queue. */
 static void put_waiting(struct cli_out *out, const struct cli_line *line,
-                        const struct hf_waiting *waiting)
+                        const struct cli_waiting *waiting)
 {
     put_head(out, line, waiting->name, waiting->name_len);
     cli_show_held(out, &waiting->holder);
@@ -119,16 +120,16 @@ static bool put_quarantined(struct cli_out *out, const struct cli_line *line,
                             struct hf_client *client,
                             const struct hf_request *request)
 {
-    struct hf_node found[HF_NODES_MAX];
+    struct cli_node found[HF_NODES_MAX];
     int n_nodes = hf_client_nodes(client);
     int n_up = 0;
     int n_found = 0;
     int64_t left_ms = 0;
     for (int i = 0; i < n_nodes && i < HF_NODES_MAX; i++) {
-        struct hf_node *node = &found[n_found];
-        hf_client_node(client, i, node);
-        n_up += node->state == HF_NODE_UP;
-        if (node->state == HF_NODE_QUARANTINED) {
+        struct cli_node *node = &found[n_found];
+        cli_node(client, i, node);
+        n_up += node->health == HF_NODE_UP;
+        if (node->health == HF_NODE_QUARANTINED) {
             left_ms = node->quarantine_left_ms > left_ms
                           ? node->quarantine_left_ms
                           : left_ms;
@@ -155,9 +156,9 @@ static void put_inspected(struct cli_out *out, const struct cli_line *line,
                           struct hf_client *client,
                           const struct hf_request *request)
 {
-    struct hf_info info;
-    enum hf_status status = hf_client_inspect(client, request->name,
-                                              request->name_len, &info, NULL);
+    struct cli_info info;
+    enum hf_status status =
+        cli_inspect(client, request->name, request->name_len, &info, NULL);
     put_head(out, line, request->name, request->name_len);
     if (status == HF_OK) {
         cli_show_holder(out, &info.holder);
@@ -171,13 +172,13 @@ void cli_line_tick(struct cli_line *line, struct hf_client *client,
 {
     char text[LINE_ROOM];
     struct cli_out out;
-    struct hf_waiting waiting;
+    struct cli_waiting waiting;
     if (!line->is_wanted || cli_when_now_ns() < line->next_ns) {
         return;
     }
     line->next_ns = cli_when_now_ns() + SHOW_EVERY_MS * CLI_NS_PER_MS;
     cli_out_init_text(&out, text, sizeof(text));
-    if (hf_op_waiting(op, &waiting)) {
+    if (cli_waiting(op, &waiting)) {
         put_waiting(&out, line, &waiting);
     } else if (!put_quarantined(&out, line, client, request)) {
         put_inspected(&out, line, client, request);

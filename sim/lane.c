@@ -455,9 +455,10 @@ static void cancel(struct sim_lane *lane)
 
 static void look_at_queue(struct sim_lane *lane)
 {
-    struct hf_waiting waiting;
+    struct hf_waiting *waiting;
     if (lane->phase == SIM_LANE_ASKING && lane->op != NULL &&
         !lane->was_queued && hf_op_waiting(lane->op, &waiting)) {
+        hf_waiting_free(waiting);
         lane->was_queued = true;
         sim_oracle_queued(lane->process->world->oracle, lane->number);
     }

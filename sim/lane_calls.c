@@ -157,11 +157,12 @@ static void look(struct sim_lane *lane)
     struct sight sight = {oracle_of(lane), lane->process->index,
                           sim_lane_name(lane->turn)};
     char text = (char)('a' + sight.name);
-    struct hf_info info;
+    struct hf_info *info;
     struct hf_error error;
     enum hf_status status = hf_client_inspect(client, &text, 1, &info, &error);
     if (status == HF_OK) {
-        see_info(&sight, sight.name, &info);
+        see_info(&sight, sight.name, info);
+        hf_info_free(info);
         status = hf_client_queue(client, &text, 1, on_place, &sight, &error);
     }
     if (status == HF_OK) {

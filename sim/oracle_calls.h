@@ -6,6 +6,8 @@
 
 #include "oracle_state.h"
 
+#include "core/opaque.h"
+
 #include <holdfast/holdfast.h>
 
 #define SIM_FOREIGN_TEXT 48

@@ -18,8 +18,15 @@
  *
  * Rules that hold for every function:
  * - Structs that you fill begin with `size` and are set up by their init
- *   function. A plain return is borrowed, a `**out` is yours; on failure
- *   nothing changes hands and `*out` is NULL. `error` may be NULL.
+ *   function, which is inline so that `size` is the one that your program was
+ *   compiled with. A later library may know more members; it takes those that
+ *   your struct lacks for zero.
+ * - Structs that the library fills are opaque and are read with functions:
+ *   hf_holder_host(holder). Texts and structs that these return belong to the
+ *   struct that was asked. They take NULL, and answer as for one without
+ *   content.
+ * - A plain return is borrowed, a `**out` is yours; on failure nothing changes
+ *   hands and `*out` is NULL. `error` may be NULL.
  * - A handle belongs to whoever has it, not to a thread. One client may be
  *   used from many threads at once; one lock by one thread at a time, but for
  *   hf_lock_valid_for(), hf_lock_state(), hf_lock_remaining_ms() and
@@ -78,7 +85,8 @@ enum hf_status {
 #undef HF_STATUS_ENUM
 };
 
-/** Why a call did not succeed. Caller-owned, never allocated. */
+/** Why a call did not succeed. Caller-owned, never allocated. Its layout is
+ * final: it never grows. */
 struct hf_error {
     enum hf_status status;
     int node;        /**< index of the node concerned, or -1 */
@@ -174,8 +182,16 @@ struct hf_client_options {
                             and hf_client_init_nodes() work; other calls fail */
 };
 
+/** Fill the first @p size bytes of @p options with the defaults: for other
+ * languages. @p size is what the caller knows as the size of the struct. */
+HF_API void hf_client_options_init_sized(struct hf_client_options *options,
+                                         size_t size);
+
 /** Fill @p options with the defaults. */
-HF_API void hf_client_options_init(struct hf_client_options *options);
+static inline void hf_client_options_init(struct hf_client_options *options)
+{
+    hf_client_options_init_sized(options, sizeof(*options));
+}
 
 /**
  * Open a store. Returns at once: connecting goes on during the first calls.
@@ -256,11 +272,22 @@ struct hf_request {
     const struct hf_name *more; /**< further names, taken all or none; borrowed
                                      for the call. Not with permits. */
     size_t n_more;
+    size_t more_size; /**< bytes of one of `more`: sizeof(struct hf_name) */
 };
+
+/** Fill the first @p size bytes of @p request like hf_request_init(): for
+ * other languages. @p size and @p more_size are what the caller knows as the
+ * sizes of struct hf_request and struct hf_name. */
+HF_API void hf_request_init_sized(struct hf_request *request, size_t size,
+                                  size_t more_size, const char *name);
 
 /** Fill @p request: @p name (a C string; set name and name_len yourself for
  * other bytes), ttl 30 s, does not wait. */
-HF_API void hf_request_init(struct hf_request *request, const char *name);
+static inline void hf_request_init(struct hf_request *request, const char *name)
+{
+    hf_request_init_sized(request, sizeof(*request), sizeof(struct hf_name),
+                          name);
+}
 
 /**
  * Acquire a lock.
@@ -515,20 +542,17 @@ hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
 
 /* ---- Events and event loops -------------------------------------------- */
 
-/** A change of a lock's state. */
-struct hf_lock_event {
-    struct hf_lock *lock;
-    enum hf_state state;
-};
-
 /**
- * The next change that was not fetched yet. A lock that changed twice in
- * between is reported once, with its latest state.
+ * The next change of a lock's state that was not fetched yet. A lock that
+ * changed twice in between is reported once, with its latest state.
  *
- * @return true if there was one. Never blocks.
+ * @param client  The client.
+ * @param state   Set to the new state, unless NULL or there is no change.
+ *
+ * @return The lock; NULL if nothing has changed. Never blocks.
  */
-HF_API bool hf_client_next_event(struct hf_client *client,
-                                 struct hf_lock_event *out);
+HF_API struct hf_lock *hf_client_next_event(struct hf_client *client,
+                                            enum hf_state *state);
 
 /**
  * One descriptor for any event loop: readable when hf_client_process() has
@@ -596,14 +620,16 @@ HF_API void hf_op_cancel(struct hf_op *op);
 
 struct hf_waiting;
 
-/** How an acquisition that is under way stands, as the nodes last said; asks
- * nobody. @return false: it does not wait in a queue. */
-HF_API bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out);
+/** How an acquisition that is under way stands, as the nodes last said; sends
+ * no request. @p out is set to what hf_waiting_free() frees. @return false: it
+ * does not wait in a queue, or out of memory. */
+HF_API HF_NODISCARD bool hf_op_waiting(struct hf_op *op,
+                                       struct hf_waiting **out);
 
 /* ---- Looking, breaking, setting up ------------------------------------- */
 
-/** What kind of holder a name has. */
-enum hf_holder_kind {
+/** What kind of holder a name has. Later versions may know more. */
+enum hf_kind {
     HF_HOLDER_NONE,
     HF_HOLDER_HOLDFAST, /**< a Holdfast client */
     HF_HOLDER_ENDED,    /**< released, but kept taken (`--min-hold`); or free
@@ -614,83 +640,112 @@ enum hf_holder_kind {
 };
 
 /** One holder, as a node or a majority reports it. */
-struct hf_holder {
-    enum hf_holder_kind kind;
-    char owner[HF_OWNER_TEXT_MAX]; /**< the owner as stored, printable */
-    char host[72];                 /**< empty for foreign holders */
-    int64_t pid;                   /**< 0 if unknown */
-    int64_t since_s;               /**< Unix time of its attempt; 0 unknown */
-    char label[128];               /**< empty if none */
-    int64_t remaining_ms;          /**< -1: a key without expiry */
-    uint64_t fence;                /**< the counter; 0 unknown */
-    uint32_t sharers;              /**< SHARED: how many; else 0 */
-    uint32_t permits;              /**< SHARED: the size of the semaphore; 0:
-                                        readers */
-};
+struct hf_holder;
 
-/** How one who waits stands. */
-struct hf_waiting {
-    struct hf_holder holder; /**< who has it; NONE if nobody said */
-    uint32_t ahead;          /**< how many wait before it */
-    const void *name;        /**< for which name, of several; borrowed */
-    size_t name_len;
-};
+HF_API enum hf_kind hf_holder_kind(const struct hf_holder *holder);
 
-/** What a node is good for now. */
-enum hf_node_state {
-    HF_NODE_CONNECTING,
-    HF_NODE_UP,
-    HF_NODE_QUARANTINED, /**< reached, but may have lost locks */
-    HF_NODE_DOWN
-};
+/** The owner as stored, printable; cut to HF_OWNER_TEXT_MAX. */
+HF_API const char *hf_holder_owner(const struct hf_holder *holder);
 
-/** One node of a store. */
-struct hf_node {
-    char address[128]; /**< without password */
-    enum hf_node_state state;
-    char reason[200];           /**< why not UP; empty otherwise */
-    int64_t quarantine_left_ms; /**< 0 unless quarantined */
-    int64_t rtt_us;             /**< smoothed round trip; 0 unknown */
-};
+/** Host and process; empty and 0 for foreign holders. */
+HF_API const char *hf_holder_host(const struct hf_holder *holder);
+HF_API int64_t hf_holder_pid(const struct hf_holder *holder);
+
+/** Unix time of its attempt; 0 unknown. */
+HF_API int64_t hf_holder_since_s(const struct hf_holder *holder);
+
+/** Empty if it has none. */
+HF_API const char *hf_holder_label(const struct hf_holder *holder);
+
+/** What is left of its lease; -1: a key without expiry. */
+HF_API int64_t hf_holder_remaining_ms(const struct hf_holder *holder);
+
+/** The counter; 0 unknown. */
+HF_API uint64_t hf_holder_fence(const struct hf_holder *holder);
+
+/** HF_HOLDER_SHARED: how many hold it; else 0. */
+HF_API uint32_t hf_holder_sharers(const struct hf_holder *holder);
+
+/** HF_HOLDER_SHARED: the size of the semaphore; 0: readers. */
+HF_API uint32_t hf_holder_permits(const struct hf_holder *holder);
+
+/** How one waiter stands; see hf_op_waiting(). */
+struct hf_waiting;
+
+/** The present holder; its kind is HF_HOLDER_NONE if no node named one. */
+HF_API const struct hf_holder *
+hf_waiting_holder(const struct hf_waiting *waiting);
+
+/** How many wait before it. */
+HF_API uint32_t hf_waiting_ahead(const struct hf_waiting *waiting);
+
+/** For which name, of several; its length in @p name_len unless NULL. A NUL
+ * follows it. */
+HF_API const void *hf_waiting_name(const struct hf_waiting *waiting,
+                                   size_t *name_len);
+
+/** NULL is fine. */
+HF_API void hf_waiting_free(struct hf_waiting *waiting);
 
 /** A name as each node, and the majority, sees it. */
-struct hf_info {
-    int n_nodes;
-    struct hf_holder holder; /**< of a majority; NONE if free or split */
-    bool split;              /**< held, but nobody has a majority */
-    uint32_t waiting;        /**< the most that wait at one node */
-    struct {
-        bool answered;
-        struct hf_holder holder;
-        uint32_t waiting;
-    } nodes[HF_NODES_MAX];
-};
+struct hf_info;
 
-/** Who holds @p name? @return HF_OK, or as for acquire. */
+/** The holder at a majority; its kind is HF_HOLDER_NONE if free or split. */
+HF_API const struct hf_holder *hf_info_holder(const struct hf_info *info);
+
+/** Held, but by no holder at a majority. */
+HF_API bool hf_info_is_split(const struct hf_info *info);
+
+/** The most that wait at one node. */
+HF_API uint32_t hf_info_waiting(const struct hf_info *info);
+
+/** Number of nodes of the store; then what node @p idx says. */
+HF_API int hf_info_nodes(const struct hf_info *info);
+HF_API bool hf_info_node_answered(const struct hf_info *info, int idx);
+HF_API const struct hf_holder *hf_info_node_holder(const struct hf_info *info,
+                                                   int idx);
+HF_API uint32_t hf_info_node_waiting(const struct hf_info *info, int idx);
+
+/** Free what hf_client_inspect() returned. NULL is fine. */
+HF_API void hf_info_free(struct hf_info *info);
+
+/** Who holds @p name? @p out is set to what hf_info_free() frees. @return
+ * HF_OK, or as for acquire. */
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
-                  struct hf_info *out, struct hf_error *error);
+                  struct hf_info **out, struct hf_error *error);
 
-/** One who holds a name, or waits for it, as one node sees it. */
-struct hf_queue_entry {
-    int node;
-    bool waits; /**< false: holds */
-    enum hf_mode mode;
-    uint32_t permits;     /**< size of the semaphore, or 0 */
-    struct hf_holder who; /**< remaining_ms: of the lease, or of the place
-                               unless it is asked for again */
-    int64_t since_ms;     /**< waits: Unix time of the ticket; else 0 */
-};
+/** A holder of a name, or a waiter for it, as one node sees it. */
+struct hf_queue_entry;
+
+/** The index of the node. */
+HF_API int hf_queue_entry_node(const struct hf_queue_entry *entry);
+
+/** Does it wait, or hold? */
+HF_API bool hf_queue_entry_is_waiting(const struct hf_queue_entry *entry);
+
+HF_API enum hf_mode hf_queue_entry_mode(const struct hf_queue_entry *entry);
+
+/** Size of the semaphore, or 0. */
+HF_API uint32_t hf_queue_entry_permits(const struct hf_queue_entry *entry);
+
+/** The client. hf_holder_remaining_ms() tells what is left of the lease; of a
+ * waiter, of its place, unless it asks again. */
+HF_API const struct hf_holder *
+hf_queue_entry_holder(const struct hf_queue_entry *entry);
+
+/** Of a waiter: the Unix time of its ticket in milliseconds; else 0. */
+HF_API int64_t hf_queue_entry_since_ms(const struct hf_queue_entry *entry);
 
 /**
  * Told of one place of hf_client_queue().
  *
  * @param user   As given.
- * @param place  Borrowed for the call.
+ * @param entry  Borrowed for the call.
  *
  * @return false to stop.
  */
-typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *place);
+typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
 
 /**
  * Who holds @p name, and who waits for it, in order: node by node, holders
@@ -753,23 +808,62 @@ hf_client_break(struct hf_client *client, const void *name, size_t name_len,
 /** Number of nodes of the store; 1 for the embedded one. */
 HF_API int hf_client_nodes(const struct hf_client *client);
 
-/** What is known of node @p idx now, without asking it. */
-HF_API void hf_client_node(struct hf_client *client, int idx,
-                           struct hf_node *out);
+/** What a node is good for now. */
+enum hf_health {
+    HF_NODE_CONNECTING,
+    HF_NODE_UP,
+    HF_NODE_QUARANTINED, /**< reached, but may have lost locks */
+    HF_NODE_DOWN
+};
+
+/** One node of a store. */
+struct hf_node;
+
+/** Without password. */
+HF_API const char *hf_node_address(const struct hf_node *node);
+
+HF_API enum hf_health hf_node_health(const struct hf_node *node);
+
+/** Why it is not HF_NODE_UP; empty otherwise. */
+HF_API const char *hf_node_reason(const struct hf_node *node);
+
+/** 0 unless quarantined. */
+HF_API int64_t hf_node_quarantine_left_ms(const struct hf_node *node);
+
+/** Smoothed round trip in microseconds; 0 unknown. */
+HF_API int64_t hf_node_rtt_us(const struct hf_node *node);
+
+/** NULL is fine. */
+HF_API void hf_node_free(struct hf_node *node);
+
+/** What is known of node @p idx now, without asking it. @p out is set to what
+ * hf_node_free() frees. @return HF_OK; HF_INVALID - no such node;
+ * HF_NO_MEMORY. */
+HF_API enum hf_status hf_client_node(struct hf_client *client, int idx,
+                                     struct hf_node **out);
 
 /** How bad a finding is. */
 enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_ERROR };
 
+/** One finding about a store. */
+struct hf_finding;
+
+HF_API enum hf_severity hf_finding_severity(const struct hf_finding *finding);
+
+/** The index of the node concerned, or -1. */
+HF_API int hf_finding_node(const struct hf_finding *finding);
+
+/** What was found, and the remedy. */
+HF_API const char *hf_finding_text(const struct hf_finding *finding);
+
 /**
- * Told of one finding of hf_client_diagnose() or hf_client_init_nodes().
+ * Told of one finding of hf_client_diagnose(), hf_client_init_nodes() or
+ * hf_client_quarantine_node().
  *
- * @param user      As given.
- * @param severity  How bad.
- * @param node      Node concerned, or -1.
- * @param text      What was found, and the remedy. Borrowed for the call.
+ * @param user     As given.
+ * @param finding  Borrowed for the call.
  */
-typedef void hf_finding_fn(void *user, enum hf_severity severity, int node,
-                           const char *text);
+typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
 
 /**
  * Is this deployment fit for locks? Reports every finding with its remedy.

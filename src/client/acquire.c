@@ -20,6 +20,9 @@
 #include "base/assert.h"
 #include "base/fail.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static bool has_queue(const struct hf_client *client)
 {
     return (client->store->ops->capabilities & HF_CAP_QUEUE) != 0;
@@ -221,26 +224,38 @@ void hf_acquire_due(struct hf_op *op)
 
 /* ---- How it stands ----------------------------------------------------- */
 
-bool hf_op_waiting(struct hf_op *op, struct hf_waiting *out)
+static struct hf_waiting *describe(const struct hf_op *one,
+                                   const struct hf_order *order)
 {
-    if (op == NULL || out == NULL ||
-        hf_client_enter(op->client, NULL) != HF_OK) {
+    struct hf_waiting *waiting = malloc(sizeof(*waiting) + order->name_len + 1);
+    if (waiting == NULL) {
+        return NULL;
+    }
+    hf_rival_holder(&one->rival, one->client->now, &waiting->holder);
+    waiting->ahead = one->ahead;
+    waiting->name_len = order->name_len;
+    memcpy(waiting->name, order->name, order->name_len);
+    waiting->name[order->name_len] = '\0';
+    return waiting;
+}
+
+bool hf_op_waiting(struct hf_op *op, struct hf_waiting **out)
+{
+    if (out == NULL) {
+        return false;
+    }
+    *out = NULL;
+    if (op == NULL || hf_client_enter(op->client, NULL) != HF_OK) {
         return false;
     }
     struct hf_client *client = op->client;
     const struct hf_op *one =
         op->kind == HF_OP_BUNDLE ? hf_bundle_waiting(op) : op;
-    bool is_queued =
-        one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued;
-    if (is_queued) {
+    if (one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued) {
         /* of a semaphore it is the name, and not that of a permit */
         bool is_permit = op->order.n_slots > 0;
-        const struct hf_order *order = is_permit ? &op->order : &one->order;
-        hf_rival_holder(&one->rival, client->now, &out->holder);
-        out->ahead = one->ahead;
-        out->name = order->name;
-        out->name_len = order->name_len;
+        *out = describe(one, is_permit ? &op->order : &one->order);
     }
     hf_client_leave(client);
-    return is_queued;
+    return *out != NULL;
 }

@@ -16,7 +16,7 @@ static void sort(const struct hf_order *order, struct hf_name names[],
     struct hf_name first = {order->name, order->name_len,
                             order->is_shared ? HF_SHARED : HF_EXCLUSIVE};
     for (unsigned i = 0; i <= order->n_more; i++) {
-        struct hf_name name = i == 0 ? first : order->more[i - 1];
+        struct hf_name name = i == 0 ? first : hf_order_more(order, i - 1);
         unsigned at = i;
         for (; at > 0 && hf_name_compare(&name, &names[at - 1]) < 0; at--) {
             names[at] = names[at - 1];
@@ -32,7 +32,7 @@ static size_t text_size(const struct hf_order *order)
 {
     size_t size = order->text_len + order->name_len;
     for (unsigned i = 0; i < order->n_more; i++) {
-        size += order->more[i].name_len;
+        size += hf_order_more(order, i).name_len;
     }
     /* and a NUL that snprintf() writes */
     return size + order->n_slots * (order->name_len + HF_SLOT_TEXT_MAX) + 1;

@@ -4,6 +4,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
+#include "base/sized.h"
 #include "io/clock.h"
 
 #include <errno.h>
@@ -58,6 +59,16 @@ static void on_log(void *user, enum hf_log_level level, const char *text)
     hf_client_log(user, level, "%s", text);
 }
 
+/* What version 0.1.0 knew of them. */
+#define OPTIONS_SIZE_MIN offsetof(struct hf_client_options, is_for_setup)
+
+void hf_client_options_init_sized(struct hf_client_options *options,
+                                  size_t size)
+{
+    const struct hf_client_options defaults = {.size = size};
+    hf_sized_write(options, size, &defaults, sizeof(defaults));
+}
+
 static enum hf_status read_options(const struct hf_client_options *options,
                                    struct hf_client_options *out,
                                    struct hf_error *error)
@@ -66,25 +77,20 @@ static enum hf_status read_options(const struct hf_client_options *options,
     if (options == NULL) {
         return HF_OK;
     }
-    if (options->size < sizeof(*options)) {
+    if (options->size < OPTIONS_SIZE_MIN) {
         return hf_fail(error, HF_INVALID,
                        "the options were not set up by "
                        "hf_client_options_init()");
     }
-    const unsigned char *bytes = (const unsigned char *)options;
-    for (size_t i = sizeof(*options); i < options->size; i++) {
-        if (bytes[i] != 0) {
-            return hf_fail(error, HF_UNSUPPORTED,
-                           "the options ask for what this version of the "
-                           "library does not know");
-        }
+    if (!hf_sized_read(out, sizeof(*out), options, options->size)) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "the options ask for what this version of the "
+                       "library does not know");
     }
-    if (options->thread != HF_THREAD_AUTO &&
-        options->thread != HF_THREAD_NONE) {
+    if (out->thread != HF_THREAD_AUTO && out->thread != HF_THREAD_NONE) {
         return hf_fail(error, HF_INVALID, "no such thread mode: %d",
-                       (int)options->thread);
+                       (int)out->thread);
     }
-    *out = *options;
     return HF_OK;
 }
 

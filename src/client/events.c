@@ -91,21 +91,23 @@ void hf_client_untell(struct hf_client *client, struct hf_lock *lock)
     }
 }
 
-bool hf_client_next_event(struct hf_client *client, struct hf_lock_event *out)
+struct hf_lock *hf_client_next_event(struct hf_client *client,
+                                     enum hf_state *state)
 {
-    if (out == NULL || hf_client_enter(client, NULL) != HF_OK) {
-        return false;
+    struct hf_lock *lock = NULL;
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return NULL;
     }
     hf_client_settle(client);
-    bool has_one = client->events_first != HF_NOWHERE;
-    if (has_one) {
-        struct hf_lock *lock = lock_at(client, client->events_first);
+    if (client->events_first != HF_NOWHERE) {
+        lock = lock_at(client, client->events_first);
         hf_client_untell(client, lock);
-        out->lock = lock;
-        out->state = hf_link_state(lock);
+        if (state != NULL) {
+            *state = hf_link_state(lock);
+        }
     }
     hf_client_leave(client);
-    return has_one;
+    return lock;
 }
 
 /* ---- The log ----------------------------------------------------------- */

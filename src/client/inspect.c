@@ -6,6 +6,7 @@
 #include "base/fail.h"
 #include "core/owner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
@@ -114,23 +115,41 @@ enum hf_status hf_inspect_await(struct hf_look *look, struct hf_error *error)
     return status;
 }
 
-enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
-                                 size_t name_len, struct hf_info *out,
-                                 struct hf_error *error)
+static enum hf_status inspect(struct hf_client *client, const void *name,
+                              size_t name_len, struct hf_info **out,
+                              struct hf_error *error)
 {
     struct hf_look look;
+    struct hf_info *info = malloc(sizeof(*info));
+    if (info == NULL ||
+        !hf_inspect_begin(&look, client, name, name_len, info)) {
+        free(info);
+        return hf_fail_memory(error);
+    }
+    enum hf_status status = hf_inspect_await(&look, error);
+    if (status != HF_OK) {
+        free(info);
+        return status;
+    }
+    *out = info;
+    return HF_OK;
+}
+
+enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
+                                 size_t name_len, struct hf_info **out,
+                                 struct hf_error *error)
+{
     if (out == NULL) {
         return hf_fail(error, HF_INVALID, "no place for what is found");
     }
+    *out = NULL;
     enum hf_status status = hf_client_enter(client, error);
     if (status != HF_OK) {
         return status;
     }
     status = hf_name_check(name, name_len, error);
     if (status == HF_OK) {
-        status = hf_inspect_begin(&look, client, name, name_len, out)
-                     ? hf_inspect_await(&look, error)
-                     : hf_fail_memory(error);
+        status = inspect(client, name, name_len, out, error);
     }
     hf_client_leave(client);
     return status;

@@ -4,6 +4,7 @@
 #define HF_CLIENT_INSPECT_H
 
 #include "client/look.h"
+#include "core/opaque.h"
 
 /* Begin; `info` is filled as answers come, name and info are borrowed until
  * hf_inspect_await(). @return false: no memory. */

@@ -70,7 +70,8 @@ struct hf_order {
     uint16_t permits; /* shared: the terms */
     uint16_t n_slots; /* a semaphore: how many permits; else 0 */
     uint16_t n_more;
-    const struct hf_name *more; /* further names */
+    const struct hf_name *more; /* further names: see hf_order_more() */
+    size_t more_size;
     int64_t ttl_ms;
     int64_t wait_ms;
     void *user;

@@ -29,7 +29,7 @@ enum hf_op_kind {
 /* Who refused us last, in its own words. */
 struct hf_rival {
     bool is_known;
-    enum hf_holder_kind kind; /* TYPE, or find out from `owner` */
+    enum hf_kind kind; /* TYPE, or find out from `owner` */
     unsigned node;
     int64_t left_ms;
     struct hf_instant heard;
@@ -210,6 +210,9 @@ static inline bool hf_order_is_bundle(const struct hf_order *order)
 
 /* Whether `a` sorts before (negative), like (0) or behind `b`, by bytes. */
 int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
+
+/* One of the further names; the caller's structs may have another size. */
+struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 
 /* A name for messages: one line, not too long. */
 #define HF_NAME_SHOWN_MAX 84

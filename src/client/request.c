@@ -3,6 +3,7 @@
 #include "client/op.h"
 
 #include "base/fail.h"
+#include "base/sized.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -55,6 +56,9 @@ enum hf_status hf_ttl_check(const struct hf_client *client, int64_t ttl_ms,
     return HF_OK;
 }
 
+static const char unknown_members[] =
+    "the request asks for what this version of the library does not know";
+
 /* ---- Several names ----------------------------------------------------- */
 
 int hf_name_compare(const struct hf_name *a, const struct hf_name *b)
@@ -92,14 +96,42 @@ static enum hf_status check_mode(enum hf_mode mode, struct hf_error *error)
     return HF_OK;
 }
 
+/* The least that one of `more` has ever been. */
+struct first_name {
+    const void *name;
+    size_t name_len;
+    enum hf_mode mode;
+};
+
+/* @return false: it asks for what we do not know. */
+static bool read_more(const struct hf_request *request, size_t idx,
+                      struct hf_name *out)
+{
+    const char *first = (const char *)request->more;
+    return hf_sized_read(out, sizeof(*out), first + idx * request->more_size,
+                         request->more_size);
+}
+
+struct hf_name hf_order_more(const struct hf_order *order, size_t idx)
+{
+    struct hf_name name = {0};
+    const char *first = (const char *)order->more;
+    (void)hf_sized_read(&name, sizeof(name), first + idx * order->more_size,
+                        order->more_size);
+    return name;
+}
+
 /* Is the name of `idx` among those before it? */
 static bool is_given_before(const struct hf_request *request, size_t idx)
 {
-    const struct hf_name *more = request->more;
     struct hf_name first = {request->name, request->name_len, request->mode};
-    bool is_again = hf_name_compare(&first, &more[idx]) == 0;
+    struct hf_name name = {0};
+    struct hf_name other = {0};
+    (void)read_more(request, idx, &name);
+    bool is_again = hf_name_compare(&first, &name) == 0;
     for (size_t i = 0; i < idx && !is_again; i++) {
-        is_again = hf_name_compare(&more[i], &more[idx]) == 0;
+        (void)read_more(request, i, &other);
+        is_again = hf_name_compare(&other, &name) == 0;
     }
     return is_again;
 }
@@ -115,19 +147,25 @@ static enum hf_status check_more(const struct hf_request *request,
     if (request->n_more > 0 && request->more == NULL) {
         return hf_fail(error, HF_INVALID, "no further names");
     }
+    if (request->n_more > 0 && request->more_size < sizeof(struct first_name)) {
+        return hf_fail(error, HF_INVALID,
+                       "more_size is not sizeof(struct hf_name)");
+    }
     for (size_t i = 0; i < request->n_more; i++) {
-        const struct hf_name *name = &request->more[i];
-        enum hf_status status =
-            hf_name_check(name->name, name->name_len, error);
+        struct hf_name name = {0};
+        if (!read_more(request, i, &name)) {
+            return hf_fail(error, HF_UNSUPPORTED, "%s", unknown_members);
+        }
+        enum hf_status status = hf_name_check(name.name, name.name_len, error);
         if (status == HF_OK) {
-            status = check_mode(name->mode, error);
+            status = check_mode(name.mode, error);
         }
         if (status != HF_OK) {
             return status;
         }
         if (is_given_before(request, i)) {
             char shown[HF_NAME_SHOWN_MAX];
-            hf_name_show(name->name, name->name_len, shown);
+            hf_name_show(name.name, name.name_len, shown);
             return hf_fail(error, HF_INVALID, "%s is given twice", shown);
         }
     }
@@ -169,7 +207,9 @@ static enum hf_status check_store(const struct hf_client *client,
 {
     bool shares = request->mode == HF_SHARED || request->permits > 0;
     for (size_t i = 0; i < request->n_more; i++) {
-        shares |= request->more[i].mode == HF_SHARED;
+        struct hf_name name = {0};
+        (void)read_more(request, i, &name);
+        shares |= name.mode == HF_SHARED;
     }
     if (shares && (client->store->ops->capabilities & HF_CAP_SHARED) == 0) {
         return hf_fail(error, HF_UNSUPPORTED,
@@ -193,16 +233,12 @@ static enum hf_status read_size(const struct hf_request *request,
         return hf_fail(error, HF_INVALID,
                        "the request was not set up by hf_request_init()");
     }
-    const unsigned char *bytes = (const unsigned char *)request;
-    for (size_t i = sizeof(*request); i < request->size; i++) {
-        if (bytes[i] != 0) {
-            return hf_fail(error, HF_UNSUPPORTED,
-                           "the request asks for what this version of the "
-                           "library does not know");
-        }
+    if (!hf_sized_read(out, sizeof(*out), request, request->size)) {
+        return hf_fail(error, HF_UNSUPPORTED, "%s", unknown_members);
     }
-    memcpy(out, request,
-           request->size < sizeof(*out) ? request->size : sizeof(*out));
+    if (out->more_size == 0) { /* from before it was a member */
+        out->more_size = sizeof(struct first_name);
+    }
     return HF_OK;
 }
 
@@ -262,6 +298,7 @@ enum hf_status hf_order_read(const struct hf_client *client,
         .n_slots = (uint16_t)full.permits,
         .n_more = (uint16_t)full.n_more,
         .more = full.more,
+        .more_size = full.more_size,
         .ttl_ms = full.ttl_ms,
         .wait_ms = full.wait_ms,
         .user = full.user,
@@ -269,17 +306,15 @@ enum hf_status hf_order_read(const struct hf_client *client,
     return HF_OK;
 }
 
-void hf_request_init(struct hf_request *request, const char *name)
+void hf_request_init_sized(struct hf_request *request, size_t size,
+                           size_t more_size, const char *name)
 {
-    *request = (struct hf_request){
-        .size = sizeof(*request),
+    const struct hf_request defaults = {
+        .size = size,
         .name = name,
         .name_len = name == NULL ? 0 : strlen(name),
         .ttl_ms = 30000,
+        .more_size = more_size,
     };
-}
-
-void hf_client_options_init(struct hf_client_options *options)
-{
-    *options = (struct hf_client_options){.size = sizeof(*options)};
+    hf_sized_write(request, size, &defaults, sizeof(defaults));
 }

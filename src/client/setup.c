@@ -18,8 +18,7 @@
 /* Kept until the client is left: whoever is told may call it again. */
 struct finding {
     struct finding *next;
-    enum hf_severity severity;
-    int node;
+    struct hf_finding told;
     char text[];
 };
 
@@ -47,11 +46,13 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         return;
     }
     bool is_tolerated = job->is_forced && severity == HF_FINDING_ERROR;
-    finding->severity = is_tolerated ? HF_FINDING_WARNING : severity;
-    finding->node = node;
-    memcpy(finding->text, text, size);
+    finding->told = (struct hf_finding){
+        .severity = is_tolerated ? HF_FINDING_WARNING : severity,
+        .node = node,
+        .text = memcpy(finding->text, text, size),
+    };
     struct finding **at = &job->first;
-    while (*at != NULL && (*at)->node <= node) {
+    while (*at != NULL && (*at)->told.node <= node) {
         at = &(*at)->next; /* by node, whichever answered first */
     }
     finding->next = *at;
@@ -64,7 +65,7 @@ static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
         struct finding *finding = job->first;
         job->first = finding->next;
         if (each != NULL) {
-            each(user, finding->severity, finding->node, finding->text);
+            each(user, &finding->told);
         }
         free(finding);
     }
@@ -311,20 +312,25 @@ enum hf_status hf_client_quarantine_node(struct hf_client *client, int idx,
     return status;
 }
 
-void hf_client_node(struct hf_client *client, int idx, struct hf_node *out)
+enum hf_status hf_client_node(struct hf_client *client, int idx,
+                              struct hf_node **out)
 {
     if (out == NULL) {
-        return;
+        return HF_INVALID;
     }
-    memset(out, 0, sizeof(*out));
-    out->state = HF_NODE_DOWN;
-    if (hf_client_enter(client, NULL) != HF_OK) {
-        return;
+    *out = NULL;
+    enum hf_status status = hf_client_enter(client, NULL);
+    if (status != HF_OK) {
+        return status;
     }
-    if (idx >= 0 && idx < client->nodes.count) {
+    bool has_node = idx >= 0 && idx < client->nodes.count;
+    struct hf_node *node = has_node ? calloc(1, sizeof(*node)) : NULL;
+    if (node != NULL) {
         client->store->ops->describe(client->store, (unsigned)idx, client->now,
-                                     out);
-        out->rtt_us = client->nodes.rtt[idx].ns / 1000;
+                                     node);
+        node->rtt_us = client->nodes.rtt[idx].ns / 1000;
     }
     hf_client_leave(client);
+    *out = node;
+    return node != NULL ? HF_OK : has_node ? HF_NO_MEMORY : HF_INVALID;
 }

@@ -13,6 +13,7 @@
 #define HF_CORE_OWNER_H
 
 #include "core/limits.h"
+#include "core/opaque.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "core/lease.h"
 #include "core/nodes.h"
+#include "core/opaque.h"
 #include "store/url.h"
 
 #include <holdfast/holdfast.h>
@@ -111,7 +112,7 @@ struct hf_answer {
     size_t n_seats;
     int64_t left_ms; /* REFUSED, QUEUED, INSPECT, BREAK: of the holder; of those
                         who share: the longest; negative: no expiry */
-    enum hf_holder_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
+    enum hf_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
     const void *owner; /* REFUSED, INSPECT, BREAK: as stored; MARK: of its run,
                           owner_len 0: a tombstone; borrowed; may be NULL where
                           the node did not say */
@@ -207,7 +208,8 @@ enum hf_job {
 };
 struct hf_job_sink {
     void *user;
-    hf_finding_fn *finding;
+    void (*finding)(void *user, enum hf_severity severity, int node,
+                    const char *text);
     void (*done)(void *user, unsigned node, enum hf_status status,
                  const char *reason);
 };

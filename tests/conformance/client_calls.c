@@ -122,20 +122,18 @@ static bool on_place(void *user, const struct hf_queue_entry *place)
     return place != NULL;
 }
 
-static void on_finding(void *user, enum hf_severity severity, int node,
-                       const char *text)
+static void on_finding(void *user, const struct hf_finding *finding)
 {
     (void)user;
-    (void)severity;
-    (void)node;
-    assert_true(text[0] != '\0');
+    assert_true(hf_finding_text(finding)[0] != '\0');
 }
 
 static void look(struct hf_client *client)
 {
     struct hf_error error = {0};
-    struct hf_info info;
+    struct hf_info *info;
     check(hf_client_inspect(client, "calls", 5, &info, &error), &error);
+    hf_info_free(info);
     check(hf_client_list(client, NULL, on_name, NULL, &error), &error);
     check(hf_client_queue(client, "calls", 5, on_place, NULL, &error), &error);
     check(hf_client_diagnose(client, on_finding, NULL, &error), &error);
@@ -301,8 +299,9 @@ static void first_start(struct hf_client *client)
 static void first_inspect(struct hf_client *client)
 {
     struct hf_error error = {0};
-    struct hf_info info;
+    struct hf_info *info;
     check(hf_client_inspect(client, "calls", 5, &info, &error), &error);
+    hf_info_free(info);
 }
 
 static void first_list(struct hf_client *client)

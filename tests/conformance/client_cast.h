@@ -107,8 +107,12 @@ static inline void ask_shared(struct actor *actor, const char *name)
 
 static inline bool is_queued(struct actor *actor)
 {
-    struct hf_waiting waiting;
-    return !actor->is_done && hf_op_waiting(actor->op, &waiting);
+    struct hf_waiting *waiting;
+    bool is = !actor->is_done && hf_op_waiting(actor->op, &waiting);
+    if (is) {
+        hf_waiting_free(waiting);
+    }
+    return is;
 }
 
 /* It has its place: places are asked for one by one. */
@@ -166,8 +170,9 @@ struct count {
 static inline bool count_place(void *user, const struct hf_queue_entry *place)
 {
     struct count *count = user;
-    count->waiting[place->node] += place->waits;
-    count->holding[place->node] += !place->waits;
+    bool waits = hf_queue_entry_is_waiting(place);
+    count->waiting[hf_queue_entry_node(place)] += waits;
+    count->holding[hf_queue_entry_node(place)] += !waits;
     return true;
 }
 

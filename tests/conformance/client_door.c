@@ -33,13 +33,10 @@ static bool on_place(void *user, const struct hf_queue_entry *place)
     return false;
 }
 
-static void on_finding(void *user, enum hf_severity severity, int node,
-                       const char *text)
+static void on_finding(void *user, const struct hf_finding *finding)
 {
     (void)user;
-    (void)severity;
-    (void)node;
-    fail_msg("found: %s", text);
+    fail_msg("found: %s", hf_finding_text(finding));
 }
 
 static void on_end(void *user, struct hf_lock *lock, enum hf_status status,
@@ -74,8 +71,8 @@ static void client_is_refused(struct hf_client *client)
     struct hf_request request = want("door", 1000, 0);
     struct hf_lock *lock = (struct hf_lock *)&request;
     struct hf_op *op = (struct hf_op *)&request;
-    struct hf_lock_event event;
-    struct hf_info info;
+    enum hf_state news = HF_STATE_HELD;
+    struct hf_info *info = (struct hf_info *)&request;
     int64_t until_ms = 0;
     assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
     assert_null(lock);
@@ -85,13 +82,14 @@ static void client_is_refused(struct hf_client *client)
     assert_invalid(hf_lock_adopt(client, &request, owner, &lock, &error));
     assert_invalid(hf_owner_release(client, "door", 4, owner, &error));
     assert_invalid(hf_client_inspect(client, "door", 4, &info, &error));
+    assert_null(info);
     assert_invalid(hf_client_queue(client, "door", 4, on_place, NULL, &error));
     assert_invalid(hf_client_list(client, NULL, on_name, NULL, &error));
     assert_invalid(
         hf_client_break(client, "door", 4, false, &until_ms, &error));
     assert_invalid(hf_client_diagnose(client, on_finding, NULL, &error));
     assert_invalid(hf_client_init_nodes(client, 0, NULL, NULL, &error));
-    assert_false(hf_client_next_event(client, &event));
+    assert_null(hf_client_next_event(client, &news));
     assert_int_equal(hf_client_fd(client), -1);
     hf_client_process(client);
     hf_client_interrupt(client);
@@ -100,14 +98,14 @@ static void client_is_refused(struct hf_client *client)
 static void test_no_client(void **state)
 {
     (void)state;
-    struct hf_node node;
+    struct hf_node *node = (struct hf_node *)&error;
     client_is_refused(NULL);
     hf_client_close(NULL);
     assert_int_equal(hf_client_nodes(NULL), 0);
     assert_string_equal(hf_client_url(NULL), "");
-    hf_client_node(NULL, 0, &node);
-    assert_int_equal(node.state, HF_NODE_DOWN);
-    hf_client_node(NULL, 0, NULL);
+    assert_int_equal(hf_client_node(NULL, 0, &node), HF_INVALID);
+    assert_null(node);
+    assert_int_equal(hf_client_node(NULL, 0, NULL), HF_INVALID);
 }
 
 static void test_no_place_for_what_comes(void **state)
@@ -128,7 +126,8 @@ static void test_no_place_for_what_comes(void **state)
     assert_invalid(hf_client_queue(client, "door", 4, NULL, NULL, &error));
     assert_invalid(hf_client_list(client, NULL, NULL, NULL, &error));
     assert_invalid(hf_client_diagnose(client, NULL, NULL, &error));
-    assert_false(hf_client_next_event(client, NULL));
+    assert_null(hf_client_next_event(client, NULL));
+    assert_int_equal(hf_client_node(client, 0, NULL), HF_INVALID);
     hf_client_close(client);
 }
 
@@ -137,7 +136,7 @@ static void test_no_name(void **state)
     (void)state;
     struct hf_client *client = open_client();
     static const char long_name[HF_NAME_MAX + 1];
-    struct hf_info info;
+    struct hf_info *info;
     const struct {
         const void *name;
         size_t len;
@@ -288,6 +287,150 @@ static void test_no_lock(void **state)
     assert_false(hf_op_waiting(NULL, NULL));
 }
 
+/* ---- Sizes ------------------------------------------------------------- */
+
+/* As a later version may have them, and what lies behind them. */
+struct grown_options {
+    struct hf_client_options known;
+    uint64_t later;
+    uint64_t behind;
+};
+
+struct grown_request {
+    struct hf_request known;
+    uint64_t later;
+    uint64_t behind;
+};
+
+struct grown_name {
+    struct hf_name known;
+    uint64_t later;
+};
+
+static const uint64_t untouched = UINT64_C(0xa5a5a5a5a5a5a5a5);
+
+static void test_size_of_options(void **state)
+{
+    (void)state;
+    struct hf_client *client;
+    struct grown_options grown = {.later = untouched, .behind = untouched};
+    hf_client_options_init(&grown.known);
+    assert_int_equal(grown.known.size, sizeof(grown.known));
+    assert_true(grown.later == untouched);
+    size_t size = offsetof(struct grown_options, behind);
+    hf_client_options_init_sized(&grown.known, size);
+    assert_int_equal(grown.known.size, size);
+    assert_true(grown.later == 0 && grown.behind == untouched);
+    assert_int_equal(hf_client_open(world_url(), &grown.known, &client, &error),
+                     HF_OK);
+    hf_client_close(client);
+    grown.later = 1;
+    assert_int_equal(hf_client_open(world_url(), &grown.known, &client, &error),
+                     HF_UNSUPPORTED);
+    size = offsetof(struct hf_client_options, is_for_setup); /* 0.1.0 */
+    grown.known.is_for_setup = true;
+    hf_client_options_init_sized(&grown.known, size);
+    assert_true(grown.known.is_for_setup); /* beyond: not written */
+    assert_int_equal(hf_client_open(world_url(), &grown.known, &client, &error),
+                     HF_OK);
+    hf_client_close(client);
+    grown.known.size--;
+    assert_invalid(hf_client_open(world_url(), &grown.known, &client, &error));
+}
+
+static void test_size_of_request(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = NULL;
+    struct grown_request grown = {.later = untouched, .behind = untouched};
+    hf_request_init(&grown.known, "door");
+    assert_int_equal(grown.known.size, sizeof(grown.known));
+    assert_true(grown.later == untouched);
+    size_t size = offsetof(struct grown_request, behind);
+    hf_request_init_sized(&grown.known, size, sizeof(struct hf_name),
+                          fresh_name());
+    assert_int_equal(grown.known.size, size);
+    assert_true(grown.later == 0 && grown.behind == untouched);
+    assert_int_equal(hf_lock_acquire(client, &grown.known, &lock, &error),
+                     HF_OK);
+    hf_lock_release(lock);
+    grown.later = 1;
+    assert_int_equal(hf_lock_acquire(client, &grown.known, &lock, &error),
+                     HF_UNSUPPORTED);
+    hf_client_close(client);
+}
+
+static void test_size_of_names(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = NULL;
+    struct grown_name names[2] = {{.known = {"size-b", 6, HF_EXCLUSIVE}},
+                                  {.known = {"size-a", 6, HF_EXCLUSIVE}}};
+    struct hf_request request = want("size-c", LEASE_MS, 0);
+    size_t len;
+    assert_int_equal(request.more_size, sizeof(struct hf_name));
+    request.more = &names[0].known;
+    request.n_more = 2;
+    request.more_size = sizeof(names[0]);
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error), HF_OK);
+    assert_string_equal(hf_lock_name_at(lock, 1, &len), "size-b");
+    assert_string_equal(hf_lock_name_at(lock, 2, &len), "size-a");
+    hf_lock_release(lock);
+    names[1].later = 1;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_UNSUPPORTED);
+    request.more_size = sizeof(struct hf_name) - 1;
+    assert_invalid(hf_lock_acquire(client, &request, &lock, &error));
+    hf_client_close(client);
+}
+
+/* What is not there reads as empty. */
+static void test_no_report(void **state)
+{
+    size_t len = 1;
+    (void)state;
+    assert_int_equal(hf_holder_kind(NULL), HF_HOLDER_NONE);
+    assert_string_equal(hf_holder_owner(NULL), "");
+    assert_string_equal(hf_holder_host(NULL), "");
+    assert_string_equal(hf_holder_label(NULL), "");
+    assert_int_equal(hf_holder_pid(NULL), 0);
+    assert_int_equal(hf_holder_since_s(NULL), 0);
+    assert_int_equal(hf_holder_remaining_ms(NULL), 0);
+    assert_int_equal(hf_holder_fence(NULL), 0);
+    assert_int_equal(hf_holder_sharers(NULL), 0);
+    assert_int_equal(hf_holder_permits(NULL), 0);
+    assert_int_equal(hf_holder_kind(hf_waiting_holder(NULL)), HF_HOLDER_NONE);
+    assert_int_equal(hf_waiting_ahead(NULL), 0);
+    assert_string_equal(hf_waiting_name(NULL, &len), "");
+    assert_int_equal(len, 0);
+    assert_int_equal(hf_holder_kind(hf_info_holder(NULL)), HF_HOLDER_NONE);
+    assert_false(hf_info_is_split(NULL));
+    assert_int_equal(hf_info_waiting(NULL), 0);
+    assert_int_equal(hf_info_nodes(NULL), 0);
+    assert_false(hf_info_node_answered(NULL, 0));
+    assert_string_equal(hf_holder_owner(hf_info_node_holder(NULL, 0)), "");
+    assert_int_equal(hf_info_node_waiting(NULL, 0), 0);
+    assert_int_equal(hf_queue_entry_node(NULL), -1);
+    assert_false(hf_queue_entry_is_waiting(NULL));
+    assert_int_equal(hf_queue_entry_mode(NULL), HF_EXCLUSIVE);
+    assert_int_equal(hf_queue_entry_permits(NULL), 0);
+    assert_string_equal(hf_holder_host(hf_queue_entry_holder(NULL)), "");
+    assert_int_equal(hf_queue_entry_since_ms(NULL), 0);
+    assert_string_equal(hf_node_address(NULL), "");
+    assert_int_equal(hf_node_health(NULL), HF_NODE_DOWN);
+    assert_string_equal(hf_node_reason(NULL), "");
+    assert_int_equal(hf_node_quarantine_left_ms(NULL), 0);
+    assert_int_equal(hf_node_rtt_us(NULL), 0);
+    assert_int_equal(hf_finding_severity(NULL), HF_FINDING_OK);
+    assert_int_equal(hf_finding_node(NULL), -1);
+    assert_string_equal(hf_finding_text(NULL), "");
+    hf_waiting_free(NULL);
+    hf_info_free(NULL);
+    hf_node_free(NULL);
+}
+
 /* ---- In a child -------------------------------------------------------- */
 
 /* In the child: the parent's are refused, closing them is harmless, and one of
@@ -295,10 +438,11 @@ static void test_no_lock(void **state)
 static void be_a_child(struct hf_client *client, struct hf_lock *lock,
                        struct hf_op *op)
 {
-    struct hf_waiting waiting;
+    struct hf_waiting *waiting;
     client_is_refused(client);
     lock_is_refused(lock);
     assert_false(hf_op_waiting(op, &waiting));
+    assert_null(waiting);
     hf_op_cancel(op);
     assert_int_equal(hf_lock_release(lock), HF_INVALID);
     hf_client_close(client);
@@ -355,6 +499,10 @@ int main(void)
         cmocka_unit_test(test_what_no_option_says),
         cmocka_unit_test(test_too_many_processes),
         cmocka_unit_test(test_no_lock),
+        cmocka_unit_test(test_no_report),
+        cmocka_unit_test(test_size_of_options),
+        cmocka_unit_test(test_size_of_request),
+        cmocka_unit_test(test_size_of_names),
         cmocka_unit_test(test_in_a_child),
         cmocka_unit_test(test_in_a_child_of_threads),
     };

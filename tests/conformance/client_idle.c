@@ -99,7 +99,8 @@ static void test_holder_connects_again(void)
     struct hf_request request;
     struct hf_lock *lock = NULL;
     struct hf_error error;
-    struct hf_node node;
+    struct hf_node *node;
+    bool is_up;
     hf_request_init(&request, "n");
     request.ttl_ms = 3600000; /* no renewal comes that could read it */
     ok(hf_lock_acquire(client, &request, &lock, &error) == HF_OK, "held");
@@ -110,8 +111,10 @@ static void test_holder_connects_again(void)
     do {
         pause_ms(20);
         hf_client_node(client, 0, &node);
-    } while (node.state != HF_NODE_UP && hf_clock_now().ns < end);
-    ok(node.state == HF_NODE_UP, "the server is reached again");
+        is_up = hf_node_health(node) == HF_NODE_UP;
+        hf_node_free(node);
+    } while (!is_up && hf_clock_now().ns < end);
+    ok(is_up, "the server is reached again");
     hf_lock_release(lock);
     hf_client_close(client);
     server_remove(&server);

@@ -2,43 +2,46 @@
 /* Looking, listing, breaking, setting up. */
 #include "client_world.h"
 
-static struct hf_info inspect(struct hf_client *client, const char *name)
-{
-    struct hf_info info;
-    struct hf_error error = {0};
-    if (hf_client_inspect(client, name, strlen(name), &info, &error) != HF_OK) {
-        fail_msg("inspect: %s", error.text);
-    }
-    return info;
-}
-
 static void test_inspect(void **state)
 {
     (void)state;
     const char *name = fresh_name();
     struct hf_client *client = open_client();
-    struct hf_info info = inspect(client, name);
-    assert_int_equal(info.n_nodes, hf_client_nodes(client));
-    assert_int_equal(info.holder.kind, HF_HOLDER_NONE);
-    assert_false(info.split);
+    struct hf_info *info = inspect(client, name);
+    assert_int_equal(hf_info_nodes(info), hf_client_nodes(client));
+    assert_int_equal(hf_holder_kind(hf_info_holder(info)), HF_HOLDER_NONE);
+    assert_false(hf_info_is_split(info));
+    for (int i = -1; i <= hf_info_nodes(info); i++) {
+        const struct hf_holder *holder = hf_info_node_holder(info, i);
+        bool is_node = i >= 0 && i < hf_info_nodes(info);
+        assert_true(is_node || !hf_info_node_answered(info, i));
+        assert_int_equal(hf_holder_kind(holder), HF_HOLDER_NONE);
+        assert_int_equal(hf_info_node_waiting(info, i), 0);
+    }
+    hf_info_free(info);
     struct hf_request request = want(name, LEASE_MS, 0);
     struct hf_lock *lock;
     char owner[HF_OWNER_TEXT_MAX];
     request.label = "a: label, \xc3\xa4";
     assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
     info = inspect(client, name);
-    assert_int_equal(info.holder.kind, HF_HOLDER_HOLDFAST);
-    assert_int_equal(info.holder.pid, getpid());
-    assert_string_equal(info.holder.label, "a: label, \xc3\xa4");
-    assert_int_equal(info.holder.fence, hf_lock_fence(lock));
-    assert_in_range((unsigned long)info.holder.remaining_ms, 30000, LEASE_MS);
-    assert_in_range((unsigned long)info.holder.since_s,
+    const struct hf_holder *holder = hf_info_holder(info);
+    assert_int_equal(hf_holder_kind(holder), HF_HOLDER_HOLDFAST);
+    assert_int_equal(hf_holder_pid(holder), getpid());
+    assert_string_equal(hf_holder_label(holder), "a: label, \xc3\xa4");
+    assert_int_equal(hf_holder_fence(holder), hf_lock_fence(lock));
+    assert_in_range((unsigned long)hf_holder_remaining_ms(holder), 30000,
+                    LEASE_MS);
+    assert_in_range((unsigned long)hf_holder_since_s(holder),
                     (unsigned long)time(NULL) - 10, (unsigned long)time(NULL));
     hf_lock_owner(lock, owner);
-    assert_memory_equal(info.holder.owner, owner, strlen(info.holder.owner));
-    assert_int_equal(owner[strlen(info.holder.owner)], '@');
+    assert_memory_equal(hf_holder_owner(holder), owner,
+                        strlen(hf_holder_owner(holder)));
+    assert_int_equal(owner[strlen(hf_holder_owner(holder))], '@');
     hf_lock_release(lock);
+    hf_info_free(info);
     assert_int_equal(hf_client_inspect(client, "", 0, &info, NULL), HF_INVALID);
+    assert_null(info);
     hf_client_close(client);
 }
 
@@ -49,10 +52,12 @@ static void test_inspect_ended(void **state)
     struct hf_client *client = open_client();
     struct hf_lock *lock = take(client, name, 8000);
     assert_int_equal(hf_lock_release_reserved(lock, 30000), HF_OK);
-    struct hf_info info = inspect(client, name);
-    assert_int_equal(info.holder.kind, HF_HOLDER_ENDED);
-    assert_int_equal(info.holder.pid, getpid());
-    assert_in_range((unsigned long)info.holder.remaining_ms, 20000, 30000);
+    struct hf_info *info = inspect(client, name);
+    assert_int_equal(hf_holder_kind(hf_info_holder(info)), HF_HOLDER_ENDED);
+    assert_int_equal(hf_holder_pid(hf_info_holder(info)), getpid());
+    assert_in_range((unsigned long)hf_holder_remaining_ms(hf_info_holder(info)),
+                    20000, 30000);
+    hf_info_free(info);
     assert_int_equal(
         hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
     assert_free(client, name);
@@ -83,7 +88,7 @@ static bool on_name(void *user, const void *name, size_t name_len,
     listed->count++;
     listed->is_sorted = listed->is_sorted && strcmp(listed->last, text) < 0;
     snprintf(listed->last, sizeof(listed->last), "%s", text);
-    return info->holder.kind == HF_HOLDER_HOLDFAST &&
+    return hf_holder_kind(hf_info_holder(info)) == HF_HOLDER_HOLDFAST &&
            listed->count < listed->most;
 }
 
@@ -256,17 +261,19 @@ struct findings {
 };
 
 /* Node by node; and whoever is told may ask the client about the node. */
-static void on_finding(void *user, enum hf_severity severity, int node,
-                       const char *text)
+static void on_finding(void *user, const struct hf_finding *finding)
 {
     struct findings *findings = user;
-    struct hf_node about;
-    assert_true(severity <= HF_FINDING_ERROR);
+    struct hf_node *about;
+    int node = hf_finding_node(finding);
+    const char *text = hf_finding_text(finding);
+    assert_true(hf_finding_severity(finding) <= HF_FINDING_ERROR);
     assert_true(strlen(text) > 0);
     assert_null(strchr(text, '\n'));
     assert_true(node >= findings->node);
     hf_client_node(findings->client, node, &about);
-    assert_true(node < 0 || strlen(about.address) > 0);
+    assert_true(node < 0 || strlen(hf_node_address(about)) > 0);
+    hf_node_free(about);
     findings->node = node;
     findings->count++;
 }
@@ -294,17 +301,18 @@ static void test_examine_and_init(void **state)
 static void test_nodes(void **state)
 {
     (void)state;
-    struct hf_node node;
+    struct hf_node *node;
     struct hf_client *client = open_client();
     assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
     for (int i = 0; i < hf_client_nodes(client); i++) {
         hf_client_node(client, i, &node);
-        assert_true(strlen(node.address) > 0);
-        assert_true(node.state == HF_NODE_UP ||
-                    node.state == HF_NODE_CONNECTING);
+        assert_true(strlen(hf_node_address(node)) > 0);
+        assert_true(hf_node_health(node) == HF_NODE_UP ||
+                    hf_node_health(node) == HF_NODE_CONNECTING);
+        hf_node_free(node);
     }
-    hf_client_node(client, 99, &node);
-    assert_int_equal(node.state, HF_NODE_DOWN);
+    assert_int_equal(hf_client_node(client, 99, &node), HF_INVALID);
+    assert_null(node);
     assert_non_null(strchr(hf_client_url(client), ':'));
     hf_client_close(client);
 }

@@ -63,18 +63,16 @@ static void test_one_of_one(void **state)
 static bool are_everywhere(struct hf_client *client, const struct trio *names)
 {
     const char *each[] = {names->a, names->b, names->c};
+    bool are = true;
     for (int k = 0; k < 3; k++) {
-        struct hf_info info;
-        assert_int_equal(
-            hf_client_inspect(client, each[k], strlen(each[k]), &info, NULL),
-            HF_OK);
-        for (int i = 0; i < info.n_nodes; i++) {
-            if (info.nodes[i].holder.kind == HF_HOLDER_NONE) {
-                return false;
-            }
+        struct hf_info *info = inspect(client, each[k]);
+        for (int i = 0; i < hf_info_nodes(info); i++) {
+            are &=
+                hf_holder_kind(hf_info_node_holder(info, i)) != HF_HOLDER_NONE;
         }
+        hf_info_free(info);
     }
-    return true;
+    return are;
 }
 
 /* All that was asked is answered in what is read at once. */
@@ -254,12 +252,13 @@ static void test_wait_for_one(void **state)
     run_until_taken(client, other, names.a);
     run_until_renewed(client, other, names.a);
     assert_int_equal(seen.count, 0);
-    struct hf_waiting waiting = {0};
+    struct hf_waiting *waiting;
     assert_true(hf_op_waiting(op, &waiting));
-    assert_int_equal(waiting.name_len, strlen(names.b));
-    assert_memory_equal(waiting.name, names.b, strlen(names.b));
-    assert_int_equal(waiting.holder.kind, HF_HOLDER_HOLDFAST);
-    assert_int_equal(waiting.ahead, 0);
+    assert_string_equal(hf_waiting_name(waiting, NULL), names.b);
+    assert_int_equal(hf_holder_kind(hf_waiting_holder(waiting)),
+                     HF_HOLDER_HOLDFAST);
+    assert_int_equal(hf_waiting_ahead(waiting), 0);
+    hf_waiting_free(waiting);
     assert_int_equal(try_take(other, names.a, NULL), HF_BUSY);
     assert_int_equal(try_take(other, names.c, NULL), HF_OK);
     assert_int_equal(hf_lock_release(held), HF_OK);

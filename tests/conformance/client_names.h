@@ -82,10 +82,10 @@ static inline void assert_all_free(struct hf_client *client,
 
 static inline bool is_taken(struct hf_client *client, const char *name)
 {
-    struct hf_info info;
-    assert_int_equal(hf_client_inspect(client, name, strlen(name), &info, NULL),
-                     HF_OK);
-    return info.holder.kind != HF_HOLDER_NONE;
+    struct hf_info *info = inspect(client, name);
+    bool is = hf_holder_kind(hf_info_holder(info)) != HF_HOLDER_NONE;
+    hf_info_free(info);
+    return is;
 }
 
 /* ---- Asking ------------------------------------------------------------ */

@@ -62,11 +62,9 @@ static int count_taken(struct hf_client *client, const char *name, int n)
 {
     int count = 0;
     for (int i = 0; i < n; i++) {
-        struct hf_info info;
-        const char *slot = slot_name(name, i);
-        assert_int_equal(
-            hf_client_inspect(client, slot, strlen(slot), &info, NULL), HF_OK);
-        count += info.holder.kind != HF_HOLDER_NONE;
+        struct hf_info *info = inspect(client, slot_name(name, i));
+        count += hf_holder_kind(hf_info_holder(info)) != HF_HOLDER_NONE;
+        hf_info_free(info);
     }
     return count;
 }
@@ -77,10 +75,10 @@ static void run_until_holders(struct hf_client *client, struct hf_client *other,
     int never = 0;
     int64_t end = now_ms() + PATIENCE_MS;
     for (;;) {
-        struct hf_info info;
-        assert_int_equal(
-            hf_client_inspect(other, name, strlen(name), &info, NULL), HF_OK);
-        if (info.holder.sharers == sharers) {
+        struct hf_info *info = inspect(other, name);
+        uint32_t found = hf_holder_sharers(hf_info_holder(info));
+        hf_info_free(info);
+        if (found == sharers) {
             return;
         }
         assert_true(now_ms() < end);
@@ -403,7 +401,7 @@ static void test_wait(void **state)
     for (int i = 0; i < N; i++) { /* whichever of them is given back */
         struct seen seen = {0};
         int never = 0;
-        struct hf_waiting waiting = {0};
+        struct hf_waiting *waiting;
         struct hf_op *op = start(client, name, N, HF_WAIT_FOREVER, &seen);
         run_until_holders(client, other, name, N + 1);
         int64_t end = now_ms() + PATIENCE_MS;
@@ -411,9 +409,10 @@ static void test_wait(void **state)
             assert_true(now_ms() < end);
             run_loop(client, &never, 1, 1);
         }
-        assert_int_equal(waiting.name_len, strlen(name));
-        assert_memory_equal(waiting.name, name, strlen(name));
-        assert_int_equal(waiting.holder.kind, HF_HOLDER_HOLDFAST);
+        assert_string_equal(hf_waiting_name(waiting, NULL), name);
+        assert_int_equal(hf_holder_kind(hf_waiting_holder(waiting)),
+                         HF_HOLDER_HOLDFAST);
+        hf_waiting_free(waiting);
         assert_int_equal(seen.count, 0);
         int slot = hf_lock_slot(locks[i]);
         uint64_t fence = hf_lock_fence(locks[i]);
@@ -533,18 +532,19 @@ static void test_broken(void **state)
         assert_int_equal(
             hf_client_break(other, what, strlen(what), true, NULL, NULL),
             HF_OK);
-        struct hf_lock_event event = {0};
+        enum hf_state news = HF_STATE_HELD;
         int never = 0;
         int64_t end = now_ms() + PATIENCE_MS;
-        while (!hf_client_next_event(client, &event)) {
+        struct hf_lock *changed;
+        while ((changed = hf_client_next_event(client, &news)) == NULL) {
             assert_true(now_ms() < end);
             run_loop(client, &never, 1, 5);
         }
-        assert_ptr_equal(event.lock, lock);
-        assert_int_equal(event.state, HF_STATE_LOST);
+        assert_ptr_equal(changed, lock);
+        assert_int_equal(news, HF_STATE_LOST);
         assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
         assert_int_equal(hf_lock_release(lock), HF_LOST);
-        assert_false(hf_client_next_event(client, &event));
+        assert_null(hf_client_next_event(client, &news));
         assert_none_left(other, name, 2);
     }
     hf_client_close(client);

@@ -224,8 +224,8 @@ static int child_uses(struct hf_client *client, struct hf_lock *lock)
     struct hf_request request = want("child", LEASE_MS, 0);
     struct hf_lock *mine = NULL;
     struct hf_error error;
-    struct hf_lock_event event;
-    struct hf_info info;
+    enum hf_state news = HF_STATE_HELD;
+    struct hf_info *info;
     char owner[HF_OWNER_TEXT_MAX];
     bool ok = hf_lock_acquire(client, &request, &mine, &error) == HF_INVALID &&
               strstr(error.text, "fork") != NULL &&
@@ -235,7 +235,7 @@ static int child_uses(struct hf_client *client, struct hf_lock *lock)
               !hf_lock_valid_for(lock, 0) &&
               hf_lock_state(lock) == HF_STATE_LOST &&
               hf_client_inspect(client, "a", 1, &info, NULL) == HF_INVALID &&
-              !hf_client_next_event(client, &event) && hf_client_fd(client) < 0;
+              !hf_client_next_event(client, &news) && hf_client_fd(client) < 0;
     hf_client_process(client);
     hf_client_interrupt(client);
     hf_client_close(client);

@@ -136,29 +136,41 @@ static inline enum hf_status try_take(struct hf_client *client,
     return status;
 }
 
+/* What the store says about a name; free it with hf_info_free(). */
+static inline struct hf_info *inspect(struct hf_client *client,
+                                      const char *name)
+{
+    struct hf_info *info;
+    struct hf_error error = {0};
+    if (hf_client_inspect(client, name, strlen(name), &info, &error) != HF_OK) {
+        fail_msg("inspect: %s", error.text);
+    }
+    return info;
+}
+
 /* Nobody has it, on no node: asked until then, for as long as a release that
  * is still on its way may take, and for less than a lease. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
     for (;;) {
-        struct hf_info info;
-        struct hf_error error;
-        assert_int_equal(
-            hf_client_inspect(client, name, strlen(name), &info, &error),
-            HF_OK);
+        struct hf_info *info = inspect(client, name);
         int by = -1;
-        for (int i = 0; i < info.n_nodes; i++) {
-            by = info.nodes[i].holder.kind != HF_HOLDER_NONE ? i : by;
+        for (int i = 0; i < hf_info_nodes(info); i++) {
+            const struct hf_holder *holder = hf_info_node_holder(info, i);
+            by = hf_holder_kind(holder) != HF_HOLDER_NONE ? i : by;
         }
         if (by < 0) {
+            hf_info_free(info);
             return;
         }
+        const struct hf_holder *holder = hf_info_node_holder(info, by);
         if (now_ms() > end) {
             fail_msg("%s is still held on node %d by %s, fence %llu", name, by,
-                     info.nodes[by].holder.owner,
-                     (unsigned long long)info.nodes[by].holder.fence);
+                     hf_holder_owner(holder),
+                     (unsigned long long)hf_holder_fence(holder));
         }
+        hf_info_free(info);
         pause_ms(2);
     }
 }
@@ -207,12 +219,11 @@ static inline bool was_renewed(const struct hf_lock *lock, int64_t *left_ms)
 static inline bool is_seen_renewed(struct hf_client *client, const char *name,
                                    int64_t *left_ms)
 {
-    struct hf_info info;
+    struct hf_info *info = inspect(client, name);
     int64_t before_ms = *left_ms;
-    assert_int_equal(hf_client_inspect(client, name, strlen(name), &info, NULL),
-                     HF_OK);
-    assert_int_equal(info.holder.kind, HF_HOLDER_HOLDFAST);
-    *left_ms = info.holder.remaining_ms;
+    assert_int_equal(hf_holder_kind(hf_info_holder(info)), HF_HOLDER_HOLDFAST);
+    *left_ms = hf_holder_remaining_ms(hf_info_holder(info));
+    hf_info_free(info);
     return *left_ms - RENEWED_MS > before_ms;
 }
 

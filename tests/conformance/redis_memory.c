@@ -68,7 +68,7 @@ static void test_new_server(struct server *server)
     ok(said.verdict == HF_VERDICT_OK, "but may be looked at");
     struct hf_node node;
     hf_store_redis.describe(rig.store, 0, hf_clock_now(), &node);
-    ok(node.state == HF_NODE_QUARANTINED && node.quarantine_left_ms > 50000 &&
+    ok(node.health == HF_NODE_QUARANTINED && node.quarantine_left_ms > 50000 &&
            node.quarantine_left_ms <= 60000,
        "described so, with the time left");
 

@@ -265,7 +265,7 @@ struct said {
     uint64_t counter;
     uint64_t floor;
     int64_t left_ms;
-    enum hf_holder_kind kind;
+    enum hf_kind kind;
     enum hf_status fault;
     size_t owner_len;
     size_t n_names;

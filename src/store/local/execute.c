@@ -240,7 +240,7 @@ static bool execute(struct hf_transaction *t)
     return true;
 }
 
-static enum hf_holder_kind kind_of(const struct hf_deed *deed)
+static enum hf_kind kind_of(const struct hf_deed *deed)
 {
     if (deed->owner_len == 0) {
         return HF_HOLDER_NONE;

@@ -182,7 +182,7 @@ static void describe(const struct hf_store *store, unsigned node,
     snprintf(out->address, sizeof(out->address), "local://%.110s",
              local->folder.path);
     bool is_up = local->is_open && !local->is_cut_off;
-    out->state = is_up ? HF_NODE_UP : HF_NODE_DOWN;
+    out->health = is_up ? HF_NODE_UP : HF_NODE_DOWN;
     if (!is_up) {
         snprintf(out->reason, sizeof(out->reason), "%.190s",
                  local->is_open ? HF_LOCAL_CUT_OFF : local->reason);

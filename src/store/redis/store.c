@@ -262,7 +262,7 @@ static void redis_resume(struct hf_store *base, struct hf_instant now)
 static void redis_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
-    static const enum hf_node_state states[] = {
+    static const enum hf_health states[] = {
         [HF_STANDING_CONNECTING] = HF_NODE_CONNECTING,
         [HF_STANDING_VOTING] = HF_NODE_UP,
         [HF_STANDING_REPAIRING] = HF_NODE_QUARANTINED,
@@ -272,7 +272,7 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     const struct hf_redis_node *node = &store->nodes[index];
     memset(out, 0, sizeof(*out));
     memcpy(out->address, node->address, sizeof(out->address));
-    out->state = states[node->standing];
+    out->health = states[node->standing];
     out->rtt_us = node->rtt.ns / 1000;
     if (node->standing == HF_STANDING_REPAIRING) {
         struct hf_span left = hf_instant_until(now, node->quarantined_until);

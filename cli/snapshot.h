@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the library reports, copied from its opaque structs: to be kept, put
+ * into tables, and made up from rows. */
+#ifndef CLI_SNAPSHOT_H
+#define CLI_SNAPSHOT_H
+
+#include <holdfast/holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* As hf_holder_*() tell it. */
+struct cli_holder {
+    enum hf_kind kind;
+    char owner[HF_OWNER_TEXT_MAX];
+    char host[72];
+    int64_t pid;
+    int64_t since_s;
+    char label[128];
+    int64_t remaining_ms;
+    uint64_t fence;
+    uint32_t sharers;
+    uint32_t permits;
+};
+
+/* As hf_node_*() tell it. */
+struct cli_node {
+    char address[128];
+    enum hf_health health;
+    char reason[200];
+    int64_t quarantine_left_ms;
+    int64_t rtt_us;
+};
+
+/* As hf_info_*() tell it. */
+struct cli_info {
+    int n_nodes;
+    struct cli_holder holder;
+    bool split;
+    uint32_t waiting;
+    struct {
+        bool answered;
+        struct cli_holder holder;
+        uint32_t waiting;
+    } nodes[HF_NODES_MAX];
+};
+
+/* As hf_queue_entry_*() tell it. */
+struct cli_queue_entry {
+    int node;
+    bool waits;
+    enum hf_mode mode;
+    uint32_t permits;
+    struct cli_holder who;
+    int64_t since_ms;
+};
+
+/* As hf_waiting_*() tell it. */
+struct cli_waiting {
+    struct cli_holder holder;
+    uint32_t ahead;
+    size_t name_len;
+    char name[HF_NAME_MAX + 1];
+};
+
+void cli_holder_read(struct cli_holder *out, const struct hf_holder *holder);
+void cli_info_read(struct cli_info *out, const struct hf_info *info);
+void cli_queue_entry_read(struct cli_queue_entry *out,
+                          const struct hf_queue_entry *entry);
+
+/* hf_client_inspect(), and a copy of what it says. */
+enum hf_status cli_inspect(struct hf_client *client, const void *name,
+                           size_t name_len, struct cli_info *out,
+                           struct hf_error *error);
+
+/* hf_client_node(); a node that cannot be told of is down. */
+void cli_node(struct hf_client *client, int idx, struct cli_node *out);
+
+/* hf_op_waiting(). */
+bool cli_waiting(struct hf_op *op, struct cli_waiting *out);
+
+#endif
