@@ -48,9 +48,9 @@ extern "C" {
 #endif
 
 #define HF_VERSION_MAJOR 0
-#define HF_VERSION_MINOR 1
+#define HF_VERSION_MINOR 2
 #define HF_VERSION_PATCH 0
-#define HF_VERSION_TEXT "0.1.0"
+#define HF_VERSION_TEXT "0.2.0"
 
 #if defined(__GNUC__)
 #define HF_API __attribute__((visibility("default")))
@@ -99,7 +99,7 @@ HF_API const char *hf_status_name(enum hf_status status);
 /** A short text for a status. Static. */
 HF_API const char *hf_status_text(enum hf_status status);
 
-/** The library's version, e.g. "0.1.0". Static. */
+/** The library's version, e.g. "0.2.0". Static. */
 HF_API const char *hf_version(void);
 
 /* ---- Client ------------------------------------------------------------ */

@@ -78,7 +78,7 @@ cp "$W/use.c" "$W/project"
 cat >"$W/project/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(use C)
-find_package(Holdfast 0.1 REQUIRED)
+find_package(Holdfast 0.2 REQUIRED)
 add_executable(shared use.c)
 target_link_libraries(shared PRIVATE Holdfast::holdfast)
 add_executable(static use.c)
@@ -89,6 +89,18 @@ ok "a CMake project finds it" quietly cmake -G Ninja -S "$W/project" \
 ok "and builds" quietly cmake --build "$W/project/build"
 is "$("$W/project/build/shared" "$url")" held "shared, it runs"
 is "$("$W/project/build/static" "$url")" held "static, it runs"
+
+# Before 1.0 a minor version may be incompatible: it has a name of its own, and
+# is not taken for another one.
+capture readelf -d "$libdir/libholdfast.so"
+like "$out" 'SONAME.*\[libholdfast\.so\.0\.2\]' "the library's name: 0.2"
+capture ldd "$W/c99"
+like "$out" 'libholdfast\.so\.0\.2 ' "programs ask for it"
+sed -i 's/Holdfast 0.2/Holdfast 0.1/' "$W/project/CMakeLists.txt"
+capture cmake -G Ninja -S "$W/project" -B "$W/project/older" \
+    -DCMAKE_PREFIX_PATH="$prefix"
+isnt "$code" 0 "a project that asks for 0.1 does not get it"
+like "$err" 'HoldfastConfig.cmake, version: 0.2.0' "and is told so"
 
 # The tree is moved, and finds its own parts: TLS gets as far as the network.
 moved=$W/moved
