@@ -73,7 +73,10 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
     };
     cli_take_request(&request, args);
     request.liveness = HF_LIVENESS_LEASE;
-    int code = cli_ancestor_refuse(client, args);
+    int code = cli_take_ttl(&request, client, args);
+    if (code == 0) {
+        code = cli_ancestor_refuse(client, args);
+    }
     if (code != 0) {
         return code;
     }
@@ -108,10 +111,10 @@ const struct cli_cmd cli_cmd_acquire = {
     .usage = "[OPTIONS] NAME",
     .summary = "take the lock and exit, for scripts",
     .text =
-        "Prints one line, \"OWNER@FENCE FENCE SECONDS_LEFT\". Nothing renews "
-        "the lock: it\nends with its lease, unless extend is given the owner "
-        "in time; release gives it\nback. Prefer run where a command can be "
-        "named.\n\n"
+        "Prints one line, \"OWNER@FENCE/TTL FENCE SECONDS_LEFT\". Nothing "
+        "renews the\nlock: it ends with its lease, unless extend is given the "
+        "owner in time; release\ngives it back. Prefer run where a command can "
+        "be named.\n\n"
         "  line=$(holdfast acquire -t 60s deploy) || exit\n"
         "  export HOLDFAST_OWNER=${line%% *}\n"
         "  ...\n"

@@ -24,6 +24,11 @@ static int extend(struct cli_args *args, struct hf_client *client,
     struct hf_lock *lock;
     struct hf_error error = {.text = ""};
     cli_take_request(&request, args);
+    int code = cli_take_ttl(&request, client, args);
+    if (code != 0) {
+        return code;
+    }
+    request.ttl_ms = args->ttl_ms != CLI_UNSET ? args->ttl_ms : 0; /* its own */
     request.liveness = HF_LIVENESS_LEASE;
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
@@ -55,8 +60,8 @@ const struct cli_cmd cli_cmd_extend = {
     .usage = "NAME [--owner OWNER@FENCE] [--ttl DUR]",
     .summary = "renew a lock that acquire took",
     .text = "Needs a majority of the nodes that still have the owner: a lost "
-            "lock is never\nbrought back (exit 76). Prints a line as acquire "
-            "does.\n",
+            "lock is never\nbrought back (exit 76). Without --ttl it keeps "
+            "the lock's own. Prints a line as\nacquire does.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

@@ -2,7 +2,6 @@
 /* holdfast run: the options that must fit together, then wrapper.c. */
 #include "cmd.h"
 
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
@@ -103,25 +102,6 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-/* More than half of the lease leaves no time to miss one renewal and get the
- * next: the command would be ended for nothing. */
-static int check_grace(const struct cli_args *args)
-{
-    struct hf_request request;
-    struct cli_out out;
-    char text[CLI_DURATION_TEXT];
-    cli_take_request(&request, args);
-    if (args->kill_grace_ms <= request.ttl_ms / 2) {
-        return 0;
-    }
-    cli_message_begin(&out);
-    cli_out_text(&out, "--kill-grace ");
-    cli_out_text(&out, cli_duration_text(args->kill_grace_ms, text));
-    cli_out_text(&out, ": at most half of the ttl, which is ");
-    cli_out_text(&out, cli_duration_text(request.ttl_ms, text));
-    return cli_message_end(&out, CLI_EXIT_USAGE);
-}
-
 /* Who stands for election waits for it, and leads with the lock or not at
  * all. */
 static const char *cannot_stand(const struct cli_args *args)
@@ -181,7 +161,7 @@ static int check(const struct cli_args *args)
         fcntl((int)args->status_fd, F_GETFD) < 0) {
         return cli_message_errno(CLI_EXIT_USAGE, "--status-fd", errno);
     }
-    return check_grace(args);
+    return 0;
 }
 
 static int run(struct cli_args *args)

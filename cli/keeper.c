@@ -4,6 +4,7 @@
 #include "keeper.h"
 
 #include "ancestor.h"
+#include "duration.h"
 #include "exit_code.h"
 #include "export.h"
 #include "message.h"
@@ -299,16 +300,45 @@ static int run_command(struct cli_keeper *keeper)
     return cli_keeper_code(keeper, was_ours);
 }
 
+/* More than half of the lease leaves no time to miss one renewal and get the
+ * next: the command would be ended for nothing. */
+static int check_grace(const struct cli_args *args, int64_t ttl_ms)
+{
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    if (args->kill_grace_ms <= ttl_ms / 2) {
+        return 0;
+    }
+    cli_message_begin(&out);
+    cli_out_text(&out, "--kill-grace ");
+    cli_out_text(&out, cli_duration_text(args->kill_grace_ms, text));
+    cli_out_text(&out, ": at most half of the ttl, which is ");
+    cli_out_text(&out, cli_duration_text(ttl_ms, text));
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+/* What the options ask for, as far as the store allows it. */
+static int read_request(const struct cli_keeper *keeper,
+                        struct hf_request *request)
+{
+    cli_take_request(request, keeper->args);
+    int code = cli_take_ttl(request, keeper->client, keeper->args);
+    return code != 0 ? code : check_grace(keeper->args, request->ttl_ms);
+}
+
 /* Once; with --again, round after round. */
 int cli_keeper_round(struct cli_keeper *keeper)
 {
     struct hf_request request;
-    cli_take_request(&request, keeper->args);
+    int code = read_request(keeper, &request);
+    if (code != 0) {
+        return code;
+    }
     bool is_silent = keeper->args->once_ms != CLI_UNSET;
     if (!is_silent && !keeper->is_again) {
         cli_store_notice(&keeper->run->config, keeper->args);
     }
-    int code = take_lock(keeper, &request);
+    code = take_lock(keeper, &request);
     if (code != START) {
         return code;
     }

@@ -26,7 +26,7 @@
         .offset = offsetof(struct cli_args, ttl_ms), .meta = "DUR", .min = 10, \
         .help = "lease length, renewed while held: how soon\n"                 \
                 "others may take over after this host dies;\n"                 \
-                "default: 30s"                                                 \
+                "default: 30s, at most the store's max_ttl"                    \
     }
 
 #define CLI_OPT_SHARED                                                         \

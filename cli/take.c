@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "take.h"
 
+#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "signals.h"
@@ -11,6 +12,9 @@
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The lease unless --ttl says otherwise, where the store allows it. */
+#define TTL_MS 30000
 
 static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
                     const struct hf_error *error)
@@ -86,6 +90,35 @@ void cli_take_request(struct hf_request *request, const struct cli_args *args)
         request->wait_ms = 0;
     }
     request->label = args->label;
+}
+
+static int refuse_ttl(const struct cli_args *args, int64_t max_ms)
+{
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    cli_message_begin(&out);
+    cli_out_text(&out, "--ttl ");
+    cli_out_text(&out, cli_duration_text(args->ttl_ms, text));
+    cli_out_text(&out, ": this store allows at most ");
+    cli_out_text(&out, cli_duration_text(max_ms, text));
+    cli_out_text(&out, " (max_ttl); the ttl is not how long the ");
+    cli_out_text(&out, args->command != NULL
+                           ? "command may run: the lease is renewed"
+                           : "lock can be held: extend renews it");
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
+                 const struct cli_args *args)
+{
+    int64_t max_ms = hf_client_max_ttl_ms(client);
+    if (args->ttl_ms > max_ms) {
+        return refuse_ttl(args, max_ms);
+    }
+    if (args->ttl_ms == CLI_UNSET) {
+        request->ttl_ms = TTL_MS < max_ms ? TTL_MS : max_ms;
+    }
+    return 0;
 }
 
 const char *cli_take_check(const struct cli_args *args)

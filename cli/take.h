@@ -39,8 +39,14 @@ struct cli_take {
 /* Do the options of run and acquire fit together? @return why not, or NULL. */
 const char *cli_take_check(const struct cli_args *args);
 
-/* Fill the request from the options. It borrows the names of `args`. */
+/* Fill the request from the options. It borrows the names of `args`. Its ttl_ms
+ * is 0 unless one was given. */
 void cli_take_request(struct hf_request *request, const struct cli_args *args);
+
+/* The shorter of 30 s and what the store allows, unless a ttl was given.
+ * @return 0; or the exit code, after a line on stderr. */
+int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
+                 const struct cli_args *args);
 
 /* @return take->outcome; HF_OK: take->lock is the caller's, for the whole
  * lease; HF_LOST: it was lost again before it had that. */

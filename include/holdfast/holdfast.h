@@ -260,7 +260,8 @@ struct hf_request {
     size_t size;
     const void *name; /**< borrowed for the call */
     size_t name_len;
-    int64_t ttl_ms;    /**< lease: 30,000; at most the store's max_ttl */
+    int64_t ttl_ms;    /**< lease, at most the store's max_ttl; 0: 30,000, or
+                            max_ttl if that is less */
     int64_t wait_ms;   /**< 0: try; HF_WAIT_FOREVER; else at most that long */
     const char *label; /**< shown to others beside host and pid, or NULL */
     enum hf_liveness liveness;
@@ -282,7 +283,7 @@ HF_API void hf_request_init_sized(struct hf_request *request, size_t size,
                                   size_t more_size, const char *name);
 
 /** Fill @p request: @p name (a C string; set name and name_len yourself for
- * other bytes), ttl 30 s, does not wait. */
+ * other bytes), the default ttl, does not wait. */
 static inline void hf_request_init(struct hf_request *request, const char *name)
 {
     hf_request_init_sized(request, sizeof(*request), sizeof(struct hf_name),
@@ -492,7 +493,8 @@ HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
 HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 
 /**
- * Turn a lock into a text: "OWNER@FENCE". From then on the text is the lock:
+ * Turn a lock into a text: "OWNER@FENCE/TTL", where TTL is the length of its
+ * lease in milliseconds. From then on the text is the lock:
  * whoever has it may adopt, extend and release the lock, and it stands for one
  * holder. Pass it to one place. Consumes the handle without releasing. From
  * this call on the lock is not ours; its lease runs on, and only the lease
@@ -518,8 +520,10 @@ HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
  * it can extend or release is the adopted lock.
  *
  * @param client    The client.
- * @param request   Name, ttl, label, liveness and user; wait_ms is not used.
- * @param owner     "OWNER@FENCE" as hf_lock_detach() wrote it.
+ * @param request   Name, ttl, label, liveness and user; wait_ms is not used. A
+ *                  ttl_ms of 0 keeps the TTL that the text names.
+ * @param owner     "OWNER@FENCE/TTL" as hf_lock_detach() wrote it. The TTL may
+ *                  be missing, as in texts of version 0.1.0.
  * @param out       The lock.
  * @param error     Why not, or NULL.
  *
@@ -804,6 +808,10 @@ hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
 HF_API HF_NODISCARD enum hf_status
 hf_client_break(struct hf_client *client, const void *name, size_t name_len,
                 bool now, int64_t *held_until_ms, struct hf_error *error);
+
+/** The longest lease that the store allows, `max_ttl` of its URL: 60,000 if it
+ * names none. */
+HF_API int64_t hf_client_max_ttl_ms(const struct hf_client *client);
 
 /** Number of nodes of the store; 1 for the embedded one. */
 HF_API int hf_client_nodes(const struct hf_client *client);

@@ -16,7 +16,7 @@ static enum hf_status read_owner(const char *text, struct hf_order *order,
     if (text == NULL || !hf_owner_parse(text, &len, fence) || *fence == 0 ||
         len > HF_OWNER_MAX) {
         return hf_fail(error, HF_INVALID,
-                       "not an owner: expected OWNER@FENCE, as acquire "
+                       "not an owner: expected OWNER@FENCE/TTL, as acquire "
                        "printed it");
     }
     order->text = text;
@@ -79,6 +79,19 @@ void hf_adopt_due(struct hf_op *op)
     }
 }
 
+/* What the text names, within what the store allows. A text of version 0.1.0
+ * names nothing: the default. */
+static int64_t own_ttl_ms(const struct hf_client *client, const char *owner,
+                          int64_t default_ms)
+{
+    int64_t ttl_ms = hf_owner_ttl_ms(owner);
+    int64_t max_ms = client->url->max_ttl_ms;
+    if (ttl_ms < HF_TTL_MS_MIN) {
+        return default_ms;
+    }
+    return ttl_ms < max_ms ? ttl_ms : max_ms;
+}
+
 static enum hf_status adopt(struct hf_client *client,
                             const struct hf_request *request, const char *owner,
                             struct hf_lock **out, struct hf_error *error)
@@ -96,6 +109,9 @@ static enum hf_status adopt(struct hf_client *client,
     }
     if (status != HF_OK) {
         return status;
+    }
+    if (request->ttl_ms == 0) {
+        op.order.ttl_ms = own_ttl_ms(client, owner, op.order.ttl_ms);
     }
     begin(&op, HF_EV_ADOPT);
     status = hf_op_await(&op, error);

@@ -206,6 +206,11 @@ const char *hf_client_url(const struct hf_client *client)
     return client == NULL ? "" : client->url->display;
 }
 
+int64_t hf_client_max_ttl_ms(const struct hf_client *client)
+{
+    return client == NULL ? 0 : client->url->max_ttl_ms;
+}
+
 int hf_client_nodes(const struct hf_client *client)
 {
     return client == NULL ? 0 : client->nodes.count;

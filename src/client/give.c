@@ -4,6 +4,9 @@
  * majority has no slack. One timeout for that, and no more. */
 #include "client/op.h"
 
+#include <stdio.h>
+#include <string.h>
+
 void hf_give_due(struct hf_op *op)
 {
     hf_op_part(op);
@@ -51,6 +54,16 @@ static enum hf_status outlive(struct hf_lock *lock)
     return status;
 }
 
+/* The lease goes with the text, so that extending it needs no other source:
+ * stores keep only what is left of it. */
+static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+{
+    hf_lock_write_owner(lock, text);
+    size_t len = strlen(text);
+    snprintf(text + len, HF_OWNER_TEXT_MAX - len, "/%lld",
+             (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
+}
+
 static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 {
     struct hf_client *client = lock->client;
@@ -66,7 +79,7 @@ static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
         hf_release_start(lock, NULL); /* a lost one is still freed */
         return HF_LOST;
     }
-    hf_lock_write_owner(lock, text);
+    write_text(lock, text);
     hf_client_untell(client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
     hf_client_signal(client, lock, HF_EV_FORSAKE);

@@ -248,7 +248,7 @@ static enum hf_status check(const struct hf_client *client,
 {
     enum hf_status status =
         hf_name_check(request->name, request->name_len, error);
-    if (status == HF_OK) {
+    if (status == HF_OK && request->ttl_ms != 0) {
         status = hf_ttl_check(client, request->ttl_ms, error);
     }
     if (status == HF_OK) {
@@ -275,6 +275,12 @@ static enum hf_status check(const struct hf_client *client,
     return check_store(client, request, error);
 }
 
+static int64_t default_ttl_ms(const struct hf_client *client)
+{
+    int64_t max_ms = client->url->max_ttl_ms;
+    return HF_TTL_MS_DEFAULT < max_ms ? HF_TTL_MS_DEFAULT : max_ms;
+}
+
 enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error)
@@ -299,7 +305,7 @@ enum hf_status hf_order_read(const struct hf_client *client,
         .n_more = (uint16_t)full.n_more,
         .more = full.more,
         .more_size = full.more_size,
-        .ttl_ms = full.ttl_ms,
+        .ttl_ms = full.ttl_ms != 0 ? full.ttl_ms : default_ttl_ms(client),
         .wait_ms = full.wait_ms,
         .user = full.user,
     };
@@ -313,7 +319,6 @@ void hf_request_init_sized(struct hf_request *request, size_t size,
         .size = size,
         .name = name,
         .name_len = name == NULL ? 0 : strlen(name),
-        .ttl_ms = 30000,
         .more_size = more_size,
     };
     hf_sized_write(request, size, &defaults, sizeof(defaults));

@@ -15,6 +15,10 @@
 /* Shortest lease. Below it drift and a round trip leave nothing to rely on. */
 #define HF_TTL_MS_MIN 10
 
+/* Default lease, if `max_ttl` allows it: long enough to outlast the restart of
+ * a server, short enough that a dead holder is not waited for much longer. */
+#define HF_TTL_MS_DEFAULT 30000
+
 /* Default of `max_ttl`: how long a quarantine lasts. */
 #define HF_MAX_TTL_MS_DEFAULT 60000
 

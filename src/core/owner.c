@@ -242,13 +242,40 @@ void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
     }
 }
 
+/* Where the fence of OWNER@FENCE[/TTL] ends: at the '/', or at the end. */
+static size_t fence_end(const char *text, size_t at, size_t len)
+{
+    const char *slash = memchr(text + at, '/', len - at);
+    return slash != NULL ? (size_t)(slash - text) : len;
+}
+
+static size_t fence_begin(const char *text, size_t len)
+{
+    while (len > 0 && text[len - 1] != '@') {
+        len--;
+    }
+    return len;
+}
+
+int64_t hf_owner_ttl_ms(const char *text)
+{
+    int64_t ttl_ms = 0;
+    size_t len = strnlen(text, HF_OWNER_TEXT_MAX);
+    size_t end = fence_end(text, fence_begin(text, len), len);
+    bool is_named =
+        end < len && describe_number(text + end + 1, len - end - 1, &ttl_ms);
+    return is_named ? ttl_ms : 0;
+}
+
 bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
 {
     size_t len = strnlen(text, HF_OWNER_TEXT_MAX);
-    size_t at = len;
-    while (at > 0 && text[at - 1] != '@') {
-        at--;
+    size_t at = fence_begin(text, len);
+    size_t end = fence_end(text, at, len);
+    if (end < len && hf_owner_ttl_ms(text) <= 0) {
+        return false;
     }
+    len = end;
     int64_t number = 0;
     if (at < 2 || at - 1 > HF_OWNER_MAX ||
         !describe_number(text + at, len - at, &number) || number <= 0 ||

@@ -32,8 +32,12 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
  * fit), host, pid, since_s and label of @p out, and leaves the rest. */
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);
 
-/* Split OWNER@FENCE. @return false if it is not one. */
+/* Split OWNER@FENCE or OWNER@FENCE/TTL, where TTL is the lease in milliseconds
+ * that a detached lock is extended by. @return false if it is neither. */
 bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence);
+
+/* The TTL of a text that hf_owner_parse() accepts; 0 if it names none. */
+int64_t hf_owner_ttl_ms(const char *text);
 
 /* Digest to tell rivals apart; never 0. */
 uint32_t hf_owner_digest(const void *text, size_t len);

@@ -10,10 +10,10 @@ story() { # WHAT
     local what=$1 line owner fence left again start
     capture holdfast acquire -t 20s --label 'me & "you"' job
     is "$code:$err" 0: "$what: acquire"
-    like "$out" '^[0-9a-f]{32}:[^ @]+@[0-9]+ [0-9]+ [0-9]+\.[0-9]{3}$' \
-        "$what: prints OWNER@FENCE FENCE SECONDS_LEFT"
+    like "$out" '^[0-9a-f]{32}:[^ @]+@[0-9]+/20000 [0-9]+ [0-9]+\.[0-9]{3}$' \
+        "$what: prints OWNER@FENCE/TTL FENCE SECONDS_LEFT"
     read -r owner fence left <<<"$out"
-    is "${owner##*@}" "$fence" "$what: the fence twice"
+    is "${owner##*@}" "$fence/20000" "$what: the fence twice"
     ok "$what: the lease ($left s)" test "${left%.*}" -ge 10
     is "$(holdfast acquire -n job 2>/dev/null; echo $?)" 75 "$what: taken"
     capture holdfast run -n job -- true
@@ -41,7 +41,7 @@ story() { # WHAT
     HOLDFAST_OWNER=$owner capture holdfast extend job -t 30s
     is "$code:$err" 0: "$what: extend by HOLDFAST_OWNER"
     read -r again _ left <<<"$out"
-    is "$again" "$owner" "$what: extend: the same owner and fence"
+    is "$again" "${owner%/*}/30000" "$what: extend: the same owner and fence"
     ok "$what: extend: the new lease ($left s)" test "${left%.*}" -ge 20
     capture holdfast extend job --owner "${owner/[0-9a-f]/x}"
     is "$code" 64 "$what: extend: malformed owner"
@@ -61,8 +61,8 @@ story() { # WHAT
     is "$code" 76 "$what: release again: 76"
     capture holdfast extend job --owner "$owner"
     is "$code" 76 "$what: extend never brings it back"
-    read -r again _ < <(holdfast acquire -n -t 300ms job)
-    ok "$what: the fence rose" test "${again##*@}" -gt "$fence"
+    read -r again now _ < <(holdfast acquire -n -t 300ms job)
+    ok "$what: the fence rose" test "$now" -gt "$fence"
     ok "$what: the lease ends by itself" holdfast run -w 20 job -- true
     capture holdfast extend job --owner "$again"
     is "$code" 76 "$what: extend after the end: 76"

@@ -88,7 +88,7 @@ for HOLDFAST_URL in "${stores[@]}"; do
     store=${HOLDFAST_URL%%:*}
     shown=$(holdfast acquire -t 60s shown)
     sweep "$store: run -n" '^ran$' holdfast run -n job -- echo ran
-    sweep "$store: acquire" '^[^ ]+@[0-9]+ [0-9]+ 0' \
+    sweep "$store: acquire" '^[^ ]+@[0-9]+/900 [0-9]+ 0' \
         holdfast acquire -n -s -t 900ms lent
     sweep "$store: ls" shown holdfast ls -q
     sweep_closed

@@ -108,7 +108,7 @@ held_without() { # SERVER...
     for name in "$@"; do
         server_resume "$name"
     done
-    owner=${out%% *} fence=${owner##*@}
+    read -r owner fence _ <<<"$out"
 }
 held_without s5
 is "$code" 0 'held with four votes'
@@ -122,8 +122,8 @@ is "$code" 0 'held with three votes, a bare majority'
 server_clock s1 3600
 capture holdfast acquire -n -t 25s -u "$lying" clock
 is "$code" 0 'three votes, one clock +1 h: the documented overlap'
-second=${out%% *}
-ok 'but the fences are in order' test "${second##*@}" -gt "$fence"
+read -r second later _ <<<"$out"
+ok 'but the fences are in order' test "$later" -gt "$fence"
 capture holdfast extend -u "$lying" clock --owner "$owner"
 is "$code" 76 'and the first cannot be extended any more'
 server_clock s1 0

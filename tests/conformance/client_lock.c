@@ -225,7 +225,7 @@ static void test_bad_requests(void **state)
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_INVALID);
     assert_non_null(strstr(error.text, "1025"));
-    const int64_t ttls[] = {0, -1, 9, 60001, INT64_MAX, INT64_MIN};
+    const int64_t ttls[] = {-1, 1, 9, 60001, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof(ttls) / sizeof(ttls[0]); i++) {
         request = want("a", ttls[i], 0);
         assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
@@ -257,6 +257,27 @@ static void test_bad_requests(void **state)
     hf_client_close(NULL);
 }
 
+/* A ttl of 0 is 30 s for a new lock; an adopted one keeps its own. */
+static void test_default_ttl(void **state)
+{
+    (void)state;
+    char owner[HF_OWNER_TEXT_MAX];
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_request request = want(name, 0, 0);
+    struct hf_error error;
+    struct hf_lock *lock;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error), HF_OK);
+    assert_in_range((unsigned long)hf_lock_remaining_ms(lock), 10000, 30000);
+    assert_int_equal(hf_lock_extend(lock, LEASE_MS, &error), HF_OK);
+    assert_int_equal(hf_lock_detach(lock, owner), HF_OK);
+    assert_int_equal(hf_lock_adopt(client, &request, owner, &lock, &error),
+                     HF_OK);
+    assert_in_range((unsigned long)hf_lock_remaining_ms(lock), 31000, LEASE_MS);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
 static void test_given_and_adopted(void **state)
 {
     (void)state;
@@ -269,6 +290,7 @@ static void test_given_and_adopted(void **state)
     struct hf_error error;
     struct hf_lock *lock = take(a, name, LEASE_MS);
     uint64_t fence = hf_lock_fence(lock);
+    assert_int_equal(hf_client_max_ttl_ms(a), LEASE_MS);
     assert_int_equal(hf_lock_detach(lock, owner), HF_OK);
     hf_client_close(a); /* what was given is not released */
     assert_int_equal(try_take(b, name, NULL), HF_BUSY);
@@ -278,7 +300,9 @@ static void test_given_and_adopted(void **state)
     }
     assert_int_equal(hf_lock_fence(lock), fence);
     hf_lock_owner(lock, again);
-    assert_string_equal(owner, again);
+    size_t len = strlen(again);
+    assert_memory_equal(owner, again, len);
+    assert_string_equal(owner + len, "/60000"); /* LEASE_MS */
     assert_true(hf_lock_valid_for(lock, 1000));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_int_equal(hf_lock_adopt(b, &request, owner, &lock, &error), HF_LOST);
@@ -509,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_extend),
         cmocka_unit_test(test_names_of_any_bytes),
         cmocka_unit_test(test_bad_requests),
+        cmocka_unit_test(test_default_ttl),
         cmocka_unit_test(test_given_and_adopted),
         cmocka_unit_test(test_adopted_twice),
         cmocka_unit_test(test_released_by_its_owner),

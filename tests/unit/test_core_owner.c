@@ -270,6 +270,34 @@ static void fences_from_one_to_the_last(void **state)
     }
 }
 
+static void a_ttl_stands_behind_the_fence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t ttl_ms;
+        bool is_one;
+    } cases[] = {{DIGITS ":h@7", 0, true},
+                 {DIGITS ":h@7/30000", 30000, true},
+                 {DIGITS ":a/b@7/1", 1, true},
+                 {DIGITS ":a/b@7", 0, true},
+                 {DIGITS ":h@7/0", 0, false},
+                 {DIGITS ":h@7/", 0, false},
+                 {DIGITS ":h@7/-1", 0, false},
+                 {DIGITS ":h@7/30s", 0, false},
+                 {DIGITS ":h@7/1/2", 0, false},
+                 {DIGITS ":h@/1", 1, false},
+                 {"/5", 5, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t len = 0;
+        uint64_t fence = 0;
+        bool is_one = hf_owner_parse(cases[i].text, &len, &fence);
+        assert_int_equal(is_one, cases[i].is_one);
+        assert_int_equal(fence, is_one ? 7 : 0);
+        assert_int_equal(hf_owner_ttl_ms(cases[i].text), cases[i].ttl_ms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -287,6 +315,7 @@ int main(void)
         cmocka_unit_test(nothing_is_left_of_who_was_described_before),
         cmocka_unit_test(what_fills_the_room_ends_in_it),
         cmocka_unit_test(fences_from_one_to_the_last),
+        cmocka_unit_test(a_ttl_stands_behind_the_fence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
