@@ -156,15 +156,19 @@ enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARN, HF_LOG_INFO, HF_LOG_DEBUG };
 typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
 
 /**
- * Told of each change of a held lock's state. May call only the hf_lock_*
- * functions that any thread may call. Runs no more once hf_lock_release() has
- * been called.
+ * Told of each change of a held lock's state, one after another; of two changes
+ * that come before it can be told, only the latter. It may call anything,
+ * hf_lock_release() too, but while it runs nobody renews, unless a call waits:
+ * be quick. None begins once the lock was given back, or handed on. That does
+ * not wait for one that has begun: it may end later, and until then it may ask
+ * for name and user of the lock.
  *
  * @param user   `state_user` of the options.
  * @param lock   The lock, borrowed for the call.
  * @param state  Its new state: HELD (again), AT_RISK or LOST.
  *
- * Threads: the library's thread, or one that is inside a call on the client.
+ * Threads: the library's thread; with HF_THREAD_NONE one that is inside a call
+ * on the client. Without any mutex of the library.
  */
 typedef void hf_state_fn(void *user, struct hf_lock *lock, enum hf_state state);
 
@@ -324,8 +328,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
                 struct hf_lock **out, struct hf_error *error);
 
 /**
- * Give a lock back. Always consumes the handle; NULL is fine (HF_OK). After
- * it returns no callback runs for the lock.
+ * Give a lock back. Always consumes the handle; NULL is fine (HF_OK). From
+ * then on no callback begins for the lock; see hf_state_fn.
  *
  * @return HF_OK - a majority freed it; HF_LOST - it was no longer ours;
  *         HF_UNKNOWN - not confirmed within node_timeout: being finished in

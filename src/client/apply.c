@@ -23,7 +23,8 @@ static int64_t keep_ms(const struct hf_lock *lock)
     if ((lock->flags & HF_LOCK_KEEPING) == 0) {
         return 0;
     }
-    return hf_span_ms_ceil(hf_instant_until(lock->client->now, lock->keep));
+    return hf_span_ms_ceil(
+        hf_instant_until(lock->client->now, hf_lock_keep(lock)));
 }
 
 static void send_all(struct hf_client *client, struct hf_lock *lock,

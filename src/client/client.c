@@ -48,6 +48,7 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
 void hf_client_leave(struct hf_client *client)
 {
     hf_client_settle(client);
+    hf_tell_here(client);
     hf_client_arm(client);
     pthread_mutex_unlock(&client->mutex);
 }
@@ -106,6 +107,7 @@ static struct hf_client *make(void)
     hf_heap_init(&client->heap);
     client->events_first = client->events_last = HF_NOWHERE;
     client->calls_first = client->calls_last = HF_NOWHERE;
+    hf_tell_init(&client->teller);
     client->poke.fd = -1;
     client->poke.ready = hf_client_on_poke;
     client->timer_fd = -1;

@@ -12,6 +12,7 @@
 #define HF_CLIENT_CLIENT_H
 
 #include "client/item.h"
+#include "client/tell.h"
 #include "core/lease.h"
 #include "core/nodes.h"
 #include "io/loop.h"
@@ -52,8 +53,6 @@ struct hf_client {
     pid_t pid;
     char host[HF_HOST_MAX + 1];
     struct hf_client_options options;
-    pthread_t calling_back; /* meaningful while is_calling_back */
-    bool is_calling_back;   /* in on_state, with the mutex held */
 
     struct hf_url *url;
     struct hf_loop *loop;
@@ -73,6 +72,7 @@ struct hf_client {
     uint32_t events_last;
     uint32_t calls_first; /* released locks whose callback is owed */
     uint32_t calls_last;
+    struct hf_teller teller; /* locks that on_state is to be told of */
 
     unsigned in_store;          /* depth of ask() and flush() */
     bool is_dirty;              /* asked since the last flush */

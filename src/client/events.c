@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of state: told to the callback at once, and kept for
+/* Changes of state: queued for the callback (tell.h), and kept for
  * hf_client_next_event(), a lock at most once. The queue is made of the locks
  * themselves, so that it can be neither full nor out of memory. */
 #include "client/lock.h"
@@ -74,21 +74,22 @@ void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
                       lock);
         hf_client_owe(client);
     }
-    if (client->options.on_state != NULL) {
-        client->calling_back = pthread_self();
-        client->is_calling_back = true;
-        client->options.on_state(client->options.state_user, lock, state);
-        client->is_calling_back = false;
-    }
+    hf_tell_push(client, lock);
 }
 
-void hf_client_untell(struct hf_client *client, struct hf_lock *lock)
+static void untell_event(struct hf_client *client, struct hf_lock *lock)
 {
     if ((lock->flags & HF_LOCK_TOLD) != 0) {
         lock->flags &= (uint8_t)~HF_LOCK_TOLD;
         hf_queue_remove(client, &client->events_first, &client->events_last,
                         lock);
     }
+}
+
+void hf_client_untell(struct hf_client *client, struct hf_lock *lock)
+{
+    hf_tell_remove(client, lock);
+    untell_event(client, lock);
 }
 
 struct hf_lock *hf_client_next_event(struct hf_client *client,
@@ -101,7 +102,7 @@ struct hf_lock *hf_client_next_event(struct hf_client *client,
     hf_client_settle(client);
     if (client->events_first != HF_NOWHERE) {
         lock = lock_at(client, client->events_first);
-        hf_client_untell(client, lock);
+        untell_event(client, lock);
         if (state != NULL) {
             *state = hf_link_state(lock);
         }

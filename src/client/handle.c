@@ -15,7 +15,7 @@ static struct hf_span left(const struct hf_lock *lock)
 {
     int64_t deadline_ns = INT64_MAX;
     for (const struct hf_lock *one = lock; one != NULL;
-         one = hf_link_next(one)) {
+         one = hf_lock_follows(one)) {
         int64_t ns =
             atomic_load_explicit(&one->deadline_ns, memory_order_relaxed);
         deadline_ns = ns < deadline_ns ? ns : deadline_ns;
@@ -66,7 +66,7 @@ size_t hf_lock_count(const struct hf_lock *lock)
         return 1;
     }
     size_t n = 0;
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_follows(lock)) {
         n++;
     }
     return n;
@@ -78,7 +78,7 @@ static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
         return NULL;
     }
     for (; idx > 0; idx--) {
-        lock = hf_link_next(lock);
+        lock = hf_lock_follows(lock);
     }
     return lock;
 }
@@ -87,7 +87,7 @@ static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
 static const struct hf_lock *named_at(const struct hf_lock *lock, size_t idx)
 {
     const struct hf_lock *named = lock_at(lock, idx);
-    return hf_lock_slot(named) >= 0 ? hf_link_next(named) : named;
+    return hf_lock_slot(named) >= 0 ? hf_lock_follows(named) : named;
 }
 
 const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
@@ -157,20 +157,15 @@ static enum hf_state whole_state_now(struct hf_lock *lock)
     return worst;
 }
 
-static enum hf_state judge(struct hf_client *client, uint32_t slot)
+/* It may have been released meanwhile, by whoever runs beside a callback. */
+static enum hf_state judge(struct hf_lock *lock)
 {
-    enum hf_state state = HF_STATE_AT_RISK;
-    if (client->is_calling_back &&
-        pthread_equal(client->calling_back, pthread_self())) {
-        return state; /* in on_state of another lock: to be judged next */
-    }
+    struct hf_client *client = lock->client;
     if (hf_client_enter(client, NULL) != HF_OK) {
         return HF_STATE_LOST;
     }
-    struct hf_item *item = hf_slots_at(&client->slots, slot);
-    if (item != NULL) {
-        state = whole_state_now(hf_lock_of(item));
-    }
+    enum hf_state state = lock->item.slot != HF_NOWHERE ? whole_state_now(lock)
+                                                        : HF_STATE_RELEASED;
     hf_client_leave(client);
     return state;
 }
@@ -182,14 +177,14 @@ enum hf_state hf_lock_state(const struct hf_lock *lock)
     }
     enum hf_state state = HF_STATE_HELD;
     for (const struct hf_lock *one = lock; one != NULL;
-         one = hf_link_next(one)) {
+         one = hf_lock_follows(one)) {
         enum hf_state its = (enum hf_state)atomic_load_explicit(
             &one->state, memory_order_acquire);
         state = its > state ? its : state;
     }
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
     if (is_held && left(lock).ns <= 0) {
-        state = judge(lock->client, lock->item.slot);
+        state = judge((struct hf_lock *)(uintptr_t)lock);
     }
     return state;
 }

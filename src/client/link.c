@@ -11,6 +11,9 @@ void hf_link_join(struct hf_lock *lock, struct hf_lock *next)
     HF_ASSERT(hf_lock_link(next)->prev == NULL);
     hf_lock_link(lock)->next = next;
     hf_lock_link(next)->prev = lock;
+    if (hf_lock_told(lock) != NULL) {
+        hf_lock_told(lock)->follows = next;
+    }
 }
 
 struct hf_lock *hf_link_leave(struct hf_lock *lock)

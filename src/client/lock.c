@@ -12,6 +12,7 @@ _Static_assert(sizeof(struct hf_lock) <= 80, "100,000 are held at once");
 _Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
 _Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
 _Static_assert(sizeof(struct hf_link) % 8 == 0, "it follows the processes");
+_Static_assert(sizeof(struct hf_told) % 8 == 0, "it follows the links");
 
 static bool has_life(const struct hf_client *client)
 {
@@ -53,9 +54,29 @@ struct hf_link *hf_lock_link(const struct hf_lock *lock)
                            : NULL;
 }
 
+static size_t told_size(const struct hf_client *client)
+{
+    return client->options.on_state != NULL ? sizeof(struct hf_told) : 0;
+}
+
+struct hf_told *hf_lock_told(const struct hf_lock *lock)
+{
+    if (told_size(lock->client) == 0) {
+        return NULL;
+    }
+    return (struct hf_told *)(void *)(tail(lock) + life_size(lock->client) +
+                                      link_size(lock->is_linked));
+}
+
+static char *name_of(const struct hf_lock *lock)
+{
+    return tail(lock) + life_size(lock->client) + link_size(lock->is_linked) +
+           told_size(lock->client);
+}
+
 const char *hf_lock_name_bytes(const struct hf_lock *lock)
 {
-    return tail(lock) + life_size(lock->client) + link_size(lock->is_linked);
+    return name_of(lock);
 }
 
 static const char *text_bytes(const struct hf_lock *lock)
@@ -77,8 +98,10 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     if (lock->is_linked) {
         *hf_lock_link(lock) = (struct hf_link){.permit = -1};
     }
-    char *name =
-        tail(lock) + life_size(lock->client) + link_size(lock->is_linked);
+    if (hf_lock_told(lock) != NULL) {
+        *hf_lock_told(lock) = (struct hf_told){.state = HF_STATE_HELD};
+    }
+    char *name = name_of(lock);
     memcpy(name, order->name, order->name_len);
     name[order->name_len] = '\0'; /* it is printed more often than not */
     if (order->text_len > 0) {
@@ -86,14 +109,21 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     }
 }
 
+const struct hf_lock *hf_lock_follows(const struct hf_lock *lock)
+{
+    const struct hf_told *told = hf_lock_told(lock);
+    return told != NULL ? told->follows : hf_link_next(lock);
+}
+
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order)
 {
     HF_ASSERT(order->name_len <= HF_NAME_MAX);
     HF_ASSERT(order->text_len <= HF_OWNER_MAX);
-    struct hf_lock *lock = malloc(
-        sizeof(*lock) + hf_lease_size(client->nodes.count) + life_size(client) +
-        link_size(order->is_linked) + order->name_len + 1 + order->text_len);
+    struct hf_lock *lock =
+        malloc(sizeof(*lock) + hf_lease_size(client->nodes.count) +
+               life_size(client) + link_size(order->is_linked) +
+               told_size(client) + order->name_len + 1 + order->text_len);
     if (lock == NULL) {
         return NULL;
     }
@@ -102,7 +132,6 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .name_len = (uint16_t)order->name_len,
         .text_len = (uint16_t)order->text_len,
         .since_s = (uint32_t)hf_clock_wall_s(),
-        .flags = order->is_owner ? HF_LOCK_ADOPTED : 0,
         .client = client,
         .user = order->user,
         .deadline_ns = INT64_MIN,
@@ -112,6 +141,7 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .is_shared = order->is_shared,
         .is_unfair = order->is_unfair,
         .is_linked = order->is_linked,
+        .is_adopted = order->is_owner,
         .permits = order->permits,
     };
     if (!hf_slots_add(&client->slots, &lock->item)) {
@@ -141,13 +171,49 @@ void hf_lock_free(struct hf_lock *lock)
     hf_heap_set(&client->heap, &lock->item, HF_NEVER);
     hf_heap_unreserve(&client->heap);
     hf_slots_remove(&client->slots, &lock->item);
-    free(lock);
+    if (!hf_tell_holds(client, lock)) {
+        free(lock);
+    }
 }
+
+/* ---- What comes after the release -------------------------------------- */
+
+/* Where on_state is told, a callback may still ask for user and deadline. */
+
+void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
+{
+    struct hf_told *told = hf_lock_told(lock);
+    *(told != NULL ? &told->keep : &lock->keep) = keep;
+    lock->flags |= HF_LOCK_KEEPING;
+}
+
+struct hf_instant hf_lock_keep(const struct hf_lock *lock)
+{
+    const struct hf_told *told = hf_lock_told(lock);
+    return told != NULL ? told->keep : lock->keep;
+}
+
+void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user)
+{
+    struct hf_told *told = hf_lock_told(lock);
+    *(told != NULL ? &told->done : &lock->done) = done;
+    *(told != NULL ? &told->done_user : &lock->done_user) = user;
+    lock->flags |= HF_LOCK_CALLING;
+}
+
+hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user)
+{
+    const struct hf_told *told = hf_lock_told(lock);
+    *user = told != NULL ? told->done_user : lock->done_user;
+    return told != NULL ? told->done : lock->done;
+}
+
+/* ---- The owner, and what others read ----------------------------------- */
 
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
 {
     const char *text = text_bytes(lock);
-    if ((lock->flags & HF_LOCK_ADOPTED) != 0) {
+    if (lock->is_adopted) {
         memcpy(out, text, lock->text_len);
         return lock->text_len;
     }
@@ -165,7 +231,7 @@ void hf_lock_mirror(struct hf_lock *lock)
     const struct hf_lease *lease = hf_lock_lease(lock);
     enum hf_state state = hf_lease_state(lease);
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
-    if ((lock->flags & HF_LOCK_CALLING) != 0) {
+    if ((lock->flags & HF_LOCK_CALLING) != 0 && hf_lock_told(lock) == NULL) {
         return; /* released: the place holds something else */
     }
     atomic_store_explicit(&lock->deadline_ns,

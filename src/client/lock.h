@@ -7,7 +7,7 @@
  * beside the name with one node:
  *
  *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
- *     [struct hf_link] | name, NUL | label or whole owner
+ *     [struct hf_link] | [struct hf_told] | name, NUL | label or whole owner
  *
  * `deadline` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H
@@ -16,10 +16,10 @@
 #include "client/client.h"
 #include "client/item.h"
 #include "client/link.h"
+#include "client/tell.h"
 
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),    /* the user has the handle: tell of changes */
-    HF_LOCK_ADOPTED = (1 << 1), /* the text is a whole owner, not a label */
     HF_LOCK_TOLD = (1 << 2),    /* in the queue of changes */
     HF_LOCK_KEEPING = (1 << 3), /* released, but to stay taken until `keep` */
     HF_LOCK_CALLING = (1 << 4), /* released; `done` is told the outcome */
@@ -36,21 +36,22 @@ struct hf_lock {
     uint8_t flags;
     uint8_t outcome;       /* of an asynchronous release: enum hf_status */
     _Atomic uint8_t state; /* enum hf_state */
-    bool is_shared;
-    bool is_unfair;
-    bool is_linked;
-    uint16_t permits; /* shared: the terms */
+    bool is_shared : 1;
+    bool is_unfair : 1;
+    bool is_linked : 1;
+    bool is_adopted : 1; /* the text is a whole owner, not a label */
+    uint16_t permits;    /* shared: the terms */
     struct hf_client *client;
     uint8_t id[HF_OWNER_ID_LEN];
     struct hf_op *op; /* who waits for an outcome; NULL: nobody */
     union {
         void *user;
-        struct hf_instant keep; /* HF_LOCK_KEEPING */
-        hf_op_fn *done;         /* HF_LOCK_CALLING */
+        struct hf_instant keep; /* KEEPING, without struct hf_told */
+        hf_op_fn *done;         /* CALLING, without struct hf_told */
     };
     union {
         _Atomic int64_t deadline_ns; /* INT64_MIN: not held */
-        void *done_user;             /* HF_LOCK_CALLING */
+        void *done_user;             /* CALLING, without struct hf_told */
     };
     uint32_t queue_prev; /* in one of the client's queues, by slot */
     uint32_t queue_next;
@@ -101,6 +102,18 @@ struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 
 /* What holds it together with the others of its request; NULL: it is alone. */
 struct hf_link *hf_lock_link(const struct hf_lock *lock);
+
+/* What on_state needs of it; NULL: nobody is told. */
+struct hf_told *hf_lock_told(const struct hf_lock *lock);
+
+/* The next of its handle, as its user has it. Needs no mutex. */
+const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
+
+/* Released: keep its name taken until `keep`; tell `done` what came of it. */
+void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep);
+struct hf_instant hf_lock_keep(const struct hf_lock *lock);
+void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user);
+hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 
 const char *hf_lock_name_bytes(const struct hf_lock *lock);
 

@@ -108,8 +108,8 @@ static void call_op(struct hf_client *client, struct hf_op *op)
 
 static void call_lock(struct hf_client *client, struct hf_lock *lock)
 {
-    hf_op_fn *done = lock->done;
-    void *user = lock->done_user;
+    void *user = NULL;
+    hf_op_fn *done = hf_lock_done(lock, &user);
     enum hf_status status = (enum hf_status)lock->outcome;
     hf_queue_remove(client, &client->calls_first, &client->calls_last, lock);
     lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving back. The handle is consumed at once: from then on no callback runs
+/* Giving back. The handle is consumed at once: from then on no callback begins
  * for the lock, whose object lives on until no node can have its owner any
  * more. Nothing here allocates. */
 #include "client/op.h"
@@ -78,8 +78,7 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     struct hf_instant keep = hf_instant_add(client->now, hf_span_ms(for_ms));
     for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
          one = hf_link_next(one)) {
-        one->flags |= HF_LOCK_KEEPING;
-        one->keep = keep;
+        hf_lock_set_keep(one, keep);
     }
     hf_release_whole(lock, &op);
     enum hf_status status = hf_op_await(&op, NULL);
@@ -128,9 +127,7 @@ void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
     struct hf_client *client = lock->client;
     for (struct hf_lock *one = lock; done != NULL && one != NULL;
          one = hf_link_next(one)) {
-        one->flags |= HF_LOCK_CALLING;
-        one->done = done;
-        one->done_user = user;
+        hf_lock_set_done(one, done, user);
     }
     hf_release_whole(lock, NULL);
     hf_client_leave(client);

@@ -2,11 +2,11 @@
 /* The library's own thread: renews while the program does something else.
  *
  * It starts with the first lock that is held or still being given back, blocks
- * all signals, and sleeps on the timer (timer.c). When that goes off it does
- * what is due, unless some call is waiting, which does it anyway. While
- * requests are under way or a node is not reached, and no call waits, it also
- * listens on the sockets; it stops doing so as soon as a call waits, so that it
- * never comes between a caller and its reply. */
+ * all signals, calls on_state (tell.h), and sleeps on the timer (timer.c). When
+ * that goes off it does what is due, unless some call is waiting, which does it
+ * anyway. While requests are under way or a node is not reached, and no call
+ * waits, it also listens on the sockets; it stops doing so as soon as a call
+ * waits, so that it never comes between a caller and its reply. */
 #include "client/client.h"
 
 #include "base/assert.h"
@@ -54,6 +54,7 @@ static void *run(void *arg)
     pthread_mutex_lock(&client->mutex);
     while (!client->is_stopping) {
         hf_client_look(client);
+        hf_tell_all(client);
         struct hf_instant due =
             client->waiters != NULL ? HF_NEVER : hf_client_due(client);
         if (due.ns != client->armed.ns) {

@@ -97,6 +97,19 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
     hf_client_settle(client);
 }
 
+/* Meanwhile another call, or the library's thread, reads and runs timers. */
+static void tell(struct hf_client *client, struct hf_waiter *self)
+{
+    if (!hf_tell_is_due(client)) {
+        return;
+    }
+    delist(client, self);
+    hand_over(client);
+    hf_client_arm(client);
+    hf_tell_here(client);
+    enlist(client, self);
+}
+
 static bool is_interrupted(const struct hf_client *client,
                            const struct hf_op *op)
 {
@@ -118,6 +131,7 @@ bool hf_client_wait(struct hf_client *client, struct hf_op *op)
         } else {
             lead(client);
         }
+        tell(client, &self);
     }
     delist(client, &self);
     op->waiter = NULL;

@@ -132,9 +132,10 @@ static void register_write(char kind, const struct attempt *attempt,
 static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     (void)user;
-    const struct attempt *attempt = hf_lock_user(lock);
+    /* not the attempt itself: it may be the next one's by now */
+    unsigned number = (unsigned)(uintptr_t)hf_lock_user(lock);
     if (state == HF_STATE_LOST) {
-        journal(journal_now(), "\"ev\":\"lost\",\"a\":%u", attempt->number);
+        journal(journal_now(), "\"ev\":\"lost\",\"a\":%u", number);
     }
 }
 
@@ -242,7 +243,7 @@ static void choose(struct attempt *attempt, struct hf_request *request)
     request->wait_ms = draw(2) == 0 ? 0 : (int64_t)draw(1500);
     request->mode = is_shared ? HF_SHARED : HF_EXCLUSIVE;
     request->permits = attempt->mode == 'p' ? PERMITS : 0;
-    request->user = attempt;
+    request->user = (void *)(uintptr_t)attempt->number;
 }
 
 static void hold(struct hf_lock *lock, struct attempt *attempt)

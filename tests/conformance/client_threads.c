@@ -128,6 +128,84 @@ static void test_asked_from_threads(void **state)
     hf_client_close(client);
 }
 
+/* ---- Changes, and whoever asks meanwhile ------------------------------- */
+
+enum { WATCHED = 24, WATCHERS = 3 };
+
+struct watch {
+    struct hf_lock *locks[WATCHED];
+    atomic_int told; /* LOST, to on_state */
+    atomic_int strange;
+};
+
+static void on_lost(void *user, struct hf_lock *lock, enum hf_state state)
+{
+    struct watch *watch = user;
+    size_t len = 0;
+    const char *name = hf_lock_name(lock, &len);
+    if (state == HF_STATE_LOST && hf_lock_state(lock) == HF_STATE_LOST) {
+        atomic_fetch_add(&watch->told, 1);
+    }
+    if (strlen(name) != len || hf_lock_user(lock) != watch ||
+        hf_lock_valid_for(lock, 1) != (state != HF_STATE_LOST)) {
+        atomic_fetch_add(&watch->strange, 1);
+    }
+}
+
+/* Until all are LOST. */
+static void *ask_all(void *arg)
+{
+    struct watch *watch = arg;
+    int64_t end = now_ms() + PATIENCE_MS;
+    int lost = 0;
+    while (lost < WATCHED && now_ms() < end) {
+        lost = 0;
+        for (int i = 0; i < WATCHED; i++) {
+            struct hf_lock *lock = watch->locks[i];
+            lost += hf_lock_state(lock) == HF_STATE_LOST &&
+                    hf_lock_fence(lock) != 0 && hf_lock_remaining_ms(lock) == 0;
+        }
+    }
+    return lost == WATCHED ? NULL : arg;
+}
+
+/* Nobody renews. Threads ask for the state of locks, one finds that a deadline
+ * has passed, and on_state is told while the others ask on. */
+static void test_asked_while_events_come(void **state)
+{
+    (void)state;
+    struct watch watch = {0};
+    struct hf_client_options options;
+    struct hf_client *client = NULL;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    options.on_state = on_lost;
+    options.state_user = &watch;
+    assert_int_equal(hf_client_open(world_url(), &options, &client, NULL),
+                     HF_OK);
+    for (int i = 0; i < WATCHED; i++) {
+        struct hf_request request = want(fresh_name(), 400, PATIENCE_MS);
+        request.user = &watch;
+        assert_int_equal(
+            hf_lock_acquire(client, &request, &watch.locks[i], NULL), HF_OK);
+    }
+    pthread_t threads[WATCHERS];
+    void *failed[WATCHERS];
+    for (int i = 0; i < WATCHERS; i++) {
+        pthread_create(&threads[i], NULL, ask_all, &watch);
+    }
+    for (int i = 0; i < WATCHERS; i++) {
+        pthread_join(threads[i], &failed[i]);
+        assert_null(failed[i]);
+    }
+    assert_int_equal(atomic_load(&watch.told), WATCHED);
+    assert_int_equal(atomic_load(&watch.strange), 0);
+    for (int i = 0; i < WATCHED; i++) {
+        hf_lock_release(watch.locks[i]);
+    }
+    hf_client_close(client);
+}
+
 /* ---- Interrupts -------------------------------------------------------- */
 
 struct waiting {
@@ -335,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_crowd_on_one_name),
         cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_asked_from_threads),
+        cmocka_unit_test(test_asked_while_events_come),
         cmocka_unit_test(test_interrupted_by_a_thread),
         cmocka_unit_test(test_interrupted_by_a_signal),
         cmocka_unit_test(test_fork_with_thread),
