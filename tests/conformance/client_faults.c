@@ -199,10 +199,32 @@ static void test_given_too_late(void **state)
 
 /* ---- Acquiring --------------------------------------------------------- */
 
+static bool is_up(struct hf_client *client, int idx)
+{
+    struct hf_node *node = NULL;
+    assert_int_equal(hf_client_node(client, idx, &node), HF_OK);
+    bool up = hf_node_health(node) == HF_NODE_UP;
+    hf_node_free(node);
+    return up;
+}
+
+/* A lock is there once three of five have it, whoever is still connecting. */
+static void await_all_up(struct hf_client *client)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    for (int i = 0; i < hf_client_nodes(client); i++) {
+        while (!is_up(client, i) && now_ms() < end) {
+            pause_ms(1);
+        }
+        assert_true(is_up(client, i));
+    }
+}
+
 static void test_minority_is_silent(void **state)
 {
     (void)state;
     struct hf_client *client = open_client();
+    await_all_up(client);
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     stop(five_pid(1));
     stop(five_pid(3));
