@@ -65,6 +65,15 @@ static const struct line writer_gives_up[] = {
     {"x roster", "ok kind=shared sharers=3"},
 };
 
+/* A holder's lease ends: the first to ask brings its neighbours in. */
+static const struct line holder_dies[] = {
+    {"x try ttl=30", "ok new"},       {"a wait s", "queued"},
+    {"b wait s", "queued ahead=1"},   {"c wait s q=9", "queued ahead=2"},
+    {"d wait s=3", "queued ahead=3"}, {"pass 40", ""},
+    {"a wait s", "ok > b"},           {"x roster", "ok seats=a:s0,b:s0|d:s3"},
+    {"a raise T=own", "ok own"},      {"b raise T=own", "ok own"},
+};
+
 static const struct line writer_dies[] = {
     {"a try s", "ok new"},          {"w wait q=30", "queued"},
     {"b wait s", "queued ahead=1"}, {"pass 40", ""},
@@ -127,6 +136,17 @@ static const struct line last_live_yields[] = {
     {"w wait t=10", "queued"},
     {"pass 27", ""},
     {"b yield s v=own t=20", "queued owner=w ahead=0 > w"},
+};
+
+/* A place ends as a lease does: b's with the roster, c's with the release. */
+static const struct line place_at_its_end[] = {
+    {"x try", "ok new"},
+    {"b wait q=30", "queued"},
+    {"c wait q=30", "queued ahead=1"},
+    {"d wait", "queued ahead=2"},
+    {"pass 26", ""},
+    {"x roster", "ok seats=x|c,d"},
+    {"x release T=own", "ok own > d"},
 };
 
 /* At the end of its lease nobody else sees it, nor can it come back. */
@@ -346,11 +366,13 @@ int main(void)
     TELL(&teller, "together", together);
     TELL(&teller, "queue", queue);
     TELL(&teller, "writer-gives-up", writer_gives_up);
+    TELL(&teller, "holder-dies", holder_dies);
     TELL(&teller, "writer-dies", writer_dies);
     TELL(&teller, "dead-reader", dead_reader);
     TELL(&teller, "dead-among", dead_among_readers);
     TELL(&teller, "last-live", last_live_reader);
     TELL(&teller, "last-yields", last_live_yields);
+    TELL(&teller, "place-ends", place_at_its_end);
     TELL(&teller, "at-its-end", reader_at_its_end);
     TELL(&teller, "judged-alone", judged_alone);
     TELL(&teller, "below-floor", below_floor);

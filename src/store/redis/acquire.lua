@@ -115,7 +115,7 @@ if v then
     return yours(v)
 end
 
--- For nobody waits, or I am the first.
+-- For nobody waits, or I am the first; then those behind me who may share it.
 local function take()
     local first = admits(mode) and ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then
@@ -123,11 +123,12 @@ local function take()
     end
     install(me, mode, ttl, next)
     forget(me)
+    serve(nil, 0, 0)
     return true
 end
 
 if (given == 0 or place == 0) and take() then
-    return yours(c)
+    return yours(next)
 end
 local stamp = ticket > 0 and ticket or us
 local is_new = place > 0 and
@@ -149,6 +150,6 @@ elseif place > 0 then
 end
 next = math.max(c + 1, hint, floor)
 if next <= TOP and take() then
-    return yours(c)
+    return yours(next)
 end
 return answer(0, us)

@@ -20,9 +20,9 @@
 -- two are alike: where the lock is absent or says something else, nobody
 -- shares, whatever is left in 5 and 6. These expire with the lock, which stays
 -- exactly until the longest sharer's end; 3 and 4 with the last who waits.
--- A sharer is live before the ms in which its lease ends. Not in it: PEXPIREAT
--- of the present ms deletes at once, and part() would end a group that it
--- counts as shared, without a grant to the first waiter.
+-- A sharer, or a place, is live before the ms in which its lease ends. Not in
+-- it: PEXPIREAT of the present ms deletes at once, and part() would end a group
+-- that it counts as shared, without a grant to the first waiter.
 --
 -- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
 -- the group's and nobody else's: I2.
@@ -144,7 +144,7 @@ local function head()
         local record = redis.call('HGET', KEYS[4], first[1]) or ''
         local till, mode, ms, channel, cookie =
             string.match(record, '^(%d+) (%w+) (%d+) (%S*) (%d+)$')
-        if till and tonumber(till) >= now then
+        if till and tonumber(till) > now then
             return {who = first[1], ticket = tonumber(first[2]), mode = mode,
                 ms = tonumber(ms), channel = channel, cookie = cookie}
         end

@@ -49,7 +49,7 @@ if gives and first[1] and redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
         aligned = T
     end
     local v = math.max(aligned + 1, us - us % 4194304)
-    if till and tonumber(till) >= math.floor(us / 1000) and
+    if till and tonumber(till) > math.floor(us / 1000) and
         v <= 9007199254740991 then
         local text = string.format('%016.0f', v)
         local told = redis.pcall('PUBLISH', channel, cookie .. ' ' .. text)

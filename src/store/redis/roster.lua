@@ -53,7 +53,7 @@ repeat
         local record = redis.call('HGET', KEYS[4], page[i]) or ''
         local till, mode = string.match(record, '^(%d+) (%w+) ')
         till = tonumber(till)
-        if till and till >= now and n < most then
+        if till and till > now and n < most then
             add(page[i], till, tonumber(page[i + 1]), mode)
             n = n + 1
         end
