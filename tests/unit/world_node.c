@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define FLOOR_STEP_US (UINT64_C(1) << 22)
+#define BOUND_AHEAD_US (UINT64_C(1) << 32)
+
 /* ---- Places ------------------------------------------------------------ */
 
 static void forget(struct node *node, uint32_t owner)
@@ -44,8 +47,8 @@ static const struct node_waiter *head(struct node *node)
     return node->n_waiters > 0 ? &node->waiters[0] : NULL;
 }
 
-/* Who is queued keeps its ticket. */
-static void enqueue(struct node *node, const struct node_ask *ask)
+/* Who is queued keeps its ticket. @return false: it had a place. */
+static bool enqueue(struct node *node, const struct node_ask *ask)
 {
     const struct node_waiter *old = find_waiter(node, ask->owner);
     struct node_waiter waiter = {
@@ -57,9 +60,13 @@ static void enqueue(struct node *node, const struct node_ask *ask)
         .queue = ask->queue,
         .end = hf_instant_add(node->now, ask->queue),
     };
+    if (node->n_waiters == 0) {
+        node->queue_end = HF_LONG_AGO;
+    }
+    node->queue_end = hf_instant_max(node->queue_end, waiter.end);
     forget(node, ask->owner);
     if (node->n_waiters == NODE_PLACES_MAX) {
-        return;
+        return true;
     }
     unsigned at = node->n_waiters++;
     while (at > 0 &&
@@ -68,6 +75,7 @@ static void enqueue(struct node *node, const struct node_ask *ask)
         at--;
     }
     node->waiters[at] = waiter;
+    return old == NULL;
 }
 
 /* ---- Holding ----------------------------------------------------------- */
@@ -87,10 +95,16 @@ static void part(struct node *node, struct node_sharer *sharer)
     *sharer = node->sharers[--node->n_sharers];
 }
 
+/* In the instant of its end a lock is still there, as in Redis; a sharer and a
+ * place are not. A group ends with its last live sharer. Places stay until
+ * somebody is at the head of them, or all are over. */
 void node_expire(struct node *node)
 {
-    if (!hf_instant_before(node->now, node->expiry)) {
+    if (hf_instant_before(node->expiry, node->now)) {
         node->owner = 0;
+    }
+    if (hf_instant_before(node->queue_end, node->now)) {
+        node->n_waiters = 0;
     }
     for (unsigned i = node->n_sharers; i-- > 0;) {
         if (!hf_instant_before(node->now, node->sharers[i].end)) {
@@ -121,15 +135,35 @@ static void grant(struct node *node, uint32_t owner, bool is_shared,
     }
 }
 
+static uint64_t max_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t floor_of(const struct node *node)
+{
+    return node->time_us - node->time_us % FLOOR_STEP_US;
+}
+
+/* What is above it is neither raised to nor heeded as a hint. */
+static uint64_t bound_of(const struct node *node)
+{
+    return max_of(node->counter, node->time_us) + BOUND_AHEAD_US;
+}
+
 static uint64_t next_counter(const struct node *node, uint64_t hint)
 {
-    return node->counter + 1 > hint ? node->counter + 1 : hint;
+    uint64_t least = hint <= bound_of(node) ? hint : 0;
+    return max_of(max_of(node->counter + 1, least), floor_of(node));
 }
 
 static void serve(struct node *node, const struct node_ask *asker)
 {
-    const struct node_waiter *first = head(node);
-    while (first != NULL && admits(node, first->is_shared)) {
+    while (node->owner == 0) {
+        const struct node_waiter *first = head(node);
+        if (first == NULL || !admits(node, first->is_shared)) {
+            return;
+        }
         struct node_waiter waiter = *first;
         bool is_asker = asker != NULL && waiter.owner == asker->owner;
         uint64_t counter = next_counter(node, is_asker ? asker->counter : 0);
@@ -139,18 +173,17 @@ static void serve(struct node *node, const struct node_ask *asker)
         } else if (node->push(node->user, waiter.owner, counter)) {
             grant(node, waiter.owner, waiter.is_shared, counter, waiter.queue);
         }
-        first = head(node);
     }
 }
 
 /* ---- The scripts ------------------------------------------------------- */
 
+/* Also prolongs: nothing makes a lease shorter. */
 static bool is_mine(struct node *node, const struct node_ask *ask,
                     struct hf_event *answer)
 {
     struct node_sharer *sharer = find_sharer(node, ask->owner);
     struct hf_instant end = hf_instant_add(node->now, ask->ttl);
-    const struct node_waiter *first = head(node);
     if (sharer != NULL) {
         sharer->end = hf_instant_max(sharer->end, end);
         answer->counter = sharer->counter;
@@ -160,46 +193,103 @@ static bool is_mine(struct node *node, const struct node_ask *ask,
     } else {
         return false;
     }
+    const struct node_waiter *first = ask->ticket != 0 ? head(node) : NULL;
     answer->verdict = HF_VERDICT_OK;
-    answer->ahead = ask->ticket != 0 && first != NULL &&
+    answer->ahead = first != NULL && first->owner != ask->owner &&
                     !is_before(ask->ticket, ask->owner, first);
     return true;
 }
 
-static void refuse(struct node *node, const struct node_ask *ask,
-                   struct hf_event *answer)
+static struct hf_span left_of(const struct node *node)
 {
-    const struct node_waiter *mine = find_waiter(node, ask->owner);
-    answer->verdict = mine != NULL && ask->queue.ns > 0 ? HF_VERDICT_QUEUED
-                                                        : HF_VERDICT_REFUSED;
-    answer->ticket = mine != NULL ? mine->ticket : node->time_us;
-    answer->ahead = mine != NULL ? (uint32_t)(mine - node->waiters) : 0;
+    struct hf_instant end = node->owner != 0 ? node->expiry : node->now;
+    for (unsigned i = 0; i < node->n_sharers; i++) {
+        end = hf_instant_max(end, node->sharers[i].end);
+    }
+    return hf_instant_until(node->now, end);
+}
+
+static void refuse(struct node *node, struct hf_event *answer)
+{
+    answer->verdict = HF_VERDICT_REFUSED;
+    answer->ticket = 0;
+    answer->ahead = 0;
     answer->counter = node->counter;
     answer->rival = node->owner != 0      ? node->owner
                     : node->n_sharers > 0 ? UINT32_MAX
-                                          : 1;
-    answer->left = node->owner != 0 ? hf_instant_until(node->now, node->expiry)
-                                    : hf_span_ms(100);
+                                          : 0;
+    answer->left = left_of(node);
 }
 
-static void acquire(struct node *node, const struct node_ask *ask,
-                    uint64_t hint, struct hf_event *answer)
+/* For nobody waits, or the asker is the first; then its neighbours too. */
+static bool take(struct node *node, const struct node_ask *ask)
 {
-    struct node_ask asker = *ask;
-    asker.counter = hint;
+    if (!admits(node, ask->is_shared)) {
+        return false;
+    }
+    const struct node_waiter *first = head(node);
+    if (first != NULL && first->owner != ask->owner) {
+        return false;
+    }
+    grant(node, ask->owner, ask->is_shared, next_counter(node, ask->counter),
+          ask->ttl);
+    serve(node, NULL);
+    return true;
+}
+
+/* Whoever waits gives back first, then stands in the queue. */
+static bool get(struct node *node, const struct node_ask *ask, bool *is_new)
+{
+    struct hf_event none;
+    bool waits = ask->queue.ns > 0;
+    if ((ask->verb == HF_VERB_ACQUIRE || !waits) && take(node, ask)) {
+        return true;
+    }
+    *is_new = waits && enqueue(node, ask);
+    serve(node, ask);
+    if (is_mine(node, ask, &none)) {
+        return true;
+    }
+    return !waits && take(node, ask); /* those before it did not hear */
+}
+
+/* `ask->counter` is the hint. */
+static void acquire(struct node *node, const struct node_ask *ask,
+                    struct hf_event *answer)
+{
+    bool is_new = false;
     if (is_mine(node, ask, answer)) {
         return;
     }
-    if (head(node) == NULL && admits(node, ask->is_shared)) {
-        grant(node, ask->owner, ask->is_shared, next_counter(node, hint),
-              ask->ttl);
-    } else if (ask->queue.ns > 0) {
-        enqueue(node, ask);
+    if (get(node, ask, &is_new)) {
+        is_mine(node, ask, answer);
+        return;
     }
-    serve(node, &asker);
-    if (!is_mine(node, ask, answer)) {
-        refuse(node, ask, answer);
+    if (ask->queue.ns > 0 && !is_new) {
+        head(node);
     }
+    refuse(node, answer);
+    answer->ticket = node->time_us;
+    const struct node_waiter *mine = find_waiter(node, ask->owner);
+    if (ask->queue.ns > 0 && mine != NULL) {
+        answer->verdict = HF_VERDICT_QUEUED;
+        answer->ticket = mine->ticket;
+        answer->ahead = (uint32_t)(mine - node->waiters);
+    }
+}
+
+/* Raise `counter` to the fence asked for, unless it is out of bounds. */
+static bool can_raise(const struct node *node, uint64_t counter, uint64_t fence,
+                      struct hf_event *answer)
+{
+    if (fence > bound_of(node)) {
+        answer->bound = bound_of(node);
+    } else if (counter < fence && fence < floor_of(node)) {
+        answer->floor = floor_of(node);
+    } else {
+        return counter < fence;
+    }
+    return false;
 }
 
 static void confirm(struct node *node, const struct node_ask *ask,
@@ -207,21 +297,28 @@ static void confirm(struct node *node, const struct node_ask *ask,
 {
     uint64_t fence = ask->counter;
     struct node_sharer *sharer = find_sharer(node, ask->owner);
-    bool is_last = node->counter == fence && node->last == ask->owner;
-    bool may_take = ask->holder && admits(node, ask->is_shared) &&
-                    (node->counter < fence || (is_last && !ask->is_shared));
+    answer->floor = answer->bound = 0;
     if (sharer != NULL) {
-        sharer->counter = sharer->counter < fence ? fence : sharer->counter;
-        node->counter = node->counter < fence ? fence : node->counter;
+        if (can_raise(node, sharer->counter, fence, answer)) {
+            sharer->counter = fence;
+            node->counter = max_of(node->counter, fence);
+        }
     } else if (node->owner == ask->owner) {
-        node->counter = node->counter < fence ? fence : node->counter;
-    } else if (may_take) {
-        grant(node, ask->owner, ask->is_shared, fence, ask->ttl);
+        if (can_raise(node, node->counter, fence, answer)) {
+            node->counter = fence;
+        }
+    } else if (admits(node, ask->is_shared)) {
+        bool is_last = node->counter == fence && node->last == ask->owner;
+        bool is_raised = can_raise(node, node->counter, fence, answer);
+        if (ask->holder && (is_last || is_raised)) {
+            grant(node, ask->owner, ask->is_shared, fence, ask->ttl);
+        }
+        answer->bound = 0;
     }
     if (!is_mine(node, ask, answer)) {
-        refuse(node, ask, answer);
-        answer->verdict = HF_VERDICT_REFUSED;
+        refuse(node, answer);
     }
+    answer->ahead = 0;
 }
 
 static bool give_back(struct node *node, uint32_t owner)
@@ -238,33 +335,39 @@ static bool give_back(struct node *node, uint32_t owner)
     return false;
 }
 
+/* Answered is what was before the next one was let in. */
 static void release(struct node *node, const struct node_ask *ask,
                     struct hf_event *answer)
 {
     forget(node, ask->owner);
     bool was_mine = give_back(node, ask->owner);
-    if ((was_mine || admits(node, true)) && node->counter < ask->counter) {
+    bool is_free = node->owner == 0 && node->n_sharers == 0;
+    bool is_raised = is_free && node->counter < ask->counter &&
+                     ask->counter <= bound_of(node);
+    if (is_raised) {
         node->counter = ask->counter;
-        node->last = 0;
     }
-    serve(node, NULL);
-    refuse(node, ask, answer);
+    if (is_raised || (is_free && node->last == ask->owner)) {
+        node->last = 0; /* a CONFIRM that comes late brings nothing back */
+    }
+    refuse(node, answer);
     answer->verdict = was_mine ? HF_VERDICT_OK : HF_VERDICT_REFUSED;
+    serve(node, NULL);
 }
 
 static void yield(struct node *node, const struct node_ask *ask,
                   struct hf_event *answer)
 {
+    struct node_ask asker = *ask;
     const struct node_sharer *sharer = find_sharer(node, ask->owner);
     bool is_that = sharer != NULL ? sharer->counter == ask->counter
                                   : node->owner == ask->owner &&
                                         node->counter == ask->counter;
     if (is_that) {
         give_back(node, ask->owner);
-        enqueue(node, ask);
-        serve(node, NULL);
     }
-    acquire(node, ask, 0, answer);
+    asker.counter = 0;
+    acquire(node, &asker, answer);
 }
 
 void node_execute(struct node *node, const struct node_ask *ask,
@@ -272,7 +375,7 @@ void node_execute(struct node *node, const struct node_ask *ask,
 {
     switch (ask->verb) {
     case HF_VERB_ACQUIRE:
-        acquire(node, ask, ask->counter, answer);
+        acquire(node, ask, answer);
         break;
     case HF_VERB_CONFIRM:
         confirm(node, ask, answer);

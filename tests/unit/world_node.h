@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One node of the small world: what the scripts of store/redis and the verbs of
- * store/local do, on an array. Owners are numbers, smaller ones win a tie. */
+ * store/local do, on an array. Owners are numbers, smaller ones win a tie.
+ * unit/test_world_node.c holds it against the scripts. */
 #ifndef HF_TESTS_WORLD_NODE_H
 #define HF_TESTS_WORLD_NODE_H
 
@@ -49,6 +50,7 @@ struct node {
     unsigned n_sharers;
     struct node_waiter waiters[NODE_PLACES_MAX]; /* by ticket, then owner */
     unsigned n_waiters;
+    struct hf_instant queue_end; /* then nothing is kept of the queue */
     struct hf_instant now;
     uint64_t time_us; /* its wall clock */
     node_push_fn *push;
@@ -58,8 +60,8 @@ struct node {
 /* End what is over at node->now. */
 void node_expire(struct node *node);
 
-/* Execute; fills verdict, counter, rival, left, ahead and ticket of `answer`.
- */
+/* Execute; fills verdict, counter, rival (UINT32_MAX: those who share), left,
+ * ahead, ticket, floor and bound of `answer`. */
 void node_execute(struct node *node, const struct node_ask *ask,
                   struct hf_event *answer);
 
