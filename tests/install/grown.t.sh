@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# A program built against this release's header runs unchanged on a later
+# library whose structs have grown. That library is built here: this one, with
+# more members in every public struct but struct hf_error, which is final.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+
+quietly() {
+    "$@" >"$W/log" 2>&1 || {
+        tail -n 20 "$W/log"
+        false
+    }
+}
+
+mkdir "$W/later" || exit
+cp -r "$HF_SOURCE"/{CMakeLists.txt,cmake,include,src,cli,docs} "$W/later" || exit
+header=$W/later/include/holdfast/holdfast.h
+opaque=$W/later/src/core/opaque.h
+request=$W/later/src/client/request.c
+client=$W/later/src/client/client.c
+
+# What the caller fills grows at its end, what the library fills anywhere.
+awk '/^struct hf_(client_options|request|name) \{/ { inside = 1 }
+    /^};/ && inside { print "    uint64_t grown[8];"; inside = 0 }
+    { print }' "$HF_SOURCE/include/holdfast/holdfast.h" >"$header"
+awk '{ print } /^struct hf_[a-z_]+ \{/ { print "    uint64_t grown[8];" }' \
+    "$HF_SOURCE/src/core/opaque.h" >"$opaque"
+
+# It reads the new members, which must be zero to it.
+sed -i 's/^    enum hf_status status = read_size(request, &full, error);/&\n    for (int i = 0; i < 8; i++) {\n        status = full.grown[i] != 0 ? HF_INTERNAL : status;\n    }/
+    s/^    return hf_sized_read(out, sizeof(\*out), first/    memset(out->grown, 1, sizeof(out->grown));\n&/
+    s/hf_name_check(name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"
+sed -i 's/^    if (out->thread != HF_THREAD_AUTO &&/    for (int i = 0; i < 8; i++) {\n        if (out->grown[i] != 0) {\n            return HF_INTERNAL;\n        }\n    }\n&/' "$client"
+
+is "$(grep -c 'uint64_t grown' "$header")" 3 "three structs of the caller grow"
+is "$(grep -c 'uint64_t grown' "$opaque")" \
+    "$(grep -c '^struct hf_.* {' "$HF_SOURCE/src/core/opaque.h")" \
+    "and each that the library fills"
+is "$(grep -c 'grown\[' "$request")" 2 "requests and names are read"
+is "$(grep -c 'grown\[' "$client")" 1 "and options"
+is "$(grep -hoE '^struct hf_[a-z_]+ \{' "$HF_SOURCE/include/holdfast/holdfast.h" |
+    sort | tr -d '\n')" \
+    "struct hf_client_options {struct hf_error {struct hf_name {struct hf_request {" \
+    "no other struct has a layout that programs know"
+
+ok "the later library configures" quietly cmake -S "$W/later" -B "$W/build" \
+    -G Ninja -DHF_TESTS=OFF
+ok "and builds" quietly ninja -C "$W/build" \
+    libholdfast.so
+ok "a program builds against this release" gcc -std=c11 -Wall -Werror \
+    -D_POSIX_C_SOURCE=200809L "-I$HF_SOURCE/include" -o "$W/program" \
+    "$HF_SOURCE/tests/install/program.c" "-L$HF_BUILD" -lholdfast
+
+server_start one
+for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=5s"; do
+    for library in "$HF_BUILD" "$W/build"; do
+        which=${library##*/}
+        [ "$library" = "$W/build" ] && which='a library whose structs have grown'
+        capture env "LD_LIBRARY_PATH=$library" timeout 60 "$W/program" "$url"
+        is "$out$err" right "${url%%:*}, on $which"
+    done
+done
+finish
