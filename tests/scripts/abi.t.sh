@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 600
+# scripts/checks/abi passes what programs do not notice, and nothing else.
+. "$(dirname "$0")/../lib/tap.sh"
+
+command -v abidw >/dev/null || skip_all "no abigail-tools"
+mkdir "$W/tree" || exit
+cp -r "$HF_SOURCE"/{CMakeLists.txt,cmake,include,src,cli,docs,abi,scripts} \
+    "$W/tree" || exit
+header=include/holdfast/holdfast.h
+cd "$W/tree" || exit
+cmake -S . -B build -G Ninja -DHF_TESTS=OFF -DCMAKE_BUILD_TYPE=Debug \
+    >"$W/log" || exit
+
+# With the change that the sed SCRIPT makes to FILE.
+changed() { # FILE SCRIPT
+    cp "$HF_SOURCE/$header" $header
+    cp "$HF_SOURCE/src/core/opaque.h" src/core/opaque.h
+    cp "$HF_SOURCE/CMakeLists.txt" .
+    sed -i "$2" "$1"
+    ! cmp -s "$1" "$HF_SOURCE/$1" || fail "$1 is not changed: $2"
+    ninja -C build libholdfast.so >"$W/log" 2>&1 || tail -n 20 "$W/log"
+    capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
+}
+
+passes() { # WHAT FILE SCRIPT
+    changed "$2" "$3"
+    is "$code $err" "0 " "$1: passes"
+}
+
+fails() { # WHAT FILE SCRIPT WORD
+    changed "$2" "$3"
+    is "$code" 1 "$1: fails"
+    like "$out" "$4" "$1: says so"
+    like "$out" 'give the library a new name' "$1: and what to do"
+}
+
+passes "new members where the caller gives its size, a new status" $header '
+    s/^    size_t more_size;/    size_t more_size; int64_t later;/
+    s/^    bool is_for_setup;/    bool is_for_setup; int64_t later;/
+    s/^    X(HF_INTERNAL, "internal error")/    X(HF_INTERNAL, "internal error") X(HF_LATER, "later")/'
+passes "opaque structs grow" src/core/opaque.h '/^struct hf_.* {/a int later;'
+fails "a member in the middle" $header \
+    's/^    int64_t ttl_ms;/    int64_t later; &/' 'int64_t later'
+fails "a member of another type" $header \
+    's/^    uint32_t permits;/    uint16_t permits;/' 'uint16_t'
+fails "the error grows" $header \
+    's/^    char text\[1000\];/    char text[1001];/' 'hf_error'
+fails "a status in the middle" $header \
+    's/^    X(HF_LOST,/    X(HF_LATER, "later") &/' 'HF_LATER'
+
+# With a new name all of it may change, and is recorded anew.
+changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/'
+is "$code" 1 "a new name: fails"
+like "$out" 'libholdfast.so.0.3.abi is missing' "a new name: is not recorded"
+sed -i 's/^    int64_t ttl_ms;/    int64_t later; &/' $header
+ninja -C build libholdfast.so >"$W/log" 2>&1 || tail -n 20 "$W/log"
+ok "a new name: it is recorded" env "HF_BUILD=$W/tree/build" \
+    scripts/checks/abi --record
+capture env "HF_BUILD=$W/tree/build" scripts/checks/abi
+is "$code $out" "0 " "a new name: then it passes"
+finish
