@@ -217,7 +217,13 @@ hf_client_open(const char *url, const struct hf_client_options *options,
                struct hf_client **out, struct hf_error *error);
 
 /**
- * Release what is still held and free the client with all its locks.
+ * Release what is still held and free the client with all its locks. Before,
+ * each callback of hf_op_*() that is still pending is called with HF_CANCELLED,
+ * whatever would have come of it; from these calls on the client refuses
+ * everything but hf_op_cancel(). Waits for a callback that the library's thread
+ * is in. In a callback it takes effect when that returns: until then everything
+ * is refused, a call that the callback ran in ends with HF_CANCELLED, and after
+ * it the client and its locks are gone.
  *
  * @param client  NULL is fine. No other call on it may be under way.
  *
@@ -572,28 +578,31 @@ HF_API struct hf_lock *hf_client_next_event(struct hf_client *client,
 HF_API int hf_client_fd(struct hf_client *client);
 
 /**
- * Do what is due: read, count votes, renew, call back. Never blocks.
+ * Do what is due: read, count votes, renew, call back. Never blocks, unless a
+ * callback does. Does nothing in a callback of hf_op_*().
  *
- * Threads: callbacks of hf_op_* run in here, and nowhere else.
+ * Threads: callbacks of hf_op_*() run in here, and in hf_client_close(), and
+ * nowhere else.
  */
 HF_API void hf_client_process(struct hf_client *client);
 
 /**
- * The end of an hf_op_start_*() call. May start and cancel other operations
- * and release the lock.
+ * The end of an hf_op_start_*() call. May call anything, also what blocks, and
+ * start and cancel other operations.
  *
  * @param user    As given at the start.
  * @param lock    The lock, yours, if @p status is HF_OK and it was an
  *                acquisition; else NULL.
- * @param status  As hf_lock_acquire() or hf_lock_release() would return.
+ * @param status  As hf_lock_acquire() or hf_lock_release() would return;
+ *                HF_CANCELLED from hf_client_close().
  * @param error   Details, borrowed for the call; never NULL.
  */
 typedef void hf_op_fn(void *user, struct hf_lock *lock, enum hf_status status,
                       const struct hf_error *error);
 
 /**
- * Start an acquisition; @p done is called exactly once from
- * hf_client_process(), unless hf_op_cancel() came first.
+ * Start an acquisition; @p done is called exactly once, from
+ * hf_client_process() or hf_client_close(), unless hf_op_cancel() came first.
  *
  * @param client   The client.
  * @param request  Copied, name and label too.

@@ -136,7 +136,10 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
     enum hf_status status = hf_client_enter(client, error);
     if (status == HF_OK) {
         status = adopt(client, request, owner, out, error);
-        hf_client_leave(client);
+        if (hf_client_leave(client)) {
+            *out = NULL;
+            status = hf_fail(error, HF_CANCELLED, "the client was closed");
+        }
     }
     return status;
 }

@@ -71,7 +71,10 @@ enum hf_status hf_lock_acquire(struct hf_client *client,
     enum hf_status status = hf_client_enter(client, error);
     if (status == HF_OK) {
         status = acquire(client, request, out, error);
-        hf_client_leave(client);
+        if (hf_client_leave(client)) {
+            *out = NULL;
+            status = hf_fail(error, HF_CANCELLED, "the client was closed");
+        }
     }
     return status;
 }
@@ -163,10 +166,16 @@ void hf_op_drop(struct hf_op *op)
 
 void hf_op_cancel(struct hf_op *op)
 {
-    if (op == NULL || hf_client_enter(op->client, NULL) != HF_OK) {
+    if (op == NULL || hf_client_is_forked(op->client)) {
         return;
     }
     struct hf_client *client = op->client;
+    pthread_mutex_lock(&client->mutex);
+    hf_client_tick(client);
     hf_op_drop(op);
-    hf_client_leave(client);
+    if (client->is_ending) { /* one callback cancels another's operation */
+        pthread_mutex_unlock(&client->mutex);
+    } else {
+        hf_client_leave(client);
+    }
 }

@@ -34,6 +34,10 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
         error->text[0] = '\0';
     }
     pthread_mutex_lock(&client->mutex);
+    if (client->is_closing || client->is_ending) {
+        pthread_mutex_unlock(&client->mutex);
+        return hf_fail(error, HF_INVALID, "this client is being closed");
+    }
     hf_client_tick(client);
     if (!client->is_polling && !client->is_processing) {
         client->reading_since = client->now;
@@ -45,12 +49,17 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
     return HF_OK;
 }
 
-void hf_client_leave(struct hf_client *client)
+bool hf_client_leave(struct hf_client *client)
 {
     hf_client_settle(client);
     hf_tell_here(client);
     hf_client_arm(client);
+    bool is_to_end = hf_client_is_to_end(client);
     pthread_mutex_unlock(&client->mutex);
+    if (is_to_end) {
+        hf_client_end(client);
+    }
+    return is_to_end;
 }
 
 /* ---- Opening ----------------------------------------------------------- */

@@ -47,6 +47,12 @@ struct hf_ops {
     struct hf_op *last;
 };
 
+/* A thread that is in a callback; on its stack. */
+struct hf_caller {
+    pthread_t thread;
+    struct hf_caller *next;
+};
+
 struct hf_client {
     pthread_mutex_t mutex;
     struct hf_page *page;
@@ -107,7 +113,14 @@ struct hf_client {
     int done_fd;
     bool is_done_signalled;
     bool is_processing;
+    bool is_blocking; /* a call blocks in a callback of `processor` */
     pthread_t processor;
+
+    /* close.c */
+    struct hf_caller *callers;
+    bool is_closing; /* by a callback, in `closer`, that has not returned yet */
+    bool is_ending;  /* pending callbacks are called, and nothing begins */
+    pthread_t closer;
 };
 
 /* ---- client.c ---------------------------------------------------------- */
@@ -117,8 +130,9 @@ struct hf_client {
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
-/* Work off what is queued, see that the rest will be, and let go. */
-void hf_client_leave(struct hf_client *client);
+/* Work off what is queued, see that the rest will be, and let go.
+ * @return true: a callback closed the client, which is gone. */
+bool hf_client_leave(struct hf_client *client);
 
 void hf_client_tick(struct hf_client *client);
 
@@ -221,8 +235,20 @@ bool hf_client_is_deferring(const struct hf_client *client);
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now);
 
-/* close.c: free what hf_client_open() made, as far as it got. */
+/* ---- close.c ----------------------------------------------------------- */
+
+/* Free what hf_client_open() made, as far as it got. */
 void hf_client_free(struct hf_client *client);
+
+/* Around a callback that may call anything: without the mutex. */
+void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
+void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
+
+/* Has a callback closed it in this thread, and returned? */
+bool hf_client_is_to_end(const struct hf_client *client);
+
+/* Call what is pending, give back what is held, and free it. */
+void hf_client_end(struct hf_client *client);
 
 /* A line for the user's log. */
 void hf_client_log(struct hf_client *client, enum hf_log_level level,

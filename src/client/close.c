@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closing: everything that is held is given back, pipelined, while answers
- * keep coming; a store that is silent for one timeout is left to the leases'
- * own end. In a forked child nothing is said to anybody. */
+/* Closing: who waits for a callback gets it, as cancelled; everything that is
+ * held is given back, pipelined, while answers keep coming; a store that is
+ * silent for one timeout is left to the leases' own end. In a forked child
+ * nothing is said to anybody. In a callback, all this waits until that has
+ * returned. */
 #include "client/op.h"
+#include "client/queue.h"
 
 #include "io/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,15 +86,77 @@ static void release_all(struct hf_client *client)
     }
 }
 
-static void drop_ops(struct hf_client *client)
+/* ---- What is pending --------------------------------------------------- */
+
+static void call(struct hf_client *client, hf_op_fn *done, void *user)
+{
+    struct hf_error error = {.status = HF_CANCELLED, .node = -1};
+    snprintf(error.text, sizeof(error.text), "the client was closed");
+    pthread_mutex_unlock(&client->mutex);
+    done(user, NULL, HF_CANCELLED, &error);
+    pthread_mutex_lock(&client->mutex);
+}
+
+/* All are stopped before the first is called: a callback may still cancel
+ * others. */
+static void cancel_ops(struct hf_client *client)
 {
     while (client->ops.first != NULL) {
-        hf_op_drop(client->ops.first);
+        struct hf_op *op = client->ops.first;
+        hf_op_abandon(op);
+        hf_ops_append(&client->finished, op);
+    }
+    for (struct hf_op *op = client->finished.first; op != NULL; op = op->next) {
+        if (op->status == HF_OK) {
+            op->status = HF_CANCELLED;
+            hf_release_whole(op->lock, NULL);
+        }
     }
     while (client->finished.first != NULL) {
-        hf_op_drop(client->finished.first);
+        struct hf_op *op = client->finished.first;
+        hf_op_fn *done = op->callback;
+        void *user = op->user;
+        hf_ops_remove(&client->finished, op);
+        free(op);
+        call(client, done, user);
     }
 }
+
+/* Of several locks in one, the last carries the call. */
+static void cancel_call(struct hf_client *client, struct hf_lock *lock)
+{
+    void *user = NULL;
+    hf_op_fn *done = hf_lock_done(lock, &user);
+    bool is_last = hf_link_next(lock) == NULL;
+    if ((lock->flags & HF_LOCK_OWED) != 0) {
+        hf_queue_remove(client, &client->calls_first, &client->calls_last,
+                        lock);
+    }
+    lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
+    if ((lock->flags & HF_LOCK_OVER) != 0) {
+        hf_lock_free(lock);
+    } else {
+        hf_lock_mirror(lock);
+    }
+    if (is_last) {
+        call(client, done, user);
+    }
+}
+
+static void cancel_all(struct hf_client *client)
+{
+    cancel_ops(client);
+    for (uint32_t i = 0; i < hf_slots_end(&client->slots); i++) {
+        struct hf_item *item = hf_slots_at(&client->slots, i);
+        if (item != NULL && item->kind == HF_ITEM_LOCK &&
+            (hf_lock_of(item)->flags & HF_LOCK_CALLING) != 0) {
+            cancel_call(client, hf_lock_of(item));
+        }
+    }
+    hf_client_tick(client);
+}
+
+/* ---- Freeing ----------------------------------------------------------- */
 
 static void close_fd(int fd)
 {
@@ -152,18 +218,74 @@ void hf_client_free(struct hf_client *client)
     free(client);
 }
 
+/* ---- Closing ----------------------------------------------------------- */
+
+void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
+{
+    *self = (struct hf_caller){pthread_self(), client->callers};
+    client->callers = self;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
+{
+    pthread_mutex_lock(&client->mutex);
+    struct hf_caller **at = &client->callers;
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+    hf_client_tick(client);
+}
+
+static bool is_in_callback(const struct hf_client *client)
+{
+    const struct hf_caller *caller = client->callers;
+    while (caller != NULL && !pthread_equal(caller->thread, pthread_self())) {
+        caller = caller->next;
+    }
+    return caller != NULL;
+}
+
+bool hf_client_is_to_end(const struct hf_client *client)
+{
+    return client->is_closing && !is_in_callback(client) &&
+           pthread_equal(client->closer, pthread_self());
+}
+
+void hf_client_end(struct hf_client *client)
+{
+    hf_client_stop_thread(client);
+    pthread_mutex_lock(&client->mutex);
+    client->is_ending = true;
+    hf_client_tick(client);
+    cancel_all(client);
+    release_all(client);
+    pthread_mutex_unlock(&client->mutex);
+    hf_client_free(client);
+}
+
+/* @return true: now; false: when the callback returns, or it is closed. */
+static bool may_end(struct hf_client *client)
+{
+    pthread_mutex_lock(&client->mutex);
+    bool may = !is_in_callback(client) && !client->is_ending;
+    if (!may && !client->is_ending) {
+        client->is_closing = true;
+        client->closer = pthread_self();
+    }
+    pthread_mutex_unlock(&client->mutex);
+    return may;
+}
+
 void hf_client_close(struct hf_client *client)
 {
     if (client == NULL) {
         return;
     }
-    if (!hf_client_is_forked(client)) {
-        hf_client_stop_thread(client);
-        pthread_mutex_lock(&client->mutex);
-        hf_client_tick(client);
-        drop_ops(client);
-        release_all(client);
-        pthread_mutex_unlock(&client->mutex);
+    if (hf_client_is_forked(client)) {
+        hf_client_free(client);
+    } else if (may_end(client)) {
+        hf_client_end(client);
     }
-    hf_client_free(client);
 }

@@ -139,11 +139,11 @@ static bool report(struct hf_client *client, const struct peek *peek,
     if (peek->info.holder.kind == HF_HOLDER_NONE && !peek->info.split) {
         return true; /* freed since it was seen */
     }
-    pthread_mutex_unlock(&client->mutex);
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
     bool goes_on = each(user, peek->name->bytes, peek->name->len, &peek->info);
-    pthread_mutex_lock(&client->mutex);
-    hf_client_tick(client);
-    return goes_on;
+    hf_client_take_in(client, &self);
+    return goes_on && !client->is_closing;
 }
 
 /* Begin with up to WINDOW names from `first` on. @return how many; 0: no

@@ -9,8 +9,9 @@
  * stay readable until that has run. With the library's thread the timer is
  * the thread's; without, it is in here.
  *
- * Callbacks run in hf_client_process() alone, without the mutex, so that they
- * may call anything. What they start is written at the end in one go. */
+ * Callbacks run in hf_client_process() alone, and at last in hf_client_close(),
+ * without the mutex, so that they may call anything. What they start is written
+ * at the end in one go, unless they wait for it. */
 #include "client/op.h"
 #include "client/queue.h"
 
@@ -24,7 +25,7 @@
 
 bool hf_client_is_deferring(const struct hf_client *client)
 {
-    return client->is_processing &&
+    return client->is_processing && !client->is_blocking &&
            pthread_equal(client->processor, pthread_self());
 }
 
@@ -100,10 +101,11 @@ static void call_op(struct hf_client *client, struct hf_op *op)
 {
     struct hf_lock *lock = op->status == HF_OK ? op->lock : NULL;
     hf_ops_remove(&client->finished, op);
-    pthread_mutex_unlock(&client->mutex);
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
     op->callback(op->user, lock, op->status, &op->error);
     free(op);
-    pthread_mutex_lock(&client->mutex);
+    hf_client_take_in(client, &self);
 }
 
 static void call_lock(struct hf_client *client, struct hf_lock *lock)
@@ -123,9 +125,10 @@ static void call_lock(struct hf_client *client, struct hf_lock *lock)
     error.node = -1;
     snprintf(error.text, sizeof(error.text), "%s",
              status == HF_OK ? "" : hf_status_text(status));
-    pthread_mutex_unlock(&client->mutex);
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
     done(user, NULL, status, &error);
-    pthread_mutex_lock(&client->mutex);
+    hf_client_take_in(client, &self);
 }
 
 static unsigned count_ops(const struct hf_client *client)
@@ -152,10 +155,13 @@ static void call_back(struct hf_client *client)
 {
     unsigned n_ops = count_ops(client);
     unsigned n_calls = count_calls(client);
-    for (; n_ops > 0 && client->finished.first != NULL; n_ops--) {
+    for (; n_ops > 0 && client->finished.first != NULL && !client->is_closing;
+         n_ops--) {
         call_op(client, client->finished.first);
     }
-    for (; n_calls > 0 && client->calls_first != HF_NOWHERE; n_calls--) {
+    for (; n_calls > 0 && client->calls_first != HF_NOWHERE &&
+           !client->is_closing;
+         n_calls--) {
         call_lock(client,
                   hf_lock_of(hf_slots_at(&client->slots, client->calls_first)));
     }
@@ -197,6 +203,10 @@ void hf_client_process(struct hf_client *client)
         return;
     }
     pthread_mutex_lock(&client->mutex);
+    if (client->is_closing || client->is_ending) {
+        pthread_mutex_unlock(&client->mutex);
+        return;
+    }
     hf_client_tick(client);
     if (!client->is_processing) {
         process(client);

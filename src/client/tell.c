@@ -60,7 +60,7 @@ void hf_tell_remove(struct hf_client *client, struct hf_lock *lock)
 bool hf_tell_is_due(const struct hf_client *client)
 {
     return client->teller.first != HF_NOWHERE && !client->teller.is_telling &&
-           !client->has_thread;
+           !client->has_thread && !client->is_closing;
 }
 
 static void free_held(struct hf_teller *teller)
@@ -82,12 +82,12 @@ static void tell(struct hf_client *client, struct hf_lock *lock)
     }
     told->state = (uint8_t)state;
     client->teller.lock = lock;
-    pthread_mutex_unlock(&client->mutex);
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
     client->options.on_state(client->options.state_user, lock, state);
-    pthread_mutex_lock(&client->mutex);
+    hf_client_take_in(client, &self);
     client->teller.lock = NULL;
     free_held(&client->teller);
-    hf_client_tick(client);
 }
 
 void hf_tell_all(struct hf_client *client)
@@ -97,8 +97,7 @@ void hf_tell_all(struct hf_client *client)
         return; /* a call, that began to before there was a thread */
     }
     teller->is_telling = true;
-    teller->thread = pthread_self();
-    while (teller->first != HF_NOWHERE) {
+    while (teller->first != HF_NOWHERE && !client->is_closing) {
         tell(client, lock_at(client, teller->first));
     }
     teller->is_telling = false;

@@ -18,7 +18,6 @@
 
 #include "base/time.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,8 +43,7 @@ struct hf_told {
 struct hf_teller {
     uint32_t first; /* changed, by slot */
     uint32_t last;
-    bool is_telling; /* `thread` does, without the mutex */
-    pthread_t thread;
+    bool is_telling;      /* some thread does, without the mutex */
     struct hf_lock *lock; /* whose callback runs; or NULL */
     struct hf_lock *held; /* freed meanwhile, but still to be read */
 };

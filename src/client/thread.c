@@ -52,7 +52,7 @@ static void *run(void *arg)
 {
     struct hf_client *client = arg;
     pthread_mutex_lock(&client->mutex);
-    while (!client->is_stopping) {
+    while (!client->is_stopping && !hf_client_is_to_end(client)) {
         hf_client_look(client);
         hf_tell_all(client);
         struct hf_instant due =
@@ -60,11 +60,19 @@ static void *run(void *arg)
         if (due.ns != client->armed.ns) {
             hf_client_set_timer(client, due);
         }
-        if (!client->is_stopping) {
+        if (!client->is_stopping && !hf_client_is_to_end(client)) {
             sleep_until_due(client);
         }
     }
+    bool is_to_end = hf_client_is_to_end(client);
+    if (is_to_end) {
+        client->has_thread = false;
+        pthread_detach(client->thread);
+    }
     pthread_mutex_unlock(&client->mutex);
+    if (is_to_end) {
+        hf_client_end(client);
+    }
     return NULL;
 }
 

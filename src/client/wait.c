@@ -113,16 +113,13 @@ static void tell(struct hf_client *client, struct hf_waiter *self)
 static bool is_interrupted(const struct hf_client *client,
                            const struct hf_op *op)
 {
-    return atomic_load(&client->interrupts) != op->interrupts;
+    return client->is_closing ||
+           atomic_load(&client->interrupts) != op->interrupts;
 }
 
-bool hf_client_wait(struct hf_client *client, struct hf_op *op)
+static bool wait(struct hf_client *client, struct hf_op *op)
 {
     struct hf_waiter self = {.cond = PTHREAD_COND_INITIALIZER, .op = op};
-    hf_client_settle(client);
-    if (op->is_done) {
-        return true;
-    }
     op->waiter = &self;
     enlist(client, &self);
     while (!op->is_done && !is_interrupted(client, op)) {
@@ -138,6 +135,20 @@ bool hf_client_wait(struct hf_client *client, struct hf_op *op)
     hand_over(client);
     pthread_cond_destroy(&self.cond);
     return op->is_done;
+}
+
+/* In a callback of hf_client_process() nothing is written until all callbacks
+ * have returned; but who waits for an answer has to have asked. */
+bool hf_client_wait(struct hf_client *client, struct hf_op *op)
+{
+    bool was_deferring = hf_client_is_deferring(client);
+    client->is_blocking |= was_deferring;
+    hf_client_settle(client);
+    bool is_done = op->is_done || wait(client, op);
+    if (was_deferring) {
+        client->is_blocking = false;
+    }
+    return is_done;
 }
 
 enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What callbacks may do: on_state runs without the client's mutex, beside
- * whatever other threads do, a release of its own lock included. */
+ * whatever other threads do, a release of its own lock included; an operation's
+ * may call what blocks; any may close the client; and closing forgets none. */
 #include "client_world.h"
 
 /* ---- on_state ---------------------------------------------------------- */
@@ -249,6 +250,316 @@ static void test_release_in_on_state(void **state)
     }
 }
 
+/* ---- Calls in a callback ----------------------------------------------- */
+
+struct inside {
+    struct hf_client *client;
+    const char *second;
+    int done;
+    enum hf_status acquired, extended, inspected, released;
+};
+
+static void on_call_more(void *user, struct hf_lock *lock,
+                         enum hf_status status, const struct hf_error *error)
+{
+    struct inside *inside = user;
+    struct hf_request request = want(inside->second, LEASE_MS, PATIENCE_MS);
+    struct hf_lock *second = NULL;
+    struct hf_info info;
+    assert_int_equal(status, HF_OK);
+    assert_string_equal(error->text, "");
+    inside->acquired = hf_lock_acquire(inside->client, &request, &second, NULL);
+    inside->extended = hf_lock_extend(lock, 0, NULL);
+    inside->inspected = hf_client_inspect(inside->client, inside->second,
+                                          strlen(inside->second), &info, NULL);
+    inside->released = hf_lock_release(second);
+    hf_client_process(inside->client); /* does nothing in here */
+    hf_op_start_release(lock, NULL, NULL);
+    inside->done++;
+}
+
+static void calls_in_callback(enum hf_thread_mode mode)
+{
+    char second[80];
+    struct hf_client *client = open_mode(mode);
+    const char *name = fresh_name();
+    snprintf(second, sizeof(second), "%s.second", name);
+    struct inside inside = {.client = client, .second = second};
+    struct hf_request request = want(name, LEASE_MS, PATIENCE_MS);
+    assert_int_equal(hf_op_start_acquire(client, &request, on_call_more,
+                                         &inside, NULL, NULL),
+                     HF_OK);
+    run_loop(client, &inside.done, 1, PATIENCE_MS);
+    assert_int_equal(inside.done, 1);
+    assert_int_equal(inside.acquired, HF_OK);
+    assert_int_equal(inside.extended, HF_OK);
+    assert_int_equal(inside.inspected, HF_OK);
+    assert_int_equal(inside.released, HF_OK);
+    assert_free(client, name); /* what was started there, was written */
+    assert_free(client, second);
+    hf_client_close(client);
+}
+
+static void test_calls_in_op_callback(void **state)
+{
+    (void)state;
+    calls_in_callback(HF_THREAD_NONE);
+    calls_in_callback(HF_THREAD_AUTO);
+}
+
+/* ---- Closing ----------------------------------------------------------- */
+
+struct ends {
+    struct hf_client *client;
+    int called;
+    int cancelled;
+    struct hf_op *other;
+    enum hf_status refused;
+};
+
+static void on_end(void *user, struct hf_lock *lock, enum hf_status status,
+                   const struct hf_error *error)
+{
+    struct ends *ends = user;
+    struct hf_request request = want("after-the-end", LEASE_MS, 0);
+    assert_null(lock);
+    assert_true(error->text[0] != '\0');
+    ends->called++;
+    ends->cancelled += status == HF_CANCELLED;
+    ends->refused =
+        hf_op_start_acquire(ends->client, &request, on_end, ends, NULL, NULL);
+    hf_client_close(ends->client); /* it is, already */
+}
+
+static void start_one(struct ends *ends, const struct hf_request *request,
+                      struct hf_op **op)
+{
+    assert_int_equal(
+        hf_op_start_acquire(ends->client, request, on_end, ends, op, NULL),
+        HF_OK);
+}
+
+/* Every kind of what may be pending: that waits, alone or of several names or
+ * a permit; that is done, but was not called back; a release, of one and of
+ * two. */
+static void test_close_calls_all(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    struct ends ends = {.client = client};
+    char names[6][80];
+    for (int i = 0; i < 6; i++) {
+        snprintf(names[i], sizeof(names[i]), "%s", fresh_name());
+    }
+    struct hf_lock *held = take(other, names[0], LEASE_MS);
+    struct hf_name more = {names[0], strlen(names[0]), HF_EXCLUSIVE};
+    struct hf_request request = want(names[0], LEASE_MS, HF_WAIT_FOREVER);
+    start_one(&ends, &request, NULL);
+    request = want(names[1], LEASE_MS, HF_WAIT_FOREVER);
+    request.more = &more;
+    request.n_more = 1;
+    start_one(&ends, &request, NULL);
+    request = want(names[2], LEASE_MS, HF_WAIT_FOREVER);
+    request.permits = 2;
+    start_one(&ends, &request, NULL);
+    request = want(names[3], LEASE_MS, 0);
+    start_one(&ends, &request, NULL);
+    hf_op_start_release(take(client, names[4], LEASE_MS), on_end, &ends);
+    more.name = names[4];
+    request = want(names[5], LEASE_MS, PATIENCE_MS);
+    request.more = &more;
+    request.n_more = 1;
+    struct hf_lock *two = NULL;
+    assert_int_equal(hf_lock_acquire(client, &request, &two, NULL), HF_OK);
+    hf_op_start_release(two, on_end, &ends);
+    assert_int_equal(ends.called, 0);
+    hf_client_close(client);
+    assert_int_equal(ends.called, 6);
+    assert_int_equal(ends.cancelled, 6);
+    assert_int_equal(ends.refused, HF_INVALID);
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    for (int i = 0; i < 6; i++) {
+        assert_free(other, names[i]);
+    }
+    hf_client_close(other);
+}
+
+static void on_cancel_other(void *user, struct hf_lock *lock,
+                            enum hf_status status, const struct hf_error *error)
+{
+    struct ends *ends = user;
+    (void)lock;
+    (void)error;
+    ends->called++;
+    ends->cancelled += status == HF_CANCELLED;
+    hf_op_cancel(ends->other);
+    ends->other = NULL;
+}
+
+static void test_cancel_at_close(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct ends ends = {.client = client};
+    const char *name = fresh_name();
+    take(client, name, LEASE_MS);
+    struct hf_request request = want(name, LEASE_MS, HF_WAIT_FOREVER);
+    request.unfair = true;
+    assert_int_equal(hf_op_start_acquire(client, &request, on_cancel_other,
+                                         &ends, NULL, NULL),
+                     HF_OK);
+    assert_int_equal(hf_op_start_acquire(client, &request, on_cancel_other,
+                                         &ends, &ends.other, NULL),
+                     HF_OK);
+    hf_client_close(client);
+    assert_int_equal(ends.called, 1);
+    assert_int_equal(ends.cancelled, 1);
+}
+
+/* ---- Closing in a callback --------------------------------------------- */
+
+static void on_close(void *user, struct hf_lock *lock, enum hf_status status,
+                     const struct hf_error *error)
+{
+    struct ends *ends = user;
+    (void)error;
+    if (status == HF_CANCELLED) {
+        ends->cancelled++;
+        return;
+    }
+    assert_int_equal(status, HF_OK);
+    hf_client_close(ends->client);
+    /* it is still there, but does nothing any more */
+    assert_string_equal(hf_lock_name(lock, NULL), hf_lock_user(lock));
+    assert_int_equal(hf_lock_release(lock), HF_INVALID);
+    ends->called++;
+}
+
+static void close_in_op(enum hf_thread_mode mode)
+{
+    struct ends ends = {.client = open_mode(mode)};
+    struct hf_client *other = open_client();
+    char names[3][80];
+    for (int i = 0; i < 3; i++) {
+        snprintf(names[i], sizeof(names[i]), "%s", fresh_name());
+        struct hf_request request = want(names[i], LEASE_MS, PATIENCE_MS);
+        request.user = names[i];
+        assert_int_equal(hf_op_start_acquire(ends.client, &request, on_close,
+                                             &ends, NULL, NULL),
+                         HF_OK);
+    }
+    int64_t end = now_ms() + PATIENCE_MS;
+    int fd = hf_client_fd(ends.client);
+    while (ends.called == 0 && now_ms() < end) {
+        struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+        poll(&poll_fd, 1, 1000);
+        hf_client_process(ends.client);
+    }
+    assert_int_equal(ends.called, 1);
+    assert_int_equal(ends.cancelled, 2);
+    for (int i = 0; i < 3; i++) {
+        assert_free(other, names[i]);
+    }
+    hf_client_close(other);
+}
+
+static void test_close_in_op_callback(void **state)
+{
+    (void)state;
+    close_in_op(HF_THREAD_NONE);
+    close_in_op(HF_THREAD_AUTO);
+}
+
+struct closer {
+    struct hf_client *client;
+    atomic_int told;
+};
+
+static void on_lost_close(void *user, struct hf_lock *lock, enum hf_state state)
+{
+    struct closer *closer = user;
+    if (state == HF_STATE_LOST) {
+        hf_client_close(closer->client);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
+        atomic_fetch_add(&closer->told, 1);
+    }
+}
+
+/* The library's thread ends itself. */
+static void test_close_in_on_state(void **state)
+{
+    (void)state;
+    struct closer closer = {0};
+    struct hf_client *client =
+        open_telling(on_lost_close, &closer, HF_THREAD_AUTO);
+    struct hf_client *other = open_client();
+    closer.client = client;
+    char kept[80];
+    snprintf(kept, sizeof(kept), "%s", fresh_name());
+    const char *name = fresh_name();
+    take(client, kept, LEASE_MS);
+    take(client, name, 400);
+    break_now(name);
+    assert_free(other, kept);
+    assert_int_equal(atomic_load(&closer.told), 1);
+    hf_client_close(other);
+}
+
+/* A callback in a call that blocks: the call ends, and so does the client. */
+static void test_close_in_on_state_of_a_call(void **state)
+{
+    (void)state;
+    struct closer closer = {0};
+    struct hf_client *client =
+        open_telling(on_lost_close, &closer, HF_THREAD_NONE);
+    struct hf_client *other = open_client();
+    closer.client = client;
+    char name[80];
+    snprintf(name, sizeof(name), "%s", fresh_name());
+    struct hf_lock *held = take(other, name, LEASE_MS);
+    const char *lost = fresh_name();
+    take(client, lost, 400);
+    break_now(lost);
+    struct hf_request request = want(name, LEASE_MS, HF_WAIT_FOREVER);
+    struct hf_lock *lock = NULL;
+    struct hf_error error;
+    assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
+                     HF_CANCELLED);
+    assert_null(lock);
+    assert_int_equal(atomic_load(&closer.told), 1);
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    assert_free(other, name);
+    hf_client_close(other);
+}
+
+static bool on_listed(void *user, const void *name, size_t name_len,
+                      const struct hf_info *info)
+{
+    struct closer *closer = user;
+    (void)name;
+    (void)name_len;
+    (void)info;
+    atomic_fetch_add(&closer->told, 1);
+    hf_client_close(closer->client);
+    return true;
+}
+
+static void test_close_in_a_listing(void **state)
+{
+    (void)state;
+    struct closer closer = {.client = open_client()};
+    struct hf_client *other = open_client();
+    char name[80];
+    snprintf(name, sizeof(name), "%s", fresh_name());
+    take(closer.client, name, LEASE_MS);
+    take(closer.client, fresh_name(), LEASE_MS);
+    (void)!hf_client_list(closer.client, NULL, on_listed, &closer, NULL);
+    assert_int_equal(atomic_load(&closer.told), 1);
+    assert_free(other, name);
+    hf_client_close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +568,13 @@ int main(void)
         cmocka_unit_test(test_release_of_a_permit_beside_on_state),
         cmocka_unit_test(test_own_mutex_in_on_state),
         cmocka_unit_test(test_release_in_on_state),
+        cmocka_unit_test(test_calls_in_op_callback),
+        cmocka_unit_test(test_close_calls_all),
+        cmocka_unit_test(test_cancel_at_close),
+        cmocka_unit_test(test_close_in_op_callback),
+        cmocka_unit_test(test_close_in_on_state),
+        cmocka_unit_test(test_close_in_on_state_of_a_call),
+        cmocka_unit_test(test_close_in_a_listing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,9 @@ static void test_close_with_operations(void **state)
     start(client, name, HF_WAIT_FOREVER, &seen, NULL);
     start(client, "elsewhere", HF_WAIT_FOREVER, &seen, NULL);
     hf_client_close(client);
-    assert_int_equal(seen.count, 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(seen.status, HF_CANCELLED);
+    assert_null(seen.lock);
     assert_free(other, name);
     hf_client_close(other);
 }
