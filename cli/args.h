@@ -43,6 +43,7 @@ struct cli_args {
     int64_t on_unreachable;
     int64_t on_no_proc;
     int64_t conflict_code;
+    int64_t while_pid;
     int64_t status_fd;
     const char *label;
     const char *name; /* of the lock; several, by blanks, as messages and

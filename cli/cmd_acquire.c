@@ -10,11 +10,14 @@
 #include "signals.h"
 #include "store.h"
 #include "take.h"
+#include "while_pid.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
+
+static const char *const on_lost[] = {"kill", "warn", NULL};
 
 static const struct cli_opt opts[] = {
     CLI_OPT_TRY,
@@ -22,6 +25,22 @@ static const struct cli_opt opts[] = {
     CLI_OPT_TTL,
     CLI_OPT_SHARED,
     CLI_OPT_UNFAIR,
+    {.name = "while-pid",
+     .kind = CLI_OPT_NUMBER,
+     .offset = offsetof(struct cli_args, while_pid),
+     .meta = "PID",
+     .min = 1,
+     .max = 4194304,
+     .help = "go on in the background: renew the lock until\n"
+             "that process ends, then release it"},
+    {.name = "on-lost",
+     .kind = CLI_OPT_CHOICE,
+     .offset = offsetof(struct cli_args, on_lost),
+     .meta = "kill|warn",
+     .choices = on_lost,
+     .help = "with --while-pid, when the lease cannot be\n"
+             "kept; kill: SIGTERM to PID, and to it alone;\n"
+             "default: kill"},
     CLI_OPT_CONFLICT_CODE,
     CLI_OPT_LABEL,
     CLI_OPT_NAME,
@@ -91,8 +110,15 @@ static int run(struct cli_args *args)
     struct cli_signals held;
     struct hf_client *client;
     const char *wrong = cli_take_check(args);
+    if (wrong == NULL && args->on_lost != CLI_LOST_KILL &&
+        args->while_pid == CLI_UNSET) {
+        wrong = "--on-lost is for --while-pid";
+    }
     if (wrong != NULL) {
         return cli_message(CLI_EXIT_USAGE, NULL, wrong);
+    }
+    if (args->while_pid != CLI_UNSET) {
+        return cli_while_pid(args);
     }
     int signals = hold_signals(&held);
     if (signals < 0) {
@@ -118,7 +144,10 @@ const struct cli_cmd cli_cmd_acquire = {
         "  line=$(holdfast acquire -t 60s deploy) || exit\n"
         "  export HOLDFAST_OWNER=${line%% *}\n"
         "  ...\n"
-        "  holdfast release deploy\n",
+        "  holdfast release deploy\n\n"
+        "With --while-pid it is renewed until that process ends, $$ in a "
+        "script:\n\n"
+        "  holdfast acquire --while-pid $$ deploy >/dev/null || exit\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

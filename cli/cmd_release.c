@@ -6,6 +6,7 @@
 #include "handed.h"
 #include "opts_wait.h"
 #include "store.h"
+#include "while_pid.h"
 
 #include <string.h>
 
@@ -22,6 +23,10 @@ static int run(struct cli_args *args)
     const char *owner = cli_handed_owner(args);
     if (owner == NULL) {
         return CLI_EXIT_USAGE;
+    }
+    int kept = cli_while_release(owner, args->name);
+    if (kept >= 0) {
+        return kept == HF_OK ? 0 : cli_store_fail(kept, args->name, &error);
     }
     int code = cli_store_find(args, &client);
     if (code != 0) {

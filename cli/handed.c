@@ -65,3 +65,19 @@ int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
     (void)hf_owner_release(client, args->name, strlen(args->name), owner, NULL);
     return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
+
+int cli_handed_show(struct hf_lock *lock, int64_t ttl_ms,
+                    const struct cli_args *args)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct cli_out out, owner;
+    hf_lock_owner(lock, text);
+    size_t len = strlen(text);
+    cli_out_init_text(&owner, text + len, sizeof(text) - len);
+    cli_out_text(&owner, "/");
+    cli_out_int(&owner, ttl_ms);
+    print(&out, args, text, hf_lock_fence(lock), hf_lock_remaining_ms(lock));
+    return cli_out_flush(&out)
+               ? 0
+               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+}

@@ -16,4 +16,9 @@ const char *cli_handed_owner(const struct cli_args *args);
 int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
                      const struct cli_args *args);
 
+/* Print a lock that is kept, as cli_handed_print() does; it stays the caller's.
+ * @return the exit code. */
+int cli_handed_show(struct hf_lock *lock, int64_t ttl_ms,
+                    const struct cli_args *args);
+
 #endif

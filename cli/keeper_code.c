@@ -6,7 +6,7 @@
 #include "duration.h"
 #include "exit_code.h"
 #include "message.h"
-#include "snapshot.h"
+#include "store.h"
 
 #include <errno.h>
 #include <string.h>
@@ -33,25 +33,6 @@ static int say_max_hold(const struct cli_keeper *keeper)
     return cli_message_end(&out, CLI_EXIT_MAX_HOLD);
 }
 
-/* Why a node could not renew, for those that could not. */
-static void say_nodes(struct cli_out *out, struct hf_client *client)
-{
-    struct cli_node node;
-    bool is_first = true;
-    for (int i = 0; i < hf_client_nodes(client); i++) {
-        cli_node(client, i, &node);
-        if (node.health == HF_NODE_UP && node.reason[0] == '\0') {
-            continue;
-        }
-        cli_out_text(out, is_first ? " (" : "; ");
-        cli_out_plain(out, node.address);
-        cli_out_text(out, ": ");
-        cli_out_text(out, node.reason[0] != '\0' ? node.reason : "no answer");
-        is_first = false;
-    }
-    cli_out_text(out, is_first ? "" : ")");
-}
-
 static int say_lost(const struct cli_keeper *keeper)
 {
     struct cli_out out;
@@ -64,7 +45,7 @@ static int say_lost(const struct cli_keeper *keeper)
                            "this process or machine was stopped");
     } else {
         cli_out_text(&out, ": the lock could not be kept");
-        say_nodes(&out, keeper->client);
+        cli_store_put_nodes(&out, keeper->client);
     }
     cli_out_text(&out, "; the command was ended");
     return cli_message_end(&out, CLI_EXIT_LOST);

@@ -56,6 +56,7 @@ void cli_args_init(struct cli_args *args)
         .on_unreachable = CLI_UNREACHABLE_FAIL,
         .on_no_proc = CLI_NO_PROC_FAIL,
         .conflict_code = CLI_UNSET,
+        .while_pid = CLI_UNSET,
         .status_fd = CLI_UNSET,
         .interval_ms = CLI_UNSET,
     };

@@ -3,6 +3,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "snapshot.h"
 
 #include <unistd.h>
 
@@ -109,4 +110,23 @@ int cli_store_fail(enum hf_status status, const char *name,
     const char *text =
         error->text[0] != '\0' ? error->text : hf_status_text(status);
     return cli_message(cli_exit_code(status), name, text);
+}
+
+/* Why a node could not renew, for those that could not. */
+void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
+{
+    struct cli_node node;
+    bool is_first = true;
+    for (int i = 0; i < hf_client_nodes(client); i++) {
+        cli_node(client, i, &node);
+        if (node.health == HF_NODE_UP && node.reason[0] == '\0') {
+            continue;
+        }
+        cli_out_text(out, is_first ? " (" : "; ");
+        cli_out_plain(out, node.address);
+        cli_out_text(out, ": ");
+        cli_out_text(out, node.reason[0] != '\0' ? node.reason : "no answer");
+        is_first = false;
+    }
+    cli_out_text(out, is_first ? "" : ")");
 }

@@ -5,6 +5,7 @@
 
 #include "args.h"
 #include "config.h"
+#include "out.h"
 
 #include <holdfast/holdfast.h>
 
@@ -23,5 +24,9 @@ void cli_store_notice(const struct cli_config *config,
 /* One line for a call that failed. @return the exit code. */
 int cli_store_fail(enum hf_status status, const char *name,
                    const struct hf_error *error);
+
+/* Why it could not renew, for the nodes that could not: " (NODE: REASON; ...)".
+ */
+void cli_store_put_nodes(struct cli_out *out, struct hf_client *client);
 
 #endif

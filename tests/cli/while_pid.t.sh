@@ -1,0 +1,195 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# acquire --while-pid: a lock that lives as long as another process.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+
+# A script that holds NAME by itself, until it is told to go on by a file.
+cat >"$W/script" <<'X'
+#!/bin/bash
+name=$1 folder=$2
+shift 2
+line=$(holdfast acquire "$@" --while-pid $$ "$name" 2>"$folder/err.$name") || exit
+echo "$line" >"$folder/line.$name"
+until [ -e "$folder/go.$name" ]; do sleep 0.02; done
+X
+chmod +x "$W/script"
+
+scripts=()
+end_scripts() {
+    local pid
+    for pid in "${scripts[@]}"; do
+        kill -9 "$pid" 2>/dev/null
+    done
+}
+at_exit end_scripts
+begin() { # NAME OPTION...
+    rm -f "$W"/*."$1"
+    "$W/script" "$1" "$W" "${@:2}" &
+    script=$!
+    scripts+=("$script")
+    wait_until 15 test -s "$W/line.$1"
+}
+is_free() {
+    holdfast run -n "$1" -- true 2>/dev/null
+}
+is_held() {
+    ! is_free "$1"
+}
+# The keeper of a name, by the pid in its owner.
+keeper_of() {
+    cut -d: -f3 "$W/line.$1"
+}
+is_known() {
+    grep -qE "$1" "$W/err.$2"
+}
+
+story() { # WHAT
+    local what=$1 owner keeper start
+    begin job -t 1s
+    ok "$what: a script acquires for its own life" test -s "$W/line.job"
+    like "$(cat "$W/line.job")" '^[0-9a-f]{32}:[^ @]+@[0-9]+/1000 [0-9]+ [0-9.]+$' \
+        "$what: prints the line, and the command substitution ends"
+    keeper=$(keeper_of job)
+    is "$(cat "/proc/$keeper/comm")" holdfast-keeper "$what: its keeper in ps"
+    isnt "$(ps -o sid= -p "$keeper")" "$(ps -o sid= -p $script)" \
+        "$what: has a session of its own"
+    is "$(readlink "/proc/$keeper/fd/1")" /dev/null "$what: and no stdout"
+    # Three leases later.
+    start=$(now_ms)
+    wait_until 10 eval "[ \$(now_ms) -gt $((start + 3000)) ]"
+    ok "$what: is renewed" is_held job
+    touch "$W/go.job"
+    wait "$script"
+    is "$?" 0 "$what: the script ends by itself"
+    ok "$what: and the lock with it" wait_until 5 is_free job
+    ok "$what: and the keeper" wait_until 5 is_gone "$keeper"
+    is "$(cat "$W/err.job")" '' "$what: without a word"
+
+    # SIGKILL.
+    begin job -t 20s
+    keeper=$(keeper_of job)
+    kill -9 "$script"
+    wait "$script" 2>/dev/null
+    ok "$what: the script is killed: the lock is free" wait_until 4 is_free job
+    ok "$what: and the keeper gone" wait_until 5 is_gone "$keeper"
+
+    # Released by the script.
+    begin job -t 1s
+    keeper=$(keeper_of job)
+    HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release job
+    is "$code:$err" 0: "$what: release"
+    ok "$what: release: free at once" is_free job
+    ok "$what: release: the keeper ends" wait_until 5 is_gone "$keeper"
+    ok "$what: release: the script goes on" kill -0 "$script"
+    is "$(cat "$W/err.job")" '' "$what: release: is no loss"
+    HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release job
+    is "$code" 76 "$what: release again: 76"
+    touch "$W/go.job"
+    wait "$script"
+    is "$?" 0 "$what: release: the script ends by itself"
+
+    # Broken.
+    begin job -t 1s
+    keeper=$(keeper_of job)
+    HOLDFAST_OWNER=$(cut -d' ' -f1 "$W/line.job") capture holdfast release other
+    is "$code" 76 "$what: release of another name: 76"
+    holdfast break --now job >/dev/null
+    wait "$script"
+    is "$?" 143 "$what: broken: the script gets SIGTERM"
+    like "$(cat "$W/err.job")" \
+        "^holdfast: job: the lock .*; process $script was sent SIGTERM\$" \
+        "$what: broken: and is told why"
+    ok "$what: broken: the keeper ends" wait_until 5 is_gone "$keeper"
+    begin job -t 1s --on-lost warn
+    keeper=$(keeper_of job)
+    holdfast break --now job >/dev/null
+    ok "$what: --on-lost warn: is told" \
+        wait_until 5 is_known "process $script goes on" job
+    ok "$what: --on-lost warn: the keeper ends" wait_until 5 is_gone "$keeper"
+    ok "$what: --on-lost warn: the script goes on" kill -0 "$script"
+    kill -9 "$script"
+}
+
+export HOLDFAST_URL=local://$W/store
+story embedded
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
+story 'one redis'
+
+# Before the lease ends, if the store is away.
+begin away -t 4s
+start=$(now_ms)
+server_kill one
+wait "$script"
+is "$?" 143 'a store that is away: SIGTERM'
+ms=$(($(now_ms) - start))
+ok "before the lease ends ($ms ms)" test $ms -lt 4000
+like "$(cat "$W/err.away")" '^holdfast: away: the lock could not be kept \(.*\); process' \
+    'and why'
+
+# What it does not touch.
+HOLDFAST_URL=local://$W/store
+begin child -t 1s
+keeper=$(keeper_of child)
+child=$(pgrep -P "$script" -x sleep)
+kill -TERM "$keeper" 2>/dev/null
+ok 'SIGTERM to the keeper does not take the lock away' is_held child
+kill -KILL "$keeper"
+wait_until 5 is_gone "$keeper"
+ok 'the keeper is killed: the lock lasts until the lease is over' is_held child
+ok 'and no longer' wait_until 5 is_free child
+ok 'the script goes on' kill -0 "$script"
+kill -9 "$script"
+
+# Refusals.
+capture holdfast acquire --while-pid 4194303 job
+is "$code" 64 'a process that is not there'
+like "$err" '^holdfast: --while-pid 4194303: no such process$' 'says so'
+capture holdfast acquire --while-pid x job
+is "$code" 64 'no number'
+capture holdfast acquire --on-lost warn job
+is "$code" 64 '--on-lost alone'
+holdfast run held -- sleep 60 &
+holder=$!
+scripts+=("$holder")
+wait_until 5 is_held held
+capture holdfast acquire -n --while-pid $$ held
+is "$code:$out" 75: 'a try of a name that is held: 75'
+like "$err" '^holdfast: held: .*held by' 'and one line'
+capture holdfast acquire -w 200ms -E 3 --while-pid $$ held
+is "$code" 3 'a wait that is over, with -E'
+sleep 60 &
+victim=$!
+holdfast acquire --while-pid $victim held >"$W/out" 2>"$W/err" &
+waiter=$!
+is_waiting() {
+    holdfast ls --json held | grep -q '"waiting":1'
+}
+ok 'a waiter' wait_until 10 is_waiting
+kill -9 $victim
+wait $waiter
+is $? 64 'its process ends: so does the wait'
+like "$(cat "$W/err")" 'ended while waiting' 'and says so'
+holdfast acquire --while-pid $$ held >"$W/out" 2>"$W/err" &
+waiter=$!
+wait_until 10 is_waiting
+kill -TERM $waiter
+wait $waiter
+is $? 143 'a signal ends the wait'
+is "$(cat "$W/out")" '' 'and nothing is printed'
+is_alone() {
+    holdfast ls --json held | grep -q '"waiting":0'
+}
+ok 'and nobody waits any more' wait_until 5 is_alone
+kill -TERM "$holder"
+wait "$holder"
+ok 'nor holds' wait_until 5 is_free held
+capture sh -c 'holdfast acquire --while-pid $$ full >/dev/full'
+is "$code" 70 'a full stdout: 70'
+ok 'is given back' wait_until 5 is_free full
+is "$(timeout 20 bash -c 'x=$(holdfast acquire --while-pid $$ both 2>&1); echo "${x%%:*}" | wc -c')" \
+    33 'stderr on the same pipe does not hang the shell'
+ok 'free with it' wait_until 5 is_free both
+finish
