@@ -4,9 +4,24 @@
 #include "out.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Digits of a fence, and a blank. */
 #define FENCE_ROOM 21
+
+/* One a line, which a shell reads without a word of its own being split:
+ * while IFS= read -r name. */
+static void export_names(const struct cli_args *args)
+{
+    char text[HF_NAMES_MAX * (HF_NAME_MAX + 1)];
+    struct cli_out out;
+    cli_out_init_text(&out, text, sizeof(text));
+    for (size_t i = 0; i < args->n_names; i++) {
+        cli_out_text(&out, i > 0 ? "\n" : "");
+        cli_out_bytes(&out, args->names[i].name, args->names[i].name_len);
+    }
+    (void)setenv("HOLDFAST_NAMES", text, 1);
+}
 
 static void export_fences(size_t n, const struct hf_lock *lock)
 {
@@ -47,9 +62,24 @@ static void export_slot(const struct hf_lock *lock)
     (void)setenv("HOLDFAST_SLOT", text, 1);
 }
 
+bool cli_export_is_of(const char *name, const char *owner)
+{
+    const char *at = getenv("HOLDFAST_NAMES");
+    const char *only = getenv("HOLDFAST_NAME");
+    size_t len = strlen(name);
+    bool is_listed = only != NULL && strcmp(only, name) == 0;
+    for (; at != NULL && !is_listed; at = at[0] != '\0' ? at + 1 : NULL) {
+        size_t line = strcspn(at, "\n");
+        is_listed = line == len && memcmp(at, name, len) == 0;
+        at += line;
+    }
+    return is_listed && strchr(owner, '/') == NULL;
+}
+
 void cli_export(const struct cli_args *args, const struct hf_lock *lock)
 {
     (void)setenv("HOLDFAST_NAME", args->name, 1);
+    export_names(args);
     export_fences(args->n_names, lock);
     export_owners(args->n_names, lock);
     export_slot(lock);

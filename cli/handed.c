@@ -2,6 +2,7 @@
 #include "handed.h"
 
 #include "exit_code.h"
+#include "export.h"
 #include "message.h"
 #include "when.h"
 
@@ -17,6 +18,13 @@ const char *cli_handed_owner(const struct cli_args *args)
         (void)cli_message(CLI_EXIT_USAGE, args->name,
                           "whose? put what acquire printed into "
                           "HOLDFAST_OWNER, or give --owner OWNER@FENCE");
+        return NULL;
+    }
+    if (args->owner == NULL && cli_export_is_of(args->name, owner)) {
+        (void)cli_message(CLI_EXIT_USAGE, args->name,
+                          "held by the `holdfast run` that this command runs "
+                          "under, which renews it and releases it when the "
+                          "command has ended");
         return NULL;
     }
     return owner;

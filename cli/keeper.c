@@ -10,6 +10,7 @@
 #include "message.h"
 #include "store.h"
 #include "take.h"
+#include "title.h"
 #include "when.h"
 
 #include <errno.h>
@@ -35,7 +36,7 @@ static int set_up(struct cli_keeper *keeper)
     (void)sigprocmask(SIG_SETMASK, &all, NULL);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)prctl(PR_SET_NAME, "holdfast-keeper");
+    cli_title_keeper();
     (void)sigemptyset(&keeper->handed);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);

@@ -8,6 +8,7 @@
 #include "signals.h"
 #include "store.h"
 #include "take.h"
+#include "title.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,7 +173,7 @@ static void go_into_background(int report)
 _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
                              int report)
 {
-    (void)prctl(PR_SET_NAME, "holdfast-keeper");
+    cli_title_keeper();
     int code = cli_store_find(keep->args, &keep->client);
     if (code == 0) {
         code = take_lock(keep, wanted);

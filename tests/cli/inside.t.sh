@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What a command finds out about its lock from inside: the environment, which
+# must not give the lock away, and ps.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 60
+
+story() { # WHAT
+    local what=$1 verb
+    for verb in release extend; do
+        capture holdfast run job -- sh -c "holdfast $verb job; code=\$?
+            env -u HOLDFAST_OWNER holdfast run -n job -- true 2>/dev/null
+            echo \$code \$?"
+        is "$out" '64 75' "$what: $verb inside is refused, and the lock still held"
+        is "$code" 0 "$what: $verb inside: the command goes on"
+        like "$err" '^holdfast: job: held by the `holdfast run` that this command runs under' \
+            "$what: $verb inside: says so"
+    done
+    capture holdfast run a b -- sh -c 'holdfast release b; echo $?'
+    is "$out" 64 "$what: one of several names"
+    name=$'two\nlines'
+    capture holdfast run "$name" -- sh -c 'holdfast release "$HOLDFAST_NAME"; echo $?'
+    is "$out" 64 "$what: a name of two lines"
+    # On purpose.
+    capture holdfast run job -- sh -c 'holdfast release job --owner "$HOLDFAST_OWNER"; echo $?'
+    like "$code:$err" '^76:holdfast: job: ' "$what: --owner releases it, and run says so"
+    # A lock of the command's own.
+    # shellcheck disable=SC2016 # the command's
+    capture holdfast run job -- sh -c '
+        line=$(holdfast acquire other) || exit
+        export HOLDFAST_OWNER=${line%% *}
+        holdfast extend other >/dev/null && holdfast release other'
+    is "$code:$err" 0: "$what: acquire, extend and release inside of another name"
+}
+
+export HOLDFAST_URL=local://$W/store
+story embedded
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
+story 'one redis'
+
+HOLDFAST_URL=local://$W/store
+# shellcheck disable=SC2016 # the command's
+capture holdfast run zeta 'm n' alpha -- sh -c '
+    printf "%s\n" "$HOLDFAST_NAMES" | while IFS= read -r name; do echo "<$name>"; done'
+is "$out" $'<zeta>\n<m n>\n<alpha>' 'HOLDFAST_NAMES: one a line, in the order given'
+out=$(HOLDFAST_NAMES=old holdfast run job -- sh -c 'echo "$HOLDFAST_NAMES"')
+is "$out" job 'HOLDFAST_NAMES: inherited ones are replaced'
+
+# shellcheck disable=SC2016 # the command's
+capture holdfast run job -- sh -c 'keeper=$PPID
+    wrapper=$(ps -o ppid= -p $keeper | tr -d " ")
+    for pid in $wrapper $keeper; do
+        ps -o comm= -p $pid
+        ps -o args= -p $pid | cut -c-40
+    done'
+like "$out" $'^holdfast\n[^\n]*holdfast run job.*\nholdfast-keeper?\n[^\n]*\\(keeper\\) run job' \
+    'ps tells wrapper and keeper apart'
+finish
