@@ -265,13 +265,14 @@ static void on_call_more(void *user, struct hf_lock *lock,
     struct inside *inside = user;
     struct hf_request request = want(inside->second, LEASE_MS, PATIENCE_MS);
     struct hf_lock *second = NULL;
-    struct hf_info info;
+    struct hf_info *info = NULL;
     assert_int_equal(status, HF_OK);
     assert_string_equal(error->text, "");
     inside->acquired = hf_lock_acquire(inside->client, &request, &second, NULL);
     inside->extended = hf_lock_extend(lock, 0, NULL);
     inside->inspected = hf_client_inspect(inside->client, inside->second,
                                           strlen(inside->second), &info, NULL);
+    hf_info_free(info);
     inside->released = hf_lock_release(second);
     hf_client_process(inside->client); /* does nothing in here */
     hf_op_start_release(lock, NULL, NULL);

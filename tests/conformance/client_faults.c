@@ -208,16 +208,19 @@ static bool is_up(struct hf_client *client, int idx)
     return up;
 }
 
-/* A lock is there once three of five have it, whoever is still connecting. */
+/* A lock is there once three of five have it, whoever is still connecting; and
+ * only for a holder the others are waited for. */
 static void await_all_up(struct hf_client *client)
 {
     int64_t end = now_ms() + PATIENCE_MS;
+    struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     for (int i = 0; i < hf_client_nodes(client); i++) {
         while (!is_up(client, i) && now_ms() < end) {
             pause_ms(1);
         }
         assert_true(is_up(client, i));
     }
+    assert_int_equal(hf_lock_release(lock), HF_OK);
 }
 
 static void test_minority_is_silent(void **state)
