@@ -51,7 +51,7 @@ like "$out" 'HOLDFAST_FENCE=[1-9][0-9]*' 'HOLDFAST_FENCE'
 like "$out" 'HOLDFAST_OWNER=[0-9a-f]{32}:[^@]*@[0-9]+' 'HOLDFAST_OWNER'
 out=$(HOLDFAST_NAME=old HOLDFAST_FENCE=1 HOLDFAST_OWNER=old@1 \
     holdfast run job -- sh -c 'env | grep -c "^HOLDFAST_[NFO]"; env')
-is "${out%%$'\n'*}" 3 'inherited values are replaced, not doubled'
+is "${out%%$'\n'*}" 4 'inherited values are replaced, not doubled'
 unlike "$out" '=old|FENCE=1$' 'none of them is left'
 last=0 rising=1
 for _ in 1 2 3 4 5; do

@@ -98,10 +98,10 @@ story() { # WHAT
     holdfast break --now job >/dev/null
     wait "$script"
     is "$?" 143 "$what: broken: the script gets SIGTERM"
+    ok "$what: broken: the keeper ends" wait_until 5 is_gone "$keeper"
     like "$(cat "$W/err.job")" \
         "^holdfast: job: the lock .*; process $script was sent SIGTERM\$" \
-        "$what: broken: and is told why"
-    ok "$what: broken: the keeper ends" wait_until 5 is_gone "$keeper"
+        "$what: broken: and says why"
     begin job -t 1s --on-lost warn
     keeper=$(keeper_of job)
     holdfast break --now job >/dev/null
