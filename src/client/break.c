@@ -6,6 +6,10 @@
  *   wait until the last of the leases that were found is over
  *   RELEASE: counters are aligned, the name is free
  *
+ * A client never believes to hold for longer than max_ttl from now, on which
+ * all clients of a store agree. What names more has a clock that was set back
+ * since: that is not waited for.
+ *
  * The holder cannot renew any more, and believes to hold until its own
  * deadline, which is before the expiry that the nodes keep: so nobody is
  * granted the name before it has stopped. With `now` the name is freed at once
@@ -18,6 +22,10 @@
 #include "core/validity.h"
 #include "io/clock.h"
 
+#include <string.h>
+
+static const char break_label[] = "break";
+
 struct found {
     int64_t left_ms; /* the longest */
     bool is_endless;
@@ -26,13 +34,36 @@ struct found {
     unsigned interrupts;
 };
 
+/* One of our kind: a holder, or a group. A break keeps whatever expiry it
+ * found, also that of another kind of client. */
+static bool keeps_to_max_ttl(const struct hf_answer *answer)
+{
+    struct hf_holder holder;
+    if (answer->sharers > 0) {
+        return true;
+    }
+    hf_owner_describe(answer->owner, answer->owner_len, &holder);
+    return holder.kind == HF_HOLDER_HOLDFAST &&
+           strcmp(holder.label, break_label) != 0;
+}
+
+static int64_t left_ms_of(const struct hf_client *client,
+                          const struct hf_answer *answer)
+{
+    int64_t most_ms = client->url->max_ttl_ms;
+    return answer->left_ms > most_ms && keeps_to_max_ttl(answer)
+               ? most_ms
+               : answer->left_ms;
+}
+
 static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 {
     struct found *found = look->user;
+    int64_t left_ms = left_ms_of(look->op.client, answer);
     found->is_endless |= answer->left_ms < 0;
     found->is_refused |= answer->verdict == HF_VERDICT_REFUSED;
-    if (answer->left_ms > found->left_ms) {
-        found->left_ms = answer->left_ms;
+    if (left_ms > found->left_ms) {
+        found->left_ms = left_ms;
     }
     if (answer->counter > found->counter) {
         found->counter = answer->counter;
@@ -45,7 +76,7 @@ static size_t write_owner(struct hf_client *client, char out[HF_OWNER_MAX])
     uint8_t id[HF_OWNER_ID_LEN];
     hf_client_entropy(client, id, sizeof(id));
     return hf_owner_emit(out, id, client->host, client->pid, hf_clock_wall_s(),
-                         "break");
+                         break_label);
 }
 
 /* `interrupts`: as it was when the whole call began. */
