@@ -65,6 +65,9 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     memset(&node->marker, 0, sizeof(node->marker));
     if (is_fresh) {
         log_in(node, now);
+    } else { /* whoever looks at all nodes waits for what comes of it */
+        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
+                            node->reason);
     }
     push(node, HF_REDIS_INFO_SERVER, 2, (const char *[]){"INFO", "server"},
          now);
