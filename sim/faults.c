@@ -165,6 +165,15 @@ static void stop(struct sim_node *node, const struct sim_fault *fault)
     raise_to(&node->resumes_ns, node->world->now_ns + fault->span_ns);
 }
 
+/* How a server syncs stands in its configuration, in which nobody changes
+ * anything because it has crashed. */
+static void keep_sync(struct sim_node *node)
+{
+    int64_t now_ns = node->world->now_ns;
+    node->everysec_ns = node->everysec_ns > now_ns ? INT64_MAX : 0;
+    node->unsynced_ns = node->unsynced_ns > now_ns ? INT64_MAX : 0;
+}
+
 static void restart(struct sim_node *node, const struct sim_fault *fault)
 {
     static const enum sim_return with[SIM_FAULTS] = {
@@ -173,6 +182,9 @@ static void restart(struct sim_node *node, const struct sim_fault *fault)
         [SIM_FAULT_EMPTY] = SIM_WITH_NOTHING,
         [SIM_FAULT_REPLICA] = SIM_WITH_REPLICA,
     };
+    if (fault->kind == SIM_FAULT_AGE) {
+        keep_sync(node);
+    }
     sim_node_restart(node, node->world->now_ns + fault->span_ns,
                      with[fault->kind], fault->amount);
 }

@@ -59,7 +59,8 @@ static bool is_within(int64_t at_ns, const struct sim_fault *fault,
            at_ns <= fault->at_ns + fault->span_ns + more_ns;
 }
 
-/* A durable server loses no more than what it was told not to sync. */
+/* A durable server loses no more than what it was told not to sync, and is told
+ * so still. */
 static bool is_unsynced(const struct sim_story *story,
                         const struct sim_fault *age)
 {
@@ -68,7 +69,8 @@ static bool is_unsynced(const struct sim_story *story,
         bool is_told = fault->kind == SIM_FAULT_EVERYSEC ||
                        fault->kind == SIM_FAULT_UNSYNCED;
         if (is_told && fault->node == age->node &&
-            is_within(age->at_ns, fault, 0)) {
+            fault->at_ns <= age->at_ns - age->amount + ROUNDING_NS &&
+            age->at_ns < fault->at_ns + fault->span_ns) {
             return true;
         }
     }
