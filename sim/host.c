@@ -65,13 +65,13 @@ void sim_process_jump(struct sim_process *process, int64_t by_ns)
 {
     struct sim_host *host = host_of(process);
     int64_t now_ns = process->world->now_ns;
+    int64_t still_ns = host->still_until_ns - now_ns;
     host->clock_ns = sim_process_clock(process, now_ns).ns - UPTIME_NS;
-    host->since_ns = now_ns;
-    if (by_ns > 0) {
-        host->clock_ns += by_ns;
-    } else {
-        host->since_ns = host->still_until_ns = now_ns - by_ns;
+    if (by_ns > 0 && still_ns > 0) {
+        by_ns -= still_ns; /* it still had to stand for so long */
     }
+    host->since_ns = host->still_until_ns = by_ns > 0 ? now_ns : now_ns - by_ns;
+    host->clock_ns += by_ns > 0 ? by_ns : 0;
 }
 
 /* ---- Its boots --------------------------------------------------------- */

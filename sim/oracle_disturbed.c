@@ -30,14 +30,16 @@ static bool is_of_path(enum sim_fault_kind kind)
            kind == SIM_FAULT_GHOST;
 }
 
+/* A host has one clock, and restarts as a whole. */
 static bool touches_process(const struct sim_oracle *oracle,
                             const struct sim_fault *fault, int process)
 {
     const struct sim_process *all = oracle->world->processes;
+    bool is_of_host = fault->kind == SIM_FAULT_REBOOT ||
+                      fault->kind == SIM_FAULT_PROCESS_CLOCK;
     return fault->process < 0 || fault->process == process ||
-           (fault->kind == SIM_FAULT_REBOOT &&
-            sim_process_host(&all[fault->process]) ==
-                sim_process_host(&all[process]));
+           (is_of_host && sim_process_host(&all[fault->process]) ==
+                              sim_process_host(&all[process]));
 }
 
 static bool touches(const struct sim_oracle *oracle,
@@ -92,10 +94,21 @@ static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
 static void note_faults(struct sim_oracle *oracle)
 {
     const struct sim_story *story = oracle->world->story;
-    while (oracle->next_fault < story->n_faults &&
-           story->faults[oracle->next_fault].at_ns <= oracle->world->now_ns) {
-        note_fault(oracle, &story->faults[oracle->next_fault++]);
+    int64_t now_ns = oracle->world->now_ns;
+    int64_t next_ns = INT64_MAX;
+    if (now_ns < oracle->next_fault_ns) {
+        return;
     }
+    for (size_t i = 0; i < story->n_faults; i++) { /* in any order */
+        int64_t at_ns = story->faults[i].at_ns;
+        if (at_ns >= oracle->next_fault_ns && at_ns <= now_ns) {
+            note_fault(oracle, &story->faults[i]);
+        }
+        if (at_ns > now_ns && at_ns < next_ns) {
+            next_ns = at_ns;
+        }
+    }
+    oracle->next_fault_ns = next_ns;
 }
 
 /* A pause in the middle of a call begins some time after its fault, and ends

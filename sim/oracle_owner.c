@@ -7,23 +7,27 @@
  *     2 ways + node_timeout + 100 ms
  *
  * after that, or after the last fault between the two, if the process has lived
- * on and the lease that RELEASE was repeated for is not over. Not claimed where
- * a request came by a connection that was closed, since the node may execute it
- * after the RELEASE; where a node went back to an older memory; and of
- * commands, which end with their turn. Nor of a lock that was handed on:
- * requests of its first holder may be under way. */
+ * on and the lease that RELEASE was repeated for is not over: of an attempt
+ * that came to nothing, the one that it asked for last, since the turn that it
+ * is ascribed to may have ended later than its own. Not claimed where a request
+ * came by a connection that was closed, since the node may execute it after the
+ * RELEASE; where a node went back to an older memory; and of commands, which
+ * end with their turn. Nor of a lock that was handed on: requests of its first
+ * holder may be under way. */
 #include "oracle_state.h"
 
 #include "node.h"
 #include "redis.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MS INT64_C(1000000)
 
 /* EVALSHA, hash, 7, keys, then the arguments. */
 #define OWNER 10
+#define TTL 11
 
 /* Between two attempts to send it, and what its process takes. */
 #define AGAIN_NS (100 * MS)
@@ -83,7 +87,7 @@ static struct sim_asker *add(struct sim_oracle *oracle, struct sim_chain *chain,
 void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
                    const struct sim_run *run)
 {
-    if (run->argc <= OWNER) {
+    if (run->argc <= TTL) {
         return;
     }
     const struct sim_arg *text = &run->argv[OWNER];
@@ -98,11 +102,19 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
                    sim_reach_since(oracle, process, (unsigned)node) >
                        oracle->world->now_ns;
     bool is_unheard = oracle->world->nodes[node].is_unheard || is_late;
-    if (owner == NULL && process >= 0 && !is_unheard && is_acquire) {
+    if (owner == NULL && process >= 0 && is_acquire) {
         owner = add(oracle, chain, digest, process);
     }
     if (owner != NULL && is_unheard) {
         owner->done |= bit;
+    }
+    if (owner != NULL && is_acquire && !is_unheard && !owner->is_heard) {
+        owner->is_heard = true;
+        owner->starts = oracle->world->processes[owner->process].starts;
+    }
+    if (owner != NULL && (is_acquire || strcmp(run->script, "confirm") == 0)) {
+        owner->asked_ns = oracle->world->now_ns;
+        owner->ttl_ns = strtoll(run->argv[TTL].data, NULL, 10) * MS;
     }
 }
 
@@ -166,16 +178,18 @@ void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
     bool is_brief = (oracle->world->story->brief >> live->process & 1) != 0;
     for (unsigned i = 0; i < SIM_OWNERS && !is_brief; i++) {
         struct sim_asker *owner = &oracle->owners[i];
-        if (owner->digest == 0 || owner->ended_ns >= 0 ||
+        if (owner->digest == 0 || owner->ended_ns >= 0 || !owner->is_heard ||
             owner->done == UINT8_MAX) {
             continue;
         }
-        if ((is_released && part_of(live, owner) != NULL) ||
-            is_of_turn(oracle, live, owner)) {
+        bool is_part = is_released && part_of(live, owner) != NULL;
+        if (is_part || is_of_turn(oracle, live, owner)) {
             owner->process = live->process;
             owner->starts = process->starts;
             owner->ended_ns = oracle->world->now_ns;
-            owner->until_ns = owner->ended_ns + turn->ttl_ms * MS / 50 * 49;
+            owner->until_ns =
+                is_part ? owner->ended_ns + turn->ttl_ms * MS / 50 * 49
+                        : owner->asked_ns + owner->ttl_ns / 50 * 49;
             oracle->n_ended++;
         }
     }

@@ -34,13 +34,24 @@ static bool is_meant(int wanted, int index)
     return wanted < 0 || wanted == index;
 }
 
+/* A host has one clock. */
+static bool is_of(const struct sim_process *process,
+                  const struct sim_fault *fault)
+{
+    const struct sim_process *all = process->world->processes;
+    return is_meant(fault->process, process->index) ||
+           (fault->kind == SIM_FAULT_PROCESS_CLOCK &&
+            sim_process_host(&all[fault->process]) ==
+                sim_process_host(process));
+}
+
 /* Was the process, the node, or what is between them concerned? Of a kind that
  * is not known here everybody was. */
 static bool concerns(const struct sim_process *process, int node,
                      const struct sim_fault *fault)
 {
     uint64_t bit = BIT(fault->kind);
-    bool is_process = is_meant(fault->process, process->index);
+    bool is_process = is_of(process, fault);
     if (fault->kind == SIM_FAULT_PARTITION) {
         return ((fault->mask >> process->index) & 1) !=
                ((fault->mask >> (16 + node)) & 1);
@@ -115,7 +126,7 @@ bool sim_reach_is_running(const struct sim_process *process, int64_t from_ns)
     for (size_t i = 0; i < story->n_faults; i++) {
         const struct sim_fault *fault = &story->faults[i];
         bool is_its = (OF_PROCESS & BIT(fault->kind)) != 0
-                          ? is_meant(fault->process, process->index)
+                          ? is_of(process, fault)
                           : fault->kind == SIM_FAULT_REBOOT;
         if (is_its && fault->at_ns <= process->world->now_ns &&
             end_of(story, fault) > settled_ns) {

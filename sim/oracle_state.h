@@ -149,7 +149,10 @@ struct sim_asker {
     struct sim_chain *chain;
     int process;
     unsigned starts;  /* of its process */
+    bool is_heard;    /* not only late copies of its requests were executed */
     int64_t ended_ns; /* released, or its turn was given up; -1: not yet */
+    int64_t asked_ns; /* it last asked a node for the name, or to keep it … */
+    int64_t ttl_ns;   /* … for so long */
     int64_t until_ns; /* the lease that it may have left ends */
     uint8_t done;     /* bit mask: nodes that need not be looked at any more */
 };
@@ -178,7 +181,7 @@ struct sim_oracle {
     int64_t paused_ns[SIM_PROCESSES_MAX]; /* a process could not run until */
     int64_t midway_ns[SIM_PROCESSES_MAX]; /* of a pause that is still to come */
     int64_t midway_until_ns[SIM_PROCESSES_MAX];
-    size_t next_fault; /* of the story's: not counted yet */
+    int64_t next_fault_ns; /* from then on the story's are not counted yet */
     struct sim_asker owners[SIM_OWNERS];
     unsigned n_owners, n_ended;
     int64_t free_ns[SIM_NAMES_MAX]; /* PROMPT: free, and wanted; -1: not */
