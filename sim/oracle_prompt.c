@@ -11,9 +11,10 @@
  * left: it runs in `calm`, and when faults are over, and only if a majority of
  * the nodes is not kept by an owner from before, by one that did not release
  * (it crashed, or was handed on), or by one that asked on a connection which
- * its client has closed. Nor does it run against a client that is not ours,
+ * its client has closed. Of a name whose reservation ended, waiters hear with
+ * their next heartbeat. Nor does it run against a client that is not ours,
  * which says nothing when it goes. */
-#include "oracle_state.h"
+#include "oracle_calls.h"
 
 #include "redis.h"
 
@@ -221,10 +222,30 @@ static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
     return since_ns;
 }
 
+/* Nobody has had one of them since it was reserved: no node says when that is
+ * over. */
+static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX && oracle->calls != NULL; i++) {
+        const struct sim_chain *chain = oracle->chains[i][0];
+        size_t n = chain == NULL ? 0 : chain->fences.n;
+        if ((names >> i & 1) != 0 && n > 0 &&
+            oracle->calls->reserved[i].until_ns > 0 &&
+            oracle->calls->reserved[i].fence ==
+                chain->fences.pairs[n - 1].key) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A waiter from before may have lost its place at some nodes, and asks for it
  * again with its next heartbeat. */
 static int64_t allowed_ns(const struct sim_oracle *oracle, unsigned names)
 {
+    if (was_reserved(oracle, names)) {
+        return oracle->prompt_ns + HEARTBEAT_NS;
+    }
     for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {
         const struct sim_live *live = &oracle->live[i];
         if (live->turn != 0 && (names_of(oracle, live) & names) != 0 &&
