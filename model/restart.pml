@@ -4,10 +4,18 @@
  * One node restarts, empty or as its disk has it, or is flushed. What it knew
  * is gone: who holds, and the counter. Three rules make up for it. The marker:
  * a client asks in the name of what it believes to talk to, and must look anew
- * where that is another. The quarantine: once somebody has seen that the node
- * forgot, its answers count for nobody until every lease that it may have
- * forgotten is over. The clock floor: no grant and no raise below the node's
+ * where that is another. The quarantine: the node's answers count only for a
+ * client that has learned from the marker that every lease which the node may
+ * have lost is over. The clock floor: no grant and no raise below the node's
  * own clock, which stands above all counters of before.
+ *
+ * A client learns by looking, and each on its own: the marker names the life
+ * for which it was written, says whether it is whole, and has for each host
+ * when a client there first saw it. A marker of the present life counts if it
+ * is whole, or if the client, or its host, has known it for QUARANTINE ticks;
+ * that client then sets "whole", from which others learn when they look again.
+ * Any other marker is replaced by a new one, which is not whole. Scripts of the
+ * marker take no time here: those that come late are in marker.pml.
  *
  * Discrete time; all clocks are right. A request takes any time or is lost, and
  * is executed at most once; what is on its way to a node that restarts is gone
@@ -33,7 +41,7 @@
 #define TIME_MAX 4
 #endif
 #ifndef QUARANTINE
-#define QUARANTINE TTL /* ticks from first sight; 0: switched off */
+#define QUARANTINE TTL /* ticks of watching; 0: switched off */
 #endif
 #ifndef DOWN
 #define DOWN 0 /* ticks that a restart takes */
@@ -50,6 +58,9 @@
 #endif
 #ifndef NEWCOMER
 #define NEWCOMER 0 /* 1: the second client has never met the node before */
+#endif
+#ifndef ONE_HOST
+#define ONE_HOST 0 /* 1: both clients are on one host */
 #endif
 #ifndef ORDER_ALONE
 #define ORDER_ALONE 0 /* 1: neither E1 nor C4 is claimed: no quarantine */
@@ -73,6 +84,18 @@
 #ifndef UPTIME_VOUCHES
 #define UPTIME_VOUCHES 0 /* and the second life has been up for long */
 #endif
+#ifndef WATCH_OTHER_IDENTITY
+#define WATCH_OTHER_IDENTITY 0 /* a marker of another life counts on */
+#endif
+#ifndef WHOLE_WITHOUT_WATCH
+#define WHOLE_WITHOUT_WATCH 0 /* whoever looks says that it is whole */
+#endif
+#ifndef ENTRY_SURVIVES_RESTART
+#define ENTRY_SURVIVES_RESTART 0 /* a new marker keeps the entries */
+#endif
+#ifndef WATCH_OF_OTHER_VALUE
+#define WATCH_OF_OTHER_VALUE 0 /* a new marker is watched since the old one */
+#endif
 
 #define CLIENTS 2
 #define MAJORITY (NODES / 2 + 1)
@@ -83,6 +106,7 @@
 #define AT(who, node) ((who) * NODES + (node))
 #define ME (who + 1)
 #define OTHER (1 - who)
+#define HOST (ONE_HOST -> 0 : who)
 #define FLOOR (NO_FLOOR -> 0 : now * PER_TICK)
 
 /* Phases of a client. */
@@ -91,10 +115,10 @@
 #define HOLDING 2
 #define OVER 3
 
-/* Markers: what the first node shows, and what a client knows of it. */
+/* Values of the marker: what the first node shows, and what a client knows. */
 #define GONE 0
 #define FIRST 1 /* of its first life */
-#define SECOND 2 /* written by whoever saw that it forgot */
+#define SECOND 2 /* written by a client that saw the loss */
 
 byte now;
 /* At a node. */
@@ -104,8 +128,10 @@ byte counter[NODES];
 byte left[NODES]; /* ticks of the lease */
 /* At the first node alone. */
 byte marker = FIRST;
+byte names = 1; /* the life that the marker names */
+bool whole = true;
+byte entry[CLIENTS] = 1; /* when its host first saw it, plus 1; 0: never */
 byte life = 1; /* its run id */
-byte away; /* ticks of the quarantine that the marker tells of */
 byte down; /* ticks for which it is not there */
 bool is_saved;
 byte disk_owner;
@@ -118,7 +144,10 @@ byte confirms[CLIENTS * NODES]; /* the T that it names; 0: none */
 bool is_renewal[CLIENTS]; /* CONFIRMs on their way are a holder's */
 /* At a client. */
 byte phase[CLIENTS];
-byte known[CLIENTS]; /* marker of the first node; GONE: it must look */
+byte known[CLIENTS]; /* value of the marker of the first node */
+bool must_look[CLIENTS];
+bool trusts[CLIENTS]; /* what it has learned: the first node counts */
+byte since[CLIENTS];  /* otherwise: when it first saw the value, plus 1 */
 byte met[CLIENTS];   /* its life; another: the connection is dead */
 byte vote[CLIENTS * NODES];
 byte fence[CLIENTS]; /* 0: it never completed */
@@ -131,10 +160,13 @@ bool has_renewed[CLIENTS];
 byte greatest;
 bool has_forgotten;
 
-#define IS_QUARANTINED (away > 0 && known[who] == SECOND)
-#define MAY_VOTE(node) (node > 0 || (known[who] != GONE && !IS_QUARANTINED))
+#define MAY_VOTE(node) (node > 0 || (!must_look[who] && trusts[who]))
 #define IS_LINKED(node) \
-    (node > 0 || (down == 0 && known[who] != GONE && met[who] == life))
+    (node > 0 || (down == 0 && !must_look[who] && met[who] == life))
+#define IS_KEPT (marker != GONE && (names == life || WATCH_OTHER_IDENTITY))
+#define FIRST_SEEN \
+    (entry[HOST] > 0 && entry[HOST] < since[who] -> entry[HOST] : since[who])
+#define IS_WATCHED (now + 1 >= FIRST_SEEN + QUARANTINE || WHOLE_WITHOUT_WATCH)
 #define BELIEVES(who) (phase[who] == HOLDING && good[who] > 0)
 
 /* ---- At a node --------------------------------------------------------- */
@@ -153,7 +185,7 @@ inline refresh() {
 /* The marker is another: votes of before are void, and nothing is asked until
  * it has looked. */
 inline changed() {
-    known[who] = GONE;
+    must_look[who] = true;
     printf("client %d: finds another marker\n", who + 1)
 }
 
@@ -260,25 +292,52 @@ inline drop_votes() {
     fi
 }
 
-/* Identity and marker, read at once; the marker is written if it is to be. The
- * node counts at once only if the marker names its present life. A marker of
- * another life is a restart or a promoted replica; without a marker the node is
- * new, restarted or emptied, which a client that never met it cannot tell
- * apart. Who may end the quarantine is the subject of marker.pml. */
+inline clear_entries() {
+    if
+    :: !ENTRY_SURVIVES_RESTART ->
+        entry[0] = 0;
+        entry[1] = 0
+    :: else
+    fi
+}
+
+/* A marker of another life is a restart or a promoted replica; without a marker
+ * the node is new, restarted or emptied, which a client that never met it
+ * cannot tell apart. The mutants trust the new marker at once. */
+inline replace() {
+    trusts[who] = (NEWCOMER_TRUSTS_UNMARKED && marker == GONE && life == 1 &&
+                   met[who] == 0) || (UPTIME_VOUCHES && life == 2) ||
+                  QUARANTINE == 0;
+    marker = SECOND;
+    names = life;
+    whole = trusts[who];
+    clear_entries();
+    since[who] =
+        (WATCH_OF_OTHER_VALUE && since[who] > 0 -> since[who] : now + 1)
+}
+
+/* Of a marker that is kept. */
+inline learn() {
+    since[who] = ((known[who] == marker || WATCH_OF_OTHER_VALUE) &&
+                  since[who] > 0 -> since[who] : now + 1);
+    trusts[who] = whole || IS_WATCHED;
+    whole = trusts[who];
+    entry[HOST] = (entry[HOST] == 0 && !whole -> since[who] : entry[HOST])
+}
+
+/* Identity and marker, read at once; the marker is written if it is to be. */
 inline look() {
     if
-    :: marker == SECOND || (marker == FIRST && life == 1) -> skip
-    :: (NEWCOMER_TRUSTS_UNMARKED && marker == GONE && life == 1 &&
-        met[who] == 0) || (UPTIME_VOUCHES && life == 2) ->
-        marker = SECOND
-    :: else ->
-        marker = SECOND;
-        away = QUARANTINE
+    :: IS_KEPT -> learn()
+    :: else -> replace()
     fi;
     drop_votes();
     known[who] = marker;
     met[who] = life;
-    printf("client %d: looks; quarantine for %d ticks\n", who + 1, away)
+    must_look[who] = false;
+    since[who] = (trusts[who] && !WATCH_OF_OTHER_VALUE -> 0 : since[who]);
+    printf("client %d: looks: marker %d of life %d, whole %d, trusts %d\n",
+           who + 1, marker, names, whole, trusts[who])
 }
 
 /* ACQUIRE to all that may vote. */
@@ -392,7 +451,7 @@ inline renew() {
     do
     :: node < NODES ->
         if
-        :: node > 0 || known[who] != GONE ->
+        :: node > 0 || !must_look[who] ->
             confirms[AT(who, node)] = fence[who]
         :: else
         fi;
@@ -461,12 +520,17 @@ proctype Client(byte who)
         printf("client %d: ends\n", who + 1)
     }
     :: d_step { /* its connection to the first node breaks, it says */
-        known[who] != GONE && met[who] != life && down == 0 ->
-        known[who] = GONE;
+        !must_look[who] && met[who] != life && down == 0 ->
+        must_look[who] = true;
         printf("client %d: is cut off\n", who + 1)
     }
     :: d_step {
-        known[who] == GONE && down == 0 && phase[who] != OVER ->
+        must_look[who] && down == 0 && phase[who] != OVER ->
+        look()
+    }
+    :: d_step { /* again, when there is something to learn */
+        !must_look[who] && !trusts[who] && down == 0 && met[who] == life &&
+        (known[who] != marker || whole || IS_WATCHED) && phase[who] != OVER ->
         look()
     }
     od
@@ -478,7 +542,6 @@ proctype Client(byte who)
 
 inline tick() {
     now++;
-    RUN_DOWN(away);
     RUN_DOWN(down);
     RUN_DOWN(disk_left);
     disk_owner = (disk_left == 0 -> NOBODY : disk_owner);
@@ -514,7 +577,12 @@ inline forget() {
     counter[0] = disk_counter;
     left[0] = disk_left;
     if
-    :: !is_saved -> marker = GONE
+    :: !is_saved ->
+        marker = GONE;
+        names = 0;
+        whole = false;
+        entry[0] = 0;
+        entry[1] = 0
     :: else
     fi;
     is_saved = false;
@@ -573,8 +641,12 @@ init
     atomic {
         known[0] = FIRST;
         met[0] = 1;
+        trusts[0] = true;
         known[1] = (NEWCOMER -> GONE : FIRST);
         met[1] = (NEWCOMER -> 0 : 1);
+        since[0] = WATCH_OF_OTHER_VALUE;
+        must_look[1] = NEWCOMER;
+        trusts[1] = !NEWCOMER;
         do
         :: node < NODES ->
             counter[node] = 1;
