@@ -141,9 +141,20 @@ static const char *cannot_run_once(const struct cli_args *args)
     return NULL;
 }
 
+static const char *cannot_reserve(const struct cli_args *args)
+{
+    return args->min_hold_ms != CLI_UNSET &&
+                   args->min_hold_ms > HF_RESERVE_MS_MAX
+               ? "--min-hold is 31 days at most"
+               : NULL;
+}
+
 static int check(const struct cli_args *args)
 {
     const char *wrong = cli_take_check(args);
+    if (wrong == NULL) {
+        wrong = cannot_reserve(args);
+    }
     if (wrong == NULL) {
         wrong = cannot_run_once(args);
     }

@@ -52,6 +52,10 @@ extern "C" {
 #define HF_VERSION_PATCH 0
 #define HF_VERSION_TEXT "0.2.0"
 
+/** For `#if`: 0.2.0 is 200, 1.2.3 is 10203. */
+#define HF_VERSION_NUMBER                                                      \
+    (HF_VERSION_MAJOR * 10000 + HF_VERSION_MINOR * 100 + HF_VERSION_PATCH)
+
 #if defined(__GNUC__)
 #define HF_API __attribute__((visibility("default")))
 #define HF_NODISCARD __attribute__((warn_unused_result))
@@ -63,8 +67,10 @@ extern "C" {
 /* ---- Outcomes ---------------------------------------------------------- */
 
 /** Every status: symbol, text. The order is ABI: append only. */
-#define HF_STATUS_MAP(X)                                                       \
-    X(HF_OK, "ok")                                                             \
+#define HF_STATUS_MAP(X) X(HF_OK, "ok") HF_FAILURE_MAP(X)
+
+/** Those that are not HF_OK. */
+#define HF_FAILURE_MAP(X)                                                      \
     X(HF_BUSY, "held by somebody else")                                        \
     X(HF_LOST, "no longer ours")                                               \
     X(HF_UNKNOWN, "sent, but not confirmed")                                   \
@@ -80,8 +86,8 @@ extern "C" {
 
 /** What came of a call. HF_OK is 0. */
 enum hf_status {
-#define HF_STATUS_ENUM(symbol, text) symbol,
-    HF_STATUS_MAP(HF_STATUS_ENUM)
+#define HF_STATUS_ENUM(symbol, text) , symbol
+    HF_OK HF_FAILURE_MAP(HF_STATUS_ENUM)
 #undef HF_STATUS_ENUM
 };
 
@@ -101,6 +107,10 @@ HF_API const char *hf_status_text(enum hf_status status);
 
 /** The library's version, e.g. "0.2.0". Static. */
 HF_API const char *hf_version(void);
+
+/** Would rediss:// work here? Loads the TLS module, which may not be installed.
+ */
+HF_API bool hf_has_tls(void);
 
 /* ---- Client ------------------------------------------------------------ */
 
@@ -200,15 +210,30 @@ static inline void hf_client_options_init(struct hf_client_options *options)
 /**
  * Open a store. Returns at once: connecting goes on during the first calls.
  *
- * @param url      See holdfast(1), STORES. NULL means "local:", the embedded
- *                 store of the effective user.
+ *     local:                                this user, on this machine
+ *     local:///dir                          this machine, in that folder
+ *     redis://[user:password@]host[:port][/db]
+ *     rediss://...                          with TLS; valkey, valkeys alike
+ *     redis+unix:///path
+ *     redis://a,b,c                         a majority of 1, 3, 5, 7 or 9; or
+ *     redis://a redis://b redis://c         whole URLs, separated by blanks
+ *
+ * Parameters follow behind ?, separated by &: max_ttl (60s) is the longest
+ * lease, and how long a server that may have lost locks is watched before it
+ * counts again: the same for all clients of a store; node_timeout (50ms),
+ * connect_timeout (1s), prefix (lock:), fence_keep (1h), quarantine (strict or
+ * off), tls_ca, tls_cert, tls_key. holdfast(1), STORES, has all.
+ *
+ * @param url      NULL means "local:".
  * @param options  NULL for the defaults. Borrowed for the call.
  * @param out      The client; yours until hf_client_close().
  * @param error    Why not, or NULL.
  *
  * @return HF_OK; HF_INVALID - malformed URL or unknown parameter;
  *         HF_CONFIG - a store that cannot work, e.g. an even number of nodes;
- *         HF_UNSUPPORTED - a store that this build lacks; HF_NO_MEMORY.
+ *         HF_UNSUPPORTED - a store that this build lacks, or an option of a
+ *         later version; HF_DENIED, HF_UNAVAILABLE - files of an embedded store
+ *         that cannot be opened; HF_NO_MEMORY - of descriptors, too.
  *
  * Threads: any.
  */
@@ -265,7 +290,14 @@ struct hf_name {
     enum hf_mode mode;
 };
 
-/** What to acquire. Set up by hf_request_init(). */
+/**
+ * What to acquire. Set up by hf_request_init().
+ *
+ * A held lock is renewed about every third of its ttl, so that two renewals may
+ * fail. Counted from the sending of the last one that was confirmed, it is
+ * AT_RISK after half of the ttl, and LOST after the ttl less 1% and 2 ms, which
+ * allow for clocks.
+ */
 struct hf_request {
     size_t size;
     const void *name; /**< borrowed for the call */
@@ -312,6 +344,10 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  * Who waits is served in order: first come, first served, and the lock is
  * handed over by the server itself. A try never overtakes one who waits.
  *
+ * A name that the same client holds is held by somebody else: handles exclude
+ * each other, whoever has them. So a thread that waits for ever for what only
+ * itself would give back waits for ever, until hf_client_interrupt().
+ *
  * Several names are taken all or none, within one wait, whatever order they
  * are given in. While it waits for one, it may hold others that sort before.
  * They are one handle, which is LOST when one of them is; the others are
@@ -340,14 +376,21 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  * @return HF_OK - a majority freed it; HF_LOST - it was no longer ours;
  *         HF_UNKNOWN - not confirmed within node_timeout: being finished in
  *         the background, at the latest the lease frees it; HF_DENIED - the
- *         servers do not permit it: the lease frees it.
+ *         servers do not permit it: the lease frees it; HF_INVALID - in a
+ *         forked child, where nothing changes, or while the client is closed.
  */
 HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
+
+/** Longest reservation: 31 days. */
+#define HF_RESERVE_MS_MAX INT64_C(2678400000)
 
 /**
  * Give a lock back but keep its name taken, marked as ended, until @p
  * reserve_ms after this call: nobody acquires it before. hf_lock_release()
  * otherwise.
+ *
+ * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
+ *         HF_RESERVE_MS_MAX: nothing was done, and the lock is still yours.
  */
 HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
                                                int64_t reserve_ms);
@@ -482,8 +525,9 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  * @param ttl_ms  The new lease; 0 keeps the present one.
  * @param error   Why not, or NULL.
  *
- * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE - not
- *         confirmed, the lock stays what it was; HF_INVALID; HF_CANCELLED.
+ * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED -
+ * not confirmed, the lock stays what it was; HF_INVALID - no lock, or a ttl
+ *         beyond the bounds; HF_CANCELLED.
  */
 HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
                                      struct hf_error *error);
@@ -513,6 +557,7 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  * most: it goes over with every node that is up, not with a bare majority.
  *
  * @return HF_OK; HF_LOST. With anything else the handle is still yours:
+ *         HF_INVALID - nowhere to write to, or a forked child;
  *         HF_UNSUPPORTED - of several names or a semaphore; HF_UNAVAILABLE,
  *         HF_DENIED, HF_CANCELLED - a store that sees processes end (the
  *         embedded one) did not confirm that the lock outlives this process.
@@ -612,7 +657,8 @@ typedef void hf_op_fn(void *user, struct hf_lock *lock, enum hf_status status,
  *                 May be NULL.
  * @param error    Why it did not start, or NULL.
  *
- * @return HF_OK - started; HF_INVALID; HF_NO_MEMORY.
+ * @return HF_OK - started; HF_INVALID; HF_UNSUPPORTED - shared, in a store
+ *         that cannot, or a request of a later version; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,

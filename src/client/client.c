@@ -76,6 +76,9 @@ void hf_client_options_init_sized(struct hf_client_options *options,
                                   size_t size)
 {
     const struct hf_client_options defaults = {.size = size};
+    if (options == NULL) {
+        return;
+    }
     hf_sized_write(options, size, &defaults, sizeof(defaults));
 }
 

@@ -89,6 +89,9 @@ static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 enum hf_status hf_lock_detach(struct hf_lock *lock,
                               char text[HF_OWNER_TEXT_MAX])
 {
+    if (text == NULL) {
+        return HF_INVALID;
+    }
     text[0] = '\0';
     if (lock == NULL || hf_client_enter(lock->client, NULL) != HF_OK) {
         return HF_INVALID;

@@ -120,6 +120,9 @@ void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
                       char text[HF_OWNER_TEXT_MAX])
 {
     const struct hf_lock *named = named_at(lock, idx);
+    if (text == NULL) {
+        return;
+    }
     if (named == NULL) {
         text[0] = '\0';
     } else {

@@ -95,7 +95,13 @@ enum hf_status hf_lock_release(struct hf_lock *lock)
 enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
                                         int64_t reserve_ms)
 {
-    return lock == NULL ? HF_OK : release(lock, reserve_ms);
+    if (lock == NULL) {
+        return HF_OK;
+    }
+    if (reserve_ms < 0 || reserve_ms > HF_RESERVE_MS_MAX) {
+        return HF_INVALID;
+    }
+    return release(lock, reserve_ms);
 }
 
 /* ---- Asynchronous ------------------------------------------------------ */

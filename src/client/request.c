@@ -321,5 +321,8 @@ void hf_request_init_sized(struct hf_request *request, size_t size,
         .name_len = name == NULL ? 0 : strlen(name),
         .more_size = more_size,
     };
+    if (request == NULL) {
+        return;
+    }
     hf_sized_write(request, size, &defaults, sizeof(defaults));
 }

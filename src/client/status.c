@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <holdfast/holdfast.h>
 
+#include "io/tls.h"
+
 const char *hf_status_name(enum hf_status status)
 {
     switch (status) {
@@ -28,4 +30,9 @@ const char *hf_status_text(enum hf_status status)
 const char *hf_version(void)
 {
     return HF_VERSION_TEXT;
+}
+
+bool hf_has_tls(void)
+{
+    return hf_tls_is_there();
 }

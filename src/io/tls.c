@@ -109,6 +109,13 @@ static bool find_ops(struct hf_tls *tls, char *reason, size_t size)
     return true;
 }
 
+bool hf_tls_is_there(void)
+{
+    char reason[200];
+    struct hf_tls tls = {0};
+    return find_ops(&tls, reason, sizeof(reason));
+}
+
 /* ---- Contexts ---------------------------------------------------------- */
 
 struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,

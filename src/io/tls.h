@@ -55,6 +55,9 @@ struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
                           size_t size);
 
 /* NULL is fine. All its connections must be closed. */
+/* Is there a module, and of this version? */
+bool hf_tls_is_there(void);
+
 void hf_tls_free(struct hf_tls *tls);
 
 const struct hf_tls_ops *hf_tls_ops(const struct hf_tls *tls);

@@ -76,6 +76,8 @@ refused 64 'from 0 to 255' '-E' holdfast run -E 256 x -- true
 refused 64 'from 0 to 255' '-E word' holdfast run -E x x -- true
 refused 64 'status-fd: Bad file' '--status-fd closed' \
     holdfast run --status-fd 77 x -- true
+refused 64 '31 days at most' 'a --min-hold of 32 days' \
+    holdfast run --min-hold 32d x -- true
 refused 64 'once does not wait' '--once with --wait' \
     holdfast run --once 1h -w 5 x -- true
 refused 64 'try does not wait' '--try with --wait' \

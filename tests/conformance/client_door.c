@@ -128,7 +128,81 @@ static void test_no_place_for_what_comes(void **state)
     assert_invalid(hf_client_diagnose(client, NULL, NULL, &error));
     assert_null(hf_client_next_event(client, NULL));
     assert_int_equal(hf_client_node(client, 0, NULL), HF_INVALID);
+    assert_invalid(hf_client_marked(client, "door", 4, NULL, &error));
+    lock = take(client, fresh_name(), LEASE_MS);
+    hf_lock_owner(lock, NULL);
+    hf_lock_owner_at(lock, 0, NULL);
+    assert_int_equal(hf_lock_detach(lock, NULL), HF_INVALID);
+    assert_int_equal(hf_lock_release(lock), HF_OK); /* still ours */
+    hf_request_init(NULL, "door");
+    hf_client_options_init(NULL);
     hf_client_close(client);
+}
+
+/* For so long that nobody would see the name again: refused, and still ours. */
+static void test_reserved_for_ages(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, LEASE_MS);
+    const int64_t wrong[] = {-1, INT64_MIN, HF_RESERVE_MS_MAX + 1, INT64_MAX};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(hf_lock_release_reserved(lock, wrong[i]), HF_INVALID);
+        assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
+    }
+    assert_int_equal(hf_lock_release_reserved(lock, HF_RESERVE_MS_MAX), HF_OK);
+    struct hf_info *info = inspect(client, name);
+    const struct hf_holder *holder = hf_info_holder(info);
+    assert_int_equal(hf_holder_kind(holder), HF_HOLDER_ENDED);
+    assert_in_range((uint64_t)hf_holder_remaining_ms(holder),
+                    (uint64_t)(HF_RESERVE_MS_MAX - PATIENCE_MS),
+                    (uint64_t)HF_RESERVE_MS_MAX);
+    hf_info_free(info);
+    hf_client_close(client);
+}
+
+/* One client's handles exclude each other like anybody's. */
+static void test_same_name_twice(void **state)
+{
+    (void)state;
+    struct hf_client *client = open_client();
+    const char *name = fresh_name();
+    struct hf_lock *lock = take(client, name, LEASE_MS);
+    struct hf_lock *again = NULL;
+    struct hf_request request = want(name, LEASE_MS, 200);
+    assert_int_equal(hf_lock_acquire(client, &request, &again, &error),
+                     HF_BUSY);
+    assert_null(again);
+    assert_int_equal(hf_lock_release(lock), HF_OK);
+    hf_client_close(client);
+}
+
+/* ---- The library ------------------------------------------------------- */
+
+static void test_version(void **state)
+{
+    (void)state;
+    char text[40];
+    snprintf(text, sizeof(text), "%d.%d.%d", HF_VERSION_NUMBER / 10000,
+             HF_VERSION_NUMBER / 100 % 100, HF_VERSION_NUMBER % 100);
+    assert_string_equal(text, hf_version());
+    assert_string_equal(HF_VERSION_TEXT, hf_version());
+#if HF_VERSION_NUMBER < 100
+    fail_msg("it cannot be asked for by the preprocessor");
+#endif
+}
+
+/* Where it says so, TLS is refused for its files, and not for the module. */
+static void test_has_tls(void **state)
+{
+    (void)state;
+    struct hf_client *client = NULL;
+    enum hf_status status = hf_client_open(
+        "rediss://127.0.0.1:1/?tls_ca=/nonexistent", NULL, &client, &error);
+    assert_int_not_equal(status, HF_OK);
+    assert_int_equal(hf_has_tls(),
+                     strstr(error.text, "TLS cannot be loaded") == NULL);
 }
 
 static void test_no_name(void **state)
@@ -494,6 +568,10 @@ int main(void)
         cmocka_unit_test(test_each_status_has_words),
         cmocka_unit_test(test_no_client),
         cmocka_unit_test(test_no_place_for_what_comes),
+        cmocka_unit_test(test_reserved_for_ages),
+        cmocka_unit_test(test_same_name_twice),
+        cmocka_unit_test(test_version),
+        cmocka_unit_test(test_has_tls),
         cmocka_unit_test(test_no_name),
         cmocka_unit_test(test_long_labels_and_names),
         cmocka_unit_test(test_what_no_option_says),
