@@ -20,8 +20,8 @@ like "$out" "$(pkg-config --modversion holdfast)" "the command, of this version"
 ok "the manual" test -s "$prefix/share/man/man1/holdfast.1"
 ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
 ok "the program of holdfast top" test -x "$libdir/holdfast/holdfast-top"
-capture find "$prefix/include" -name '*.h'
-is "${out#"$prefix"/include/}" holdfast/holdfast.h "the public header, no other"
+is "$(cd "$prefix/include" && find . -type f | sort | tr '\n' ' ')" \
+    "./holdfast/holdfast.h ./holdfast/holdfast.hpp " "the public headers, no other"
 
 flags=$(pkg-config --cflags --libs holdfast)
 shopt -s nullglob
