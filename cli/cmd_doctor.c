@@ -8,6 +8,7 @@
 #include "store.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -41,6 +42,7 @@ struct report {
     bool is_json;
     bool is_quiet;
     int worst;
+    struct finding *first; /* not printed yet */
 };
 
 static const char *severity_text(enum hf_severity severity)
@@ -56,26 +58,23 @@ static const char *severity_text(enum hf_severity severity)
     return "unknown";
 }
 
-static void on_finding(void *user, const struct hf_finding *finding)
+/* The findings of one call, in their order. */
+struct finding {
+    struct finding *next;
+    enum hf_severity severity;
+    char *nodes; /* addresses; NULL: all of them */
+    char text[];
+};
+
+static void put_finding(struct report *report, enum hf_severity severity,
+                        const char *nodes, const char *text)
 {
-    struct report *report = user;
-    enum hf_severity severity = hf_finding_severity(finding);
-    int node = hf_finding_node(finding);
-    const char *text = hf_finding_text(finding);
     struct cli_out *out = &report->out;
-    struct cli_node about = {.address = ""};
-    int code = severity == HF_FINDING_OK        ? FIT
-               : severity == HF_FINDING_WARNING ? WARNINGS
-                                                : UNFIT;
-    report->worst = code > report->worst ? code : report->worst;
-    if (node >= 0) {
-        cli_node(report->client, node, &about);
-    }
     if (report->is_json) {
         cli_out_json_open(out);
         cli_out_json_text(out, "severity", severity_text(severity));
-        if (node >= 0) {
-            cli_out_json_text(out, "node", about.address);
+        if (nodes != NULL) {
+            cli_out_json_text(out, "node", nodes);
         }
         cli_out_json_text(out, "text", text);
         cli_out_json_close(out);
@@ -83,31 +82,132 @@ static void on_finding(void *user, const struct hf_finding *finding)
     }
     cli_out_text(out, severity_text(severity));
     cli_out_text(out, ": ");
-    if (node >= 0 && about.address[0] != '\0') {
-        cli_out_plain(out, about.address);
+    if (nodes != NULL && nodes[0] != '\0') {
+        cli_out_plain(out, nodes);
         cli_out_text(out, ": ");
     }
     cli_out_plain(out, text);
     cli_out_text(out, "\n");
 }
 
-static const char *verdict(int worst)
+static void note_severity(struct report *report, enum hf_severity severity)
 {
-    return worst == FIT        ? "fit for locks\n"
-           : worst == WARNINGS ? "fit for locks, with warnings\n"
-                               : "NOT fit for locks\n";
+    int code = severity == HF_FINDING_OK        ? FIT
+               : severity == HF_FINDING_WARNING ? WARNINGS
+                                                : UNFIT;
+    report->worst = code > report->worst ? code : report->worst;
 }
 
-static int examine(struct hf_client *client, bool is_json)
+static void on_finding(void *user, const struct hf_finding *finding)
 {
-    struct report report = {.client = client, .is_json = is_json};
+    struct report *report = user;
+    int node = hf_finding_node(finding);
+    struct cli_node about = {.address = ""};
+    note_severity(report, hf_finding_severity(finding));
+    if (node >= 0) {
+        cli_node(report->client, node, &about);
+    }
+    put_finding(report, hf_finding_severity(finding),
+                node >= 0 ? about.address : NULL, hf_finding_text(finding));
+}
+
+/* ---- The examination ----------------------------------------------------- */
+
+static const char *verdict(int worst)
+{
+    return worst == FIT        ? "fit for locks: "
+           : worst == WARNINGS ? "fit for locks, with warnings: "
+                               : "NOT fit for locks: ";
+}
+
+static bool add_node(struct finding *finding, const char *address)
+{
+    size_t len = strlen(finding->nodes);
+    size_t size = len + strlen(address) + sizeof(", ");
+    char *nodes = realloc(finding->nodes, size);
+    if (nodes == NULL) {
+        return false;
+    }
+    finding->nodes = nodes;
+    (void)snprintf(nodes + len, size - len, "%s%s", len > 0 ? ", " : "",
+                   address);
+    return true;
+}
+
+/* The same of several servers is one line. @return false: no memory. */
+static bool fold_finding(struct report *report, enum hf_severity severity,
+                         const char *address, const char *text)
+{
+    struct finding **at = &report->first;
+    while (*at != NULL &&
+           ((*at)->severity != severity || strcmp((*at)->text, text) != 0)) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        struct finding *finding = malloc(sizeof(*finding) + strlen(text) + 1);
+        if (finding == NULL) {
+            return false;
+        }
+        *finding = (struct finding){
+            .severity = severity,
+            .nodes = strdup(""),
+        };
+        memcpy(finding->text, text, strlen(text) + 1);
+        *at = finding;
+    }
+    return (*at)->nodes != NULL && add_node(*at, address);
+}
+
+static void put_folded(struct report *report)
+{
+    while (report->first != NULL) {
+        struct finding *finding = report->first;
+        report->first = finding->next;
+        if (!report->is_quiet || finding->severity != HF_FINDING_OK) {
+            put_finding(report, finding->severity, finding->nodes,
+                        finding->text);
+        }
+        free(finding->nodes);
+        free(finding);
+    }
+}
+
+static void on_examined(void *user, const struct hf_finding *finding)
+{
+    struct report *report = user;
+    enum hf_severity severity = hf_finding_severity(finding);
+    int node = hf_finding_node(finding);
+    const char *text = hf_finding_text(finding);
+    struct cli_node about = {.address = ""};
+    if (report->is_json) {
+        if (!report->is_quiet || node < 0 || severity != HF_FINDING_OK) {
+            on_finding(user, finding);
+        }
+        return;
+    }
+    note_severity(report, severity);
+    if (node < 0) {
+        put_folded(report);
+        cli_out_text(&report->out, verdict(report->worst));
+        cli_out_text(&report->out, text);
+        cli_out_text(&report->out, "\n");
+        return;
+    }
+    cli_node(report->client, node, &about);
+    if (!fold_finding(report, severity, about.address, text)) {
+        put_finding(report, severity, about.address, text);
+    }
+}
+
+static int examine(struct hf_client *client, const struct cli_args *args)
+{
+    struct report report = {
+        .client = client, .is_json = args->is_json, .is_quiet = args->is_quiet};
     struct hf_error error = {.text = ""};
     cli_out_init(&report.out, STDOUT_FILENO);
     enum hf_status status =
-        hf_client_diagnose(client, on_finding, &report, &error);
-    if (status == HF_OK && !is_json) {
-        cli_out_text(&report.out, verdict(report.worst));
-    }
+        hf_client_diagnose(client, on_examined, &report, &error);
+    put_folded(&report);
     if (!cli_out_flush(&report.out)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", report.out.error);
     }
@@ -264,7 +364,7 @@ static int run(struct cli_args *args)
     } else if (args->is_quarantine) {
         code = quarantine(client, args);
     } else {
-        code = examine(client, args->is_json);
+        code = examine(client, args);
     }
     hf_client_close(client);
     return code;
@@ -274,8 +374,10 @@ const struct cli_cmd cli_cmd_doctor = {
     .name = "doctor",
     .usage = "[--init [--force] | --quarantine [ADDRESS|all]]",
     .summary = "is this deployment fit for locks?",
-    .text = "Prints every finding with its remedy. Exit 0: fit, 1: warnings, "
-            "2: unfit.\n",
+    .text = "Prints every finding with its remedy, and last how many servers "
+            "count. With -q\nonly what is wrong and that line. Exit 0: fit, 1: "
+            "warnings, 2: unfit: no lock\ncould be acquired, or one could be "
+            "lost.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

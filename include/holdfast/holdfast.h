@@ -933,7 +933,9 @@ HF_API const char *hf_finding_text(const struct hf_finding *finding);
 typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
 
 /**
- * Is this deployment fit for locks? Reports every finding with its remedy.
+ * Is this deployment fit for locks? Reports every finding with its remedy. The
+ * last one is about all nodes: "2 of 3 servers count, 2 are needed". It is an
+ * error if no lock could be acquired, and then a node that is away is one, too.
  *
  * @return HF_OK - the findings tell; or why it could not be examined.
  */

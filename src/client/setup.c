@@ -19,6 +19,7 @@
 struct finding {
     struct finding *next;
     struct hf_finding told;
+    bool is_away; /* the node could not be reached */
     char text[];
 };
 
@@ -51,6 +52,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         .node = node,
         .text = memcpy(finding->text, text, size),
     };
+    finding->is_away = false;
     struct finding **at = &job->first;
     while (*at != NULL && (*at)->told.node <= node) {
         at = &(*at)->next; /* by node, whichever answered first */
@@ -100,6 +102,14 @@ static void append(struct job *job, unsigned node, const char *reason)
         job->op.error.node < 0 ? (int)node : job->op.error.node;
 }
 
+static void note_away(struct job *job, int node, enum hf_status status)
+{
+    struct finding *at = job->first;
+    for (; at != NULL; at = at->next) {
+        at->is_away |= at->told.node == node && status == HF_UNAVAILABLE;
+    }
+}
+
 static void note_failure(struct job *job, unsigned node, enum hf_status status,
                          const char *reason)
 {
@@ -110,6 +120,7 @@ static void note_failure(struct job *job, unsigned node, enum hf_status status,
         char text[300];
         snprintf(text, sizeof(text), "cannot be examined: %s", reason);
         on_finding(job, HF_FINDING_ERROR, (int)node, text);
+        note_away(job, (int)node, status);
         return;
     }
     if (job->what == HF_JOB_LOOK && status != HF_BUSY && status != HF_CONFIG) {
@@ -193,6 +204,59 @@ static enum hf_status run(struct job *job, struct hf_error *error)
     return status;
 }
 
+/* ---- The verdict ------------------------------------------------------- */
+
+static bool has_error(const struct job *job, int node)
+{
+    const struct finding *at = job->first;
+    while (at != NULL &&
+           (at->told.node != node || at->told.severity != HF_FINDING_ERROR)) {
+        at = at->next;
+    }
+    return at != NULL;
+}
+
+/* A node counts if it has a vote and nothing that was found makes the vote
+ * worthless. */
+static int count_nodes(const struct job *job)
+{
+    struct hf_client *client = job->op.client;
+    int count = 0;
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        struct hf_node node = {.health = HF_NODE_DOWN};
+        client->store->ops->describe(client->store, i, client->now, &node);
+        count += node.health == HF_NODE_UP && !has_error(job, (int)i) ? 1 : 0;
+    }
+    return count;
+}
+
+/* What quorums are for: a minority that is away is no error. */
+static void tolerate_away(struct job *job)
+{
+    for (struct finding *at = job->first; at != NULL; at = at->next) {
+        if (at->is_away) {
+            at->told.severity = HF_FINDING_WARNING;
+        }
+    }
+}
+
+static enum hf_severity judge(struct job *job, char *text, size_t size)
+{
+    const struct hf_nodes *nodes = &job->op.client->nodes;
+    int count = count_nodes(job);
+    bool is_enough = count >= nodes->quorum;
+    if (is_enough) {
+        tolerate_away(job);
+    }
+    snprintf(text, size, "%d of %d server%s count%s, %d %s needed", count,
+             nodes->count, nodes->count == 1 ? "" : "s",
+             nodes->count == 1 ? "s" : "", nodes->quorum,
+             nodes->quorum == 1 ? "is" : "are");
+    return !is_enough             ? HF_FINDING_ERROR
+           : count < nodes->count ? HF_FINDING_WARNING
+                                  : HF_FINDING_OK;
+}
+
 enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
                                   void *user, struct hf_error *error)
 {
@@ -206,8 +270,13 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     }
     job_init(&job, client, HF_JOB_EXAMINE);
     status = run(&job, error);
+    char text[100];
+    enum hf_severity severity = judge(&job, text, sizeof(text));
     hf_client_leave(client);
     tell_findings(&job, each, user);
+    if (status == HF_OK) {
+        each(user, &(struct hf_finding){severity, -1, text});
+    }
     return status;
 }
 

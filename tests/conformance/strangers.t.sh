@@ -76,7 +76,7 @@ diagnosed() { # CODE LIKE WHAT
     is "$code" "$1" "doctor, $3: $1"
     like "$out" "$2" "doctor, $3: says so"
 }
-diagnosed 1 'locks from before may still be held.*holdfast doctor --init' "a new server"
+diagnosed 2 'locks from before may still be held.*holdfast doctor --init' "a new server"
 capture holdfast doctor --init -u "$L" </dev/null
 is "$code" 75 "keys of strangers are there: not declared"
 capture holdfast doctor --init --force -u "$L"

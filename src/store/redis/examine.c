@@ -41,9 +41,6 @@ void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
     if (node->jobs == 0) {
         return;
     }
-    if (hf_redis_is_asked(node, HF_JOB_EXAMINE) && status != HF_OK) {
-        hf_redis_find(node, HF_FINDING_ERROR, "%s", reason);
-    }
     node->jobs = 0;
     if (store->has_sink) {
         store->sink.done(store->sink.user, node->index, status, reason);
