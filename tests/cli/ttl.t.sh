@@ -31,7 +31,7 @@ story() { # WHAT URL-FOR-12s URL-FOR-10m
 
     # The limit.
     for command in 'run' 'acquire' 'extend'; do
-        args=(holdfast $command -u "$short" -t 2m job)
+        args=(holdfast "$command" -u "$short" -t 2m job)
         [ $command != run ] || args+=(-- true)
         HOLDFAST_OWNER=$(printf '%032d:h:1:1@1' 0) capture "${args[@]}"
         is "$code" 64 "$what: $command -t 2m"

@@ -23,4 +23,15 @@ chmod +x "$W/broken/holdfast"
 HF_BUILD=$W/broken capture "$HF_SOURCE/scripts/demo" 15
 is "$code" 1 "with a broken lock it fails"
 like "$out" "The lock lost [0-9]+ updates" "and says how many were lost"
+
+# The counter is always whole, or updates would be lost by reading it while it
+# is written, and not by the race that a lock prevents.
+sed -n '/^cat >.*add/,/^END$/{//!p}' "$HF_SOURCE/scripts/demo" >"$W/add"
+ok "the demo's worker is there" grep -q '^#!/bin/sh' "$W/add"
+echo 41 >"$W/counter"
+sh "$W/add" "$W/counter" "$W/log"
+is "$(cat "$W/counter")" 42 "it adds one"
+(ulimit -f 0 && exec sh "$W/add" "$W/counter" "$W/log") 2>/dev/null
+is "$(cat "$W/counter")" 42 "one that cannot write leaves the counter whole"
+is "$(wc -l <"$W/log")" 1 "and notes nothing down"
 finish
