@@ -28,16 +28,22 @@ struct file {
     char text[FILE_MAX];
 };
 
+/* "holdfast: FILE:LINE: ". */
+static void begin_line(struct cli_out *out, const struct file *file)
+{
+    cli_message_begin(out);
+    (void)cli_out_shown(out, file->config->path, strlen(file->config->path));
+    if (file->line > 0) {
+        cli_out_text(out, ":");
+        cli_out_int(out, file->line);
+    }
+    cli_out_text(out, ": ");
+}
+
 static int complain(const struct file *file, const char *what)
 {
     struct cli_out out;
-    cli_message_begin(&out);
-    (void)cli_out_shown(&out, file->config->path, strlen(file->config->path));
-    if (file->line > 0) {
-        cli_out_text(&out, ":");
-        cli_out_int(&out, file->line);
-    }
-    cli_out_text(&out, ": ");
+    begin_line(&out, file);
     cli_out_text(&out, what);
     return cli_message_end(&out, CLI_EXIT_CONFIG);
 }
@@ -115,24 +121,96 @@ static void hide_passwords(const char *text)
     }
 }
 
-static int take_password_file(struct cli_config *config, const char *path)
+/* @return why it cannot be used; NULL: it can. */
+static const char *read_password(struct cli_config *config, const char *path)
 {
-    struct cli_out out;
     bool is_shared = false;
     int error =
         read_all(path, config->password, sizeof(config->password), &is_shared);
     config->password[strcspn(config->password, "\r\n")] = '\0';
-    if (error == 0 && is_shared) {
-        cli_message_begin(&out);
-        (void)cli_out_shown(&out, path, strlen(path));
-        cli_out_text(&out, ": holds a password and everybody may read it; "
-                           "chmod o-r it");
-        return cli_message_end(&out, CLI_EXIT_CONFIG);
+    if (error != 0) {
+        return cli_message_of(error);
     }
-    if (error == 0 && config->password[0] == '\0') {
-        return cli_message(CLI_EXIT_CONFIG, path, "holds no password");
+    if (is_shared) {
+        return "holds a password and everybody may read it; chmod o-r it";
     }
-    return error == 0 ? 0 : cli_message_errno(CLI_EXIT_CONFIG, path, error);
+    return config->password[0] == '\0' ? "holds no password" : NULL;
+}
+
+static int take_password_file(struct cli_config *config, const char *path)
+{
+    const char *wrong = read_password(config, path);
+    return wrong == NULL ? 0 : cli_message(CLI_EXIT_CONFIG, path, wrong);
+}
+
+/* A relative one is relative to the folder of the file that names it. */
+static int take_beside(struct file *file, const char *value)
+{
+    struct cli_config *config = file->config;
+    char path[2 * sizeof(config->path)];
+    struct cli_out out;
+    const char *slash = strrchr(config->path, '/');
+    if (strlen(value) >= sizeof(config->path)) {
+        return complain(file, "too long");
+    }
+    cli_out_init_text(&out, path, sizeof(path));
+    if (value[0] != '/' && slash != NULL) {
+        cli_out_bytes(&out, config->path, (size_t)(slash + 1 - config->path));
+    }
+    cli_out_text(&out, value);
+    const char *wrong = read_password(config, path);
+    if (wrong == NULL) {
+        return 0;
+    }
+    begin_line(&out, file);
+    (void)cli_out_shown(&out, path, strlen(path));
+    cli_out_text(&out, ": ");
+    cli_out_text(&out, wrong);
+    return cli_message_end(&out, CLI_EXIT_CONFIG);
+}
+
+static void note_key(struct file *file, const char *key)
+{
+    struct cli_config *config = file->config;
+    struct cli_out out;
+    if (config->n_keys < CLI_CONFIG_KEYS) {
+        cli_out_init_text(&out, config->keys[config->n_keys].key,
+                          sizeof(config->keys[0].key));
+        cli_out_text(&out, key);
+        config->keys[config->n_keys++].line = file->line;
+    }
+}
+
+/* The first one named: behind it the text may list all that are known. */
+unsigned cli_config_line(const struct cli_config *config, const char *text)
+{
+    unsigned line = 0;
+    const char *first = NULL;
+    for (size_t i = 0; i < config->n_keys; i++) {
+        const char *key = config->keys[i].key;
+        const char *at = strstr(text, key);
+        if (strcmp(key, "url") == 0) {
+            line = first == NULL ? config->keys[i].line : line;
+        } else if (at != NULL && (first == NULL || at < first)) {
+            first = at;
+            line = config->keys[i].line;
+        }
+    }
+    return line;
+}
+
+/* What other formats allow, and this one takes for a part of the value.
+ * @return why it is refused, or NULL. */
+static const char *check_value(const char *value)
+{
+    size_t len = strlen(value);
+    if (len > 1 && (value[0] == '"' || value[0] == '\'') &&
+        value[len - 1] == value[0]) {
+        return "no quotes around values";
+    }
+    return strstr(value, " #") != NULL || strstr(value, "\t#") != NULL
+               ? "a comment needs a line of its own"
+               : NULL;
 }
 
 static int take_param(struct file *file, const char *key, const char *value)
@@ -176,8 +254,13 @@ static int take_line(struct file *file, char *line)
     *equals = '\0';
     const char *key = trimmed(line);
     const char *value = trimmed(equals + 1);
+    const char *wrong = check_value(value);
+    if (wrong != NULL) {
+        return complain(file, wrong);
+    }
+    note_key(file, key);
     if (strcmp(key, "password_file") == 0) {
-        return take_password_file(config, value);
+        return take_beside(file, value);
     }
     if (strcmp(key, "url") != 0) {
         return take_param(file, key, value);
@@ -291,6 +374,7 @@ int cli_config_find(struct cli_config *config, const struct cli_args *args)
 {
     const char *file = getenv("HOLDFAST_PASSWORD_FILE");
     config->path[0] = config->url[0] = config->password[0] = '\0';
+    config->n_keys = 0;
     int code = take_url(config, args);
     if (code < 0) {
         code = load_any(config);

@@ -13,8 +13,16 @@ enum cli_config_source {
     CLI_FROM_NOWHERE /* the embedded store, by default */
 };
 
+/* More keys than there are. */
+#define CLI_CONFIG_KEYS 32
+
 struct cli_config {
     enum cli_config_source source;
+    struct {
+        char key[24];
+        unsigned line;
+    } keys[CLI_CONFIG_KEYS]; /* of the file */
+    size_t n_keys;
     char path[512];      /* of the file, for messages */
     char url[8192];      /* with the file's parameters */
     char password[1024]; /* from a file; empty: none */
@@ -23,6 +31,10 @@ struct cli_config {
 /* A password in the URL that was typed is overwritten where it stands: ps shows
  * it no longer. @return 0, or the exit code (78) after a line on stderr. */
 int cli_config_find(struct cli_config *config, const struct cli_args *args);
+
+/* The line of the file that an error of the library is about: that of a key
+ * which it names, else that of the URL. 0: no file. */
+unsigned cli_config_line(const struct cli_config *config, const char *text);
 
 /* Wipe what is secret. */
 void cli_config_wipe(struct cli_config *config);

@@ -5,6 +5,10 @@
 #include "message.h"
 #include "snapshot.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
 #include <unistd.h>
 
 /* -v: what the library says, marked so that it is no error of ours. */
@@ -43,6 +47,19 @@ static int open_code(enum hf_status status, enum cli_config_source source)
     return source == CLI_FROM_OPTION ? CLI_EXIT_USAGE : CLI_EXIT_CONFIG;
 }
 
+static int failed_in_file(int code, const struct cli_config *config,
+                          const char *text)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, config->path, strlen(config->path));
+    cli_out_text(&out, ":");
+    cli_out_int(&out, cli_config_line(config, text));
+    cli_out_text(&out, ": ");
+    cli_out_plain(&out, text);
+    return cli_message_end(&out, code);
+}
+
 static int open_failed(const struct cli_config *config, enum hf_status status,
                        const struct hf_error *error)
 {
@@ -53,7 +70,7 @@ static int open_failed(const struct cli_config *config, enum hf_status status,
     case CLI_FROM_ENVIRONMENT:
         return cli_message(code, "HOLDFAST_URL", error->text);
     case CLI_FROM_FILE:
-        return cli_message(code, config->path, error->text);
+        return failed_in_file(code, config, error->text);
     case CLI_FROM_NOWHERE:
         break;
     }
@@ -77,11 +94,34 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     return status == HF_OK ? 0 : open_failed(config, status, &error);
 }
 
+/* The store is in the home folder that the password database has, and so is
+ * the note that its user was told. @return true if it could not be made, too:
+ * better told twice than never. */
+static bool is_first_notice(void)
+{
+    char path[512];
+    struct cli_out out;
+    const struct passwd *user = getpwuid(geteuid());
+    if (user == NULL || user->pw_dir == NULL) {
+        return true;
+    }
+    cli_out_init_text(&out, path, sizeof(path));
+    cli_out_text(&out, user->pw_dir);
+    cli_out_text(&out, "/.local/state/holdfast/told-of-default-store");
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int error = errno;
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return fd >= 0 || error != EEXIST;
+}
+
 void cli_store_notice(const struct cli_config *config,
                       const struct cli_args *args)
 {
     struct cli_out out;
-    if (config->source != CLI_FROM_NOWHERE || args->is_quiet) {
+    if (config->source != CLI_FROM_NOWHERE || args->is_quiet ||
+        !is_first_notice()) {
         return;
     }
     cli_out_init(&out, STDERR_FILENO);

@@ -48,11 +48,26 @@ refused "$file: has no .url" 'no url'
 echo 'max_ttl = 5s' >"$file"
 refused "$file: has no .url" 'parameters only'
 printf 'url = local://%s\nmax_tll = 5s\n' "$W/x" >"$file"
-refused "$file: .*max_ttl" 'unknown parameter: the nearest'
+refused "$file:2: .*max_ttl" 'unknown parameter: the nearest'
 printf 'url = local://%s\nnonsense\n' "$W/x" >"$file"
 refused "$file:2: not a" 'not a line'
-printf 'url = redsi://x\n' >"$file"
-refused "$file: " 'unknown scheme'
+printf '# store\nurl = redsi://x\n' >"$file"
+refused "$file:2: unknown store" 'unknown scheme: with its line'
+printf 'url = local://%s\n\nmax_tll = 5s\n' "$W/x" >"$file"
+refused "$file:3: .*max_ttl" 'unknown parameter: with its line'
+printf 'url = local://%s\nmax_ttl = 5s\nprefx = a\n' "$W/x" >"$file"
+refused "$file:3: .*prefix" 'and not that of a key in the list of known ones'
+printf 'url = "local://%s"\n' "$W/x" >"$file"
+refused "$file:1: no quotes around values$" 'a value in quotes'
+printf "max_ttl = '5s'\n" >"$file"
+refused "$file:1: no quotes around values$" 'of a parameter'
+printf 'url = local://%s # here\n' "$W/x" >"$file"
+refused "$file:1: a comment needs a line of its own$" 'a comment behind a value'
+printf 'url = local://%s\nmax_ttl = 5s\t# short\n' "$W/x" >"$file"
+refused "$file:2: a comment needs a line of its own$" 'behind a parameter'
+printf 'url = local://%s/a#b\n' "$W" >"$file"
+capture holdfast run x -- true
+unlike "$err" comment 'a # inside a value is none'
 head -c 20000 /dev/zero | tr '\0' x >"$file"
 refused "$file: File too large" 'a huge file'
 rm "$file"
@@ -81,9 +96,18 @@ chmod 600 "$W/secret"
 : >"$W/empty"
 chmod 600 "$W/empty"
 printf 'url = %s\npassword_file = %s\n' "$url" "$W/empty" >"$file"
-refused 'holds no password' 'empty password_file'
+refused "$file:2: $W/empty: holds no password" 'empty password_file'
 printf 'url = %s\npassword_file = %s\n' "$url" "$W/none" >"$file"
-refused "$W/none: No such file" 'no password_file'
+refused "$file:2: $W/none: No such file" 'no password_file'
+cp -p "$W/secret" "$HOME/.config/holdfast/secret"
+printf 'url = %s?quarantine=off\npassword_file = secret\n' "$url" >"$file"
+ok 'a relative password_file: beside the configuration' \
+    sh -c 'cd / && holdfast run x -- true'
+(cd "$W" && HOLDFAST_PASSWORD_FILE=secret holdfast run x -- true)
+is $? 0 'HOLDFAST_PASSWORD_FILE: relative to the current folder'
+rm "$HOME/.config/holdfast/secret"
+refused "$file:2: $HOME/.config/holdfast/secret: No such file" \
+    'a relative one that is not there'
 echo wrong >"$W/wrong"
 chmod 600 "$W/wrong"
 printf 'url = %s?quarantine=off\npassword_file = %s\n' "$url" "$W/wrong" >"$file"
@@ -177,6 +201,11 @@ if users_can; then
     is "$code:$err" "0:no store configured: this lock covers only this user on \
 this machine (set HOLDFAST_URL or /etc/holdfast/config; -u local: silences \
 this)" 'nothing configured: it works, with a notice'
+    in_users 'as alice "$hf" run x -- true; as alice "$hf" run x -- true
+        as alice "$hf" ls'
+    is "$(grep -c 'no store' <<<"$err")" 1 'once per user'
+    in_users 'as alice "$hf" run -q x -- true; as alice "$hf" run x -- true'
+    like "$err" '^no store' 'quiet is not told'
     in_users 'as alice "$hf" run -q x -- true'
     is "$code:$err" 0: '-q silences it'
     in_users 'as alice "$hf" run -u local: x -- true'
