@@ -20,7 +20,7 @@ typedef int cli_cmd_fn(struct cli_args *args);
 struct cli_cmd {
     const char *name;
     const char *usage;   /* behind "holdfast NAME " */
-    const char *summary; /* one line, lower case */
+    const char *summary; /* one line, lower case; NULL: not shown */
     const char *text;    /* help, before the options; lines of 78 */
     const struct cli_opt *opts;
     unsigned words_min; /* of words that are no options; --name counts */
@@ -40,6 +40,7 @@ extern const struct cli_cmd cli_cmd_top;
 extern const struct cli_cmd cli_cmd_break;
 extern const struct cli_cmd cli_cmd_doctor;
 extern const struct cli_cmd cli_cmd_help;
+extern const struct cli_cmd cli_cmd_complete;
 
 /* All commands, ended by NULL (main.c). */
 extern const struct cli_cmd *const cli_cmds[];

@@ -71,7 +71,7 @@ static int print_all(void)
                        "usage: holdfast COMMAND [OPTIONS] ...\n\n");
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
         const struct cli_cmd *cmd = cli_cmds[i];
-        if (cmd->run == NULL) {
+        if (cmd->run == NULL || cmd->summary == NULL) {
             continue;
         }
         cli_out_text(&out, "  ");

@@ -17,7 +17,6 @@ static const struct cli_cmd later[] = {
     {.name = "get"},
     {.name = "put"},
     {.name = "guard"},
-    {.name = "completion"},
 };
 
 const struct cli_cmd *const cli_cmds[] = {
@@ -25,9 +24,9 @@ const struct cli_cmd *const cli_cmds[] = {
     &cli_cmd_extend, &cli_cmd_release,
     &cli_cmd_ls,     &cli_cmd_top,
     &cli_cmd_break,  &cli_cmd_doctor,
-    &cli_cmd_help,   &later[0],
-    &later[1],       &later[2],
-    &later[3],       NULL,
+    &cli_cmd_help,   &cli_cmd_complete,
+    &later[0],       &later[1],
+    &later[2],       NULL,
 };
 
 const struct cli_cmd *cli_cmd_find(const char *name)
@@ -46,7 +45,7 @@ int cli_cmd_unknown(const char *name)
     struct cli_out out;
     cli_nearest_init(&nearest, name, strlen(name));
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
-        if (cli_cmds[i]->run != NULL) {
+        if (cli_cmds[i]->run != NULL && cli_cmds[i]->summary != NULL) {
             cli_nearest_try(&nearest, cli_cmds[i]->name);
         }
     }

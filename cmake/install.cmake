@@ -7,6 +7,13 @@ install(DIRECTORY "${CMAKE_SOURCE_DIR}/include/holdfast"
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 if(TARGET holdfast_cli)
   install(TARGETS holdfast_cli)
+  install(FILES "${CMAKE_SOURCE_DIR}/completions/holdfast.bash"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+    RENAME holdfast)
+  install(FILES "${CMAKE_SOURCE_DIR}/completions/_holdfast"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${CMAKE_SOURCE_DIR}/completions/holdfast.fish"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 endif()
 if(TARGET holdfast_top)
   install(TARGETS holdfast_top DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")

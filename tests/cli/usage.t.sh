@@ -131,7 +131,7 @@ refused 64 'must be at least 100ms' 'top --interval 0' \
 refused 64 'too many words' 'top with two words' holdfast top a b
 
 # Later versions: said so, whatever else stands there.
-for later in get put guard completion; do
+for later in get put guard; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
 refused 64 'permits is not in this version' 'acquire -p' \
@@ -160,7 +160,7 @@ like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
-    'guard|completion' 'help offers no later thing'
+    'guard|complete' 'help offers no later thing'
 capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'

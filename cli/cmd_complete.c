@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast complete -- WORD...: what the last word may become, one a line. For
+ * the completions of shells (completions/), which so have no lists of their
+ * own that grow old. */
+#include "cmd.h"
+
+#include "store.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A key was pressed: better no names than to wait for a store that is away. */
+#define SECONDS_MAX 2
+
+/* More than anybody reads. */
+#define NAMES_MAX 200
+
+struct completion {
+    struct cli_out out;
+    const char *begun; /* the word so far */
+    size_t begun_len;
+    unsigned n_names;
+};
+
+static void offer(struct completion *it, const char *text, size_t len)
+{
+    if (len >= it->begun_len && memcmp(text, it->begun, it->begun_len) == 0) {
+        cli_out_bytes(&it->out, text, len);
+        cli_out_text(&it->out, "\n");
+    }
+}
+
+static void offer_text(struct completion *it, const char *text)
+{
+    offer(it, text, strlen(text));
+}
+
+static void offer_options(struct completion *it, const struct cli_opt *opts)
+{
+    char text[64];
+    struct cli_out name;
+    for (; opts != NULL && opts->name != NULL; opts++) {
+        if (opts->kind == CLI_OPT_LATER) {
+            continue;
+        }
+        cli_out_init_text(&name, text, sizeof(text));
+        cli_out_text(&name, "--");
+        cli_out_text(&name, opts->name);
+        offer_text(it, text);
+    }
+}
+
+static void offer_commands(struct completion *it)
+{
+    for (size_t i = 0; cli_cmds[i] != NULL; i++) {
+        if (cli_cmds[i]->run != NULL && cli_cmds[i]->summary != NULL) {
+            offer_text(it, cli_cmds[i]->name);
+        }
+    }
+}
+
+/* ---- Names --------------------------------------------------------------- */
+
+static bool is_line(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    struct completion *it = user;
+    (void)info;
+    if (is_line(name, name_len)) {
+        offer(it, name, name_len);
+        it->n_names++;
+    }
+    return it->n_names < NAMES_MAX;
+}
+
+/* The beginning as a pattern. */
+static bool make_pattern(const struct completion *it, char *text, size_t room)
+{
+    struct cli_out out;
+    if (2 * it->begun_len + 2 > room) {
+        return false;
+    }
+    cli_out_init_text(&out, text, room);
+    for (size_t i = 0; i < it->begun_len; i++) {
+        if (strchr("*?[]\\", it->begun[i]) != NULL) {
+            cli_out_text(&out, "\\");
+        }
+        cli_out_bytes(&out, it->begun + i, 1);
+    }
+    cli_out_text(&out, "*");
+    return true;
+}
+
+static void offer_names(struct completion *it, struct cli_args *args)
+{
+    char pattern[2 * HF_NAME_MAX + 2];
+    struct hf_client *client;
+    args->is_quiet = true;
+    (void)alarm(SECONDS_MAX);
+    if (!make_pattern(it, pattern, sizeof(pattern)) ||
+        cli_store_find(args, &client) != 0) {
+        return;
+    }
+    enum hf_status status = hf_client_list(client, pattern, on_name, it, NULL);
+    (void)status; /* what was listed is offered */
+    hf_client_close(client);
+}
+
+/* ---- The words before ---------------------------------------------------- */
+
+struct before {
+    const struct cli_cmd *cmd;
+    const char *url;
+    const struct cli_opt *open; /* the option whose value is the last word */
+    bool has_dashes;
+};
+
+static const struct cli_opt *opt_in(const struct cli_opt *opts,
+                                    const char *word)
+{
+    for (; opts != NULL && opts->name != NULL; opts++) {
+        bool is_long =
+            strncmp(word, "--", 2) == 0 && strcmp(word + 2, opts->name) == 0;
+        bool is_short = opts->letter != 0 && word[0] == '-' &&
+                        word[1] == opts->letter && word[2] == '\0';
+        if (is_long || is_short) {
+            return opts;
+        }
+    }
+    return NULL;
+}
+
+static void read_word(struct before *before, const char *word)
+{
+    if (before->open != NULL) {
+        before->url = before->open->letter == 'u' ? word : before->url;
+        before->open = NULL;
+        return;
+    }
+    if (word[0] != '-') {
+        before->cmd = before->cmd != NULL ? before->cmd : cli_cmd_find(word);
+        return;
+    }
+    before->has_dashes |= strcmp(word, "--") == 0;
+    const struct cli_opt *opt =
+        opt_in(before->cmd != NULL ? before->cmd->opts : NULL, word);
+    opt = opt != NULL ? opt : opt_in(cli_opts_common, word);
+    before->open = opt != NULL && opt->meta != NULL ? opt : NULL;
+}
+
+static void offer_value(struct completion *it, const struct cli_opt *opt)
+{
+    for (size_t i = 0; opt->choices != NULL && opt->choices[i] != NULL; i++) {
+        offer_text(it, opt->choices[i]);
+    }
+}
+
+static void offer_all(struct completion *it, const struct before *before,
+                      struct cli_args *args)
+{
+    const struct cli_cmd *cmd = before->cmd;
+    if (before->open != NULL) {
+        offer_value(it, before->open);
+    } else if (it->begun[0] == '-') {
+        offer_options(it, cmd != NULL ? cmd->opts : NULL);
+        offer_options(it, cli_opts_common);
+    } else if (cmd == NULL || cmd == &cli_cmd_help) {
+        offer_commands(it);
+    } else if (cmd != &cli_cmd_doctor) {
+        offer_names(it, args);
+    }
+}
+
+static int run(struct cli_args *args)
+{
+    struct before before = {.cmd = NULL};
+    struct completion it = {.n_names = 0};
+    char **word = args->command;
+    for (; word[1] != NULL; word++) {
+        read_word(&before, *word);
+    }
+    it.begun = *word;
+    it.begun_len = strlen(*word);
+    args->url = before.url;
+    cli_out_init(&it.out, STDOUT_FILENO);
+    if (!before.has_dashes) {
+        offer_all(&it, &before, args);
+    }
+    return cli_out_flush(&it.out) ? 0 : 1;
+}
+
+const struct cli_cmd cli_cmd_complete = {
+    .name = "complete",
+    .usage = "-- WORD...",
+    .text = "For the completions of shells: prints what the last word may "
+            "become.\n",
+    .takes_command = true,
+    .run = run,
+};
