@@ -134,6 +134,9 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
     if (may_wait && left_ms(bundle) != 0) {
         wait_for(bundle, part);
     } else {
+        if (bundle->is_probing && member->op.status == HF_BUSY) {
+            member->op.status = hf_blame_write(&member->op); /* no end to it */
+        }
         hf_bundle_fail_like(bundle, member);
     }
 }
