@@ -42,8 +42,10 @@ static void begin(struct hf_op *op, enum hf_event_kind kind)
                   client->has_reached, client->store->ops->retry_base,
                   client->store->ops->retry_cap, 0);
     hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
-    struct hf_event event = {
-        .kind = kind, .now = client->now, .counter = op->counter};
+    struct hf_event event = {.kind = kind,
+                             .now = client->now,
+                             .counter = op->counter,
+                             .spared = op->spared};
     hf_client_step(client, lock, &event);
 }
 
@@ -146,12 +148,13 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
 
 enum hf_status hf_owner_disown(struct hf_client *client,
                                const struct hf_order *order, uint64_t counter,
-                               struct hf_error *error)
+                               uint16_t spared, struct hf_error *error)
 {
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_DISOWN);
     op.order = *order;
     op.counter = counter;
+    op.spared = spared;
     begin(&op, HF_EV_DISOWN);
     enum hf_status status = hf_op_await(&op, error);
     hf_client_start_thread(client, NULL); /* for what is not answered yet */
@@ -178,7 +181,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         status = read_owner(owner, &order, &fence, error);
     }
     if (status == HF_OK) {
-        status = hf_owner_disown(client, &order, fence, error);
+        status = hf_owner_disown(client, &order, fence, 0, error);
     }
     hf_client_leave(client);
     return status;

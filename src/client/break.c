@@ -4,11 +4,16 @@
  *   MARK: what --once left is withdrawn, or the name would not be free for it
  *   BREAK to all nodes: the holder is replaced by us, its expiry stays
  *   wait until the last of the leases that were found is over
- *   RELEASE: counters are aligned, the name is free
+ *   RELEASE to those that have answered: counters are aligned, the name is free
  *
  * A client never believes to hold for longer than max_ttl from now, on which
  * all clients of a store agree. What names more has a clock that was set back
  * since: that is not waited for.
+ *
+ * A node that did not answer in time may execute BREAK later, and take the name
+ * from whom it has granted it meanwhile. A RELEASE behind that would free it
+ * while he believes to hold it; so what BREAK leaves there ends by itself, with
+ * the lease that it found.
  *
  * The holder cannot renew any more, and believes to hold until its own
  * deadline, which is before the expiry that the nodes keep: so nobody is
@@ -31,6 +36,7 @@ struct found {
     bool is_endless;
     bool is_refused;
     uint64_t counter;
+    uint16_t heard; /* nodes that have answered */
     unsigned interrupts;
 };
 
@@ -60,6 +66,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 {
     struct found *found = look->user;
     int64_t left_ms = left_ms_of(look->op.client, answer);
+    found->heard |= (uint16_t)(1U << answer->node);
     found->is_endless |= answer->left_ms < 0;
     found->is_refused |= answer->verdict == HF_VERDICT_REFUSED;
     if (left_ms > found->left_ms) {
@@ -108,8 +115,9 @@ wait_out(struct hf_client *client, const struct hf_order *order,
             return status;
         }
     }
+    uint16_t spared = (uint16_t)~found->heard;
     enum hf_status status =
-        hf_owner_disown(client, order, found->counter, error);
+        hf_owner_disown(client, order, found->counter, spared, error);
     bool is_free = status == HF_OK || status == HF_LOST;
     return is_free ? HF_OK : status;
 }

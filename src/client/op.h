@@ -56,6 +56,7 @@ struct hf_op {
     struct hf_order order;
     uint64_t counter; /* hint, or fence */
     struct hf_retry retry;
+    uint16_t spared;        /* nodes that are not asked to disown */
     uint16_t answered;      /* nodes that voted, in this attempt */
     uint16_t refusing;      /* nodes that said why not */
     uint16_t apart;         /* nodes that granted, but whose counter is too far
@@ -150,10 +151,11 @@ void hf_give_heard(struct hf_op *op); /* the lock has had a step */
 enum hf_status hf_extend(struct hf_lock *lock, int64_t ttl_ms,
                          struct hf_error *error);
 
-/* Release what order->text names; blocks. */
+/* Release what order->text names, at all nodes but those of `spared`; blocks.
+ */
 enum hf_status hf_owner_disown(struct hf_client *client,
                                const struct hf_order *order, uint64_t counter,
-                               struct hf_error *error);
+                               uint16_t spared, struct hf_error *error);
 
 /* Begin to give a lock back. Nobody waits unless `op`. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);

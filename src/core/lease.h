@@ -89,6 +89,7 @@ struct hf_event {
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
     struct hf_span ttl;  /* EXTEND */
+    uint16_t spared;     /* DISOWN: nodes that are not asked */
     bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
                             or RELEASE comes */
     uint16_t look_ms;    /* ANSWER: nobody may tell when the rival is gone:

@@ -149,7 +149,9 @@ void hf_release_disown(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_IDLE);
     step->lease->fence = step->event->counter;
-    begin(step, hf_nodes_all(step->nodes), true, step->nodes->connect_timeout);
+    uint16_t mask = hf_nodes_all(step->nodes);
+    mask &= (uint16_t)~step->event->spared;
+    begin(step, mask, true, step->nodes->connect_timeout);
 }
 
 void hf_release_answer(struct hf_step *step)
