@@ -73,15 +73,22 @@ static bool is_repair(const struct sim_run *run, uint64_t counter)
  * floor. A holder whose fence is less repairs the node also while it is in
  * quarantine, as no vote. That is in order unless an acquisition completed at a
  * value in between, or the fence is below the floor; and nothing but a repair
- * may be so. */
+ * may be so. Those who share are in no order among themselves. */
 static bool is_in_order(const struct sim_chain *chain,
-                        const struct sim_run *run, uint64_t counter,
-                        uint64_t lost, uint64_t now_us)
+                        const struct sim_run *run, const struct sim_seen *seen,
+                        uint64_t now_us)
 {
+    uint64_t counter = seen->counter;
     bool is_below_floor = counter >> HF_FLOOR_BITS < now_us >> HF_FLOOR_BITS;
+    const struct sim_pair *end = chain->fences.pairs + chain->fences.n;
     const struct sim_pair *next = sim_series_from(&chain->fences, counter + 1);
-    return run != NULL && is_repair(run, counter) && !is_below_floor &&
-           (next == NULL || next->key > lost);
+    while (next != NULL && next < end && next->key <= seen->lost) {
+        if ((seen->owner & IS_SHARED) == 0 || (next->value & 1) == 0) {
+            return false;
+        }
+        next++;
+    }
+    return run != NULL && is_repair(run, counter) && !is_below_floor;
 }
 
 /* It was given to somebody since the node forgot. (A RELEASE leaves its fence
@@ -98,7 +105,7 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
                    (seen->owner & seen->lost_owner & IS_SHARED) != 0;
     bool is_break = run != NULL && strcmp(run->script, "break") == 0;
     if (seen->owner != 0 && counter <= seen->lost && !is_same && !is_break &&
-        !is_in_order(chain, run, counter, seen->lost, now_us)) {
+        !is_in_order(chain, run, seen, now_us)) {
         sim_oracle_breach(oracle, SIM_C3,
                           "n%d, which forgot the value %" PRIu64
                           " of \"%s\", gave %" PRIu64 " after it",
