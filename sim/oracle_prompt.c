@@ -239,9 +239,9 @@ static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* A waiter from before may have lost its place at some nodes, and asks for it
- * again with its next heartbeat. */
-static int64_t allowed_ns(const struct sim_oracle *oracle, unsigned names)
+/* A waiter from before, also from before its clock went on, may have lost its
+ * place at some nodes, and asks for it again with its next heartbeat. */
+static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
 {
     if (was_reserved(oracle, names)) {
         return oracle->prompt_ns + HEARTBEAT_NS;
@@ -249,7 +249,8 @@ static int64_t allowed_ns(const struct sim_oracle *oracle, unsigned names)
     for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {
         const struct sim_live *live = &oracle->live[i];
         if (live->turn != 0 && (names_of(oracle, live) & names) != 0 &&
-            live->begun_ns <= oracle->calm_ns) {
+            (live->begun_ns <= oracle->calm_ns ||
+             live->begun_ns <= sim_reach_runs_since(oracle, live->process))) {
             return oracle->prompt_ns + HEARTBEAT_NS;
         }
     }
