@@ -70,8 +70,12 @@ static void hold(struct sim_lane *lane)
     struct sim_foreign *foreign = &lane->foreign;
     foreign->is_asking = false;
     foreign->is_holding = true;
-    sim_foreign_held(lane->process->world->oracle, lane->process->index,
-                     lane->index, sim_lane_name(lane->turn), foreign->until_ns);
+    struct sim_oracle *oracle = lane->process->world->oracle;
+    int name = sim_lane_name(lane->turn);
+    if (!sim_break_voids(oracle, name, foreign->asked_ns)) {
+        sim_foreign_held(oracle, lane->process->index, lane->index, name,
+                         foreign->until_ns);
+    }
     sim_lane_note(lane, SIM_NOTE_CALLED, "SET NX: held");
     lane->end_ns = now_of(lane) + lane->turn->hold_ns;
     lane->due_ns =
@@ -203,6 +207,7 @@ static void ask(struct sim_lane *lane)
     foreign->tries++;
     foreign->answered = foreign->granted = 0;
     foreign->is_asking = true;
+    foreign->asked_ns = now_of(lane);
     foreign->until_ns = sim_process_when(
         lane->process, (struct hf_instant){from.ns + valid_ns});
     lane->due_ns = now_of(lane) + ttl_ms * MS / 10;

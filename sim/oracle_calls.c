@@ -82,6 +82,7 @@ void sim_reserve_begins(struct sim_oracle *oracle, uint64_t turn,
     const struct sim_live *live = live_of(oracle, turn);
     int64_t span_ns = reserve_ms * MS;
     calls->releasing[live->process].turn = turn;
+    calls->releasing[live->process].begun_ns = oracle->world->now_ns;
     calls->releasing[live->process].until_ns =
         oracle->world->now_ns + span_ns - apart_ns(span_ns);
     for (unsigned i = 0; i < live->n_parts; i++) {
@@ -103,7 +104,9 @@ void sim_reserved(struct sim_oracle *oracle, uint64_t turn,
     }
     for (int name = 0; name < SIM_NAMES_MAX; name++) {
         if ((record->turn->names >> name & 1) != 0 &&
-            calls->reserved[name].process == process) {
+            calls->reserved[name].process == process &&
+            !sim_break_voids(oracle, name,
+                             calls->releasing[process].begun_ns)) {
             calls->reserved[name].until_ns = calls->releasing[process].until_ns;
         }
     }
@@ -152,6 +155,7 @@ void sim_break_begins(struct sim_oracle *oracle, int process, int name)
     struct sim_calls *calls = sim_calls_of(oracle);
     calls->reserved[name].until_ns = 0;
     calls->breaking[process].name = name;
+    calls->breaking[process].begun_ns = oracle->world->now_ns;
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
         const struct sim_live *live = &oracle->live[i];
         calls->breaking[process].turns[i] =
@@ -190,30 +194,53 @@ static void check_limit(struct sim_oracle *oracle, const struct sim_live *live,
     }
 }
 
-/* Was it broken at once, by process `by`, or by any if that is -1? */
-static bool was_broken(const struct sim_oracle *oracle,
-                       const struct sim_part *part, int by)
+/* At how many nodes was it broken at once since then, by process `by`, or by
+ * any if that is -1? */
+static unsigned broken_at(const struct sim_oracle *oracle,
+                          const struct sim_part *part, int by, int64_t since_ns)
 {
     char owner[HF_OWNER_MAX];
+    unsigned nodes = 0;
     if (oracle->calls == NULL) {
-        return false;
+        return 0;
     }
     const struct sim_broken *broken = &oracle->calls->broken[name_of(part)];
     uint64_t digest =
         sim_owner_digest(owner, hf_lock_emit_owner(part->lock, owner));
     unsigned n = broken->n < SIM_RECENT ? broken->n : SIM_RECENT;
     for (unsigned i = 0; i < n; i++) {
-        if (broken->owners[i] == digest && (by < 0 || broken->by[i] == by)) {
-            return true;
-        }
+        nodes += broken->owners[i] == digest &&
+                 (by < 0 || broken->by[i] == by) &&
+                 broken->at_ns[i] >= since_ns;
     }
-    return false;
+    return nodes;
+}
+
+bool sim_break_voids(const struct sim_oracle *oracle, int name,
+                     int64_t since_ns)
+{
+    return oracle->calls != NULL && oracle->calls->freed_ns[name] > 0 &&
+           oracle->calls->freed_ns[name] >= since_ns;
 }
 
 bool sim_break_excuses(const struct sim_oracle *oracle,
                        const struct sim_part *part)
 {
-    return was_broken(oracle, part, -1);
+    return broken_at(oracle, part, -1, 0) > 0;
+}
+
+/* Another break may have taken it before: what this one says of it is said
+ * then of what was left. */
+static bool is_judged(const struct sim_oracle *oracle, int process,
+                      const struct sim_part *part, bool now)
+{
+    int64_t begun_ns = oracle->calls->breaking[process].begun_ns;
+    if (part == NULL) {
+        return false;
+    }
+    return now ? broken_at(oracle, part, process, begun_ns) >
+                     oracle->world->story->n_nodes / 2
+               : broken_at(oracle, part, -1, 0) == 0;
 }
 
 void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
@@ -230,9 +257,8 @@ void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
         const struct sim_live *live = &oracle->live[i];
         if (live->turn == 0 ||
             live->turn != calls->breaking[process].turns[i] ||
-            was_broken(oracle, part_of(live, name), now ? process : -1) !=
-                now) {
-            continue; /* another break has taken it */
+            !is_judged(oracle, process, part_of(live, name), now)) {
+            continue;
         }
         calls->limits[i].turn = live->turn;
         calls->limits[i].name = name;
@@ -249,11 +275,52 @@ void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live)
     }
 }
 
-static void add_broken(struct sim_broken *broken, uint64_t owner, int by)
+static void add_broken(struct sim_broken *broken, uint64_t owner, int by,
+                       int64_t at_ns)
 {
     unsigned at = broken->n++ % SIM_RECENT;
     broken->owners[at] = owner;
     broken->by[at] = by;
+    broken->at_ns[at] = at_ns;
+}
+
+/* Whom a break replaced, as its answer says; "": nobody. */
+static const char *replaced_by(const struct sim_run *run, size_t *len)
+{
+    const char *text = memchr(run->reply, '$', run->reply_len);
+    const char *owner = text == NULL ? NULL : strchr(text, '\n');
+    if (run->reply[0] != '*' || owner == NULL) {
+        *len = 0;
+        return "";
+    }
+    *len = run->reply_len - (size_t)(owner + 1 - run->reply);
+    return owner + 1;
+}
+
+/* A break that waits keeps the name for whom it was taken from: he believes
+ * still. */
+static void note_kept(struct sim_broken *broken, const struct sim_run *run)
+{
+    size_t len;
+    const char *owner = replaced_by(run, &len);
+    unsigned at = broken->n_kept++ % SIM_RECENT;
+    broken->kept[at].by =
+        sim_owner_digest(run->argv[ARG(1)].data, run->argv[ARG(1)].len);
+    broken->kept[at].from = sim_owner_digest(owner, len);
+}
+
+/* Whoever waits for another's lease is broken with him. */
+static void add_with_kept(struct sim_broken *broken, uint64_t owner, int by,
+                          int64_t at_ns)
+{
+    add_broken(broken, owner, by, at_ns);
+    unsigned n = broken->n_kept < SIM_RECENT ? broken->n_kept : SIM_RECENT;
+    for (unsigned i = 0; i < n; i++) {
+        if (broken->kept[i].by == owner && broken->kept[i].from != 0 &&
+            broken->kept[i].from != owner) {
+            add_broken(broken, broken->kept[i].from, by, at_ns);
+        }
+    }
 }
 
 /* Of a group no owner is told: all who share the name, or a permit of it. */
@@ -261,26 +328,23 @@ static void note_broken(struct sim_oracle *oracle, int name, int by,
                         const struct sim_run *run)
 {
     struct sim_broken *broken = &sim_calls_of(oracle)->broken[name];
+    int64_t now_ns = oracle->world->now_ns;
+    size_t left;
     sim_foreign_broken(oracle, name);
-    const char *text = memchr(run->reply, '$', run->reply_len);
-    const char *owner = text == NULL ? NULL : strchr(text, '\n');
-    if (run->reply[0] != '*' || owner == NULL) {
-        return;
-    }
-    size_t left = run->reply_len - (size_t)(owner + 1 - run->reply);
-    uint64_t digest = sim_owner_digest(owner + 1, left);
+    const char *owner = replaced_by(run, &left);
+    uint64_t digest = sim_owner_digest(owner, left);
     if (digest != 0) {
-        add_broken(broken, digest, by);
+        add_with_kept(broken, digest, by, now_ns);
         return;
     }
-    bool is_group = strncmp(owner + 1, "shared:", 7) == 0;
+    bool is_group = left > 7 && memcmp(owner, "shared:", 7) == 0;
     for (unsigned i = 0; is_group && i < SIM_LIVE_MAX; i++) {
         const struct sim_live *live = &oracle->live[i];
         const struct sim_part *part = part_of(live, name);
         if (part != NULL && part->lock->is_shared) {
             char own[HF_OWNER_MAX];
             size_t len = hf_lock_emit_owner(part->lock, own);
-            add_broken(broken, sim_owner_digest(own, len), by);
+            add_broken(broken, sim_owner_digest(own, len), by, now_ns);
         }
     }
 }
@@ -291,9 +355,14 @@ void sim_calls_script(struct sim_oracle *oracle, const struct sim_link *link,
                       const struct sim_run *run)
 {
     int name = sim_run_name(run);
-    if (name >= 0 && strcmp(run->script, "break") == 0 && run->argc > ARG(2) &&
-        run->argv[ARG(2)].data[0] == '1') {
-        note_broken(oracle, name, link->peer, run);
+    if (name >= 0 && strcmp(run->script, "break") == 0 && run->argc > ARG(2)) {
+        if (run->argv[ARG(2)].data[0] == '1') {
+            note_broken(oracle, name, link->peer, run);
+            sim_calls_of(oracle)->freed_ns[name] = oracle->world->now_ns;
+            sim_calls_of(oracle)->reserved[name].until_ns = 0;
+        } else {
+            note_kept(&sim_calls_of(oracle)->broken[name], run);
+        }
     }
     sim_read_script(oracle, run, link->node->index);
     sim_foreign_script(oracle, run, link->node->index);

@@ -41,6 +41,11 @@ void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
 bool sim_break_excuses(const struct sim_oracle *oracle,
                        const struct sim_part *part);
 
+/* Was the name broken at once at a node since then? What was under way may be
+ * void. */
+bool sim_break_voids(const struct sim_oracle *oracle, int name,
+                     int64_t since_ns);
+
 /* ---- READ ---------------------------------------------------------------- */
 
 /* What a call that only reads was told of a name: a holder, or one who waits,
@@ -91,13 +96,19 @@ struct sim_foreign_belief {
 
 struct sim_broken {
     uint64_t owners[SIM_RECENT]; /* digests, the latest … */
-    int by[SIM_RECENT];          /* … by which process */
+    int by[SIM_RECENT];          /* … by which process … */
+    int64_t at_ns[SIM_RECENT];   /* … when, at one node */
     unsigned n;
+    struct {
+        uint64_t by, from; /* a break that waits, and whose lease it keeps */
+    } kept[SIM_RECENT];
+    unsigned n_kept;
 };
 
 struct sim_calls {
     struct {
         uint64_t turn; /* being released; 0: none */
+        int64_t begun_ns;
         int64_t until_ns;
     } releasing[SIM_PROCESSES_MAX];
     struct {
@@ -107,6 +118,7 @@ struct sim_calls {
     } reserved[SIM_NAMES_MAX];
     struct {
         int name;
+        int64_t begun_ns;
         uint64_t turns[SIM_LIVE_MAX];
     } breaking[SIM_PROCESSES_MAX];
     struct {
@@ -115,6 +127,7 @@ struct sim_calls {
         int64_t until_ns; /* it may believe until then */
     } limits[SIM_LIVE_MAX];
     struct sim_broken broken[SIM_NAMES_MAX];
+    int64_t freed_ns[SIM_NAMES_MAX]; /* a node broke it at once; 0: none did */
     struct sim_owners owners[SIM_NAMES_MAX];
     struct sim_foreign_key keys[SIM_NODES_MAX][SIM_NAMES_MAX];
     struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];

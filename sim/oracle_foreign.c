@@ -135,6 +135,7 @@ void sim_foreign_check(struct sim_oracle *oracle, const struct sim_live *live,
             const struct sim_foreign_belief *belief =
                 &oracle->calls->beliefs[p][lane];
             if (belief->is_on && is_of(part, belief->name) &&
+                !sim_break_excuses(oracle, part) &&
                 belief->until_ns > oracle->world->now_ns) {
                 tell(oracle, belief->name, p, live, part);
             }

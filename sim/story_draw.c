@@ -40,7 +40,7 @@ struct swarm {
     uint8_t permits[SIM_NAMES_MAX];
     int tries, waits, unfair, shared, many, long_holds, writes;
     int blocking, hands_on, forsakes, extends, cancels;
-    int once, withdraws, reserves, breaks, looks, foreign;
+    int once, withdraws, reserves, breaks, breaks_now, looks, foreign;
     int64_t period_ms;
 };
 
@@ -261,6 +261,7 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
     swarm->foreign = sometimes(&random, 15, 20);
     swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
                                     most(2 * swarm->ttl_ms, 2 * calm_ms));
+    swarm->breaks_now = sometimes(&random, 50, 50);
     if (story->regime == SIM_CALM || !is_held_alone(swarm) ||
         has_far_clock(story)) {
         swarm->breaks = 0;
@@ -281,7 +282,9 @@ static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
             sim_draw_log(random, most(2, turn->ttl_ms / 20), turn->ttl_ms);
     }
     if (is_one && sim_chance(random, swarm->breaks)) {
-        turn->kind = SIM_TURN_BREAK; /* break-now: in stories alone */
+        bool is_now =
+            swarm->breaks_now > 0 && sim_chance(random, swarm->breaks_now);
+        turn->kind = is_now ? SIM_TURN_BREAK_NOW : SIM_TURN_BREAK;
     } else if (is_one && sim_chance(random, swarm->looks)) {
         turn->kind = SIM_TURN_LOOK;
     } else if (is_one && is_alone && sim_chance(random, swarm->foreign)) {

@@ -62,6 +62,7 @@ struct sim_foreign {
     unsigned tries;             /* of its turn */
     unsigned answered, granted; /* by how many nodes */
     bool is_asking, is_holding;
+    int64_t asked_ns;
     int64_t until_ns; /* it may believe until then */
 };
 

@@ -180,11 +180,11 @@ static void test_a_reserved_name(void **state)
 /* ---- BREAK --------------------------------------------------------------- */
 
 /* p2's break takes it from p1 at once, at a node. */
-static void ran_break_of(const struct hf_lock *lock)
+static void ran_break_of(const struct hf_lock *lock, unsigned node)
 {
     enum { LOCK_KEY = 3, NOW = 11, ARGC = 14 };
     struct sim_arg argv[ARGC] = {{"", 0}};
-    struct sim_link link = {.node = &on.world.nodes[0], .peer = P2};
+    struct sim_link link = {.node = &on.world.nodes[node], .peer = P2};
     char owner[HF_OWNER_MAX + 1];
     char reply[HF_OWNER_MAX + 64];
     owner[hf_lock_emit_owner(lock, owner)] = '\0';
@@ -200,14 +200,16 @@ static void ran_break_of(const struct hf_lock *lock)
                                        .reply_len = strlen(reply)});
 }
 
-static void p1_is_broken(bool now, int64_t until_ms)
+/* `nodes`: so many free it at once; 0: the break waits. */
+static void p1_is_broken(unsigned nodes, int64_t until_ms)
 {
+    bool now = nodes > 0;
     scene(SIM_NETWORK, 3);
     begins(P1);
     gets(P1, 7, until_ms);
     sim_break_begins(on.world.oracle, P2, 0);
-    if (now) {
-        ran_break_of(on.held[P1]);
+    for (unsigned i = 0; i < nodes; i++) {
+        ran_break_of(on.held[P1], i);
     }
     at(200);
     sim_break_ended(on.world.oracle, P2, now, HF_OK, now ? 100 : 0);
@@ -216,19 +218,21 @@ static void p1_is_broken(bool now, int64_t until_ms)
 static void test_a_broken_holder(void **state)
 {
     (void)state;
-    p1_is_broken(false, 200);
+    p1_is_broken(0, 200);
     silent();
-    p1_is_broken(false, 201);
+    p1_is_broken(0, 201);
     caught(SIM_BREAK, "p1 believes until 201.000 ms");
-    p1_is_broken(true, 303);
+    p1_is_broken(2, 303);
     silent();
-    p1_is_broken(true, 304);
+    p1_is_broken(2, 304);
     caught(SIM_BREAK, "not until 303.000 ms");
-    p1_is_broken(true, 300); /* … but is renewed */
+    p1_is_broken(1, 304); /* elsewhere another break was first */
+    silent();
+    p1_is_broken(2, 300); /* … but is renewed */
     on.held[P1]->deadline_ns = clock_of(P1, 400);
     looks(P1);
     caught(SIM_BREAK, "p1 believes until 400.000 ms");
-    p1_is_broken(true, 300); /* … and runs beside the next, as was asked for */
+    p1_is_broken(2, 300); /* … and runs beside the next, as was asked for */
     begins(P3);
     gets(P3, 8, 1000);
     silent();
