@@ -23,7 +23,7 @@ struct cli_args {
     /* common */
     const char *url;
     bool is_json;
-    bool is_verbose;
+    int n_verbose; /* -v, -vv */
     bool is_quiet;
     bool wants_help;
     /* run, acquire */

@@ -25,9 +25,10 @@ const struct cli_opt cli_opts_common[] = {
      .help = "print JSON, one object a line"},
     {.letter = 'v',
      .name = "verbose",
-     .kind = CLI_OPT_FLAG,
-     .offset = FIELD(is_verbose),
-     .help = "say on stderr what goes on inside"},
+     .kind = CLI_OPT_COUNT,
+     .offset = FIELD(n_verbose),
+     .help = "say on stderr what goes on inside; -vv:\n"
+             "each request too"},
     {.letter = 'q',
      .name = "quiet",
      .kind = CLI_OPT_FLAG,
@@ -240,6 +241,9 @@ static int take(const struct parse *parse, const struct cli_opt *opt,
     case CLI_OPT_FLAG:
         *(bool *)field = true;
         return 0;
+    case CLI_OPT_COUNT:
+        ++*(int *)field;
+        return 0;
     case CLI_OPT_TEXT:
         *(const char **)field = value;
         return 0;
@@ -277,7 +281,8 @@ static int lacks_value(const struct parse *parse, const struct cli_opt *opt)
  * refused before their value matters. */
 static bool has_value(const struct cli_opt *opt)
 {
-    return opt->kind != CLI_OPT_FLAG && opt->kind != CLI_OPT_LATER;
+    return opt->kind != CLI_OPT_FLAG && opt->kind != CLI_OPT_COUNT &&
+           opt->kind != CLI_OPT_LATER;
 }
 
 /* `parse->argv` is behind the option's own word. */
@@ -302,7 +307,7 @@ static int parse_long(struct parse *parse, const char *word)
         return unknown_long(parse, name, len);
     }
     if (!has_value(opt)) {
-        if (value != NULL && opt->kind == CLI_OPT_FLAG) {
+        if (value != NULL && opt->kind != CLI_OPT_LATER) {
             cli_message_begin(&out);
             opt_name(&out, opt);
             cli_out_text(&out, " takes no value");

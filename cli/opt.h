@@ -15,6 +15,7 @@
 
 enum cli_opt_kind {
     CLI_OPT_FLAG,     /* bool */
+    CLI_OPT_COUNT,    /* int: how often it is given */
     CLI_OPT_TEXT,     /* const char * */
     CLI_OPT_WORD,     /* joins the words that are no options, in its place */
     CLI_OPT_DURATION, /* int64_t, milliseconds */

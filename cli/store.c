@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-/* -v: what the library says, marked so that it is no error of ours. */
+/* -v: what the library says, with -vv each request; marked so that it is no
+ * error of ours. */
 static void log_line(void *user, enum hf_log_level level, const char *text)
 {
     static const char *const names[] = {
@@ -21,7 +23,10 @@ static void log_line(void *user, enum hf_log_level level, const char *text)
         [HF_LOG_DEBUG] = "debug",
     };
     struct cli_out out;
-    (void)user;
+    const int *n_verbose = user;
+    if (level == HF_LOG_DEBUG && *n_verbose < 2) {
+        return;
+    }
     if (!cli_message_fits(STDERR_FILENO)) {
         return;
     }
@@ -85,7 +90,8 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     hf_client_options_init(&options);
     options.thread = HF_THREAD_NONE;
     options.password = config->password[0] != '\0' ? config->password : NULL;
-    options.log = args->is_verbose ? log_line : NULL;
+    options.log = args->n_verbose > 0 ? log_line : NULL;
+    options.log_user = (void *)(uintptr_t)&args->n_verbose;
     options.is_for_setup = args->is_for_setup;
     const char *url =
         config->source == CLI_FROM_NOWHERE ? "local:" : config->url;

@@ -152,10 +152,19 @@ enum hf_state {
 };
 
 /** Severity of a log line. */
-enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARN, HF_LOG_INFO, HF_LOG_DEBUG };
+enum hf_log_level {
+    HF_LOG_ERROR, /**< a lock is lost, with the reason */
+    HF_LOG_WARN,  /**< a lock is at risk, a node was lost or is in quarantine,
+                       something could not be confirmed */
+    HF_LOG_INFO,  /**< the story of each lock: asked for, waiting and for whom,
+                       tried again, held, renewed late, released; nodes that
+                       connect, or count again */
+    HF_LOG_DEBUG  /**< each request to a node, and each answer */
+};
 
 /**
- * Told what goes on inside. Must not call back into the library.
+ * Told what goes on inside, in lines that begin with the name of a lock or the
+ * address of a node. Must not call back into the library.
  *
  * @param user   `log_user` of the options.
  * @param level  Severity.

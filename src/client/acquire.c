@@ -15,6 +15,7 @@
  * also after the caller has gone. The largest counter that it saw is the next
  * one's hint, so that the nodes agree in one round trip. */
 #include "client/bundle.h"
+#include "client/log.h"
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -62,6 +63,7 @@ void hf_acquire_begin(struct hf_op *op)
                                                 : hf_span_ms(op->order.wait_ms);
     hf_retry_init(&op->retry, client->now, wait, client->has_reached,
                   ops->retry_base, ops->retry_cap, hf_client_random(client));
+    hf_log_begin(op);
     enum hf_status status = hf_blame_final(op);
     if (status != HF_OK) {
         hf_op_finish(op, status);
@@ -154,6 +156,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     if (status != HF_OK) {
         hf_op_finish(op, status);
     } else if (verdict.kind == HF_RETRY_AGAIN) {
+        hf_log_retry(op, verdict.at);
         hf_heap_set(&client->heap, &op->item, verdict.at);
     } else {
         finish_as(op, verdict.kind);

@@ -2,6 +2,7 @@
 /* What the store says, in the core's terms. */
 #include "client/client.h"
 #include "client/lock.h"
+#include "client/log.h"
 #include "client/look.h"
 #include "client/op.h"
 
@@ -162,6 +163,7 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     struct hf_client *client = user;
     client->n_pending--;
     client->n_answers++;
+    hf_log_answer(client, answer);
     measure(client, answer);
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED &&

@@ -4,12 +4,14 @@
  * next timer into the heap. */
 #include "client/client.h"
 #include "client/lock.h"
+#include "client/log.h"
 #include "client/op.h"
 
 #include "base/assert.h"
 
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
 {
+    hf_log_ask(client, ask);
     client->n_pending++;
     client->is_dirty = true;
     client->in_store++;
@@ -71,9 +73,11 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
                       const struct hf_event *event)
 {
     struct hf_effects effects;
+    enum hf_phase was = (enum hf_phase)hf_lock_lease(lock)->phase;
     hf_lease_step(hf_lock_lease(lock), &client->nodes, event, &effects);
     note_missed(client, effects.missed);
     hf_lock_mirror(lock);
+    hf_log_step(client, lock, was, &effects);
     if (effects.n_sends > 0) {
         send_all(client, lock, &effects);
     }

@@ -86,8 +86,9 @@ struct hf_client {
     uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those that changed */
     uint16_t changed;           /* nodes whose standing is news to the leases */
     uint16_t forgot;
-    uint16_t heard_from; /* nodes that began or ceased to push to us */
-    uint32_t n_pending;  /* asked and not answered */
+    uint16_t quarantined; /* and have not counted since: for the log */
+    uint16_t heard_from;  /* nodes that began or ceased to push to us */
+    uint32_t n_pending;   /* asked and not answered */
     uint64_t n_answers;
     struct hf_letter *inbox;
     size_t inbox_count, inbox_capacity;

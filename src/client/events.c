@@ -7,9 +7,6 @@
 
 #include "base/assert.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 /* ---- A queue of locks, linked by slots --------------------------------- */
 
 static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
@@ -109,20 +106,4 @@ struct hf_lock *hf_client_next_event(struct hf_client *client,
     }
     hf_client_leave(client);
     return lock;
-}
-
-/* ---- The log ----------------------------------------------------------- */
-
-void hf_client_log(struct hf_client *client, enum hf_log_level level,
-                   const char *format, ...)
-{
-    if (client->options.log == NULL) {
-        return;
-    }
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    client->options.log(client->options.log_user, level, text);
 }

@@ -2,6 +2,7 @@
 #include "client/op.h"
 
 #include "client/bundle.h"
+#include "client/log.h"
 #include "client/look.h"
 
 #include "base/assert.h"
@@ -97,6 +98,9 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     if (status != HF_OK && op->error.text[0] == '\0') {
         snprintf(op->error.text, sizeof(op->error.text), "%s",
                  hf_status_text(status));
+    }
+    if (op->kind == HF_OP_ACQUIRE && status != HF_OK) {
+        hf_log_failed(op);
     }
     if (op->bundle != NULL) {
         hf_bundle_heard(op);

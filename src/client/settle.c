@@ -14,6 +14,7 @@
 #include "client/bundle.h"
 #include "client/client.h"
 #include "client/lock.h"
+#include "client/log.h"
 #include "client/look.h"
 #include "client/op.h"
 
@@ -52,7 +53,9 @@ static void spread(struct hf_client *client)
     bool forgot = (client->forgot & bit) != 0;
     client->changed &= (uint16_t)~bit;
     client->forgot &= (uint16_t)~bit;
+    enum hf_standing was = hf_nodes_standing(&client->nodes, node);
     hf_nodes_set(&client->nodes, node, (enum hf_standing)client->news[node]);
+    hf_log_standing(client, node, was, forgot);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }

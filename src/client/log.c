@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_MAX_BYTES 1200
+
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+{
+    if (!hf_log_is_on(client)) {
+        return;
+    }
+    char text[LINE_MAX_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    client->options.log(client->options.log_user, level, text);
+}
+
+/* ---- Names ------------------------------------------------------------- */
+
+static const char *verb_of(enum hf_verb verb)
+{
+    switch (verb) {
+    case HF_VERB_ACQUIRE:
+        return "acquire";
+    case HF_VERB_CONFIRM:
+        return "renew";
+    case HF_VERB_RELEASE:
+        return "release";
+    case HF_VERB_YIELD:
+        return "yield";
+    case HF_VERB_BREAK:
+        return "break";
+    case HF_VERB_INSPECT:
+        return "inspect";
+    case HF_VERB_ROSTER:
+        return "queue";
+    case HF_VERB_MARK:
+        return "mark";
+    case HF_VERB_SCAN:
+        return "list";
+    }
+    return "?";
+}
+
+static const char *verdict_of(enum hf_verdict verdict)
+{
+    switch (verdict) {
+    case HF_VERDICT_OK:
+        return "ok";
+    case HF_VERDICT_REFUSED:
+        return "refused";
+    case HF_VERDICT_QUEUED:
+        return "queued";
+    case HF_VERDICT_UNSENT:
+        return "not sent";
+    case HF_VERDICT_UNKNOWN:
+        return "no answer";
+    case HF_VERDICT_ERROR:
+        return "error";
+    }
+    return "?";
+}
+
+static void address_of(const struct hf_client *client, unsigned node,
+                       struct hf_node *out)
+{
+    memset(out, 0, sizeof(*out));
+    client->store->ops->describe(client->store, node, client->now, out);
+}
+
+static const char *show(const struct hf_lock *lock, char out[HF_NAME_SHOWN_MAX])
+{
+    return hf_name_show(hf_lock_name_bytes(lock), lock->name_len, out);
+}
+
+/* The nodes of `mask`, and what each last said: "a: timed out; b". */
+static const char *reasons(const struct hf_client *client, uint16_t mask,
+                           char *out, size_t size)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; i < client->nodes.count && used < size; i++) {
+        struct hf_node info;
+        if ((mask & (1U << i)) == 0) {
+            continue;
+        }
+        address_of(client, i, &info);
+        const char *reason = client->peers[i].reason;
+        int len =
+            snprintf(out + used, size - used, "%s%s%s%s", used > 0 ? "; " : "",
+                     info.address, reason[0] != '\0' ? ": " : "", reason);
+        used += len > 0 ? (size_t)len : 0;
+    }
+    return out;
+}
+
+/* Those that do not count, or have not answered for a while. */
+static uint16_t missing(const struct hf_client *client)
+{
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < client->nodes.count; i++) {
+        bool is_there = (client->nodes.voting & (1U << i)) != 0 &&
+                        !hf_nodes_is_slow(&client->nodes, i);
+        mask |= (uint16_t)(is_there ? 0 : 1U << i);
+    }
+    return mask;
+}
+
+/* ---- Nodes ------------------------------------------------------------- */
+
+void hf_log_standing(struct hf_client *client, unsigned node,
+                     enum hf_standing was, bool forgot)
+{
+    enum hf_standing is = hf_nodes_standing(&client->nodes, node);
+    uint16_t bit = (uint16_t)(1U << node);
+    const char *reason = client->peers[node].reason;
+    struct hf_node info;
+    if (!hf_log_is_on(client) || (is == was && !forgot)) {
+        return;
+    }
+    address_of(client, node, &info);
+    if (forgot) {
+        hf_client_log(client, HF_LOG_WARN,
+                      "%s: may have lost locks since it was seen last",
+                      info.address);
+    }
+    switch (is) {
+    case HF_STANDING_CONNECTING:
+        hf_client_log(client, HF_LOG_INFO, "%s: connecting", info.address);
+        break;
+    case HF_STANDING_VOTING:
+        hf_client_log(client, HF_LOG_INFO,
+                      (client->quarantined & bit) != 0
+                          ? "%s: quarantine is over, it counts"
+                          : "%s: connected",
+                      info.address);
+        client->quarantined &= (uint16_t)~bit;
+        break;
+    case HF_STANDING_REPAIRING:
+        client->quarantined |= bit;
+        hf_client_log(client, HF_LOG_WARN, "%s: in quarantine: %s",
+                      info.address, reason[0] != '\0' ? reason : info.reason);
+        break;
+    case HF_STANDING_DOWN:
+        hf_client_log(client, HF_LOG_WARN, "%s: lost: %s", info.address,
+                      reason[0] != '\0' ? reason : "no connection");
+        break;
+    }
+}
+
+/* ---- Requests ---------------------------------------------------------- */
+
+void hf_log_ask(struct hf_client *client, const struct hf_ask *ask)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    struct hf_node info;
+    if (!hf_log_is_on(client)) {
+        return;
+    }
+    address_of(client, ask->node, &info);
+    hf_client_log(client, HF_LOG_DEBUG, "%s: %s to %s",
+                  hf_name_show(ask->name == NULL ? "" : ask->name,
+                               ask->name == NULL ? 0 : ask->name_len, name),
+                  verb_of(ask->verb), info.address);
+}
+
+void hf_log_answer(struct hf_client *client, const struct hf_answer *answer)
+{
+    char name[HF_NAME_SHOWN_MAX] = "";
+    struct hf_node info;
+    if (!hf_log_is_on(client)) {
+        return;
+    }
+    struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);
+    if (item != NULL && item->kind == HF_ITEM_LOCK) {
+        show(hf_lock_of(item), name);
+    }
+    address_of(client, answer->node, &info);
+    hf_client_log(
+        client, HF_LOG_DEBUG, "%s: %s at %s: %s, counter %" PRIu64 "%s%s", name,
+        verb_of(answer->verb), info.address, verdict_of(answer->verdict),
+        answer->counter, answer->reason != NULL ? ": " : "",
+        answer->reason != NULL ? answer->reason : "");
+}
+
+/* ---- A lock ------------------------------------------------------------ */
+
+static void log_held(struct hf_client *client, const struct hf_lock *lock,
+                     enum hf_phase was)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    const struct hf_lease *lease = hf_lock_lease_const(lock);
+    hf_client_log(
+        client, HF_LOG_INFO, "%s: held%s, fence %" PRIu64, show(lock, name),
+        was == HF_PHASE_WAITING ? ", handed over" : "", hf_lease_fence(lease));
+}
+
+static void log_queued(struct hf_client *client, const struct hf_lock *lock)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    char rival[400] = "";
+    const struct hf_op *op = lock->op;
+    uint32_t ahead = op != NULL ? op->ahead : 0;
+    if (op != NULL && op->rival.is_known) {
+        hf_rival_write(&op->rival, client->now, rival, sizeof(rival));
+    }
+    hf_client_log(client, HF_LOG_INFO, "%s: waiting, %u ahead%s%s",
+                  show(lock, name), (unsigned)ahead, rival[0] ? ": " : "",
+                  rival);
+}
+
+static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
+                        enum hf_phase was, enum hf_outcome outcome)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    char why[800];
+    switch (outcome) {
+    case HF_OUT_HELD:
+        log_held(client, lock, was);
+        break;
+    case HF_OUT_QUEUED:
+        log_queued(client, lock);
+        break;
+    case HF_OUT_UNREACHED:
+        hf_client_log(client, HF_LOG_INFO, "%s: no majority: %s",
+                      show(lock, name),
+                      reasons(client, missing(client), why, sizeof(why)));
+        break;
+    case HF_OUT_UNEXTENDED:
+    case HF_OUT_UNKNOWN:
+        hf_client_log(client, HF_LOG_WARN, "%s: %s not confirmed: %s",
+                      show(lock, name),
+                      outcome == HF_OUT_UNKNOWN ? "release" : "extension",
+                      reasons(client, missing(client), why, sizeof(why)));
+        break;
+    case HF_OUT_RELEASED:
+        hf_client_log(client, HF_LOG_INFO, "%s: released", show(lock, name));
+        break;
+    case HF_OUT_NONE:
+    case HF_OUT_TAKEN:
+    case HF_OUT_SPLIT:
+    case HF_OUT_TOO_SLOW:
+    case HF_OUT_EXTENDED:
+    case HF_OUT_LOST:
+        break; /* said when it is tried again, has failed, or is lost */
+    }
+}
+
+static void log_state(struct hf_client *client, const struct hf_lock *lock)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    char why[800];
+    const struct hf_lease *lease = hf_lock_lease_const(lock);
+    switch (hf_lease_state(lease)) {
+    case HF_STATE_HELD:
+        hf_client_log(client, HF_LOG_INFO, "%s: held again", show(lock, name));
+        break;
+    case HF_STATE_AT_RISK:
+        hf_client_log(client, HF_LOG_WARN,
+                      "%s: at risk: renewal not confirmed, %" PRId64
+                      " ms left: %s",
+                      show(lock, name),
+                      hf_span_ms_floor(hf_instant_until(
+                          client->now, hf_lease_deadline(lease))),
+                      reasons(client, missing(client), why, sizeof(why)));
+        break;
+    case HF_STATE_LOST:
+        hf_client_log(client, HF_LOG_ERROR, "%s: lost: %s%s", show(lock, name),
+                      hf_instant_before(client->now, hf_lease_deadline(lease))
+                          ? "a majority no longer has it as ours"
+                          : "not renewed in time: ",
+                      hf_instant_before(client->now, hf_lease_deadline(lease))
+                          ? ""
+                          : reasons(client, missing(client), why, sizeof(why)));
+        break;
+    case HF_STATE_RELEASED:
+        break;
+    }
+}
+
+void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
+                 enum hf_phase was, const struct hf_effects *effects)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    char why[800];
+    if (!hf_log_is_on(client)) {
+        return;
+    }
+    if (effects->missed != 0) {
+        hf_client_log(client, HF_LOG_INFO, "%s: %s late: no answer from %s",
+                      show(lock, name),
+                      was == HF_PHASE_HOLDING ? "renewal" : "request",
+                      reasons(client, effects->missed, why, sizeof(why)));
+    }
+    if (effects->state_changed && (lock->flags & HF_LOCK_OURS) != 0) {
+        log_state(client, lock);
+    }
+    log_outcome(client, lock, was, effects->outcome);
+}
+
+/* ---- An acquisition ---------------------------------------------------- */
+
+static const char *wanted(const struct hf_op *op, char out[HF_NAME_SHOWN_MAX])
+{
+    return hf_name_show(op->order.name, op->order.name_len, out);
+}
+
+void hf_log_begin(const struct hf_op *op)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    hf_client_log(op->client, HF_LOG_INFO, "%s: asking for a lease of %lld ms",
+                  wanted(op, name), (long long)op->order.ttl_ms);
+}
+
+void hf_log_retry(const struct hf_op *op, struct hf_instant at)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    hf_client_log(op->client, HF_LOG_INFO,
+                  "%s: not yet, next try in %" PRId64 " ms", wanted(op, name),
+                  hf_span_ms_ceil(hf_instant_until(op->client->now, at)));
+}
+
+void hf_log_failed(const struct hf_op *op)
+{
+    char name[HF_NAME_SHOWN_MAX];
+    hf_client_log(op->client, HF_LOG_INFO, "%s: not acquired: %s",
+                  wanted(op, name), op->error.text);
+}
