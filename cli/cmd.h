@@ -23,8 +23,7 @@ struct cli_cmd {
     const char *summary; /* one line, lower case; NULL: not shown */
     const char *text;    /* help, before the options; lines of 78 */
     const struct cli_opt *opts;
-    unsigned words_min; /* of words that are no options; --name counts */
-    unsigned words_max;
+    unsigned words_max; /* of words that are no options; --name counts */
     bool takes_name;    /* the word is a lock's name */
     bool takes_names;   /* or they are several */
     bool takes_command; /* "--" COMMAND */

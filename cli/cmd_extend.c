@@ -33,7 +33,7 @@ static int extend(struct cli_args *args, struct hf_client *client,
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
     return status == HF_OK ? cli_handed_print(client, lock, args)
-                           : cli_store_fail(status, args->name, &error);
+                           : cli_handed_fail(status, args, &error);
 }
 
 static int run(struct cli_args *args)

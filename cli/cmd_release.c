@@ -26,7 +26,9 @@ static int run(struct cli_args *args)
     }
     int kept = cli_while_release(owner, args->name);
     if (kept >= 0) {
-        return kept == HF_OK ? 0 : cli_store_fail(kept, args->name, &error);
+        return kept == HF_OK
+                   ? 0
+                   : cli_handed_fail((enum hf_status)kept, args, &error);
     }
     int code = cli_store_find(args, &client);
     if (code != 0) {
@@ -35,7 +37,7 @@ static int run(struct cli_args *args)
     enum hf_status status =
         hf_owner_release(client, args->name, strlen(args->name), owner, &error);
     hf_client_close(client);
-    return status == HF_OK ? 0 : cli_store_fail(status, args->name, &error);
+    return status == HF_OK ? 0 : cli_handed_fail(status, args, &error);
 }
 
 const struct cli_cmd cli_cmd_release = {

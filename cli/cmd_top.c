@@ -34,43 +34,55 @@ static void become(const char *dir, char **argv)
     (void)execv(path, argv);
 }
 
-/* From where this program is, so that an installed tree may be moved; a build
- * tree has both in one folder. */
-static void become_near(const char *folder, char **argv)
+/* The folder at @p way from where this program is, so that an installed tree
+ * may be moved; "" if that is unknown. */
+static void find_near(const char *way, char dir[PATH_ROOM])
 {
+    char own[PATH_ROOM];
     struct cli_out out;
-    char dir[PATH_ROOM], near[PATH_ROOM];
-    ssize_t n = readlink("/proc/self/exe", dir, sizeof(dir) - 1);
-    if (n <= 0) {
-        return;
-    }
-    dir[n] = '\0';
-    char *slash = strrchr(dir, '/');
+    ssize_t n = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(own, '/');
+    cli_out_init_text(&out, dir, PATH_ROOM);
     if (slash != NULL) {
         *slash = '\0';
-        cli_out_init_text(&out, near, sizeof(near));
-        cli_out_text(&out, dir);
-        cli_out_text(&out, "/");
-        cli_out_text(&out, folder);
-        become(near, argv);
+        cli_out_text(&out, own);
+        cli_out_text(&out, way);
     }
 }
 
-static void become_any(char **argv)
+/* In each of the folders, as long as it is in none of them. A build tree has it
+ * beside the command. */
+static void become_any(char **argv, struct cli_out *looked)
 {
-    const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");
-    if (dir != NULL && dir[0] != '\0') {
-        become(dir, argv);
+    char own_tree[PATH_ROOM], beside[PATH_ROOM];
+    const char *set = secure_getenv("HOLDFAST_MODULE_DIR");
+    find_near("/" HF_BIN_TO_MODULES, own_tree);
+    find_near("", beside);
+    const char *dirs[] = {set, own_tree, HF_MODULE_DIR, beside};
+    bool is_first = true;
+    errno = ENOENT;
+    for (size_t i = 0; errno == ENOENT && i < 4; i++) {
+        if (dirs[i] == NULL || dirs[i][0] == '\0') {
+            continue;
+        }
+        cli_out_text(looked, is_first ? "" : ", ");
+        cli_out_plain(looked, dirs[i]);
+        is_first = false;
+        errno = ENOENT;
+        become(dirs[i], argv);
     }
-    if (errno == ENOENT) {
-        become_near(HF_BIN_TO_MODULES, argv);
-    }
-    if (errno == ENOENT) {
-        become(HF_MODULE_DIR, argv);
-    }
-    if (errno == ENOENT) {
-        become_near(".", argv);
-    }
+}
+
+static int say_missing(const char *looked)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out, "top: " PROGRAM " is not in ");
+    cli_out_text(&out, looked);
+    cli_out_text(&out, " (it needs ncurses, and may be a package of its own); "
+                       "`holdfast ls --follow` does not");
+    return cli_message_end(&out, CLI_EXIT_NOT_FOUND);
 }
 
 static int run(struct cli_args *args)
@@ -81,6 +93,7 @@ static int run(struct cli_args *args)
     char quiet[] = "-q";
     char dashes[] = "--";
     char every[24];
+    char looked[4 * PATH_ROOM];
     struct cli_out out;
     char *argv[10] = {name};
     size_t n = 1;
@@ -103,12 +116,10 @@ static int run(struct cli_args *args)
     if (args->n_words > 0) {
         argv[n++] = (char *)(uintptr_t)args->words[0];
     }
-    errno = ENOENT;
-    become_any(argv);
+    cli_out_init_text(&out, looked, sizeof(looked));
+    become_any(argv, &out);
     return errno == ENOENT
-               ? cli_message(CLI_EXIT_NOT_FOUND, "top",
-                             PROGRAM " is not installed (it needs ncurses); "
-                                     "`holdfast ls --follow` does not")
+               ? say_missing(looked)
                : cli_message_errno(CLI_EXIT_CANNOT_RUN, PROGRAM, errno);
 }
 

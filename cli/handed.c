@@ -4,6 +4,7 @@
 #include "exit_code.h"
 #include "export.h"
 #include "message.h"
+#include "store.h"
 #include "when.h"
 
 #include <stdlib.h>
@@ -28,6 +29,16 @@ const char *cli_handed_owner(const struct cli_args *args)
         return NULL;
     }
     return owner;
+}
+
+int cli_handed_fail(enum hf_status status, const struct cli_args *args,
+                    const struct hf_error *error)
+{
+    return status == HF_LOST
+               ? cli_message(CLI_EXIT_LOST, args->name,
+                             "not held by this owner any more (released, run "
+                             "out or broken); nothing was changed")
+               : cli_store_fail(status, args->name, error);
 }
 
 static void print(struct cli_out *out, const struct cli_args *args,

@@ -11,6 +11,10 @@
 /* --owner, else HOLDFAST_OWNER; NULL after a line on stderr. */
 const char *cli_handed_owner(const struct cli_args *args);
 
+/* The line and the exit code when extend or release did not succeed. */
+int cli_handed_fail(enum hf_status status, const struct cli_args *args,
+                    const struct hf_error *error);
+
 /* Hand the lock on by printing it; consumes it. What cannot be printed is
  * released: nobody could ever give it back. @return the exit code. */
 int cli_handed_print(struct hf_client *client, struct hf_lock *lock,

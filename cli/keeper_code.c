@@ -39,7 +39,7 @@ static int say_lost(const struct cli_keeper *keeper)
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     if (keeper->was_told) {
-        cli_out_text(&out, ": the lock was taken from us or forgotten");
+        cli_out_text(&out, ": the lock was broken, or the store lost it");
     } else if (keeper->was_asleep) {
         cli_out_text(&out, ": the lock is lost: it could not be renewed while "
                            "this process or machine was stopped");
@@ -82,6 +82,9 @@ static int own_code(const struct cli_keeper *keeper, bool was_ours)
 {
     int error = atomic_load(&keeper->run->link.shared->exec_errno);
     int code = cli_child_code(&keeper->child);
+    if (error == ENOENT && strchr(keeper->args->command[0], '/') == NULL) {
+        return cli_message(code, keeper->args->command[0], "command not found");
+    }
     if (error != 0) {
         return cli_message_errno(code, keeper->args->command[0], error);
     }

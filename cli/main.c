@@ -39,6 +39,21 @@ const struct cli_cmd *cli_cmd_find(const char *name)
     return NULL;
 }
 
+/* Words of other tools for what a command does here. */
+static const char *known_elsewhere(const char *name)
+{
+    static const char *const words[][2] = {
+        {"list", "ls"},        {"status", "ls"},         {"lock", "run"},
+        {"unlock", "release"}, {"version", "--version"},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(name, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return NULL;
+}
+
 int cli_cmd_unknown(const char *name)
 {
     struct cli_nearest nearest;
@@ -49,6 +64,8 @@ int cli_cmd_unknown(const char *name)
             cli_nearest_try(&nearest, cli_cmds[i]->name);
         }
     }
+    const char *elsewhere = known_elsewhere(name);
+    nearest.best = elsewhere != NULL ? elsewhere : nearest.best;
     cli_message_begin(&out);
     cli_out_text(&out, "unknown command ");
     (void)cli_out_shown(&out, name, strlen(name));
@@ -209,11 +226,10 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
     if (cmd->takes_name) {
         return check_names(cmd, args);
     }
-    if (args->n_words < cmd->words_min) {
-        return refuse(cmd, "a word is missing");
-    }
     if (args->n_words > cmd->words_max) {
-        return refuse(cmd, "too many words");
+        return refuse(cmd, cmd == &cli_cmd_help     ? "one command at a time"
+                           : cmd == &cli_cmd_doctor ? "one address at a time"
+                                                    : "one pattern at a time");
     }
     return 0;
 }

@@ -50,12 +50,13 @@ void cli_nearest_try(struct cli_nearest *nearest, const char *known)
         return;
     }
     unsigned far = distance(nearest->word, nearest->len, known, len);
-    /* A third of the word may be wrong; the start of a longer one is near. */
+    /* A third of either may be wrong; the start of a longer one is near. */
     if (nearest->len >= 3 && nearest->len < len &&
         memcmp(known, nearest->word, nearest->len) == 0) {
         far = 1;
     }
-    if (far > (unsigned)least(3, (unsigned)(len / 3) + 1)) {
+    size_t shorter = len < nearest->len ? len : nearest->len;
+    if (far > least(3, (unsigned)(shorter + 2) / 3)) {
         return;
     }
     if (nearest->best == NULL || far < nearest->distance) {

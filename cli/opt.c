@@ -113,6 +113,37 @@ static void nearest_in(struct cli_nearest *nearest, const struct cli_opt *opts)
     }
 }
 
+/* For those who come from flock(1) and its like: what it is here. */
+static const struct {
+    const char *word; /* long, or one letter */
+    const char *hint;
+} elsewhere[] = {
+    {"timeout", "did you mean --wait?"},
+    {"nonblock", "did you mean --try?"},
+    {"nb", "did you mean --try?"},
+    {"exclusive", "that is the default"},
+    {"x", "exclusive is the default"},
+    {"command", "a shell is named: -- sh -c 'COMMAND'"},
+    {"c", "a shell is named: -- sh -c 'COMMAND'"},
+};
+
+/* Of commands that take a lock. @return false: there is none. */
+static bool put_elsewhere(struct cli_out *out, const struct parse *parse,
+                          const char *word, size_t len)
+{
+    bool takes = find_in(parse->opts, 'n', NULL, 0) != NULL;
+    for (size_t i = 0; takes && i < sizeof(elsewhere) / sizeof(elsewhere[0]);
+         i++) {
+        if (strlen(elsewhere[i].word) == len &&
+            memcmp(elsewhere[i].word, word, len) == 0) {
+            cli_out_text(out, ": ");
+            cli_out_text(out, elsewhere[i].hint);
+            return true;
+        }
+    }
+    return false;
+}
+
 static int unknown_long(const struct parse *parse, const char *name, size_t len)
 {
     struct cli_nearest nearest;
@@ -123,7 +154,7 @@ static int unknown_long(const struct parse *parse, const char *name, size_t len)
     cli_message_begin(&out);
     cli_out_text(&out, "unknown option --");
     (void)cli_out_shown(&out, name, len);
-    if (nearest.best != NULL) {
+    if (!put_elsewhere(&out, parse, name, len) && nearest.best != NULL) {
         cli_out_text(&out, ": did you mean --");
         cli_out_text(&out, nearest.best);
         cli_out_text(&out, "?");
@@ -139,7 +170,7 @@ static int unknown_letter(const struct parse *parse, const char *letter)
     cli_message_begin(&out);
     cli_out_text(&out, "unknown option -");
     (void)cli_out_shown(&out, letter, 1);
-    if (opt != NULL) {
+    if (!put_elsewhere(&out, parse, letter, 1) && opt != NULL) {
         cli_out_text(&out, ": did you mean -");
         cli_out_bytes(&out, &opt->letter, 1);
         cli_out_text(&out, " (");

@@ -148,8 +148,8 @@ static enum hf_status break_name(struct hf_client *client,
     }
     if (found.is_refused) {
         return hf_fail(error, HF_BUSY,
-                       "held by another kind of client, without expiry: it "
-                       "can only be broken now");
+                       "held by another kind of client, without expiry: "
+                       "only with --now");
     }
     status = wait_out(client, order, &found, error);
     *held_until_ms = status == HF_OK ? 0 : *held_until_ms;

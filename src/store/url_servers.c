@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "store/url_parts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -219,6 +220,20 @@ static bool is_same_server(const struct hf_endpoint *a,
                       : strcasecmp(a->host, b->host) == 0;
 }
 
+static enum hf_status refuse_twice(const struct hf_url_parse *parse, unsigned i,
+                                   unsigned j)
+{
+    const struct hf_endpoint *server = &parse->url->endpoints[i];
+    char port[8] = "";
+    if (!server->is_unix) {
+        snprintf(port, sizeof(port), ":%u", (unsigned)server->port);
+    }
+    return hf_fail(parse->error, HF_CONFIG,
+                   "the server %s%s is given twice (nodes %u and %u): it would "
+                   "vote twice",
+                   server->host, port, i + 1, j + 1);
+}
+
 enum hf_status hf_url_check_servers(const struct hf_url_parse *parse)
 {
     const struct hf_url *url = parse->url;
@@ -231,10 +246,7 @@ enum hf_status hf_url_check_servers(const struct hf_url_parse *parse)
     for (unsigned i = 0; i < url->n_endpoints; i++) {
         for (unsigned j = i + 1; j < url->n_endpoints; j++) {
             if (is_same_server(&url->endpoints[i], &url->endpoints[j])) {
-                return hf_fail(parse->error, HF_CONFIG,
-                               "the server %s is given twice (nodes %u and "
-                               "%u): it would vote twice",
-                               url->endpoints[i].host, i + 1, j + 1);
+                return refuse_twice(parse, i, j);
             }
         }
     }

@@ -219,7 +219,7 @@ is "$code" 64 'the program is found beside the command'
 cp "$HF_BUILD/holdfast" "$W/alone"
 HOLDFAST_MODULE_DIR=$W capture "$W/alone" top
 is "$code" 127 'not installed: exit 127'
-like "$err" '^holdfast: top: holdfast-top is not installed' 'and said'
+like "$err" '^holdfast: top: holdfast-top is not in ' 'and said'
 
 # ---- How it ends
 pid_of="sh -c 'echo \$\$ >\"$W/pid\"; exec holdfast top'"

@@ -121,14 +121,14 @@ refused 64 'this one has 1025' 'long name to acquire' holdfast acquire "$long"
 refused 64 'whose\?' 'release without owner' holdfast release x
 refused 64 'whose\?' 'extend without owner' holdfast extend x
 refused 64 '.' 'malformed owner' holdfast release x --owner rubbish
-refused 64 'too many words' 'ls with two words' holdfast ls a b
+refused 64 'one pattern at a time' 'ls with two words' holdfast ls a b
 refused 64 '--interval is how often --follow looks' 'ls --interval alone' \
     holdfast ls --interval 1s
 refused 64 'must be at least 10ms' 'ls --interval 0' \
     holdfast ls --follow --interval 0
 refused 64 'must be at least 100ms' 'top --interval 0' \
     holdfast top --interval 0
-refused 64 'too many words' 'top with two words' holdfast top a b
+refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
 # Later versions: said so, whatever else stands there.
 for later in get put guard; do

@@ -52,7 +52,8 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                        doing, path);
     case ENOENT:
         return hf_fail(error, HF_CONFIG,
-                       "cannot %s %s: the folder above it does not exist",
+                       "cannot %s %s: the folder above it does not exist; "
+                       "" NAME_A_FOLDER,
                        doing, path);
     case ENAMETOOLONG:
     case ELOOP:

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Messages that were once misread: each quotes what was typed and says what
+# mends it.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 60
+export HOLDFAST_URL=local://$W/store
+
+said() { # CODE LINE COMMAND...
+    local want=$1 line=$2
+    shift 2
+    capture "$@"
+    is "$code:$err" "$want:holdfast: $line" "$*"
+}
+
+# Words of other tools.
+said 64 'unknown command list: did you mean ls? (see holdfast help)' holdfast list
+said 64 'unknown command status: did you mean ls? (see holdfast help)' \
+    holdfast status
+said 64 'unknown command lock: did you mean run? (see holdfast help)' \
+    holdfast lock a
+said 64 'unknown command unlock: did you mean release? (see holdfast help)' \
+    holdfast unlock a
+said 64 'unknown command version: did you mean --version? (see holdfast help)' \
+    holdfast version
+said 64 'unknown command foo (see holdfast help)' holdfast foo
+said 64 'unknown option --timeout: did you mean --wait? (see holdfast run --help)' \
+    holdfast run --timeout 5 a -- true
+said 64 'unknown option --nonblock: did you mean --try? (see holdfast run --help)' \
+    holdfast run --nonblock a -- true
+said 64 'unknown option --exclusive: that is the default (see holdfast run --help)' \
+    holdfast run --exclusive a -- true
+said 64 'unknown option -x: exclusive is the default (see holdfast run --help)' \
+    holdfast run -x a -- true
+said 64 "unknown option -c: a shell is named: -- sh -c 'COMMAND' (see holdfast run --help)" \
+    holdfast run -c 'echo a' a -- true
+
+# The command.
+said 127 'holdfast-no-such-command: command not found' \
+    holdfast run a -- holdfast-no-such-command
+said 127 './no-such-file: No such file or directory' holdfast run a -- ./no-such-file
+
+# Owners.
+owner=$(holdfast acquire a | cut -d' ' -f1)
+holdfast release a --owner "$owner"
+gone='a: not held by this owner any more (released, run out or broken); nothing was changed'
+said 76 "$gone" holdfast release a --owner "$owner"
+said 76 "$gone" holdfast extend a --owner "$owner"
+holdfast run -t 1s a -- sleep 60 2>"$W/err" &
+wait_until 5 sh -c '! holdfast run -n a -- true'
+holdfast break --now a >"$W/log"
+wait $!
+is "$(cat "$W/err")" \
+    'holdfast: a: the lock was broken, or the store lost it; the command was ended' \
+    'a lock that was broken'
+
+# Counts.
+for command in ls top; do
+    capture holdfast $command a b
+    like "$err" "^holdfast: $command: one pattern at a time \\(usage: " "$command a b"
+done
+capture holdfast help a b
+like "$err" '^holdfast: help: one command at a time' 'help a b'
+
+# Stores.
+capture holdfast run -u redis://127.0.0.1:7001,127.0.0.1:7001,127.0.0.1:7002 a -- true
+like "$code:$err" '^78:.* 127\.0\.0\.1:7001 is given twice' 'a server twice: with its port'
+server_start one
+server_cli one set lock:foreign somebody >"$W/log"
+capture holdfast break -u "${SERVER_URL[one]}?quarantine=off" foreign
+like "$code:$err" '^75:.*without expiry: only with --now$' 'a key without expiry'
+mkdir "$W/bin"
+cp "$(command -v holdfast)" "$W/bin/holdfast"
+HOLDFAST_MODULE_DIR=$W/modules capture "$W/bin/holdfast" top
+like "$code:$err" "^127:.*holdfast-top is not in $W/modules, .*, $W/bin " \
+    'top: where it was looked for'
+capture holdfast run -u "local://$W/none/below" a -- true
+like "$code:$err" '^78:.*does not exist.*name a folder with -u local:///FOLDER' \
+    'a folder that cannot be made'
+finish
