@@ -5,9 +5,24 @@
 
 #include "base/fail.h"
 #include "core/owner.h"
+#include "io/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* An owner says when its attempt began, which may have waited for hours. Its
+ * fence is at least the clock floor of the moment of the grant, and above it
+ * only where the counter ran ahead of the clock: such a fence lies in the
+ * future, or within the 4.2 s of a floor. So the later of the two is never
+ * later than the grant by the server's clock, and at most 4.2 s before it. */
+void hf_holder_date(struct hf_holder *out, uint64_t counter)
+{
+    int64_t floor_s = (int64_t)(counter / 1000000);
+    if (out->kind == HF_HOLDER_HOLDFAST && out->since_s > 0 &&
+        floor_s > out->since_s && floor_s <= hf_clock_wall_s()) {
+        out->since_s = floor_s;
+    }
+}
 
 void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
 {
@@ -21,6 +36,7 @@ void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
         hf_owner_describe(answer->owner, answer->owner_len, out);
     }
     out->kind = answer->kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
+    hf_holder_date(out, answer->counter);
     out->sharers = answer->sharers;
     out->permits = answer->permits;
     out->remaining_ms = answer->left_ms;

@@ -244,6 +244,7 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     rival->kind = answer->kind;
     rival->node = answer->node;
     rival->left_ms = answer->left_ms;
+    rival->counter = answer->counter;
     rival->heard = op->client->now;
     rival->len = answer->owner == NULL ? 0 : answer->owner_len;
     if (rival->len > sizeof(rival->owner)) {

@@ -32,6 +32,7 @@ struct hf_rival {
     enum hf_kind kind; /* TYPE, or find out from `owner` */
     unsigned node;
     int64_t left_ms;
+    uint64_t counter; /* of the name */
     struct hf_instant heard;
     size_t len;
     char owner[HF_OWNER_MAX];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who holds it, for people. */
+#include "client/inspect.h"
 #include "client/op.h"
 
 #include "core/owner.h"
@@ -84,6 +85,7 @@ void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
     if (rival->kind == HF_HOLDER_TYPE || rival->kind == HF_HOLDER_SHARED) {
         out->kind = rival->kind;
     }
+    hf_holder_date(out, rival->counter);
     int64_t passed_ms = hf_span_ms_floor(hf_instant_until(rival->heard, now));
     out->remaining_ms = rival->left_ms < 0 ? -1
                         : rival->left_ms < passed_ms

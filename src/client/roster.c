@@ -49,6 +49,16 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
     out->since_ms = (int64_t)(seat->ticket / 1000);
 }
 
+/* The counter is that of the latest grant: of several who share the name it
+ * dates none but one. */
+static void date_holder(struct hf_queue_entry *place, uint64_t counter)
+{
+    place->who.fence = place->waits ? 0 : counter;
+    if (!place->waits && place->mode == HF_EXCLUSIVE && place->permits == 0) {
+        hf_holder_date(&place->who, counter);
+    }
+}
+
 static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 {
     struct places *places = look->user;
@@ -56,8 +66,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
         for (size_t i = 0; i < answer->n_seats; i++) {
             read_seat(&answer->seats[i], answer->node,
                       &places->list[places->count++]);
-            places->list[places->count - 1].who.fence =
-                answer->seats[i].waits ? 0 : answer->counter;
+            date_holder(&places->list[places->count - 1], answer->counter);
         }
     }
     return false;

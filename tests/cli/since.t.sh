@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# "since" is when the lock was granted, not when its holder began to wait: the
+# fence says so, to within the 4.2 s of a step of the clock floor.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+. "$(dirname "$0")/../lib/holders.sh"
+# timeout: 120
+
+servers_start 4
+three="${SERVER_URL[s1]} ${SERVER_URL[s2]} ${SERVER_URL[s3]}"
+declare -A url=([local]="local://$W/store"
+    [one]="${SERVER_URL[s4]}?quarantine=off&node_timeout=1s"
+    [three]="$three?quarantine=off&node_timeout=1s")
+stores='local one three'
+
+waits_for() { # STORE N
+    holdfast ls --json -u "${url[$1]}" job | grep -q "\"waiting\":$2"
+}
+for store in $stores; do
+    begin "first.$store" -u "${url[$store]}" job
+    ok "$store: held" wait_until 10 holds "first.$store"
+    begin "second.$store" -u "${url[$store]}" job
+    ok "$store: and waited for" wait_until 10 waits_for "$store" 1
+done
+asked=$EPOCHSECONDS
+is_later() {
+    [ "$EPOCHSECONDS" -ge $((asked + 11)) ]
+}
+wait_until 20 is_later
+for store in $stores; do
+    ended=$EPOCHSECONDS
+    end "first.$store"
+    ok "$store: handed over" wait_until 10 holds "second.$store"
+    granted=$EPOCHSECONDS
+    capture holdfast ls --json -u "${url[$store]}" job
+    # A grant of before, by the rounding of the floor alone.
+    since=$(sed -nE 's/^.*"name":"job"[^[]*"since":([0-9]+).*/\1/p' <<<"$out")
+    ok "$store: ls --json: since its grant ($((since - ended)) s)" \
+        test "$since" -ge $((ended - 6)) -a "$since" -le "$granted"
+    ok "$store: not since it asked" test "$since" -gt $((asked + 3))
+    clock=$(date -d "@$since" +%H:%M:%S)
+    like "$(holdfast ls -u "${url[$store]}")" "$clock" "$store: ls"
+    like "$(holdfast ls -u "${url[$store]}" job)" "^job: held .* since $clock" \
+        "$store: ls NAME"
+    unlike "$(holdfast ls -u "${url[$store]}" job)" \
+        "since $(date -d "@$asked" +%H:%M:%S)" "$store: nor its holder, in the queue"
+    capture holdfast run -n -u "${url[$store]}" job -- true
+    like "$err" "since $clock" "$store: a try"
+    begin "third.$store" -u "${url[$store]}" job
+    end "second.$store"
+done
+
+# One that did not wait: exactly.
+before=$EPOCHSECONDS
+holdfast acquire -t 50s -u "${url[local]}" alone >"$W/log"
+since=$(holdfast ls --json -u "${url[local]}" alone |
+    sed -nE 's/.*"since":([0-9]+).*/\1/p' | head -n 1)
+ok 'a lock that was free: since it was acquired' \
+    test "$since" -ge "$before" -a "$since" -le "$EPOCHSECONDS"
+for store in $stores; do
+    wait_until 10 holds "third.$store"
+    end "third.$store"
+done
+finish
