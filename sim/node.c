@@ -82,6 +82,17 @@ static void ran(void *user, struct sim_session *session,
     }
 }
 
+/* For who reads only: the request comes again, with its text. */
+static void missed(void *user, struct sim_session *session,
+                   const struct sim_run *run)
+{
+    struct sim_node *node = user;
+    struct sim_link *link = sim_session_user(session);
+    if (link != NULL && node->told != NULL) {
+        sim_told_ran(node, link, run);
+    }
+}
+
 void sim_node_execute(struct sim_node *node, struct sim_link *link,
                       const struct sim_chunk *chunk)
 {
@@ -147,7 +158,8 @@ static void set_identity(struct sim_node *node, const char *replid2)
 
 static struct sim_redis *new_redis(struct sim_node *node)
 {
-    struct sim_redis_hooks hooks = {.user = node, .wrote = wrote, .ran = ran};
+    struct sim_redis_hooks hooks = {
+        .user = node, .wrote = wrote, .ran = ran, .missed = missed};
     return sim_redis_new(node->lua, &hooks);
 }
 

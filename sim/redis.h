@@ -76,6 +76,8 @@ struct sim_redis_hooks {
     void *user;
     sim_redis_wrote_fn *wrote;
     sim_redis_ran_fn *ran;
+    sim_redis_ran_fn *missed; /* EVALSHA of a script that it does not know; the
+                                 name is that of ours with this hash */
 };
 
 /* What INFO and CONFIG GET tell. Texts are copied, 40 bytes at most. */

@@ -83,6 +83,23 @@ static void run(struct sim_call *call, const struct sim_script *script,
     }
 }
 
+static void miss(struct sim_call *call)
+{
+    const struct sim_redis_hooks *hooks = &call->redis->hooks;
+    size_t begin = call->out->len;
+    sim_reply_error(call->out, "NOSCRIPT No matching script. Please use EVAL.");
+    if (hooks->missed != NULL) {
+        struct sim_run told = {
+            .script = sim_script_name(call->argv[1].data),
+            .argc = call->argc,
+            .argv = call->argv,
+            .reply = call->out->data + begin,
+            .reply_len = call->out->len - begin,
+        };
+        hooks->missed(hooks->user, call->session, &told);
+    }
+}
+
 void sim_eval(struct sim_call *call)
 {
     size_t n_keys;
@@ -104,8 +121,7 @@ void sim_evalsha(struct sim_call *call)
     }
     const struct sim_script *script = find(call->redis, &call->argv[1]);
     if (script == NULL) {
-        sim_reply_error(call->out,
-                        "NOSCRIPT No matching script. Please use EVAL.");
+        miss(call);
     } else {
         run(call, script, n_keys);
     }

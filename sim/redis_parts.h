@@ -197,6 +197,9 @@ struct sim_script {
     char text[];
 };
 
+/* "acquire" …; "": none of ours has this hash. */
+const char *sim_script_name(const char *sha1);
+
 /* Compiled if it is new to `lua`. @return NULL: `out` has the error. */
 const struct sim_script *sim_script_compile(struct sim_lua *lua,
                                             const char *text, size_t len,

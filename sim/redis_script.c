@@ -8,7 +8,7 @@
 
 /* ---- Scripts ------------------------------------------------------------- */
 
-static const char *name_of(const char *sha1)
+const char *sim_script_name(const char *sha1)
 {
     const struct hf_script *const ours[] = {
         &hf_script_acquire, &hf_script_confirm, &hf_script_release,
@@ -45,7 +45,7 @@ const struct sim_script *sim_script_compile(struct sim_lua *lua,
     script->len = len;
     memcpy(script->text, text, len);
     sim_sha1_hex(script->sha1, text, len);
-    script->name = name_of(script->sha1);
+    script->name = sim_script_name(script->sha1);
     script->next = lua->scripts;
     lua->scripts = script;
     return script;

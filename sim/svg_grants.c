@@ -90,8 +90,16 @@ static void take_back(struct svg_model *model, const struct sim_note *note)
     }
 }
 
+bool svg_is_missed(const struct sim_note *note)
+{
+    return begins(note->result, "NOSCRIPT");
+}
+
 static void asked(struct svg_model *model, const struct sim_note *note)
 {
+    if (svg_is_missed(note)) {
+        return; /* nothing was executed */
+    }
     if (begins(note->text, "release")) {
         take_back(model, note);
     } else if (begins(note->result, "yours")) {

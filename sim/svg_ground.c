@@ -64,8 +64,8 @@ static void draw_quarantine(struct svg_page *page, int node, int64_t from_ns,
     int height = page->model.has_old ? page->node_h / 2 : page->node_h;
     svg_put_rect(page->out, x, y, width, height, "doubt");
     if (svg_text_width(text) < width) {
-        svg_put_text(page->out, x + width / 2, y + height / 2 + 40,
-                     "small halo mid", text);
+        svg_page_label(page, x + width / 2, y + height / 2 + 40,
+                       "small halo mid", text);
     }
 }
 

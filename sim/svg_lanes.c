@@ -33,7 +33,7 @@ static void draw_wait(struct svg_page *page, const struct svg_span *span)
         svg_put_cross(page->out, x + width, y + SVG_BAR / 2, 35, "ink");
     }
     if (width > 500) {
-        svg_page_label(page, x + 20, y + 50, "small", "waits");
+        svg_page_label(page, x + 20, y + 50, "small halo", "waits");
     }
 }
 
@@ -103,8 +103,8 @@ static void draw_hold(struct svg_page *page, const struct svg_hold *hold)
     svg_put_rect(page->out, x, y, width, SVG_BAR, classes);
     say_hold(page, hold, width, text, sizeof(text));
     if (*text != '\0') {
-        svg_put_text(page->out, x + 30, y + 142,
-                     is_bright(hold->process) ? "in dark" : "in", text);
+        svg_page_label(page, x + 30, y + 142,
+                       is_bright(hold->process) ? "in dark" : "in", text);
     }
 }
 

@@ -10,7 +10,7 @@
 #define MARGIN 260
 #define HEAD 420 /* title */
 #define GAP 100
-#define WIRES 340 /* between processes and nodes */
+#define WIRES 480 /* between processes and nodes: four rows of labels */
 #define KEPT_ROW 200
 
 /* A hold wants so much to be told from the next one. */
@@ -138,7 +138,10 @@ bool svg_page_take(struct svg_page *page, int x, int y, int width, int height)
 bool svg_page_label(struct svg_page *page, int x, int y, const char *classes,
                     const char *text)
 {
-    int width = svg_text_width(text) + 30;
+    int width = svg_text_width(text) + 70;
+    if (strncmp(classes, "in", 2) == 0) {
+        width += width / 6; /* larger print */
+    }
     int left = strstr(classes, "mid") != NULL   ? x - width / 2
                : strstr(classes, "end") != NULL ? x - width
                                                 : x;

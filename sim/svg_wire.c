@@ -6,8 +6,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define LABEL_ROWS 4
-#define LABEL_ROW 118
+#define LABEL_ROWS                                                             \
+    4 /* that many fit between processes and nodes: svg_page.c                 \
+       */
+#define LABEL_ROW 130
 #define LABEL_AGAIN 600 /* nearer than that the same is not said again */
 
 /* ---- What nodes keep ------------------------------------------------------
@@ -55,32 +57,61 @@ static bool say_verb(const struct sim_note *note, char *out, size_t size)
     bool is_queued =
         note->result != NULL && strcmp(note->result, "queued") == 0;
     snprintf(out, size, "%.*s", (int)strcspn(text, " "), text);
-    if (is_queued && strcmp(out, "acquire") == 0) {
+    bool is_told = *out != '\0' && strcmp(out, "marker") != 0;
+    if (svg_is_missed(note)) {
+        snprintf(out, size, "NOSCRIPT");
+    } else if (is_queued && strcmp(out, "acquire") == 0) {
         snprintf(out, size, "queue");
     }
-    return *out != '\0' && strcmp(out, "marker") != 0;
+    return is_told;
 }
 
-/* In the first row between processes and nodes that has room; once for what is
- * asked of several nodes, or again and again within a moment. */
-static void label(struct svg_page *page, const struct sim_note *note, int x)
+/* In the first row between processes and nodes that has room. */
+static bool label_row(struct svg_page *page, int process, int x,
+                      const char *text)
 {
-    char verb[24];
     char classes[32];
-    if (!say_verb(note, verb, sizeof(verb)) ||
-        (strcmp(verb, page->said[note->process].verb) == 0 &&
-         svg_abs(x - page->said[note->process].x) < LABEL_AGAIN)) {
-        return;
-    }
-    snprintf(classes, sizeof(classes), "small halo t%d", note->process + 1);
     int y = page->node_y[0] - 60;
+    snprintf(classes, sizeof(classes), "small halo t%d", process + 1);
     for (int row = 0; row < LABEL_ROWS; row++) {
-        if (svg_page_label(page, x + 30, y - row * LABEL_ROW, classes, verb)) {
-            memcpy(page->said[note->process].verb, verb, sizeof(verb));
-            page->said[note->process].x = x;
-            return;
+        if (svg_page_label(page, x, y - row * LABEL_ROW, classes, text)) {
+            return true;
         }
     }
+    return false;
+}
+
+/* Once for what is asked of several nodes, or again and again within a moment.
+ */
+static void label_once(struct svg_page *page, int process, int at, int x,
+                       const char *text)
+{
+    if (strcmp(text, page->said[process].verb) == 0 &&
+        svg_abs(at - page->said[process].x) < LABEL_AGAIN) {
+        return;
+    }
+    if (label_row(page, process, x, text)) {
+        snprintf(page->said[process].verb, sizeof(page->said[process].verb),
+                 "%s", text);
+        page->said[process].x = at;
+    }
+}
+
+static void label_asked(struct svg_page *page, const struct sim_note *note)
+{
+    char verb[24];
+    int from_x = svg_x(page, note->sent_ns);
+    int x = from_x + (svg_x(page, note->at_ns) - from_x) / 2;
+    if (say_verb(note, verb, sizeof(verb))) {
+        label_once(page, note->process, x, x + 30, verb);
+    }
+}
+
+static void label_pushed(struct svg_page *page, const struct sim_note *note)
+{
+    int64_t at_ns = note->until_ns < 0 ? note->at_ns : note->until_ns;
+    int x = svg_x(page, at_ns);
+    label_once(page, note->process, x, x + 60, "handed over");
 }
 
 static void draw_asked(struct svg_page *page, const struct sim_note *note)
@@ -106,7 +137,6 @@ static void draw_asked(struct svg_page *page, const struct sim_note *note)
     snprintf(classes, sizeof(classes), is_yes ? "c%d" : "no s%d",
              note->process + 1);
     svg_put_dot(page->out, x, y, is_yes ? 30 : 26, classes);
-    label(page, note, from_x + (x - from_x) / 2);
 }
 
 static void draw_pushed(struct svg_page *page, const struct sim_note *note)
@@ -128,16 +158,13 @@ static void draw_pushed(struct svg_page *page, const struct sim_note *note)
     }
     svg_put_line(page->out, x, y, to_x, to_y + 60, classes);
     svg_put_dot(page->out, x, y, 42, "full");
-    snprintf(classes, sizeof(classes), "small halo t%d", note->process + 1);
-    svg_page_label(page, to_x + 60, page->node_y[0] - 60 - LABEL_ROW * 2,
-                   classes, "handed over");
 }
 
-void svg_draw_messages(struct svg_page *page)
+static void
+each_message(struct svg_page *page,
+             void (*asked)(struct svg_page *page, const struct sim_note *note),
+             void (*pushed)(struct svg_page *page, const struct sim_note *note))
 {
-    if (!page->has_messages) {
-        return;
-    }
     for (size_t i = 0; i < page->picture->n; i++) {
         const struct sim_note *note = &page->picture->notes[i];
         if (note->at_ns > page->model.to_ns ||
@@ -146,9 +173,18 @@ void svg_draw_messages(struct svg_page *page)
             continue;
         }
         if (note->kind == SIM_NOTE_ASKED) {
-            draw_asked(page, note);
+            asked(page, note);
         } else if (note->kind == SIM_NOTE_PUSHED) {
-            draw_pushed(page, note);
+            pushed(page, note);
         }
+    }
+}
+
+/* No line runs over a label. */
+void svg_draw_messages(struct svg_page *page)
+{
+    if (page->has_messages) {
+        each_message(page, draw_asked, draw_pushed);
+        each_message(page, label_asked, label_pushed);
     }
 }

@@ -22,7 +22,7 @@ enum sim_note_kind {
     SIM_NOTE_REFUSED,  /* …: … refused it, having seen fence `counter` */
     SIM_NOTE_ASKED,    /* node executed what process asked: text: "acquire",
                           "confirm 7", "release" …; result: "yours 7", "held by
-                          p2", "queued", "free", "not yours", "(no reply)" …;
+                          p2", "queued", "free", "not yours", "NOSCRIPT" …;
                           sent_ns; at_ns: executed; until_ns: the reply arrives,
                           or -1: never */
     SIM_NOTE_PUSHED,   /* node told process of a grant; counter; at_ns: sent;

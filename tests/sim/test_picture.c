@@ -217,6 +217,47 @@ static void test_nothing_at_all(void **state)
     free(svg);
 }
 
+/* Where the first bar of this class ends, in pixels. */
+static int end_of(const char *svg, const char *classes)
+{
+    char end[40];
+    snprintf(end, sizeof(end), "class=\"%s\"", classes);
+    for (const char *at = strstr(svg, "<rect x"); at != NULL;
+         at = strstr(at + 1, "<rect x")) {
+        int x, width;
+        if (sscanf(at, "<rect x=\"%d.%*d\" y=\"%*d.%*d\" width=\"%d", &x,
+                   &width) == 2 &&
+            strstr(at, end) != NULL && strstr(at, end) < strchr(at, '\n')) {
+            return x + width;
+        }
+    }
+    return -1;
+}
+
+/* What a server did not execute, for want of the script, is drawn, and gives
+ * nothing back. */
+static void test_unknown_script(void **state)
+{
+    static const struct sim_note notes[] = {
+        DID(BEGIN, 0, 200, 0, 0),
+        ASKED(0, 200, "acquire", "yours 7", 2000),
+        DID(HELD, 0, 240, 7, 2178),
+        DID(RELEASED, 0, 500, 7, 0),
+        ASKED(0, 500, "release", "NOSCRIPT", 0),
+        ASKED(0, 1100, "release", "free", 0),
+        DID(HELD, 1, 1300, 8, 3000),
+        DID(RELEASED, 1, 2000, 8, 0),
+    };
+    (void)state;
+    char *svg = draw(notes, COUNT(notes), "Title");
+    assert_int_equal(count(svg, ">NOSCRIPT</text>"), 1);
+    assert_int_equal(count(svg, ">release</text>"), 1);
+    assert_int_equal(count(svg, "class=\"ask s1\""), 5); /* legend: 2 */
+    /* until the second request */
+    assert_true(end_of(svg, "kept c1 s1") > end_of(svg, "bar c1") + 100);
+    free(svg);
+}
+
 /* Too many messages to be told apart are left out, and it is said. */
 static void test_many_messages(void **state)
 {
@@ -267,6 +308,7 @@ int main(void)
         cmocka_unit_test(test_same_notes_same_bytes),
         cmocka_unit_test(test_titles_are_escaped),
         cmocka_unit_test(test_nothing_at_all),
+        cmocka_unit_test(test_unknown_script),
         cmocka_unit_test(test_many_messages),
         cmocka_unit_test(test_lines),
     };
