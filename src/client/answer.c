@@ -99,6 +99,7 @@ void hf_client_post(struct hf_client *client, uint64_t cookie,
         struct hf_letter *inbox =
             realloc(client->inbox, capacity * sizeof(*inbox));
         if (inbox == NULL) {
+            client->has_dropped = true;
             return; /* as if it had been lost on its way: safe, and rare */
         }
         client->inbox = inbox;

@@ -171,6 +171,10 @@ enum hf_status hf_blame_write(struct hf_op *op)
     if (missing != 0 && count(op, missing, HF_DENIED) ==
                             (unsigned)__builtin_popcount(missing)) {
         status = HF_DENIED;
+    } else if (op->client->has_dropped ||
+               (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking)) {
+        op->client->has_dropped = false;
+        status = HF_NO_MEMORY; /* of the embedded store, which is in here */
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;
     }

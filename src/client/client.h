@@ -92,6 +92,7 @@ struct hf_client {
     uint64_t n_answers;
     struct hf_letter *inbox;
     size_t inbox_count, inbox_capacity;
+    bool has_dropped; /* an answer, for want of memory to keep it */
 
     /* wait.c */
     bool is_polling; /* somebody is in hf_loop_wait() without the mutex */

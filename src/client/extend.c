@@ -17,7 +17,8 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
         status = HF_LOST;
     } else if (outcome != HF_OUT_EXTENDED && status == HF_OK) {
         status = hf_blame_write(op);
-        status = status == HF_DENIED ? status : HF_UNAVAILABLE;
+        status = status == HF_DENIED || status == HF_NO_MEMORY ? status
+                                                               : HF_UNAVAILABLE;
     }
     op->worst = status;
     lock->op = NULL;

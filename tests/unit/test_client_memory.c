@@ -184,7 +184,7 @@ static void use(struct hf_client *client)
     struct hf_op *op = NULL;
     hf_request_init(&request, "memory");
     enum hf_status status = hf_lock_acquire(client, &request, &lock, &error);
-    assert_true(is_expected(status));
+    assert_true(status == HF_OK || status == HF_NO_MEMORY);
     assert_true((status == HF_OK) == (lock != NULL));
     if (status == HF_OK) {
         assert_true(is_expected(hf_lock_extend(lock, 5000, &error)));

@@ -149,7 +149,7 @@ static void answer(struct roster *roster, const struct hf_ask *ask,
     size_t n_seats = roster->count - first;
     struct hf_seat *seats = malloc((n_seats + 1) * sizeof(*seats));
     if (seats == NULL) {
-        hf_local_answer_fault(local, ask, now, HF_UNAVAILABLE, "out of memory");
+        hf_local_answer_fault(local, ask, now, HF_NO_MEMORY, "out of memory");
         return;
     }
     for (size_t i = 0; i < n_seats; i++) {

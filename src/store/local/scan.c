@@ -118,7 +118,7 @@ void hf_local_scan(struct hf_local *local, const struct hf_ask *ask,
     if (fault != HF_OK) {
         hf_local_answer_fault(local, ask, now, fault, reason);
     } else if (names == NULL) {
-        hf_local_answer_fault(local, ask, now, HF_UNAVAILABLE, "out of memory");
+        hf_local_answer_fault(local, ask, now, HF_NO_MEMORY, "out of memory");
     } else {
         struct hf_answer answer = {
             .cookie = ask->cookie,

@@ -345,7 +345,7 @@ enum hf_status hf_table_text(const struct hf_table *table, int number,
     }
     if (number == ENOMEM) {
         snprintf(text, size, "out of memory");
-        return HF_UNAVAILABLE;
+        return HF_NO_MEMORY;
     }
     snprintf(
         text, size,
