@@ -275,7 +275,8 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     hf_client_leave(client);
     tell_findings(&job, each, user);
     if (status == HF_OK) {
-        each(user, &(struct hf_finding){severity, -1, text});
+        each(user, &(struct hf_finding){
+                       .severity = severity, .node = -1, .text = text});
     }
     return status;
 }
