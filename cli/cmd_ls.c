@@ -35,6 +35,9 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
+/* Of ls -q NAME. */
+enum { NOT_HELD = 1 };
+
 /* Columns of the table; what is longer pushes the rest to the right. */
 enum {
     AT_NAME = 24,
@@ -120,6 +123,21 @@ static void table_row(struct cli_out *out, const struct cli_row *row)
     cli_out_text(out, "\n");
 }
 
+/* On a terminal silence could be taken for a failure; a program that reads us
+ * gets no line that is no lock. */
+static void put_nothing(struct cli_out *out, const char *pattern)
+{
+    if (isatty(STDOUT_FILENO) == 0) {
+        return;
+    }
+    cli_out_text(out, "nothing is locked");
+    if (pattern != NULL) {
+        cli_out_text(out, " that matches ");
+        cli_out_plain(out, pattern);
+    }
+    cli_out_text(out, "\n");
+}
+
 static int table(struct cli_out *out, struct hf_client *client,
                  const char *pattern)
 {
@@ -134,6 +152,9 @@ static int table(struct cli_out *out, struct hf_client *client,
         if (view.rows[i]->slot_of == NULL) {
             table_row(out, view.rows[i]);
         }
+    }
+    if (status == HF_OK && view.count == 0) {
+        put_nothing(out, pattern);
     }
     cli_view_fini(&view);
     return status == HF_OK ? 0 : cli_store_fail(status, "ls", &error);
@@ -184,6 +205,22 @@ static int look(struct hf_client *client, const struct cli_args *args,
     return code;
 }
 
+/* ls -q NAME: the exit code is the answer, as of grep -q. What a holder that
+ * has ended keeps taken is not held. */
+static int is_held(struct hf_client *client, const char *name)
+{
+    struct hf_info info;
+    struct hf_error error = {.text = ""};
+    enum hf_status status =
+        hf_client_inspect(client, name, strlen(name), &info, &error);
+    if (status != HF_OK) {
+        return cli_store_fail(status, name, &error);
+    }
+    bool is_free = info.holder.kind == HF_HOLDER_NONE ||
+                   info.holder.kind == HF_HOLDER_ENDED;
+    return is_free && !info.split ? NOT_HELD : 0;
+}
+
 static int run(struct cli_args *args)
 {
     struct hf_client *client;
@@ -200,8 +237,13 @@ static int run(struct cli_args *args)
     if (code != 0) {
         return code;
     }
-    code = args->is_follow ? cli_view_follow(client, args, name)
-                           : look(client, args, name);
+    if (args->is_follow) {
+        code = cli_view_follow(client, args, name);
+    } else if (args->is_quiet && !args->is_json && name != NULL) {
+        code = is_held(client, name);
+    } else {
+        code = look(client, args, name);
+    }
     hf_client_close(client);
     return code;
 }
@@ -213,7 +255,9 @@ const struct cli_cmd cli_cmd_ls = {
     .text =
         "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
         "node by node\nwith its queue, and a semaphore slot by slot. With "
-        "--follow what comes and goes\nbetween two looks is not seen.\n",
+        "--follow what comes and goes\nbetween two looks is not seen. ls -q "
+        "NAME "
+        "prints nothing: exit 0 if NAME is\nheld, 1 if it is not.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# ls -q NAME answers by its exit code, and ls says on a terminal that nothing is
+# locked.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 60
+pty=$HF_BUILD/tests/lib/pty
+
+answers() { # CODE WHAT NAME
+    capture holdfast ls -q "$3"
+    is "$code:$out$err" "$1:" "$what: $2: exit $1, and no word"
+}
+
+story() { # WHAT
+    local what=$1 owner
+    answers 1 'free' job
+    owner=$(holdfast acquire -t 30s job | cut -d' ' -f1)
+    answers 0 'held' job
+    holdfast release job --owner "$owner"
+    answers 1 'released' job
+    owner=$(holdfast acquire -s -t 30s job | cut -d' ' -f1)
+    answers 0 'shared' job
+    holdfast release job --owner "$owner"
+    holdfast run --min-hold 1m kept -- true
+    answers 1 'kept taken after its end' kept
+    holdfast break --now kept >"$W/log"
+}
+export HOLDFAST_URL=local://$W/store
+story embedded
+capture holdfast ls
+is "$code:$out" 0: 'ls of nothing prints nothing to a program'
+printf 'expect nothing is locked\r\nexpect ended 0\n' >"$W/script"
+ok 'on a terminal it says so' timeout 30 "$pty" sh -c \
+    'holdfast ls; echo ended $?' <"$W/script"
+printf 'expect nothing is locked that matches a*\nexpect ended 0\n' >"$W/script"
+ok 'and of a pattern' timeout 30 "$pty" sh -c \
+    'holdfast ls "a*"; echo ended $?' <"$W/script"
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
+story 'one redis'
+server_kill one
+capture holdfast ls -q job
+is "$code" 69 'a store that is away: 69'
+finish
