@@ -49,8 +49,8 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 /* Of the rules that one kind of turn has, and of those of time. */
 static const uint16_t promised_in[SIM_RULES] = {
     [SIM_PERIOD] = WHERE_C4_AND_ORDER,
-    [SIM_RESERVE] = WHERE_C4_AND_ORDER,
-    [SIM_BREAK] = WHERE_MEMORY_IS_KEPT,
+    [SIM_RESERVE] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
+    [SIM_BREAK] = WHERE_MEMORY_IS_KEPT | IN(SIM_LOCAL),
     /* What a promotion left behind answers too, and is not followed. */
     [SIM_READ] = ON_SERVERS & ~IN(SIM_FAILOVER),
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
@@ -97,6 +97,17 @@ static bool is_of_fences(enum sim_rule rule)
            rule == SIM_E1 || rule == SIM_GUARD;
 }
 
+/* What an embedded store keeps ends with the boot of its host. */
+static bool has_reboot(const struct sim_story *story)
+{
+    for (unsigned i = 0; i < story->n_faults; i++) {
+        if (story->faults[i].kind == SIM_FAULT_REBOOT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
 {
     const struct sim_story *story = oracle->world->story;
@@ -105,6 +116,10 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
                         rule == SIM_FOREIGN;
     if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
         needs_memory) {
+        return false;
+    }
+    if (rule == SIM_RESERVE && story->regime == SIM_LOCAL &&
+        has_reboot(story)) {
         return false;
     }
     if (rule == SIM_FIFO && !sim_order_is_total(story)) {

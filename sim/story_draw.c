@@ -245,14 +245,11 @@ static bool has_far_clock(const struct sim_story *story)
 }
 
 /* What else than locking some seeds do. In a calm world nothing is taken from
- * anybody. The oracles of the others read a server's keys. */
+ * anybody. The embedded store knows no other libraries. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);
     int64_t calm_ms = story->calm_ns / SIM_MS;
-    if (story->regime == SIM_LOCAL) {
-        return;
-    }
     swarm->once = sometimes(&random, 30, 60);
     swarm->withdraws = sometimes(&random, 50, 30);
     swarm->reserves = sometimes(&random, 20, 25);
@@ -262,6 +259,9 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
     swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
                                     most(2 * swarm->ttl_ms, 2 * calm_ms));
     swarm->breaks_now = sometimes(&random, 50, 50);
+    if (story->regime == SIM_LOCAL) {
+        swarm->foreign = 0;
+    }
     if (story->regime == SIM_CALM || !is_held_alone(swarm) ||
         has_far_clock(story)) {
         swarm->breaks = 0;
