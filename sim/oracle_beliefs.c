@@ -17,10 +17,8 @@ static int64_t deadline_of(const struct sim_part *part)
     return atomic_load_explicit(&part->lock->deadline_ns, memory_order_relaxed);
 }
 
-/* By the world's clock; it is over when that comes. */
-static int64_t until_ns(const struct sim_oracle *oracle,
-                        const struct sim_live *live,
-                        const struct sim_part *part)
+int64_t sim_part_until(const struct sim_oracle *oracle,
+                       const struct sim_live *live, const struct sim_part *part)
 {
     int64_t deadline = deadline_of(part);
     if (deadline == INT64_MIN) {
@@ -46,9 +44,9 @@ static void tell_conflict(struct sim_oracle *oracle, const struct sim_live *a,
         "%.3f ms, fence %llu until %.3f ms",
         a->process + 1, b->process + 1, of_a->chain->text,
         (unsigned long long)of_a->fence,
-        (double)until_ns(oracle, a, of_a) / 1e6,
+        (double)sim_part_until(oracle, a, of_a) / 1e6,
         (unsigned long long)of_b->fence,
-        (double)until_ns(oracle, b, of_b) / 1e6);
+        (double)sim_part_until(oracle, b, of_b) / 1e6);
 }
 
 /* One of them was broken at once. */
@@ -68,7 +66,7 @@ static void check_part(struct sim_oracle *oracle, const struct sim_live *live,
             const struct sim_part *its = &other->parts[j];
             if (other != live && its->chain == part->chain &&
                 !is_compatible(part, its) &&
-                until_ns(oracle, other, its) > now_ns &&
+                sim_part_until(oracle, other, its) > now_ns &&
                 !is_excused(oracle, part, its)) {
                 tell_conflict(oracle, other, its, live, part);
                 return;
@@ -82,7 +80,8 @@ static bool believes(const struct sim_oracle *oracle,
                      const struct sim_live *live)
 {
     for (unsigned i = 0; i < live->n_parts; i++) {
-        if (until_ns(oracle, live, &live->parts[i]) <= oracle->world->now_ns) {
+        if (sim_part_until(oracle, live, &live->parts[i]) <=
+            oracle->world->now_ns) {
             return false;
         }
     }
@@ -122,7 +121,7 @@ void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live)
     for (unsigned i = 0; i < live->n_parts; i++) {
         struct sim_part *part = &live->parts[i];
         part->deadline = deadline_of(part);
-        part->until_ns = until_ns(oracle, live, part);
+        part->until_ns = sim_part_until(oracle, live, part);
         if (part->until_ns > oracle->world->now_ns) {
             check_part(oracle, live, part);
             sim_foreign_check(oracle, live, part);
@@ -140,7 +139,7 @@ void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live)
         if (deadline != part->deadline) {
             is_new |= part->until_ns <= oracle->world->now_ns;
             part->deadline = deadline;
-            part->until_ns = until_ns(oracle, live, part);
+            part->until_ns = sim_part_until(oracle, live, part);
         }
     }
     if (is_new) {

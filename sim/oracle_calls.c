@@ -163,18 +163,6 @@ void sim_break_begins(struct sim_oracle *oracle, int process, int name)
     }
 }
 
-static int64_t until_ns(const struct sim_oracle *oracle,
-                        const struct sim_live *live,
-                        const struct sim_part *part)
-{
-    int64_t deadline =
-        atomic_load_explicit(&part->lock->deadline_ns, memory_order_relaxed);
-    return deadline == INT64_MIN
-               ? INT64_MIN
-               : sim_process_when(&oracle->world->processes[live->process],
-                                  (struct hf_instant){deadline});
-}
-
 static void check_limit(struct sim_oracle *oracle, const struct sim_live *live,
                         unsigned at)
 {
@@ -183,13 +171,13 @@ static void check_limit(struct sim_oracle *oracle, const struct sim_live *live,
     int64_t limit_ns = calls->limits[at].until_ns;
     int64_t now_ns = oracle->world->now_ns;
     int64_t least_ns = limit_ns < now_ns ? now_ns : limit_ns;
-    if (part != NULL && until_ns(oracle, live, part) > least_ns) {
+    if (part != NULL && sim_part_until(oracle, live, part) > least_ns) {
         sim_oracle_breach(oracle, SIM_BREAK,
                           "\"%s\" was broken, but p%d believes until %.3f ms "
                           "that it holds it with fence %" PRIu64
                           ", not until %.3f ms at most",
                           part->chain->text, live->process + 1,
-                          (double)until_ns(oracle, live, part) / 1e6,
+                          (double)sim_part_until(oracle, live, part) / 1e6,
                           part->fence, (double)limit_ns / 1e6);
     }
 }

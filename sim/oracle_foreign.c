@@ -64,18 +64,6 @@ void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
 
 /* ---- Who believes -------------------------------------------------------- */
 
-static int64_t until_of(const struct sim_oracle *oracle,
-                        const struct sim_live *live,
-                        const struct sim_part *part)
-{
-    int64_t deadline =
-        atomic_load_explicit(&part->lock->deadline_ns, memory_order_relaxed);
-    return deadline == INT64_MIN
-               ? INT64_MIN
-               : sim_process_when(&oracle->world->processes[live->process],
-                                  (struct hf_instant){deadline});
-}
-
 static void tell(struct sim_oracle *oracle, int name, int foreign,
                  const struct sim_live *live, const struct sim_part *part)
 {
@@ -101,7 +89,7 @@ void sim_foreign_held(struct sim_oracle *oracle, int process, int lane,
         const struct sim_live *live = &oracle->live[i];
         for (unsigned j = 0; live->is_holding && j < live->n_parts; j++) {
             if (is_of(&live->parts[j], name) &&
-                until_of(oracle, live, &live->parts[j]) >
+                sim_part_until(oracle, live, &live->parts[j]) >
                     oracle->world->now_ns &&
                 !sim_break_excuses(oracle, &live->parts[j])) {
                 tell(oracle, name, process, live, &live->parts[j]);

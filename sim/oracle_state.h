@@ -208,7 +208,13 @@ void sim_chain_completed(struct sim_oracle *oracle, const struct sim_live *live,
 void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                    struct sim_part *part);
 
-/* oracle_beliefs.c: C4, PERMITS. It is believed from now on … */
+/* oracle_beliefs.c: until when its lock shows that it is held, by the world's
+ * clock; INT64_MIN: not at all. */
+int64_t sim_part_until(const struct sim_oracle *oracle,
+                       const struct sim_live *live,
+                       const struct sim_part *part);
+
+/* C4, PERMITS. It is believed from now on … */
 void sim_beliefs_begin(struct sim_oracle *oracle, struct sim_live *live);
 /* … or perhaps for longer. */
 void sim_beliefs_look(struct sim_oracle *oracle, struct sim_live *live);
