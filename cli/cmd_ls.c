@@ -6,6 +6,7 @@
 #include "exit_code.h"
 #include "message.h"
 #include "show.h"
+#include "snapshot.h"
 #include "store.h"
 #include "view.h"
 #include "view_follow.h"
@@ -209,10 +210,10 @@ static int look(struct hf_client *client, const struct cli_args *args,
  * has ended keeps taken is not held. */
 static int is_held(struct hf_client *client, const char *name)
 {
-    struct hf_info info;
+    struct cli_info info;
     struct hf_error error = {.text = ""};
     enum hf_status status =
-        hf_client_inspect(client, name, strlen(name), &info, &error);
+        cli_inspect(client, name, strlen(name), &info, &error);
     if (status != HF_OK) {
         return cli_store_fail(status, name, &error);
     }

@@ -723,8 +723,8 @@ HF_API const char *hf_holder_owner(const struct hf_holder *holder);
 HF_API const char *hf_holder_host(const struct hf_holder *holder);
 HF_API int64_t hf_holder_pid(const struct hf_holder *holder);
 
-/** Unix time of the grant, up to 4.2 s early; of waiters and of those who share,
- * of the attempt; 0 unknown. */
+/** Unix time of the grant, up to 4.2 s early; of waiters and of those who
+ * share, of the attempt; 0 unknown. */
 HF_API int64_t hf_holder_since_s(const struct hf_holder *holder);
 
 /** Empty if it has none. */
