@@ -143,8 +143,9 @@ static bool fold_finding(struct report *report, enum hf_severity severity,
            ((*at)->severity != severity || strcmp((*at)->text, text) != 0)) {
         at = &(*at)->next;
     }
-    if (*at == NULL) {
-        struct finding *finding = malloc(sizeof(*finding) + strlen(text) + 1);
+    struct finding *finding = *at;
+    if (finding == NULL) {
+        finding = malloc(sizeof(*finding) + strlen(text) + 1);
         if (finding == NULL) {
             return false;
         }
@@ -155,7 +156,7 @@ static bool fold_finding(struct report *report, enum hf_severity severity,
         memcpy(finding->text, text, strlen(text) + 1);
         *at = finding;
     }
-    return (*at)->nodes != NULL && add_node(*at, address);
+    return finding->nodes != NULL && add_node(finding, address);
 }
 
 static void put_folded(struct report *report)

@@ -105,10 +105,11 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
  * better told twice than never. */
 static bool is_first_notice(void)
 {
-    char path[512];
+    char path[512], text[4096];
     struct cli_out out;
-    const struct passwd *user = getpwuid(geteuid());
-    if (user == NULL || user->pw_dir == NULL) {
+    struct passwd entry, *user = NULL;
+    if (getpwuid_r(geteuid(), &entry, text, sizeof(text), &user) != 0 ||
+        user == NULL || user->pw_dir == NULL) {
         return true;
     }
     cli_out_init_text(&out, path, sizeof(path));

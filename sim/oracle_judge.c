@@ -22,7 +22,8 @@
  * Not claimed: of the nodes' memory, where clocks jump or memory is lost (C4 is
  * not promised there either); of whom a process could reach, in the same
  * regimes, and of leases shorter than six round trips. A process that stands
- * still between deciding and answering has used up time that was there. */
+ * still between reading its clock and answering has used up time that was
+ * there. */
 #include "oracle_answer.h"
 #include "oracle_reach.h"
 
@@ -150,6 +151,13 @@ static int64_t lag_ns(const struct sim_asking *call)
            process->client->now.ns;
 }
 
+/* It read its clock, stood still, and decided by what it had read. */
+static bool has_stood(const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    return process->stood_ns == process->world->now_ns;
+}
+
 /* Nodes that have it for at least that long. */
 static unsigned holders_of(const struct sim_oracle *oracle,
                            const struct hf_lock *lock, int64_t least_ns)
@@ -197,6 +205,9 @@ static void judge_part(struct sim_oracle *oracle, const struct sim_asking *call,
 {
     int64_t left_ns =
         atomic_load(&lock->deadline_ns) - call->process->client->now.ns;
+    if (has_stood(call)) {
+        return;
+    }
     if (atomic_load(&lock->state) == HF_STATE_LOST || left_ns < least_ns) {
         breach(oracle, call, HF_OK,
                "%.*s has %.3f ms left, not a third of %lld ms or 6 s",
