@@ -176,8 +176,9 @@ static void test_what_one_kind_of_turn_has(void **state)
                           judged(SIM_C2, regime) == YES;
         bool is_kept = is_ordered && regime <= SIM_RESTART_DURABLE;
         compare(SIM_PERIOD, regime, is_ordered ? YES : NO);
-        compare(SIM_RESERVE, regime, is_ordered ? YES : NO);
-        compare(SIM_BREAK, regime, is_kept ? YES : NO);
+        bool is_local = regime == SIM_LOCAL;
+        compare(SIM_RESERVE, regime, is_ordered || is_local ? YES : NO);
+        compare(SIM_BREAK, regime, is_kept || is_local ? YES : NO);
         compare(SIM_FOREIGN, regime, is_kept ? YES : NO);
         compare(SIM_READ, regime,
                 regime == SIM_FAILOVER || regime == SIM_LOCAL ? NO : YES);
