@@ -101,19 +101,17 @@ static bool acquires(const struct sim_asking *call)
     return call->kind == SIM_CALL_ACQUIRE || call->kind == SIM_CALL_ADOPT;
 }
 
-/* A lease is six round trips long, as for LIVE; 24 where a node has a twentieth
- * of it to answer, and 40 for an adoption, which wakes idle connections: two
- * round trips in that twentieth. And who waits, waits for twelve for each lock
- * at least: in less nobody need have been reached. */
+/* A lease is six round trips long, as for LIVE; 40 where a node has a twentieth
+ * of it to answer: two round trips, since a connection may have to wake up, or
+ * the node to be sent the script first. And who waits, waits for twelve for
+ * each lock at least: in less nobody need have been reached. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
     const struct sim_story *story = oracle->world->story;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
     bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
-    int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6
-                    : call->kind == SIM_CALL_ADOPT ? 40
-                                                   : 24;
+    int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 40;
     return call->turn->ttl_ms * MS > trips * trip_ns &&
            (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
 }
