@@ -153,7 +153,7 @@ static int64_t lag_ns(const struct sim_asking *call)
 static bool has_stood(const struct sim_asking *call)
 {
     const struct sim_process *process = call->process;
-    return process->stood_ns == process->world->now_ns;
+    return process->stood_ns > 0 && process->stood_ns == process->world->now_ns;
 }
 
 /* Nodes that have it for at least that long. */
