@@ -136,18 +136,19 @@ static enum hf_status inspect(struct hf_client *client, const void *name,
                               struct hf_error *error)
 {
     struct hf_look look;
-    struct hf_info *info = malloc(sizeof(*info));
-    if (info == NULL ||
-        !hf_inspect_begin(&look, client, name, name_len, info)) {
-        free(info);
+    struct hf_info info;
+    if (!hf_inspect_begin(&look, client, name, name_len, &info)) {
         return hf_fail_memory(error);
     }
     enum hf_status status = hf_inspect_await(&look, error);
     if (status != HF_OK) {
-        free(info);
         return status;
     }
-    *out = info;
+    *out = malloc(sizeof(info));
+    if (*out == NULL) {
+        return hf_fail_memory(error);
+    }
+    **out = info;
     return HF_OK;
 }
 
