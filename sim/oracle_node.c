@@ -80,9 +80,10 @@ static bool is_in_order(const struct sim_chain *chain,
 {
     uint64_t counter = seen->counter;
     bool is_below_floor = counter >> HF_FLOOR_BITS < now_us >> HF_FLOOR_BITS;
-    const struct sim_pair *end = chain->fences.pairs + chain->fences.n;
     const struct sim_pair *next = sim_series_from(&chain->fences, counter + 1);
-    while (next != NULL && next < end && next->key <= seen->lost) {
+    const struct sim_pair *end =
+        next == NULL ? NULL : chain->fences.pairs + chain->fences.n;
+    while (next < end && next->key <= seen->lost) {
         if ((seen->owner & IS_SHARED) == 0 || (next->value & 1) == 0) {
             return false;
         }
