@@ -47,8 +47,8 @@ static socklen_t address_of(const char *owner, struct sockaddr_un *address)
                        sizeof(prefix) - 1 + ID_LEN);
 }
 
-/* Owners can be seen by whoever may look at the store, so that an address
- * proves nothing. */
+/* All clients of the store can read owners, so that an address proves
+ * nothing. */
 static bool is_trusted(int fd)
 {
     struct ucred peer;

@@ -49,7 +49,7 @@ void cli_while_listen(struct cli_while *keep);
 void cli_while_keep(struct cli_while *keep);
 
 /* Ask the keeper of `owner`, if this machine has one, to release `name`.
- * @return the status of the release; -1: nobody answered. */
+ * @return the status of the release; -1: no answer. */
 int cli_while_release(const char *owner, const char *name);
 
 #endif

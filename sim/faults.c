@@ -165,8 +165,8 @@ static void stop(struct sim_node *node, const struct sim_fault *fault)
     raise_to(&node->resumes_ns, node->world->now_ns + fault->span_ns);
 }
 
-/* How a server syncs stands in its configuration, in which nobody changes
- * anything because it has crashed. */
+/* How a server syncs stands in its configuration, which a crash does not
+ * change. */
 static void keep_sync(struct sim_node *node)
 {
     int64_t now_ns = node->world->now_ns;

@@ -272,7 +272,7 @@ static void add_broken(struct sim_broken *broken, uint64_t owner, int by,
     broken->at_ns[at] = at_ns;
 }
 
-/* Whom a break replaced, as its answer says; "": nobody. */
+/* The owner that a break replaced, as its answer says; "": none. */
 static const char *replaced_by(const struct sim_run *run, size_t *len)
 {
     const char *text = memchr(run->reply, '$', run->reply_len);
@@ -285,8 +285,8 @@ static const char *replaced_by(const struct sim_run *run, size_t *len)
     return owner + 1;
 }
 
-/* A break that waits keeps the name for whom it was taken from: he believes
- * still. */
+/* A break that waits keeps the name taken for the broken holder, which still
+ * believes to hold it. */
 static void note_kept(struct sim_broken *broken, const struct sim_run *run)
 {
     size_t len;
@@ -297,7 +297,7 @@ static void note_kept(struct sim_broken *broken, const struct sim_run *run)
     broken->kept[at].from = sim_owner_digest(owner, len);
 }
 
-/* Whoever waits for another's lease is broken with him. */
+/* A break that waits for a lease is broken with its holder. */
 static void add_with_kept(struct sim_broken *broken, uint64_t owner, int by,
                           int64_t at_ns)
 {

@@ -222,7 +222,7 @@ static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
     return since_ns;
 }
 
-/* Nobody has had one of them since it was reserved: no node says when that is
+/* No grant of one of them since it was reserved: no node says when that is
  * over. */
 static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
 {

@@ -177,10 +177,10 @@ typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
 /**
  * Told of each change of a held lock's state, one after another; of two changes
  * that come before it can be told, only the latter. It may call anything,
- * hf_lock_release() too, but while it runs nobody renews, unless a call waits:
- * be quick. None begins once the lock was given back, or handed on. That does
- * not wait for one that has begun: it may end later, and until then it may ask
- * for name and user of the lock.
+ * hf_lock_release() too, but while it runs nothing is renewed, unless a call
+ * waits: be quick. None begins once the lock was given back, or handed on. That
+ * does not wait for one that has begun: it may end later, and until then it may
+ * ask for name and user of the lock.
  *
  * @param user   `state_user` of the options.
  * @param lock   The lock, borrowed for the call.
@@ -353,9 +353,9 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  * Who waits is served in order: first come, first served, and the lock is
  * handed over by the server itself. A try never overtakes one who waits.
  *
- * A name that the same client holds is held by somebody else: handles exclude
- * each other, whoever has them. So a thread that waits for ever for what only
- * itself would give back waits for ever, until hf_client_interrupt().
+ * Handles exclude each other, also two of the same client. So a thread that
+ * waits for ever for what only itself would give back waits for ever, until
+ * hf_client_interrupt().
  *
  * Several names are taken all or none, within one wait, whatever order they
  * are given in. While it waits for one, it may hold others that sort before.

@@ -19,13 +19,13 @@ static struct hf_span left_of(const struct hf_answer *answer)
 }
 
 /* Another library frees its key without a word to us, and others of its kind
- * poll for it: whoever looks every half second would hardly ever be first. */
+ * poll for it: a waiter that looks every half second is hardly ever first. */
 #define LOOK_FOREIGN_MS 40
 
-/* The end of a process is seen by those who look for it. */
+/* The end of a process is found only by looking for it. */
 #define LOOK_MORTAL_MS 500
 
-/* 0: whoever has it will hand it over. */
+/* 0: the holder will hand it over. */
 static uint16_t look_ms(const struct hf_client *client,
                         const struct hf_answer *answer)
 {

@@ -11,9 +11,9 @@
  * since: that is not waited for.
  *
  * A node that did not answer in time may execute BREAK later, and take the name
- * from whom it has granted it meanwhile. A RELEASE behind that would free it
- * while he believes to hold it; so what BREAK leaves there ends by itself, with
- * the lease that it found.
+ * from a holder to which it was granted meanwhile. A RELEASE behind that would
+ * free it while that holder believes to hold it; so what BREAK leaves there
+ * ends by itself, with the lease that it found.
  *
  * The holder cannot renew any more, and believes to hold until its own
  * deadline, which is before the expiry that the nodes keep: so nobody is

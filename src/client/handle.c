@@ -160,7 +160,7 @@ static enum hf_state whole_state_now(struct hf_lock *lock)
     return worst;
 }
 
-/* It may have been released meanwhile, by whoever runs beside a callback. */
+/* Another thread may have released it meanwhile, beside a callback. */
 static enum hf_state judge(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;

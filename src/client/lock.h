@@ -103,7 +103,7 @@ struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 /* What holds it together with the others of its request; NULL: it is alone. */
 struct hf_link *hf_lock_link(const struct hf_lock *lock);
 
-/* What on_state needs of it; NULL: nobody is told. */
+/* What on_state needs of it; NULL: there is no on_state. */
 struct hf_told *hf_lock_told(const struct hf_lock *lock);
 
 /* The next of its handle, as its user has it. Needs no mutex. */

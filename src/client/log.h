@@ -6,7 +6,7 @@
  * not count; what could not be confirmed INFO   the story of an acquisition and
  * of its lock; nodes that come back DEBUG  each request and each answer
  *
- * It changes nothing, and costs a comparison where nobody listens. */
+ * It changes nothing, and costs a comparison where there is no log. */
 #ifndef HF_CLIENT_LOG_H
 #define HF_CLIENT_LOG_H
 

@@ -4,8 +4,8 @@
  * A change is queued where it arises, with the lock itself as the link, so that
  * the queue can be neither full nor out of memory. The library's thread tells
  * what is queued: so no callback runs in a call, whose caller may have a mutex
- * that the callback wants. Where there is no such thread, whoever is about to
- * leave the library, or to sleep in it, tells: one thread at a time, and in
+ * that the callback wants. Without it, the thread that is about to leave the
+ * library, or to sleep in it, runs the callbacks: one thread at a time, and in
  * order, so that a lock's callbacks never overtake each other.
  *
  * A release does not wait for a callback that has begun. What that callback may

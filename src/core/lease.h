@@ -92,9 +92,9 @@ struct hf_event {
     uint16_t spared;     /* DISOWN: nodes that are not asked */
     bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
                             or RELEASE comes */
-    uint16_t look_ms;    /* ANSWER: nobody may tell when the rival is gone:
-                            whoever is first in the queue looks again, at
-                            least so often; 0: that is not needed */
+    uint16_t look_ms;    /* ANSWER: the end of the rival may not be pushed:
+                            the first in the queue looks again, at least so
+                            often; 0: that is not needed */
     uint32_t ahead;      /* ANSWER: how many earlier tickets wait there */
     uint64_t ticket;     /* ANSWER: QUEUED: our place; REFUSED: the node's time
                             in microseconds, or 0 */

@@ -115,7 +115,7 @@ if v then
     return yours(v)
 end
 
--- For nobody waits, or I am the first; then those behind me who may share it.
+-- If none waits, or I am the first; then those behind me that may share it.
 local function take()
     local first = admits(mode) and ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then

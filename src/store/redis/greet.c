@@ -65,7 +65,7 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     memset(&node->marker, 0, sizeof(node->marker));
     if (is_fresh) {
         log_in(node, now);
-    } else { /* whoever looks at all nodes waits for what comes of it */
+    } else { /* a look at all nodes waits for what comes of it */
         hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
                             node->reason);
     }
