@@ -24,7 +24,7 @@ void top_draw_help(int y, int end)
         "often",
         "Esc        back                            q       quit",
         "WAIT: how many wait. LEFT: of the lease, renewed while it is held.",
-        "SINCE: when its holder began to ask for it.",
+        "SINCE: when it was granted, by the server, to within 4.2 s.",
     };
     size_t n = sizeof(lines) / sizeof(lines[0]);
     top_screen_rule(y++);

@@ -1,31 +1,56 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # "since" is when the lock was granted, not when its holder began to wait: the
-# fence says so, to within the 4.2 s of a step of the clock floor.
+# fence says so, to within the 4.2 s of a step of the clock floor. In ls, top, a
+# try and the waiting line.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
 # timeout: 120
+pty=$HF_BUILD/tests/lib/pty
 
 servers_start 4
 three="${SERVER_URL[s1]} ${SERVER_URL[s2]} ${SERVER_URL[s3]}"
 declare -A url=([local]="local://$W/store"
     [one]="${SERVER_URL[s4]}?quarantine=off&node_timeout=1s"
-    [three]="$three?quarantine=off&node_timeout=1s")
+    [three]="$three?quarantine=off&node_timeout=1s") terminal=()
 stores='local one three'
 
 waits_for() { # STORE N
     holdfast ls --json -u "${url[$1]}" job | grep -q "\"waiting\":$2"
+}
+# On a terminal, in the queue from before the hand-over; its steps come later.
+begin_terminal() { # STORE
+    mkfifo "$W/steps.$1"
+    timeout 60 "$pty" holdfast run -u "${url[$1]}" job -- true \
+        <"$W/steps.$1" >"$W/terminal.$1" &
+    terminal[$1]=$!
+}
+top_since() { # STORE CLOCK
+    timeout 60 "$pty" holdfast top -u "${url[$1]}" <<S
+drawn SINCE
+drawn $2
+send \n
+drawn since $2
+send q
+S
 }
 for store in $stores; do
     begin "first.$store" -u "${url[$store]}" job
     ok "$store: held" wait_until 10 holds "first.$store"
     begin "second.$store" -u "${url[$store]}" job
     ok "$store: and waited for" wait_until 10 waits_for "$store" 1
+    begin_terminal "$store"
+done
+exec 5>"$W/steps.local" 6>"$W/steps.one" 7>"$W/steps.three"
+declare -A steps=([local]=5 [one]=6 [three]=7)
+for store in $stores; do
+    ok "$store: and on a terminal" wait_until 10 waits_for "$store" 2
 done
 is_new() { # STORE OLD
     local said
-    said=$(holdfast ls -u "${url[$1]}" job) && [[ $said != *"$2"* ]]
+    said=$(holdfast ls -u "${url[$1]}" job | grep -v waiting) &&
+        [[ $said != *"$2"* ]]
 }
 asked=$EPOCHSECONDS
 is_later() {
@@ -52,7 +77,16 @@ for store in $stores; do
         wait_until 10 is_new "$store" "since $(date -d "@$asked" +%H:%M:%S)"
     capture holdfast run -n -u "${url[$store]}" job -- true
     like "$err" "since $clock" "$store: a try"
-    begin "third.$store" -u "${url[$store]}" job
+    echo "like waiting .* held by [^,]* since $clock" >&"${steps[$store]}"
+    eval "exec ${steps[$store]}>&-"
+    wait "${terminal[$store]}"
+    is $? 0 "$store: the waiting line"
+    [ ! -s "$W/terminal.$store" ] || cat "$W/terminal.$store"
+    if [ -x "$HF_BUILD/holdfast-top" ]; then
+        TERM=xterm ok "$store: top, and who waits there" \
+            top_since "$store" "$clock"
+    fi
+    begin "third.$store" -u "${url[$store]}" job 5>&- 6>&- 7>&-
     end "second.$store"
 done
 
