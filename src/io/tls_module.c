@@ -167,6 +167,11 @@ static int judge(const struct connection *connection, int result,
             what = "the server wants a client certificate: name tls_cert and "
                    "tls_key";
         }
+        if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER) {
+            snprintf(reason, size,
+                     "answers without TLS (a plain port? use redis://)");
+            break;
+        }
         explain(what, reason, size);
         break;
     }

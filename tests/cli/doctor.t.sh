@@ -109,7 +109,7 @@ server_cli one flushall >"$W/log"
 holdfast doctor --init -q -u "$one"
 capture holdfast doctor --init -u "${SERVER_URL[one]}?max_ttl=20s" </dev/null
 is "$code" 78 'a marker of another shape: refused, 78'
-like "$out" 'max_ttl=10000ms, this client says 20000ms' 'and listed'
+like "$out" 'max_ttl=10s, this client says 20s' 'and listed'
 like "$(server_cli one hget hf:node max_ttl_ms)" '^10000$' 'the marker stands'
 capture holdfast run -n -t 5s -u "$one" x -- echo ran
 is "$code:$out" 0:ran 'and the fleet goes on'

@@ -106,6 +106,21 @@ if unshare -m true 2>/dev/null; then
     like "$err" 'the disk is full' "says so"
 
     capture unshare -m bash -c '
+        mount -t tmpfs -o ro none "$W/disk" || exit 99
+        holdfast run -u "local://$W/disk/store" x -- true'
+    is "$code:$err" "69:holdfast: -u: cannot make the folder $W/disk/store: $(
+    )the file system is read-only; $(
+    )name a folder with -u local:///FOLDER that can be written" \
+        "a read-only disk: 69, which it says"
+    capture unshare -m bash -c '
+        holdfast run -u "local://$W/closed" x -- true || exit 98
+        mount --bind "$W/closed" "$W/closed" &&
+            mount -o remount,ro,bind "$W/closed" || exit 99
+        holdfast run -u "local://$W/closed" x -- true'
+    like "$code:$err" "^69:holdfast: -u: cannot open $W/closed/.*read-only; name" \
+        "a disk that becomes read-only"
+
+    capture unshare -m bash -c '
         mount -t tmpfs -o mode=755,size=1200k none "$W/disk" || exit 99
         export HOLDFAST_URL="local://$W/disk"
         long=$(printf "%0900d" 0)

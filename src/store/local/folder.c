@@ -37,8 +37,9 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                        doing, path);
     case EROFS:
         return hf_fail(error, HF_UNAVAILABLE,
-                       "cannot %s %s: the file system is read-only", doing,
-                       path);
+                       "cannot %s %s: the file system is read-only; "
+                       "" NAME_A_FOLDER " that can be written",
+                       doing, path);
     case EACCES:
     case EPERM:
         return hf_fail(error, HF_DENIED,

@@ -212,6 +212,7 @@ static void connect_now(struct hf_redis_node *node, struct hf_instant now)
     HF_ASSERT(node->phase == HF_REDIS_WAITING);
     node->phase = HF_REDIS_CONNECTING;
     node->deadline = hf_instant_add(now, node->store->connect_timeout);
+    node->has_heard = false;
     hf_wire_reset(&node->wire);
     if (!hf_reply_reset(&node->reply)) {
         hf_redis_node_lost(node, HF_UNAVAILABLE, "out of memory", now);
@@ -280,6 +281,21 @@ static void take_replies(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
+/* The socket has failed. A TLS port closes a plain connection at its first
+ * bytes; its alert may not arrive, since it resets what it has not read. */
+static void doom_with_socket(struct hf_redis_node *node)
+{
+    if (node->has_heard || node->socket.tls != NULL) {
+        hf_redis_node_doom(node, node->socket.reason);
+    } else {
+        hf_redis_node_doom(node,
+                           node->endpoint->is_unix
+                               ? "closed the connection without an answer"
+                               : "closed the connection without an answer (a "
+                                 "TLS port? use rediss://)");
+    }
+}
+
 static void read_all(struct hf_redis_node *node, struct hf_instant now)
 {
     char data[READ_BYTES];
@@ -288,10 +304,11 @@ static void read_all(struct hf_redis_node *node, struct hf_instant now)
         ssize_t n = hf_socket_read(&node->socket, data, sizeof(data));
         if (n <= 0) {
             if (n < 0) {
-                hf_redis_node_doom(node, node->socket.reason);
+                doom_with_socket(node);
             }
             return;
         }
+        node->has_heard = true;
         size_t before = node->reply.fed;
         if (!hf_reply_feed(&node->reply, data, (size_t)n)) {
             hf_redis_node_doom(node, "out of memory");
@@ -317,7 +334,7 @@ void hf_redis_node_flush(struct hf_redis_node *node, struct hf_instant now)
            (len = hf_wire_unsent(&node->wire, &data)) > 0) {
         ssize_t n = hf_socket_write(&node->socket, data, len);
         if (n < 0) {
-            hf_redis_node_doom(node, node->socket.reason);
+            doom_with_socket(node);
             return;
         }
         if (n == 0) {
@@ -348,19 +365,33 @@ static void on_socket(struct hf_socket *socket, struct hf_instant now)
 
 /* ---- Time -------------------------------------------------------------- */
 
+void hf_redis_late_text(const struct hf_redis_node *node, struct hf_instant now,
+                        char *out, size_t size)
+{
+    struct hf_span left =
+        hf_span_max(hf_instant_until(now, node->deadline), (struct hf_span){0});
+    long long ms = (long long)hf_span_ms_floor(
+        (struct hf_span){node->store->connect_timeout.ns - left.ns});
+    if (ms <= 0) {
+        snprintf(out, size, "no connection yet");
+    } else if (node->socket.state == HF_SOCKET_SECURING) {
+        snprintf(out, size,
+                 "no answer to the TLS handshake within %lld ms (a plain port? "
+                 "use redis://)",
+                 ms);
+    } else if (node->phase == HF_REDIS_CONNECTING) {
+        snprintf(out, size, "no connection within %lld ms", ms);
+    } else {
+        snprintf(out, size,
+                 "accepted the connection, but did not answer within %lld ms",
+                 ms);
+    }
+}
+
 static void on_late(struct hf_redis_node *node, struct hf_instant now)
 {
     char why[120];
-    const char *what = "accepted the connection, but did not answer";
-    const char *hint = "";
-    if (node->socket.state == HF_SOCKET_SECURING) {
-        what = "no answer to the TLS handshake";
-        hint = " (a plain port? use redis://)";
-    } else if (node->phase == HF_REDIS_CONNECTING) {
-        what = "no connection";
-    }
-    snprintf(why, sizeof(why), "%s within %lld ms%s", what,
-             (long long)hf_span_ms_floor(node->store->connect_timeout), hint);
+    hf_redis_late_text(node, now, why, sizeof(why));
     hf_redis_node_lost(node, HF_UNAVAILABLE, why, now);
 }
 
@@ -378,7 +409,12 @@ static void check_hang(struct hf_redis_node *node, struct hf_instant now)
 
 static void check_connecting(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (!hf_instant_before(now, node->socket.give_up)) {
+    if (hf_instant_before(now, node->socket.give_up)) {
+        return;
+    }
+    if (node->socket.state == HF_SOCKET_SECURING) {
+        on_late(node, now);
+    } else {
         hf_socket_expire(&node->socket, now);
         look_at_socket(node, now);
     }

@@ -85,6 +85,7 @@ struct hf_redis_node {
     enum hf_redis_phase phase;
     unsigned failures;          /* connections in a row that came to nothing */
     bool was_ready;             /* this connection */
+    bool has_heard;             /* this connection: a byte of a reply */
     struct hf_instant ready_at; /* this connection */
     struct hf_instant quick_at; /* last reconnect without back-off */
     bool is_doomed;             /* to be torn down at the next dispatch */
@@ -202,6 +203,11 @@ void hf_redis_node_doom(struct hf_redis_node *node, const char *reason);
 /* How long to wait after so many connections in a row that came to nothing. */
 struct hf_span hf_redis_back_off(struct hf_redis *store, unsigned failures);
 
+/* What a connection lacks that is not ready at `now`, and since when: behind
+ * its address. */
+void hf_redis_late_text(const struct hf_redis_node *node, struct hf_instant now,
+                        char *out, size_t size);
+
 /* Set the timer to whatever comes first. */
 void hf_redis_node_arm(struct hf_redis_node *node);
 
@@ -238,7 +244,7 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
                               size_t size);
 
-/* How the marker's store differs from this client's. */
+/* How the marker's store differs from this client's: behind its address. */
 void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
                             size_t size);
 

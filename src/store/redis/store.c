@@ -279,19 +279,9 @@ static void redis_describe(const struct hf_store *base, unsigned index,
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
     } else if (node->standing == HF_STANDING_CONNECTING &&
-               node->phase == HF_REDIS_CONNECTING) {
-        struct hf_span left = hf_instant_until(now, node->deadline);
-        struct hf_span waited = {store->connect_timeout.ns - left.ns};
-        bool is_securing = node->socket.state == HF_SOCKET_SECURING;
-        snprintf(out->reason, sizeof(out->reason), "%s within %lld ms%s",
-                 is_securing ? "no answer to the TLS handshake"
-                             : "no connection",
-                 (long long)hf_span_ms_floor(waited),
-                 is_securing ? " (a plain port? use redis://)" : "");
-    } else if (node->standing == HF_STANDING_CONNECTING &&
-               node->phase == HF_REDIS_GREETING) {
-        snprintf(out->reason, sizeof(out->reason),
-                 "accepted the connection, but does not answer");
+               (node->phase == HF_REDIS_CONNECTING ||
+                node->phase == HF_REDIS_GREETING)) {
+        hf_redis_late_text(node, now, out->reason, sizeof(out->reason));
     } else {
         memcpy(out->reason, node->reason, sizeof(out->reason));
     }

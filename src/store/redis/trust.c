@@ -12,6 +12,7 @@
  * entry's time must be later than the marker. */
 #include "store/redis/node.h"
 
+#include "base/duration.h"
 #include "io/clock.h"
 
 #include <inttypes.h>
@@ -173,30 +174,46 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     hf_redis_examine(node, now);
 }
 
+/* "3 servers" */
+static const char *servers(int64_t n, char out[32])
+{
+    snprintf(out, 32, "%" PRId64 " server%s", n, n == 1 ? "" : "s");
+    return out;
+}
+
+static void name_difference(const char *what, int64_t its_ms, int64_t our_ms,
+                            char *out, size_t size)
+{
+    char its[HF_DURATION_TEXT_MAX], ours[HF_DURATION_TEXT_MAX];
+    hf_duration_emit(its, its_ms);
+    hf_duration_emit(ours, our_ms);
+    snprintf(out, size,
+             "belongs to a store with %s=%s, this client says %s: all clients "
+             "of a store must say the same",
+             what, its, ours);
+}
+
 void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
                             size_t size)
 {
     const struct hf_shape *its = &node->marker.shape;
     const struct hf_shape *ours = &node->store->shape;
+    char n[32], max_ttl[HF_DURATION_TEXT_MAX];
     if (its->nodes != ours->nodes) {
+        hf_duration_emit(max_ttl, its->max_ttl_ms);
         snprintf(out, size,
-                 "belongs to a store of %" PRId64
-                 " servers, this client's URL names %" PRId64
-                 ": name all of them (max_ttl=%" PRId64 "ms there, %" PRId64
-                 "ms here)",
-                 its->nodes, ours->nodes, its->max_ttl_ms, ours->max_ttl_ms);
+                 "belongs to a store of %s, this client's URL names %" PRId64
+                 ": name %s (max_ttl=%s)",
+                 servers(its->nodes, n), ours->nodes,
+                 its->nodes > ours->nodes ? "all of them"
+                                          : "those of that store alone",
+                 max_ttl);
     } else if (its->max_ttl_ms != ours->max_ttl_ms) {
-        snprintf(out, size,
-                 "belongs to a store with max_ttl=%" PRId64
-                 "ms, this client says %" PRId64
-                 "ms: all clients of a store say the same",
-                 its->max_ttl_ms, ours->max_ttl_ms);
+        name_difference("max_ttl", its->max_ttl_ms, ours->max_ttl_ms, out,
+                        size);
     } else {
-        snprintf(out, size,
-                 "belongs to a store with fence_keep=%" PRId64
-                 "ms, this client says %" PRId64
-                 "ms: all clients of a store say the same",
-                 its->fence_keep_ms, ours->fence_keep_ms);
+        name_difference("fence_keep", its->fence_keep_ms, ours->fence_keep_ms,
+                        out, size);
     }
 }
 

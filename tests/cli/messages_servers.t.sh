@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Messages about servers: what is wrong with which, and what mends it.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 120
+
+says() { # CODE LINE WHAT COMMAND...
+    local want=$1 line=$2 what=$3
+    shift 3
+    capture "$@"
+    is "$code:$(sed -E 's/ [0-9]+ (ms|s)\>/ N \1/g' <<<"$err")" \
+        "$want:holdfast: $line" "$what"
+}
+
+pids=()
+stop_all() {
+    [ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null
+}
+at_exit stop_all
+
+# ---- TLS or not ------------------------------------------------------------
+
+server_start plain --tcp
+server_start tls --tls
+plain=127.0.0.1:${SERVER_PORT[plain]} tls=127.0.0.1:${SERVER_PORT[tls]}
+trust="quarantine=off&tls_ca=$W/tls/ca.crt"
+closed='closed the connection without an answer (a TLS port? use rediss://)'
+late='no answer to the TLS handshake within N ms (a plain port? use redis://)'
+for command in 'run -n a -- true' 'acquire -w 0.2 a' 'ls'; do
+    # shellcheck disable=SC2086 # the words of a command
+    set -- $command
+    what=a
+    [ "$1" != ls ] || what=ls
+    says 69 "$what: $tls $closed" "$1: no TLS to a TLS port" \
+        holdfast "$1" -u "redis://$tls?quarantine=off" "${@:2}"
+    says 69 "$what: $plain $late" "$1: TLS to a plain port" \
+        holdfast "$1" -u "rediss://$plain?$trust" "${@:2}"
+done
+capture holdfast doctor -u "redis://$tls"
+like "$code:$out" "^2:unfit: $tls: cannot be examined: closed .*use rediss://\\)" \
+    'doctor: no TLS to a TLS port'
+capture holdfast doctor -u "rediss://$plain?$trust"
+like "$code:$out" "^2:unfit: $plain: .*TLS handshake within .*use redis://\\)" \
+    'doctor: TLS to a plain port'
+# A name may have several addresses, of which each gets a share of the time.
+says 69 "a: localhost:${SERVER_PORT[plain]} $late" 'TLS to a plain port, by name' \
+    holdfast run -n -u "rediss://localhost:${SERVER_PORT[plain]}?$trust" \
+    a -- true
+listens() {
+    (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+http=$(free_port)
+cat >"$W/http" <<'END'
+printf 'HTTP/1.1 400 Bad Request\r\n\r\n'
+exec cat >/dev/null
+END
+socat "TCP-LISTEN:$http,bind=127.0.0.1,fork,reuseaddr" \
+    "EXEC:bash $W/http" &
+pids+=($!)
+wait_until 10 listens "$http"
+says 69 "a: 127.0.0.1:$http answers without TLS (a plain port? use redis://)" \
+    'TLS to a port that speaks first' \
+    holdfast run -n -u "rediss://127.0.0.1:$http?$trust" a -- true
+
+# ---- No connection ---------------------------------------------------------
+
+deaf=$(free_port)
+"$HF_BUILD/tests/lib/deaf" "$deaf" >"$W/deaf" &
+pids+=($!)
+wait_until 10 grep -q deaf "$W/deaf"
+deaf=127.0.0.1:$deaf
+says 69 "a: $deaf no connection within N ms" 'no connection' \
+    holdfast run -n -u "redis://$deaf?quarantine=off" a -- true
+refusing=127.0.0.1:$(free_port)
+two=127.0.0.1:$(free_port)
+refused='cannot connect: Connection refused'
+says 69 "a: no majority (0 of 3 nodes): $refusing $refused; $two $refused; $(
+)$deaf no connection yet" 'no figure before a millisecond is over' \
+    holdfast run -w 1ms -u "redis://$refusing,$two,$deaf?quarantine=off" \
+    a -- true
+
+# ---- Another store ---------------------------------------------------------
+
+servers_start 3
+fresh='locks from before may still be held, so it counts in N s'
+says 69 "a: no majority (0 of 3 nodes): $(
+)${SERVER_SOCK[s1]}, ${SERVER_SOCK[s2]}, ${SERVER_SOCK[s3]}: $(
+)each shows no trace of Holdfast (new, restarted or emptied): $fresh" \
+    'new servers are one line' holdfast run -n -u "$URLS" a -- true
+servers_declare "$URLS"
+s1=${SERVER_SOCK[s1]}
+says 78 "a: $s1 belongs to a store of 3 servers, this client's URL names 1: $(
+)name all of them (max_ttl=1m)" 'one server of three' \
+    holdfast run -n -u "redis+unix://$s1" a -- true
+says 78 "a: $s1 belongs to a store with max_ttl=1m, this client says 2m: $(
+)all clients of a store must say the same" 'another max_ttl' \
+    holdfast run -n -u "$URLS?max_ttl=2m" a -- true
+says 78 "a: $s1 belongs to a store with fence_keep=1h, this client says 2d: $(
+)all clients of a store must say the same" 'another fence_keep' \
+    holdfast run -n -u "$URLS?fence_keep=2d" a -- true
+server_start alone
+servers_declare "${SERVER_URL[alone]}"
+says 78 "a: ${SERVER_SOCK[alone]} belongs to a store of 1 server, $(
+)this client's URL names 3: name those of that store alone (max_ttl=1m)" \
+    'a server of another store' holdfast run -n \
+    -u "${SERVER_URL[alone]} ${SERVER_URL[s2]} ${SERVER_URL[s3]}" a -- true
+
+# ---- Which product ---------------------------------------------------------
+
+# Valkey says its version in a line of its own. Redis behind this filter does.
+sock=$W/valkey.s
+cat >"$W/filter" <<END
+socat - "UNIX-CONNECT:${SERVER_SOCK[alone]}" |
+    sed -u 's/^redis_version:\(.*\).\r\$/valkey_version:\1\r/'
+END
+socat "UNIX-LISTEN:$sock,fork" "EXEC:bash $W/filter" &
+pids+=($!)
+wait_until 10 test -S "$sock"
+capture holdfast doctor -u "redis+unix://$sock"
+like "$out" "^ok: $sock: Valkey [0-9]+\.[0-9.]+, up for " 'Valkey by its own name'
+capture holdfast doctor -u "${SERVER_URL[alone]}"
+like "$out" "^ok: ${SERVER_SOCK[alone]}: Redis [0-9]+\.[0-9.]+, up for " 'Redis too'
+finish
