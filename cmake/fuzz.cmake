@@ -25,7 +25,7 @@ endforeach()
 # Only what a target asks for is taken from it, so main() stays away.
 add_library(hf_fuzz_cli STATIC $<TARGET_OBJECTS:hf_cli>)
 set_target_properties(hf_fuzz_cli PROPERTIES LINKER_LANGUAGE C)
-target_link_libraries(hf_fuzz_cli INTERFACE holdfast_static)
+target_link_libraries(hf_fuzz_cli INTERFACE holdfast_parts)
 
 if(HF_FUZZ)
   set(driver "")
@@ -45,7 +45,7 @@ foreach(source IN LISTS targets)
     RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fuzz"
     OUTPUT_NAME "$<IF:$<BOOL:${HF_FUZZ}>,${name},replay-${name}>")
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/cli")
-  target_link_libraries(${target} PRIVATE hf_fuzz_cli holdfast_static
+  target_link_libraries(${target} PRIVATE hf_fuzz_cli holdfast_parts
     hf_settings)
   file(STRINGS "${source}" link REGEX "^/\\* link: .* \\*/$")
   foreach(line IN LISTS link)

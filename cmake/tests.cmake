@@ -2,7 +2,7 @@
 # Tests, their helpers, examples and benches: one executable per C file, in
 # the folder of the build tree that bears its source's name.
 #
-#   tests/unit/*.c            cmocka, linked with the static library
+#   tests/unit/*.c            cmocka, linked with the parts of the library
 #   tests/conformance/*.c     the same against real servers; if NAME.t.sh
 #                             stands beside NAME.c, that script drives it
 #   tests/sim/*.c             the same, with the parts of the simulator
@@ -53,7 +53,7 @@ function(hf_program source folder)
     target_link_options(${target} PRIVATE ${line})
   endforeach()
   hf_library_of(library "${source}")
-  target_link_libraries(${target} PRIVATE ${library} holdfast_static ${ARGN})
+  target_link_libraries(${target} PRIVATE ${library} ${ARGN})
 endfunction()
 
 # The programs of one folder, and what they share, with the libraries given.
@@ -75,11 +75,12 @@ function(hf_programs folder)
       list(APPEND shared "${source}")
     endif()
   endforeach()
-  set(links ${ARGN} hf_settings "$<$<BOOL:${HF_CMOCKA}>:${HF_CMOCKA}>")
+  set(links ${ARGN} holdfast_parts hf_settings
+    "$<$<BOOL:${HF_CMOCKA}>:${HF_CMOCKA}>")
   if(shared)
     string(REPLACE "/" "-" target "${folder}-shared")
     add_library(${target} OBJECT ${shared})
-    target_link_libraries(${target} PRIVATE holdfast_static hf_settings)
+    target_link_libraries(${target} PRIVATE holdfast_parts hf_settings)
     list(APPEND links ${target})
   endif()
   foreach(source IN LISTS programs)
@@ -101,8 +102,8 @@ foreach(source IN LISTS HF_EXAMPLE_SOURCES)
   if(uses_uv AND NOT UV_FOUND)
     message(STATUS "no libuv: ${source} is not built")
   elseif(uses_uv)
-    hf_program("${source}" examples PkgConfig::UV)
+    hf_program("${source}" examples holdfast_static PkgConfig::UV)
   else()
-    hf_program("${source}" examples)
+    hf_program("${source}" examples holdfast_static)
   endif()
 endforeach()

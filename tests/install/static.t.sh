@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Only public functions are global in the static library: a program that uses
+# every other name of the library for functions of its own links with it, and
+# the library calls none of them.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+
+globals() { # ARCHIVE
+    nm -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | sort -u
+}
+
+sed 's/@.*//' "$HF_SOURCE/abi/libholdfast.symbols" >"$W/public"
+globals "$HF_BUILD/libholdfast_parts.a" | comm -13 "$W/public" - >"$W/private"
+is "$(globals "$HF_BUILD/libholdfast.a" | comm -3 "$W/public" -)" '' \
+    "the archive's global names are those of the shared library"
+names=$(wc -l <"$W/private")
+ok "$names names are private" test "$names" -gt 300
+
+{
+    echo '#include <stdlib.h>'
+    sed 's/.*/void &(void);\nvoid &(void) { abort(); }/' "$W/private"
+} >"$W/clash.c"
+cat >"$W/use.c" <<'END_OF_C'
+#include <holdfast/holdfast.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    struct hf_client *client;
+    struct hf_request request;
+    struct hf_lock *lock = NULL;
+    struct hf_info *info;
+    struct hf_error error = {HF_OK, -1, ""};
+    (void)argc;
+    hf_request_init(&request, "static");
+    if (hf_client_open(argv[1], NULL, &client, &error) != HF_OK ||
+        hf_lock_acquire(client, &request, &lock, &error) != HF_OK ||
+        hf_lock_extend(lock, 5000, &error) != HF_OK ||
+        hf_client_inspect(client, "static", 6, &info, &error) != HF_OK) {
+        puts(error.text);
+        return 1;
+    }
+    printf("fence %d\n", hf_lock_fence(lock) ==
+                             hf_holder_fence(hf_info_holder(info)));
+    hf_info_free(info);
+    hf_lock_release(lock);
+    hf_client_close(client);
+    return 0;
+}
+END_OF_C
+# shellcheck disable=SC2046 # flags are a list
+ok "a program that has them all links" gcc -std=c11 -Wall -Wextra -Werror \
+    -Wno-builtin-declaration-mismatch "-I$HF_SOURCE/include" -o "$W/use" \
+    "$W/use.c" "$W/clash.c" "$HF_BUILD/libholdfast.a" \
+    $(pkg-config --libs hiredis lmdb) -lpthread -ldl
+server_start one
+for url in "local://$W/store" "${SERVER_URL[one]}?quarantine=off&node_timeout=5s"; do
+    is "$("$W/use" "$url" 2>&1)" 'fence 1' "and runs on ${url%%:*}"
+done
+finish
