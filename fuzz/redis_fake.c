@@ -194,8 +194,8 @@ static struct hf_socket *socket_of(struct hf_store *store, unsigned node,
                                    bool listens)
 {
     struct hf_redis *redis = (struct hf_redis *)(void *)store;
-    return listens ? &redis->nodes[node].listener.socket
-                   : &redis->nodes[node].socket;
+    return listens ? &redis->nodes[node].listener.connection.socket
+                   : &redis->nodes[node].connection.socket;
 }
 
 void fake_say(struct hf_store *store, unsigned node, bool listens,

@@ -275,7 +275,7 @@ static void answer_listener(struct hf_store *store, unsigned node)
 void fake_answer(struct hf_store *store, unsigned node, bool listens)
 {
     struct hf_redis *redis = (struct hf_redis *)(void *)store;
-    const struct hf_wire *wire = &redis->nodes[node].wire;
+    const struct hf_wire *wire = &redis->nodes[node].connection.wire;
     if (listens) {
         answer_listener(store, node);
         return;

@@ -264,7 +264,7 @@ static void test_lost(struct server *server)
        "the node's own connection is as it was");
     kill_listener(server);
     ok(ears_until(&ears, ears.n_begun == 3) &&
-           redis_of(&ears)->nodes[0].listener.failures > 0,
+           redis_of(&ears)->nodes[0].listener.connection.failures > 0,
        "cut again at once: again, but after a while");
     publish(&ears, server, "5 6", 3);
     ok(ears_until(&ears, ears.n_pushed == 1), "and it hears");
@@ -300,10 +300,11 @@ static void test_other_server(struct server *server)
     met[0] = met[0] == 'a' ? 'b' : 'a';
     told(server, "SET lock:busy somebody PX 600000");
     heartbeat(&ears);
-    ok(ears_until(&ears, redis_of(&ears)->nodes[0].listener.failures > 1) &&
+    ok(ears_until(&ears,
+                  redis_of(&ears)->nodes[0].listener.connection.failures > 1) &&
            ears.n_begun == 0,
        "another server at the same address is not listened to: %s",
-       redis_of(&ears)->nodes[0].listener.reason);
+       redis_of(&ears)->nodes[0].listener.connection.reason);
     met[0] = redis_of(&ears)->nodes[0].identity.run_id[0];
     ok(ears_until(&ears, ears.is_listening), "the right one is");
     ears_close(&ears);
@@ -317,9 +318,10 @@ static void test_silent(struct server *server)
     ears_start(&ears);
     redis_of(&ears)->listen_pace.ping = hf_span_ms(300);
     ears_wait(&ears, server);
-    struct hf_redis_listener *listener = &redis_of(&ears)->nodes[0].listener;
-    ok(ears_until(&ears, listener->is_pinged) &&
-           ears_until(&ears, !listener->is_pinged) && ears.n_ended == 0,
+    const struct hf_wire *wire =
+        &redis_of(&ears)->nodes[0].listener.connection.wire;
+    ok(ears_until(&ears, hf_wire_oldest(wire) != NULL) &&
+           ears_until(&ears, hf_wire_oldest(wire) == NULL) && ears.n_ended == 0,
        "silent, it is asked whether it is there, and it is");
     struct hf_instant begin = hf_clock_now();
     kill(server->pid, SIGSTOP);
@@ -398,7 +400,7 @@ static void test_refused(struct server *server)
        "it is not tried again and again");
     struct hf_instant now = hf_clock_now();
     long long left = (long long)hf_span_ms_floor(
-        hf_instant_until(now, store->nodes[0].listener.retry_at));
+        hf_instant_until(now, store->nodes[0].listener.connection.retry_at));
     ok(left > 20000 && left <= 30000, "but in half a minute (%lld ms)", left);
     ok(ears.rig.standing[0] == HF_STANDING_VOTING,
        "the node votes all the same");

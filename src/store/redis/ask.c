@@ -41,11 +41,11 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
                      : hf_owner_digest(ask->owner, ask->owner_len),
     };
     const char **argv = (const char **)(uintptr_t)command->argv;
-    if (!hf_wire_push(&node->wire, command->argc, argv, command->lens,
-                      &pending)) {
+    if (!hf_wire_push(&node->connection.wire, command->argc, argv,
+                      command->lens, &pending)) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_UNAVAILABLE,
                        "too many unanswered requests, or out of memory", now);
-    } else if (node->wire.count == 1) {
+    } else if (node->connection.wire.count == 1) {
         hf_redis_node_arm(node);
     }
 }
@@ -99,13 +99,15 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
 void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                   struct hf_instant now)
 {
-    bool is_idle =
-        hf_instant_until(node->last_io, now).ns >= IDLE_MS * INT64_C(1000000);
-    if (node->phase == HF_REDIS_READY && !node->is_doomed && is_idle &&
-        node->wire.count == 0 && hf_socket_is_dead(&node->socket)) {
-        hf_redis_node_doom(node, "the server closed the idle connection");
+    bool is_idle = hf_instant_until(node->connection.heard_at, now).ns >=
+                   IDLE_MS * INT64_C(1000000);
+    if (hf_redis_is_ready(node) && is_idle &&
+        node->connection.wire.count == 0 &&
+        hf_socket_is_dead(&node->connection.socket)) {
+        hf_redis_connection_break(&node->connection,
+                                  "the server closed the idle connection");
     }
-    if (node->phase != HF_REDIS_READY || node->is_doomed) {
+    if (!hf_redis_is_ready(node)) {
         enum hf_status fault =
             node->fault == HF_OK || node->fault == HF_QUARANTINED
                 ? HF_UNAVAILABLE
@@ -197,7 +199,7 @@ static enum hf_verdict verdict_of(int64_t number)
 static struct hf_answer read_array(const struct hf_redis_node *node,
                                    const struct hf_pending *pending)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     struct hf_answer answer = answer_to(node, pending);
     answer.verdict = verdict_of(hf_reply_integer(reply, 1));
     answer.counter = (uint64_t)hf_reply_integer(reply, 2);
@@ -254,7 +256,7 @@ static void answer_integer(struct hf_redis_node *node,
 {
     struct hf_answer answer = answer_to(node, pending);
     answer.verdict = HF_VERDICT_OK;
-    answer.counter = (uint64_t)node->reply.items[0].integer;
+    answer.counter = (uint64_t)node->connection.reply.items[0].integer;
     if (pending->verb <= HF_VERB_BREAK && makes_sense(&answer)) {
         give(node, &answer);
     } else {
@@ -317,7 +319,7 @@ static bool reserve_seats(struct hf_redis *store, size_t n)
 static void answer_roster(struct hf_redis_node *node,
                           const struct hf_pending *pending)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis *store = node->store;
     struct hf_answer answer = read_array(node, pending);
     size_t n = (reply->n - ROSTER_HEAD) / ROSTER_ITEMS;
@@ -378,7 +380,7 @@ static uint64_t next_cursor(uint64_t cursor, bool is_of_marks)
 static void answer_scan(struct hf_redis_node *node,
                         const struct hf_pending *pending)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis *store = node->store;
     struct hf_answer answer = answer_to(node, pending);
     if (!reserve_names(store, reply->n)) {
@@ -408,7 +410,7 @@ static void answer_scan(struct hf_redis_node *node,
 void hf_redis_answer(struct hf_redis_node *node,
                      const struct hf_pending *pending, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     const struct hf_reply_item *first = &reply->items[0];
     if (first->type == HF_REPLY_ERROR) {
         answer_error(node, pending, hf_reply_text(reply, 0), now);

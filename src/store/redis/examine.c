@@ -53,12 +53,9 @@ void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
                           const struct hf_redis_command *command,
                           struct hf_instant now)
 {
-    struct hf_pending pending = {.sent = now, .verb = request};
     const char **argv = (const char **)(uintptr_t)command->argv;
-    if (!hf_wire_push(&node->wire, command->argc, argv, command->lens,
-                      &pending)) {
-        hf_redis_node_doom(node, "out of memory");
-    }
+    hf_redis_connection_ask(&node->connection, request, command->argc, argv,
+                            command->lens, now);
 }
 
 static void push_config(struct hf_redis_node *node, uint8_t request,
@@ -155,7 +152,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
     push_config(node, HF_REDIS_POLICY, "maxmemory-policy", now);
     push_config(node, HF_REDIS_MIN_REPLICAS, "min-replicas-to-write", now);
     push_probe(node, now);
-    hf_redis_node_flush(node, now);
+    hf_redis_connection_flush(&node->connection);
     hf_redis_node_arm(node);
 }
 
@@ -336,7 +333,7 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
     hf_redis_rights_lack(node, right);
     node->examination.awaits_push = false;
     node->examination.is_under_way = false;
-    find_all(node, node->last_io);
+    find_all(node, node->connection.heard_at);
     hf_redis_jobs_end(node, HF_OK, "");
 }
 
@@ -350,7 +347,7 @@ static void await_push(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (listener->phase == HF_REDIS_OFF) {
-        listener->retry_at = HF_NEVER;
+        listener->connection.retry_at = HF_NEVER;
     }
     hf_redis_listen_want(node, now);
 }
@@ -358,7 +355,7 @@ static void await_push(struct hf_redis_node *node, struct hf_instant now)
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis_examination *seen = &node->examination;
     bool is_error = reply->items[0].type == HF_REPLY_ERROR;
     switch (pending->verb) {

@@ -24,14 +24,7 @@
 static void push(struct hf_redis_node *node, uint8_t request, int argc,
                  const char **argv, struct hf_instant now)
 {
-    size_t lens[4];
-    for (int i = 0; i < argc; i++) {
-        lens[i] = strlen(argv[i]);
-    }
-    struct hf_pending pending = {.sent = now, .verb = request};
-    if (!hf_wire_push(&node->wire, argc, argv, lens, &pending)) {
-        hf_redis_node_doom(node, "out of memory");
-    }
+    hf_redis_connection_ask(&node->connection, request, argc, argv, NULL, now);
 }
 
 static void log_in(struct hf_redis_node *node, struct hf_instant now)
@@ -55,7 +48,8 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
                     struct hf_instant now)
 {
     node->phase = HF_REDIS_GREETING;
-    node->deadline = hf_instant_add(now, node->store->connect_timeout);
+    node->connection.deadline =
+        hf_instant_add(now, node->store->connect_timeout);
     node->greet_fault = HF_OK;
     node->is_aof = node->is_fsync_always = node->is_rewrite_synced = false;
     node->is_cluster = node->is_sentinel = false;
@@ -82,14 +76,14 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
          (const char *[]){"CONFIG", "GET", "no-appendfsync-on-rewrite"}, now);
     push(node, HF_REDIS_MARKER, 2,
          (const char *[]){"HGETALL", HF_REDIS_MARKER_KEY}, now);
-    hf_redis_node_flush(node, now);
+    hf_redis_connection_flush(&node->connection);
     hf_redis_node_arm(node);
 }
 
 void hf_redis_doubt(struct hf_redis_node *node, const char *why,
                     struct hf_instant now)
 {
-    if (node->phase != HF_REDIS_READY || node->is_doomed) {
+    if (!hf_redis_is_ready(node)) {
         return;
     }
     hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
@@ -102,7 +96,7 @@ void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now)
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     push(node, HF_REDIS_PEEK, 2,
          (const char *[]){"HGETALL", HF_REDIS_MARKER_KEY}, now);
-    hf_redis_node_flush(node, now);
+    hf_redis_connection_flush(&node->connection);
 }
 
 /* ---- Reading what it says of itself ------------------------------------- */
@@ -209,7 +203,7 @@ static void read_marker_field(struct hf_marker *marker, const char *host,
 static void read_marker(const struct hf_redis_node *node,
                         struct hf_marker *marker)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     memset(marker, 0, sizeof(*marker));
     for (size_t i = 1; i + 1 < reply->n; i += 2) {
         read_marker_field(marker, node->store->host, hf_reply_text(reply, i),
@@ -222,7 +216,7 @@ static void read_marker(const struct hf_redis_node *node,
  * whoever may not ask does not know. */
 static bool read_config(const struct hf_redis_node *node, const char *expected)
 {
-    return strcmp(hf_reply_text(&node->reply, 2), expected) == 0;
+    return strcmp(hf_reply_text(&node->connection.reply, 2), expected) == 0;
 }
 
 /* ---- Replies ----------------------------------------------------------- */
@@ -260,7 +254,7 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
 static void take_peek(struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_marker marker;
-    if (node->phase != HF_REDIS_READY || node->is_doomed) {
+    if (!hf_redis_is_ready(node)) {
         return;
     }
     read_marker(node, &marker);
@@ -274,7 +268,7 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
 static void take_item(struct hf_redis_node *node, uint8_t request,
                       struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     switch (request) {
     case HF_REDIS_INFO_SERVER:
         read_server(node, hf_reply_text(reply, 0));
@@ -316,8 +310,9 @@ void hf_redis_greeted(struct hf_redis_node *node,
         take_peek(node, now);
         return;
     }
-    if (node->reply.items[0].type == HF_REPLY_ERROR) {
-        take_error(node, pending->verb, hf_reply_text(&node->reply, 0));
+    if (node->connection.reply.items[0].type == HF_REPLY_ERROR) {
+        take_error(node, pending->verb,
+                   hf_reply_text(&node->connection.reply, 0));
     } else {
         take_item(node, pending->verb, now);
     }

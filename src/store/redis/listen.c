@@ -26,11 +26,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Between reconnects without back-off. */
-#define RETRY_QUICK_MS 1000
-
-#define READ_BYTES 4096
-
 /* What is expected to come back. */
 enum { ASKED_AUTH, ASKED_INFO, ASKED_SUBSCRIBE, ASKED_PING };
 
@@ -40,6 +35,12 @@ const struct hf_redis_listen_pace hf_redis_listen_pace_default = {
     .ping = {INT64_C(5000000000)},
     .refused = {INT64_C(30000000000)},
 };
+
+static struct hf_redis_listener *
+listener_of(struct hf_redis_connection *connection)
+{
+    return (struct hf_redis_listener *)(void *)connection;
+}
 
 static void report(struct hf_redis_listener *listener, enum hf_log_level level,
                    const char *what, const char *detail)
@@ -70,31 +71,34 @@ static bool is_wanted(const struct hf_redis_listener *listener,
     return hf_instant_before(now, idle_at(listener));
 }
 
-static struct hf_instant ping_at(const struct hf_redis_listener *listener)
+/* A pong is owed, or it is time to ask for one. */
+static struct hf_instant alive_at(const struct hf_redis_listener *listener)
 {
-    return hf_instant_add(listener->heard_at,
-                          listener->node->store->listen_pace.ping);
+    const struct hf_redis_connection *connection = &listener->connection;
+    const struct hf_redis *store = listener->node->store;
+    struct hf_instant since = hf_redis_connection_silent_since(connection);
+    return since.ns != HF_NEVER.ns
+               ? hf_instant_add(since, store->connect_timeout)
+               : hf_instant_add(connection->heard_at, store->listen_pace.ping);
 }
 
 static void arm(struct hf_redis_listener *listener)
 {
+    struct hf_redis_connection *connection = &listener->connection;
     struct hf_instant at;
     switch (listener->phase) {
     case HF_REDIS_OFF:
-        at = listener->retry_at;
-        break;
     case HF_REDIS_LISTEN_CONNECTING:
-        at = hf_instant_min(listener->deadline, listener->socket.give_up);
+        at = hf_redis_connection_due(connection);
         break;
     case HF_REDIS_SUBSCRIBING:
-        at = listener->deadline;
+        at = connection->deadline;
         break;
     case HF_REDIS_LISTENING:
-        at = listener->is_pinged ? listener->deadline : ping_at(listener);
-        at = hf_instant_min(at, idle_at(listener));
+        at = hf_instant_min(alive_at(listener), idle_at(listener));
         break;
     }
-    hf_timer_set(&listener->timer, at);
+    hf_timer_set(&connection->timer, at);
 }
 
 /* ---- Losing ------------------------------------------------------------ */
@@ -103,31 +107,12 @@ static void shut(struct hf_redis_listener *listener)
 {
     bool was_listening = listener->phase == HF_REDIS_LISTENING;
     listener->phase = HF_REDIS_OFF;
-    listener->is_broken = listener->is_refused = listener->is_pinged = false;
-    hf_socket_close(&listener->socket, false);
-    hf_wire_reset(&listener->wire);
+    listener->is_refused = false;
+    hf_redis_connection_shut(&listener->connection);
+    hf_wire_reset(&listener->connection.wire);
     if (was_listening) {
         tell(listener, false);
     }
-}
-
-/* One that served is replaced at once, but not one after another. */
-static bool may_be_quick(struct hf_redis_listener *listener,
-                         struct hf_instant now)
-{
-    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
-    if (listener->phase != HF_REDIS_LISTENING) {
-        return false;
-    }
-    if (!hf_instant_before(now,
-                           hf_instant_add(listener->subscribed_at, least))) {
-        listener->failures = 0;
-    }
-    if (hf_instant_before(now, hf_instant_add(listener->quick_at, least))) {
-        return false;
-    }
-    listener->quick_at = now;
-    return true;
 }
 
 /* Waiting goes on without it, by looking: worth a warning, but one. */
@@ -138,36 +123,24 @@ static void warn(struct hf_redis_listener *listener)
         report(listener, HF_LOG_WARN,
                "whoever waits must look again and again, since grants cannot "
                "be pushed (needs +subscribe and &hf:push:*)",
-               listener->reason);
+               listener->connection.reason);
     }
 }
 
-static void lost(struct hf_redis_listener *listener, struct hf_instant now)
+static void lose(struct hf_redis_listener *listener, struct hf_instant now)
 {
-    struct hf_redis *store = listener->node->store;
-    listener->retry_at = now;
-    hf_redis_examine_push(listener->node, listener->reason);
+    struct hf_redis_connection *connection = &listener->connection;
+    hf_redis_examine_push(listener->node, connection->reason);
     if (listener->is_refused) {
         warn(listener);
-        listener->retry_at = hf_instant_add(now, store->listen_pace.refused);
-    } else if (!may_be_quick(listener, now)) {
-        listener->failures++;
-        listener->retry_at =
-            hf_instant_add(now, hf_redis_back_off(store, listener->failures));
-    }
-    if (!listener->is_refused) {
+        connection->retry_at =
+            hf_instant_add(now, listener->node->store->listen_pace.refused);
+    } else {
+        hf_redis_connection_plan(connection, now);
         report(listener, HF_LOG_DEBUG, "grants are not pushed any more",
-               listener->reason);
+               connection->reason);
     }
     shut(listener);
-}
-
-static void break_off(struct hf_redis_listener *listener, const char *reason)
-{
-    if (!listener->is_broken) {
-        listener->is_broken = true;
-        snprintf(listener->reason, sizeof(listener->reason), "%s", reason);
-    }
 }
 
 /* ---- Asking ------------------------------------------------------------ */
@@ -175,36 +148,12 @@ static void break_off(struct hf_redis_listener *listener, const char *reason)
 static void ask(struct hf_redis_listener *listener, uint8_t what, int argc,
                 const char **argv, struct hf_instant now)
 {
-    size_t lens[3];
-    for (int i = 0; i < argc; i++) {
-        lens[i] = strlen(argv[i]);
-    }
-    struct hf_pending pending = {.sent = now, .verb = what};
-    if (!hf_wire_push(&listener->wire, argc, argv, lens, &pending)) {
-        break_off(listener, "out of memory");
-    }
-}
-
-static void flush(struct hf_redis_listener *listener)
-{
-    const char *data;
-    size_t len;
-    while (!listener->is_broken && listener->socket.state == HF_SOCKET_OPEN &&
-           (len = hf_wire_unsent(&listener->wire, &data)) > 0) {
-        ssize_t n = hf_socket_write(&listener->socket, data, len);
-        if (n < 0) {
-            break_off(listener, listener->socket.reason);
-        }
-        if (n <= 0) {
-            return;
-        }
-        hf_wire_wrote(&listener->wire, (size_t)n);
-    }
+    hf_redis_connection_ask(&listener->connection, what, argc, argv, NULL, now);
 }
 
 static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)
 {
-    const struct hf_endpoint *to = listener->node->endpoint;
+    const struct hf_endpoint *to = listener->connection.endpoint;
     listener->phase = HF_REDIS_SUBSCRIBING;
     if (to->password != NULL && to->user != NULL) {
         ask(listener, ASKED_AUTH, 3,
@@ -216,56 +165,13 @@ static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)
     ask(listener, ASKED_INFO, 2, (const char *[]){"INFO", "server"}, now);
     ask(listener, ASKED_SUBSCRIBE, 2,
         (const char *[]){"SUBSCRIBE", listener->node->store->channel}, now);
-    flush(listener);
+    hf_redis_connection_flush(&listener->connection);
 }
 
-static void ping(struct hf_redis_listener *listener, struct hf_instant now)
+static void on_opened(struct hf_redis_connection *connection,
+                      struct hf_instant now)
 {
-    listener->is_pinged = true;
-    listener->deadline =
-        hf_instant_add(now, listener->node->store->connect_timeout);
-    ask(listener, ASKED_PING, 1, (const char *[]){"PING"}, now);
-    flush(listener);
-}
-
-/* ---- Connecting -------------------------------------------------------- */
-
-static void look_at_socket(struct hf_redis_listener *listener,
-                           struct hf_instant now)
-{
-    if (listener->socket.state == HF_SOCKET_FAILED) {
-        break_off(listener, listener->socket.reason);
-    } else if (listener->socket.state == HF_SOCKET_OPEN &&
-               listener->phase == HF_REDIS_LISTEN_CONNECTING) {
-        subscribe(listener, now);
-    }
-}
-
-static bool make_reader(struct hf_reply *reply)
-{
-    return reply->reader == NULL ? hf_reply_init(reply) : hf_reply_reset(reply);
-}
-
-static void connect_now(struct hf_redis_listener *listener,
-                        struct hf_instant now)
-{
-    const struct hf_redis_node *node = listener->node;
-    listener->phase = HF_REDIS_LISTEN_CONNECTING;
-    listener->deadline = hf_instant_add(now, node->store->connect_timeout);
-    hf_wire_reset(&listener->wire);
-    if (!make_reader(&listener->reply)) {
-        break_off(listener, "out of memory");
-        return;
-    }
-    struct hf_socket_target target = {
-        .is_unix = node->endpoint->is_unix,
-        .host = node->endpoint->host,
-        .port = node->endpoint->port,
-        .tls = node->endpoint->is_tls ? node->store->tls : NULL,
-    };
-    hf_socket_start(&listener->socket, &target, node->store->connect_timeout,
-                    now);
-    look_at_socket(listener, now);
+    subscribe(listener_of(connection), now);
 }
 
 /* ---- Replies ----------------------------------------------------------- */
@@ -301,12 +207,12 @@ static bool parse_grant(const char *text, size_t len, uint64_t *cookie,
 static void take_message(struct hf_redis_listener *listener)
 {
     struct hf_redis_node *node = listener->node;
-    const struct hf_reply *reply = &listener->reply;
+    const struct hf_reply *reply = &listener->connection.reply;
     const char *text = hf_reply_text(reply, 3);
     size_t len =
         reply->items[3].type == HF_REPLY_STRING ? reply->items[3].len : 0;
-    uint64_t cookie;
-    uint64_t counter;
+    uint64_t cookie = 0;
+    uint64_t counter = 0;
     if (listener->phase != HF_REDIS_LISTENING ||
         strcmp(hf_reply_text(reply, 2), node->store->channel) != 0 ||
         !parse_grant(text, len, &cookie, &counter)) {
@@ -321,14 +227,15 @@ static void take_message(struct hf_redis_listener *listener)
 static bool is_same_server(const struct hf_redis_listener *listener)
 {
     const char *expected = listener->node->known.run_id;
-    const char *at = strstr(hf_reply_text(&listener->reply, 0), "run_id:");
+    const char *at =
+        strstr(hf_reply_text(&listener->connection.reply, 0), "run_id:");
     size_t len = strlen(expected);
     return at == NULL || len == 0 || strncmp(at + 7, expected, len) == 0;
 }
 
 static void take_error(struct hf_redis_listener *listener, uint8_t asked)
 {
-    const char *text = hf_reply_text(&listener->reply, 0);
+    const char *text = hf_reply_text(&listener->connection.reply, 0);
     char words[120];
     enum hf_status fault = hf_redis_fault(text, words, sizeof(words));
     if (asked == ASKED_INFO) {
@@ -336,162 +243,106 @@ static void take_error(struct hf_redis_listener *listener, uint8_t asked)
     }
     listener->is_refused =
         fault == HF_DENIED || strncmp(text, "ERR unknown command", 19) == 0;
-    break_off(listener, words);
+    hf_redis_connection_break(&listener->connection, words);
 }
 
 static void begin_to_listen(struct hf_redis_listener *listener,
                             struct hf_instant now)
 {
     listener->phase = HF_REDIS_LISTENING;
-    listener->subscribed_at = now;
     listener->has_warned = false;
-    if (listener->node->endpoint->password != NULL) {
-        hf_wire_wipe(&listener->wire);
-    }
+    hf_redis_connection_served(&listener->connection, now);
     tell(listener, true);
     hf_redis_examine_push(listener->node, "");
 }
 
-static void take_reply(struct hf_redis_listener *listener,
+static void on_replied(struct hf_redis_connection *connection,
                        struct hf_instant now)
 {
-    const struct hf_reply *reply = &listener->reply;
+    struct hf_redis_listener *listener = listener_of(connection);
+    const struct hf_reply *reply = &connection->reply;
     if (reply->items[0].type == HF_REPLY_ARRAY && reply->n == 4 &&
         strcmp(hf_reply_text(reply, 1), "message") == 0) {
         take_message(listener);
         return;
     }
-    const struct hf_pending *oldest = hf_wire_asked(&listener->wire);
+    const struct hf_pending *oldest = hf_wire_asked(&listener->connection.wire);
     if (oldest == NULL) {
-        break_off(listener, "spoke unasked");
+        hf_redis_connection_break(&listener->connection, "spoke unasked");
         return;
     }
     uint8_t asked = oldest->verb;
-    hf_wire_pop(&listener->wire);
+    hf_wire_pop(&listener->connection.wire);
     if (reply->items[0].type == HF_REPLY_ERROR) {
         take_error(listener, asked);
     } else if (asked == ASKED_INFO && !is_same_server(listener)) {
-        break_off(listener, "another server answers at this address");
+        hf_redis_connection_break(&listener->connection,
+                                  "another server answers at this address");
     } else if (asked == ASKED_SUBSCRIBE) {
         begin_to_listen(listener, now);
     }
 }
 
-static void take_replies(struct hf_redis_listener *listener,
-                         struct hf_instant now)
-{
-    int found = 0;
-    while (!listener->is_broken &&
-           (found = hf_reply_next(&listener->reply)) > 0) {
-        take_reply(listener, now);
-    }
-    if (found < 0) {
-        break_off(listener, hf_reply_fault(&listener->reply));
-    }
-}
-
-static void read_all(struct hf_redis_listener *listener, struct hf_instant now)
-{
-    char data[READ_BYTES];
-    bool is_more = true;
-    while (is_more && !listener->is_broken) {
-        ssize_t n = hf_socket_read(&listener->socket, data, sizeof(data));
-        if (n == 0) {
-            return;
-        }
-        if (n < 0) {
-            break_off(listener, listener->socket.reason);
-            return;
-        }
-        size_t before = listener->reply.fed;
-        if (!hf_reply_feed(&listener->reply, data, (size_t)n)) {
-            break_off(listener, "out of memory");
-            return;
-        }
-        /* As in node.c: a short read has emptied the socket. */
-        is_more = (size_t)n == sizeof(data) || listener->socket.is_ended ||
-                  listener->socket.tls != NULL;
-        take_replies(listener, now);
-        if (hf_reply_has_grown(&listener->reply, before, (size_t)n)) {
-            listener->heard_at = now;
-            listener->is_pinged = false; /* whatever it says, it is there */
-        }
-    }
-}
-
 /* ---- Events ------------------------------------------------------------ */
 
-static void settle(struct hf_redis_listener *listener, struct hf_instant now)
+static void connect_now(struct hf_redis_listener *listener,
+                        struct hf_instant now)
 {
-    if (listener->is_broken) {
-        lost(listener, now);
-    }
-    arm(listener);
-}
-
-static void on_socket(struct hf_socket *socket, struct hf_instant now)
-{
-    struct hf_redis_listener *listener =
-        (struct hf_redis_listener *)(void *)socket;
-    look_at_socket(listener, now);
-    if (!listener->is_broken && listener->socket.state == HF_SOCKET_OPEN) {
-        read_all(listener, now);
-        flush(listener);
-    }
-    settle(listener, now);
-}
-
-static void check_connecting(struct hf_redis_listener *listener,
-                             struct hf_instant now)
-{
-    if (!hf_instant_before(now, listener->deadline)) {
-        break_off(listener, "no answer in time");
-    } else if (!hf_instant_before(now, listener->socket.give_up)) {
-        hf_socket_expire(&listener->socket, now);
-        look_at_socket(listener, now);
-    }
+    listener->phase = HF_REDIS_LISTEN_CONNECTING;
+    hf_redis_connection_start(&listener->connection, now);
 }
 
 static void check_alive(struct hf_redis_listener *listener,
                         struct hf_instant now)
 {
+    struct hf_redis_connection *connection = &listener->connection;
     if (!is_wanted(listener, now)) {
-        listener->retry_at = HF_NEVER;
+        connection->retry_at = HF_NEVER;
         shut(listener);
-    } else if (listener->is_pinged) {
-        if (!hf_instant_before(now, listener->deadline)) {
-            break_off(listener, "does not answer");
-        }
-    } else if (!hf_instant_before(now, ping_at(listener))) {
-        ping(listener, now);
+    } else if (hf_instant_before(now, alive_at(listener))) {
+        return;
+    } else if (hf_wire_oldest(&connection->wire) != NULL) {
+        hf_redis_connection_break(connection, "does not answer");
+    } else {
+        ask(listener, ASKED_PING, 1, (const char *[]){"PING"}, now);
+        hf_redis_connection_flush(connection);
     }
 }
 
-static void on_timer(struct hf_timer *timer, struct hf_instant now)
+static void on_timed(struct hf_redis_connection *connection,
+                     struct hf_instant now)
 {
-    struct hf_redis_listener *listener =
-        (struct hf_redis_listener *)(void *)((char *)timer -
-                                             offsetof(struct hf_redis_listener,
-                                                      timer));
-    bool may_connect =
-        is_wanted(listener, now) && listener->node->phase == HF_REDIS_READY;
+    struct hf_redis_listener *listener = listener_of(connection);
     switch (listener->phase) {
     case HF_REDIS_OFF:
-        if (!may_connect) {
-            listener->retry_at = HF_NEVER;
-        } else if (!hf_instant_before(now, listener->retry_at)) {
+        if (!is_wanted(listener, now) ||
+            listener->node->phase != HF_REDIS_READY) {
+            connection->retry_at = HF_NEVER;
+        } else if (!hf_instant_before(now, connection->retry_at)) {
             connect_now(listener, now);
         }
         break;
-    case HF_REDIS_LISTEN_CONNECTING:
+    case HF_REDIS_LISTEN_CONNECTING: /* the connection's own */
+        break;
     case HF_REDIS_SUBSCRIBING:
-        check_connecting(listener, now);
+        if (!hf_instant_before(now, connection->deadline)) {
+            hf_redis_connection_break(connection, "does not answer");
+        }
         break;
     case HF_REDIS_LISTENING:
         check_alive(listener, now);
         break;
     }
-    settle(listener, now);
+}
+
+static void on_settled(struct hf_redis_connection *connection,
+                       struct hf_instant now)
+{
+    struct hf_redis_listener *listener = listener_of(connection);
+    if (connection->is_broken) {
+        lose(listener, now);
+    }
+    arm(listener);
 }
 
 /* ---- The node's side ----------------------------------------------------- */
@@ -501,8 +352,8 @@ void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now)
     struct hf_redis_listener *listener = &node->listener;
     listener->wanted_at = now;
     if (listener->phase == HF_REDIS_OFF &&
-        listener->retry_at.ns == HF_NEVER.ns) {
-        listener->retry_at = now;
+        listener->connection.retry_at.ns == HF_NEVER.ns) {
+        listener->connection.retry_at = now;
         arm(listener);
     }
 }
@@ -521,7 +372,7 @@ void hf_redis_listen_cut(struct hf_redis_node *node)
 {
     struct hf_redis_listener *listener = &node->listener;
     if (listener->phase != HF_REDIS_OFF) {
-        listener->retry_at = HF_NEVER;
+        listener->connection.retry_at = HF_NEVER;
         shut(listener);
         arm(listener);
     }
@@ -529,22 +380,16 @@ void hf_redis_listen_cut(struct hf_redis_node *node)
 
 void hf_redis_listen_open(struct hf_redis_node *node)
 {
+    static const struct hf_redis_connection_events events = {
+        on_opened, on_replied, on_timed, on_settled};
     struct hf_redis_listener *listener = &node->listener;
     listener->node = node;
-    hf_socket_init(&listener->socket, node->store->env.loop, on_socket);
-    listener->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
-    hf_loop_add_timer(node->store->env.loop, &listener->timer);
-    hf_wire_init(&listener->wire);
     listener->wanted_at = HF_LONG_AGO;
-    listener->retry_at = HF_NEVER;
-    listener->quick_at = HF_LONG_AGO;
+    hf_redis_connection_init(&listener->connection, &events, node->store,
+                             node->endpoint);
 }
 
 void hf_redis_listen_close(struct hf_redis_node *node, bool forked)
 {
-    struct hf_redis_listener *listener = &node->listener;
-    hf_loop_drop_timer(node->store->env.loop, &listener->timer);
-    hf_socket_close(&listener->socket, forked);
-    hf_wire_fini(&listener->wire);
-    hf_reply_fini(&listener->reply);
+    hf_redis_connection_fini(&node->listener.connection, forked);
 }

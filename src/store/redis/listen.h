@@ -15,10 +15,7 @@
 #define HF_REDIS_LISTEN_H
 
 #include "base/time.h"
-#include "io/loop.h"
-#include "io/socket.h"
-#include "store/redis/reply.h"
-#include "store/redis/wire.h"
+#include "store/redis/connection.h"
 
 struct hf_redis_node;
 
@@ -39,24 +36,12 @@ enum hf_redis_listening {
 };
 
 struct hf_redis_listener {
-    struct hf_socket socket; /* first: its callback finds the listener */
-    struct hf_timer timer;
+    struct hf_redis_connection connection; /* first: its events find us */
     struct hf_redis_node *node;
     enum hf_redis_listening phase;
-    struct hf_instant wanted_at;     /* last; HF_LONG_AGO */
-    struct hf_instant retry_at;      /* OFF; HF_NEVER: nobody wants it */
-    struct hf_instant deadline;      /* connecting and subscribing; the pong */
-    struct hf_instant heard_at;      /* LISTENING: last bytes */
-    struct hf_instant subscribed_at; /* LISTENING: since when */
-    struct hf_instant quick_at;      /* last reconnect without back-off */
-    unsigned failures; /* connections in a row that came to nothing */
-    bool is_pinged;    /* a pong is owed */
-    bool is_broken;    /* to be torn down; `reason` says why */
-    bool is_refused;   /* because we have no right to listen */
+    struct hf_instant wanted_at; /* last; HF_LONG_AGO */
+    bool is_refused;             /* because we have no right to listen */
     bool has_warned;
-    struct hf_wire wire;
-    struct hf_reply reply;
-    char reason[200];
 };
 
 /* Part of the node's opening and closing. */

@@ -9,20 +9,18 @@
  *
  * Greeting asks who the server is and reads its marker, in one round trip;
  * core/quarantine.h judges; marking writes the marker if that is called for.
- * Only a READY node is asked anything about locks. A connection is torn down
- * from hf_loop_dispatch() only, so that no answer is given from inside
- * another's. */
+ * Only a READY node is asked anything about locks. Its connection is shut at
+ * the end of an event only, so that no answer is given from inside another's.
+ */
 #ifndef HF_REDIS_NODE_H
 #define HF_REDIS_NODE_H
 
 #include "core/quarantine.h"
 #include "io/clock.h"
 #include "io/loop.h"
-#include "io/socket.h"
+#include "store/redis/connection.h"
 #include "store/redis/keys.h"
 #include "store/redis/listen.h"
-#include "store/redis/reply.h"
-#include "store/redis/wire.h"
 #include "store/store.h"
 
 struct hf_redis_command; /* command.h */
@@ -75,26 +73,14 @@ struct hf_redis_found {
 struct hf_redis;
 
 struct hf_redis_node {
-    struct hf_socket socket; /* first: its callback finds the node */
-    struct hf_timer timer;
+    struct hf_redis_connection connection; /* first: its events find the node */
     struct hf_redis *store;
     const struct hf_endpoint *endpoint;
     unsigned index;
     char address[128];
 
     enum hf_redis_phase phase;
-    unsigned failures;          /* connections in a row that came to nothing */
-    bool was_ready;             /* this connection */
-    bool has_heard;             /* this connection: a byte of a reply */
-    struct hf_instant ready_at; /* this connection */
-    struct hf_instant quick_at; /* last reconnect without back-off */
-    bool is_doomed;             /* to be torn down at the next dispatch */
-    struct hf_instant deadline; /* of connecting, greeting and marking */
-    struct hf_instant retry_at; /* WAITING */
-    struct hf_instant last_io;
     struct hf_span rtt; /* smoothed; 0: not measured */
-    struct hf_wire wire;
-    struct hf_reply reply;
 
     /* What the server said of itself in the last greeting. */
     struct hf_identity identity;
@@ -186,27 +172,14 @@ struct hf_redis {
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_node_close(struct hf_redis_node *node, bool forked);
 
-/* Write what is queued. */
-void hf_redis_node_flush(struct hf_redis_node *node, struct hf_instant now);
-
 /* Connect now if an attempt was due, or ran out of time, while no timer ran. */
 void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now);
 
-/* It is of no use as it is: close, say why, try again later. From dispatch or
- * resume only. */
-void hf_redis_node_lost(struct hf_redis_node *node, enum hf_status fault,
-                        const char *reason, struct hf_instant now);
-
-/* The same from anywhere, at the next dispatch. */
-void hf_redis_node_doom(struct hf_redis_node *node, const char *reason);
-
-/* How long to wait after so many connections in a row that came to nothing. */
-struct hf_span hf_redis_back_off(struct hf_redis *store, unsigned failures);
-
-/* What a connection lacks that is not ready at `now`, and since when: behind
- * its address. */
-void hf_redis_late_text(const struct hf_redis_node *node, struct hf_instant now,
-                        char *out, size_t size);
+/* Can it be asked? */
+static inline bool hf_redis_is_ready(const struct hf_redis_node *node)
+{
+    return node->phase == HF_REDIS_READY && !node->connection.is_broken;
+}
 
 /* Set the timer to whatever comes first. */
 void hf_redis_node_arm(struct hf_redis_node *node);

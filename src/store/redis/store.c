@@ -152,7 +152,7 @@ static bool open_nodes(struct hf_redis *store)
         node->endpoint = &store->endpoints[i];
         name_node(node);
         hf_redis_node_open(node, now);
-        if (!hf_reply_init(&node->reply)) {
+        if (!hf_reply_init(&node->connection.reply)) {
             return false;
         }
     }
@@ -246,8 +246,9 @@ static void redis_ask(struct hf_store *base, const struct hf_ask *ask,
 static void redis_flush(struct hf_store *base, struct hf_instant now)
 {
     struct hf_redis *store = redis_of(base);
+    (void)now;
     for (unsigned i = 0; i < base->n_nodes; i++) {
-        hf_redis_node_flush(&store->nodes[i], now);
+        hf_redis_connection_flush(&store->nodes[i].connection);
     }
 }
 
@@ -281,7 +282,8 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     } else if (node->standing == HF_STANDING_CONNECTING &&
                (node->phase == HF_REDIS_CONNECTING ||
                 node->phase == HF_REDIS_GREETING)) {
-        hf_redis_late_text(node, now, out->reason, sizeof(out->reason));
+        hf_redis_connection_late_text(&node->connection, now, out->reason,
+                                      sizeof(out->reason));
     } else {
         memcpy(out->reason, node->reason, sizeof(out->reason));
     }
@@ -298,10 +300,10 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
     store->sink = *sink;
     store->has_sink = true;
     node->jobs |= 1U << job;
-    if (node->phase == HF_REDIS_READY && !node->is_doomed) {
+    if (hf_redis_is_ready(node)) {
         hf_redis_doubt(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_REDIS_WAITING) {
-        node->retry_at = HF_LONG_AGO;
+        node->connection.retry_at = HF_LONG_AGO;
         hf_redis_node_arm(node);
     }
 }

@@ -98,12 +98,10 @@ static void end(struct hf_redis_node *node, enum hf_status status,
 static void push(struct hf_redis_node *node, uint8_t request, int argc,
                  const char **argv, const size_t *lens, struct hf_instant now)
 {
-    struct hf_pending pending = {.sent = now, .verb = request};
-    node->deadline = hf_instant_add(now, node->store->connect_timeout);
-    if (!hf_wire_push(&node->wire, argc, argv, lens, &pending)) {
-        hf_redis_node_doom(node, "out of memory");
-    }
-    hf_redis_node_flush(node, now);
+    node->connection.deadline =
+        hf_instant_add(now, node->store->connect_timeout);
+    hf_redis_connection_ask(&node->connection, request, argc, argv, lens, now);
+    hf_redis_connection_flush(&node->connection);
     hf_redis_node_arm(node);
 }
 
@@ -299,7 +297,7 @@ static void take_side(struct hf_redis_node *node, struct page *page,
 /* The marker, the pairs, and then what else LOWER is to delete. */
 static void take_counters(struct hf_redis_node *node, struct page *page)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     const char *lock = NULL;
     size_t lock_len = 0;
     page_add(page, HF_REDIS_MARKER_KEY, strlen(HF_REDIS_MARKER_KEY));
@@ -327,11 +325,11 @@ static void take_counters(struct hf_redis_node *node, struct page *page)
 
 static void take_scan(struct hf_redis_node *node, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     struct page page;
     if (!page_init(&page, reply->n)) {
         page_fini(&page);
-        hf_redis_node_doom(node, "out of memory");
+        hf_redis_connection_break(&node->connection, "out of memory");
         return;
     }
     node->survey.cursor = strtoull(hf_reply_text(reply, 1), NULL, 10);
@@ -361,7 +359,7 @@ static void take_scan(struct hf_redis_node *node, struct hf_instant now)
 
 static void take_page(struct hf_redis_node *node, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     int64_t held = hf_reply_integer(reply, 1);
     if (node->survey.job != HF_JOB_LOOK) {
         node->survey.ahead += held > 0 ? (uint64_t)held : 0;
@@ -383,8 +381,8 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
 {
     char words[160];
     char why[sizeof(node->reason)];
-    enum hf_status fault =
-        hf_redis_fault(hf_reply_text(&node->reply, 0), words, sizeof(words));
+    enum hf_status fault = hf_redis_fault(
+        hf_reply_text(&node->connection.reply, 0), words, sizeof(words));
     if (fault == HF_DENIED && request == HF_REDIS_SURVEY_PAGE &&
         node->survey.stage == SIDES && node->survey.job == HF_JOB_LOOK) {
         node->survey.is_hidden = true;
@@ -398,7 +396,7 @@ static void take_error(struct hf_redis_node *node, uint8_t request,
 void hf_redis_surveyed(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     if (!node->survey.is_under_way) {
         return;
     }

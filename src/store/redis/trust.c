@@ -25,7 +25,7 @@ static void condemn(struct hf_redis_node *node, enum hf_status fault,
 {
     node->greet_fault = fault;
     snprintf(node->greet_reason, sizeof(node->greet_reason), "%s", why);
-    hf_redis_node_doom(node, node->greet_reason);
+    hf_redis_connection_break(&node->connection, node->greet_reason);
 }
 
 static const char *find_twin(const struct hf_redis_node *node)
@@ -112,16 +112,10 @@ static void push_marker(struct hf_redis_node *node, const char *old,
         marker->is_durable ? "1" : "0",
     };
     enum { N = sizeof(argv) / sizeof(argv[0]) };
-    size_t lens[N];
-    for (unsigned i = 0; i < N; i++) {
-        lens[i] = strlen(argv[i]);
-    }
-    struct hf_pending pending = {.sent = now, .verb = HF_REDIS_MARK};
     node->phase = HF_REDIS_MARKING;
-    if (!hf_wire_push(&node->wire, N, argv, lens, &pending)) {
-        hf_redis_node_doom(node, "out of memory");
-    }
-    hf_redis_node_flush(node, now);
+    hf_redis_connection_ask(&node->connection, HF_REDIS_MARK, N, argv, NULL,
+                            now);
+    hf_redis_connection_flush(&node->connection);
 }
 
 void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
@@ -157,11 +151,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     node->quarantined_until = is_quarantined ? judgement->until : HF_LONG_AGO;
     node->peek_at = hf_instant_add(now, hf_span_ms(HF_REDIS_PEEK_MS));
     node->phase = HF_REDIS_READY;
-    node->was_ready = true;
-    node->ready_at = now;
-    if (node->endpoint->password != NULL) {
-        hf_wire_wipe(&node->wire);
-    }
+    hf_redis_connection_served(&node->connection, now);
     char why[sizeof(node->reason)] = "";
     if (is_quarantined) {
         hf_redis_quarantine_text(node, why, sizeof(why));
@@ -314,7 +304,7 @@ void hf_redis_judge(struct hf_redis_node *node)
         return;
     }
     if (node->greet_fault != HF_OK) {
-        hf_redis_node_doom(node, node->greet_reason);
+        hf_redis_connection_break(&node->connection, node->greet_reason);
         return;
     }
     if (node->identity.run_id[0] == '\0' && node->store->strict) {
@@ -333,7 +323,7 @@ void hf_redis_judge(struct hf_redis_node *node)
 
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
 {
-    const struct hf_reply *reply = &node->reply;
+    const struct hf_reply *reply = &node->connection.reply;
     if (reply->items[0].type == HF_REPLY_ERROR) {
         char words[120];
         char why[sizeof(node->reason)];

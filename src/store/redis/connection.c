@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/redis/connection.h"
+
+#include "base/assert.h"
+#include "store/redis/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Back-off between connections that come to nothing. */
+#define RETRY_FIRST_MS 50
+#define RETRY_MOST_MS 2000
+
+/* Between retries without back-off. */
+#define RETRY_QUICK_MS 1000
+
+#define READ_BYTES 16384
+
+#define ARGS_MAX 24
+
+/* ---- The end ----------------------------------------------------------- */
+
+void hf_redis_connection_break(struct hf_redis_connection *connection,
+                               const char *reason)
+{
+    if (connection->is_broken) {
+        return;
+    }
+    connection->is_broken = true;
+    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
+    hf_timer_set(&connection->timer, HF_LONG_AGO);
+}
+
+void hf_redis_connection_shut(struct hf_redis_connection *connection)
+{
+    hf_socket_close(&connection->socket, false);
+    connection->is_open = false;
+    connection->has_heard = false;
+    connection->is_broken = false;
+    connection->has_served = false;
+}
+
+/* Full jitter on the upper half, so that a fleet does not knock at once. */
+static struct hf_span back_off(const struct hf_redis_connection *connection)
+{
+    int64_t ms = RETRY_FIRST_MS;
+    for (unsigned i = 1; i < connection->failures && ms < RETRY_MOST_MS; i++) {
+        ms *= 2;
+    }
+    ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
+    uint64_t *seed = &connection->store->seed;
+    *seed =
+        *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return hf_span_ms(ms / 2 + (int64_t)((*seed >> 33) % (uint64_t)(ms / 2)));
+}
+
+/* Each of its successors may be cut as soon as it is made. */
+static bool may_be_quick(struct hf_redis_connection *connection,
+                         struct hf_instant now)
+{
+    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
+    if (!connection->has_served) {
+        return false;
+    }
+    if (!hf_instant_before(now, hf_instant_add(connection->served_at, least))) {
+        connection->failures = 0;
+    }
+    if (hf_instant_before(now, hf_instant_add(connection->quick_at, least))) {
+        return false;
+    }
+    connection->quick_at = now;
+    return true;
+}
+
+bool hf_redis_connection_plan(struct hf_redis_connection *connection,
+                              struct hf_instant now)
+{
+    bool is_quick = may_be_quick(connection, now);
+    connection->retry_at = now;
+    if (!is_quick) {
+        connection->failures++;
+        connection->retry_at = hf_instant_add(now, back_off(connection));
+    }
+    return is_quick;
+}
+
+/* The socket has failed. A TLS port closes a plain connection at its first
+ * bytes; its alert may not arrive, since it resets what it has not read. */
+static void break_with_socket(struct hf_redis_connection *connection)
+{
+    const char *reason = connection->socket.reason;
+    if (connection->is_open && !connection->has_heard &&
+        connection->socket.tls == NULL) {
+        reason = connection->endpoint->is_unix
+                     ? "closed the connection without an answer"
+                     : "closed the connection without an answer (a TLS port? "
+                       "use rediss://)";
+    }
+    hf_redis_connection_break(connection, reason);
+}
+
+/* ---- Asking ------------------------------------------------------------ */
+
+void hf_redis_connection_ask(struct hf_redis_connection *connection,
+                             uint8_t what, int argc, const char **argv,
+                             const size_t *lens, struct hf_instant now)
+{
+    struct hf_pending pending = {.sent = now, .verb = what};
+    size_t string_lens[ARGS_MAX];
+    HF_ASSERT(lens != NULL || argc <= ARGS_MAX);
+    for (int i = 0; lens == NULL && i < argc; i++) {
+        string_lens[i] = strlen(argv[i]);
+    }
+    if (!hf_wire_push(&connection->wire, argc, argv,
+                      lens != NULL ? lens : string_lens, &pending)) {
+        hf_redis_connection_break(connection, "out of memory");
+    }
+}
+
+void hf_redis_connection_flush(struct hf_redis_connection *connection)
+{
+    const char *data;
+    size_t len;
+    while (!connection->is_broken &&
+           connection->socket.state == HF_SOCKET_OPEN &&
+           (len = hf_wire_unsent(&connection->wire, &data)) > 0) {
+        ssize_t n = hf_socket_write(&connection->socket, data, len);
+        if (n < 0) {
+            break_with_socket(connection);
+        }
+        if (n <= 0) {
+            return;
+        }
+        hf_wire_wrote(&connection->wire, (size_t)n);
+    }
+}
+
+void hf_redis_connection_served(struct hf_redis_connection *connection,
+                                struct hf_instant now)
+{
+    connection->has_served = true;
+    connection->served_at = now;
+    if (connection->endpoint->password != NULL) {
+        hf_wire_wipe(&connection->wire);
+    }
+}
+
+struct hf_instant
+hf_redis_connection_silent_since(const struct hf_redis_connection *connection)
+{
+    const struct hf_pending *oldest = hf_wire_oldest(&connection->wire);
+    return oldest == NULL ? HF_NEVER
+                          : hf_instant_max(oldest->sent, connection->heard_at);
+}
+
+/* ---- Connecting -------------------------------------------------------- */
+
+static void look_at_socket(struct hf_redis_connection *connection,
+                           struct hf_instant now)
+{
+    if (connection->socket.state == HF_SOCKET_FAILED) {
+        break_with_socket(connection);
+    } else if (connection->socket.state == HF_SOCKET_OPEN &&
+               !connection->is_open) {
+        connection->is_open = true;
+        connection->heard_at = now;
+        connection->events->opened(connection, now);
+    }
+}
+
+void hf_redis_connection_start(struct hf_redis_connection *connection,
+                               struct hf_instant now)
+{
+    struct hf_redis *store = connection->store;
+    const struct hf_endpoint *to = connection->endpoint;
+    struct hf_reply *reply = &connection->reply;
+    HF_ASSERT(connection->socket.state == HF_SOCKET_CLOSED);
+    connection->deadline = hf_instant_add(now, store->connect_timeout);
+    hf_wire_reset(&connection->wire);
+    if (reply->reader == NULL ? !hf_reply_init(reply)
+                              : !hf_reply_reset(reply)) {
+        hf_redis_connection_break(connection, "out of memory");
+        return;
+    }
+    struct hf_socket_target target = {
+        .is_unix = to->is_unix,
+        .host = to->host,
+        .port = to->port,
+        .tls = to->is_tls ? store->tls : NULL,
+    };
+    hf_socket_start(&connection->socket, &target, store->connect_timeout, now);
+    look_at_socket(connection, now);
+}
+
+struct hf_instant
+hf_redis_connection_due(const struct hf_redis_connection *connection)
+{
+    return connection->socket.state == HF_SOCKET_CLOSED
+               ? connection->retry_at
+               : hf_instant_min(connection->deadline,
+                                connection->socket.give_up);
+}
+
+void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
+                                   struct hf_instant now, char *out,
+                                   size_t size)
+{
+    struct hf_span left = hf_span_max(
+        hf_instant_until(now, connection->deadline), (struct hf_span){0});
+    long long ms = (long long)hf_span_ms_floor(
+        (struct hf_span){connection->store->connect_timeout.ns - left.ns});
+    if (ms <= 0) {
+        snprintf(out, size, "no connection yet");
+    } else if (connection->socket.state == HF_SOCKET_SECURING) {
+        snprintf(out, size,
+                 "no answer to the TLS handshake within %lld ms (a plain port? "
+                 "use redis://)",
+                 ms);
+    } else if (!connection->is_open) {
+        snprintf(out, size, "no connection within %lld ms", ms);
+    } else {
+        snprintf(out, size,
+                 "accepted the connection, but did not answer within %lld ms",
+                 ms);
+    }
+}
+
+static void check_opening(struct hf_redis_connection *connection,
+                          struct hf_instant now)
+{
+    bool is_late = !hf_instant_before(now, connection->deadline);
+    bool is_given_up = !hf_instant_before(now, connection->socket.give_up);
+    if (is_late ||
+        (is_given_up && connection->socket.state == HF_SOCKET_SECURING)) {
+        char why[120];
+        hf_redis_connection_late_text(connection, now, why, sizeof(why));
+        hf_redis_connection_break(connection, why);
+    } else if (is_given_up) {
+        hf_socket_expire(&connection->socket, now);
+        look_at_socket(connection, now);
+    }
+}
+
+/* ---- Reading ----------------------------------------------------------- */
+
+/* Take the replies that are whole. Their owner may ask again meanwhile. */
+static void take_replies(struct hf_redis_connection *connection,
+                         struct hf_instant now)
+{
+    int found = 0;
+    while (!connection->is_broken &&
+           (found = hf_reply_next(&connection->reply)) > 0) {
+        connection->events->replied(connection, now);
+    }
+    if (found < 0) {
+        hf_redis_connection_break(connection,
+                                  hf_reply_fault(&connection->reply));
+    }
+}
+
+static void read_all(struct hf_redis_connection *connection,
+                     struct hf_instant now)
+{
+    char data[READ_BYTES];
+    bool is_more = true;
+    while (is_more && !connection->is_broken) {
+        ssize_t n = hf_socket_read(&connection->socket, data, sizeof(data));
+        if (n < 0) {
+            break_with_socket(connection);
+        }
+        if (n <= 0) {
+            return;
+        }
+        connection->has_heard = true;
+        size_t before = connection->reply.fed;
+        if (!hf_reply_feed(&connection->reply, data, (size_t)n)) {
+            hf_redis_connection_break(connection, "out of memory");
+            return;
+        }
+        /* A short read has emptied the socket; only if its end was seen too
+         * must it be read to that end. Under TLS it says nothing. */
+        is_more = (size_t)n == sizeof(data) || connection->socket.is_ended ||
+                  connection->socket.tls != NULL;
+        take_replies(connection, now);
+        if (hf_reply_has_grown(&connection->reply, before, (size_t)n)) {
+            connection->heard_at = now;
+        }
+    }
+}
+
+/* ---- Events ------------------------------------------------------------ */
+
+static void on_socket(struct hf_socket *socket, struct hf_instant now)
+{
+    struct hf_redis_connection *connection =
+        (struct hf_redis_connection *)(void *)socket;
+    look_at_socket(connection, now);
+    if (connection->socket.state == HF_SOCKET_OPEN) {
+        read_all(connection, now);
+        hf_redis_connection_flush(connection);
+    }
+    connection->events->settled(connection, now);
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    struct hf_redis_connection *connection =
+        (struct hf_redis_connection *)(void *)((char *)timer -
+                                               offsetof(
+                                                   struct hf_redis_connection,
+                                                   timer));
+    if (hf_redis_connection_is_opening(connection)) {
+        check_opening(connection, now);
+    } else if (!connection->is_broken) {
+        connection->events->timed(connection, now);
+    }
+    connection->events->settled(connection, now);
+}
+
+/* ---- Life -------------------------------------------------------------- */
+
+void hf_redis_connection_init(struct hf_redis_connection *connection,
+                              const struct hf_redis_connection_events *events,
+                              struct hf_redis *store,
+                              const struct hf_endpoint *endpoint)
+{
+    hf_socket_init(&connection->socket, store->env.loop, on_socket);
+    connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
+    hf_loop_add_timer(store->env.loop, &connection->timer);
+    connection->events = events;
+    connection->store = store;
+    connection->endpoint = endpoint;
+    hf_wire_init(&connection->wire);
+    connection->retry_at = HF_NEVER;
+    connection->quick_at = HF_LONG_AGO;
+}
+
+void hf_redis_connection_fini(struct hf_redis_connection *connection,
+                              bool forked)
+{
+    hf_loop_drop_timer(connection->store->env.loop, &connection->timer);
+    hf_socket_close(&connection->socket, forked);
+    hf_wire_fini(&connection->wire);
+    hf_reply_fini(&connection->reply);
+}
