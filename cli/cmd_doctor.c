@@ -6,6 +6,7 @@
 #include "message.h"
 #include "snapshot.h"
 #include "store.h"
+#include "width.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,9 @@ static const char *severity_text(enum hf_severity severity)
     return "unknown";
 }
 
+/* Addresses of all nodes, and a finding. */
+#define LINE_ROOM 8192
+
 /* The findings of one call, in their order. */
 struct finding {
     struct finding *next;
@@ -65,6 +69,13 @@ struct finding {
     char *nodes; /* addresses; NULL: all of them */
     char text[];
 };
+
+/* On a terminal between words, with what follows indented. */
+static void put_line(struct cli_out *out, const char *text)
+{
+    cli_width_fold(out, text, 4, cli_width(STDOUT_FILENO));
+    cli_out_text(out, "\n");
+}
 
 static void put_finding(struct report *report, enum hf_severity severity,
                         const char *nodes, const char *text)
@@ -80,14 +91,17 @@ static void put_finding(struct report *report, enum hf_severity severity,
         cli_out_json_close(out);
         return;
     }
-    cli_out_text(out, severity_text(severity));
-    cli_out_text(out, ": ");
+    struct cli_out line;
+    char room[LINE_ROOM];
+    cli_out_init_text(&line, room, sizeof(room));
+    cli_out_text(&line, severity_text(severity));
+    cli_out_text(&line, ": ");
     if (nodes != NULL && nodes[0] != '\0') {
-        cli_out_plain(out, nodes);
-        cli_out_text(out, ": ");
+        cli_out_plain(&line, nodes);
+        cli_out_text(&line, ": ");
     }
-    cli_out_plain(out, text);
-    cli_out_text(out, "\n");
+    cli_out_plain(&line, text);
+    put_line(out, room);
 }
 
 static void note_severity(struct report *report, enum hf_severity severity)

@@ -2,7 +2,6 @@
 /* holdfast ls: who holds what; an exact name, node by node; what changes. */
 #include "cmd.h"
 
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "show.h"
@@ -11,7 +10,8 @@
 #include "view.h"
 #include "view_follow.h"
 #include "view_name.h"
-#include "when.h"
+#include "view_table.h"
+#include "width.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -39,91 +39,6 @@ static const struct cli_opt opts[] = {
 /* Of ls -q NAME. */
 enum { NOT_HELD = 1 };
 
-/* Columns of the table; what is longer pushes the rest to the right. */
-enum {
-    AT_NAME = 24,
-    AT_MODE = 13,
-    AT_HOLDER = 20,
-    AT_SINCE = 10,
-    AT_LEFT = 8,
-    AT_FENCE = 18,
-    AT_WAITING = 9
-};
-
-/* Pad behind what was written. */
-static void cell(struct cli_out *out, size_t used, size_t width)
-{
-    cli_out_pad(out, used < width ? width - used : 1);
-}
-
-static void text_cell(struct cli_out *out, const char *text, size_t width)
-{
-    cell(out, cli_out_shown(out, text, strlen(text)), width);
-}
-
-static void header(struct cli_out *out)
-{
-    text_cell(out, "NAME", AT_NAME);
-    text_cell(out, "MODE", AT_MODE);
-    text_cell(out, "HOLDER", AT_HOLDER);
-    text_cell(out, "SINCE", AT_SINCE);
-    text_cell(out, "LEFT", AT_LEFT);
-    text_cell(out, "FENCE", AT_FENCE);
-    text_cell(out, "WAITING", AT_WAITING);
-    cli_out_text(out, "LABEL\n");
-}
-
-static void time_cells(struct cli_out *out, const struct cli_row *row)
-{
-    char text[CLI_DURATION_TEXT];
-    struct cli_out cell_out;
-    cli_out_init_text(&cell_out, text, sizeof(text));
-    if (row->since_s > 0) {
-        cli_when_text(&cell_out, row->since_s);
-    } else {
-        cli_out_text(&cell_out, "-");
-    }
-    text_cell(out, text, AT_SINCE);
-    const char *left = row->is_split ? "-"
-                       : row->remaining_ms < 0
-                           ? "no expiry"
-                           : cli_duration_text(row->remaining_ms, text);
-    text_cell(out, left, AT_LEFT);
-}
-
-static void number_cell(struct cli_out *out, uint64_t number, size_t width)
-{
-    char text[CLI_DURATION_TEXT];
-    struct cli_out cell_out;
-    cli_out_init_text(&cell_out, text, sizeof(text));
-    if (number > 0) {
-        cli_out_fence(&cell_out, number);
-    } else {
-        cli_out_text(&cell_out, "-");
-    }
-    text_cell(out, text, width);
-}
-
-static void table_row(struct cli_out *out, const struct cli_row *row)
-{
-    char text[128];
-    struct cli_out cell_out;
-    const struct cli_row *told = cli_row_told(row);
-    cell(out, cli_out_shown(out, row->name, row->name_len), AT_NAME);
-    cli_out_init_text(&cell_out, text, sizeof(text));
-    cli_row_mode(&cell_out, row);
-    text_cell(out, text, AT_MODE);
-    cli_out_init_text(&cell_out, text, sizeof(text));
-    cli_row_holder(&cell_out, row);
-    text_cell(out, text, AT_HOLDER);
-    time_cells(out, told);
-    /* A semaphore's own counter guards nothing: each slot has its fence. */
-    number_cell(out, cli_row_is_semaphore(told) ? 0 : told->fence, AT_FENCE);
-    number_cell(out, cli_row_waiting(row), AT_WAITING);
-    (void)cli_out_shown(out, told->label, strlen(told->label));
-    cli_out_text(out, "\n");
-}
-
 /* On a terminal silence could be taken for a failure; a program that reads us
  * gets no line that is no lock. */
 static void put_nothing(struct cli_out *out, const char *pattern)
@@ -146,16 +61,10 @@ static int table(struct cli_out *out, struct hf_client *client,
     struct hf_error error = {.text = ""};
     cli_view_init(&view);
     enum hf_status status = cli_view_look(&view, client, pattern, &error);
-    for (size_t i = 0; status == HF_OK && i < view.count; i++) {
-        if (i == 0) {
-            header(out);
-        }
-        if (view.rows[i]->slot_of == NULL) {
-            table_row(out, view.rows[i]);
-        }
-    }
     if (status == HF_OK && view.count == 0) {
         put_nothing(out, pattern);
+    } else if (status == HF_OK) {
+        cli_view_table(out, &view, cli_width(STDOUT_FILENO));
     }
     cli_view_fini(&view);
     return status == HF_OK ? 0 : cli_store_fail(status, "ls", &error);
@@ -255,10 +164,11 @@ const struct cli_cmd cli_cmd_ls = {
     .summary = "who holds what, since when, fence, and who waits",
     .text =
         "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
-        "node by node\nwith its queue, and a semaphore slot by slot. With "
-        "--follow what comes and goes\nbetween two looks is not seen. ls -q "
-        "NAME "
-        "prints nothing: exit 0 if NAME is\nheld, 1 if it is not.\n",
+        "node by\nnode with its queue, nodes that agree in one line, and a "
+        "semaphore slot by\nslot. With --follow what comes and goes between "
+        "two looks is not seen. ls -q\nNAME prints nothing: exit 0 if NAME is "
+        "held, 1 if it is not. On a terminal\ncolumns are cut or left out to "
+        "fit it; a program gets lines whole.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

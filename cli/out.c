@@ -158,7 +158,7 @@ static size_t emit_plain(struct cli_out *out, const void *data, size_t len,
             columns++;
         }
         cli_out_bytes(out, p + i, n);
-        columns++;
+        columns += cli_utf8_columns(cli_utf8_code(p + i, n));
         i += n;
     }
     return columns;

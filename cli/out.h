@@ -44,8 +44,7 @@ void cli_out_pad(struct cli_out *out, size_t columns);
 void cli_out_seconds(struct cli_out *out, int64_t ms);
 
 /* Bytes for people: what a terminal must not see (utf8.h), and what is not
- * UTF-8, as \xNN; a backslash as two. @return columns, roughly: one for each
- * character. */
+ * UTF-8, as \xNN; a backslash as two. @return columns. */
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len);
 
 /* A sentence that has something from outside in it: the same, but for the

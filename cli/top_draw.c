@@ -61,35 +61,6 @@ static void lay_out(int widths[TOP_COLUMNS], int all)
     }
 }
 
-/* "20 Nov" if that was not today: the time alone would mislead. */
-static void put_since(struct cli_out *out, int64_t since_s)
-{
-    char text[64];
-    struct cli_out when;
-    cli_out_init_text(&when, text, sizeof(text));
-    if (since_s == 0) {
-        cli_out_text(out, "-");
-        return;
-    }
-    cli_when_text(&when, since_s);
-    /* "2026-11-20 02:00:04": month and day. */
-    cli_out_bytes(out, when.len > 8 ? text + 5 : text,
-                  when.len > 8 ? 5 : when.len);
-}
-
-static void put_left(struct cli_out *out, int64_t remaining_ms)
-{
-    char text[CLI_DURATION_TEXT];
-    if (remaining_ms < 0) {
-        cli_out_text(out, "never");
-        return;
-    }
-    /* Tenths only where they matter. */
-    int64_t step = remaining_ms >= 10000 ? 1000 : 100;
-    cli_out_text(out,
-                 cli_duration_text(remaining_ms - remaining_ms % step, text));
-}
-
 static void put_cell(struct cli_out *out, enum top_column column,
                      const struct cli_row *row)
 {
@@ -105,11 +76,11 @@ static void put_cell(struct cli_out *out, enum top_column column,
         cli_row_holder(out, row);
         return;
     case TOP_SINCE:
-        put_since(out, told->since_s);
+        cli_row_since(out, told);
         return;
     case TOP_LEFT:
         if (!row->is_split) {
-            put_left(out, told->remaining_ms);
+            cli_row_left(out, told);
         }
         return;
     case TOP_WAITING:

@@ -19,4 +19,8 @@ uint32_t cli_utf8_code(const unsigned char *p, size_t n);
  * or turns the direction of writing, so that one name looks like another. */
 bool cli_utf8_is_unsafe(uint32_t code);
 
+/* Columns on a terminal: 2 for East Asian wide characters and emoji, 0 for
+ * the common combining marks, else 1. */
+size_t cli_utf8_columns(uint32_t code);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "view.h"
 
+#include "duration.h"
 #include "show.h"
 #include "when.h"
 
@@ -350,4 +351,33 @@ const struct cli_row *cli_row_told(const struct cli_row *row)
 {
     return row->first_slot != NULL && cli_row_held(row) == 1 ? row->first_slot
                                                              : row;
+}
+
+/* The time alone would mislead if that was not today. */
+void cli_row_since(struct cli_out *out, const struct cli_row *row)
+{
+    char text[64];
+    struct cli_out when;
+    cli_out_init_text(&when, text, sizeof(text));
+    if (row->since_s == 0) {
+        cli_out_text(out, "-");
+        return;
+    }
+    cli_when_text(&when, row->since_s);
+    /* "2026-11-20 02:00:04": month and day. */
+    cli_out_bytes(out, when.len > 8 ? text + 5 : text,
+                  when.len > 8 ? 5 : when.len);
+}
+
+/* Tenths only where they matter. */
+void cli_row_left(struct cli_out *out, const struct cli_row *row)
+{
+    char text[CLI_DURATION_TEXT];
+    int64_t left_ms = row->remaining_ms;
+    if (left_ms < 0) {
+        cli_out_text(out, "never");
+        return;
+    }
+    left_ms -= left_ms % (left_ms >= 10000 ? 1000 : 100);
+    cli_out_text(out, cli_duration_text(left_ms, text));
 }

@@ -93,6 +93,12 @@ void cli_row_mode(struct cli_out *out, const struct cli_row *row);
 /* "db3 4711", "db3 4711 +1", "(another kind of client)", "-". */
 void cli_row_holder(struct cli_out *out, const struct cli_row *row);
 
+/* In eight columns: "02:00:04", "11-20" if that was not today, "-". */
+void cli_row_since(struct cli_out *out, const struct cli_row *row);
+
+/* What is left of the lease, for people: "29s", "9.5s", "never". */
+void cli_row_left(struct cli_out *out, const struct cli_row *row);
+
 /* The row that since, fence and label are told of: of a semaphore with one
  * holder that slot, else the row itself. */
 const struct cli_row *cli_row_told(const struct cli_row *row);

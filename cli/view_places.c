@@ -126,6 +126,55 @@ bool cli_place_is_shown(const struct cli_places *places,
     return places->permits == 0 || place->slot != CLI_NO_SLOT;
 }
 
+/* ---- Nodes that agree -------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct cli_place *a = *(const struct cli_place *const *)left;
+    const struct cli_place *b = *(const struct cli_place *const *)right;
+    int64_t order = (int64_t)a->slot - b->slot;
+    order = order != 0 ? order : (int64_t)a->at.waits - b->at.waits;
+    order = order != 0 ? order : (int64_t)a->ahead - b->ahead;
+    return order != 0 ? (order > 0) - (order < 0)
+                      : strcmp(a->at.who.owner, b->at.who.owner);
+}
+
+/* The places of a node, sorted. @return how many. */
+static size_t collect(const struct cli_places *places, int node,
+                      const struct cli_place **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < places->count; i++) {
+        if (places->list[i].at.node == node) {
+            out[count++] = &places->list[i];
+        }
+    }
+    qsort(out, count, sizeof(struct cli_place *), compare);
+    return count;
+}
+
+bool cli_places_agree(const struct cli_places *places, int a, int b)
+{
+    const struct cli_place **sorted =
+        calloc(places->count + 1, sizeof(struct cli_place *));
+    if (sorted == NULL) {
+        return false; /* each for itself is right, too */
+    }
+    size_t n_a = collect(places, a, sorted);
+    size_t n_b = collect(places, b, sorted + n_a);
+    bool agree = n_a == n_b;
+    for (size_t i = 0; agree && i < n_a; i++) {
+        const struct cli_place *left = sorted[i];
+        const struct cli_place *right = sorted[n_a + i];
+        agree = compare(&left, &right) == 0 &&
+                left->at.who.kind == right->at.who.kind;
+    }
+    free(sorted);
+    return agree;
+}
+
+/* ---- Text -------------------------------------------------------------- */
+
 static void put_label(struct cli_out *out, const struct cli_holder *who)
 {
     if (who->label[0] != '\0') {

@@ -49,6 +49,10 @@ int cli_places_queue(const struct cli_places *places, int node);
 bool cli_place_is_shown(const struct cli_places *places,
                         const struct cli_place *place, int queue);
 
+/* Do two nodes have the same holders, and the same queue? Ends of leases are
+ * not compared, nor the order of holders. */
+bool cli_places_agree(const struct cli_places *places, int a, int b);
+
 /* "vm pid 4711 since 02:00:04 (label), frees by 02:00:41", or "vm pid 4712,
  * exclusive, waiting since 02:00:05 (label)". */
 void cli_place_text(struct cli_out *out, const struct cli_place *place);

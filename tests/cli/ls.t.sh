@@ -148,14 +148,34 @@ run --label here job
 wait_until 10 held job
 run --label next job
 ok 'three nodes: one waits' wait_until 10 queued job 1
+all_agree() {
+    out=$(holdfast ls job)
+    [[ $out =~ all\ 3\ nodes\ .*held\ by ]] && [[ ! $out =~ /s/s ]] &&
+        [ "$(wc -l <<<"$out")" = 3 ]
+}
+ok 'three nodes: all agree' wait_until 10 all_agree
 server_kill s3
 capture holdfast ls job
 is "$code" 0 'three nodes, one away: told'
-both_show() {
-    [ "$(holdfast ls job | grep -cE '^ +1\. .*\(next\)')" = 2 ]
+one_line_of_both() {
+    out=$(holdfast ls job)
+    [ "$(grep -cE '^ +1\. .*\(next\)' <<<"$out")" = 1 ] &&
+        [ "$(grep -c 'nodes 1, 2 of 3 .*held by' <<<"$out")" = 1 ]
 }
-ok 'three nodes: the queue of each that answers' wait_until 10 both_show
+ok 'three nodes: one line, and one queue, of those that agree' \
+    wait_until 10 one_line_of_both
 like "$out" "${SERVER_SOCK[s3]} +(down|connecting)" \
     'three nodes: what is with the third'
+# It comes back empty: it shows another holder, or none.
+server_restart s3
+each_for_itself() {
+    out=$(holdfast ls job)
+    [[ $out =~ nodes\ 1,\ 2\ of\ 3\ .*held\ by ]] &&
+        [[ $out =~ ${SERVER_SOCK[s3]}\ .*\(quarantined ]]
+}
+ok 'three nodes: the third answers, and does not count' \
+    wait_until 10 each_for_itself
+is "$(holdfast ls --json job | jq '.nodes | length')" 3 \
+    'three nodes: JSON has each of them'
 end_runs
 finish

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A person at a terminal, for tests of job control:
+/* A person at a terminal, for tests of screens and of job control:
  *
  *     pty COMMAND [ARG...] <script
  *
@@ -11,12 +11,18 @@
  *                     typed until TEXT is there
  *     send TEXT       type it; \n, \r, \\ and \xNN (\x03 is Ctrl-C)
  *     size ROWS COLS  another size of the terminal, which is 24 by 80 at first
+ *     shows TEXT      wait until a row of the screen has it
+ *     hides TEXT      wait until none has
+ *     screen FILE     write there what the screen shows
  *     touch FILE      create it: who waits outside knows how far we are
  *     close           hang up
  * Each step has 30 s. Exit 0: all done; 1: not, and the transcript is printed
  * as TAP comments. COMMAND is killed at the end by hanging up. */
+#include "screen.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <poll.h>
 #include <regex.h>
 #include <signal.h>
@@ -137,6 +143,38 @@ static bool expect_drawn(int master, const char *text)
     return false;
 }
 
+/* A sequence that has not come whole is waited for; one that is not known is
+ * never passed. */
+static bool replay(int master)
+{
+    struct winsize size;
+    size_t rest;
+    return ioctl(master, TIOCGWINSZ, &size) == 0 &&
+           screen_replay(seen, n_seen, size.ws_row, size.ws_col, &rest);
+}
+
+static bool expect_shown(int master, const char *text, bool is_there)
+{
+    long end = now_ms() + STEP_MS;
+    while (!replay(master) || screen_has(text) != is_there) {
+        long left = end - now_ms();
+        if (left <= 0 || !listen_for(master, left)) {
+            return replay(master) && screen_has(text) == is_there;
+        }
+    }
+    return true;
+}
+
+static bool write_screen(int master, const char *path)
+{
+    FILE *file = replay(master) ? fopen(path, "we") : NULL;
+    if (file == NULL) {
+        return false;
+    }
+    screen_print(file);
+    return fclose(file) == 0;
+}
+
 static bool type(int master, char *text)
 {
     size_t n = 0;
@@ -191,6 +229,12 @@ static bool step(int *master, char *line)
     if (strncmp(line, "drawn ", 6) == 0) {
         return expect_drawn(*master, line + 6);
     }
+    if (strncmp(line, "shows ", 6) == 0 || strncmp(line, "hides ", 6) == 0) {
+        return expect_shown(*master, line + 6, line[0] == 's');
+    }
+    if (strncmp(line, "screen ", 7) == 0) {
+        return write_screen(*master, line + 7);
+    }
     if (strncmp(line, "send ", 5) == 0) {
         return type(*master, line + 5);
     }
@@ -214,6 +258,7 @@ int main(int argc, char **argv)
     char line[4096];
     char copy[4096];
     int code = 0;
+    (void)setlocale(LC_CTYPE, "C.UTF-8"); /* as the terminal is, always */
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (argc < 2 || master < 0 || grantpt(master) < 0 || unlockpt(master) < 0) {
         fprintf(stderr, "usage: pty COMMAND [ARG...] <script\n");
