@@ -6,9 +6,13 @@
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "signals.h"
+#include "snapshot.h"
 #include "store.h"
+#include "take.h"
 #include "when.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,32 +22,144 @@ static const struct cli_opt opts[] = {
      .offset = offsetof(struct cli_args, is_now),
      .help = "do not wait until the holder must have\n"
              "stopped: until then two may run"},
+    {.letter = 'n',
+     .name = "try",
+     .kind = CLI_OPT_FLAG,
+     .offset = offsetof(struct cli_args, is_try),
+     .help = "do not wait: break it only if its holder has\n"
+             "ended"},
+    {.letter = 'w',
+     .name = "wait",
+     .kind = CLI_OPT_DURATION,
+     .offset = offsetof(struct cli_args, wait_ms),
+     .meta = "DUR",
+     .help = "break it only if its holder must have stopped\n"
+             "in that time; default: for ever"},
     CLI_OPT_NAME,
     {.name = NULL},
 };
 
-static int print_json(const struct cli_args *args, int64_t left_ms,
-                      struct cli_out *out)
+struct breaking {
+    const struct cli_args *args;
+    struct hf_client *client;
+    struct cli_holder from; /* whose it was */
+    struct cli_holder to;   /* whose it is now */
+    int64_t two_may_run_ms;
+};
+
+/* ---- Signals ----------------------------------------------------------- */
+
+/* The break gives the name back before the signal ends us. */
+static volatile sig_atomic_t stopped_by;
+static struct hf_client *volatile interrupted;
+
+static void on_signal(int number)
+{
+    stopped_by = number;
+    hf_client_interrupt(interrupted);
+}
+
+static void catch_signals(struct hf_client *client)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+    interrupted = client;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct sigaction action = {.sa_handler = on_signal};
+        struct sigaction before;
+        if (sigaction(numbers[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) {
+            (void)sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
+/* ---- What is said ------------------------------------------------------ */
+
+static void put_name(struct cli_out *out, const struct cli_args *args)
+{
+    (void)cli_out_shown(out, args->name, strlen(args->name));
+}
+
+static void put_who(struct cli_out *out, const struct cli_holder *holder)
+{
+    if (holder->kind == HF_HOLDER_SHARED) {
+        cli_out_text(out, "those who share it");
+    } else if (holder->host[0] == '\0') {
+        cli_out_text(out, "another kind of client");
+    } else {
+        (void)cli_out_shown(out, holder->host, strlen(holder->host));
+        cli_out_text(out, " pid ");
+        cli_out_int(out, holder->pid);
+    }
+}
+
+static void say_wait(const struct breaking *breaking, int64_t wait_ms)
+{
+    struct cli_out out;
+    cli_out_init(&out, STDERR_FILENO);
+    cli_out_text(&out, "waiting for the lease of ");
+    put_name(&out, breaking->args);
+    if (breaking->from.kind == HF_HOLDER_NONE) {
+        cli_out_text(&out, ", which a server in quarantine may have lost,");
+    } else {
+        cli_out_text(&out, "'s holder (");
+        put_who(&out, &breaking->from);
+        cli_out_text(&out, ")");
+    }
+    cli_out_text(&out, " to end, at most until ");
+    cli_when_text(&out, (cli_when_wall_ms() + wait_ms + 999) / 1000);
+    (void)cli_message_end(&out, 0);
+}
+
+static bool may_wait(void *user, const struct hf_holder *holder,
+                     int64_t wait_ms)
+{
+    struct breaking *breaking = user;
+    const struct cli_args *args = breaking->args;
+    cli_holder_read(&breaking->from, holder);
+    if (stopped_by != 0 || args->is_try ||
+        (args->wait_ms != CLI_UNSET && wait_ms > args->wait_ms)) {
+        return false;
+    }
+    if (!args->is_quiet) {
+        say_wait(breaking, wait_ms);
+    }
+    return true;
+}
+
+static void print_owner(struct cli_out *out, const char *key,
+                        const struct cli_holder *holder)
+{
+    if (holder->owner[0] != '\0') {
+        cli_out_json_text(out, key, holder->owner);
+    } else {
+        cli_out_json_key(out, key);
+        cli_out_text(out, "null");
+    }
+}
+
+static void print_json(struct cli_out *out, const struct breaking *breaking)
 {
     cli_out_json_open(out);
-    cli_out_json_text(out, "name", args->name);
-    cli_out_json_bool(out, "now", args->is_now);
+    cli_out_json_text(out, "name", breaking->args->name);
+    cli_out_json_bool(out, "now", breaking->args->is_now);
     cli_out_json_key(out, "two_may_run_ms");
-    if (left_ms < 0) {
+    if (breaking->two_may_run_ms < 0) {
         cli_out_text(out, "null");
     } else {
-        cli_out_int(out, left_ms);
+        cli_out_int(out, breaking->two_may_run_ms);
     }
+    print_owner(out, "from", &breaking->from);
+    print_owner(out, "to", &breaking->to);
     cli_out_json_close(out);
-    return 0;
 }
 
 /* Until when the old holder may still believe that it holds. */
-static void print_overlap(int64_t left_ms, struct cli_out *out)
+static void print_overlap(struct cli_out *out, int64_t left_ms)
 {
     char text[CLI_DURATION_TEXT];
     if (left_ms < 0) {
-        cli_out_text(out, "; nobody can say until when its holder goes on");
+        cli_out_text(out, "; its holder may go on without end");
     } else if (left_ms > 0) {
         cli_out_text(out, "; two may run until ");
         cli_when_text(out, (cli_when_wall_ms() + left_ms + 999) / 1000);
@@ -53,48 +169,114 @@ static void print_overlap(int64_t left_ms, struct cli_out *out)
     }
 }
 
-static int print(const struct cli_args *args, int64_t left_ms)
+static void print_text(struct cli_out *out, const struct breaking *breaking)
+{
+    bool was_taken = breaking->from.kind != HF_HOLDER_NONE;
+    bool is_taken = breaking->to.kind != HF_HOLDER_NONE;
+    put_name(out, breaking->args);
+    if (was_taken) {
+        cli_out_text(out, breaking->from.kind == HF_HOLDER_ENDED
+                              ? " was kept taken after the end of "
+                              : " was taken from ");
+        put_who(out, &breaking->from);
+        cli_out_text(out, " and");
+    }
+    cli_out_text(out, is_taken ? " goes to " : " is free");
+    if (is_taken) {
+        put_who(out, &breaking->to);
+    }
+    print_overlap(out, breaking->two_may_run_ms);
+    cli_out_text(out, "\n");
+}
+
+static int print(const struct breaking *breaking)
 {
     struct cli_out out;
     cli_out_init(&out, STDOUT_FILENO);
-    /* Having waited, nobody is left. */
-    left_ms = args->is_now ? left_ms : 0;
-    if (args->is_json) {
-        (void)print_json(args, left_ms, &out);
-    } else if (!args->is_quiet) {
-        (void)cli_out_shown(&out, args->name, strlen(args->name));
-        cli_out_text(&out, " is free");
-        print_overlap(left_ms, &out);
-        cli_out_text(&out, "\n");
+    if (breaking->args->is_json) {
+        print_json(&out, breaking);
+    } else if (!breaking->args->is_quiet) {
+        print_text(&out, breaking);
     }
     return cli_out_flush(&out)
                ? 0
                : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
 
+/* ---- Breaking ---------------------------------------------------------- */
+
+/* A name that cannot be looked at is one whose holder is not told. */
+static void look(const struct breaking *breaking, struct cli_holder *out)
+{
+    struct cli_info info;
+    struct hf_error error;
+    const struct cli_args *args = breaking->args;
+    if (cli_inspect(breaking->client, args->name, strlen(args->name), &info,
+                    &error) == HF_OK) {
+        *out = info.holder;
+    }
+}
+
+static int break_name(struct breaking *breaking)
+{
+    struct hf_error error = {.text = ""};
+    const struct cli_args *args = breaking->args;
+    size_t len = strlen(args->name);
+    look(breaking, &breaking->from);
+    enum hf_status status =
+        args->is_now ? hf_client_break(breaking->client, args->name, len, true,
+                                       &breaking->two_may_run_ms, &error)
+                     : hf_client_break_wait(breaking->client, args->name, len,
+                                            may_wait, breaking, &error);
+    if (status != HF_OK && stopped_by != 0) {
+        return cli_take_stopped(args, stopped_by);
+    }
+    if (status != HF_OK) {
+        return cli_store_fail(status, args->name, &error);
+    }
+    look(breaking, &breaking->to);
+    if (strcmp(breaking->to.owner, breaking->from.owner) == 0) {
+        breaking->to.kind = HF_HOLDER_NONE; /* told by few servers */
+        breaking->to.owner[0] = '\0';
+    }
+    return print(breaking);
+}
+
 static int run(struct cli_args *args)
 {
-    struct hf_client *client;
-    struct hf_error error = {.text = ""};
-    int64_t left_ms = 0;
-    int code = cli_store_find(args, &client);
+    struct breaking breaking = {.args = args};
+    if (args->is_try && args->wait_ms != CLI_UNSET) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--try does not wait: leave out --wait");
+    }
+    if (args->is_now && (args->is_try || args->wait_ms != CLI_UNSET)) {
+        return cli_message(CLI_EXIT_USAGE, NULL,
+                           "--now does not wait: leave out --try and --wait");
+    }
+    int code = cli_store_find(args, &breaking.client);
     if (code != 0) {
         return code;
     }
-    enum hf_status status = hf_client_break(
-        client, args->name, strlen(args->name), args->is_now, &left_ms, &error);
-    hf_client_close(client);
-    return status == HF_OK ? print(args, left_ms)
-                           : cli_store_fail(status, args->name, &error);
+    catch_signals(breaking.client);
+    code = break_name(&breaking);
+    interrupted = NULL;
+    hf_client_close(breaking.client);
+    return code;
 }
 
 const struct cli_cmd cli_cmd_break = {
     .name = "break",
-    .usage = "[--now] NAME",
+    .usage = "[-n | -w DUR | --now] NAME",
     .summary = "take the lock from its holder",
-    .text = "Waits until the holder must have stopped, its lease being over; "
-            "nobody else gets\nthe lock before. The fence moves on: a store "
-            "that checks fences refuses the old\nholder.\n",
+    .text =
+        "Waits until the holder must have stopped, its lease being over; "
+        "nobody "
+        "else gets\nthe lock before. Says what it waits for, and until when. "
+        "The fence moves on: a\nstore that checks fences refuses the old "
+        "holder. What has ended and is only kept\ntaken (--min-hold, the mark "
+        "of --once) is free at once: --once may run again.\n\n"
+        "Given up (-n, -w, Ctrl-C, SIGTERM), it gives the lock back to its "
+        "holder, which\ngoes on unless a renewal was refused meanwhile.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

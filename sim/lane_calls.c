@@ -89,17 +89,29 @@ void sim_lane_reserve(struct sim_lane *lane)
 
 /* ---- Breaking ------------------------------------------------------------ */
 
+/* Who waits no longer than that gives up, and gives the name back. */
+static bool may_wait(void *user, const struct hf_holder *holder,
+                     int64_t wait_ms)
+{
+    const struct sim_turn *turn = user;
+    (void)holder;
+    return turn->wait_ms < 0 || wait_ms <= turn->wait_ms;
+}
+
 static void break_name(struct sim_lane *lane, bool now)
 {
     int process = lane->process->index;
     int name = sim_lane_name(lane->turn);
     char text = (char)('a' + name);
-    int64_t held_until_ms = -1;
+    int64_t held_until_ms = 0;
     struct hf_error error;
+    struct hf_client *client = lane->process->client;
+    struct sim_turn turn = *lane->turn;
     sim_once_break_begins(oracle_of(lane), process, name);
     sim_break_begins(oracle_of(lane), process, name);
-    enum hf_status status = hf_client_break(lane->process->client, &text, 1,
-                                            now, &held_until_ms, &error);
+    enum hf_status status =
+        now ? hf_client_break(client, &text, 1, true, &held_until_ms, &error)
+            : hf_client_break_wait(client, &text, 1, may_wait, &turn, &error);
     sim_break_ended(oracle_of(lane), process, now, status, held_until_ms);
     note_call(lane, now ? "break now" : "break", status);
 }

@@ -98,10 +98,11 @@ static void look_at_record(struct look *look, const MDB_val *key,
     row->is_shared = record.is_shared;
     row->until_ns = record.until_ns;
     row->waits_until_ns = 0;
-    /* Kept after a release: it is nobody's. */
+    /* Kept after a release, or by a break: it is nobody's. */
     bool is_ended = record.owner_len >= HF_ENDED_MARK_LEN &&
                     memcmp(record.owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) == 0;
-    bool is_owned = record.is_owned && !is_ended;
+    bool is_owned =
+        record.is_owned && (record.has_last || record.is_shared) && !is_ended;
     sim_oracle_counter(oracle_of(look), row->name, len, record.counter,
                        record.owner, is_owned ? record.owner_len : 0);
     if (is_owned && !record.is_shared) {

@@ -233,17 +233,6 @@ static bool is_held_alone(const struct swarm *swarm)
     return permits == 0 && swarm->shared == 0;
 }
 
-/* One that is set right: what it has granted then lasts for years, which a
- * break that finds a break does not know from the lock of another library. */
-static bool has_far_clock(const struct sim_story *story)
-{
-    bool has = false;
-    for (unsigned i = 0; i < story->n_nodes; i++) {
-        has |= sim_is_outlier(story, i);
-    }
-    return has && story->regime == SIM_WILD_CLOCKS;
-}
-
 /* What else than locking some seeds do. In a calm world nothing is taken from
  * anybody. The embedded store knows no other libraries. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
@@ -266,8 +255,7 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
         swarm->foreign = 0;
         swarm->breaks_now = 0; /* what it voids is seen in the scripts alone */
     }
-    if (story->regime == SIM_CALM || !is_held_alone(swarm) ||
-        has_far_clock(story)) {
+    if (story->regime == SIM_CALM || !is_held_alone(swarm)) {
         swarm->breaks = 0;
     }
 }

@@ -860,15 +860,23 @@ hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
 
 /**
  * Take a name from its holder. Its fence moves on, so that a guarded store
- * refuses the old holder; the holder learns of it at its next renewal.
+ * refuses the old holder; the holder learns of it at its next renewal. What was
+ * released and is only kept taken is freed at once, and a hf_lock_mark() is
+ * withdrawn.
+ *
+ * A call that fails after it was interrupted, or for want of a majority, gives
+ * the name back to its holder where a node has answered: to one holder, not to
+ * those who share. A holder that was refused a renewal meanwhile has lost it.
  *
  * @param client    The client.
  * @param name      What.
  * @param name_len  Bytes.
  * @param now       false: the name stays taken until the holder's lease must
- *                  be over, and the call waits for that. true: free at once.
+ *                  be over, and the call waits for that: at most max_ttl, or
+ *                  for the expiry of a foreign key. true: free at once.
  * @param held_until_ms  How long from now on the old holder may still believe
- *                  to hold (0 if it was free; -1 if nobody can say). Or NULL.
+ *                  to hold (0 if it was free; -1 if it cannot be known). Or
+ *                  NULL.
  * @param error     Why not, or NULL.
  *
  * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
@@ -877,6 +885,30 @@ hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
 HF_API HF_NODISCARD enum hf_status
 hf_client_break(struct hf_client *client, const void *name, size_t name_len,
                 bool now, int64_t *held_until_ms, struct hf_error *error);
+
+/**
+ * Asked once, when a break has to wait for a lease.
+ *
+ * @param user     As given.
+ * @param holder   Whose lease is the longest; borrowed for the call. Its kind
+ *                 is HF_HOLDER_NONE if a server in quarantine may have lost it.
+ * @param wait_ms  Until the name is free, at most.
+ *
+ * @return false to give up: the name is given back, and the break returns
+ *         HF_BUSY.
+ */
+typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
+                         int64_t wait_ms);
+
+/**
+ * hf_client_break() that does not free the name at once, and asks before it
+ * waits. @p may_wait is called in this thread, without locks of the library; it
+ * may call anything, and hf_client_close() takes effect when it has returned.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_client_break_wait(struct hf_client *client, const void *name,
+                     size_t name_len, hf_break_fn *may_wait, void *user,
+                     struct hf_error *error);
 
 /** The longest lease that the store allows, `max_ttl` of its URL: 60,000 if it
  * names none. */

@@ -49,6 +49,8 @@ static void ask(struct hf_look *look, unsigned node)
         .ttl_ms = look->op.order.ttl_ms,
         .counter =
             look->verb == HF_VERB_SCAN ? look->cursor[node] : look->fence,
+        .back = look->back == NULL ? NULL : look->back[node].data,
+        .back_len = look->back == NULL ? 0 : look->back[node].len,
     };
     uint16_t bit = (uint16_t)(1U << node);
     look->asked |= bit;

@@ -19,7 +19,9 @@ struct hf_look {
     bool now;          /* BREAK */
     const void *owner; /* BREAK, MARK */
     size_t owner_len;
-    uint64_t fence; /* MARK; its ttl is the order's */
+    uint64_t fence;              /* MARK; its ttl is the order's */
+    const struct hf_bytes *back; /* BREAK: what each node is to give the name
+                                    back to; or NULL */
     uint16_t asked;
     uint16_t waiting; /* asked, not answered */
     uint16_t again;   /* to be asked with its next cursor */

@@ -230,16 +230,31 @@ static enum hf_status withdraw(struct hf_client *client,
     return status;
 }
 
-enum hf_status hf_mark_clear(struct hf_client *client, const void *name,
-                             size_t name_len, struct hf_error *error)
+enum hf_status hf_mark_find(struct hf_client *client, const void *name,
+                            size_t name_len, struct hf_mark *out,
+                            struct hf_error *error)
 {
     struct marks marks;
     struct hf_name one = {.name = name, .name_len = name_len};
+    *out = (struct hf_mark){.fence = 0};
     enum hf_status status = look_at(client, &one, &marks, error);
-    if (status != HF_OK || !is_live(&marks.newest, client->now)) {
-        return status;
+    if (status == HF_OK && is_live(&marks.newest, client->now)) {
+        out->fence = marks.newest.fence;
+        out->end = marks.newest.end;
     }
-    return withdraw(client, &one, &marks.newest, error);
+    return status;
+}
+
+enum hf_status hf_mark_withdraw(struct hf_client *client, const void *name,
+                                size_t name_len, const struct hf_mark *mark,
+                                struct hf_error *error)
+{
+    struct hf_name one = {.name = name, .name_len = name_len};
+    struct mark found = {.fence = mark->fence, .end = mark->end};
+    if (mark->fence == 0 || !hf_instant_before(client->now, mark->end)) {
+        return HF_OK;
+    }
+    return withdraw(client, &one, &found, error);
 }
 
 static struct hf_name name_of(const struct hf_lock *lock)

@@ -70,7 +70,11 @@ struct hf_ask {
     const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: whose run;
                           owner_len 0: a tombstone */
     size_t owner_len;
-    int64_t ttl_ms;   /* ACQUIRE, CONFIRM; RELEASE: keep the name taken, marked
+    const void *back; /* BREAK: what this owner has taken the name from: give it
+                         back. back_len 0: take it */
+    size_t back_len;
+    int64_t ttl_ms;   /* ACQUIRE, CONFIRM; BREAK: the longest that a client of
+                         ours may hold; RELEASE: keep the name taken, marked
                          ended, for so long (0: free it); MARK: until its
                          end */
     uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;

@@ -85,7 +85,7 @@ story() { # WHAT
     read -r owner fence _ < <(holdfast acquire -t 2s job)
     capture holdfast break --now job
     is "$code" 0 "$what: break --now"
-    like "$out" '^job is free; two may run until [0-9:]+ \(' \
+    like "$out" '^job was taken from [^ ]+ pid [0-9]+ and is free; two may run until [0-9:]+ \(' \
         "$what: break --now says until when two may run"
     capture holdfast release job --owner "$owner"
     is "$code" 76 "$what: break: the old holder has lost it"
@@ -94,7 +94,8 @@ story() { # WHAT
     start=$(now_ms)
     read -r owner fence _ < <(holdfast acquire -t 1s job)
     capture holdfast break job
-    is "$code:$out" '0:job is free' "$what: break waits"
+    like "$code:$out" '^0:job was taken from [^ ]+ pid [0-9]+ and is free$' \
+        "$what: break waits"
     start=$(($(now_ms) - start))
     ok "$what: break: until the lease was over ($start ms)" \
         test $start -ge 980 -a $start -lt 10000

@@ -228,14 +228,14 @@ static void *interrupt_soon(void *user)
     return NULL;
 }
 
-/* What a break that was given up leaves is over when the lease is. */
+/* A break that is given up gives the name back: its holder renews. */
 static void test_break_interrupted(void **state)
 {
     (void)state;
     const char *name = fresh_name();
     struct hf_client *holder = open_mode(HF_THREAD_NONE);
     struct hf_client *breaker = open_client();
-    struct hf_lock *held = take(holder, name, 3000);
+    struct hf_lock *held = take(holder, name, 20000);
     pthread_t thread;
     struct interrupter interrupter = {.client = breaker};
     pthread_create(&thread, NULL, interrupt_soon, &interrupter);
@@ -245,11 +245,85 @@ static void test_break_interrupted(void **state)
     atomic_store(&interrupter.is_over, true);
     pthread_join(thread, NULL);
     assert_int_equal(try_take(breaker, name, NULL), HF_BUSY);
+    assert_int_equal(hf_lock_extend(held, 0, NULL), HF_OK);
+    assert_int_equal(hf_lock_release(held), HF_OK);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
-    assert_false(hf_lock_valid_for(held, 0));
     assert_int_equal(hf_lock_release(lock), HF_OK);
     hf_client_close(holder);
     hf_client_close(breaker);
+}
+
+struct asked {
+    int count;
+    int64_t pid;
+    int64_t wait_ms;
+    bool may;
+};
+
+static bool may_wait(void *user, const struct hf_holder *holder,
+                     int64_t wait_ms)
+{
+    struct asked *asked = user;
+    asked->count++;
+    asked->pid = hf_holder_pid(holder);
+    asked->wait_ms = wait_ms;
+    return asked->may;
+}
+
+static void test_break_asks(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *holder = open_mode(HF_THREAD_NONE);
+    struct hf_client *breaker = open_client();
+    struct hf_lock *held = take(holder, name, 4000);
+    struct asked asked = {.may = false};
+    struct hf_error error = {0};
+    assert_int_equal(hf_client_break_wait(breaker, name, strlen(name), may_wait,
+                                          &asked, &error),
+                     HF_BUSY);
+    assert_int_equal(asked.count, 1);
+    assert_int_equal(asked.pid, getpid());
+    assert_in_range((unsigned long)asked.wait_ms, 1, 4042);
+    assert_true(strstr(error.text, "held by ") == error.text);
+    assert_int_equal(hf_lock_extend(held, 0, NULL), HF_OK);
+    asked.may = true;
+    int64_t began = now_ms();
+    assert_int_equal(hf_client_break_wait(breaker, name, strlen(name), may_wait,
+                                          &asked, &error),
+                     HF_OK);
+    assert_int_equal(asked.count, 2);
+    assert_in_range((unsigned long)(now_ms() - began), 0,
+                    (unsigned long)asked.wait_ms + 8000);
+    assert_false(hf_lock_valid_for(held, 0));
+    assert_free(breaker, name);
+    assert_int_equal(hf_client_break_wait(breaker, name, strlen(name), may_wait,
+                                          &asked, &error),
+                     HF_OK);
+    assert_int_equal(asked.count, 2); /* of what is free nothing is asked */
+    assert_int_equal(hf_lock_release(held), HF_LOST);
+    hf_client_close(holder);
+    hf_client_close(breaker);
+}
+
+/* No client believes to hold what was released, though it is kept taken. */
+static void test_break_what_has_ended(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *client = open_client();
+    struct hf_lock *lock = take(client, name, LEASE_MS);
+    int64_t left_ms = -7;
+    assert_int_equal(hf_lock_release_reserved(lock, 3600000), HF_OK);
+    assert_int_equal(try_take(client, name, NULL), HF_BUSY);
+    int64_t began = now_ms();
+    assert_int_equal(
+        hf_client_break(client, name, strlen(name), false, &left_ms, NULL),
+        HF_OK);
+    assert_true(now_ms() - began < PATIENCE_MS);
+    assert_int_equal(left_ms, 0);
+    assert_free(client, name);
+    hf_client_close(client);
 }
 
 /* ---- The store --------------------------------------------------------- */
@@ -351,6 +425,8 @@ int main(void)
         cmocka_unit_test(test_break_now),
         cmocka_unit_test(test_break_what_is_free),
         cmocka_unit_test(test_break_interrupted),
+        cmocka_unit_test(test_break_asks),
+        cmocka_unit_test(test_break_what_has_ended),
         cmocka_unit_test(test_examine_and_init),
         cmocka_unit_test(test_nodes),
     };

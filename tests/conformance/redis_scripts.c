@@ -291,59 +291,6 @@ static void test_inspect(struct rig *rig, struct server *server)
     (void)server;
 }
 
-static struct said break_it(struct rig *rig, const char *name,
-                            const char *owner, bool now)
-{
-    struct hf_ask ask = ask_of(HF_VERB_BREAK, name, owner);
-    ask.now = now;
-    return rig_ask(rig, ask);
-}
-
-static void test_break(struct rig *rig, struct server *server)
-{
-    uint64_t t = acquire(rig, "b", "a", 0).counter;
-    struct said said = break_it(rig, "b", "breaker", false);
-    ok(said.verdict == HF_VERDICT_OK && strcmp(said.owner, "a") == 0 &&
-           said.left_ms > 9000 && said.counter > t,
-       "broken: names who had it, and how long; the counter moves on");
-    long long left = told_number(server, "PTTL", "lock:b");
-    ok(strcmp(told(server, "GET lock:b"), "breaker") == 0 && left > 9000 &&
-           left <= 10000,
-       "it stays taken for as long as it was");
-    ok(confirm(rig, "b", "a", t, true).verdict == HF_VERDICT_REFUSED,
-       "its holder hears of it");
-    uint64_t c = said.counter;
-    said = break_it(rig, "b", "breaker", false);
-    ok(said.verdict == HF_VERDICT_OK && said.counter == c,
-       "asked again after a lost reply: the same");
-    said = break_it(rig, "b", "second", true);
-    ok(said.verdict == HF_VERDICT_OK && said.counter > c &&
-           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
-       "--now: free at once");
-    said = break_it(rig, "b", "third", false);
-    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_NONE &&
-           said.left_ms == 0 && strcmp(told(server, "EXISTS lock:b"), "0") == 0,
-       "a free name stays free");
-    told(server, "SET lock:b somebody");
-    said = break_it(rig, "b", "fourth", false);
-    ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
-           strcmp(told(server, "GET lock:b"), "somebody") == 0,
-       "a key without expiry is not waited for");
-    said = break_it(rig, "b", "fourth", true);
-    ok(said.verdict == HF_VERDICT_OK && said.left_ms < 0 &&
-           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
-       "but --now takes it");
-    told(server, "RPUSH lock:b x");
-    told(server, "PEXPIRE lock:b 20000");
-    said = break_it(rig, "b", "fifth", false);
-    left = told_number(server, "PTTL", "lock:b");
-    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_TYPE &&
-           strcmp(said.owner, "list") == 0 && left > 19000 && left <= 20000 &&
-           strcmp(told(server, "GET lock:b"), "fifth") == 0,
-       "so is a key of another type, keeping its time");
-    told(server, "DEL lock:b");
-}
-
 static void test_expiry(struct rig *rig, struct server *server)
 {
     struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "x", "a");
@@ -577,7 +524,6 @@ int main(void)
     test_keep(&rig, &server);
     test_foreign(&rig, &server);
     test_inspect(&rig, &server);
-    test_break(&rig, &server);
     test_expiry(&rig, &server);
     test_names(&rig, &server);
     test_marks(&rig, &server);

@@ -247,6 +247,15 @@ const struct hf_answer *break_name(struct driver *d, const char *name,
     return driver_ask(d, &ask);
 }
 
+const struct hf_answer *break_back(struct driver *d, const char *name,
+                                   const char *owner, const char *back)
+{
+    struct hf_ask ask = ask_for(HF_VERB_BREAK, name, owner);
+    ask.back = back;
+    ask.back_len = strlen(back);
+    return driver_ask(d, &ask);
+}
+
 struct hf_ask queue_ask(const char *name, const char *owner, int64_t queue_ms)
 {
     struct hf_ask ask = ask_for(HF_VERB_ACQUIRE, name, owner);

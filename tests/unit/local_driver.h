@@ -65,6 +65,8 @@ const struct hf_answer *release(struct driver *d, const char *name,
                                 int64_t keep_ms);
 const struct hf_answer *break_name(struct driver *d, const char *name,
                                    const char *owner, bool now);
+const struct hf_answer *break_back(struct driver *d, const char *name,
+                                   const char *owner, const char *back);
 const struct hf_answer *inspect(struct driver *d, const char *name);
 
 /* @p owner NULL: a tombstone; @p fence 0: only look. */

@@ -2,6 +2,8 @@
 /* Giving back, and being made to; the next one is let in by the same step. */
 #include "store/local/visit.h"
 
+#include "base/assert.h"
+
 #include <string.h>
 
 /* The owner gave back already, keeping the name taken. */
@@ -106,33 +108,67 @@ void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant)
 
 /* ---- BREAK, INSPECT ---------------------------------------------------- */
 
-/* BREAK. Move (b) for the breaker, who has the name for as long as it was
- * taken; with `now`, or if it was free, (a) and (d), and whoever waits is
- * served. The counter moves on in any case, so that guarded stores refuse the
+/* Nobody believes to hold what was released and is only kept taken. */
+static bool has_holder(const struct hf_visit *visit)
+{
+    const struct hf_record *record = &visit->record;
+    return hf_visit_is_taken(visit) &&
+           (record->owner_len <= HF_ENDED_MARK_LEN ||
+            memcmp(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) != 0);
+}
+
+/* No move of visit.h, since the counter stays the holder's: a breaker acquires
+ * nothing. The name still ends with the holder's lease or processes. */
+static void rename_owner(struct hf_visit *visit, const void *owner,
+                         size_t owner_len, bool is_holder)
+{
+    struct hf_record *record = &visit->record;
+    HF_ASSERT(owner_len > 0 && owner_len <= HF_OWNER_MAX);
+    memcpy(record->owner, owner, owner_len);
+    record->owner_len = (uint16_t)owner_len;
+    record->has_last = is_holder;
+    visit->is_changed = true;
+}
+
+static void keep_taken(struct hf_visit *visit, uint64_t next)
+{
+    const struct hf_ask *ask = visit->ask;
+    if (visit->record.is_shared) {
+        hf_visit_install(visit, ask->owner, ask->owner_len, next,
+                         visit->record.until_ns, NULL);
+    } else {
+        rename_owner(visit, ask->owner, ask->owner_len, false);
+    }
+}
+
+/* BREAK. The breaker has the name for as long as it was taken; the counter
+ * stays, so that the name can be given back, and the breaker's RELEASE moves
+ * it on. Those who share are not given back: move (b). With `now`, or if nobody
+ * holds, (a) and (d), and whoever waits is served: guarded stores refuse the
  * old holder. All who share lose it. */
 void hf_visit_break(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;
     struct hf_record *record = &visit->record;
+    bool is_mine = hf_visit_is_mine(visit);
     hf_visit_describe(visit);
-    if (hf_visit_is_mine(visit)) {
-        visit->deed.verdict = HF_VERDICT_OK; /* a retry */
-        return;
-    }
     uint64_t next = hf_max_u64(record->counter + 1, visit->now->floor);
     if (next > HF_FENCE_MAX) {
         visit->deed.verdict = HF_VERDICT_ERROR;
         return;
     }
-    if (hf_visit_is_taken(visit) && !ask->now) {
-        hf_visit_install(visit, ask->owner, ask->owner_len, next,
-                         record->until_ns, NULL);
-    } else {
+    visit->deed.verdict = HF_VERDICT_OK;
+    visit->deed.counter = next;
+    if (ask->back_len > 0 && is_mine && !record->has_last) {
+        rename_owner(visit, ask->back, ask->back_len, true);
+    } else if (ask->back_len == 0 && !is_mine && has_holder(visit) &&
+               !ask->now) {
+        keep_taken(visit, next);
+    } else if (ask->back_len == 0 && !is_mine) {
         hf_visit_clear(visit);
         record->counter = next;
+        hf_visit_serve(visit);
     }
-    hf_visit_succeed(visit, next);
-    hf_visit_serve(visit);
 }
 
 void hf_visit_inspect(struct hf_visit *visit)

@@ -135,6 +135,9 @@ static void break_it(struct hf_redis_command *command,
     add_flag(command, ask->now);
     add_text(command, node->known.value);
     add_text(command, node->store->fence_keep);
+    hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
+    hf_redis_command_add(command, ask->back_len == 0 ? "" : ask->back,
+                         ask->back_len);
 }
 
 static void mark(struct hf_redis_command *command,

@@ -1,0 +1,136 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# break: what is free at once, what it waits for, and giving up.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 240
+
+command -v jq >/dev/null || skip_all 'no jq'
+
+waits() { [ "$(holdfast ls --json job | jq .waiting)" = 1 ]; }
+ran() { holdfast run --once 1h "$1" -- echo ran; }
+
+# Broken while a waiter stands behind it: who gets it. break's options follow.
+passed_on() { # WHAT OPTION...
+    local what=$1 waiter pid
+    shift
+    mkfifo "$W/go"
+    holdfast run job -- cat "$W/go" &
+    waiter=$!
+    ok "$what: one waits" wait_until 20 waits
+    capture holdfast break "$@" job
+    pid=$(holdfast ls --json job | jq .pid)
+    like "$code:$out" "^0:job was taken from [^ ]+ pid [0-9]+ and goes to [^ ]+ pid $pid(;.*)?\$" \
+        "$what: names the waiter that got it"
+    : >"$W/go"
+    wait "$waiter"
+    is $? 0 "$what: which runs"
+    rm "$W/go"
+}
+
+story() { # WHAT
+    local what=$1 owner fence breaker start took
+    # Only kept taken.
+    holdfast run --min-hold 1h reserved -- true
+    start=$(now_ms)
+    capture timeout 60 holdfast break reserved
+    took=$(($(now_ms) - start))
+    like "$code:$out" '^0:reserved was kept taken after the end of .* and is free$' \
+        "$what: a reserved name is free at once"
+    ok "$what: at once ($took ms)" test "$took" -lt 10000
+    is "$(holdfast run -n reserved -- echo ran)" ran "$what: and can be taken"
+    is "$(ran both)" ran "$what: --once"
+    holdfast run --min-hold 1h both -- true
+    capture timeout 60 holdfast break -n both
+    is "$code" 0 "$what: a mark and a reservation together, also with -n"
+    is "$(ran both)" ran "$what: --once may run again"
+
+    # Giving up leaves the holder as it was.
+    read -r owner fence _ < <(holdfast acquire -t 25s job)
+    start=$(now_ms)
+    capture holdfast break -n job
+    like "$code:$err" '^75:holdfast: job: held by [^ ]+ pid [0-9]+ ' \
+        "$what: -n does not wait"
+    capture holdfast break -w 2s job
+    like "$code:$err" '^75:holdfast: job: held by [^ ]+ pid [0-9]+ ' \
+        "$what: -w less than the lease: at once"
+    holdfast break job >"$W/out" 2>"$W/err" &
+    breaker=$!
+    ok "$what: it says what it waits for" wait_until 20 test -s "$W/err"
+    like "$(cat "$W/err")" \
+        "^waiting for the lease of job's holder \([^ ]+ pid [0-9]+\) to end, at most until [0-9:]+\$" \
+        "$what: and until when"
+    kill -TERM "$breaker"
+    wait "$breaker"
+    is $? 143 "$what: SIGTERM: 143"
+    like "$(tail -n 1 "$W/err")" '^holdfast: job: stopped by SIGTERM while waiting$' \
+        "$what: and says so"
+    is "$(wc -c <"$W/out")" 0 "$what: nothing is broken"
+    capture holdfast extend -t 3s job --owner "$owner"
+    is "$code" 0 "$what: the holder has it still, and renews"
+    is "$(cut -d' ' -f2 <<<"$out")" "$fence" "$what: with its fence"
+    ok "$what: nobody waited for a lease" test $(($(now_ms) - start)) -lt 24000
+    capture holdfast release job --owner "$owner"
+    is "$code" 0 "$what: and can release it"
+    capture holdfast break -n job
+    is "$code:$out" '0:job is free' "$what: nothing is left of the breaks"
+
+    # A mark of a run that goes on stays with it.
+    mkfifo "$W/end"
+    holdfast run --once 1h -t 10s marked -- cat "$W/end" &
+    breaker=$!
+    ok "$what: a marked run" wait_until 20 holdfast ls -q marked
+    capture holdfast break -n marked
+    is "$code" 75 "$what: -n: it goes on"
+    : >"$W/end"
+    wait "$breaker"
+    is $? 0 "$what: to its end"
+    rm "$W/end"
+    is "$(ran marked)" '' "$what: and its mark is kept"
+
+    # To the next.
+    read -r owner fence _ < <(holdfast acquire -t 1s job)
+    passed_on "$what: break"
+    read -r owner fence _ < <(holdfast acquire -t 25s job)
+    passed_on "$what: --now" --now
+    read -r owner fence _ < <(holdfast acquire -t 1s job)
+    capture holdfast break -q --json job
+    is "$code:$(jq -r '.from + " " + (.to | tostring)' <<<"$out"):$err" \
+        "0:${owner%@*} null:" "$what: --json names both"
+}
+
+export HOLDFAST_URL=local://$W/store
+story embedded
+capture holdfast break -n -w 1 x
+like "$code:$err" '^64:.*--try does not wait: leave out --wait$' '-n and -w'
+capture holdfast break --now -w 1 x
+like "$code:$err" '^64:.*--now does not wait: leave out --try and --wait$' \
+    '--now and -w'
+
+server_start one
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
+story redis
+server_cli one SET lock:foreign theirs PX 3600000 >/dev/null
+holdfast break foreign >"$W/out" 2>"$W/err" &
+breaker=$!
+ok 'a key of another library is waited for' wait_until 20 test -s "$W/err"
+kill -TERM "$breaker"
+wait "$breaker"
+is "$(server_cli one GET lock:foreign)" theirs 'and is as it was, given up'
+
+for s in a b c; do server_start "$s"; done
+HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}"
+servers_declare "$HOLDFAST_URL"
+story 'three servers'
+
+# Two servers answer, of which one has lost its data: what it had is not known.
+read -r owner fence _ < <(holdfast acquire -t 30s known)
+server_cli a FLUSHALL >/dev/null
+server_kill b
+server_cli c DEL lock:known >/dev/null
+capture holdfast break -n known
+like "$code:$err" '^75:holdfast: known: a server in quarantine may have lost its lease$' \
+    'a server in quarantine does not say that a name is free'
+capture holdfast break --now known
+like "$code:$out" '^0:.*; two may run until ' 'nor that it was'
+finish

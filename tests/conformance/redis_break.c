@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BREAK, on a real server. */
+#include "redis_world.h"
+
+static struct said break_it(struct rig *rig, const char *name,
+                            const char *owner, bool now)
+{
+    struct hf_ask ask = ask_of(HF_VERB_BREAK, name, owner);
+    ask.now = now;
+    ask.ttl_ms = 10000;
+    return rig_ask(rig, ask);
+}
+
+#define A_OWNER "0123456789abcdef0123456789abcdef:host:1:1"
+#define C_OWNER "00112233445566778899aabbccddeeff:host:3:3:break"
+#define B_OWNER "fedcba9876543210fedcba9876543210:host:2:2:break"
+
+static struct said give_back(struct rig *rig, const char *owner,
+                             const char *back)
+{
+    struct hf_ask ask = ask_of(HF_VERB_BREAK, "g", owner);
+    ask.back = back;
+    ask.back_len = strlen(back);
+    return rig_ask(rig, ask);
+}
+
+static void test_give_back(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "g", A_OWNER, 0).counter;
+    break_it(rig, "g", B_OWNER, false);
+    give_back(rig, "other", A_OWNER);
+    ok(strcmp(told(server, "GET lock:g"), B_OWNER) == 0,
+       "only the breaker that took a name gives it back");
+    long long left = told_number(server, "PTTL", "lock:g");
+    give_back(rig, B_OWNER, A_OWNER);
+    ok(strcmp(told(server, "GET lock:g"), A_OWNER) == 0 &&
+           told_number(server, "PTTL", "lock:g") <= left,
+       "given back: the holder has it, and no longer than before");
+    struct said said = confirm(rig, "g", A_OWNER, t, true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t,
+       "its renewal counts again");
+    told(server, "DEL lock:g");
+    give_back(rig, B_OWNER, A_OWNER);
+    ok(strcmp(told(server, "EXISTS lock:g"), "0") == 0,
+       "what is free is not given back");
+    told(server, "SET lock:g somebody PX 20000");
+    break_it(rig, "g", B_OWNER, false);
+    give_back(rig, B_OWNER, "somebody");
+    left = told_number(server, "PTTL", "lock:g");
+    ok(strcmp(told(server, "GET lock:g"), "somebody") == 0 && left > 10000 &&
+           left <= 20000,
+       "nor is a key of another library lost");
+    told(server, "DEL lock:g");
+}
+
+/* A clock that ran ahead and was set right leaves expiries of years. */
+static void test_break_years(struct rig *rig, struct server *server)
+{
+    told(server, "SET lock:y " A_OWNER " PX 31536000000");
+    struct said said = break_it(rig, "y", B_OWNER, false);
+    long long left = told_number(server, "PTTL", "lock:y");
+    ok(said.left_ms == 10000 && left > 9000 && left <= 10000,
+       "no lease of ours is longer than any can be");
+    told(server, "SET lock:y " B_OWNER " PX 31536000000");
+    said = break_it(rig, "y", C_OWNER, false);
+    left = told_number(server, "PTTL", "lock:y");
+    ok(said.left_ms == 10000 && left <= 10000,
+       "nor is what another break left");
+    told(server, "SET lock:y somebody PX 3600000");
+    said = break_it(rig, "y", B_OWNER, false);
+    left = told_number(server, "PTTL", "lock:y");
+    ok(said.left_ms > 3590000 && left > 3590000,
+       "a lock of another library lasts as long as it says");
+    said = break_it(rig, "y", A_OWNER, false);
+    left = told_number(server, "PTTL", "lock:y");
+    ok(said.left_ms > 3590000 && left > 3590000,
+       "also to a break that finds that it was broken");
+    told(server, "DEL lock:y");
+}
+
+static void test_break_ended(struct rig *rig, struct server *server)
+{
+    told(server, "SET lock:e ended:" A_OWNER " PX 3600000");
+    struct said said = break_it(rig, "e", B_OWNER, false);
+    ok(said.verdict == HF_VERDICT_OK &&
+           strcmp(told(server, "EXISTS lock:e"), "0") == 0,
+       "what is only kept taken is free at once");
+}
+
+static void test_break(struct rig *rig, struct server *server)
+{
+    uint64_t t = acquire(rig, "b", "a", 0).counter;
+    struct said said = break_it(rig, "b", "breaker", false);
+    ok(said.verdict == HF_VERDICT_OK && strcmp(said.owner, "a") == 0 &&
+           said.left_ms > 9000 && said.counter > t,
+       "broken: names who had it, and how long; the counter moves on");
+    long long left = told_number(server, "PTTL", "lock:b");
+    ok(strcmp(told(server, "GET lock:b"), "breaker-foreign") == 0 &&
+           left > 9000 && left <= 10000,
+       "it stays taken for as long as it was");
+    ok(confirm(rig, "b", "a", t, true).verdict == HF_VERDICT_REFUSED,
+       "its holder hears of it");
+    uint64_t c = said.counter;
+    said = break_it(rig, "b", "breaker", false);
+    ok(said.verdict == HF_VERDICT_OK && said.counter >= c,
+       "asked again after a lost reply: the same");
+    said = break_it(rig, "b", "second", true);
+    ok(said.verdict == HF_VERDICT_OK && said.counter >= c &&
+           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "--now: free at once");
+    said = break_it(rig, "b", "third", false);
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_NONE &&
+           said.left_ms == 0 && strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "a free name stays free");
+    told(server, "SET lock:b somebody");
+    said = break_it(rig, "b", "fourth", false);
+    ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
+           strcmp(told(server, "GET lock:b"), "somebody") == 0,
+       "a key without expiry is not waited for");
+    said = break_it(rig, "b", "fourth", true);
+    ok(said.verdict == HF_VERDICT_OK && said.left_ms < 0 &&
+           strcmp(told(server, "EXISTS lock:b"), "0") == 0,
+       "but --now takes it");
+    told(server, "RPUSH lock:b x");
+    told(server, "PEXPIRE lock:b 20000");
+    said = break_it(rig, "b", "fifth", false);
+    left = told_number(server, "PTTL", "lock:b");
+    ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_TYPE &&
+           strcmp(said.owner, "list") == 0 && left > 19000 && left <= 20000 &&
+           strcmp(told(server, "GET lock:b"), "fifth-foreign") == 0,
+       "so is a key of another type, keeping its time");
+    told(server, "DEL lock:b");
+}
+
+int main(void)
+{
+    struct server server;
+    struct rig rig;
+    server_start_still(&server, NULL);
+    rig_open(&rig, &server);
+    test_break(&rig, &server);
+    test_give_back(&rig, &server);
+    test_break_years(&rig, &server);
+    test_break_ended(&rig, &server);
+    rig_close(&rig);
+    server_remove(&server);
+    return tap_done();
+}
