@@ -159,7 +159,8 @@ enum hf_log_level {
     HF_LOG_INFO,  /**< the story of each lock: asked for, waiting and for whom,
                        tried again, held, renewed late, released; nodes that
                        connect, or count again */
-    HF_LOG_DEBUG  /**< each request to a node, and each answer */
+    HF_LOG_DEBUG  /**< each request to a node, and each answer; retries for the
+                       reason that HF_LOG_INFO had in the last 10 s */
 };
 
 /**

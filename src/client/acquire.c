@@ -156,7 +156,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     if (status != HF_OK) {
         hf_op_finish(op, status);
     } else if (verdict.kind == HF_RETRY_AGAIN) {
-        hf_log_retry(op, verdict.at);
+        hf_log_retry(op, outcome, verdict.at);
         hf_heap_set(&client->heap, &op->item, verdict.at);
     } else {
         finish_as(op, verdict.kind);

@@ -128,6 +128,22 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     }
 }
 
+/* Nodes that count and have missed nothing: the attempt ended before they could
+ * answer. They are no reason, if the others deny a majority without them. */
+static uint16_t blameless(const struct hf_op *op, uint16_t missing)
+{
+    const struct hf_nodes *nodes = &op->client->nodes;
+    uint16_t mask = 0;
+    for (unsigned i = 0; i < nodes->count; i++) {
+        bool is_fine = hf_nodes_standing(nodes, i) == HF_STANDING_VOTING &&
+                       !is_in(op->refusing, i) && !is_in(op->apart, i) &&
+                       nodes->misses[i] == 0;
+        mask |= (uint16_t)(is_fine && is_in(missing, i) ? 1U << i : 0);
+    }
+    int others = __builtin_popcount(missing & ~(unsigned)mask);
+    return others > nodes->count - nodes->quorum ? mask : 0;
+}
+
 static void write_line(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
@@ -135,12 +151,13 @@ static void write_line(struct hf_op *op)
     if (missing == 0) { /* answers that there was no memory to keep */
         missing = hf_nodes_all(nodes);
     }
+    uint16_t fine = blameless(op, missing);
+    missing &= (uint16_t)~fine;
     struct line line = {op->error.text,
                         op->error.text + sizeof(op->error.text)};
     if (nodes->count > 1) {
-        add(&line,
-            "no majority (%d of %d nodes): ", __builtin_popcount(op->answered),
-            nodes->count);
+        add(&line, "no majority (%d of %d nodes): ",
+            __builtin_popcount((unsigned)op->answered | fine), nodes->count);
     }
     const char *separator = "";
     uint16_t left = missing;

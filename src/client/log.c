@@ -93,6 +93,9 @@ static const char *reasons(const struct hf_client *client, uint16_t mask,
         }
         address_of(client, i, &info);
         const char *reason = client->peers[i].reason;
+        if (reason[0] == '\0' && info.health == HF_NODE_CONNECTING) {
+            reason = "connecting";
+        }
         int len =
             snprintf(out + used, size - used, "%s%s%s%s", used > 0 ? "; " : "",
                      info.address, reason[0] != '\0' ? ": " : "", reason);
@@ -229,10 +232,12 @@ static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
         log_queued(client, lock);
         break;
     case HF_OUT_UNREACHED:
-        hf_client_log(client, HF_LOG_INFO, "%s: no majority: %s",
-                      show(lock, name),
-                      reasons(client, missing(client), why, sizeof(why)));
-        break;
+        if (lock->op == NULL || lock->op->kind != HF_OP_ACQUIRE) {
+            hf_client_log(client, HF_LOG_INFO, "%s: no majority: %s",
+                          show(lock, name),
+                          reasons(client, missing(client), why, sizeof(why)));
+        }
+        break; /* of an acquisition when it is tried again, or has failed */
     case HF_OUT_UNEXTENDED:
     case HF_OUT_UNKNOWN:
         hf_client_log(client, HF_LOG_WARN, "%s: %s not confirmed: %s",
@@ -319,12 +324,45 @@ void hf_log_begin(const struct hf_op *op)
                   wanted(op, name), (long long)op->order.ttl_ms);
 }
 
-void hf_log_retry(const struct hf_op *op, struct hf_instant at)
+/* The back-off begins at milliseconds: a reason is told once, and again after
+ * this, lest an outage fill the log. */
+#define RETRY_TOLD_MS 10000
+
+static enum hf_log_level retry_level(struct hf_op *op, uint32_t why)
 {
+    struct hf_instant now = op->client->now;
+    if (why == op->log_why && hf_instant_before(now, op->log_at)) {
+        return HF_LOG_DEBUG;
+    }
+    op->log_why = why;
+    op->log_at = hf_instant_add(now, hf_span_ms(RETRY_TOLD_MS));
+    return HF_LOG_INFO;
+}
+
+static const char *failure_of(enum hf_outcome outcome)
+{
+    return outcome == HF_OUT_TAKEN      ? "taken"
+           : outcome == HF_OUT_SPLIT    ? "split vote"
+           : outcome == HF_OUT_TOO_SLOW ? "answered too late"
+                                        : "no majority: ";
+}
+
+void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
+                  struct hf_instant at)
+{
+    struct hf_client *client = op->client;
     char name[HF_NAME_SHOWN_MAX];
-    hf_client_log(op->client, HF_LOG_INFO,
-                  "%s: not yet, next try in %" PRId64 " ms", wanted(op, name),
-                  hf_span_ms_ceil(hf_instant_until(op->client->now, at)));
+    char why[800] = "";
+    if (!hf_log_is_on(client)) {
+        return;
+    }
+    uint16_t mask = outcome == HF_OUT_UNREACHED ? missing(client) : 0;
+    uint32_t reason = (uint32_t)mask << 16 | (uint32_t)outcome;
+    hf_client_log(client, retry_level(op, reason),
+                  "%s: %s%s; try %u in %" PRId64 " ms", wanted(op, name),
+                  failure_of(outcome), reasons(client, mask, why, sizeof(why)),
+                  (unsigned)op->retry.attempts + 1,
+                  hf_span_ms_ceil(hf_instant_until(client->now, at)));
 }
 
 void hf_log_failed(const struct hf_op *op)

@@ -3,8 +3,9 @@
  *
  *     ERROR  a lock is lost
  *     WARN   what may come to that: at risk; a node is out of reach, or does
- * not count; what could not be confirmed INFO   the story of an acquisition and
- * of its lock; nodes that come back DEBUG  each request and each answer
+ *            not count; what could not be confirmed
+ *     INFO   the story of an acquisition and of its lock; nodes that come back
+ *     DEBUG  each request and each answer; retries for a reason that INFO had
  *
  * It changes nothing, and costs a comparison where there is no log. */
 #ifndef HF_CLIENT_LOG_H
@@ -33,7 +34,8 @@ void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
 
 /* An acquisition begins; is tried again after a pause; was not to be had. */
 void hf_log_begin(const struct hf_op *op);
-void hf_log_retry(const struct hf_op *op, struct hf_instant at);
+void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
+                  struct hf_instant at);
 void hf_log_failed(const struct hf_op *op);
 
 #endif

@@ -57,9 +57,12 @@ struct hf_op {
     struct hf_order order;
     uint64_t counter; /* hint, or fence */
     struct hf_retry retry;
-    uint16_t spared;        /* nodes that are not asked to disown */
-    uint16_t answered;      /* nodes that voted, in this attempt */
-    uint16_t refusing;      /* nodes that said why not */
+    struct hf_instant log_at; /* when a retry for the same reason is told again
+                               */
+    uint32_t log_why;         /* the reason told last; 0: none */
+    uint16_t spared;          /* nodes that are not asked to disown */
+    uint16_t answered;        /* nodes that voted, in this attempt */
+    uint16_t refusing;        /* nodes that said why not */
     uint16_t apart;         /* nodes that granted, but whose counter is too far
                                from the others': clock_apart.c */
     uint16_t leading;       /* nodes that granted far ahead of their own time */

@@ -141,8 +141,8 @@ static enum hf_status check_more(const struct hf_request *request,
 {
     if (request->n_more >= HF_NAMES_MAX) {
         return hf_fail(error, HF_INVALID,
-                       "%zu names at once, at most %d are allowed",
-                       request->n_more + 1, HF_NAMES_MAX);
+                       "1 and %zu names at once, at most %d are allowed",
+                       request->n_more, HF_NAMES_MAX);
     }
     if (request->n_more > 0 && request->more == NULL) {
         return hf_fail(error, HF_INVALID, "no further names");

@@ -31,7 +31,7 @@ for command in 'run -n a -- true' 'acquire -w 0.2 a' 'ls'; do
     # shellcheck disable=SC2086 # the words of a command
     set -- $command
     what=a
-    [ "$1" != ls ] || what=ls
+    [ "$1" != ls ] || what='ls'
     says 69 "$what: $tls $closed" "$1: no TLS to a TLS port" \
         holdfast "$1" -u "redis://$tls?quarantine=off" "${@:2}"
     says 69 "$what: $plain $late" "$1: TLS to a plain port" \
@@ -105,6 +105,15 @@ says 78 "a: ${SERVER_SOCK[alone]} belongs to a store of 1 server, $(
 )this client's URL names 3: name those of that store alone (max_ttl=1m)" \
     'a server of another store' holdfast run -n \
     -u "${SERVER_URL[alone]} ${SERVER_URL[s2]} ${SERVER_URL[s3]}" a -- true
+
+# ---- No majority -----------------------------------------------------------
+
+# The attempt fails before the server that counts can answer: it is no reason.
+server_kill s2
+server_kill s3
+says 69 "a: no majority (1 of 3 nodes): $(
+)${SERVER_SOCK[s2]} $refused; ${SERVER_SOCK[s3]} $refused" \
+    'a server that counts is not named' holdfast run -n -u "$URLS" a -- true
 
 # ---- Which product ---------------------------------------------------------
 

@@ -172,7 +172,7 @@ fi
 
 capture holdfast run -n -t 5s -u "$watched&fence_keep=2h" x -- echo ran
 is "$code:$out" 78: 'another fence_keep is refused'
-like "$err" 'fence_keep=3600000ms, this client says 7200000ms' 'with both values'
+like "$err" 'fence_keep=1h, this client says 2h' 'with both values'
 capture holdfast run -n -t 5s -u "${SERVER_URL[watched]}?max_ttl=1s&fence_keep=2s" \
     x -- echo ran
 like "$code:$err" '^64:.*"2s" is not from 10s' 'fence_keep of two seconds: no'

@@ -22,4 +22,18 @@ capture holdfast -u "$HF_TEST_URL" run -vv told -- true
 like "$err" 'holdfast\[debug\]: told: release at ' '-vv, too'
 capture holdfast -u "$HF_TEST_URL" run --verbose=2 told -- true
 like "$err" 'takes no value' '--verbose takes no value'
+
+# An outage: its reason once, not each of the retries.
+dead=redis://127.0.0.1:$(free_port),127.0.0.1:$(free_port)
+server_start two
+dead+=" ${SERVER_URL[two]}?quarantine=off&node_timeout=500ms"
+capture holdfast -u "$dead" run -v -w 3 out -- true
+is "$code" 69 'two of three servers dead'
+told=$(grep -c 'info.: out: no majority: .*; try [0-9]* in' <<<"$err")
+ok "-v tells why it tries again, not each time ($told lines)" \
+    test "$told" -ge 1 -a "$told" -le 3
+unlike "$err" debug 'and no retry besides'
+capture holdfast -u "$dead" run -vv -w 3 out -- true
+told=$(grep -cE '(info|debug).: out: no majority: .*; try [0-9]+ in' <<<"$err")
+ok "-vv tells each try ($told lines)" test "$told" -gt 6
 finish

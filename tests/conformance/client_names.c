@@ -174,7 +174,9 @@ static void test_bad_requests(void **state)
     refuse(client, &all.request, "no further names");
     all.request.more = many;
     all.request.n_more = HF_NAMES_MAX;
-    refuse(client, &all.request, "65 names");
+    refuse(client, &all.request, "1 and 64 names at once, at most 64");
+    all.request.n_more = SIZE_MAX;
+    refuse(client, &all.request, "1 and 18446744073709551615 names at once");
     wish(&all, "one", "two", NULL, LEASE_MS, 0);
     all.request.permits = 2;
     refuse(client, &all.request, "one name alone");

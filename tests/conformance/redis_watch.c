@@ -195,7 +195,8 @@ static void test_fence_keep(struct server *server)
     rig.url.fence_keep_ms = 7200000;
     rig_start(&rig, NULL);
     ok(is_standing(&rig, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
-           strstr(rig.reason[0], "=1h") && strstr(rig.reason[0], " 2h"),
+           strstr(rig.reason[0], "says 2h") &&
+           strstr(rig.reason[0], "fence_keep=1h"),
        "another one is refused: %s", rig.reason[0]);
     rig_close(&rig);
 }
