@@ -311,8 +311,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_error error;
     memset(&client, 0, sizeof(client));
     uint8_t what = fuzz_u8(&in);
-    struct hf_store_env env = {NULL,    fake_begin(), on_answer, on_standing,
-                               on_push, on_listen,    on_log,    false};
+    struct hf_store_env env = {NULL,        fake_begin(), on_answer,
+                               on_standing, on_push,      on_listen,
+                               on_log,      NULL,         false};
     FUZZ_CHECK(hf_url_parse(urls[what % 3], NULL, &url, &error) == HF_OK);
     FUZZ_CHECK(hf_store_redis.open(url, &env, &client.store, &error) == HF_OK);
     hf_url_free(url);

@@ -192,6 +192,45 @@ typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
  */
 typedef void hf_state_fn(void *user, struct hf_lock *lock, enum hf_state state);
 
+/** Credentials that a connection is waiting for; see hf_login_fn. */
+struct hf_login;
+
+/** The index of the node, and its address without password. */
+HF_API int hf_login_node(const struct hf_login *login);
+HF_API const char *hf_login_address(const struct hf_login *login);
+
+/**
+ * Log in with these, from inside a hf_login_fn.
+ *
+ * @param login     The callback's.
+ * @param user      An ACL user, or NULL: the user that the URL names for this
+ *                  node, else the server's default user.
+ * @param password  Its password or token. The library copies both and wipes its
+ *                  copies once the server has answered. NULL: none.
+ */
+HF_API void hf_login_set(struct hf_login *login, const char *user,
+                         const char *password);
+
+/**
+ * Asked for credentials each time that the client logs in to a server: at every
+ * connection (two for each node while something waits for a lock), and again if
+ * the server asks for it. So a password that rotates is needed no earlier than
+ * the next connection. It calls hf_login_set(). If it does not, the connection
+ * fails: the node is down with HF_DENIED, and is tried again, and the callback
+ * called again, within 2 s.
+ *
+ * Blocking: while it runs nothing is renewed, other calls on the client wait,
+ * and connect_timeout (1 s) runs. Return what is in memory, and fetch new
+ * credentials in a thread of your own.
+ *
+ * @param user   `login_user` of the options.
+ * @param login  Borrowed for the call.
+ *
+ * Threads: any that is in a call on the client, or the library's; never two at
+ * once for one client. It must not call the library but for hf_login_*().
+ */
+typedef void hf_login_fn(void *user, struct hf_login *login);
+
 /** How to open a client. Set up by hf_client_options_init(). */
 struct hf_client_options {
     size_t size;
@@ -204,6 +243,11 @@ struct hf_client_options {
     bool is_for_setup; /**< open also an embedded store that is not set up, or
                             whose files are wrong, so that hf_client_diagnose()
                             and hf_client_init_nodes() work; other calls fail */
+
+    /** Supplies the credentials for servers, instead of any password here and
+     * in the URL. NULL: those. The embedded store needs none. */
+    hf_login_fn *login;
+    void *login_user;
 };
 
 /** Fill the first @p size bytes of @p options with the defaults: for other

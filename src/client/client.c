@@ -176,6 +176,7 @@ static enum hf_status open_store(struct hf_client *client,
         .answer = hf_client_on_answer,
         .standing = hf_client_on_standing,
         .log = on_log,
+        .login = client->options.login != NULL ? hf_client_on_login : NULL,
         .is_for_setup = client->options.is_for_setup,
     };
     enum hf_status status = ops->open(url, &env, &client->store, error);
@@ -197,9 +198,10 @@ enum hf_status hf_client_open(const char *url,
     }
     enum hf_status status = read_options(options, &client->options, error);
     if (status == HF_OK) {
-        status =
-            hf_url_parse(url != NULL ? url : "local:", client->options.password,
-                         &client->url, error);
+        const struct hf_client_options *own = &client->options;
+        status = hf_url_parse(url != NULL ? url : "local:",
+                              own->login != NULL ? "" : own->password,
+                              &client->url, error);
     }
     if (status == HF_OK) {
         status = make_loop(client, error);

@@ -181,6 +181,9 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter);
 void hf_client_on_listen(void *user, unsigned node, bool is_listening);
 
+/* login.c: what a store calls if the options have a callback. */
+void hf_client_on_login(void *user, struct hf_login *login);
+
 /* Queue an answer for hf_client_settle(). */
 void hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event);

@@ -156,6 +156,19 @@ typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,
                              const char *text);
 
+/* Credentials that the program has set for a connection: copies, to be wiped.
+ */
+struct hf_login {
+    unsigned node;
+    const char *address;
+    char *user;      /* NULL: that of the URL */
+    char *password;  /* NULL: none was set */
+    bool has_failed; /* no memory for the copies */
+};
+
+/* Ask the program; in every thread and place where a store may connect. */
+typedef void hf_store_login_fn(void *client, struct hf_login *login);
+
 struct hf_store_env {
     void *client;
     struct hf_loop *loop; /* where a store registers its sockets and timers */
@@ -164,6 +177,7 @@ struct hf_store_env {
     hf_store_push_fn *push;
     hf_store_listen_fn *listen;
     hf_store_log_fn *log;
+    hf_store_login_fn *login; /* NULL: the URL has what there is */
     bool is_for_setup; /* hf_client_options: open what cannot be used yet, too,
                           for its jobs */
 };

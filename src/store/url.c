@@ -15,6 +15,7 @@
 #include "base/assert.h"
 #include "base/fail.h"
 #include "base/nearest.h"
+#include "base/secret.h"
 #include "store/url_parts.h"
 
 #include <stdio.h>

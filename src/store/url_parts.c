@@ -85,11 +85,3 @@ bool hf_piece_has(struct hf_piece piece, char c)
 {
     return piece.len > 0 && memchr(piece.at, c, piece.len) != NULL;
 }
-
-void hf_secret_free(char *secret)
-{
-    if (secret != NULL) {
-        explicit_bzero(secret, strlen(secret));
-        free(secret);
-    }
-}

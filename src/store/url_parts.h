@@ -28,9 +28,6 @@ bool hf_piece_has(struct hf_piece piece, char c);
 /* Decimal, 0 .. most. @return false if it is none. */
 bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out);
 
-/* Wipe and free. NULL is fine. */
-void hf_secret_free(char *secret);
-
 /* Which parameters were given, to refuse contradictions between several whole
  * URLs. One bit each, in the order of the table in url_params.c. */
 struct hf_params {

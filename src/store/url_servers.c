@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The servers of a Redis or Valkey URL. */
 #include "base/fail.h"
+#include "base/secret.h"
 #include "store/url_parts.h"
 
 #include <stdio.h>

@@ -12,6 +12,11 @@ struct job;
 struct row {
     int value;
 };
+struct vault {
+    const char *user, *token;
+};
+void vault_lock(struct vault *vault);
+void vault_unlock(struct vault *vault);
 void die(const char *format, ...);
 void write_with_fence(uint64_t fence);
 void write_row(const struct row *row, uint64_t fence);

@@ -140,9 +140,7 @@ void hf_redis_connection_served(struct hf_redis_connection *connection,
 {
     connection->has_served = true;
     connection->served_at = now;
-    if (connection->endpoint->password != NULL) {
-        hf_wire_wipe(&connection->wire);
-    }
+    hf_wire_wipe(&connection->wire); /* AUTH was among it */
 }
 
 struct hf_instant

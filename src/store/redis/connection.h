@@ -90,8 +90,7 @@ void hf_redis_connection_ask(struct hf_redis_connection *connection,
 /* Write what is queued. */
 void hf_redis_connection_flush(struct hf_redis_connection *connection);
 
-/* It has logged in and is of use. What was sent is overwritten if a password
- * was among it. */
+/* It has logged in and is of use. What was sent, AUTH too, is overwritten. */
 void hf_redis_connection_served(struct hf_redis_connection *connection,
                                 struct hf_instant now);
 

@@ -30,12 +30,10 @@ static void push(struct hf_redis_node *node, uint8_t request, int argc,
 static void log_in(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_endpoint *to = node->endpoint;
-    if (to->password != NULL && to->user != NULL) {
-        push(node, HF_REDIS_AUTH, 3,
-             (const char *[]){"AUTH", to->user, to->password}, now);
-    } else if (to->password != NULL) {
-        push(node, HF_REDIS_AUTH, 2, (const char *[]){"AUTH", to->password},
-             now);
+    if (!hf_redis_log_in(node, &node->connection, HF_REDIS_AUTH, now)) {
+        node->greet_fault = HF_DENIED;
+        snprintf(node->greet_reason, sizeof(node->greet_reason), "%s",
+                 node->connection.reason);
     }
     if (to->db != 0) {
         char db[16];

@@ -110,6 +110,7 @@ static void shut(struct hf_redis_listener *listener)
     listener->is_refused = false;
     hf_redis_connection_shut(&listener->connection);
     hf_wire_reset(&listener->connection.wire);
+    hf_wire_wipe(&listener->connection.wire);
     if (was_listening) {
         tell(listener, false);
     }
@@ -153,15 +154,8 @@ static void ask(struct hf_redis_listener *listener, uint8_t what, int argc,
 
 static void subscribe(struct hf_redis_listener *listener, struct hf_instant now)
 {
-    const struct hf_endpoint *to = listener->connection.endpoint;
     listener->phase = HF_REDIS_SUBSCRIBING;
-    if (to->password != NULL && to->user != NULL) {
-        ask(listener, ASKED_AUTH, 3,
-            (const char *[]){"AUTH", to->user, to->password}, now);
-    } else if (to->password != NULL) {
-        ask(listener, ASKED_AUTH, 2, (const char *[]){"AUTH", to->password},
-            now);
-    }
+    hf_redis_log_in(listener->node, &listener->connection, ASKED_AUTH, now);
     ask(listener, ASKED_INFO, 2, (const char *[]){"INFO", "server"}, now);
     ask(listener, ASKED_SUBSCRIBE, 2,
         (const char *[]){"SUBSCRIBE", listener->node->store->channel}, now);

@@ -98,6 +98,7 @@ static void answer_pending(struct hf_redis_node *node, const char *reason)
         }
     }
     hf_wire_reset(wire);
+    hf_wire_wipe(wire);
 }
 
 /* Close, say why, and try again. What the server said before the end is its

@@ -194,6 +194,13 @@ void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
 void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
                     struct hf_instant now);
 
+/* login.c: queue AUTH, whose reply is `what`, if the URL or the program has
+ * credentials. @return false: the program supplied none; the connection is
+ * broken. */
+bool hf_redis_log_in(struct hf_redis_node *node,
+                     struct hf_redis_connection *connection, uint8_t what,
+                     struct hf_instant now);
+
 /* The server may not be what it said it was: ask again, log in again. */
 void hf_redis_doubt(struct hf_redis_node *node, const char *why,
                     struct hf_instant now);

@@ -5,6 +5,7 @@
 #include "store/redis/node.h"
 
 #include "base/fail.h"
+#include "base/secret.h"
 #include "io/clock.h"
 
 #include <stdio.h>
@@ -122,12 +123,9 @@ static struct hf_endpoint *copy_endpoints(const struct hf_url *url, bool *ok)
 static void free_endpoints(struct hf_endpoint *list, unsigned n)
 {
     for (unsigned i = 0; list != NULL && i < n; i++) {
-        if (list[i].password != NULL) {
-            explicit_bzero(list[i].password, strlen(list[i].password));
-        }
         free(list[i].host);
         free(list[i].user);
-        free(list[i].password);
+        hf_secret_free(list[i].password);
     }
     free(list);
 }

@@ -20,6 +20,9 @@ void hf_wire_init(struct hf_wire *wire)
 
 void hf_wire_fini(struct hf_wire *wire)
 {
+    if (wire->data != NULL) { /* a password may have been sent */
+        explicit_bzero(wire->data, wire->cap);
+    }
     free(wire->data);
     free(wire->ring);
     hf_wire_init(wire);
@@ -39,9 +42,26 @@ void hf_wire_wipe(struct hf_wire *wire)
     if (wire->begin > 0) {
         explicit_bzero(wire->data, wire->begin);
     }
-    if (wire->cap > wire->end) {
+    if (wire->data != NULL && wire->cap > wire->end) {
         explicit_bzero(wire->data + wire->end, wire->cap - wire->end);
     }
+}
+
+/* Not realloc(), which would leave a copy of what was sent, AUTH too. */
+static bool grow(struct hf_wire *wire, size_t cap)
+{
+    char *data = malloc(cap);
+    if (data == NULL) {
+        return false;
+    }
+    if (wire->data != NULL) {
+        memcpy(data, wire->data, wire->end);
+        explicit_bzero(wire->data, wire->cap);
+        free(wire->data);
+    }
+    wire->data = data;
+    wire->cap = cap;
+    return true;
 }
 
 /* Room for `len` bytes behind `end`: move the live ones to the front if that
@@ -59,13 +79,8 @@ static bool reserve_bytes(struct hf_wire *wire, size_t len)
     while (cap - cap / 4 < live + len) {
         cap *= 2;
     }
-    if (cap != wire->cap) {
-        char *data = realloc(wire->data, cap);
-        if (data == NULL) {
-            return false;
-        }
-        wire->data = data;
-        wire->cap = cap;
+    if (cap != wire->cap && !grow(wire, cap)) {
+        return false;
     }
     memmove(wire->data, wire->data + wire->begin, live);
     wire->sent -= wire->begin;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* AUTH, for both connections of a node: with what the URL says, or with what
+ * the program's callback says now. */
+#include "base/secret.h"
+#include "store/redis/node.h"
+
+static void push(struct hf_redis_connection *connection, uint8_t what,
+                 const char *user, const char *password, struct hf_instant now)
+{
+    const char *argv[3] = {"AUTH"};
+    int argc = 1;
+    if (user != NULL) {
+        argv[argc++] = user;
+    }
+    argv[argc++] = password;
+    hf_redis_connection_ask(connection, what, argc, argv, NULL, now);
+}
+
+static bool ask_program(struct hf_redis_node *node,
+                        struct hf_redis_connection *connection, uint8_t what,
+                        struct hf_instant now)
+{
+    const struct hf_store_env *env = &node->store->env;
+    struct hf_login login = {.node = node->index, .address = node->address};
+    env->login(env->client, &login);
+    bool is_supplied = login.has_failed || login.password != NULL;
+    if (login.has_failed) {
+        hf_redis_connection_break(connection, "out of memory");
+    } else if (is_supplied) {
+        const char *user = node->endpoint->user;
+        push(connection, what, login.user != NULL ? login.user : user,
+             login.password, now);
+    } else {
+        hf_redis_connection_break(
+            connection, "the program supplied no password (hf_login_set())");
+    }
+    hf_secret_free(login.user);
+    hf_secret_free(login.password);
+    return is_supplied;
+}
+
+bool hf_redis_log_in(struct hf_redis_node *node,
+                     struct hf_redis_connection *connection, uint8_t what,
+                     struct hf_instant now)
+{
+    const struct hf_endpoint *to = node->endpoint;
+    if (node->store->env.login != NULL) {
+        return ask_program(node, connection, what, now);
+    }
+    if (to->password != NULL) {
+        push(connection, what, to->user, to->password, now);
+    }
+    return true;
+}
