@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A program that runs with more rights than its caller (AT_SECURE, as setuid
+# programs do) loads no TLS module from a place that the caller can choose: not
+# from HOLDFAST_MODULE_DIR, not beside the library, not in its own tree.
+. "$(dirname "$0")/../lib/tap.sh"
+[ "$(id -u)" = 0 ] || skip_all 'needs root'
+unset HOLDFAST_MODULE_DIR
+
+# A tree that somebody has moved, with a module that says when it is loaded.
+configured=$(sed -nE 's/.*HF_BIN_TO_MODULES=\\*"([^"\\]*)\\*".*/\1/p' \
+    "$HF_BUILD/build.ninja" | head -n 1)
+like "$configured" '^\.\./[a-z]' "modules are found from bin: $configured"
+mkdir -p "$W/tree/bin" "$W/tree/lib/holdfast" "$W/tree/bin/$configured" \
+    "$W/named"
+chmod -R 755 "$W"
+cat >"$W/spy.c" <<'END_OF_C'
+#include <stdio.h>
+__attribute__((constructor)) static void loaded(void)
+{
+    puts("loaded");
+    fflush(stdout);
+}
+END_OF_C
+gcc -shared -fPIC -o "$W/named/holdfast-tls.so" "$W/spy.c" || exit
+cat >"$W/use.c" <<'END_OF_C'
+#include <holdfast/holdfast.h>
+#include <stdio.h>
+#include <sys/auxv.h>
+int main(void)
+{
+    printf("secure %lu\n", getauxval(AT_SECURE));
+    fflush(stdout);
+    (void)hf_has_tls();
+    return 0;
+}
+END_OF_C
+cp "$HF_BUILD"/libholdfast.so* "$W/tree/lib"
+gcc -o "$W/tree/bin/shared" "$W/use.c" "-I$HF_SOURCE/include" "-L$W/tree/lib" \
+    "-Wl,-rpath,$W/tree/lib" -lholdfast || exit
+# shellcheck disable=SC2046 # flags are a list
+gcc -o "$W/tree/bin/static" "$W/use.c" "-I$HF_SOURCE/include" \
+    "$HF_BUILD/libholdfast.a" $(pkg-config --libs hiredis lmdb) -lpthread \
+    -ldl || exit
+
+# Another user's program with root's rights, as if it were setuid, also where
+# the file system ignores that bit.
+secure() { # COMMAND...
+    setpriv --ruid 65534 "$@"
+}
+
+both() { # WHAT PROGRAM MODULE-DIR
+    [ "$3" = "$W/named" ] || cp "$W/named/holdfast-tls.so" "$3"
+    is "$("$2")" "secure 0"$'\n'loaded "$1: loaded without more rights"
+    is "$(secure "$2")" 'secure 1' "$1: not loaded with more rights"
+    [ "$3" = "$W/named" ] || rm "$3/holdfast-tls.so"
+}
+
+both 'beside the library' "$W/tree/bin/shared" "$W/tree/lib/holdfast"
+both "in the program's tree" "$W/tree/bin/static" "$W/tree/bin/$configured"
+export HOLDFAST_MODULE_DIR=$W/named
+both 'HOLDFAST_MODULE_DIR' "$W/tree/bin/static" "$W/named"
+finish
