@@ -5,6 +5,7 @@
 #define CLI_KEEPER_H
 
 #include "child.h"
+#include "lost.h"
 #include "status.h"
 #include "take.h"
 #include "wrapper.h"
@@ -45,18 +46,19 @@ struct cli_keeper {
     int64_t grace_ns;    /* from SIGTERM to SIGKILL */
     int64_t margin_ns;   /* from SIGKILL to the deadline */
     enum cli_why why;
-    int64_t ending_ns; /* when SIGTERM was sent */
-    bool is_lost;      /* it was, whatever was done about it */
-    bool was_told;     /* by a majority, with the deadline still ahead */
-    bool was_asleep;   /* we woke up too late to end the command in time */
-    bool is_settled;   /* the store has confirmed the release */
-    bool is_covered;   /* the store knows of the command's process group */
-    bool is_denied;    /* the store does not permit the release */
-    bool is_again;     /* not the first round of --again */
-    bool was_taken;    /* the lock, in this round, whatever came of it */
-    bool had_terminal; /* the command was in the foreground to its end */
-    sigset_t handed;   /* signals that were handed on to the command */
-    pid_t survivor;    /* a descendant that would not die; 0: none */
+    int64_t ending_ns;    /* when SIGTERM was sent */
+    bool is_lost;         /* it was, whatever was done about it */
+    bool was_told;        /* by a majority, with the deadline still ahead */
+    struct cli_lost lost; /* was_told: who took it */
+    bool was_asleep;      /* we woke up too late to end the command in time */
+    bool is_settled;      /* the store has confirmed the release */
+    bool is_covered;      /* the store knows of the command's process group */
+    bool is_denied;       /* the store does not permit the release */
+    bool is_again;        /* not the first round of --again */
+    bool was_taken;       /* the lock, in this round, whatever came of it */
+    bool had_terminal;    /* the command was in the foreground to its end */
+    sigset_t handed;      /* signals that were handed on to the command */
+    pid_t survivor;       /* a descendant that would not die; 0: none */
 };
 
 /* keeper_again.c: run rounds until none is to follow. @return the exit code. */

@@ -39,7 +39,8 @@ static int say_lost(const struct cli_keeper *keeper)
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     if (keeper->was_told) {
-        cli_out_text(&out, ": the lock was broken, or the store lost it");
+        cli_out_text(&out, ": ");
+        cli_lost_put(&out, &keeper->lost);
     } else if (keeper->was_asleep) {
         cli_out_text(&out, ": the lock is lost: it could not be renewed while "
                            "this process or machine was stopped");

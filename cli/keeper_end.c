@@ -124,6 +124,8 @@ void cli_keeper_look(struct cli_keeper *keeper)
         if (is_enforced(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);
         }
+        cli_lost_look(&keeper->lost, keeper->client, keeper->lock, keeper->args,
+                      (keeper->deadline_ns - now) / CLI_NS_PER_MS);
         return;
     }
     /* The clock was read first: the deadline is never put too late. */

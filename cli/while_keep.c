@@ -5,6 +5,7 @@
 #include "while_pid.h"
 
 #include "exit_code.h"
+#include "lost.h"
 #include "message.h"
 #include "store.h"
 #include "when.h"
@@ -161,8 +162,12 @@ static void begin_line(struct cli_out *out, const struct cli_while *keep,
 {
     cli_message_begin(out);
     (void)cli_out_shown(out, keep->args->name, strlen(keep->args->name));
-    if (is_lost && cli_when_now_ns() < keep->deadline_ns) {
-        cli_out_text(out, ": the lock was broken, or the store lost it");
+    int64_t left_ms = (keep->deadline_ns - cli_when_now_ns()) / CLI_NS_PER_MS;
+    if (is_lost && left_ms >= 0) {
+        struct cli_lost lost;
+        cli_lost_look(&lost, keep->client, keep->lock, keep->args, left_ms);
+        cli_out_text(out, ": ");
+        cli_lost_put(out, &lost);
     } else {
         cli_out_text(out, ": the lock could not be kept");
         cli_store_put_nodes(out, keep->client);

@@ -29,7 +29,7 @@ passed_on() { # WHAT OPTION...
 }
 
 story() { # WHAT
-    local what=$1 owner fence breaker start took
+    local what=$1 owner fence breaker waiter start took
     # Only kept taken.
     holdfast run --min-hold 1h reserved -- true
     start=$(now_ms)
@@ -87,6 +87,32 @@ story() { # WHAT
     is $? 0 "$what: to its end"
     rm "$W/end"
     is "$(ran marked)" '' "$what: and its mark is kept"
+
+    # The old holder is told who did it.
+    holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
+    waiter=$!
+    ok "$what: held" wait_until 20 holdfast ls -q job
+    capture holdfast break job
+    is "$code" 0 "$what: broken"
+    wait "$waiter"
+    like "$?:$(cat "$W/lost")" \
+        '^76:holdfast: job: broken by `holdfast break` on [^ ]+ \(pid [0-9]+\) at [0-9:]+; the command was ended$' \
+        "$what: the old holder says by whom"
+    holdfast run -t 6s job -- sleep 60 2>"$W/lost" &
+    waiter=$!
+    ok "$what: held" wait_until 20 holdfast ls -q job
+    mkfifo "$W/go"
+    holdfast run -t 20s job -- cat "$W/go" &
+    breaker=$!
+    ok "$what: one waits" wait_until 20 waits
+    capture holdfast break --now -q job
+    wait "$waiter"
+    like "$?:$(cat "$W/lost")" \
+        '^76:holdfast: job: the lock was broken, or the store lost it; [^ ]+ pid [0-9]+ has it now; the command was ended$' \
+        "$what: --now: it says who has it"
+    : >"$W/go"
+    wait "$breaker"
+    rm "$W/go"
 
     # To the next.
     read -r owner fence _ < <(holdfast acquire -t 1s job)
