@@ -49,13 +49,21 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
+struct stop {
+    int signals;
+    struct cli_line_gate gate;
+};
+
 static int stop_taking(void *user)
 {
-    const int *signals = user;
+    struct stop *stop = user;
     struct signalfd_siginfo info;
-    while (read(*signals, &info, sizeof(info)) == sizeof(info)) {
+    while (read(stop->signals, &info, sizeof(info)) == sizeof(info)) {
         if (cli_signals_ends((int)info.ssi_signo)) {
             return (int)info.ssi_signo;
+        }
+        if (info.ssi_signo == SIGTSTP) {
+            cli_line_stop(&stop->gate);
         }
     }
     return 0;
@@ -63,14 +71,13 @@ static int stop_taking(void *user)
 
 /* From here to the printed line no signal may end us: it would leave a lock
  * that nobody knows. SIGPIPE too is blocked, and a write says EPIPE. SIGTSTP
- * may stop us: the lease goes on. */
+ * stops us while we wait. */
 static int hold_signals(struct cli_signals *signals)
 {
     sigset_t wanted;
     cli_signals_block(signals);
     wanted = signals->relayed;
     (void)sigaddset(&wanted, SIGPIPE);
-    (void)sigdelset(&wanted, SIGTSTP);
     (void)sigdelset(&wanted, SIGCONT);
     (void)sigprocmask(SIG_SETMASK, &wanted, NULL);
     (void)sigdelset(&wanted, SIGPIPE);
@@ -80,15 +87,17 @@ static int hold_signals(struct cli_signals *signals)
 static int acquire(struct cli_args *args, struct hf_client *client, int signals)
 {
     struct hf_request request;
+    struct stop stop = {.signals = signals};
     struct cli_take take = {
         .client = client,
         .request = &request,
         .status = {-1, args->name},
         .stop_fd = signals,
         .stop = stop_taking,
-        .user = &signals,
+        .user = &stop,
         .is_quiet = args->is_quiet,
         .foreground = getpgrp(),
+        .gate = &stop.gate,
     };
     cli_take_request(&request, args);
     request.liveness = HF_LIVENESS_LEASE;

@@ -92,6 +92,7 @@ static int take_lock(struct cli_keeper *keeper,
         .user = keeper,
         .is_quiet = keeper->args->is_quiet,
         .foreground = keeper->run->link.wrapper_group,
+        .gate = &keeper->run->link.shared->line,
     };
     bool is_once = keeper->args->once_ms != CLI_UNSET;
     if (is_once && !cli_keeper_is_unmarked(keeper, &take)) {

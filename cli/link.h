@@ -7,6 +7,8 @@
 #ifndef CLI_LINK_H
 #define CLI_LINK_H
 
+#include "wait_line.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,6 +32,7 @@ struct cli_link_word {
 struct cli_shared {
     _Atomic int32_t group;      /* the command's process group; 0: not yet */
     _Atomic int32_t exec_errno; /* why the command could not be started */
+    struct cli_line_gate line;  /* on the terminal, while it waits */
 };
 
 struct cli_link {

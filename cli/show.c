@@ -107,6 +107,12 @@ void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
     }
 }
 
+void cli_show_end(struct cli_out *out, const struct cli_holder *holder)
+{
+    cli_when_text(out,
+                  (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
+}
+
 void cli_show_frees(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->kind == HF_HOLDER_NONE) {
@@ -117,9 +123,7 @@ void cli_show_frees(struct cli_out *out, const struct cli_holder *holder)
         return;
     }
     cli_out_text(out, ", frees by ");
-    /* Rounded up: a name must not be taken longer than was said. */
-    cli_when_text(out,
-                  (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
+    cli_show_end(out, holder);
 }
 
 void cli_show_holder(struct cli_out *out, const struct cli_holder *holder)

@@ -15,6 +15,10 @@ void cli_show_holder(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_held(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_frees(struct cli_out *out, const struct cli_holder *holder);
 
+/* When its lease ends, "02:00:41", rounded up: a name must not be taken longer
+ * than was said. */
+void cli_show_end(struct cli_out *out, const struct cli_holder *holder);
+
 /* Members of an open JSON object: state, host, pid, since … */
 void cli_show_holder_json(struct cli_out *out, const struct cli_holder *holder,
                           bool split);

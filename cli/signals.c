@@ -46,6 +46,19 @@ void cli_signals_restore(const struct cli_signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+bool cli_signals_stop(pid_t whom, int number)
+{
+    sigset_t set, pending;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, number);
+    (void)kill(whom, number);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+    /* Stopped here, until SIGCONT. */
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)sigpending(&pending);
+    return sigismember(&pending, SIGCONT) == 1;
+}
+
 bool cli_signals_ends(int number)
 {
     return number != SIGWINCH && number != SIGTSTP && number != SIGCONT &&

@@ -6,12 +6,10 @@
 #include "message.h"
 #include "signals.h"
 #include "snapshot.h"
-#include "wait_line.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The lease unless --ttl says otherwise, where the store allows it. */
 #define TTL_MS 30000
@@ -187,8 +185,8 @@ enum hf_status cli_take(struct cli_take *take)
         return take->outcome;
     }
     bool can_wait = take->request->wait_ms != 0;
-    cli_line_init(&line, can_wait && !take->is_quiet && isatty(STDERR_FILENO),
-                  take->foreground);
+    cli_line_init(&line, can_wait && !take->is_quiet, take->foreground,
+                  take->gate);
     if (can_wait) {
         cli_status_say(&take->status, "waiting");
     }

@@ -7,6 +7,7 @@
 
 #include "args.h"
 #include "status.h"
+#include "wait_line.h"
 
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
@@ -25,6 +26,7 @@ struct cli_take {
     void *user;
     bool is_quiet;
     pid_t foreground; /* the process group for which a line is shown */
+    struct cli_line_gate *gate;
     /* what came of it */
     struct hf_lock *lock;
     struct hf_error error;

@@ -4,32 +4,46 @@
 #include "duration.h"
 #include "message.h"
 #include "show.h"
+#include "signals.h"
 #include "snapshot.h"
-#include "utf8.h"
 #include "when.h"
+#include "width.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Who waits less does not want to read. */
 #define SHOW_EVERY_MS 1000
 
-/* Of a terminal that does not say. */
-#define COLUMNS 80
-
 /* Room for all that fits a terminal, and a name of control characters. */
-#define LINE_ROOM 4096
+#define LINE_ROOM (4 * HF_NAME_MAX + 4096)
+
+/* The name leaves room for the rest: a third of the line, and at least this. */
+#define NAME_PART 3
+#define NAME_LEAST 8
+
+/* Two looks at a lease that was not renewed find its end that near. */
+#define SAME_END_NS (1000 * CLI_NS_PER_MS)
+
+/* A line is written in less; a keeper that stands still is not waited for. */
+#define HIDE_NS (200 * CLI_NS_PER_MS)
 
 /* To the first column, and clear the line. */
 #define CLEAR "\r\033[K"
 
-void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground)
+enum { GATE_FREE, GATE_WRITING, GATE_HIDDEN };
+
+void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground,
+                   struct cli_line_gate *gate)
 {
-    line->is_wanted = is_wanted;
-    line->is_shown = false;
-    line->foreground = foreground;
-    line->began_ns = cli_when_now_ns();
+    *line = (struct cli_line){
+        .is_wanted = is_wanted && isatty(STDERR_FILENO) != 0,
+        .foreground = foreground,
+        .gate = gate,
+        .began_ns = cli_when_now_ns(),
+    };
     line->next_ns = line->began_ns + SHOW_EVERY_MS * CLI_NS_PER_MS;
 }
 
@@ -42,117 +56,216 @@ int cli_line_timeout(const struct cli_line *line)
     return left <= 0 ? 0 : (int)((left + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS);
 }
 
+/* ---- The terminal ------------------------------------------------------ */
+
 /* Ours to write on: in the foreground, and not paused. */
-static bool is_ours(const struct cli_line *line)
+static bool is_ours(pid_t foreground)
 {
-    return tcgetpgrp(STDERR_FILENO) == line->foreground &&
+    return tcgetpgrp(STDERR_FILENO) == foreground &&
            cli_message_fits(STDERR_FILENO);
 }
 
-static size_t terminal_columns(void)
+static bool enter_gate(struct cli_line_gate *gate, int32_t state)
 {
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0
-               ? size.ws_col
-               : COLUMNS;
+    int32_t expected = GATE_FREE;
+    return atomic_compare_exchange_strong(&gate->state, &expected, state);
 }
 
-/* How many bytes of `text` fit `columns`. Characters beyond ASCII may be two
- * columns wide, and are taken to be: cut early rather than wrapped. */
-static size_t fitting(const char *text, size_t len, size_t columns)
+static void put_cut(struct cli_out *out, const char *text)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    size_t done = 0;
-    while (done < len) {
-        size_t n = cli_utf8_len(p + done, len - done);
-        size_t wide = n > 1 ? 2 : 1;
-        if (wide > columns) {
-            break;
-        }
-        columns -= wide;
-        done += n > 0 ? n : 1;
-    }
-    return done;
+    /* The last column stays free: some terminals wrap as soon as it is written
+     * to. */
+    (void)cli_width_cut(out, text, cli_width(STDERR_FILENO) - 1);
 }
 
-static void write_cut(const char *text, size_t len)
+/* `text` NULL: clear it. */
+static void write_line(struct cli_line *line, const char *text)
 {
     struct cli_out out;
-    cli_out_init(&out, STDERR_FILENO);
-    cli_out_text(&out, CLEAR);
-    /* The last column stays free: some terminals wrap as soon as it is
-     * written to. */
-    cli_out_bytes(&out, text, fitting(text, len, terminal_columns() - 1));
-    (void)cli_out_flush(&out);
+    if (!enter_gate(line->gate, GATE_WRITING)) {
+        return;
+    }
+    if (is_ours(line->foreground)) {
+        cli_out_init(&out, STDERR_FILENO);
+        cli_out_text(&out, CLEAR);
+        if (text != NULL) {
+            put_cut(&out, text);
+        }
+        (void)cli_out_flush(&out);
+        atomic_store(&line->gate->is_shown, text != NULL);
+    }
+    atomic_store(&line->gate->state, GATE_FREE);
 }
+
+void cli_line_clear(struct cli_line *line)
+{
+    if (atomic_load(&line->gate->is_shown) != 0) {
+        write_line(line, NULL);
+    }
+}
+
+/* @return false: it is being written, and not done. */
+static bool hide(struct cli_line_gate *gate)
+{
+    int64_t end_ns = cli_when_now_ns() + HIDE_NS;
+    while (!enter_gate(gate, GATE_HIDDEN)) {
+        if (cli_when_now_ns() >= end_ns) {
+            return false;
+        }
+        (void)sched_yield();
+    }
+    if (atomic_exchange(&gate->is_shown, 0) != 0 && is_ours(getpgrp())) {
+        (void)!write(STDERR_FILENO, CLEAR, strlen(CLEAR));
+    }
+    return true;
+}
+
+void cli_line_stop(struct cli_line_gate *gate)
+{
+    bool is_hidden = hide(gate);
+    (void)cli_signals_stop(getpid(), SIGTSTP);
+    if (is_hidden) {
+        atomic_store(&gate->state, GATE_FREE);
+    }
+}
+
+/* ---- What it says ------------------------------------------------------ */
 
 static void put_head(struct cli_out *out, const struct cli_line *line,
                      const void *name, size_t name_len)
 {
     char text[CLI_DURATION_TEXT];
+    char shown_name[4 * HF_NAME_MAX + 1];
+    struct cli_out shown;
+    size_t room = cli_width(STDERR_FILENO) / NAME_PART;
     int64_t waited_ms = (cli_when_now_ns() - line->began_ns) / CLI_NS_PER_MS;
     cli_out_text(out, "waiting ");
     cli_out_text(out, cli_duration_text(waited_ms - waited_ms % 1000, text));
     cli_out_text(out, " for ");
-    (void)cli_out_shown(out, name, name_len);
+    cli_out_init_text(&shown, shown_name, sizeof(shown_name));
+    (void)cli_out_shown(&shown, name, name_len);
+    (void)cli_width_cut(out, shown_name, room > NAME_LEAST ? room : NAME_LEAST);
     cli_out_text(out, ": ");
 }
 
+/* Was the lease renewed while we looked on? Its end moved, and its owner did
+ * not. */
+static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
+{
+    int64_t end_ns = cli_when_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
+    if (strcmp(line->owner, holder->owner) != 0) {
+        memcpy(line->owner, holder->owner, sizeof(line->owner));
+        line->is_renewed = false;
+    } else if (end_ns > line->end_ns + SAME_END_NS) {
+        line->is_renewed = true;
+    }
+    line->end_ns = end_ns;
+    return line->is_renewed;
+}
+
+/* A lease that may be renewed does not say when the name will be free. */
+static void put_holder(struct cli_out *out, struct cli_line *line,
+                       const struct cli_holder *holder)
+{
+    cli_show_held(out, holder);
+    if (holder->kind == HF_HOLDER_NONE || holder->kind == HF_HOLDER_ENDED ||
+        holder->remaining_ms < 0) {
+        cli_show_frees(out, holder);
+        return;
+    }
+    if (holder->remaining_ms == 0) {
+        return; /* renewed, or it is over: not heard yet */
+    }
+    cli_out_text(out, ", lease until ");
+    cli_show_end(out, holder);
+    cli_out_text(out,
+                 holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder)
+                     ? " (renewed)"
+                     : "");
+}
+
 /* As the nodes last said to one who stands in the queue. */
-static void put_waiting(struct cli_out *out, const struct cli_line *line,
+static void put_waiting(struct cli_out *out, struct cli_line *line,
                         const struct cli_waiting *waiting)
 {
     put_head(out, line, waiting->name, waiting->name_len);
-    cli_show_held(out, &waiting->holder);
     if (waiting->ahead > 0) {
-        cli_out_text(out, ", ");
         cli_out_int(out, waiting->ahead);
-        cli_out_text(out, " ahead");
+        cli_out_text(out, " ahead, ");
     } else {
-        cli_out_text(out, ", next");
+        cli_out_text(out, "next, ");
     }
-    cli_show_frees(out, &waiting->holder);
+    put_holder(out, line, &waiting->holder);
 }
 
-/* Nodes that do not count yet, and leave no majority: until when, and why.
+/* Nodes of that health, and what is with them. @return the first's reason, or
+ * NULL if there are none. */
+static const char *put_nodes(struct cli_out *out, const struct cli_node *nodes,
+                             int n_nodes, enum hf_health health,
+                             const char *before)
+{
+    const struct cli_node *first = NULL;
+    int64_t left_ms = 0;
+    int count = 0;
+    for (int i = 0; i < n_nodes; i++) {
+        const struct cli_node *node = &nodes[i];
+        if (node->health != health) {
+            continue;
+        }
+        cli_out_text(out, count++ > 0 ? ", " : before);
+        (void)cli_out_shown(out, node->address, strlen(node->address));
+        first = first == NULL ? node : first;
+        left_ms = node->quarantine_left_ms > left_ms ? node->quarantine_left_ms
+                                                     : left_ms;
+    }
+    if (first == NULL) {
+        return NULL;
+    }
+    if (health != HF_NODE_QUARANTINED) {
+        cli_out_text(out, health == HF_NODE_DOWN ? " down" : " connecting");
+        return first->reason;
+    }
+    cli_out_text(out, count > 1 ? " count in " : " counts in ");
+    cli_out_int(out, (left_ms + 999) / 1000);
+    cli_out_text(out, "s");
+    return first->reason;
+}
+
+/* If no majority counts: which nodes do not, and why the first does not.
  * @return false: a majority counts. */
-static bool put_quarantined(struct cli_out *out, const struct cli_line *line,
+static bool put_unavailable(struct cli_out *out, const struct cli_line *line,
                             struct hf_client *client,
                             const struct hf_request *request)
 {
-    struct cli_node found[HF_NODES_MAX];
+    static const enum hf_health states[] = {HF_NODE_DOWN, HF_NODE_CONNECTING,
+                                            HF_NODE_QUARANTINED};
+    struct cli_node nodes[HF_NODES_MAX];
     int n_nodes = hf_client_nodes(client);
     int n_up = 0;
-    int n_found = 0;
-    int64_t left_ms = 0;
-    for (int i = 0; i < n_nodes && i < HF_NODES_MAX; i++) {
-        struct cli_node *node = &found[n_found];
-        cli_node(client, i, node);
-        n_up += node->health == HF_NODE_UP;
-        if (node->health == HF_NODE_QUARANTINED) {
-            left_ms = node->quarantine_left_ms > left_ms
-                          ? node->quarantine_left_ms
-                          : left_ms;
-            n_found++;
-        }
+    const char *reason = NULL;
+    n_nodes = n_nodes < HF_NODES_MAX ? n_nodes : HF_NODES_MAX;
+    for (int i = 0; i < n_nodes; i++) {
+        cli_node(client, i, &nodes[i]);
+        n_up += nodes[i].health == HF_NODE_UP;
     }
-    if (n_found == 0 || n_up > n_nodes / 2) {
+    if (n_up > n_nodes / 2) {
         return false;
     }
     put_head(out, line, request->name, request->name_len);
-    for (int i = 0; i < n_found; i++) {
-        cli_out_text(out, i > 0 ? ", " : "");
-        (void)cli_out_shown(out, found[i].address, strlen(found[i].address));
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        const char *first = put_nodes(out, nodes, n_nodes, states[i],
+                                      reason == NULL ? "" : "; ");
+        reason = reason == NULL ? first : reason;
     }
-    cli_out_text(out, n_found > 1 ? " count in " : " counts in ");
-    cli_out_int(out, (left_ms + 999) / 1000);
-    cli_out_text(out, n_found > 1 ? "s: each " : "s: it ");
-    cli_out_text(out, found[0].reason);
+    if (reason != NULL && reason[0] != '\0') {
+        cli_out_text(out, ": ");
+        cli_out_plain(out, reason);
+    }
     return true;
 }
 
 /* Of one who only tries from time to time. */
-static void put_inspected(struct cli_out *out, const struct cli_line *line,
+static void put_inspected(struct cli_out *out, struct cli_line *line,
                           struct hf_client *client,
                           const struct hf_request *request)
 {
@@ -161,7 +274,7 @@ static void put_inspected(struct cli_out *out, const struct cli_line *line,
         cli_inspect(client, request->name, request->name_len, &info, NULL);
     put_head(out, line, request->name, request->name_len);
     if (status == HF_OK) {
-        cli_show_holder(out, &info.holder);
+        put_holder(out, line, &info.holder);
     } else {
         cli_out_text(out, hf_status_text(status));
     }
@@ -178,20 +291,12 @@ void cli_line_tick(struct cli_line *line, struct hf_client *client,
     }
     line->next_ns = cli_when_now_ns() + SHOW_EVERY_MS * CLI_NS_PER_MS;
     cli_out_init_text(&out, text, sizeof(text));
-    if (cli_waiting(op, &waiting)) {
-        put_waiting(&out, line, &waiting);
-    } else if (!put_quarantined(&out, line, client, request)) {
-        put_inspected(&out, line, client, request);
+    if (!put_unavailable(&out, line, client, request)) {
+        if (cli_waiting(op, &waiting)) {
+            put_waiting(&out, line, &waiting);
+        } else {
+            put_inspected(&out, line, client, request);
+        }
     }
-    if (is_ours(line)) {
-        write_cut(text, out.len);
-        line->is_shown = true;
-    }
-}
-
-void cli_line_clear(const struct cli_line *line)
-{
-    if (line->is_shown && is_ours(line)) {
-        (void)!write(STDERR_FILENO, CLEAR, strlen(CLEAR));
-    }
+    write_line(line, text);
 }

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -119,6 +120,7 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
         .user = &stop,
         .is_quiet = keep->args->is_quiet,
         .foreground = getpgrp(),
+        .gate = keep->gate,
     };
     if (!open_stop(&stop, wanted)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", errno);
@@ -196,8 +198,11 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
 
 /* ---- The parent --------------------------------------------------------- */
 
-/* What ends the parent ends the keeper, as long as it has not reported. */
-static int await(pid_t child, int report, const sigset_t *wanted)
+/* What ends the parent ends the keeper, as long as it has not reported. The
+ * shell waits for the parent, so that it is the one to stop; the keeper keeps
+ * its place in the queue. */
+static int await(const struct cli_while *keep, pid_t child, int report,
+                 const sigset_t *wanted)
 {
     struct signalfd_siginfo info;
     unsigned char code;
@@ -208,7 +213,10 @@ static int await(pid_t child, int report, const sigset_t *wanted)
     };
     for (;;) {
         (void)poll(fds, 2, -1);
-        if (read(fds[1].fd, &info, sizeof(info)) == sizeof(info)) {
+        bool is_signal = read(fds[1].fd, &info, sizeof(info)) == sizeof(info);
+        if (is_signal && info.ssi_signo == SIGTSTP) {
+            cli_line_stop(keep->gate);
+        } else if (is_signal) {
             (void)kill(child, (int)info.ssi_signo);
         }
         if (fds[0].revents != 0) {
@@ -235,7 +243,7 @@ static int start(struct cli_while *keep, const sigset_t *wanted)
     }
     if (child > 0) {
         (void)close(report[1]);
-        return await(child, report[0], wanted);
+        return await(keep, child, report[0], wanted);
     }
     (void)close(report[0]);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -256,10 +264,14 @@ int cli_while_pid(struct cli_args *args)
     if (code != 0) {
         return code;
     }
+    keep.gate = mmap(NULL, sizeof(*keep.gate), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (keep.gate == MAP_FAILED) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "mmap", errno);
+    }
     cli_signals_block(&held);
     sigset_t wanted = held.relayed;
     (void)sigaddset(&wanted, SIGPIPE);
-    (void)sigdelset(&wanted, SIGTSTP);
     (void)sigdelset(&wanted, SIGCONT);
     (void)sigprocmask(SIG_SETMASK, &wanted, NULL);
     (void)sigdelset(&wanted, SIGPIPE);

@@ -16,6 +16,7 @@
 #define CLI_WHILE_PID_H
 
 #include "args.h"
+#include "wait_line.h"
 
 #include <holdfast/holdfast.h>
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct cli_while {
     struct hf_client *client;
     struct hf_lock *lock;
     int64_t ttl_ms;
+    struct cli_line_gate *gate; /* shared with the parent */
     pid_t pid;
     int pidfd;
     int listener;        /* `release` connects here; -1: it cannot */

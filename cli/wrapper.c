@@ -127,25 +127,9 @@ static void on_child(struct wrapper *wrapper)
     }
 }
 
-/* Stop, as the signal would have stopped us had it not been held back.
- * @return false if nobody is there to continue us: the kernel does not stop
- * a group whose parents are all in another session. */
-static bool stop(pid_t whom, int number)
-{
-    sigset_t set, pending;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, number);
-    (void)kill(whom, number);
-    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
-    /* Stopped here, until SIGCONT. */
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)sigpending(&pending);
-    return sigismember(&pending, SIGCONT) == 1;
-}
-
 static void on_command_stopped(struct wrapper *wrapper, int number)
 {
-    if (!stop(0, number)) {
+    if (!cli_signals_stop(0, number)) {
         cli_link_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
     }
 }
@@ -158,7 +142,8 @@ static void on_signal(struct wrapper *wrapper, int number)
     } else if (number == SIGCONT) {
         cli_link_send(wrapper->link, CLI_LINK_RESUMED, 0);
     } else if (number == SIGTSTP && !is_started) {
-        (void)stop(getpid(), number);
+        /* The keeper goes on waiting. */
+        cli_line_stop(&wrapper->run->link.shared->line);
     } else {
         cli_link_send(wrapper->link, CLI_LINK_SIGNAL, number);
     }

@@ -226,9 +226,9 @@ shell 'waiting is shown, and Ctrl-C ends it' <<'X'
 send holdfast run --label who job -- sh -c 'echo hol""ding; exec sleep 300' & \n
 expect holding
 send holdfast run job -- echo never""more\n
-like waiting [0-9]+s for job: held by
+like waiting [0-9]+s for job: next, held by
 expect pid
-expect (who), next
+expect (who),
 like waiting [0-9]+s for job
 send \x03
 expect holdfast: job: stopped by SIGINT while waiting

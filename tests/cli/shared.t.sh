@@ -172,8 +172,8 @@ wait_until 10 holds w
 # \r, and what clears a line: before each of its states, and when it is over.
 clear=$'\r\e[K' match=$'\r\e\\[K'
 cat >"$W/script" <<X
-like ${match}waiting [0-9]+s for held: held by
-expect , next, frees by
+like ${match}waiting [0-9]+s for held: next, held by
+expect , lease until
 like ${match}waiting [0-9]+s for held
 send \x03
 expect ${clear}holdfast: held: stopped by SIGINT while waiting
@@ -183,7 +183,7 @@ X
 ok 'the line says who, and who is next' timeout 30 "$pty" sh -c \
     'trap : INT; stty cols 120; holdfast run held -- true; echo code-$?' <"$W/script"
 cat >"$W/script" <<X
-like waiting [0-9]+s for held: held by ${match}waiting [0-9]+s for held: held by $match
+like waiting [0-9]+s for held: next,[^,]*${match}waiting [0-9]+s for held: next,[^,]*$match
 send \x03
 expect code-130
 X

@@ -1,0 +1,190 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The line on which a terminal shows a wait: what it says, at any width; that it
+# is gone by Ctrl-C and Ctrl-Z, and back by fg; and what it says of a store that
+# is away.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+# timeout: 180
+pty=$HF_BUILD/tests/lib/pty
+export LC_ALL=C.UTF-8
+unset COLUMNS
+host=$(uname -n)
+
+pids=()
+end_runs() {
+    [ ${#pids[@]} != 0 ] || return 0
+    kill "${pids[@]}" 2>/dev/null
+    wait "${pids[@]}" 2>/dev/null
+    pids=()
+}
+at_exit end_runs
+hold() { # ARG...
+    holdfast run "$@" -- sleep 300 2>/dev/null &
+    pids+=($!)
+}
+state() { # NAME STATE WAITING
+    [ "$(holdfast ls --json "$1" | jq -r '.state, .waiting' | xargs)" = \
+        "$2 $3" ]
+}
+# Steps on stdin; the terminal has ROWSxCOLS. $out: what `screen` wrote.
+terminal() { # WHAT COLS COMMAND...
+    local what=$1 columns=$2
+    shift 2
+    ok "$what" timeout 100 "$pty" sh -c "stty cols $columns; exec \"\$@\"" \
+        sh "$@"
+    out=$(cat "$W/screen" 2>/dev/null)
+}
+
+export HOLDFAST_URL=local://$W/store
+who="held by ${host//./\\.} pid [0-9]+ since [0-9:]{8}"
+hold --label 'night shift' -t 3s job
+wait_until 10 state job held 0
+for command in 'run job -- true' 'acquire job' "acquire --while-pid $$ job"; do
+    # shellcheck disable=SC2086
+    terminal "$command: shown after a second" 200 holdfast $command <<S
+shows waiting
+screen $W/screen
+S
+    like "$out" \
+        "^waiting [1-9]s for job: next, $who \(night shift\), lease until [0-9:]{8}\$" \
+        "$command: name, place, holder, lease"
+    # shellcheck disable=SC2086
+    terminal "$command: Ctrl-C" 200 holdfast $command <<S
+shows for job:
+send \x03
+shows stopped by SIGINT while waiting
+screen $W/screen
+S
+    is "$out" 'holdfast: job: stopped by SIGINT while waiting' \
+        "$command: Ctrl-C: the line is gone"
+    terminal "$command: Ctrl-Z, fg, Ctrl-Z, fg, Ctrl-C" 200 \
+        env PS1='$' bash --norc --noprofile -i <<S
+expect $
+send holdfast $command\n
+shows for job: next
+send \x1a
+shows Stopped
+hides for job:
+screen $W/screen
+send fg\n
+shows for job: next
+send \x1a
+hides for job:
+send fg\n
+shows for job: next
+send \x03
+shows stopped by SIGINT
+hides for job:
+send exit\n
+S
+    unlike "$out" 'waiting [0-9]' "$command: Ctrl-Z: the line is gone"
+done
+# Heard of by the beat of the queue.
+terminal 'a lease that is renewed' 200 holdfast run job -- true <<S
+shows (night shift), lease until
+shows (renewed)
+screen $W/screen
+S
+like "$out" ', lease until [0-9:]{8} \(renewed\)$' 'a lease that is renewed'
+terminal 'quiet: no line' 200 sh -c 'holdfast run -q -w 2s job -- true; echo "co"de $?' <<S
+shows code 75
+screen $W/screen
+S
+unlike "$out" 'for job' 'quiet: no line'
+
+# A lease that is not renewed: the holder has ended.
+holdfast run -w 10s --min-hold 2m kept -- true
+terminal 'kept taken' 200 holdfast run kept -- true <<S
+shows for kept:
+screen $W/screen
+S
+like "$out" ': next, ended, and kept taken, by .*, frees by [0-9:]+$' \
+    'kept taken: frees by then'
+
+# Place, and widths.
+long=$(printf 'x%.0s' {1..300})
+hold "$long"
+wait_until 10 state "$long" held 0
+hold "$long"
+ok 'one waits' wait_until 10 state "$long" held 1
+for columns in 80 40 20 5 1; do
+    rm -f "$W/screen"
+    terminal "a long name in $columns columns" $columns \
+        sh -c 'holdfast run "$0" -- true 2>"$1"' "$long" /dev/stderr <<S
+like \[K.*\[K
+screen $W/screen
+S
+    is "$(wc -l <"$W/screen")" $((columns > 1)) \
+        "a long name in $columns columns: no second line"
+    [ $columns -lt 40 ] || like "$out" "s for x+…: 1 ahead" \
+        "a long name in $columns columns: and the place"
+    [ $columns -lt 20 ] || like "$out" '…$' \
+        "a long name in $columns columns: cut with an ellipsis"
+done
+for bad in 0 1 10000; do
+    terminal "COLUMNS=$bad" 80 env COLUMNS=$bad sh -c \
+        'holdfast run -w 2s "$0" -- true; echo "co"de-$?' "$long" <<S
+shows code-75
+S
+done
+end_runs
+
+# ---- A store that is away
+server_start one
+export HOLDFAST_URL="${SERVER_URL[one]}?node_timeout=20s"
+terminal 'quarantine' 300 holdfast run job -- true <<S
+like waiting [1-3]s
+shows for job: ${SERVER_SOCK[one]} counts in
+screen $W/screen
+S
+like "$out" '/s counts in [0-9]+s: ' 'quarantine: which server, and why'
+like "$out" '^waiting [1-9]s ' 'quarantine: after a second'
+servers_declare "$HOLDFAST_URL"
+hold job
+wait_until 10 state job held 0
+server_pause one
+terminal 'no answer' 300 holdfast run job -- true <<S
+like waiting [1-3]s
+shows for job: ${SERVER_SOCK[one]} down: accepted the connection
+send \x03
+shows stopped by SIGINT
+hides for job:
+S
+server_resume one
+
+# It is lost behind the place in the queue.
+export HOLDFAST_URL="${SERVER_URL[one]}?node_timeout=1s"
+lose() {
+    wait_until 20 test -e "$W/up" && server_kill one
+}
+cat >"$W/script" <<S
+shows for job: next
+touch $W/up
+shows for job: ${SERVER_SOCK[one]} down: cannot connect
+S
+timeout 60 "$pty" sh -c 'stty cols 300; exec holdfast run job -- true' \
+    <"$W/script" &
+watcher=$!
+lose
+wait $watcher
+is $? 0 'a store that is lost from the queue'
+end_runs
+
+servers_start 3
+server_kill s2
+server_kill s3
+export HOLDFAST_URL="$URLS?node_timeout=1s&quarantine=off"
+terminal 'no majority' 300 holdfast run -w 60s job -- true <<S
+shows for job: ${SERVER_SOCK[s2]}, ${SERVER_SOCK[s3]} down: cannot connect
+screen $W/screen
+S
+like "$out" '^waiting [1-9]s for job: ' 'no majority: after a second'
+server_restart s2
+hold -w 60s job
+ok 'a majority' wait_until 10 state job held 0
+terminal 'a minority that is away is not told of' 300 \
+    holdfast run job -- true <<S
+shows for job: next, held by
+S
+finish
