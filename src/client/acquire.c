@@ -43,6 +43,7 @@ static void attempt(struct hf_op *op)
     op->answered = 0;
     op->refusing = 0;
     op->apart = 0;
+    op->has_dropped = false;
     op->leading = 0;
     op->is_queued = false;
     hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));

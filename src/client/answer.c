@@ -90,7 +90,7 @@ static void note_reason(struct hf_client *client,
              answer->reason != NULL ? answer->reason : "");
 }
 
-void hf_client_post(struct hf_client *client, uint64_t cookie,
+bool hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event)
 {
     if (client->inbox_count == client->inbox_capacity) {
@@ -99,13 +99,13 @@ void hf_client_post(struct hf_client *client, uint64_t cookie,
         struct hf_letter *inbox =
             realloc(client->inbox, capacity * sizeof(*inbox));
         if (inbox == NULL) {
-            client->has_dropped = true;
-            return; /* as if it had been lost on its way: safe, and rare */
+            return false;
         }
         client->inbox = inbox;
         client->inbox_capacity = capacity;
     }
     client->inbox[client->inbox_count++] = (struct hf_letter){cookie, *event};
+    return true;
 }
 
 /* Now, or later if the store is busy or something came before it. */
@@ -114,7 +114,10 @@ static void deliver(struct hf_client *client, uint64_t cookie,
 {
     if (client->in_store > 0 || client->changed != 0 ||
         client->inbox_count > 0) {
-        hf_client_post(client, cookie, event);
+        bool is_kept = hf_client_post(client, cookie, event);
+        if (!is_kept && lock->op != NULL) {
+            lock->op->has_dropped = true;
+        }
     } else if ((lock->flags & HF_LOCK_OVER) == 0) {
         hf_client_step(client, lock, event);
     }

@@ -30,9 +30,12 @@ static void add(struct line *line, const char *format, ...)
     }
 }
 
+/* An extension asks for each lock of a handle: one refusal is a refusal. */
 static uint16_t missing_of(const struct hf_op *op)
 {
-    return (uint16_t)(hf_nodes_all(&op->client->nodes) & ~op->answered);
+    uint16_t refusing = op->kind == HF_OP_EXTEND ? op->refusing : 0;
+    uint16_t answered = op->answered & (uint16_t)~refusing;
+    return (uint16_t)(hf_nodes_all(&op->client->nodes) & ~answered);
 }
 
 static bool is_in(uint16_t mask, unsigned node)
@@ -182,16 +185,15 @@ enum hf_status hf_blame_write(struct hf_op *op)
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
     unsigned lacking = nodes->quorum;
-    unsigned answered = (unsigned)__builtin_popcount(op->answered);
+    unsigned answered = nodes->count - (unsigned)__builtin_popcount(missing);
     lacking -= answered < lacking ? answered : lacking;
     enum hf_status status = HF_UNAVAILABLE;
     if (missing != 0 && count(op, missing, HF_DENIED) ==
                             (unsigned)__builtin_popcount(missing)) {
         status = HF_DENIED;
-    } else if (op->client->has_dropped ||
+    } else if (op->has_dropped ||
                (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking)) {
-        op->client->has_dropped = false;
-        status = HF_NO_MEMORY; /* of the embedded store, which is in here */
+        status = HF_NO_MEMORY; /* ours: for the store's part is in here */
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;
     }

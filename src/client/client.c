@@ -41,7 +41,6 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
     hf_client_tick(client);
     if (!client->is_polling && !client->is_processing) {
         client->reading_since = client->now;
-        client->has_dropped = false;
     }
     hf_client_resume(client);
     if (client->changed != 0) {

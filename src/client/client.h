@@ -92,7 +92,6 @@ struct hf_client {
     uint64_t n_answers;
     struct hf_letter *inbox;
     size_t inbox_count, inbox_capacity;
-    bool has_dropped; /* an answer, for want of memory to keep it */
 
     /* wait.c */
     bool is_polling; /* somebody is in hf_loop_wait() without the mutex */
@@ -184,8 +183,9 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening);
 /* login.c: what a store calls if the options have a callback. */
 void hf_client_on_login(void *user, struct hf_login *login);
 
-/* Queue an answer for hf_client_settle(). */
-void hf_client_post(struct hf_client *client, uint64_t cookie,
+/* Queue an answer for hf_client_settle(). @return false: out of memory, and it
+ * is dropped, as if it had been lost on its way: safe, and rare. */
+bool hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event);
 
 /* Work off the queues and flush, until nothing is left. Runs no timer. */

@@ -66,6 +66,7 @@ struct hf_op {
     uint16_t apart;         /* nodes that granted, but whose counter is too far
                                from the others': clock_apart.c */
     uint16_t leading;       /* nodes that granted far ahead of their own time */
+    bool has_dropped;       /* an answer, for want of memory to keep it */
     bool is_queued;         /* this attempt waits in queues */
     uint32_t ahead;         /* who wait before it, as a node last said */
     uint16_t rival_permits; /* a semaphore of another size, as a node said */

@@ -136,7 +136,8 @@ typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 /* A node's standing, or the reason for it, changed. May be called from inside
  * open() too: the embedded store has no connection to wait for.
  * @param forgot  votes from before are void (core/quarantine.h).
- * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED or HF_CONFIG. HF_CONFIG fails
+ * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
+ *                HF_CONFIG. HF_CONFIG fails
  *                every acquisition at once, majority or not: a replica, the
  *                same server twice, another max_ttl. */
 typedef void hf_store_standing_fn(void *client, unsigned node,

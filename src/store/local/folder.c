@@ -40,6 +40,9 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
                        "cannot %s %s: the file system is read-only; "
                        "" NAME_A_FOLDER " that can be written",
                        doing, path);
+    case ENOMEM:
+        return hf_fail(error, HF_NO_MEMORY, "cannot %s %s: out of memory",
+                       doing, path);
     case EACCES:
     case EPERM:
         return hf_fail(error, HF_DENIED,

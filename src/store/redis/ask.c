@@ -43,8 +43,11 @@ static void push(struct hf_redis_node *node, const struct hf_ask *ask,
     const char **argv = (const char **)(uintptr_t)command->argv;
     if (!hf_wire_push(&node->connection.wire, command->argc, argv,
                       command->lens, &pending)) {
-        answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_UNAVAILABLE,
-                       "too many unanswered requests, or out of memory", now);
+        bool is_full = hf_wire_is_full(&node->connection.wire);
+        answer_at_once(
+            node, ask, HF_VERDICT_UNSENT,
+            is_full ? HF_UNAVAILABLE : HF_NO_MEMORY,
+            is_full ? "too many unanswered requests" : "out of memory", now);
     } else if (node->connection.wire.count == 1) {
         hf_redis_node_arm(node);
     }

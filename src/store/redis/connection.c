@@ -27,8 +27,17 @@ void hf_redis_connection_break(struct hf_redis_connection *connection,
         return;
     }
     connection->is_broken = true;
+    connection->fault = HF_UNAVAILABLE;
     snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
     hf_timer_set(&connection->timer, HF_LONG_AGO);
+}
+
+void hf_redis_connection_starve(struct hf_redis_connection *connection)
+{
+    if (!connection->is_broken) {
+        hf_redis_connection_break(connection, "out of memory");
+        connection->fault = HF_NO_MEMORY;
+    }
 }
 
 void hf_redis_connection_shut(struct hf_redis_connection *connection)
@@ -113,7 +122,7 @@ void hf_redis_connection_ask(struct hf_redis_connection *connection,
     }
     if (!hf_wire_push(&connection->wire, argc, argv,
                       lens != NULL ? lens : string_lens, &pending)) {
-        hf_redis_connection_break(connection, "out of memory");
+        hf_redis_connection_starve(connection);
     }
 }
 
@@ -177,7 +186,7 @@ void hf_redis_connection_start(struct hf_redis_connection *connection,
     hf_wire_reset(&connection->wire);
     if (reply->reader == NULL ? !hf_reply_init(reply)
                               : !hf_reply_reset(reply)) {
-        hf_redis_connection_break(connection, "out of memory");
+        hf_redis_connection_starve(connection);
         return;
     }
     struct hf_socket_target target = {
@@ -250,7 +259,9 @@ static void take_replies(struct hf_redis_connection *connection,
            (found = hf_reply_next(&connection->reply)) > 0) {
         connection->events->replied(connection, now);
     }
-    if (found < 0) {
+    if (found < 0 && connection->reply.is_starved) {
+        hf_redis_connection_starve(connection);
+    } else if (found < 0) {
         hf_redis_connection_break(connection,
                                   hf_reply_fault(&connection->reply));
     }
@@ -272,7 +283,7 @@ static void read_all(struct hf_redis_connection *connection,
         connection->has_heard = true;
         size_t before = connection->reply.fed;
         if (!hf_reply_feed(&connection->reply, data, (size_t)n)) {
-            hf_redis_connection_break(connection, "out of memory");
+            hf_redis_connection_starve(connection);
             return;
         }
         /* A short read has emptied the socket; only if its end was seen too

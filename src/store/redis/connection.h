@@ -19,6 +19,7 @@
 #include "store/redis/reply.h"
 #include "store/redis/wire.h"
 
+#include <holdfast/holdfast.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -53,8 +54,9 @@ struct hf_redis_connection {
     bool is_open;                /* `opened` has been called */
     bool has_heard;              /* since then, a byte of a reply */
     bool has_served;
-    bool is_broken;   /* to be shut; `reason` says why */
-    char reason[192]; /* as long as a socket's */
+    bool is_broken;       /* to be shut; `fault`, `reason` say why */
+    enum hf_status fault; /* HF_UNAVAILABLE, HF_NO_MEMORY */
+    char reason[192];     /* as long as a socket's */
 };
 
 /* CLOSED, with no wish to be started (`retry_at` is HF_NEVER). */
@@ -97,6 +99,9 @@ void hf_redis_connection_served(struct hf_redis_connection *connection,
 /* It is of no use; the first reason counts. Shut by `settled`. */
 void hf_redis_connection_break(struct hf_redis_connection *connection,
                                const char *reason);
+
+/* The same for want of memory. */
+void hf_redis_connection_starve(struct hf_redis_connection *connection);
 
 /* Since when the server owes a reply and is silent; HF_NEVER: nothing is owed.
  * Not since the oldest request: behind 10,000 renewals in one write a request

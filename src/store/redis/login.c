@@ -25,7 +25,7 @@ static bool ask_program(struct hf_redis_node *node,
     env->login(env->client, &login);
     bool is_supplied = login.has_failed || login.password != NULL;
     if (login.has_failed) {
-        hf_redis_connection_break(connection, "out of memory");
+        hf_redis_connection_starve(connection);
     } else if (is_supplied) {
         const char *user = node->endpoint->user;
         push(connection, what, login.user != NULL ? login.user : user,

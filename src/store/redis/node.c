@@ -82,7 +82,8 @@ void hf_redis_node_arm(struct hf_redis_node *node)
 
 /* Everything unanswered is unknown, but what never left is certainly unsent.
  * Nothing is queued meanwhile: the node is not READY. */
-static void answer_pending(struct hf_redis_node *node, const char *reason)
+static void answer_pending(struct hf_redis_node *node, enum hf_status fault,
+                           const char *reason)
 {
     struct hf_wire *wire = &node->connection.wire;
     const struct hf_pending *oldest;
@@ -94,7 +95,7 @@ static void answer_pending(struct hf_redis_node *node, const char *reason)
             hf_redis_answer_none(node, &pending,
                                  is_unsent ? HF_VERDICT_UNSENT
                                            : HF_VERDICT_UNKNOWN,
-                                 HF_UNAVAILABLE, reason);
+                                 fault, reason);
         }
     }
     hf_wire_reset(wire);
@@ -108,7 +109,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
 {
     struct hf_redis_connection *connection = &node->connection;
     char why[sizeof(node->reason)];
-    bool is_said = node->greet_fault != HF_OK;
+    bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
     bool is_quick = hf_redis_connection_plan(connection, now);
@@ -127,7 +128,7 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
         hf_redis_node_stand(node, HF_STANDING_DOWN, false, fault, why);
         hf_redis_jobs_end(node, fault, why);
     }
-    answer_pending(node, why);
+    answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
     if (is_quick) {
         connect_now(node, now);
     }
@@ -138,7 +139,7 @@ static void lose_broken(struct hf_redis_node *node, struct hf_instant now)
 {
     char why[sizeof(node->connection.reason)];
     memcpy(why, node->connection.reason, sizeof(why));
-    lose(node, HF_UNAVAILABLE, why, now);
+    lose(node, node->connection.fault, why, now);
 }
 
 /* ---- Connecting -------------------------------------------------------- */
@@ -188,7 +189,10 @@ static void on_replied(struct hf_redis_connection *connection,
     measure(node, &pending, now);
     if (pending.script != NULL && !pending.has_text &&
         strncmp(text, "NOSCRIPT", 8) == 0 &&
-        hf_wire_resend(&connection->wire, HF_VERB_RELEASE)) {
+        hf_wire_may_resend(&connection->wire, HF_VERB_RELEASE)) {
+        if (!hf_wire_resend(&connection->wire)) {
+            hf_redis_connection_starve(connection);
+        }
         return;
     }
     hf_wire_pop(&connection->wire);

@@ -31,6 +31,7 @@ static struct hf_reply_item *add(const redisReadTask *task,
         struct hf_reply_item *items =
             realloc(reply->items, cap * sizeof(*items));
         if (items == NULL) {
+            reply->is_starved = true;
             return NULL;
         }
         reply->items = items;
@@ -52,6 +53,7 @@ static bool reserve_text(struct hf_reply *reply, size_t len)
     }
     char *text = realloc(reply->text, cap);
     if (text == NULL) {
+        reply->is_starved = true;
         return false;
     }
     reply->text = text;
@@ -152,7 +154,7 @@ bool hf_reply_reset(struct hf_reply *reply)
     }
     reply->reader->privdata = reply;
     reply->n = reply->text_len = reply->fed = 0;
-    reply->is_too_long = false;
+    reply->is_too_long = reply->is_starved = false;
     if (reply->text_cap > KEPT_BYTES) {
         free(reply->text);
         reply->text = NULL;
@@ -208,9 +210,11 @@ int hf_reply_next(struct hf_reply *reply)
 
 const char *hf_reply_fault(const struct hf_reply *reply)
 {
-    return reply->is_too_long ? "sends a reply above the limit (4 MiB, 65536 "
-                                "items, 64 KiB per line)"
-                              : "does not speak the Redis protocol";
+    return reply->is_starved ? "out of memory"
+           : reply->is_too_long
+               ? "sends a reply above the limit (4 MiB, 65536 items, 64 KiB "
+                 "per line)"
+               : "does not speak the Redis protocol";
 }
 
 const char *hf_reply_text(const struct hf_reply *reply, size_t at)

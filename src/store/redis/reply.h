@@ -49,6 +49,7 @@ struct hf_reply {
     size_t text_len;
     size_t text_cap;
     size_t fed;       /* bytes since the last whole reply */
+    bool is_starved;  /* no memory for an item */
     bool is_too_long; /* one of the limits was reached */
     redisReplyObjectFunctions functions;
     redisReader *reader;

@@ -329,7 +329,7 @@ static void take_scan(struct hf_redis_node *node, struct hf_instant now)
     struct page page;
     if (!page_init(&page, reply->n)) {
         page_fini(&page);
-        hf_redis_connection_break(&node->connection, "out of memory");
+        hf_redis_connection_starve(&node->connection);
         return;
     }
     node->survey.cursor = strtoull(hf_reply_text(reply, 1), NULL, 10);

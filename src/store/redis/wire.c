@@ -220,15 +220,25 @@ static bool is_followed(const struct hf_wire *wire, uint8_t verb)
     return false;
 }
 
+bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
+{
+    return wire->ring[wire->head].verb == verb || !is_followed(wire, verb);
+}
+
+/* A single request is much smaller. */
+#define REQUEST_BYTES_MAX 65536
+
+bool hf_wire_is_full(const struct hf_wire *wire)
+{
+    return wire->end - wire->begin > HF_WIRE_BYTES_MAX - REQUEST_BYTES_MAX;
+}
+
 /* "*7 $7 EVALSHA $40 <sha1> …" becomes "*7 $4 EVAL $<len> <text> …". */
-bool hf_wire_resend(struct hf_wire *wire, uint8_t verb)
+bool hf_wire_resend(struct hf_wire *wire)
 {
     static const char evalsha[] = "$7\r\nEVALSHA\r\n$40\r\n";
     struct hf_pending pending = *hf_wire_oldest(wire);
     HF_ASSERT(pending.script != NULL);
-    if (pending.verb != verb && is_followed(wire, verb)) {
-        return false;
-    }
     char head[64];
     int head_len = snprintf(head, sizeof(head), "$4\r\nEVAL\r\n$%zu\r\n",
                             pending.script->len);

@@ -68,9 +68,16 @@ const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
 /* Its reply has come. */
 void hf_wire_pop(struct hf_wire *wire);
 
-/* The reply to the oldest was NOSCRIPT: queue it again with the script's text
- * and pop it. Refused (false) if a request of `verb` for the same owner is
- * behind it: a release must never be overtaken by what it cancels. */
-bool hf_wire_resend(struct hf_wire *wire, uint8_t verb);
+/* The reply to the oldest was NOSCRIPT: may it be queued again? Not if a
+ * request of `verb` for the same owner is behind it: a release must never be
+ * overtaken by what it cancels. */
+bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb);
+
+/* Queue the oldest again, with its script's text, and pop it. @return false: as
+ * for hf_wire_push(). */
+bool hf_wire_resend(struct hf_wire *wire);
+
+/* Has hf_wire_push() failed since too many bytes are unanswered? */
+bool hf_wire_is_full(const struct hf_wire *wire);
 
 #endif

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup */
+/* link: -Wl,--wrap=posix_memalign,--wrap=open_memstream,--wrap=free */
+/* Each public function with the first, second, third … allocation failing,
+ * until it needs no more: it ends with HF_OK or HF_NO_MEMORY, nothing leaks, a
+ * lock that was held is held, and a name that was free is free. Those of LMDB
+ * and of hiredis fail as well. On the store in HF_TEST_URL, or an embedded
+ * one. */
+#include "client_world.h"
+
+#define TTL_MS 5000
+
+/* ---- The failing allocator ----------------------------------------------- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+int __real_posix_memalign(void **out, size_t alignment, size_t size);
+FILE *__real_open_memstream(char **text, size_t *len);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
+FILE *__wrap_open_memstream(char **text, size_t *len);
+void __wrap_free(void *block);
+
+static atomic_long left = -1; /* until one fails; -1: none does */
+static atomic_bool has_failed;
+static atomic_long n_live; /* blocks */
+
+static bool fails(void)
+{
+    long before = atomic_load(&left);
+    if (before < 0) {
+        return false;
+    }
+    atomic_store(&left, before - 1);
+    if (before == 0) {
+        atomic_store(&has_failed, true);
+    }
+    return before == 0;
+}
+
+static void *counted(void *block)
+{
+    atomic_fetch_add(&n_live, block != NULL);
+    return block;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    if (fails()) {
+        return NULL;
+    }
+    void *block = __real_realloc(old, size);
+    return old == NULL ? counted(block) : block;
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : counted(__real_strdup(text));
+}
+
+int __wrap_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    int error = fails() ? ENOMEM : __real_posix_memalign(out, alignment, size);
+    atomic_fetch_add(&n_live, error == 0);
+    return error;
+}
+
+/* Its text is one block, which the C library allocates. */
+FILE *__wrap_open_memstream(char **text, size_t *len)
+{
+    return fails() ? NULL : counted(__real_open_memstream(text, len));
+}
+
+void __wrap_free(void *block)
+{
+    atomic_fetch_sub(&n_live, block != NULL);
+    __real_free(block);
+}
+
+/* ---- A scene --------------------------------------------------------------
+ */
+
+enum shape { ONE, SEVERAL, PERMIT, SHAPES };
+
+static const char *const shapes[SHAPES] = {"one name", "several", "a permit"};
+
+struct scene {
+    enum shape shape;
+    struct hf_client *client;
+    struct hf_request request;
+    struct hf_name more[2];
+    struct hf_lock *lock;
+    char owner[HF_OWNER_TEXT_MAX];
+    struct hf_error error;
+    enum hf_status done; /* of an operation */
+    bool is_done;
+};
+
+static const char *scene_name; /* of this try */
+
+static void request_init(struct scene *scene)
+{
+    hf_request_init(&scene->request, scene_name);
+    scene->request.ttl_ms = TTL_MS;
+    if (scene->shape == SEVERAL) {
+        scene->more[0] = (struct hf_name){"second", 6, HF_EXCLUSIVE};
+        scene->more[1] = (struct hf_name){"third", 5, HF_SHARED};
+        scene->request.more = scene->more;
+        scene->request.n_more = 2;
+    }
+    scene->request.permits = scene->shape == PERMIT ? 2 : 0;
+}
+
+static void scene_open(struct scene *scene)
+{
+    scene->client = open_mode(HF_THREAD_NONE);
+}
+
+static void scene_hold(struct scene *scene)
+{
+    scene_open(scene);
+    if (hf_lock_acquire(scene->client, &scene->request, &scene->lock,
+                        &scene->error) != HF_OK) {
+        fail_msg("%s: %s", scene_name, scene->error.text);
+    }
+}
+
+static void scene_hand_on(struct scene *scene)
+{
+    scene_hold(scene);
+    assert_int_equal(hf_lock_detach(scene->lock, scene->owner), HF_OK);
+    scene->lock = NULL;
+}
+
+/* ---- What is done ---------------------------------------------------------
+ */
+
+static enum hf_status do_open(struct scene *scene)
+{
+    struct hf_client_options options;
+    hf_client_options_init(&options);
+    options.thread = HF_THREAD_NONE;
+    return hf_client_open(world_url(), &options, &scene->client, &scene->error);
+}
+
+static enum hf_status do_acquire(struct scene *scene)
+{
+    return hf_lock_acquire(scene->client, &scene->request, &scene->lock,
+                           &scene->error);
+}
+
+static enum hf_status do_extend(struct scene *scene)
+{
+    return hf_lock_extend(scene->lock, TTL_MS, &scene->error);
+}
+
+static enum hf_status do_add_process(struct scene *scene)
+{
+    return hf_lock_add_process(scene->lock, getppid());
+}
+
+static enum hf_status do_detach(struct scene *scene)
+{
+    enum hf_status status = hf_lock_detach(scene->lock, scene->owner);
+    if (status == HF_OK) {
+        scene->lock = NULL;
+    }
+    return status;
+}
+
+static enum hf_status do_adopt(struct scene *scene)
+{
+    return hf_lock_adopt(scene->client, &scene->request, scene->owner,
+                         &scene->lock, &scene->error);
+}
+
+static enum hf_status do_owner_release(struct scene *scene)
+{
+    enum hf_status status =
+        hf_owner_release(scene->client, scene_name, strlen(scene_name),
+                         scene->owner, &scene->error);
+    if (status == HF_OK) {
+        scene->owner[0] = '\0';
+    }
+    return status;
+}
+
+static enum hf_status do_release(struct scene *scene)
+{
+    struct hf_lock *lock = scene->lock;
+    scene->lock = NULL;
+    return hf_lock_release(lock);
+}
+
+static enum hf_status do_release_reserved(struct scene *scene)
+{
+    struct hf_lock *lock = scene->lock;
+    scene->lock = NULL;
+    return hf_lock_release_reserved(lock, 1);
+}
+
+static enum hf_status do_mark(struct scene *scene)
+{
+    return hf_lock_mark(scene->lock, 1000, &scene->error);
+}
+
+static enum hf_status do_unmark(struct scene *scene)
+{
+    return hf_lock_unmark(scene->lock, &scene->error);
+}
+
+static enum hf_status do_marked(struct scene *scene)
+{
+    int64_t left_ms;
+    return hf_client_marked(scene->client, scene_name, strlen(scene_name),
+                            &left_ms, &scene->error);
+}
+
+static enum hf_status do_inspect(struct scene *scene)
+{
+    struct hf_info *info = NULL;
+    enum hf_status status = hf_client_inspect(
+        scene->client, scene_name, strlen(scene_name), &info, &scene->error);
+    assert_true((status == HF_OK) == (info != NULL));
+    hf_info_free(info);
+    return status;
+}
+
+static bool on_entry(void *user, const struct hf_queue_entry *entry)
+{
+    (void)user;
+    assert_non_null(hf_queue_entry_holder(entry));
+    return true;
+}
+
+static enum hf_status do_queue(struct scene *scene)
+{
+    return hf_client_queue(scene->client, scene_name, strlen(scene_name),
+                           on_entry, NULL, &scene->error);
+}
+
+static bool on_name(void *user, const void *name, size_t name_len,
+                    const struct hf_info *info)
+{
+    bool *is_listed = user;
+    *is_listed |= name_len == strlen(scene_name) &&
+                  memcmp(name, scene_name, name_len) == 0;
+    return info != NULL;
+}
+
+static enum hf_status do_list(struct scene *scene)
+{
+    bool is_listed = false;
+    enum hf_status status =
+        hf_client_list(scene->client, NULL, on_name, &is_listed, &scene->error);
+    assert_true(status != HF_OK || is_listed);
+    return status;
+}
+
+static enum hf_status do_break(struct scene *scene)
+{
+    int64_t held_until_ms;
+    return hf_client_break(scene->client, scene_name, strlen(scene_name), true,
+                           &held_until_ms, &scene->error);
+}
+
+static enum hf_status do_node(struct scene *scene)
+{
+    struct hf_node *node = NULL;
+    enum hf_status status = hf_client_node(scene->client, 0, &node);
+    assert_true((status == HF_OK) == (node != NULL));
+    hf_node_free(node);
+    return status;
+}
+
+static void on_finding(void *user, const struct hf_finding *finding)
+{
+    (void)user;
+    assert_non_null(hf_finding_text(finding));
+}
+
+static enum hf_status do_diagnose(struct scene *scene)
+{
+    return hf_client_diagnose(scene->client, on_finding, NULL, &scene->error);
+}
+
+/* HF_BUSY: there is a holder, ours. */
+static enum hf_status do_init_nodes(struct scene *scene)
+{
+    enum hf_status status =
+        hf_client_init_nodes(scene->client, 0, on_finding, NULL, &scene->error);
+    return status == HF_BUSY ? HF_OK : status;
+}
+
+static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
+                    const struct hf_error *error)
+{
+    struct scene *scene = user;
+    scene->is_done = true;
+    scene->done = status;
+    scene->lock = lock;
+    scene->error = *error;
+}
+
+static enum hf_status run_until_done(struct scene *scene)
+{
+    struct pollfd fd = {hf_client_fd(scene->client), POLLIN, 0};
+    int64_t until = now_ms() + PATIENCE_MS;
+    if (fd.fd < 0) {
+        return HF_NO_MEMORY;
+    }
+    while (!scene->is_done && now_ms() < until) {
+        poll(&fd, 1, 1000);
+        hf_client_process(scene->client);
+    }
+    assert_true(scene->is_done);
+    return scene->done;
+}
+
+static enum hf_status do_op_acquire(struct scene *scene)
+{
+    struct hf_op *op = NULL;
+    enum hf_status status = hf_op_start_acquire(
+        scene->client, &scene->request, on_done, scene, &op, &scene->error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = run_until_done(scene);
+    if (!scene->is_done) {
+        hf_op_cancel(op);
+    }
+    return status;
+}
+
+/* Behind a holder of the same client, which gives it back. */
+static enum hf_status do_op_wait(struct scene *scene)
+{
+    struct hf_op *op = NULL;
+    struct hf_waiting *waiting = NULL;
+    struct hf_lock *held = scene->lock;
+    scene->request.wait_ms = PATIENCE_MS;
+    enum hf_status status = hf_op_start_acquire(
+        scene->client, &scene->request, on_done, scene, &op, &scene->error);
+    if (status != HF_OK) {
+        return status;
+    }
+    if (hf_op_waiting(op, &waiting)) {
+        hf_waiting_free(waiting);
+    }
+    scene->lock = NULL;
+    hf_lock_release(held);
+    status = run_until_done(scene);
+    if (!scene->is_done) {
+        hf_op_cancel(op);
+    }
+    return status;
+}
+
+static enum hf_status do_op_release(struct scene *scene)
+{
+    struct hf_lock *lock = scene->lock;
+    scene->lock = NULL;
+    hf_op_start_release(lock, on_done, scene);
+    enum hf_status status = run_until_done(scene);
+    if (!scene->is_done) { /* no descriptor for a loop */
+        hf_client_close(scene->client);
+        scene->client = NULL;
+    }
+    return status;
+}
+
+/* HF_CONFIG: there is no quarantine in this URL. */
+static enum hf_status do_quarantine_node(struct scene *scene)
+{
+    enum hf_status status = hf_client_quarantine_node(
+        scene->client, 0, on_finding, NULL, &scene->error);
+    return status == HF_CONFIG || status == HF_UNSUPPORTED ? HF_OK : status;
+}
+
+struct act {
+    const char *name;
+    void (*prepare)(struct scene *scene); /* nothing fails in it */
+    enum hf_status (*run)(struct scene *scene);
+    unsigned shapes;     /* a bit for each that it can be done with */
+    bool may_be_unknown; /* a release that was not confirmed */
+    bool keeps;          /* the lock is still held, whatever comes of it */
+};
+
+#define ALL ((1U << SHAPES) - 1)
+#define EXCLUSIVE ((1U << ONE) | (1U << SEVERAL))
+
+static void nothing(struct scene *scene)
+{
+    (void)scene;
+}
+
+static const struct act acts[] = {
+    {"open", nothing, do_open, 1U << ONE, false, false},
+    {"acquire", scene_open, do_acquire, ALL, false, false},
+    {"extend", scene_hold, do_extend, ALL, false, true},
+    {"add_process", scene_hold, do_add_process, ALL, false, true},
+    {"detach", scene_hold, do_detach, 1U << ONE, false, false},
+    {"adopt", scene_hand_on, do_adopt, 1U << ONE, false, false},
+    {"owner_release", scene_hand_on, do_owner_release, 1U << ONE, true, false},
+    {"release", scene_hold, do_release, ALL, true, false},
+    {"release_reserved", scene_hold, do_release_reserved, ALL, true, false},
+    {"op_start_release", scene_hold, do_op_release, ALL, true, false},
+    {"quarantine_node", scene_hold, do_quarantine_node, 1U << ONE, false, true},
+    {"mark", scene_hold, do_mark, 1U << ONE, false, true},
+    {"unmark", scene_hold, do_unmark, 1U << ONE, false, true},
+    {"marked", scene_open, do_marked, 1U << ONE, false, false},
+    {"inspect", scene_hold, do_inspect, 1U << ONE, false, true},
+    {"inspect, first", scene_open, do_inspect, 1U << ONE, false, false},
+    {"queue", scene_hold, do_queue, ALL, false, true},
+    {"list", scene_hold, do_list, EXCLUSIVE, false, true},
+    {"break", scene_hold, do_break, 1U << ONE, false, false},
+    {"node", scene_hold, do_node, 1U << ONE, false, true},
+    {"diagnose", scene_hold, do_diagnose, 1U << ONE, false, true},
+    {"init_nodes", scene_hold, do_init_nodes, 1U << ONE, false, true},
+    {"op_start_acquire", scene_open, do_op_acquire, ALL, false, false},
+    {"op_start_acquire, waits", scene_hold, do_op_wait, 1U << ONE, false,
+     false},
+};
+
+static int n_wrong;
+
+/* All are reported before the test fails. */
+static void wrong(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+static void wrong(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    n_wrong++;
+}
+
+/* ---- A try ----------------------------------------------------------------
+ */
+
+static void assert_all_free(const char *what)
+{
+    struct hf_client *client = open_mode(HF_THREAD_NONE);
+    const struct hf_name names[] = {{"second", 6, HF_EXCLUSIVE},
+                                    {"third", 5, HF_EXCLUSIVE}};
+    struct hf_request request = want(scene_name, TTL_MS, PATIENCE_MS);
+    struct hf_lock *lock = NULL;
+    struct hf_error error = {0};
+    int64_t began = now_ms();
+    request.more = names;
+    request.n_more = 2;
+    if (hf_lock_acquire(client, &request, &lock, &error) != HF_OK) {
+        wrong("%s: not free: %s", what, error.text);
+        hf_client_close(client);
+        return;
+    }
+    if (now_ms() - began > TTL_MS / 2) {
+        wrong("%s: free after %lld ms", what, (long long)(now_ms() - began));
+    }
+    hf_lock_release(lock);
+    hf_client_close(client);
+}
+
+static bool is_held(const struct scene *scene)
+{
+    struct hf_client *other = open_mode(HF_THREAD_NONE);
+    struct hf_info *info = inspect(other, scene_name);
+    const struct hf_holder *holder = hf_info_holder(info);
+    bool is_same = scene->shape == PERMIT ||
+                   hf_holder_fence(holder) == hf_lock_fence(scene->lock);
+    is_same = is_same && hf_holder_kind(holder) != HF_HOLDER_NONE;
+    hf_info_free(info);
+    hf_client_close(other);
+    return is_same && hf_lock_state(scene->lock) != HF_STATE_LOST;
+}
+
+static void end(struct scene *scene)
+{
+    if (scene->lock != NULL) {
+        hf_lock_release(scene->lock);
+    } else if (scene->owner[0] != '\0') {
+        enum hf_status status =
+            hf_owner_release(scene->client, scene_name, strlen(scene_name),
+                             scene->owner, &scene->error);
+        assert_true(status == HF_OK || status == HF_LOST);
+    }
+    hf_client_close(scene->client);
+}
+
+/* @return false: no allocation was left to fail. */
+static bool try_act(const struct act *act, enum shape shape, long number)
+{
+    char what[100];
+    struct scene scene = {.shape = shape};
+    scene_name = fresh_name();
+    request_init(&scene);
+    snprintf(what, sizeof(what), "%s of %s, allocation %ld", act->name,
+             shapes[shape], number);
+    long n_before = atomic_load(&n_live);
+    act->prepare(&scene);
+    atomic_store(&has_failed, false);
+    atomic_store(&left, number);
+    enum hf_status status = act->run(&scene);
+    atomic_store(&left, -1);
+    bool failed = atomic_load(&has_failed);
+    bool is_right = status == HF_OK || (failed && status == HF_NO_MEMORY) ||
+                    (failed && act->may_be_unknown && status == HF_UNKNOWN);
+    if (!is_right) {
+        wrong("%s: %s: %s", what, hf_status_name(status), scene.error.text);
+    }
+    if (act->keeps && !is_held(&scene)) {
+        wrong("%s: the lock is lost", what);
+    }
+    end(&scene);
+    assert_all_free(what);
+    if (atomic_load(&n_live) != n_before) {
+        wrong("%s: %ld blocks leak", what, atomic_load(&n_live) - n_before);
+    }
+    return failed;
+}
+
+static void every_function(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+        for (enum shape shape = ONE; shape < SHAPES; shape++) {
+            long number = 0;
+            if ((acts[i].shapes & (1U << shape)) == 0 ||
+                (acts[i].run == do_init_nodes && world_is_local())) {
+                continue;
+            }
+            while (try_act(&acts[i], shape, number)) {
+                number++;
+            }
+            print_message("%s of %s: %ld allocations\n", acts[i].name,
+                          shapes[shape], number);
+        }
+    }
+    assert_int_equal(n_wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_function)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
