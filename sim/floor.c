@@ -137,6 +137,16 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     return true;
 }
 
+/* A cancel token: stories have none. */
+bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
+                        int fd)
+{
+    (void)loop;
+    (void)watch;
+    (void)fd;
+    return true;
+}
+
 void hf_loop_watch_output(struct hf_loop *loop, struct hf_watch *watch, bool on)
 {
     (void)loop;

@@ -35,6 +35,27 @@
  *   hf_client_close() frees memory without touching the wire.
  * - Times are milliseconds. They are measured on CLOCK_BOOTTIME, which counts
  *   the time in which the machine was suspended.
+ *
+ * What waits for nodes, and for how long at most; node_timeout is 50 ms unless
+ * the URL says otherwise:
+ *
+ *     hf_lock_acquire()           wait_ms; 0: 1 s; HF_WAIT_FOREVER: for ever,
+ * or 5 s if a majority was never reached hf_lock_release(),
+ * hf_lock_release_reserved(), hf_lock_extend(), hf_lock_add_process(),
+ * hf_lock_detach()     about one node_timeout hf_lock_adopt(),
+ * hf_owner_release(), hf_client_inspect(), hf_client_queue()           900 ms
+ *     hf_client_list()            900 ms for each page without an answer
+ *     hf_client_marked(), hf_lock_mark(), hf_lock_unmark()   some times 900 ms
+ *     hf_client_break()           the same; and until the holder's lease is
+ * over hf_client_diagnose()        5 s hf_client_init_nodes()      25 s
+ *     hf_client_quarantine_node() 75 s
+ *     hf_client_close()           5 s
+ *
+ * Nothing else does: hf_client_open() may wait for another process that sets an
+ * embedded store up (20 s), and hf_client_process() for a callback that blocks.
+ * On the embedded store any request may wait for one node_timeout if a process
+ * is stopped (SIGSTOP) while it uses the store. A cancel token
+ * (hf_cancel_new()) ends all but what gives back.
  */
 #ifndef HF_HOLDFAST_H
 #define HF_HOLDFAST_H
@@ -134,6 +155,7 @@ HF_API bool hf_has_tls(void);
 struct hf_client;
 struct hf_lock;
 struct hf_op;
+struct hf_cancel;
 
 /** Who runs the client between your calls. */
 enum hf_thread_mode {
@@ -248,6 +270,8 @@ struct hf_client_options {
      * in the URL. NULL: those. The embedded store needs none. */
     hf_login_fn *login;
     void *login_user;
+    struct hf_cancel *cancel; /**< ends every call on the client; or NULL.
+                                   Borrowed until hf_client_close() */
 };
 
 /** Fill the first @p size bytes of @p options with the defaults: for other
@@ -287,7 +311,8 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  *         HF_CONFIG - a store that cannot work, e.g. an even number of nodes;
  *         HF_UNSUPPORTED - a store that this build lacks, or an option of a
  *         later version; HF_DENIED, HF_UNAVAILABLE - files of an embedded store
- *         that cannot be opened; HF_NO_MEMORY - of descriptors, too.
+ *         that cannot be opened; HF_CANCELLED - the token of the options was
+ *         triggered; HF_NO_MEMORY - of descriptors, too.
  *
  * Threads: any.
  */
@@ -315,9 +340,46 @@ HF_API void hf_client_close(struct hf_client *client);
  * End every blocking call on the client with HF_CANCELLED; nothing of theirs
  * is left behind. Safe in a signal handler and from any thread. A call that
  * is not under way yet is not affected, except one that is interrupted before
- * it ever blocked.
+ * it ever blocked: a program that is to end uses a cancel token.
  */
 HF_API void hf_client_interrupt(struct hf_client *client);
+
+/* ---- Cancel tokens ----------------------------------------------------- */
+
+/**
+ * Make a cancel token. Once it is triggered, it stays so: a call that it is
+ * given to ends with HF_CANCELLED, and one that begins later returns that at
+ * once, without a request to any node. So a trigger that comes just before a
+ * call is not lost. Nothing is left behind: what was acquired is given back in
+ * the background.
+ *
+ * As `cancel` of a request it ends that acquisition or adoption, as `cancel` of
+ * the client's options every call on the client and everything that was
+ * started. What gives back ignores it: hf_lock_release() and its other forms,
+ * hf_owner_release(), hf_lock_unmark(), hf_client_close(). So does what does
+ * not block. One token may be given to any number of calls and clients.
+ *
+ * @param out    The token; yours until hf_cancel_free().
+ * @param error  Why not, or NULL.
+ *
+ * @return HF_OK; HF_INVALID - nowhere to write to; HF_NO_MEMORY - of
+ *         descriptors, too: a token has one.
+ *
+ * Threads: any, as for all functions of a token.
+ */
+HF_API HF_NODISCARD enum hf_status hf_cancel_new(struct hf_cancel **out,
+                                                 struct hf_error *error);
+
+/** Trigger it; again changes nothing. NULL is fine. Safe in a signal handler:
+ * an atomic flag and one write(2). Leaves errno as it was. */
+HF_API void hf_cancel_trigger(struct hf_cancel *cancel);
+
+/** Was it triggered? NULL never is. Safe in a signal handler. */
+HF_API bool hf_cancel_is_triggered(const struct hf_cancel *cancel);
+
+/** NULL is fine. No call, no operation and no client may have it any more, and
+ * no signal handler may trigger it. */
+HF_API void hf_cancel_free(struct hf_cancel *cancel);
 
 /* ---- Acquire ----------------------------------------------------------- */
 
@@ -370,6 +432,9 @@ struct hf_request {
                                      for the call. Not with permits. */
     size_t n_more;
     size_t more_size; /**< bytes of one of `more`: sizeof(struct hf_name) */
+    struct hf_cancel *cancel; /**< ends this acquisition or adoption; or NULL.
+                                   Borrowed for the call; of one that is
+                                   started, until `done` or hf_op_cancel() */
 };
 
 /** Fill the first @p size bytes of @p request like hf_request_init(): for

@@ -61,6 +61,47 @@ class error : public std::runtime_error
     int node_;
 };
 
+/** A one-shot cancel token, for request::cancel() and, as get(), for
+ * hf_client_options. It must outlive what it is given to. */
+class cancel_token
+{
+  public:
+    cancel_token() : handle_(nullptr)
+    {
+        hf_error why;
+        if (hf_cancel_new(&handle_, &why) != HF_OK) {
+            throw error(why);
+        }
+    }
+
+    cancel_token(const cancel_token &) = delete;
+    cancel_token &operator=(const cancel_token &) = delete;
+
+    ~cancel_token()
+    {
+        hf_cancel_free(handle_);
+    }
+
+    hf_cancel *get() const noexcept
+    {
+        return handle_;
+    }
+
+    /** Safe in a signal handler. */
+    void trigger() const noexcept
+    {
+        hf_cancel_trigger(handle_);
+    }
+
+    bool is_triggered() const noexcept
+    {
+        return hf_cancel_is_triggered(handle_);
+    }
+
+  private:
+    hf_cancel *handle_;
+};
+
 /** What to acquire; see struct hf_request. Made from a name alone, it does not
  * wait. */
 class request
@@ -126,6 +167,13 @@ class request
     request &liveness(hf_liveness what)
     {
         plain_.liveness = what;
+        return *this;
+    }
+
+    /** Once @p token is triggered, it throws with HF_CANCELLED. */
+    request &cancel(const cancel_token &token)
+    {
+        plain_.cancel = token.get();
         return *this;
     }
 

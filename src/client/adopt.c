@@ -2,6 +2,7 @@
 /* Locks that are handed from process to process as "OWNER@FENCE". Adopting is
  * one renewal that takes nothing back: it succeeds only if a majority says
  * that the owner still has it, at that fence. */
+#include "client/cancel.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -109,6 +110,9 @@ static enum hf_status adopt(struct hf_client *client,
     if (status == HF_OK) {
         status = read_owner(owner, &op.order, &op.counter, error);
     }
+    if (status == HF_OK) {
+        status = hf_cancel_admit(client, op.order.cancel, error);
+    }
     if (status != HF_OK) {
         return status;
     }
@@ -135,7 +139,7 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
         return hf_fail(error, HF_INVALID, "no place for the lock");
     }
     *out = NULL;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
         status = adopt(client, request, owner, out, error);
         if (hf_client_leave(client)) {

@@ -195,6 +195,7 @@ static void give_back(struct breaking *breaking)
 {
     struct hf_look look;
     begin_look(breaking, &look);
+    look.op.is_cleanup = true;
     look.heard = on_back;
     look.back = breaking->found.back;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
@@ -328,7 +329,7 @@ static enum hf_status run(struct breaking *breaking, struct hf_client *client,
                           const void *name, size_t name_len,
                           int64_t *held_until_ms, struct hf_error *error)
 {
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }

@@ -2,6 +2,7 @@
 /* The two forms of an acquisition: a call that blocks, with its operation on
  * the stack, and one that is started, with its operation on the heap. */
 #include "client/bundle.h"
+#include "client/cancel.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -45,6 +46,9 @@ static enum hf_status acquire(struct hf_client *client,
     struct hf_op plan;
     hf_op_init(&plan, client, HF_OP_ACQUIRE);
     enum hf_status status = hf_order_read(client, request, &plan.order, error);
+    if (status == HF_OK) {
+        status = hf_cancel_admit(client, plan.order.cancel, error);
+    }
     if (status != HF_OK) {
         return status;
     }
@@ -68,7 +72,7 @@ enum hf_status hf_lock_acquire(struct hf_client *client,
         return hf_fail(error, HF_INVALID, "no place for the lock");
     }
     *out = NULL;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
         status = acquire(client, request, out, error);
         if (hf_client_leave(client)) {
@@ -112,6 +116,9 @@ start(struct hf_client *client, const struct hf_request *request,
     hf_op_init(&plan, client, HF_OP_ACQUIRE);
     enum hf_status status = hf_order_read(client, request, &plan.order, error);
     if (status == HF_OK) {
+        status = hf_cancel_admit(client, plan.order.cancel, error);
+    }
+    if (status == HF_OK) {
         status = hf_client_start_thread(client, error);
     }
     if (status != HF_OK) {
@@ -142,7 +149,7 @@ enum hf_status hf_op_start_acquire(struct hf_client *client,
     if (done == NULL) {
         return hf_fail(error, HF_INVALID, "no callback");
     }
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
         status = start(client, request, done, user, out, error);
         hf_client_leave(client);

@@ -2,6 +2,8 @@
 /* Opening a client, and the way into and out of every public call. */
 #include "client/client.h"
 
+#include "client/cancel.h"
+
 #include "base/assert.h"
 #include "base/fail.h"
 #include "base/sized.h"
@@ -204,6 +206,9 @@ enum hf_status hf_client_open(const char *url,
     }
     if (status == HF_OK) {
         status = make_loop(client, error);
+    }
+    if (status == HF_OK) {
+        status = hf_cancel_admit(client, client->options.cancel, error);
     }
     if (status == HF_OK) {
         status = open_store(client, error);

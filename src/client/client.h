@@ -131,6 +131,11 @@ struct hf_client {
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
+/* The same for a call that a cancel token ends. @return HF_CANCELLED, too: the
+ * client's was triggered. (cancel.c) */
+enum hf_status hf_client_begin(struct hf_client *client,
+                               struct hf_error *error);
+
 /* Work off what is queued, see that the rest will be, and let go.
  * @return true: a callback closed the client, which is gone. */
 bool hf_client_leave(struct hf_client *client);

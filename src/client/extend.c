@@ -64,7 +64,7 @@ enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
         return hf_fail(error, HF_INVALID, "no lock");
     }
     struct hf_client *client = lock->client;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
@@ -109,11 +109,15 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
 
 enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid)
 {
-    if (lock == NULL || hf_client_enter(lock->client, NULL) != HF_OK) {
+    if (lock == NULL) {
         return HF_INVALID;
     }
     struct hf_client *client = lock->client;
-    enum hf_status status = exists(pid) ? add_process(lock, pid) : HF_INVALID;
+    enum hf_status status = hf_client_begin(client, NULL);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = exists(pid) ? add_process(lock, pid) : HF_INVALID;
     hf_client_leave(client);
     return status;
 }

@@ -93,14 +93,16 @@ enum hf_status hf_lock_detach(struct hf_lock *lock,
         return HF_INVALID;
     }
     text[0] = '\0';
-    if (lock == NULL || hf_client_enter(lock->client, NULL) != HF_OK) {
+    if (lock == NULL) {
         return HF_INVALID;
     }
     struct hf_client *client = lock->client;
-    enum hf_status status = HF_UNSUPPORTED; /* several */
-    if (hf_link_next(lock) == NULL) {
-        status = give(lock, text);
+    enum hf_status status = hf_client_begin(client, NULL);
+    if (status != HF_OK) {
+        return status;
     }
+    bool is_one = hf_link_next(lock) == NULL;
+    status = is_one ? give(lock, text) : HF_UNSUPPORTED;
     hf_client_leave(client);
     return status;
 }

@@ -160,7 +160,7 @@ enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
         return hf_fail(error, HF_INVALID, "no place for what is found");
     }
     *out = NULL;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }

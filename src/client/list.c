@@ -221,7 +221,7 @@ enum hf_status hf_client_list(struct hf_client *client, const char *pattern,
     if (each == NULL) {
         return hf_fail(error, HF_INVALID, "no callback");
     }
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }

@@ -76,6 +76,7 @@ struct hf_order {
     int64_t ttl_ms;
     int64_t wait_ms;
     void *user;
+    const struct hf_cancel *cancel; /* or NULL */
 };
 
 /* A new attempt under a fresh owner, or under the one of the order. It is in

@@ -98,15 +98,17 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 }
 
 /* Merge `mark` with what all nodes keep, and hear what that is; a mark without
- * fence only asks. */
+ * fence only asks. No cancel token keeps a mark from being withdrawn. */
 static enum hf_status merge(struct hf_client *client,
                             const struct hf_name *name, const struct mark *mark,
-                            struct marks *out, struct hf_error *error)
+                            bool is_cleanup, struct marks *out,
+                            struct hf_error *error)
 {
     struct hf_look look;
     memset(out, 0, sizeof(*out));
     out->newest.end = HF_LONG_AGO;
     hf_look_init(&look, client, HF_VERB_MARK, name->name, name->name_len);
+    look.op.is_cleanup = is_cleanup;
     int64_t left_ms =
         hf_span_ms_floor(hf_instant_until(client->now, mark->end));
     look.op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
@@ -122,11 +124,11 @@ static enum hf_status merge(struct hf_client *client,
 }
 
 static enum hf_status look_at(struct hf_client *client,
-                              const struct hf_name *name, struct marks *out,
-                              struct hf_error *error)
+                              const struct hf_name *name, bool is_cleanup,
+                              struct marks *out, struct hf_error *error)
 {
     struct mark nothing = {.fence = 0, .end = client->now};
-    return merge(client, name, &nothing, out, error);
+    return merge(client, name, &nothing, is_cleanup, out, error);
 }
 
 /* Nodes that have what `mark` says. */
@@ -157,7 +159,7 @@ static void repair(struct hf_client *client, const struct hf_name *name,
     struct marks now;
     if (marks->newest.fence != 0 &&
         having(marks, &marks->newest) != marks->answered) {
-        (void)merge(client, name, &marks->newest, &now, NULL);
+        (void)merge(client, name, &marks->newest, false, &now, NULL);
     }
 }
 
@@ -165,7 +167,7 @@ static void repair(struct hf_client *client, const struct hf_name *name,
 static enum hf_status find(struct hf_client *client, const struct hf_name *name,
                            struct marks *out, struct hf_error *error)
 {
-    enum hf_status status = look_at(client, name, out, error);
+    enum hf_status status = look_at(client, name, false, out, error);
     if (status == HF_OK) {
         repair(client, name, out);
     }
@@ -181,7 +183,7 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
         return hf_fail(error, HF_INVALID, "no place for what is found");
     }
     *left_ms = 0;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
@@ -220,7 +222,8 @@ static enum hf_status withdraw(struct hf_client *client,
 {
     struct marks marks;
     struct mark tombstone = tombstone_of(client, mark);
-    enum hf_status status = merge(client, name, &tombstone, &marks, error);
+    enum hf_status status =
+        merge(client, name, &tombstone, true, &marks, error);
     if (status == HF_OK && marks.newest.fence == mark->fence &&
         !is_majority(client, having(&marks, &tombstone))) {
         return hf_fail(error, HF_UNAVAILABLE,
@@ -237,7 +240,7 @@ enum hf_status hf_mark_find(struct hf_client *client, const void *name,
     struct marks marks;
     struct hf_name one = {.name = name, .name_len = name_len};
     *out = (struct hf_mark){.fence = 0};
-    enum hf_status status = look_at(client, &one, &marks, error);
+    enum hf_status status = look_at(client, &one, false, &marks, error);
     if (status == HF_OK && is_live(&marks.newest, client->now)) {
         out->fence = marks.newest.fence;
         out->end = marks.newest.end;
@@ -269,7 +272,7 @@ static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
     struct marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
-    enum hf_status status = look_at(client, &name, &marks, error);
+    enum hf_status status = look_at(client, &name, true, &marks, error);
     if (status != HF_OK || !is_live(&marks.newest, client->now) ||
         marks.newest.fence != hf_lease_fence(hf_lock_lease(lock))) {
         return status;
@@ -331,7 +334,7 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
         .end = hf_instant_add(client->now, hf_span_ms(period_ms)),
     };
     mark.owner_len = hf_lock_emit_owner(lock, mark.owner);
-    enum hf_status status = merge(client, &name, &mark, &marks, error);
+    enum hf_status status = merge(client, &name, &mark, false, &marks, error);
     if (status == HF_OK && !is_majority(client, having(&marks, &mark))) {
         status = hf_fail(error, HF_UNAVAILABLE,
                          "no majority of the voting nodes has taken the mark "
@@ -395,7 +398,7 @@ enum hf_status hf_lock_mark(struct hf_lock *lock, int64_t period_ms,
         return hf_fail(error, HF_INVALID, "no lock");
     }
     struct hf_client *client = lock->client;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }

@@ -53,6 +53,7 @@ struct hf_op {
     enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
     struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
     unsigned interrupts;      /* of the client, when it began */
+    bool is_cleanup;          /* no cancel token ends it */
 
     struct hf_order order;
     uint64_t counter; /* hint, or fence */

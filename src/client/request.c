@@ -308,6 +308,7 @@ enum hf_status hf_order_read(const struct hf_client *client,
         .ttl_ms = full.ttl_ms != 0 ? full.ttl_ms : default_ttl_ms(client),
         .wait_ms = full.wait_ms,
         .user = full.user,
+        .cancel = full.cancel,
     };
     return HF_OK;
 }

@@ -264,7 +264,7 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     if (each == NULL) {
         return hf_fail(error, HF_INVALID, "no callback");
     }
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
@@ -304,7 +304,7 @@ enum hf_status hf_client_init_nodes(struct hf_client *client, uint32_t flags,
     if ((flags & ~(uint32_t)HF_INIT_FORCE) != 0) {
         return hf_fail(error, HF_INVALID, "unknown flags: %#x", flags);
     }
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
@@ -347,7 +347,7 @@ enum hf_status hf_client_quarantine_node(struct hf_client *client, int idx,
     struct job counting;
     struct job declaring;
     struct job lowering;
-    enum hf_status status = hf_client_enter(client, error);
+    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }

@@ -10,6 +10,7 @@
  *
  * Timers are the leader's, too; a follower whose timer is due before the
  * leader means to wake pokes it. */
+#include "client/cancel.h"
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -113,7 +114,7 @@ static void tell(struct hf_client *client, struct hf_waiter *self)
 static bool is_interrupted(const struct hf_client *client,
                            const struct hf_op *op)
 {
-    return client->is_closing ||
+    return client->is_closing || hf_op_is_cancelled(op) ||
            atomic_load(&client->interrupts) != op->interrupts;
 }
 
@@ -164,8 +165,9 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error)
 
 /* ---- The poke ---------------------------------------------------------- */
 
-/* Edge-triggered, so that it need not be read. Whoever was interrupted finds
- * that out by itself; the others go back to sleep. */
+/* Edge-triggered, so that it need not be read; cancel tokens come here, too. A
+ * call that was interrupted finds that out by itself; the others go back to
+ * sleep. */
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now)
 {
@@ -174,6 +176,7 @@ void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                                      offsetof(struct hf_client, poke));
     (void)events;
     (void)now;
+    hf_client_cancel_started(client);
     for (struct hf_waiter *w = client->waiters; w != NULL; w = w->next) {
         if (is_interrupted(client, w->op)) {
             hf_waiter_wake(w);

@@ -121,6 +121,16 @@ bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
     return true;
 }
 
+bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
+                        int fd)
+{
+    unsigned at = slot_of(loop, watch);
+    HF_ASSERT(at < SLOTS_MAX);
+    struct epoll_event event = interest(loop, at);
+    return epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ||
+           errno == EEXIST;
+}
+
 /* The kernel looks at the descriptor afresh, edge or not. */
 static void modify(struct hf_loop *loop, unsigned at)
 {

@@ -40,6 +40,11 @@ int hf_loop_fd(const struct hf_loop *loop);
 /* @return false with errno set. Watched for input, edge-triggered. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch);
 
+/* Report `fd` as if it were that of `watch`, which is watched, until `fd` is
+ * closed; again is fine. @return false with errno set. */
+bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
+                        int fd);
+
 /* Watch for room to write too, or no more. Only for as long as there is
  * something to write: a unix socket has "room again" each time that the other
  * side reads, and each would be a wake-up for nothing. */

@@ -348,6 +348,87 @@ static void test_interrupted_while_silent(void **state)
     hf_client_close(other);
 }
 
+/* A cancel token: in an outage that began before the call, or while it waits in
+ * a queue; also what does not wait for a lock. */
+struct outage {
+    struct hf_client *client;
+    struct hf_request request;
+    struct hf_lock *lock;
+    atomic_int step;
+    enum hf_status statuses[4];
+};
+
+static void *call_through(void *user)
+{
+    struct outage *outage = user;
+    struct hf_client *client = outage->client;
+    struct hf_info *info = NULL;
+    struct hf_lock *lock = NULL;
+    enum hf_status *statuses = outage->statuses;
+    statuses[0] = hf_lock_acquire(client, &outage->request, &lock, NULL);
+    atomic_fetch_add(&outage->step, 1);
+    statuses[1] = hf_lock_extend(outage->lock, 0, NULL);
+    statuses[2] = hf_client_inspect(client, "a", 1, &info, NULL);
+    statuses[3] = hf_client_break(client, "a", 1, true, NULL, NULL);
+    return NULL;
+}
+
+static void cancel_in_outage(bool is_queued)
+{
+    struct hf_client_options options;
+    struct outage outage = {.lock = NULL};
+    struct hf_cancel *cancel = NULL;
+    struct hf_client *other = open_one();
+    struct hf_lock *held = NULL;
+    char name[80];
+    pthread_t thread;
+    snprintf(name, sizeof(name), "%s", fresh_name());
+    assert_int_equal(hf_cancel_new(&cancel, NULL), HF_OK);
+    hf_client_options_init(&options);
+    options.cancel = cancel;
+    assert_int_equal(
+        hf_client_open(getenv("HF_ONE_URL"), &options, &outage.client, NULL),
+        HF_OK);
+    outage.lock = take(outage.client, fresh_name(), LEASE_MS);
+    outage.request = want(name, LEASE_MS, HF_WAIT_FOREVER);
+    if (is_queued) {
+        held = take(other, name, LEASE_MS);
+    } else {
+        stop(one_pid());
+    }
+    assert_int_equal(pthread_create(&thread, NULL, call_through, &outage), 0);
+    for (unsigned waiting = 0; is_queued && waiting == 0; pause_ms(2)) {
+        struct hf_info *info = inspect(other, name);
+        waiting = hf_info_waiting(info);
+        hf_info_free(info);
+    }
+    if (is_queued) {
+        stop(one_pid());
+    }
+    pause_ms(50); /* it may be anywhere in the call: none is lost */
+    assert_int_equal(atomic_load(&outage.step), 0);
+    int64_t began = now_ms();
+    hf_cancel_trigger(cancel);
+    pthread_join(thread, NULL);
+    assert_true(now_ms() - began < 2500); /* a call alone: 5 s */
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(outage.statuses[i], HF_CANCELLED);
+    }
+    go_on(one_pid());
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    assert_free(other, name);
+    hf_client_close(outage.client);
+    hf_client_close(other);
+    hf_cancel_free(cancel);
+}
+
+static void test_cancelled_in_an_outage(void **state)
+{
+    (void)state;
+    cancel_in_outage(false);
+    cancel_in_outage(true);
+}
+
 static void test_nobody_there(void **state)
 {
     (void)state;
@@ -434,6 +515,7 @@ int main(void)
         cmocka_unit_test_teardown(test_majority_is_silent, go_on_all),
         cmocka_unit_test_teardown(test_waits_through_an_outage, go_on_all),
         cmocka_unit_test_teardown(test_interrupted_while_silent, go_on_all),
+        cmocka_unit_test_teardown(test_cancelled_in_an_outage, go_on_all),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_wrong_password),
         cmocka_unit_test(test_other_max_ttl),

@@ -66,6 +66,22 @@ static void check_scope(const holdfast::client &client,
     }
 }
 
+static void check_cancel(const holdfast::client &client, const char *url)
+{
+    holdfast::cancel_token token;
+    hf_client_options options;
+    hf_client_options_init(&options);
+    options.cancel = token.get();
+    holdfast::client ending(url, &options);
+    holdfast::request what("cancelled");
+    CHECK(client.acquire(what.cancel(token)) && !token.is_triggered());
+    token.trigger();
+    CHECK(token.is_triggered());
+    CHECK(thrown([&] { client.try_acquire(what); }) == HF_CANCELLED);
+    CHECK(thrown([&] { ending.inspect("cancelled"); }) == HF_CANCELLED);
+    CHECK(is_free(client, "cancelled"));
+}
+
 static void check_moves(const holdfast::client &client)
 {
     holdfast::lock first = client.acquire("first");
@@ -172,6 +188,7 @@ int main(int argc, char **argv)
     check_requests(client, other);
     check_hand_over(client, other);
     check_waiting(client, other);
+    check_cancel(client, argv[1]);
     std::cout << "right\n";
     return 0;
 }
