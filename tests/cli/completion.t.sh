@@ -19,6 +19,7 @@ offers 'run|acquire|extend|release|ls|top|break|doctor|help' 'all commands' ''
 offers '--wait' 'an option' run --wa
 offers '--while-pid' 'of this command alone' acquire --wh
 offers '--verbose' 'an option of every command' break --verb
+offers '--wait' 'an option of break' break --wa
 offers 'kill|warn' 'the values of a choice' run --on-lost ''
 offers '' 'not of a duration' run -w ''
 offers 'night shift|nightly' 'names from the store' release ni
