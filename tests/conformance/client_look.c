@@ -306,6 +306,30 @@ static void test_break_asks(void **state)
     hf_client_close(breaker);
 }
 
+static bool close_client(void *user, const struct hf_holder *holder,
+                         int64_t wait_ms)
+{
+    (void)holder;
+    (void)wait_ms;
+    hf_client_close(user);
+    return true;
+}
+
+static void test_break_closed(void **state)
+{
+    (void)state;
+    const char *name = fresh_name();
+    struct hf_client *holder = open_mode(HF_THREAD_NONE);
+    struct hf_client *breaker = open_client();
+    struct hf_lock *held = take(holder, name, 20000);
+    assert_int_equal(hf_client_break_wait(breaker, name, strlen(name),
+                                          close_client, breaker, NULL),
+                     HF_CANCELLED);
+    assert_int_equal(hf_lock_extend(held, 0, NULL), HF_OK); /* given back */
+    assert_int_equal(hf_lock_release(held), HF_OK);
+    hf_client_close(holder);
+}
+
 /* No client believes to hold what was released, though it is kept taken. */
 static void test_break_what_has_ended(void **state)
 {
@@ -426,6 +450,7 @@ int main(void)
         cmocka_unit_test(test_break_what_is_free),
         cmocka_unit_test(test_break_interrupted),
         cmocka_unit_test(test_break_asks),
+        cmocka_unit_test(test_break_closed),
         cmocka_unit_test(test_break_what_has_ended),
         cmocka_unit_test(test_examine_and_init),
         cmocka_unit_test(test_nodes),
