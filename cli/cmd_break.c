@@ -205,36 +205,46 @@ static int print(const struct breaking *breaking)
 
 /* ---- Breaking ---------------------------------------------------------- */
 
-/* A name that cannot be looked at is one whose holder is not told. */
-static void look(const struct breaking *breaking, struct cli_holder *out)
+static enum hf_status look(const struct breaking *breaking,
+                           struct cli_holder *out, struct hf_error *error)
 {
     struct cli_info info;
-    struct hf_error error;
     const struct cli_args *args = breaking->args;
-    if (cli_inspect(breaking->client, args->name, strlen(args->name), &info,
-                    &error) == HF_OK) {
+    enum hf_status status = cli_inspect(breaking->client, args->name,
+                                        strlen(args->name), &info, error);
+    if (status == HF_OK) {
         *out = info.holder;
     }
+    return status;
+}
+
+static enum hf_status call(struct breaking *breaking, struct hf_error *error)
+{
+    const struct cli_args *args = breaking->args;
+    size_t len = strlen(args->name);
+    return args->is_now
+               ? hf_client_break(breaking->client, args->name, len, true,
+                                 &breaking->two_may_run_ms, error)
+               : hf_client_break_wait(breaking->client, args->name, len,
+                                      may_wait, breaking, error);
 }
 
 static int break_name(struct breaking *breaking)
 {
     struct hf_error error = {.text = ""};
     const struct cli_args *args = breaking->args;
-    size_t len = strlen(args->name);
-    look(breaking, &breaking->from);
-    enum hf_status status =
-        args->is_now ? hf_client_break(breaking->client, args->name, len, true,
-                                       &breaking->two_may_run_ms, &error)
-                     : hf_client_break_wait(breaking->client, args->name, len,
-                                            may_wait, breaking, &error);
+    enum hf_status status = look(breaking, &breaking->from, &error);
+    if (status == HF_OK) {
+        status = call(breaking, &error);
+    }
     if (status != HF_OK && stopped_by != 0) {
         return cli_take_stopped(args, stopped_by);
     }
     if (status != HF_OK) {
         return cli_store_fail(status, args->name, &error);
     }
-    look(breaking, &breaking->to);
+    /* If that fails it is told as free: the break was done. */
+    (void)look(breaking, &breaking->to, &error);
     if (strcmp(breaking->to.owner, breaking->from.owner) == 0) {
         breaking->to.kind = HF_HOLDER_NONE; /* told by few servers */
         breaking->to.owner[0] = '\0';
