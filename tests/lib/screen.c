@@ -16,6 +16,7 @@ static int row, column; /* the cursor; column == n_columns: it wraps next */
 static int top, bottom; /* the rows that scroll */
 static int saved_row, saved_column;
 static char last[CELL];
+static bool draws_lines; /* ESC ( 0: q is a line */
 
 /* ---- Cells ------------------------------------------------------------- */
 
@@ -224,6 +225,8 @@ static size_t escape_sequence(const char *at, size_t len)
     case '[':
         return control_sequence(at, len);
     case '(':
+        draws_lines = len > 2 ? at[2] == '0' : draws_lines;
+        return len > 2 ? 3 : 0;
     case ')':
         return len > 2 ? 3 : 0;
     case ']':
@@ -270,7 +273,9 @@ static size_t character(const char *at, size_t len)
         put(text, 1);
         return 1;
     }
-    snprintf(text, sizeof(text), "%.*s", (int)n, at);
+    bool is_line = draws_lines && *at == 'q';
+    snprintf(text, sizeof(text), "%.*s", is_line ? 3 : (int)n,
+             is_line ? "\u2500" : at);
     put(text, wcwidth(c));
     return n;
 }
@@ -309,6 +314,7 @@ bool screen_replay(const char *output, size_t len, int rows, int columns,
     n_columns = columns < SCREEN_COLUMNS_MAX ? columns : SCREEN_COLUMNS_MAX;
     row = column = top = saved_row = saved_column = 0;
     bottom = n_rows;
+    draws_lines = false;
     strcpy(last, " ");
     erase_rows(0, n_rows);
     size_t n;
