@@ -33,6 +33,10 @@
  *   hf_lock_fence(), which any thread may call until the lock is released.
  * - After fork() the child's use of a client or lock is HF_INVALID, and its
  *   hf_client_close() frees memory without touching the wire.
+ * - `@return` lists every status that a function returns. HF_INVALID is also
+ *   that of a missing client or lock, of a forked child and of a client that
+ *   is being closed; HF_CANCELLED comes from hf_client_interrupt() and from a
+ *   callback that closes the client; HF_NO_MEMORY from a failed allocation.
  * - Times are milliseconds. They are measured on CLOCK_BOOTTIME, which counts
  *   the time in which the machine was suspended.
  *
@@ -534,7 +538,7 @@ HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
  * @param error     Why it failed, or NULL.
  *
  * @return HF_OK, whatever was found; HF_UNAVAILABLE, HF_QUARANTINED - no
- *         majority answered; HF_DENIED; HF_CONFIG; HF_INVALID; HF_CANCELLED;
+ *         majority answered; HF_DENIED; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
  * Threads: any number at once. Blocks for 900 ms at most, and as long again if
@@ -560,7 +564,7 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *         HF_LOST - the lock was lost meanwhile; HF_UNAVAILABLE,
  *         HF_QUARANTINED - no majority has taken the mark: it was withdrawn
  *         where that could be done, a node out of reach may have it still;
- *         HF_DENIED; HF_CONFIG; HF_INVALID - also a shared lock or a permit;
+ *         HF_DENIED; HF_INVALID - also a shared lock or a permit;
  *         HF_CANCELLED; HF_NO_MEMORY.
  *
  * Threads: as for the lock. Blocks for some round trips, 900 ms each at most.
@@ -577,7 +581,7 @@ hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
  *
  * @return HF_OK - withdrawn at a majority of the nodes that vote, or the mark
  *         was another's or is over; HF_UNAVAILABLE - the period may stand;
- *         HF_QUARANTINED, HF_DENIED, HF_CONFIG, HF_INVALID, HF_CANCELLED,
+ *         HF_QUARANTINED; HF_DENIED; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
  * Threads: as for the lock. Blocks like hf_lock_mark().
@@ -644,9 +648,9 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  * @param ttl_ms  The new lease; 0 keeps the present one.
  * @param error   Why not, or NULL.
  *
- * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED -
- * not confirmed, the lock stays what it was; HF_INVALID - no lock, or a ttl
- *         beyond the bounds; HF_CANCELLED.
+ * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED,
+ *         HF_NO_MEMORY, HF_CANCELLED - not confirmed, the lock stays what it
+ *         was; HF_INVALID - also a ttl beyond the bounds.
  */
 HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
                                      struct hf_error *error);
@@ -660,8 +664,8 @@ HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
  * @param pid   A process, or the negative of a process group, as in kill(2).
  *
  * @return HF_OK; HF_LOST; HF_INVALID - no such process, or more than three;
- *         HF_UNAVAILABLE - the store did not confirm it, HF_DENIED and
- *         HF_CANCELLED: it may not know of the process.
+ *         HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY, HF_CANCELLED - the store
+ *         did not confirm it, and may not know of the process.
  */
 HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 
@@ -678,8 +682,9 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  * @return HF_OK; HF_LOST. With anything else the handle is still yours:
  *         HF_INVALID - nowhere to write to, or a forked child;
  *         HF_UNSUPPORTED - of several names or a semaphore; HF_UNAVAILABLE,
- *         HF_DENIED, HF_CANCELLED - a store that sees processes end (the
- *         embedded one) did not confirm that the lock outlives this process.
+ *         HF_DENIED, HF_NO_MEMORY, HF_CANCELLED - a store that sees processes
+ *         end (the embedded one) did not confirm that the lock outlives this
+ *         process.
  *         @p text is empty unless HF_OK.
  */
 HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
@@ -702,7 +707,10 @@ HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
  * @param error     Why not, or NULL.
  *
  * @return HF_OK - a majority confirmed that it is still held; HF_LOST;
- *         HF_UNAVAILABLE; HF_INVALID - malformed owner; and as for acquire.
+ *         HF_UNAVAILABLE, HF_QUARANTINED - no majority answered; HF_DENIED;
+ *         HF_INVALID - malformed owner or request; HF_UNSUPPORTED - several
+ *         names or a semaphore, or a request of a later version; HF_CANCELLED;
+ *         HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
@@ -711,8 +719,10 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
 /**
  * Release a lock that was handed on, without adopting it first.
  *
- * @return HF_OK; HF_LOST - it was no longer theirs; HF_UNKNOWN; HF_INVALID;
- *         HF_UNAVAILABLE; and as for acquire.
+ * @return HF_OK; HF_LOST - it was no longer theirs; HF_UNKNOWN - not confirmed:
+ *         at the latest the lease frees it; HF_UNAVAILABLE, HF_QUARANTINED - no
+ *         node answered; HF_DENIED; HF_INVALID - also a malformed owner;
+ *         HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API enum hf_status
 hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
@@ -892,8 +902,9 @@ HF_API uint32_t hf_info_node_waiting(const struct hf_info *info, int idx);
 /** Free what hf_client_inspect() returned. NULL is fine. */
 HF_API void hf_info_free(struct hf_info *info);
 
-/** Who holds @p name? @p out is set to what hf_info_free() frees. @return
- * HF_OK, or as for acquire. */
+/** Who holds @p name? @p out is set to what hf_info_free() frees.
+ * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
+ *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info **out, struct hf_error *error);
@@ -934,7 +945,8 @@ typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
  * Who holds @p name, and who waits for it, in order: node by node, holders
  * first. At most 1,000 of each and node.
  *
- * @return HF_OK, or as for acquire.
+ * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
+ *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
@@ -962,7 +974,8 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  * @param user     Handed to @p each.
  * @param error    Why not, or NULL.
  *
- * @return HF_OK, or as for acquire.
+ * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
+ *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
@@ -990,7 +1003,9 @@ hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
  * @param error     Why not, or NULL.
  *
  * @return HF_OK - free now; HF_BUSY - @p now is false and the holder is a
- *         foreign key without expiry; HF_CANCELLED; and as for acquire.
+ *         foreign key without expiry; HF_UNKNOWN - the name becomes free, but
+ *         no majority confirmed it; HF_UNAVAILABLE, HF_QUARANTINED - no
+ *         majority answered; HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_break(struct hf_client *client, const void *name, size_t name_len,
@@ -1089,7 +1104,8 @@ typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
  * last one is about all nodes: "2 of 3 servers count, 2 are needed". It is an
  * error if no lock could be acquired, and then a node that is away is one, too.
  *
- * @return HF_OK - the findings tell; or why it could not be examined.
+ * @return HF_OK - the findings tell; HF_INVALID - also without a callback;
+ *         HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_diagnose(struct hf_client *client, hf_finding_fn *each, void *user,
@@ -1122,6 +1138,7 @@ enum { HF_INIT_FORCE = 1 };
  *         declared after: HF_BUSY - a holder or a waiter; HF_CONFIG - a store
  *         of another shape; HF_UNAVAILABLE, HF_DENIED - a node cannot be
  *         looked at. With it HF_UNAVAILABLE names the nodes not declared.
+ *         HF_INVALID - also unknown flags; HF_CANCELLED; HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_init_nodes(struct hf_client *client, uint32_t flags,
@@ -1143,8 +1160,10 @@ hf_client_init_nodes(struct hf_client *client, uint32_t flags,
  * @param user    Handed to @p each.
  * @param error   Why not, or NULL.
  *
- * @return HF_OK; HF_CONFIG - the URL says quarantine=off; HF_UNSUPPORTED - the
- *         embedded store; and as for hf_client_init_nodes().
+ * @return HF_OK; HF_CONFIG - the URL says quarantine=off, or what the node is;
+ *         HF_UNSUPPORTED - the embedded store; HF_UNAVAILABLE, HF_DENIED - the
+ *         node cannot be told; HF_INVALID - also no such node; HF_CANCELLED;
+ *         HF_NO_MEMORY.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_quarantine_node(struct hf_client *client, int idx,
