@@ -160,6 +160,7 @@ void hf_visit_enqueue(struct hf_visit *visit)
         hf_entries_drop_waiter(visit, &before); /* as if it had been swept */
         has_place = false;
     }
+    visit->deed.had_place = has_place;
     if (has_place) {
         entry.ticket = before.ticket; /* never stamped anew */
         if (entry.until_ns < before.until_ns) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Does whoever has the name live? Asked when somebody wants it and cannot have
  * it: who they are is noted inside the gate, /proc is read outside of it, and
- * the name is given on only from those who are then still what they were. Who
- * waits far behind does not look: those before him do. */
+ * the name is given on only from those who are then still what they were. A
+ * waiter far behind does not look when it comes: those before it do. It does
+ * with each heartbeat, since those before it may have died with the holder. */
 #include "store/local/local.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static bool is_worth_a_look(const struct hf_visit *visit)
         return !deed->is_group; /* one among many changes nothing to see */
     }
     return deed->verdict == HF_VERDICT_REFUSED ||
-           (deed->verdict == HF_VERDICT_QUEUED && deed->ahead <= AHEAD_MAX);
+           (deed->verdict == HF_VERDICT_QUEUED &&
+            (deed->ahead <= AHEAD_MAX || deed->had_place));
 }
 
 static enum hf_step note(void *user, const struct hf_entry *one)

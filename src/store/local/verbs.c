@@ -106,6 +106,7 @@ static void wait_or_leave(struct hf_visit *visit)
 static void acquire(struct hf_visit *visit, uint64_t hint)
 {
     hf_visit_describe(visit);
+    visit->deed.had_place = false;
     if (hold_on(visit)) {
         return;
     }

@@ -47,6 +47,7 @@ struct hf_deed {
     uint64_t bound;     /* … the bound */
     uint64_t ticket;    /* QUEUED: the place; REFUSED: the time */
     uint32_t ahead;     /* QUEUED: who waits before; OK: if an earlier waits */
+    bool had_place;     /* QUEUED: a heartbeat */
     int64_t left_ms;    /* of whoever had the name; 0: nobody */
     bool is_group;      /* several had it */
     uint16_t permits;   /* on these terms */
