@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lock says who should write. The fence makes sure that nobody else does.
+/* A lock says which process should write. The fence keeps all others out.
  *
  * Any process can be paused between "do I hold the lock?" and its write: by the
  * scheduler, a slow disk, a suspended machine. If that takes longer than the
- * lease, somebody else holds the lock by then. So the store that is written to
- * keeps the largest fence that it has seen, and refuses a smaller one.
+ * lease, another process holds the lock by then. So the store that is written
+ * to keeps the largest fence that it has seen, and refuses a smaller one.
  *
  * The store here is a few lines of C; `holdfast guard` will print the same for
  * databases. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two accounts at once, and at most two transfers at a time: several names, all
- * or none, and a semaphore. Whoever names the same accounts in the other order
- * cannot block this one for ever. */
+ * or none, and a semaphore. A process that names the same accounts in the
+ * other order cannot block this one for ever. */
 #include <holdfast/holdfast.h>
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     }
     hf_request_init(&request, "transfers");
     request.wait_ms = 5000;
-    request.permits = 2; /* everybody gives the same number */
+    request.permits = 2; /* the same number in every process */
     int code = 1;
     if (hf_lock_acquire(client, &request, &permit, &error) != HF_OK) {
         fail("a permit", &error);
