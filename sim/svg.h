@@ -119,7 +119,7 @@ bool svg_is_yes(const struct sim_note *note);
 /* The node does not know the script: the request comes again, with its text. */
 bool svg_is_missed(const struct sim_note *note);
 
-/* What each node kept for whom (svg_grants.c). */
+/* What each node kept, for which owner (svg_grants.c). */
 void svg_grants_make(struct svg_model *model,
                      const struct sim_picture *picture);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each node kept for whom: from the request that took the name there to
+/* What each node kept, for which owner: from the request that took the name there to
  * the one that gave it back, another's, or the end of the lease on the node. */
 #include "svg.h"
 

@@ -38,7 +38,7 @@ mutants_compile() { # DIR FILE
                 sed 's/|$//')" -P "$root/cmake/embed_lua.cmake" || return
     fi
     command=$(mutants_command "$original")
-    [ -n "$command" ] || { echo "nobody compiles $original"; return 1; }
+    [ -n "$command" ] || { echo "$original is compiled nowhere"; return 1; }
     object=$1/$(basename "$source").o
     (cd "$build" &&
         eval "${command%% -MD *} -w -c '$source' -o '$object'") || return

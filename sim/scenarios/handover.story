@@ -1,6 +1,6 @@
 # Three in line, one hop each
-# Whoever gives the lock back frees it for the first in the queue, on the server
-# itself, which tells the next one at once: nobody polls, nobody overtakes.
+# A release grants the lock to the first in the queue, on the server itself, which
+# notifies that waiter at once: there is no polling, and no waiter is overtaken.
 nodes 1
 processes 4
 seed 4
