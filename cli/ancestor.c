@@ -168,7 +168,8 @@ static int refuse(const struct hf_name *name, bool is_both_shared)
         CLI_EXIT_USAGE, name->name,
         is_both_shared
             ? "held by the `holdfast run` that this one runs under: sharing "
-              "it twice, it would wait for itself behind whoever waits for it "
+              "it twice, it would wait for itself behind the first that waits "
+              "for it "
               "alone"
             : "held by the `holdfast run` that this one runs under: it would "
               "wait for itself");

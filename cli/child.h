@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command: started as if nobody stood between it and the shell. */
+/* The command: started as the shell would start it. */
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
@@ -30,7 +30,7 @@ struct cli_child_start {
 bool cli_child_start(struct cli_child *child,
                      const struct cli_child_start *how);
 
-/* Tell the command and whoever is in its group; stopped ones wake up. */
+/* Signal the command and its process group; stopped ones wake up. */
 void cli_child_signal(const struct cli_child *child, int number);
 
 /* What a shell would say: its code, or 128+N for signal N. */

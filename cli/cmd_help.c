@@ -34,7 +34,7 @@ static const char stores_text[] =
     "  fence_keep=DUR         how long an idle name's counter is kept; the\n"
     "                         same for all (1h, at least 10s)\n\n"
     "The configuration file has `url` and `password_file` besides. One that\n"
-    "has a password and that everybody may read is refused. The variable\n"
+    "has a password and that all users may read is refused. The variable\n"
     "HOLDFAST_PASSWORD_FILE goes with HOLDFAST_URL and -u.\n";
 
 static int print_end(struct cli_out *out)

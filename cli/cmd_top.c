@@ -97,7 +97,7 @@ static int run(struct cli_args *args)
     struct cli_out out;
     char *argv[10] = {name};
     size_t n = 1;
-    /* The words are our own argv, which nobody writes to. */
+    /* The words are our own argv, and are not written to. */
     if (args->url != NULL) {
         argv[n++] = url;
         argv[n++] = (char *)(uintptr_t)args->url;

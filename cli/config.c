@@ -22,7 +22,7 @@
 /* A file while it is read. */
 struct file {
     struct cli_config *config;
-    bool is_shared; /* everybody may read it */
+    bool is_shared; /* all users may read it */
     unsigned line;
     char params[sizeof(((struct cli_config *)0)->url) / 2];
     char text[FILE_MAX];
@@ -132,7 +132,7 @@ static const char *read_password(struct cli_config *config, const char *path)
         return cli_message_of(error);
     }
     if (is_shared) {
-        return "holds a password and everybody may read it; chmod o-r it";
+        return "holds a password and all users may read it; chmod o-r it";
     }
     return config->password[0] == '\0' ? "holds no password" : NULL;
 }
@@ -269,7 +269,7 @@ static int take_line(struct file *file, char *line)
         return complain(file, "too long");
     }
     if (file->is_shared && has_password(value)) {
-        return complain(file, "holds a password and everybody may read it; "
+        return complain(file, "holds a password and all users may read it; "
                               "chmod o-r it, or use password_file");
     }
     memcpy(config->url, value, strlen(value) + 1);

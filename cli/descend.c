@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Why nothing escapes. A descendant may have left the command's process group
  * and session, and its parents may be gone. But this process is a subreaper:
- * whoever loses its parent becomes our child. So the tree below us always has
- * all of them, and waitpid() says ECHILD exactly when it is empty; zombies
- * count until we reap them. One sweep kills what it sees in the tree. What was
- * forked meanwhile is in the tree for the next sweep, and a process that has
- * been killed forks no more, so that sweeps end.
+ * a process that loses its parent becomes our child. So the tree below us
+ * always has all of them, and waitpid() says ECHILD exactly when it is empty;
+ * zombies count until we reap them. One sweep kills what it sees in the tree.
+ * What was forked meanwhile is in the tree for the next sweep, and a process
+ * that has been killed forks no more, so that sweeps end.
  *
  * Some zombies cannot be reaped: those that a debugger holds, and children of a
  * frozen process. They run no more, and have no children: the kernel gives
@@ -20,7 +20,7 @@
  * later hides the tree; and two descriptors are kept for it, since this must
  * work in a process that has no descriptor left.
  *
- * Out of reach are descendants that run as somebody else (setuid), unless we
+ * Out of reach are descendants that run as another user (setuid), unless we
  * are root. */
 #include "descend.h"
 

@@ -109,7 +109,7 @@ const char *cli_duration_text(int64_t ms, char text[CLI_DURATION_TEXT])
     struct cli_out out;
     cli_out_init_text(&out, text, CLI_DURATION_TEXT);
     int64_t left = ms < 0 ? 0 : ms;
-    /* Beyond a minute nobody reads milliseconds, beyond a day seconds. */
+    /* Beyond a minute milliseconds are noise, beyond a day seconds. */
     if (left >= 86400000) {
         left -= left % 60000;
     } else if (left >= 60000) {

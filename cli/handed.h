@@ -16,7 +16,7 @@ int cli_handed_fail(enum hf_status status, const struct cli_args *args,
                     const struct hf_error *error);
 
 /* Hand the lock on by printing it; consumes it. What cannot be printed is
- * released: nobody could ever give it back. @return the exit code. */
+ * released: its owner would be unknown. @return the exit code. */
 int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
                      const struct cli_args *args);
 

@@ -21,7 +21,7 @@ enum cli_why {
     CLI_WHY_NONE,
     CLI_WHY_LOST, /* the lease ends, or was lost */
     CLI_WHY_MAX_HOLD,
-    CLI_WHY_WRAPPER /* nobody waits for it any more */
+    CLI_WHY_WRAPPER /* the wrapper has ended */
 };
 
 /* cli_keeper_stop(): the wrapper is gone. No signal has this number. */

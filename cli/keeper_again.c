@@ -40,9 +40,10 @@ static bool was_handed(const struct cli_keeper *keeper, int number)
     return sigismember(&keeper->handed, number) == 1;
 }
 
-/* Somebody wants it ended, not only this round of it. What else is handed on,
- * SIGHUP to reload, say, ends it only if the command dies of it. Ctrl-C goes
- * from the terminal to the command alone, so that only its code tells. */
+/* The signal ends the command, and not only this round of it. What else is
+ * handed on, SIGHUP to reload, say, ends it only if the command dies of it.
+ * Ctrl-C goes from the terminal to the command alone, so that only its code
+ * tells. */
 static bool is_asked_to_end(const struct cli_keeper *keeper)
 {
     int signal = cli_child_code(&keeper->child) - CLI_EXIT_SIGNAL;

@@ -67,7 +67,7 @@ static int ended_code(const struct cli_keeper *keeper)
     case CLI_WHY_WRAPPER:
         break;
     }
-    return CLI_EXIT_INTERNAL; /* nobody is there to be told */
+    return CLI_EXIT_INTERNAL; /* the wrapper has ended */
 }
 
 static int say_denied(const struct cli_keeper *keeper)

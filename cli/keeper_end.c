@@ -10,8 +10,8 @@
  * taken off, on a clock that counts suspend. At `deadline - grace` the
  * command is asked to end, at `deadline - margin` everything that descends from
  * it is killed, and reaped before the deadline: the margin is what that, and a
- * store that blocks for its node_timeout (5% of the ttl), may take. Whoever
- * wakes up later than that (a stopped process, a suspended machine) kills
+ * store that blocks for its node_timeout (5% of the ttl), may take. A keeper
+ * that wakes up later than that (a stopped process, a suspended machine) kills
  * first and looks afterwards. Nothing here waits for a store. */
 #include "keeper.h"
 
@@ -26,7 +26,7 @@
  * may need a hundred to let us run. A short lease cannot spare that much. */
 #define MARGIN_MS 250
 
-/* Default grace: a quarter of the lease, but nobody needs more than: */
+/* Default grace: a quarter of the lease, and never more than: */
 #define GRACE_MS_MAX 10000
 
 /* What is left of a lease that was killed late: how long to wait for the last

@@ -17,7 +17,7 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
             return;
         }
     }
-    /* A SIGSTOP is somebody's who will send SIGCONT to the same process. */
+    /* The sender of a SIGSTOP will send SIGCONT to the same process. */
     if (number != SIGSTOP) {
         cli_link_send(keeper->link, CLI_LINK_STOPPED, number);
     }
@@ -34,7 +34,7 @@ static void resumed(struct cli_keeper *keeper)
     cli_child_signal(&keeper->child, SIGCONT);
 }
 
-/* Nobody is there to continue the wrapper, hence the command. The kernel does
+/* No shell is there to continue the wrapper, hence the command. The kernel does
  * the same to a group that becomes an orphan. */
 static void unstopped(struct cli_keeper *keeper, int number)
 {

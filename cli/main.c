@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Commands of later versions: known, so that nobody takes them for slips. */
+/* Commands of later versions: known, so that they are not taken for slips. */
 static const struct cli_cmd later[] = {
     {.name = "get"},
     {.name = "put"},

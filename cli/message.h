@@ -23,7 +23,7 @@ int cli_message_errno(int code, const char *what, int errnum);
 /* What an errno means. For a lack of descriptors it names the remedy. */
 const char *cli_message_of(int errnum);
 
-/* Is there somebody at `fd` who takes a line now? A process that keeps a
+/* Has `fd` room for a line now? A process that keeps a
  * promise in time must not be held up by a terminal that was paused. */
 bool cli_message_fits(int fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --status-fd: a JSON line per event, for whoever supervises. A reader that
+/* --status-fd: a JSON line per event, for a supervisor. A reader that
  * does not read loses events; it never holds up the holder of a lock. */
 #ifndef CLI_STATUS_H
 #define CLI_STATUS_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct cli_status {
-    int fd; /* -1: nobody wants to know */
+    int fd; /* -1: not asked for */
     const char *name;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdfast-top: the program behind `holdfast top`. A program of its own, since
- * whoever runs a command under a lock must not pay for ncurses at its start.
+ * a command that runs under a lock must not pay for ncurses at its start.
  *
  *   top_main.c    options, signals, the loop
  *   top_look.c    looks at the store, in a thread of its own

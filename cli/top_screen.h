@@ -16,7 +16,7 @@ enum top_style {
     TOP_STRONG,   /* what the eye is to find */
     TOP_TITLE,    /* of the columns */
     TOP_SELECTED, /* the row */
-    TOP_BUSY,     /* somebody waits */
+    TOP_BUSY,     /* there are waiters */
     TOP_ALARM     /* about to end, down, quarantined */
 };
 
@@ -56,7 +56,7 @@ void top_screen_put_right(int y, int x, int width, enum top_style style,
 /* A line across. */
 void top_screen_rule(int y);
 
-/* Where somebody types; below 0: nowhere. */
+/* Where the text that is typed goes; below 0: nowhere. */
 void top_screen_cursor(int y, int x);
 
 /* A key as below, or a byte of text. */

@@ -5,8 +5,8 @@
 
 #include "args.h"
 
-/* Until a signal, or until nobody reads. `name`: this very name; NULL: the
- * pattern, or all. @return the exit code. */
+/* Until a signal, or until the output is closed. `name`: this very name; NULL:
+ * the pattern, or all. @return the exit code. */
 int cli_view_follow(struct hf_client *client, const struct cli_args *args,
                     const char *name);
 

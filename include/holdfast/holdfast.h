@@ -27,7 +27,7 @@
  *   content.
  * - A plain return is borrowed, a `**out` is yours; on failure nothing changes
  *   hands and `*out` is NULL. `error` may be NULL.
- * - A handle belongs to whoever has it, not to a thread. One client may be
+ * - A handle is not bound to a thread. One client may be
  *   used from many threads at once; one lock by one thread at a time, but for
  *   hf_lock_valid_for(), hf_lock_state(), hf_lock_remaining_ms() and
  *   hf_lock_fence(), which any thread may call until the lock is released.
@@ -96,7 +96,7 @@ extern "C" {
 
 /** Those that are not HF_OK. */
 #define HF_FAILURE_MAP(X)                                                      \
-    X(HF_BUSY, "held by somebody else")                                        \
+    X(HF_BUSY, "held by another owner")                                        \
     X(HF_LOST, "no longer ours")                                               \
     X(HF_UNKNOWN, "sent, but not confirmed")                                   \
     X(HF_UNAVAILABLE, "no majority of the store can be reached")               \
@@ -182,9 +182,9 @@ enum hf_log_level {
     HF_LOG_ERROR, /**< a lock is lost, with the reason */
     HF_LOG_WARN,  /**< a lock is at risk, a node was lost or is in quarantine,
                        something could not be confirmed */
-    HF_LOG_INFO,  /**< the story of each lock: asked for, waiting and for whom,
-                       tried again, held, renewed late, released; nodes that
-                       connect, or count again */
+    HF_LOG_INFO,  /**< the story of each lock: asked for, waiting for which
+                       owner, tried again, held, renewed late, released; nodes
+                       that connect, or count again */
     HF_LOG_DEBUG  /**< each request to a node, and each answer; retries for the
                        reason that HF_LOG_INFO had in the last 10 s */
 };
@@ -397,7 +397,7 @@ enum hf_liveness {
     HF_LIVENESS_LEASE    /**< nothing but the lease */
 };
 
-/** With whom a name may be held. */
+/** Whether a name may be held together with others. */
 enum hf_mode {
     HF_EXCLUSIVE, /**< alone */
     HF_SHARED     /**< with others who ask for HF_SHARED: a read lock */
@@ -477,7 +477,7 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  * renewed until it is released. A try that has some of its names, or finds all
  * permits taken, waits 100 ms: who has the rest may be about to stand back.
  *
- * @return HF_OK; HF_BUSY - held by somebody else until the wait was over;
+ * @return HF_OK; HF_BUSY - held by another owner until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
  *         ends otherwise, or after 5 s if a majority was never reached;
  *         HF_QUARANTINED - like it, but because servers are new, or may have
@@ -509,7 +509,7 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 
 /**
  * Give a lock back but keep its name taken, marked as ended, until @p
- * reserve_ms after this call: nobody acquires it before. hf_lock_release()
+ * reserve_ms after this call: it cannot be acquired before. hf_lock_release()
  * otherwise.
  *
  * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
@@ -672,7 +672,7 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 /**
  * Turn a lock into a text: "OWNER@FENCE/TTL", where TTL is the length of its
  * lease in milliseconds. From then on the text is the lock:
- * whoever has it may adopt, extend and release the lock, and it stands for one
+ * it suffices to adopt, extend and release the lock, and it stands for one
  * holder. Pass it to one place. Consumes the handle without releasing. From
  * this call on the lock is not ours; its lease runs on, and only the lease
  * frees it. Waits for nodes that
@@ -798,8 +798,8 @@ hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
  * Start a release. Consumes @p lock at once.
  *
  * @param lock  The lock.
- * @param done  Told the outcome from hf_client_process(); NULL if nobody
- *              wants to know. HF_UNKNOWN where hf_lock_release() says
+ * @param done  Told the outcome from hf_client_process(); NULL if it
+ *              does not matter. HF_UNKNOWN where hf_lock_release() says
  *              HF_DENIED.
  * @param user  Handed to @p done.
  */

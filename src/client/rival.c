@@ -54,7 +54,7 @@ static void write_holder(const struct hf_holder *holder, char *out, size_t len)
         snprintf(out, len, "held by others who share it");
         break;
     case HF_HOLDER_NONE:
-        snprintf(out, len, "held by somebody else");
+        snprintf(out, len, "held by another owner");
         break;
     }
 }

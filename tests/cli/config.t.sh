@@ -91,7 +91,7 @@ printf 'url = %s?quarantine=off\npassword_file = %s\n' "$url" "$W/secret" >"$fil
 chmod 644 "$file"
 ok 'password_file' holdfast run x -- true
 chmod 644 "$W/secret"
-refused "$W/secret: .*everybody may read" 'world-readable password_file'
+refused "$W/secret: .*all users may read" 'world-readable password_file'
 chmod 600 "$W/secret"
 : >"$W/empty"
 chmod 600 "$W/empty"
@@ -118,7 +118,7 @@ unlike "$err" wrong$ 'and it is not said'
 server_start tcp --tcp -- --requirepass secret
 echo "url = redis://:secret@127.0.0.1:${SERVER_PORT[tcp]}?quarantine=off" >"$file"
 chmod 644 "$file"
-refused "$file:1: .*everybody may read" 'world-readable file with a password'
+refused "$file:1: .*all users may read" 'world-readable file with a password'
 unlike "$err" secret 'and it is not said'
 chmod 640 "$file"
 ok 'readable by the group is the admin'"'"'s choice' holdfast run x -- true
@@ -181,7 +181,7 @@ remains 'HOLDFAST_URL and HOLDFAST_PASSWORD_FILE' clean
 remains '-u and HOLDFAST_PASSWORD_FILE' clean -u "$HOLDFAST_URL"
 HOLDFAST_PASSWORD_FILE=$W/none refused "$W/none: No such file" 'one that is not there'
 chmod 604 "$W/hidden.pw"
-refused "$W/hidden.pw: .*everybody may read" 'one that everybody may read'
+refused "$W/hidden.pw: .*all users may read" 'one that everybody may read'
 chmod 600 "$W/hidden.pw"
 printf 'url = redis://127.0.0.1:%s?quarantine=off\npassword_file = %s\n' \
     "$port" "$W/wrong" >"$file"

@@ -515,7 +515,7 @@ static void test_words(void **state)
     assert_string_equal(hf_status_name(HF_OK), "HF_OK");
     assert_string_equal(hf_status_name(HF_INTERNAL), "HF_INTERNAL");
     assert_string_equal(hf_status_name((enum hf_status)99), "HF_?");
-    assert_string_equal(hf_status_text(HF_BUSY), "held by somebody else");
+    assert_string_equal(hf_status_text(HF_BUSY), "held by another owner");
     assert_string_equal(hf_version(), HF_VERSION_TEXT);
 }
 
