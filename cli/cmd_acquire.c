@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast acquire: take a lock and leave it to whoever has the line. */
+/* holdfast acquire: take a lock and leave it to the reader of the line. */
 #include "cmd.h"
 
 #include "ancestor.h"

@@ -111,7 +111,7 @@ static int take_lock(struct cli_keeper *keeper,
         return code;
     }
     if (status == HF_CANCELLED && take.signal == CLI_STOP_GONE) {
-        return CLI_EXIT_INTERNAL; /* nobody is there to be told */
+        return CLI_EXIT_INTERNAL; /* the wrapper has ended */
     }
     if (status != HF_OK) {
         return refuse(keeper, &take);
@@ -259,7 +259,7 @@ static int64_t keep_ms(const struct cli_keeper *keeper)
     return hold > gone ? hold - gone : 0;
 }
 
-/* @return false if it was somebody else's by then. */
+/* @return false if it had another owner by then. */
 static bool give_back(struct cli_keeper *keeper, bool has_run)
 {
     struct hf_lock *lock = keeper->lock;
@@ -369,7 +369,8 @@ void cli_keeper(struct cli_run *run)
     }
     if (!keeper.is_settled) {
         /* Finish what is under way. Where nothing is, the kernel takes the
-         * process apart faster than we do, and somebody waits for our code. */
+         * process apart faster than we do, and the wrapper waits for our code.
+         */
         hf_client_close(keeper.client);
     }
     _exit(code);

@@ -19,7 +19,7 @@ enum cli_link_what {
     CLI_LINK_GONE,      /* the other side died */
     CLI_LINK_SIGNAL,    /* to the keeper: hand this signal on */
     CLI_LINK_RESUMED,   /* to the keeper: we were continued */
-    CLI_LINK_UNSTOPPED, /* to the keeper: nobody is there to continue us, so
+    CLI_LINK_UNSTOPPED, /* to the keeper: no shell is there to continue us, so
                            that we did not stop; value: the signal */
     CLI_LINK_STOPPED    /* to the wrapper: this signal stopped the command */
 };

@@ -26,7 +26,7 @@ void cli_out_init_text(struct cli_out *out, char *text, size_t room)
     text[0] = '\0';
 }
 
-/* A descriptor that somebody else made non-blocking may say EAGAIN. */
+/* A descriptor that another process made non-blocking may say EAGAIN. */
 static bool wait_writable(int fd)
 {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};

@@ -15,7 +15,7 @@
 struct cli_signals {
     sigset_t relayed;   /* what the command would get if it were us */
     sigset_t before;    /* the mask that we were started with */
-    bool ignored_child; /* SIGCHLD was ignored: nobody could be waited for */
+    bool ignored_child; /* SIGCHLD was ignored: wait() would find no child */
 };
 
 /* Block what is relayed, SIGCHLD and SIGTTOU. */

@@ -24,8 +24,8 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
     take->is_over = true;
 }
 
-/* An event for whoever supervises, when the place in the queue is known, and
- * when it changes. Asks nobody. */
+/* An event for the supervisor, when the place in the queue is known, and
+ * when it changes. Sends no request. */
 static void say_place(struct cli_take *take)
 {
     struct cli_waiting waiting;

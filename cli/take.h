@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Take a lock, waiting if asked to, with an ear for whoever wants it stopped,
- * and a line on the terminal for whoever watches. Used by `run`, whose keeper
+/* Take a lock, waiting if asked to, until it is cancelled,
+ * with a line on the terminal meanwhile. Used by `run`, whose keeper
  * is told of signals by its wrapper, and by `acquire`, which sees its own. */
 #ifndef CLI_TAKE_H
 #define CLI_TAKE_H

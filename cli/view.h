@@ -60,8 +60,8 @@ enum hf_status cli_view_look_name(struct cli_view *view,
                                   struct hf_error *error);
 
 /* Pause between two looks: until `ms` are over (below 0: for ever), `wake_fd`
- * is readable, or nobody reads `out_fd` any more (-1: nobody need). The client
- * goes on meanwhile, to connect again for one. @return false if nobody reads.
+ * is readable, or `out_fd` is closed at its other end (-1: never). The client
+ * goes on meanwhile, to connect again for one. @return false if it is closed.
  */
 bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
                     int out_fd);

@@ -96,7 +96,7 @@ static void put_time(struct cli_out *out)
 static void put_who(struct cli_out *out, const struct cli_row *row)
 {
     if (row == NULL) {
-        cli_out_text(out, "nobody");
+        cli_out_text(out, "no holder");
         return;
     }
     if (row->kind == HF_HOLDER_SHARED) {

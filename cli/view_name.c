@@ -71,7 +71,8 @@ static void put_whole(struct shown *shown)
     (void)cli_out_shown(out, shown->name, strlen(shown->name));
     cli_out_text(out, ": ");
     if (info->split) {
-        cli_out_text(out, "split: held at some nodes, by nobody at a majority");
+        cli_out_text(out,
+                     "split: held at some nodes, by no owner at a majority");
     } else {
         cli_show_holder(out, &info->holder);
     }

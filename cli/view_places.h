@@ -39,9 +39,9 @@ enum hf_status cli_places_look(struct cli_places *places,
                                struct hf_client *client, const void *name,
                                size_t name_len, struct hf_error *error);
 
-/* Which slot's queue stands for the queue of the whole at this node: whoever
- * waits for a permit waits for all of them, so the longest has everybody.
- * CLI_NO_SLOT: it is no semaphore, or nobody waits. */
+/* Which slot's queue stands for the queue of the whole at this node: a
+ * waiter for a permit waits for all of them, so the longest has all waiters.
+ * CLI_NO_SLOT: it is no semaphore, or there are no waiters. */
 int cli_places_queue(const struct cli_places *places, int node);
 
 /* Is it one that people are shown? Of a semaphore, who shares the name is not:

@@ -141,8 +141,8 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 
 /* ---- The keeper: going into the background ------------------------------ */
 
-/* stderr stays, for the line about a loss, unless it is the pipe that somebody
- * reads to its end: $(holdfast acquire ... 2>&1). */
+/* stderr stays, for the line about a loss, unless it is the pipe that is
+ * read to its end: $(holdfast acquire ... 2>&1). */
 static void close_output(void)
 {
     struct stat out, err;
