@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a function that can fail says why: in one line, to whoever asked. */
+/* How a function that can fail says why: in one line, to its caller. */
 #ifndef HF_BASE_FAIL_H
 #define HF_BASE_FAIL_H
 

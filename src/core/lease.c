@@ -39,7 +39,7 @@ void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
     }
 }
 
-/* Whoever waits asks for no more than a claim: what it has been given at some
+/* A waiter asks for no more than a claim: what it has been given at some
  * nodes only must not outlast it for long. With one node the first request asks
  * for all at once: the lock if it is free, else a place. */
 static void fill_send(const struct hf_lease *lease, struct hf_send *send)
@@ -193,7 +193,7 @@ static void on_node(struct hf_step *step)
     }
 }
 
-/* A server without memory: what it said binds nobody any more. What it was
+/* A server without memory: what it said does not bind it any more. What it was
  * sent may still be on its way, so pending stays. */
 static void on_forgot(struct hf_step *step)
 {
@@ -317,7 +317,8 @@ static struct hf_instant wake_of(const struct hf_step *step)
     }
 }
 
-/* INV-1: whoever believes to hold has a fence and a deadline ahead of it. */
+/* INV-1: an owner that believes to hold has a fence and a deadline ahead of it.
+ */
 static void check(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;

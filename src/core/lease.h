@@ -11,7 +11,7 @@
  *                   &effects);
  *     for each effects.sends: ask the node; its answer is an HF_EV_ANSWER
  *     at hf_lease_wake():     HF_EV_TIMER
- *     when effects.outcome:   tell whoever waits
+ *     when effects.outcome:   tell the caller that waits
  *     when effects.done:      the memory may go
  *
  * It performs no I/O, reads no clock, allocates nothing, and does not know its
@@ -32,10 +32,10 @@ enum hf_verb {
     HF_VERB_ACQUIRE, /* take it if free; counter: hint */
     HF_VERB_CONFIRM, /* still ours? raise to counter, refresh the expiry */
     HF_VERB_RELEASE, /* free it if ours; align a free counter; leave the
-                        queue; give it to whoever waits first */
+                        queue; give it to the first waiter */
     HF_VERB_YIELD,   /* give back the grant `counter`, and wait again in our
                         place: an earlier ticket waits there */
-    HF_VERB_BREAK,   /* take it from whoever has it (not a lease's) */
+    HF_VERB_BREAK,   /* take it from its holder (not a lease's) */
     HF_VERB_INSPECT, /* who has it? (not a lease's) */
     HF_VERB_ROSTER,  /* who has it, and who waits? (not a lease's) */
     HF_VERB_MARK,    /* merge a mark of --once with what is there (not a
@@ -57,9 +57,9 @@ enum hf_verdict {
 };
 
 enum hf_event_kind {
-    HF_EV_ACQUIRE, /* begin: ask everybody; counter: hint or 0 */
-    HF_EV_ADOPT,   /* begin: confirm what somebody handed on; counter: fence */
-    HF_EV_DISOWN,  /* begin: release what somebody handed on; counter: fence */
+    HF_EV_ACQUIRE, /* begin: ask all nodes; counter: hint or 0 */
+    HF_EV_ADOPT,   /* begin: confirm a lock handed to us; counter: fence */
+    HF_EV_DISOWN,  /* begin: release a lock handed to us; counter: fence */
     HF_EV_ANSWER,
     HF_EV_GRANT,   /* pushed: `node` gave the name to us, at `counter` */
     HF_EV_LISTEN,  /* `node` can, or can no longer, push grants to us */
@@ -106,7 +106,7 @@ enum hf_outcome {
     HF_OUT_HELD,       /* ACQUIRE, ADOPT: fence and deadline are valid */
     HF_OUT_QUEUED,     /* ACQUIRE: a majority answered; it waits now */
     HF_OUT_TAKEN,      /* ACQUIRE: a rival has, or may reach, a majority */
-    HF_OUT_SPLIT,      /* ACQUIRE: votes went to several, nobody has enough */
+    HF_OUT_SPLIT,      /* ACQUIRE: votes went to several, none has enough */
     HF_OUT_UNREACHED,  /* a majority did not answer, or cannot agree on a
                           counter, since a node's clock is far off */
     HF_OUT_TOO_SLOW,   /* ACQUIRE: granted, but the lease was used up */
@@ -120,7 +120,7 @@ enum hf_outcome {
 struct hf_send {
     uint8_t node;
     enum hf_verb verb;
-    bool holder;        /* CONFIRM: may take the name back if nobody has it */
+    bool holder;        /* CONFIRM: may take the name back if it is free */
     uint64_t counter;   /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
                            YIELD: the grant that is given back */
     struct hf_span ttl; /* ACQUIRE, CONFIRM, YIELD: lease asked for */

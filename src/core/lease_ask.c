@@ -7,9 +7,9 @@
  *             answer may settle it first
  *   else      as soon as no majority can answer in time any more: give up
  *
- * Nobody waits for the slowest: held at the majority, given up as soon as one
- * is out of reach, counted as votes-for that are still possible and never as
- * votes-against, so that an even split or a dead node cannot hang it. A node
+ * The slowest node is not waited for: held at the majority, given up as soon as
+ * one is out of reach, counted as votes-for that are still possible and never
+ * as votes-against, so that an even split or a dead node cannot hang it. A node
  * that is still connecting is waited for only while fewer than a majority have
  * answered. What was asked and not refused is released on giving up, since no
  * answer is not a refusal. */
@@ -54,7 +54,7 @@ static uint16_t answered(const struct hf_step *step)
                       hf_votes_said(step->lease, HF_SAID_QUEUED));
 }
 
-/* TAKEN needs one rival at a majority. Less is nobody's lock: treating two
+/* TAKEN needs one rival at a majority. With less the lock is free: treating two
  * halves of a split vote as "held" would let both stand back. */
 static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 {
@@ -200,7 +200,7 @@ void hf_ask_judge(struct hf_step *step)
         if (hf_raise_is_spoiled(step, granted)) {
             give_up(step, HF_OUT_SPLIT);
         }
-        return; /* until it is ours, or somebody gives up */
+        return; /* until it is ours, or a rival gives up */
     }
     uint16_t coming =
         (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |

@@ -28,8 +28,8 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
 }
 
 /* Those whose "yours" renews: who may vote; and with a single node that is in
- * quarantine a holder whose own deadline is ahead, since nobody else can have
- * been granted the name there meanwhile. */
+ * quarantine a holder whose own deadline is ahead, since no other owner can
+ * have been granted the name there meanwhile. */
 static uint16_t renewers(const struct hf_step *step)
 {
     bool is_sole =
@@ -126,7 +126,7 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     lease->deadline = hf_votes_until(lease, voters, step->nodes->quorum);
     lease->confirmed = step->event->now;
     lease->flags |= HF_LEASE_CLAIM;
-    hf_votes_outdate(lease); /* whoever waits asks for Q */
+    hf_votes_outdate(lease); /* a waiter asks for Q */
     hf_step_report(step, HF_OUT_HELD);
     if (lease->n_nodes > 1) {
         begin_round(step);
@@ -188,7 +188,7 @@ static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
     hf_release_begin(step, false);
 }
 
-/* Can enough answers still come for what somebody waits for? */
+/* Can enough answers still come for what the caller waits for? */
 static bool is_hopeful(const struct hf_step *step, uint16_t voters)
 {
     uint16_t reach = (uint16_t)(voters | hf_votes_awaited(step));
@@ -199,8 +199,8 @@ static bool is_hopeful(const struct hf_step *step, uint16_t voters)
     return hf_is_majority(step, reach);
 }
 
-/* Whoever handed it on may have it at any node, also where we have not been
- * yet: RELEASE must go there, too. */
+/* The previous holder may hold the lock at any node, including nodes that we
+ * have not contacted: RELEASE must go there, too. */
 static void take_over(struct hf_step *step, uint16_t voters)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
@@ -362,8 +362,8 @@ void hf_hold_timer(struct hf_step *step)
     }
 }
 
-/* A request that is late already keeps its place on the connection, but whoever
- * extends now waits a full timeout for its answer. */
+/* A request that is late already keeps its place on the connection, but an
+ * extension that begins now waits a full timeout for its answer. */
 static void wait_anew(struct hf_step *step)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
@@ -377,7 +377,7 @@ static void wait_anew(struct hf_step *step)
     }
 }
 
-/* Somebody may have extended before and not waited for the end of it. What was
+/* An earlier extension may still be under way, its caller gone. What was
  * handed over is being confirmed already. */
 void hf_hold_extend(struct hf_step *step)
 {

@@ -35,8 +35,8 @@ enum hf_vote_flags {
 
 enum hf_lease_flags {
     HF_LEASE_ROUND_DONE = (1 << 0), /* the present renewal is confirmed */
-    HF_LEASE_EXTENDING = (1 << 1),  /* somebody waits for EXTENDED */
-    HF_LEASE_REPORTS = (1 << 2),    /* somebody waits for RELEASED */
+    HF_LEASE_EXTENDING = (1 << 1),  /* a caller waits for EXTENDED */
+    HF_LEASE_REPORTS = (1 << 2),    /* a caller waits for RELEASED */
     HF_LEASE_QUEUES = (1 << 3),     /* waits in queues where it is refused */
     HF_LEASE_CLAIM = (1 << 4)       /* held by pushed grants, which last Q; not
                                        confirmed for the full ttl yet */
@@ -160,7 +160,7 @@ uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted);
 /* WAITING: only another owner can still get a majority. */
 bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted);
 
-/* lease_wait.c. Is there a ticket to wait under? None if nobody refused: what
+/* lease_wait.c. Is there a ticket to wait under? None if no node refused: what
  * was granted ran out before the others answered. */
 bool hf_wait_has_ticket(const struct hf_step *step);
 void hf_wait_begin(struct hf_step *step);
@@ -187,7 +187,7 @@ void hf_hold_node(struct hf_step *step);
 void hf_hold_timer(struct hf_step *step);
 void hf_hold_extend(struct hf_step *step);
 
-/* lease_release.c. `reports`: somebody waits for the outcome. */
+/* lease_release.c. `reports`: a caller waits for the outcome. */
 void hf_release_begin(struct hf_step *step, bool reports);
 void hf_release_disown(struct hf_step *step);
 void hf_release_answer(struct hf_step *step);

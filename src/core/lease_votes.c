@@ -136,7 +136,7 @@ static bool is_waiting(const struct hf_step *step)
     return step->lease->phase == HF_PHASE_WAITING;
 }
 
-/* Whoever waits has asked for Q, or before for the whole lease, which is no
+/* A waiter has asked for Q, or before for the whole lease, which is no
  * less. */
 static struct hf_instant proof_until(const struct hf_step *step)
 {

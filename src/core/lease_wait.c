@@ -8,8 +8,8 @@
  *   majority at one T       held; CONFIRM brings the claim to the full ttl
  *
  * Nothing else is sent, unless
- *   - the holder's lease must be over: whoever is near the head looks;
- *   - nobody will push to the head: the holder is not one of ours, or may end
+ *   - the holder's lease must be over: a waiter near the head looks;
+ *   - the head expects no push: the holder is not one of ours, or may end
  *     unnoticed, or the node cannot reach us: it polls, more and more slowly,
  *     but behind another library's lock often enough to get a turn;
  *   - some nodes are ours, but no majority: they are asked again soon, since
@@ -20,13 +20,13 @@
  *
  * A push has its pitfalls, each found by a model. It may come before the answer
  * that puts us into the queue, or be older than one: it counts if its counter
- * exceeds the one in the last "queued". And since nobody asked for it, there is
+ * exceeds the one in the last "queued". And since it is unsolicited, there is
  * no sending to count from: the node ends the claim Q after it granted, which
  * was after it answered the last "queued", so it is good until the sending of
  * that request + Q - drift. */
 #include "core/lease_parts.h"
 
-/* An owner without a majority, and a head to whom nobody pushes, ask again
+/* An owner without a majority, and a head that expects no push, ask again
  * after this, then twice that … */
 #define POLL_FIRST_MS 10
 #define POLL_MOST_MS 500
@@ -160,14 +160,14 @@ static uint64_t median_time(const struct hf_lease *lease)
 }
 
 /* One node stamps the ticket itself. If several did, the queues would differ,
- * and nobody is told who is first of tickets that are not his own. */
+ * and an owner is not told how foreign tickets compare. */
 bool hf_wait_has_ticket(const struct hf_step *step)
 {
     return step->lease->n_nodes == 1 || median_time(step->lease) != 0;
 }
 
-/* What was granted before keeps counting; everybody is asked for a place, also
- * where it is ours, to hear whether somebody waits there. With one node the
+/* Earlier grants stay valid. We enqueue at every node, including those that
+ * granted, to learn whether an earlier ticket waits there. With one node the
  * first request has asked already. */
 void hf_wait_begin(struct hf_step *step)
 {
@@ -225,7 +225,7 @@ static bool must_yield(const struct hf_step *step)
 }
 
 /* Still ours, it says, at a counter that we have given back: the YIELD was lost
- * with its connection. Nobody else would be served there, nor we. */
+ * with its connection. No other waiter would be served there, nor we. */
 static bool must_yield_again(const struct hf_step *step)
 {
     const struct hf_event *event = step->event;
@@ -255,7 +255,7 @@ static bool is_failure(const struct hf_event *event)
 /* Ours at a majority, but for too short a time: ask those for more whose claims
  * are about to run out. The others have answered: to ask them again, too, would
  * go on as fast as they answer, for as long as one of these does not. After a
- * failure nobody is asked: plan() says when. */
+ * failure no node is asked: plan() says when. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 {
     if (is_failure(step->event)) {

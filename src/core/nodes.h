@@ -63,8 +63,8 @@ bool hf_nodes_is_slow(const struct hf_nodes *nodes, unsigned node);
 struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
                                 struct hf_span ttl);
 
-/* The longest of the nodes' timeouts: whoever has waited so long in vain need
- * not wait for anybody. */
+/* The longest of the nodes' timeouts: a request that has waited so long in
+ * vain need not wait for any node. */
 struct hf_span hf_nodes_patience(const struct hf_nodes *nodes,
                                  struct hf_span ttl);
 

@@ -131,8 +131,8 @@ static int escaped_at(const char *text, size_t len, size_t i)
 }
 
 /* A field as it was before emit_escaped(), but for control characters, which
- * stay escaped: it goes to terminals. Whoever wrote them as they are did not
- * use emit_escaped(), and they become '?'. */
+ * stay escaped: it goes to terminals. A writer that left them as they are did
+ * not use emit_escaped(), and they become '?'. */
 static void describe_field(const char *text, size_t len, char *out, size_t cap)
 {
     size_t at = 0;

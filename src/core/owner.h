@@ -27,7 +27,7 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
                      const char *host, int64_t pid, int64_t since_s,
                      const char *label);
 
-/* Describe what a node stores under a name, whoever wrote it: fills kind
+/* Describe what a node stores under a name, by any writer: fills kind
  * (OURS, ENDED or FOREIGN), owner (printable: other bytes as %XX, cut to
  * fit), host, pid, since_s and label of @p out, and leaves the rest. */
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);

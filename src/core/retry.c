@@ -76,7 +76,7 @@ static struct hf_span ceiling(const struct hf_retry *retry)
 }
 
 /* Full jitter. Behind a rival at least half, and not past the end of its
- * lease by more than one base: whoever died is followed at once. */
+ * lease by more than one base: a dead holder is followed at once. */
 static struct hf_instant
 next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
              const struct hf_lease *lease, struct hf_instant now)

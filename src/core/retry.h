@@ -3,7 +3,7 @@
  *
  * Back-off is exponential with full jitter, and bounded by the rival's
  * remaining lease: a dead holder is followed as soon as its lease ends. A
- * split vote is nobody's lock: even a try goes on until somebody has it,
+ * split vote leaves the lock free: even a try goes on until an owner has it,
  * otherwise five cron jobs that start together would all stand back.
  * Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015). */
 #ifndef HF_CORE_RETRY_H

@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Shared by the thread and by who asked; whoever leaves last frees it. */
+/* Shared by the thread and the caller; the last of them frees it. */
 struct hf_resolve {
     atomic_int users;
     atomic_bool is_done;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Host names to addresses, without ever blocking the caller. getaddrinfo(3)
  * may take many seconds and cannot be interrupted, so it runs in a thread of
- * its own that outlives whoever lost interest. Numeric addresses, and
+ * its own that outlives a caller that gives up. Numeric addresses, and
  * "localhost", cost no thread and no file. */
 #ifndef HF_IO_RESOLVE_H
 #define HF_IO_RESOLVE_H

@@ -18,8 +18,8 @@
  * distant round trip would skip all of them. */
 #define PER_ADDRESS_MS_MIN 250
 
-/* Keepalive finds out that a silent peer is gone, where nobody asks it
- * anything: first probe after 30 s, dead after four without answer. */
+/* Keepalive finds out that a silent peer is gone, where no request is
+ * sent: first probe after 30 s, dead after four without answer. */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_EACH_S 10
 #define KEEPALIVE_COUNT 4

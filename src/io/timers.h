@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers of a store: few, some per node, so a list serves. Whoever waits
+/* Timers of a store: few, some per node, so a list serves. The loop
  * (io/loop.h) asks when the next one is due, and fires what is. */
 #ifndef HF_IO_TIMERS_H
 #define HF_IO_TIMERS_H
