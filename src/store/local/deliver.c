@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the transaction that gave a name away to the one that it was given to.
  *
- *     commit ── leave the gate ── a datagram each ── nobody there? take it
+ *     commit ── leave the gate ── a datagram each ── no receiver? take it
  *                                                    back, serve the next
  *
  * A process that has ended is found out by its socket at once, so that a dead
@@ -36,7 +36,7 @@ static size_t run_of(const struct hf_grants *grants, size_t first,
     return n;
 }
 
-/* Of all grants keep those that reached nobody. */
+/* Of all grants keep those without a receiver. */
 static void send_all(struct hf_local *local)
 {
     struct hf_wake_note notes[HF_WAKE_NOTES_MAX];

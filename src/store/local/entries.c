@@ -12,7 +12,7 @@
  * cannot be told apart. */
 #define NUMBER_ALIKE EEXIST
 
-/* Queues up to here are counted whenever somebody asks: 2 us. */
+/* Queues up to here are counted at each request: 2 us. */
 #define COUNTED_MAX 32
 
 static void fail(struct hf_visit *visit, int number)
@@ -262,7 +262,7 @@ void hf_entries_drop_all(struct hf_visit *visit)
     visit->record.n_waiters = 0;
 }
 
-/* ---- The head, and who is before whom ---------------------------------- */
+/* ---- The head, and the order ------------------------------------------- */
 
 static enum hf_step take_first(void *user, const struct hf_entry *one)
 {
@@ -306,7 +306,7 @@ static enum hf_step count_one(void *user, const struct hf_entry *one)
     return HF_STEP_ON;
 }
 
-/* Nobody has a later place. */
+/* There is no later place. */
 static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
 {
     unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
@@ -332,8 +332,8 @@ static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
 
 uint32_t hf_entries_ahead(struct hf_visit *visit, const struct hf_entry *one)
 {
-    /* Who comes last in a long queue is not made to count it: what he is told
-     * may count some whose places are over. */
+    /* A request at the end of a long queue does not count it: the answer may
+     * count some whose places are over. */
     if (visit->record.n_waiters > COUNTED_MAX && is_last(visit, one)) {
         return visit->record.n_waiters - 1;
     }

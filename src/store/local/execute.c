@@ -2,7 +2,7 @@
 /* One request, from the gate to the answer.
  *
  *     enter the gate ── read the clocks ── get ── verb ── put ── commit ──
- *     leave ── tell whom the name was given to ── answer
+ *     leave ── tell those it was given to ── answer
  *
  * It never blocks longer than node_timeout, at the gate. Whether a holder's
  * processes have ended is looked at outside of the gate, since that reads
@@ -136,7 +136,7 @@ static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
 static void sweep_at_times(struct hf_local *local, const struct hf_moment *now)
 {
     if (++local->gate.page->n_writes % SWEEP_EVERY == 0) {
-        /* What fails here is tried again later, and met by whoever needs it. */
+        /* What fails here is tried again later, and met by the next request. */
         (void)hf_table_sweep(&local->table, SWEEP_RECORDS, local->fence_keep_ns,
                              now);
     }
@@ -214,7 +214,7 @@ static void do_verb(struct hf_visit *visit, void *user)
     HF_ASSERT(visit->ask->verb == HF_VERB_ACQUIRE);
 }
 
-/* The verb; and once more if whoever has the name turns out to be dead. */
+/* The verb; and once more if the owner of the name turns out to be dead. */
 static bool execute(struct hf_transaction *t)
 {
     struct hf_local *local = t->local;

@@ -2,7 +2,7 @@
 /* The gate: one robust mutex for readers and writers alike.
  *
  * LMDB brings a lock of its own, but waits for it without limit, so that one
- * stopped process would block everybody past every deadline; and its table of
+ * stopped process would block all others past every deadline; and its table of
  * readers goes by process number, which two containers that share the folder
  * both begin at 1. A stopped process is waited for no longer than node_timeout.
  * Its being one for all costs nothing: a transaction takes less than a
@@ -20,7 +20,7 @@
  *
  * Stop signals are not held back inside. That would be two system calls around
  * every transaction of some hundred nanoseconds, and could not hold back
- * SIGSTOP, a debugger or a freezer; whoever meets one names the process.
+ * SIGSTOP, a debugger or a freezer; the message names that process.
  *
  * One boot. A lease is counted on CLOCK_BOOTTIME and dies with the machine, so
  * contents of another boot are void. Every user keeps a shared flock on the
@@ -196,8 +196,8 @@ static bool is_of_boot(const struct hf_gate_page *page, const char *boot)
            memcmp(page->boot, boot, HF_GATE_BOOT_MAX) == 0;
 }
 
-/* A page that somebody else's program wrote, or locks without their gate: not
- * ours to overwrite. */
+/* A page that another program wrote, or locks without their gate: not ours to
+ * overwrite. */
 static enum hf_status check_foreign(const struct hf_gate *gate,
                                     struct hf_error *error)
 {
@@ -223,7 +223,7 @@ static enum hf_status check_foreign(const struct hf_gate *gate,
     return HF_OK;
 }
 
-/* Make the contents anew. We have the exclusive flock: nobody uses them. */
+/* Make the contents anew. We have the exclusive flock: they are not in use. */
 static enum hf_status renew(struct hf_gate *gate, const char *boot,
                             hf_gate_renew_fn *make, struct hf_error *error)
 {
@@ -285,7 +285,7 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
                    gate->gate_path);
 }
 
-/* With the exclusive flock, unless somebody was faster. */
+/* With the exclusive flock, unless another process was faster. */
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {

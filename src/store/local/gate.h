@@ -59,7 +59,7 @@ struct hf_gate {
 };
 
 /* Make the locks' file anew, empty. Called by hf_gate_open() when the contents
- * are not of this boot and nobody can have them open.
+ * are not of this boot and no process can have them open.
  * @param map_bytes  its size, out. */
 typedef enum hf_status
 hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,

@@ -6,7 +6,7 @@
  * counter too, so that every grant is above what was heard before.
  *
  * The record's lease is that of the longest sharer, exactly, or a dead one
- * would block whoever waits: it is found anew when the longest one leaves. */
+ * would block the waiters: it is found anew when the longest one leaves. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"

@@ -19,7 +19,7 @@
  *
  * Cost: kill(2) and one small read for each process, some 10 us; a walk of
  * /proc only for a group whose leader is gone. It runs outside of transactions
- * and only when somebody wants a name that is held. */
+ * and only when a request meets a name that is held. */
 #include "store/local/life.h"
 
 #include "base/assert.h"
@@ -161,7 +161,7 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
 /* ---- Others ------------------------------------------------------------ */
 
 /* A member that runs; true also if that cannot be told: process 1, which is
- * everybody else's, is hidden where others are. */
+ * of another user, is hidden where others are. */
 static bool group_has_member(int64_t group)
 {
     struct stat_line line;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store: locks for all processes of one machine, with nothing to
- * set up. Two files in one folder: the gate (gate.c), through which everybody
- * goes, and the records (table.c), whose rules are in verbs.c; and a socket for
- * those who wait (wake.c). */
+ * set up. Two files in one folder: the gate (gate.c), through which every
+ * process goes, and the records (table.c), whose rules are in verbs.c; and a
+ * socket for those who wait (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"

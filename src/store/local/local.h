@@ -42,7 +42,7 @@ struct hf_local {
     bool has_news;            /* that we listen was not told yet */
     bool is_deaf;             /* a socket could not be had, and it was said */
     struct hf_grants grants;  /* of the last transaction: to be told */
-    struct hf_grants refused; /* those among them that reached nobody */
+    struct hf_grants refused; /* those among them without a receiver */
     struct hf_dead suspects;  /* whose processes may have ended */
     char *prefix;
     int64_t fence_keep_ns;
@@ -71,7 +71,7 @@ struct hf_transaction {
     char reason[HF_REASON_MAX];
 };
 
-/* @p ask NULL: nobody asks; set the key. */
+/* @p ask NULL: no request; set the key. */
 void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
                          const struct hf_ask *ask);
 
@@ -86,14 +86,14 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
  * inside the gate. suspect.c */
 void hf_local_suspect(struct hf_local *local, struct hf_visit *visit);
 
-/* Look, outside of it. @return true: somebody is dead, and in @p out. */
+/* Look, outside of it. @return true: some are dead, and in @p out. */
 bool hf_local_judge(struct hf_local *local, struct hf_dead *out);
 
-/* Tell those who were given the name, and give it on where nobody is there to
- * be told. deliver.c */
+/* Tell those who were given the name, and give it on where one cannot be
+ * told. deliver.c */
 void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key);
 
-/* Somebody told us. */
+/* A datagram has come. */
 hf_watch_fn hf_local_hear;
 
 /* Begin to listen. */

@@ -58,7 +58,7 @@ void hf_visit_describe(struct hf_visit *visit)
     deed->owner_len = 0;
     if (hf_visit_is_taken(visit)) {
         struct hf_span left = {record->until_ns - visit->now->boot_ns};
-        /* Up, so that nobody polls a millisecond early. */
+        /* Up, so that no client polls a millisecond early. */
         deed->left_ms = hf_span_ms_ceil(left);
         deed->is_group = record->is_shared;
         deed->permits = record->permits;

@@ -51,17 +51,17 @@ struct hf_moment {
     uint64_t floor;   /* least counter of a grant or raise */
 };
 
-/* Somebody owns the name now. */
+/* The name has an owner now. */
 bool hf_record_is_taken(const struct hf_record *record, int64_t boot_ns);
 
 /* A command was started less than its period ago. */
 bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns);
 
-/* Entries that nobody can make use of any more. */
+/* Entries that are of no use any more. */
 bool hf_record_has_litter(const struct hf_record *record,
                           const struct hf_moment *now);
 
-/* Nothing is lost with this record any more: nobody owns it or waits for it, it
+/* Nothing is lost with this record any more: it has no owner and no waiter, it
  * has been free for @p keep_ns, and whatever is granted next is above its
  * counter. */
 bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,

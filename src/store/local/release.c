@@ -19,7 +19,7 @@ static bool is_ended_owner(const struct hf_visit *visit)
 
 /* ---- RELEASE ----------------------------------------------------------- */
 
-/* Keep the name taken, by nobody: move (a) but for the look of it. */
+/* Keep the name taken, without an owner: move (a) but for the look of it. */
 static void mark_ended(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
@@ -57,7 +57,7 @@ static bool give_back(struct hf_visit *visit)
 }
 
 /* Move (c) or (d) to T, so that a hint is not forgotten. A T out of bounds is
- * ignored rather than refused: whoever gives back must not be kept from it. */
+ * ignored rather than refused: a release must not fail for it. */
 static void align(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;

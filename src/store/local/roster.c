@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has a name, and who waits for it, in order. All in one transaction, so
- * that nobody is listed twice or left out: some 100 us at most. */
+ * that no owner is listed twice or left out: some 100 us at most. */
 #include "store/local/local.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct roster {
     struct hf_local *local;
     int64_t boot_ns;
     struct seat *seats;
-    struct hf_processes life; /* of whoever holds it alone */
+    struct hf_processes life; /* of the one that holds it alone */
     size_t count, capacity;
     size_t of_kind;
 };

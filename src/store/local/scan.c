@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which names are taken? The file is walked a few hundred records at a time,
- * so that nobody waits at the gate for a listing; a name that is taken
+ * so that no request waits at the gate for a listing; a name that is taken
  * throughout the walk is listed, one that changes meanwhile may be. */
 #include "base/glob.h"
 #include "store/local/local.h"

@@ -3,9 +3,9 @@
  *
  * Whatever makes room serves at once, in the same transaction: it gives the
  * name to the first live waiter, with a lease of the waiter's queue span (a
- * claim, which a CONFIRM makes a lock), and notes whom to tell. So a free name
- * never has a live waiter, and nobody but the one that is served wakes up.
- * Neighbours that may share are served together; one that may not ends it. */
+ * claim, which a CONFIRM makes a lock), and notes it. So a free name never has
+ * a live waiter, and only the one that is served wakes up. Neighbours that may
+ * share are served together; one that may not ends it. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -96,7 +96,7 @@ static void note_grant(struct hf_visit *visit, const struct hf_entry *entry,
         size_t capacity = grants->capacity * 2 + 8;
         struct hf_grant *of = realloc(grants->of, capacity * sizeof(*of));
         if (of == NULL) {
-            visit->number = ENOMEM; /* nobody may be served and not told */
+            visit->number = ENOMEM; /* no grant without its notice */
             return;
         }
         grants->of = of;

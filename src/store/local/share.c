@@ -7,7 +7,7 @@
  *
  * The files get their mode before the folder is opened to the group. A file
  * that others could write is not taken over: what it holds may be an attack on
- * whoever maps it next. */
+ * the process that maps it next. */
 #include "base/fail.h"
 #include "store/local/folder.h"
 
@@ -109,7 +109,7 @@ static bool is_ours(const char *name)
            strcmp(name, files[0]) == 0 || strcmp(name, files[1]) == 0;
 }
 
-/* -u local:///etc must not take /etc from everybody. */
+/* -u local:///etc must not take /etc from all users. */
 static enum hf_status check_contents(const struct share *share)
 {
     DIR *folder = opendir(share->path);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does whoever has the name live? Asked when somebody wants it and cannot have
- * it: who they are is noted inside the gate, /proc is read outside of it, and
- * the name is given on only from those who are then still what they were. A
- * waiter far behind does not look when it comes: those before it do. It does
- * with each heartbeat, since those before it may have died with the holder. */
+/* Is the owner of the name alive? Asked when a request cannot have it: who they
+ * are is noted inside the gate, /proc is read outside of it, and the name is
+ * given on only from those who are then still what they were. A waiter far
+ * behind does not look when it comes: those before it do. It does with each
+ * heartbeat, since those before it may have died with the holder. */
 #include "store/local/local.h"
 
 #include <stdlib.h>

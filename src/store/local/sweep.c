@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Forgetting. Whoever writes looks at a few names in passing, and removes those
- * that are idle; and the entries of those who waited for a name, or shared it,
- * and died, when nobody has come by since. So a million waits leave nothing
- * behind but a counter, and that for fence_keep. */
+/* Garbage collection. Each writer looks at a few names in passing, and removes
+ * those that are idle; and the entries of those who waited for a name, or
+ * shared it, and died, if no request has met them since. So a million waits
+ * leave nothing behind but a counter, and that for fence_keep. */
 #include "base/assert.h"
 #include "store/local/visit.h"
 

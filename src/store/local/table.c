@@ -10,8 +10,8 @@
  * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
  *
  * A killed writer: LMDB changes no page that the last commit refers to, and
- * commits by writing the older of two meta pages, its number last. So whoever
- * comes next finds the last commit, whole. */
+ * commits by writing the older of two meta pages, its number last. So the
+ * next process finds the last commit, whole. */
 #include "store/local/table.h"
 
 #include "base/assert.h"
@@ -297,8 +297,8 @@ void hf_table_abort(struct hf_table *table)
     }
 }
 
-/* Disk first, then our map, then everybody's: killed anywhere in between, the
- * file is merely longer than it says. */
+/* Disk first, then our map, then the shared one: killed anywhere in between,
+ * the file is merely longer than it says. */
 int hf_table_grow(struct hf_table *table)
 {
     uint64_t old_bytes = table->map_bytes;

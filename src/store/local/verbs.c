@@ -38,7 +38,8 @@ static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
                   a->life.count * sizeof(a->life.of[0])) == 0;
 }
 
-/* Whoever was seen to be dead has it no more, if it is still he. */
+/* An owner that was seen to be dead loses the name, if it is still the owner.
+ */
 static void bury(struct hf_visit *visit)
 {
     if (visit->dead == NULL) {
@@ -68,7 +69,7 @@ static bool hold_on(struct hf_visit *visit)
     return true;
 }
 
-/* Free for the asker, and nobody waits for it. */
+/* Free for the asker, and without waiters. */
 static bool take(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -83,7 +84,7 @@ static bool take(struct hf_visit *visit)
     return true;
 }
 
-/* Give it to whoever is first, which may be the asker. */
+/* Give it to the first waiter, which may be the asker. */
 static void wait_or_leave(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -177,7 +178,7 @@ static void confirm_mine(struct hf_visit *visit)
     hf_visit_succeed(visit, record->counter);
 }
 
-/* A holder takes back what nobody has: move (b), to T above c, or at c for the
+/* A holder takes back what is free: move (b), to T above c, or at c for the
  * last owner. A sharer needs a T above c. */
 static void take_back(struct hf_visit *visit, bool is_last)
 {
@@ -199,7 +200,7 @@ static void take_back(struct hf_visit *visit, bool is_last)
 
 /* CONFIRM. Mine: move (c) to T if c < T <= bound and T is not below the floor;
  * else the counter stays, and its actual value is the answer. Else see
- * take_back(). It serves nobody: a holder who comes back at the end of its
+ * take_back(). It serves no waiter: a holder that comes back at the end of its
  * lease is before those who wait. */
 void hf_visit_confirm(struct hf_visit *visit)
 {

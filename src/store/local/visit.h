@@ -8,14 +8,14 @@
  * Every verb says which of the four moves that keep both it makes:
  *   (a) clear the owner;
  *   (b) install an owner while raising the counter, or the last owner again at
- *       the counter he owned;
+ *       the counter that it owned;
  *   (c) raise the counter while the owner stays;
  *   (d) raise the counter while there is no owner.
  * A group of sharers is one owner: joining it is move (c), leaving it is none,
  * but for the last, which is (a).
  *
  * What fails in the table is kept in `number`, and makes all that follows
- * harmless: whoever made the visit looks at it in the end, and aborts. */
+ * harmless: the caller looks at it in the end, and aborts. */
 #ifndef HF_STORE_LOCAL_VISIT_H
 #define HF_STORE_LOCAL_VISIT_H
 
@@ -48,10 +48,10 @@ struct hf_deed {
     uint64_t ticket;    /* QUEUED: the place; REFUSED: the time */
     uint32_t ahead;     /* QUEUED: who waits before; OK: if an earlier waits */
     bool had_place;     /* QUEUED: a heartbeat */
-    int64_t left_ms;    /* of whoever had the name; 0: nobody */
+    int64_t left_ms;    /* of the owner; 0: none */
     bool is_group;      /* several had it */
     uint16_t permits;   /* on these terms */
-    uint16_t owner_len; /* who that was; 0: nobody */
+    uint16_t owner_len; /* of that owner; 0: none */
     char owner[HF_RECORD_OWNER_MAX];
 };
 
@@ -65,12 +65,12 @@ struct hf_dead {
 
 struct hf_visit {
     struct hf_table *table;
-    const struct hf_ask *ask;         /* NULL: nobody asks */
+    const struct hf_ask *ask;         /* NULL: no request */
     const struct hf_processes *life;  /* the asker's; goes with ask->life: the
                                          same processes, with what tells them
                                          from later ones */
     const struct hf_address *address; /* where the asker listens */
-    const struct hf_dead *dead;       /* NULL: nobody is known to be */
+    const struct hf_dead *dead;       /* NULL: none is known to be */
     const struct hf_moment *now;
     struct hf_grants *grants; /* out, appended */
     struct hf_record record;
@@ -101,7 +101,7 @@ void hf_visit_show_mark(struct hf_visit *visit);
 size_t hf_visit_emit_ended(const struct hf_visit *visit,
                            char out[HF_RECORD_OWNER_MAX]);
 
-/* A grant that reached nobody: take it back, and forget who it was for. */
+/* A grant without a receiver: take it back, and forget who it was for. */
 void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant);
 
 /* ---- moves.c: what verbs are made of ----------------------------------- */
@@ -164,11 +164,11 @@ void hf_visit_bury_sharers(struct hf_visit *visit);
 
 /* ---- serve.c: those who wait ------------------------------------------- */
 
-/* Can whoever comes with these terms have the name now? */
+/* Can a request with these terms have the name now? */
 bool hf_visit_admits(const struct hf_visit *visit, bool is_shared,
                      uint16_t permits);
 
-/* Give the name to whoever waits first, for as long as it admits them. Then a
+/* Give the name to the first waiters, for as long as it admits them. Then a
  * free name has no live waiter. @return true: the asker was among them, and the
  * deed says so. */
 bool hf_visit_serve(struct hf_visit *visit);

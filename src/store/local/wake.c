@@ -8,10 +8,10 @@
  * claim to be found by the waiter's next heartbeat.
  *
  * Anybody may send to an abstract name. A filter in the kernel drops what does
- * not begin with the socket's secret, which stands in the store: whoever can
- * read it could break every lock there. So strangers cannot fill the receive
- * queue either. And a note is a hint, no proof: whoever gets one confirms it at
- * the store before it counts for long. */
+ * not begin with the socket's secret, which stands in the store: a process that
+ * can read it could break every lock there. So strangers cannot fill the
+ * receive queue either. And a note is a hint, no proof: its receiver confirms
+ * it at the store before it counts for long. */
 #include "store/local/wake.h"
 
 #include "base/assert.h"
@@ -104,7 +104,7 @@ bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop)
         return false;
     }
     hf_entropy(&address, sizeof(address));
-    address.id |= 1; /* 0 is nobody's */
+    address.id |= 1; /* 0 is none */
     address.space = wake->space;
     socklen_t len = name_of(address.id, &name);
     /* A kernel without filters: then strangers can fill the queue, and no

@@ -34,7 +34,7 @@ struct hf_wake_note {
 
 enum hf_wake_result {
     HF_WAKE_SENT,
-    HF_WAKE_NOBODY, /* nobody listens there: the process has ended */
+    HF_WAKE_NOBODY, /* no listener there: the process has ended */
     HF_WAKE_UNSURE  /* it lives, as far as can be told, and was not told */
 };
 
