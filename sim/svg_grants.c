@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each node kept, for which owner: from the request that took the name there to
- * the one that gave it back, another's, or the end of the lease on the node. */
+/* What each node kept, for which owner: from the request that took the name
+ * there to the one that gave it back, another's, or the end of the lease on the
+ * node. */
 #include "svg.h"
 
 #include <stdlib.h>

@@ -102,7 +102,7 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
     }
 }
 
-/* Whoever uses a semaphore must agree on its size: else "at most N" means
+/* All users of a semaphore must agree on its size: else "at most N" means
  * nothing. */
 static bool is_misfit(const struct hf_op *op)
 {
@@ -206,7 +206,7 @@ void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* The pause is over; or an attempt is under way and nobody waits any longer. */
+/* The pause is over; or an attempt is under way at the end of the wait. */
 void hf_acquire_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;

@@ -68,7 +68,7 @@ void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* Nobody waits any longer. */
+/* The wait is over. */
 void hf_adopt_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;

@@ -133,8 +133,8 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
     deliver(client, answer->cookie, lock, &event);
 }
 
-/* Nobody asked for it, so nobody is owed an answer if its lock is gone: the
- * RELEASE that ended the lock has given the grant to the next. */
+/* A push is unsolicited: if its lock no longer exists, drop it. The RELEASE
+ * that ended the lock has given the grant to the next. */
 void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an event to what is done about it: the lease is stepped, its requests
- * go to the store, its state to the readers, its outcome to whoever waits, its
- * next timer into the heap. */
+ * go to the store, its state to the readers, its outcome to the waiting call,
+ * its next timer into the heap. */
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"

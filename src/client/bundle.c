@@ -14,7 +14,7 @@
  *   renewed; the rest is given back; that part is waited for, in all its queues
  *   at once. Then the rest is swept again.
  *
- * Nobody deadlocks: whoever waits holds only what sorts before. What is held
+ * There is no deadlock: a waiter holds only what sorts before. What is held
  * and sorts behind was got in a sweep, and is given back without waiting.
  *
  * Never more than N hold a semaphore: there are N locks, and each is sound over
@@ -49,7 +49,7 @@ void hf_bundle_heard(struct hf_op *member)
 {
     struct hf_bundle *bundle = hf_bundle_of(member->bundle);
     struct hf_lock *lock = member->lock;
-    if (lock != NULL) { /* held: nobody's handle yet */
+    if (lock != NULL) { /* held: no handle yet */
         lock->op = member;
         lock->flags &= (uint8_t)~HF_LOCK_OURS;
     }

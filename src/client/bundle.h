@@ -16,7 +16,7 @@ void hf_bundle_begin(struct hf_op *op);
 /* Its timer went off. */
 void hf_bundle_due(struct hf_op *op);
 
-/* Nobody waits any more: whatever it has is given back. */
+/* The wait is over: whatever it has is given back. */
 void hf_bundle_abandon(struct hf_op *op);
 
 /* A member came to its end, or lost what it had. Noted, and worked off by

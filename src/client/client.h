@@ -3,7 +3,7 @@
  *
  *     public call            hf_client_enter()
  *       an event for a lease hf_client_step() → core → store->ops->ask()
- *       wait for its end     hf_client_wait()  (wait.c: who reads for whom)
+ *       wait for its end     hf_client_wait()  (wait.c: which thread reads)
  *     return                 hf_client_leave() (flush, arm the timer)
  *
  * A store's callbacks may come in the middle of ask() and flush(); what they
@@ -94,7 +94,7 @@ struct hf_client {
     size_t inbox_count, inbox_capacity;
 
     /* wait.c */
-    bool is_polling; /* somebody is in hf_loop_wait() without the mutex */
+    bool is_polling; /* a thread is in hf_loop_wait() without the mutex */
     struct hf_instant poll_until;
     struct hf_instant reading_since; /* answers to what was sent before are
                                         read late: they measure nothing */
@@ -142,7 +142,7 @@ bool hf_client_leave(struct hf_client *client);
 
 void hf_client_tick(struct hf_client *client);
 
-/* Until when a silent node is waited for that nobody needs. */
+/* Until when a silent node beyond the majority is waited for. */
 static inline struct hf_instant
 hf_client_patience(const struct hf_client *client, struct hf_span ttl)
 {
@@ -203,8 +203,8 @@ void hf_client_resume(struct hf_client *client);
 /* Handle what hf_loop_wait() found, then what is due, and settle. */
 void hf_client_dispatch(struct hf_client *client);
 
-/* Look what has arrived, without waiting, and dispatch it; unless somebody is
- * polling, who does that. */
+/* Look what has arrived, without waiting, and dispatch it; unless another
+ * thread is polling, which does that. */
 void hf_client_look(struct hf_client *client);
 
 /* ---- timer.c, thread.c ------------------------------------------------- */
@@ -241,7 +241,7 @@ void hf_client_owe(struct hf_client *client);
 /* Is this thread inside hf_client_process(), which will flush at its end? */
 bool hf_client_is_deferring(const struct hf_client *client);
 
-/* wait.c: somebody poked the one who polls. */
+/* wait.c: the polling thread was poked. */
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a lock on. Nobody renews it from then on, and nobody makes good what
- * a node has missed: so it first comes to every node that is up, since a bare
+/* Handing a lock on. There are no renewals from then on, to make good what a
+ * node has missed: so it first comes to every node that is up, since a bare
  * majority has no slack. One timeout for that, and no more. */
 #include "client/op.h"
 

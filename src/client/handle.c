@@ -2,7 +2,7 @@
 /* What a holder asks of its lock. These read two words that the lease keeps up
  * to date (lock.h) and the clock: no mutex, no system call. Only a deadline
  * that has passed is taken to the core, which decides that the lock is LOST;
- * so nobody is told LOST of a lock that is HELD again a moment later. Of a
+ * so no caller sees LOST of a lock that is HELD again a moment later. Of a
  * handle that is several locks, the worst counts. */
 #include "client/op.h"
 

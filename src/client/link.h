@@ -7,7 +7,7 @@
  *
  * The user has the first. Each is renewed by itself; the whole is as good as
  * the worst of them. If one is LOST the others are kept and renewed until the
- * user gives up, so that nobody else begins while the user may still be at
+ * user gives up, so that no other owner begins while the user may still be at
  * work. Links do not change from when the user gets the handle until it is
  * released: what any thread may ask, follows them without the mutex. */
 #ifndef HF_CLIENT_LINK_H

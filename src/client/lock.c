@@ -225,7 +225,7 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
                          lock->since_s, lock->text_len > 0 ? label : NULL);
 }
 
-/* The deadline first: whoever sees the new state sees it, too. */
+/* The deadline first: a thread that sees the new state sees it, too. */
 void hf_lock_mirror(struct hf_lock *lock)
 {
     const struct hf_lease *lease = hf_lock_lease(lock);

@@ -43,7 +43,7 @@ struct hf_lock {
     uint16_t permits;    /* shared: the terms */
     struct hf_client *client;
     uint8_t id[HF_OWNER_ID_LEN];
-    struct hf_op *op; /* who waits for an outcome; NULL: nobody */
+    struct hf_op *op; /* waits for an outcome, or NULL */
     union {
         void *user;
         struct hf_instant keep; /* KEEPING, without struct hf_told */
@@ -57,7 +57,7 @@ struct hf_lock {
     uint32_t queue_next;
 };
 
-/* What somebody wants: a request, checked and with lengths. Borrowed. */
+/* What a caller wants: a request, checked and with lengths. Borrowed. */
 struct hf_order {
     const void *name;
     size_t name_len;

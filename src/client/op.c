@@ -135,7 +135,7 @@ void hf_op_part(struct hf_op *op)
     op->lock = NULL;
 }
 
-/* What was handed on by somebody stays theirs; an attempt of our own is given
+/* What was handed to us stays as it is; an attempt of our own is given
  * up; what is being given back, or is held, goes on without us. */
 void hf_op_abandon(struct hf_op *op)
 {

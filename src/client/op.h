@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something that somebody waits for: an acquisition with its retries, or
+/* Something that a caller waits for: an acquisition with its retries, or
  * several in one, an adoption, an extension, a release, a question to the
  * nodes.
  *
@@ -49,7 +49,7 @@ struct hf_op {
     struct hf_op *prev, *next;
     struct hf_lock *lock;     /* the attempt under way; at last the result;
                                  RELEASE, EXTEND: one of those awaited */
-    struct hf_op *bundle;     /* whose member it is; NULL: somebody's own */
+    struct hf_op *bundle;     /* whose member it is; NULL: the caller's own */
     enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
     struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
     unsigned interrupts;      /* of the client, when it began */
@@ -92,7 +92,7 @@ void hf_op_unlist(struct hf_op *op);
 void hf_ops_append(struct hf_ops *ops, struct hf_op *op);
 void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
 
-/* It is over: tell whoever waits. op->error is filled. */
+/* It is over: tell its waiter. op->error is filled. */
 void hf_op_finish(struct hf_op *op, enum hf_status status);
 
 /* Over with a text. */
@@ -163,7 +163,7 @@ enum hf_status hf_owner_disown(struct hf_client *client,
                                const struct hf_order *order, uint64_t counter,
                                uint16_t spared, struct hf_error *error);
 
-/* Begin to give a lock back. Nobody waits unless `op`. */
+/* Begin to give a lock back. No call waits unless `op`. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);
 
 /* The same for all that is linked with it. */

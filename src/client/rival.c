@@ -20,7 +20,7 @@ static void write_clock(int64_t since_s, char out[16])
 }
 
 /* "db3 pid 4711 since 02:00:04 (label)" */
-static void write_whom(const struct hf_holder *holder, char *out, size_t len)
+static void write_process(const struct hf_holder *holder, char *out, size_t len)
 {
     char since[16];
     write_clock(holder->since_s, since);
@@ -33,14 +33,14 @@ static void write_whom(const struct hf_holder *holder, char *out, size_t len)
 
 static void write_holder(const struct hf_holder *holder, char *out, size_t len)
 {
-    char whom[300];
-    write_whom(holder, whom, sizeof(whom));
+    char process[300];
+    write_process(holder, process, sizeof(process));
     switch (holder->kind) {
     case HF_HOLDER_HOLDFAST:
-        snprintf(out, len, "held by %s", whom);
+        snprintf(out, len, "held by %s", process);
         break;
     case HF_HOLDER_ENDED:
-        snprintf(out, len, "kept taken after its end by %s", whom);
+        snprintf(out, len, "kept taken after its end by %s", process);
         break;
     case HF_HOLDER_FOREIGN:
         snprintf(out, len, "held by another kind of client (%.80s)",

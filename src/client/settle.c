@@ -7,7 +7,7 @@
  * server that forgot must not be counted; then answers in order; and at last
  * one flush() for all that was asked.
  *
- * Timers are run by whoever has just read the sockets, and by nobody else: an
+ * Timers are run by the thread that has just read the sockets, and no other: an
  * answer that has arrived is not late because no thread had time to read it.
  * Renewals that are due a little later go with those that are due now: one
  * write for many. */
@@ -241,7 +241,7 @@ void hf_client_look(struct hf_client *client)
 {
     if (client->is_polling) {
         hf_client_settle(client);
-        return; /* whoever polls reads, and runs what is due */
+        return; /* the polling thread reads, and runs what is due */
     }
     hf_loop_wait(client->loop, HF_LONG_AGO);
     hf_client_dispatch(client);

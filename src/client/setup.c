@@ -15,7 +15,7 @@
 #define SURVEY_MS_MAX 20000
 #define LOWER_MS_MAX 65000
 
-/* Kept until the client is left: whoever is told may call it again. */
+/* Kept until the client is left: the callback may call it again. */
 struct finding {
     struct finding *next;
     struct hf_finding told;

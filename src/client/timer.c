@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timer that goes off when nobody is inside the library: a descriptor on
+/* The timer that goes off when no call is inside the library: a descriptor on
  * CLOCK_BOOTTIME, since a lease runs on while the machine is suspended. It
  * wakes the library's thread, or, without one, makes hf_client_fd() readable.
  *
@@ -48,7 +48,7 @@ void hf_client_set_timer(struct hf_client *client, struct hf_instant at)
 void hf_client_arm(struct hf_client *client)
 {
     if (client->timer_fd < 0 || client->waiters != NULL) {
-        return; /* whoever waits looks after the timers */
+        return; /* the waiting call looks after the timers */
     }
     struct hf_instant due = hf_client_due(client);
     if (hf_instant_before(due, client->armed)) {

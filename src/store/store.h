@@ -85,7 +85,7 @@ struct hf_ask {
     bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: together with others who share
                          on the same terms. The others find out by owner. */
     uint16_t permits; /* shared: the terms: 0, or a semaphore's size */
-    bool is_unfair;   /* ACQUIRE: take it if free, whoever waits */
+    bool is_unfair;   /* ACQUIRE: take it if free, waiters or not */
     int64_t queue_ms; /* ACQUIRE, YIELD: if it cannot be had, keep a place in
                          the queue for so long from now; 0: no place */
     uint64_t ticket;  /* ACQUIRE, YIELD: the place; 0: the node's time now, or
@@ -109,7 +109,7 @@ struct hf_answer {
     uint32_t ahead;   /* QUEUED: how many wait before us; OK to an ACQUIRE or
                          YIELD with a ticket: not 0 if an earlier one waits */
     uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of those who share; 0:
-                         plain sharing, or nobody shares */
+                         plain sharing, or none shares */
     uint32_t sharers; /* INSPECT: how many share; 0: held alone, or free */
     uint32_t waiting; /* INSPECT: how many wait */
     const struct hf_seat *seats; /* ROSTER: holders, then waiters in order */
@@ -146,7 +146,7 @@ typedef void hf_store_standing_fn(void *client, unsigned node,
 
 /* A node gave the name to the waiter that asked with this cookie. From inside
  * process() or, in the embedded store, ask(). It may come before the answer to
- * the ACQUIRE, or long after nobody waits any more. */
+ * the ACQUIRE, or long after the wait is over. */
 typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
                               uint64_t counter);
 
@@ -235,7 +235,7 @@ struct hf_job_sink {
 typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
                              enum hf_job job, const struct hf_job_sink *sink);
 
-/* Drop the sink of jobs that are still under way: nobody listens any more. */
+/* Drop the sink of jobs that are still under way: its owner is gone. */
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
 
 struct hf_store_ops {

@@ -203,8 +203,8 @@ static void test_exposed(uint16_t port)
     chmod(in("client.key"), 0644);
     ok(rig_tls(&rig, "127.0.0.1", port, "ca.crt", "client.crt", &error) ==
                HF_CONFIG &&
-           strstr(error.text, "client.key: everybody may read") != NULL,
-       "a key that everybody may read: %s", error.text);
+           strstr(error.text, "client.key: all users may read") != NULL,
+       "a key that all users may read: %s", error.text);
     rig_close(&rig);
     chmod(in("client.key"), 0640);
     rig_tls(&rig, "127.0.0.1", port, "ca.crt", "client.crt", NULL);

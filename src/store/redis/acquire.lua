@@ -5,7 +5,7 @@
 -- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 hint (0: none), 4 marker, 5 ms to keep the fence
 --      and, for all but a plain try:
---      6 mode, 7 "1": take it if it is free, whoever waits, 8 ms to keep a
+--      6 mode, 7 "1": take it if it is free, waiters or not, 8 ms to keep a
 --      place in the queue (0: none), 9 ticket (0: the node's time), 10 channel
 --      and 11 cookie to push to, 12 the counter given back (0: none)
 -- -> c                                  yours, at c
@@ -13,7 +13,7 @@
 --                                       the same; c is far ahead of the node's
 --                                       time; 1: an earlier ticket waits
 --    {0, c, left ms, owner, 0, is a type, node time us, 0, terms, sharers}
---                                       somebody else's; left -2: nobody's,
+--                                       another owner's; left -2: free,
 --                                       but others wait
 --    {2, c, left ms, owner, 0, is a type, ticket, ahead, terms, sharers}
 --                                       the same, and you have a place

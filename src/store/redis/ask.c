@@ -233,7 +233,7 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
 }
 
 /* No script of ours would say otherwise: what is above the greatest fence, or
- * below zero, is the work of somebody who wrote the key by hand, or no server
+ * below zero, was written to the key by hand, or the server is none
  * of ours at all. Core takes it for a mistake of the store's. */
 static bool makes_sense(const struct hf_answer *answer)
 {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of each kind in a ROSTER: nobody reads more, and a server that lists them
- * does nothing else meanwhile. */
+/* Of each kind in a ROSTER: a person reads no more, and a server that lists
+ * them does nothing else meanwhile. */
 #define ROSTER_MAX "1000"
 
 static void add_text(struct hf_redis_command *command, const char *text)
@@ -116,7 +116,7 @@ static void confirm(struct hf_redis_command *command,
     add_mode(command, ask);
 }
 
-/* While a node does not count, nobody is granted anything there. */
+/* While a node does not count, no lock is granted there. */
 static void release(struct hf_redis_command *command,
                     const struct hf_redis_node *node, const struct hf_ask *ask)
 {

@@ -3,13 +3,13 @@
 --
 -- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 T, 4 marker, 5 ms to keep the fence,
---      6 "1": a holder, who may take back what nobody has, 7 mode
--- -> c                                yours, at c; of who shares: at his own
+--      6 "1": a holder, which may take back what is free, 7 mode
+-- -> c                                yours, at c; of a sharer: at its own
 --    {1, c, left ms, owner, floor}    yours, but T is below the floor
 --    {1, c, left ms, owner, 0, 0, bound}
 --                                     yours, but T is above the bound
 --    {0, c, left ms, owner, floor, is a type, 0, 0, terms, sharers}
---                                     not yours; left -2: nobody's; floor 0:
+--                                     not yours; left -2: free; floor 0:
 --                                     it was not the floor that forbade it
 --    -1                               the marker has changed
 --
@@ -17,15 +17,15 @@
 -- I2: c rises under the owner who stays, or to a value above all that were
 --     owned when one is installed; at the same c only `last`, who owned it,
 --     comes back. The actual c is answered, never T: a vote is for c alone.
---     Who shares is judged by his own counter. It rises to a T that the group
+--     A sharer is judged by its own counter. It rises to a T that the group
 --     owns, from the c at which it began up to c, or c rises with it.
 -- A T below the floor is refused, or a server that lost its memory would
--- agree to a value that somebody else's majority has. So it is for who shares,
--- though T be within what the group owns: in the model an older copy of a node,
--- with an older lease in it, agreed to a value that a writer's majority had.
+-- agree to a value that another owner's majority has. The same holds for
+-- sharers, even when T lies within the group's range: in the model an older copy
+-- of a node, with an older lease in it, agreed to a writer's value.
 -- A T above the bound is refused, or one wrong client, or one wrong clock,
 -- could use up the name's fences. Nothing is raised then, and nothing will be.
--- Nobody is served here: who holds a name comes before those who wait.
+-- No waiter is served here: a holder comes before the waiters.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end

@@ -84,7 +84,7 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* A lock that is nobody's business, for a second at most. */
+/* A lock under a random name, for a second at most. */
 static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
     uint64_t random[2];

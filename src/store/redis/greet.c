@@ -211,7 +211,7 @@ static void read_marker(const struct hf_redis_node *node,
 }
 
 /* CONFIG GET answers field and value, or nothing to a server that renamed it;
- * whoever may not ask does not know. */
+ * without the right to ask it is unknown. */
 static bool read_config(const struct hf_redis_node *node, const char *expected)
 {
     return strcmp(hf_reply_text(&node->connection.reply, 2), expected) == 0;

@@ -3,7 +3,7 @@
 --
 -- KEYS as line.lua says; 8 the mark
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
---                                     left -1: no expiry, -2: nobody's
+--                                     left -1: no expiry, -2: free
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])

@@ -11,21 +11,21 @@
 --      2 its fence      16 digits: c, and who owned it last
 --      3 the queue      sorted set: owner, ticket (us); ties by owner
 --      4 the waiters    hash: owner -> end ms, mode, lease ms, channel, cookie
---      5 the holders    sorted set: who shares, end of his lease (ms)
---      6 their votes    hash: who shares -> his counter; '' -> the group's text
+--      5 the holders    sorted set: sharer, end of its lease (ms)
+--      6 their votes    hash: sharer -> its counter; '' -> the group's text
 --      7 hf:node
 --
 -- A mode is 'x', alone, or 's' and the terms: together with others on the same
 -- terms. A group's text is "shared:<terms>-<c at which it began>", so that no
--- two are alike: where the lock is absent or says something else, nobody
--- shares, whatever is left in 5 and 6. These expire with the lock, which stays
--- exactly until the longest sharer's end; 3 and 4 with the last who waits.
+-- two are alike: where the lock is absent or says something else, there
+-- are no sharers, whatever is left in 5 and 6. These expire with the lock, which
+-- stays exactly until the longest sharer's end; 3 and 4 with the last waiter.
 -- A sharer, or a place, is live before the ms in which its lease ends. Not in
 -- it: PEXPIREAT of the present ms deletes at once, and part() would end a group
 -- that it counts as shared, without a grant to the first waiter.
 --
 -- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
--- the group's and nobody else's: I2.
+-- the group's and no other's: I2.
 local now = math.floor(us / 1000)
 local floor = us - us % 4194304
 local TOP = 9007199254740991
@@ -57,7 +57,7 @@ local function admits(mode)
     return not owner or (sharers > 0 and mode == 's' .. terms)
 end
 
--- The counter at which `who` shares the name; nothing if he does not.
+-- The counter at which `who` shares the name; nothing if it does not.
 local function vote(who)
     local till = sharers > 0 and redis.call('ZSCORE', KEYS[5], who)
     return till and tonumber(till) > now and
@@ -71,8 +71,8 @@ local function bound()
     redis.call('PEXPIREAT', KEYS[6], last[2])
 end
 
--- ZREM needs no memory, and lets ZADD be where there is none: nobody loses
--- what he has because it is full.
+-- ZREM needs no memory, and lets ZADD be where there is none: no owner
+-- loses what it has because it is full.
 local function stay(who, ms)
     local till = tonumber(redis.call('ZSCORE', KEYS[5], who))
     if till < now + ms then
@@ -133,8 +133,8 @@ local function forget(who)
     redis.call('HDEL', KEYS[4], who)
 end
 
--- The first who waits. Who is first and has let his lease run out is
--- forgotten.
+-- The first waiter. One that has let the lease of its place run out is
+-- dropped.
 local function head()
     while true do
         local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
@@ -152,7 +152,7 @@ local function head()
     end
 end
 
--- A place that he has already keeps its ticket. True: he has none yet.
+-- A place that is there already keeps its ticket. True: there was none.
 local function enter(who, mode, ms, ticket, channel, cookie)
     local is_new = redis.call('ZADD', KEYS[3], 'NX',
         string.format('%.0f', ticket), who) == 1
@@ -176,7 +176,7 @@ local function is_before(a, b)
     return #a < #b
 end
 
--- 1: somebody waits whose ticket is earlier; else 0.
+-- 1: there is a waiter with an earlier ticket; else 0.
 local function ahead_of(who, ticket)
     local first = ticket > 0 and head()
     if first and (first.ticket < ticket or
@@ -188,10 +188,10 @@ end
 
 -- Give the name to those who are first, while it admits them: `me`, who asks,
 -- for ms; others, who are told by a push, for the lease of their place, since
--- they will CONFIRM. Whom nobody can tell is forgotten. If this server does
--- not let us push, the first keeps his place and finds the name free himself.
--- Once ZREM has written, nothing fails for want of memory: nobody is told of
--- a grant that is not made.
+-- they will CONFIRM. A waiter without a receiver is dropped. If this server
+-- does not let us push, the first keeps its place and finds the name itself.
+-- Once ZREM has written, nothing fails for want of memory: no waiter is
+-- told of a grant that is not made.
 local function serve(me, ms, hint)
     while not owner or sharers > 0 do
         local first = head()

@@ -122,7 +122,7 @@ static void warn(struct hf_redis_listener *listener)
     if (!listener->has_warned) {
         listener->has_warned = true;
         report(listener, HF_LOG_WARN,
-               "whoever waits must look again and again, since grants cannot "
+               "waiters must poll, since grants cannot "
                "be pushed (needs +subscribe and &hf:push:*)",
                listener->connection.reason);
     }

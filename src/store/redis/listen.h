@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second connection, on which a node pushes grants: there while somebody
- * waits at the node, and for a while after, so that a busy name does not make
- * one for each wait.
+/* The second connection, on which a node pushes grants: there while a
+ * client waits at the node, and for a while after, so that a busy name does not
+ * make one for each wait.
  *
  *     OFF ──▶ CONNECTING ──▶ SUBSCRIBING ──▶ LISTENING
  *      ▲          │               │              │
@@ -21,7 +21,7 @@ struct hf_redis_node;
 
 /* How often what is done; the store's, so that a test can shorten it. */
 struct hf_redis_listen_pace {
-    struct hf_span idle;    /* nobody waited for so long: close */
+    struct hf_span idle;    /* no waiter for so long: close */
     struct hf_span ping;    /* silent for so long: ask whether it is there */
     struct hf_span refused; /* no right to listen: when to try again */
 };
@@ -48,15 +48,15 @@ struct hf_redis_listener {
 void hf_redis_listen_open(struct hf_redis_node *node);
 void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
 
-/* Somebody waits at this node: see to it that its grants reach us. Called from
- * inside ask(): it calls nobody back. */
+/* A client waits at this node: see to it that its grants reach us. Called from
+ * inside ask(): it makes no callback. */
 void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now);
 
 /* The node's own connection is lost: what is pushed from now on may come from
  * another server. From dispatch only. */
 void hf_redis_listen_cut(struct hf_redis_node *node);
 
-/* The node is READY (again): go on if somebody still waits. */
+/* The node is READY (again): go on if a client still waits. */
 void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 
 #endif

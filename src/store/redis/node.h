@@ -25,7 +25,7 @@
 
 struct hf_redis_command; /* command.h */
 
-/* In quarantine, how often to see whether somebody declared the server new. */
+/* In quarantine, how often to see whether the server was declared new. */
 #define HF_REDIS_PEEK_MS 500
 
 enum hf_redis_phase {
@@ -205,7 +205,7 @@ bool hf_redis_log_in(struct hf_redis_node *node,
 void hf_redis_doubt(struct hf_redis_node *node, const char *why,
                     struct hf_instant now);
 
-/* Quarantined: has somebody else ended it (doctor --init)? */
+/* Quarantined: has another client ended it (doctor --init)? */
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now);
 
 /* A reply to a greeting, to marking or to a peek. */

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- RELEASE: free a name that is mine, leave its queue, and give it to whoever
--- is first there; align the counter of a free one.
+-- RELEASE: free a name that is mine, leave its queue, and give it to the
+-- first there; align the counter of a free one.
 --
 -- KEYS as line.lua says; 7 hf:node
 -- ARGV 1 owner, 2 T, 3 ms to keep the name taken and marked ended (0: free
 --      it; who shares just leaves), 4 ms to keep the fence, 5 marker
 -- -> c                                it was yours, and is no longer
 --    {0, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
---                                     not yours; left -2: nobody's
+--                                     not yours; left -2: free
 --
 -- I1: c is only replaced by a T above it.
 -- I2: no owner is installed but by serve(). `last` is forgotten, else a CONFIRM
 --     that comes late would bring the lock back.
--- The marker is asked for by who would grant, and only for that: whoever gives
--- back must not be kept from it. So a T out of bounds is ignored rather than
+-- The marker is asked for where a grant would be made, and only there: a
+-- release must not fail for it. So a T out of bounds is ignored rather than
 -- refused. Nor does a full memory matter: DEL comes first, and a script that
 -- has written may go on; what fails in serving the others is left to their
 -- heartbeats.
@@ -36,7 +36,7 @@ else
 end
 
 -- Handing over to one who wants it alone: what serve() does, in a third of its
--- time. If it cannot be done here, he is put back and left to serve().
+-- time. If it cannot be done here, it is put back and left to serve().
 if gives and first[1] and redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
     local time = redis.call('TIME')
     local us = time[1] * 1000000 + time[2]

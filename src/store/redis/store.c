@@ -164,7 +164,7 @@ static void close_nodes(struct hf_redis *store, bool forked)
     }
 }
 
-/* A key that everybody may read proves nothing. Who is in its group is the
+/* A key that all users may read proves nothing. Who is in its group is the
  * administrator's to decide. A file that is not there is TLS's to refuse. */
 static bool is_exposed(const char *key)
 {
@@ -179,7 +179,7 @@ static enum hf_status load_tls(struct hf_redis *store, const struct hf_url *url,
     if (is_exposed(url->tls_key)) {
         return hf_fail(
             error, HF_CONFIG,
-            "tls_key %s: everybody may read or write it; chmod o= it",
+            "tls_key %s: all users may read or write it; chmod o= it",
             url->tls_key);
     }
     struct hf_tls_settings settings = {

@@ -62,7 +62,7 @@ void hf_wire_wrote(struct hf_wire *wire, size_t n);
 const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire);
 
 /* The request that the next reply belongs to, all of which has left; NULL:
- * whoever speaks now was not asked. */
+ * what comes now was not asked for. */
 const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
 
 /* Its reply has come. */
