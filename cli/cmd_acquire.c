@@ -70,7 +70,7 @@ static int stop_taking(void *user)
 }
 
 /* From here to the printed line no signal may end us: it would leave a lock
- * that nobody knows. SIGPIPE too is blocked, and a write says EPIPE. SIGTSTP
+ * whose owner is lost. SIGPIPE too is blocked, and a write says EPIPE. SIGTSTP
  * stops us while we wait. */
 static int hold_signals(struct cli_signals *signals)
 {

@@ -280,8 +280,8 @@ const struct cli_cmd cli_cmd_break = {
     .summary = "take the lock from its holder",
     .text =
         "Waits until the holder must have stopped, its lease being over; "
-        "nobody "
-        "else gets\nthe lock before. Says what it waits for, and until when. "
+        "it is "
+        "not\ngranted before. Says what it waits for, and until when. "
         "The fence moves on: a\nstore that checks fences refuses the old "
         "holder. What has ended and is only kept\ntaken (--min-hold, the mark "
         "of --once) is free at once: --once may run again.\n\n"

@@ -17,7 +17,7 @@ struct cli_lost {
 /* A majority has said that @p lock is lost, whose lease would end in
  * @p left_ms. Look who has the name now: at once, since a break leaves no trace
  * when it is over. Nothing is asked if the lease is about to end, or of several
- * names: whoever enforces its end must not be held up. */
+ * names: the enforcement of its end must not be held up. */
 void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
                    struct hf_lock *lock, const struct cli_args *args,
                    int64_t left_ms);

@@ -46,12 +46,12 @@ void cli_signals_restore(const struct cli_signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-bool cli_signals_stop(pid_t whom, int number)
+bool cli_signals_stop(pid_t pid, int number)
 {
     sigset_t set, pending;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, number);
-    (void)kill(whom, number);
+    (void)kill(pid, number);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
     /* Stopped here, until SIGCONT. */
     (void)sigprocmask(SIG_BLOCK, &set, NULL);

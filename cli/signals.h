@@ -24,12 +24,12 @@ void cli_signals_block(struct cli_signals *signals);
 /* In the command's process: as it was. */
 void cli_signals_restore(const struct cli_signals *signals);
 
-/* Stop `whom` (a process, or 0: our group) with a signal that is held back, as
+/* Stop `pid` (a process, or 0: our group) with a signal that is held back, as
  * it would have if it were not. @return whether we were continued: if not,
- * nobody is there who could, since the kernel does not stop a group whose
+ * no process is there to do so, since the kernel does not stop a group whose
  * parents are all in another session. SIGCONT must be held back, too, to know.
  */
-bool cli_signals_stop(pid_t whom, int number);
+bool cli_signals_stop(pid_t pid, int number);
 
 /* Does it end a program that has not asked for it? */
 bool cli_signals_ends(int number);

@@ -108,7 +108,7 @@ void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant)
 
 /* ---- BREAK, INSPECT ---------------------------------------------------- */
 
-/* Nobody believes to hold what was released and is only kept taken. */
+/* What was released and is only kept taken has no holder. */
 static bool has_holder(const struct hf_visit *visit)
 {
     const struct hf_record *record = &visit->record;
@@ -143,9 +143,9 @@ static void keep_taken(struct hf_visit *visit, uint64_t next)
 
 /* BREAK. The breaker has the name for as long as it was taken; the counter
  * stays, so that the name can be given back, and the breaker's RELEASE moves
- * it on. Those who share are not given back: move (b). With `now`, or if nobody
- * holds, (a) and (d), and whoever waits is served: guarded stores refuse the
- * old holder. All who share lose it. */
+ * it on. Those who share are not given back: move (b). With `now`, or without a
+ * holder, (a) and (d), and the first waiter is served: guarded stores refuse
+ * the old holder. All who share lose it. */
 void hf_visit_break(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;

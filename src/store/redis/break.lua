@@ -7,7 +7,7 @@
 --      in ms, 6 what the breaker took it from: give it back ('': take it)
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
 --                                     done; who had it, and for how long it
---                                     was still his; left -2: nobody had it.
+--                                     was still its own; left -2: free.
 --                                     c: at least what comes next
 --    {0, c, -1, owner, 0, is a type}  keep, but it has no expiry
 --    -1                               the marker has changed
@@ -25,7 +25,7 @@
 -- I1: c is only replaced by max(c + 1, ..). I2: the breaker acquires nothing
 -- and no value is its own; of a group it moves on. If the name is freed, c
 -- moves on too, also where it was free: its holder may have it elsewhere; then
--- whoever waits is served, at yet another.
+-- the first waiter is served, at yet another.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[3] then
     return -1
 end
