@@ -2,6 +2,7 @@
 #include "top_screen.h"
 
 #include "utf8.h"
+#include "width.h"
 
 #include <curses.h>
 #include <langinfo.h>
@@ -90,6 +91,7 @@ const char *top_screen_start(void)
     }
     is_started = true;
     is_wide = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    top_screen_resize(); /* ncurses believes COLUMNS, whatever it says */
     prepare_leave();
     catch_crashes();
     start_colours();
@@ -125,7 +127,7 @@ void top_screen_resize(void)
     struct winsize size;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 &&
         size.ws_col > 0) {
-        (void)resizeterm(size.ws_row, size.ws_col);
+        (void)resizeterm(size.ws_row, (int)cli_width(STDOUT_FILENO));
     }
 }
 

@@ -171,6 +171,43 @@ drawn HOLDER
 send q
 S
 
+# Widths that are none, and such as no terminal has. COLUMNS is narrower, or
+# nothing.
+for bad in 0 10000 x; do
+    top "COLUMNS=$bad: as wide as the terminal" "COLUMNS=$bad holdfast top" <<S
+drawn ? help
+shows nightly
+shows WAIT▾
+screen $W/screen
+send q
+S
+    is "$("$HF_BUILD/tests/lib/columns" <"$W/screen")" 80 \
+        "COLUMNS=$bad: 80 columns"
+    is "$(grep -c '^NAME' "$W/screen")$(sed -n 3p "$W/screen" | cut -c1-4)" \
+        1NAME "COLUMNS=$bad: its rows are where they belong"
+done
+top 'COLUMNS makes it narrower' 'COLUMNS=40 holdfast top' <<S
+drawn q quit
+shows nightly
+screen $W/screen
+send q
+S
+is "$("$HF_BUILD/tests/lib/columns" <"$W/screen")" 40 'COLUMNS=40: 40 columns'
+for columns in 1 3 20; do
+    top "COLUMNS=$columns" "COLUMNS=$columns holdfast top" <<S
+expect [?1049h
+screen $W/screen
+send \n?\x1b
+send q
+S
+    top "a terminal of $columns columns" \
+        "stty cols $columns; holdfast top" <<'S'
+expect [?1049h
+send \n?\x1b
+send q
+S
+done
+
 # What comes and goes is seen.
 come() {
     exec holdfast run newcomer -- sh -c 'until [ -e "$0" ]; do :; done' \
