@@ -1029,6 +1029,8 @@ typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
  * hf_client_break() that does not free the name at once, and asks before it
  * waits. @p may_wait is called in this thread, without locks of the library; it
  * may call anything, and hf_client_close() takes effect when it has returned.
+ *
+ * @return As hf_client_break(); HF_BUSY - also if @p may_wait returned false.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_break_wait(struct hf_client *client, const void *name,
