@@ -121,20 +121,28 @@ static void hide_passwords(const char *text)
     }
 }
 
-/* @return why it cannot be used; NULL: it can. */
-static const char *read_password(struct cli_config *config, const char *path)
+const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX])
 {
     bool is_shared = false;
-    int error =
-        read_all(path, config->password, sizeof(config->password), &is_shared);
-    config->password[strcspn(config->password, "\r\n")] = '\0';
+    int error = read_all(path, out, CLI_PASSWORD_MAX, &is_shared);
+    out[strcspn(out, "\r\n")] = '\0';
     if (error != 0) {
         return cli_message_of(error);
     }
     if (is_shared) {
         return "holds a password and all users may read it; chmod o-r it";
     }
-    return config->password[0] == '\0' ? "holds no password" : NULL;
+    return out[0] == '\0' ? "holds no password" : NULL;
+}
+
+static const char *read_password(struct cli_config *config, const char *path)
+{
+    size_t len = strlen(path);
+    if (len >= sizeof(config->password_file)) {
+        return cli_message_of(ENAMETOOLONG);
+    }
+    memcpy(config->password_file, path, len + 1);
+    return cli_config_password(path, config->password);
 }
 
 static int take_password_file(struct cli_config *config, const char *path)

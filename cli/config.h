@@ -16,6 +16,8 @@ enum cli_config_source {
 /* More keys than there are. */
 #define CLI_CONFIG_KEYS 32
 
+#define CLI_PASSWORD_MAX 1024
+
 struct cli_config {
     enum cli_config_source source;
     struct {
@@ -23,14 +25,18 @@ struct cli_config {
         unsigned line;
     } keys[CLI_CONFIG_KEYS]; /* of the file */
     size_t n_keys;
-    char path[512];      /* of the file, for messages */
-    char url[8192];      /* with the file's parameters */
-    char password[1024]; /* from a file; empty: none */
+    char path[512]; /* of the file, for messages */
+    char url[8192]; /* with the file's parameters */
+    char password_file[1024];
+    char password[CLI_PASSWORD_MAX]; /* from that file; empty: none */
 };
 
 /* A password in the URL that was typed is overwritten where it stands: ps shows
  * it no longer. @return 0, or the exit code (78) after a line on stderr. */
 int cli_config_find(struct cli_config *config, const struct cli_args *args);
+
+/* Read a password file. @return why it cannot be used; NULL: it can. */
+const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX]);
 
 /* The line of the file that an error of the library is about: that of a key
  * which it names, else that of the URL. 0: no file. */

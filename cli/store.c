@@ -82,6 +82,25 @@ static int open_failed(const struct cli_config *config, enum hf_status status,
     return cli_message(code, NULL, error->text);
 }
 
+/* The password as it was read last; a process opens one store. */
+static struct {
+    char file[sizeof(((struct cli_config *)0)->password_file)];
+    char password[CLI_PASSWORD_MAX];
+} login_secret;
+
+/* At each connection, so that a password may change while a command runs. A
+ * file that cannot be used now may be about to be replaced. */
+static void on_login(void *user, struct hf_login *login)
+{
+    char password[CLI_PASSWORD_MAX];
+    (void)user;
+    if (cli_config_password(login_secret.file, password) == NULL) {
+        memcpy(login_secret.password, password, sizeof(password));
+    }
+    explicit_bzero(password, sizeof(password));
+    hf_login_set(login, NULL, login_secret.password);
+}
+
 int cli_store_open(struct cli_config *config, const struct cli_args *args,
                    struct hf_client **out)
 {
@@ -89,7 +108,13 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     struct hf_error error = {.text = ""};
     hf_client_options_init(&options);
     options.thread = HF_THREAD_NONE;
-    options.password = config->password[0] != '\0' ? config->password : NULL;
+    if (config->password[0] != '\0') {
+        options.login = on_login;
+        memcpy(login_secret.file, config->password_file,
+               sizeof(login_secret.file));
+        memcpy(login_secret.password, config->password,
+               sizeof(login_secret.password));
+    }
     options.log = args->n_verbose > 0 ? log_line : NULL;
     options.log_user = (void *)(uintptr_t)&args->n_verbose;
     options.is_for_setup = args->is_for_setup;

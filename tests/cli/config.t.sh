@@ -194,6 +194,39 @@ export HOLDFAST_URL="redis://:long-and-secret@127.0.0.1:$port?quarantine=off"
 remains 'a password in HOLDFAST_URL' given
 unset HOLDFAST_URL
 
+# ---- A password that changes while a command runs
+server_start rotated -- --requirepass first
+echo first >"$W/rotated.pw"
+chmod 600 "$W/rotated.pw"
+export REDISCLI_AUTH=first HOLDFAST_PASSWORD_FILE=$W/rotated.pw
+rm -f "$W/started"
+holdfast run -u "${SERVER_URL[rotated]}?quarantine=off" -t 6s job -- \
+    sh -c 'echo >"$1/started"; until [ -e "$1/stop" ]; do sleep 0.05; done' \
+    sh "$W" &
+job=$!
+wait_until 10 is_started
+server_cli rotated CONFIG SET requirepass second >/dev/null
+echo second >"$W/rotated.pw"
+export REDISCLI_AUTH=second
+server_cli rotated CLIENT KILL TYPE normal >/dev/null
+last=$(server_cli rotated PTTL lock:job)
+is_renewed() {
+    local left
+    left=$(server_cli rotated PTTL lock:job)
+    [ "$left" -gt "$last" ] && return
+    last=$left
+    return 1
+}
+ok 'a changed password_file is read again to connect' wait_until 10 is_renewed
+rm "$W/rotated.pw"
+server_cli rotated CLIENT KILL TYPE normal >/dev/null
+last=$(server_cli rotated PTTL lock:job)
+ok 'without the file, the password of before' wait_until 10 is_renewed
+touch "$W/stop"
+wait $job
+is $? 0 'the command ran to its end under its lock'
+unset REDISCLI_AUTH HOLDFAST_PASSWORD_FILE
+
 # ---- Nothing configured
 rm "$file"
 if users_can; then
