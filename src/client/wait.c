@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READING IN TURN
+/* WHICH THREAD READS
  *
  * A blocking call does its I/O in its own thread: no hop through a thread of
  * the library. When several wait, one of them, the leader, sleeps in epoll
@@ -53,7 +53,7 @@ static void delist(struct hf_client *client, struct hf_waiter *self)
     }
 }
 
-/* Another caller has to read from now on. */
+/* Another thread has to read from now on. */
 static void hand_over(struct hf_client *client)
 {
     if (client->is_polling) {
@@ -194,6 +194,6 @@ void hf_client_interrupt(struct hf_client *client)
     uint64_t one = 1;
     atomic_fetch_add(&client->interrupts, 1);
     ssize_t written = write(client->poke.fd, &one, sizeof(one));
-    (void)written; /* it is full: a caller will look anyway */
+    (void)written; /* it is full: the reader will look anyway */
     errno = saved;
 }
