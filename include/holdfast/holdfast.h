@@ -152,8 +152,8 @@ HF_API bool hf_has_tls(void);
 /** Most names in one request. */
 #define HF_NAMES_MAX 64
 
-/** Most permits of a semaphore. Each is a lock of its own, and who waits,
- * waits for all of them: past some hundreds that is no longer cheap. */
+/** Most permits of a semaphore. Each is a lock of its own, and a
+ * waiter waits for all of them: past some hundreds that is no longer cheap. */
 #define HF_PERMITS_MAX 256
 
 struct hf_client;
@@ -161,7 +161,7 @@ struct hf_lock;
 struct hf_op;
 struct hf_cancel;
 
-/** Who runs the client between your calls. */
+/** Which thread runs the client between your calls. */
 enum hf_thread_mode {
     HF_THREAD_AUTO, /**< the library starts a thread when there is something
                          to renew; it blocks all signals */
@@ -400,7 +400,7 @@ enum hf_liveness {
 /** Whether a name may be held together with others. */
 enum hf_mode {
     HF_EXCLUSIVE, /**< alone */
-    HF_SHARED     /**< with others who ask for HF_SHARED: a read lock */
+    HF_SHARED     /**< with others that ask for HF_SHARED: a read lock */
 };
 
 /** One more name of a request. */
@@ -430,7 +430,7 @@ struct hf_request {
     void *user;        /**< hf_lock_user() returns it */
     enum hf_mode mode; /**< HF_EXCLUSIVE */
     uint32_t permits;  /**< 0; else a semaphore: at most so many hold the name
-                            at once. All who use it give the same number. */
+                            at once. All its users give the same number. */
     bool unfair;       /**< take it if it is free, even if others wait */
     const struct hf_name *more; /**< further names, taken all or none; borrowed
                                      for the call. Not with permits. */
@@ -461,11 +461,11 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  * @param client   The client.
  * @param request  What, for how long, waiting how long. Borrowed.
  * @param out      The lock; yours until hf_lock_release() or hf_lock_detach().
- * @param error    Why not: for HF_BUSY who holds it, for HF_UNAVAILABLE each
+ * @param error    Why not: for HF_BUSY the holder, for HF_UNAVAILABLE each
  *                 node with its reason. Or NULL.
  *
- * Who waits is served in order: first come, first served, and the lock is
- * handed over by the server itself. A try never overtakes one who waits.
+ * Waiters are served in order: first come, first served. The server itself
+ * hands the lock over. A try never overtakes a waiter.
  *
  * Handles exclude each other, also two of the same client. So a thread that
  * waits for ever for what only itself would give back waits for ever, until
@@ -475,7 +475,8 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  * are given in. While it waits for one, it may hold others that sort before.
  * They are one handle, which is LOST when one of them is; the others are
  * renewed until it is released. A try that has some of its names, or finds all
- * permits taken, waits 100 ms: who has the rest may be about to stand back.
+ * permits taken, waits 100 ms: the holder of the rest may be about to give it
+ * back.
  *
  * @return HF_OK; HF_BUSY - held by another owner until the wait was over;
  *         HF_UNAVAILABLE - no majority: within 1 s for a try, when the wait
@@ -942,7 +943,7 @@ HF_API int64_t hf_queue_entry_since_ms(const struct hf_queue_entry *entry);
 typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
 
 /**
- * Who holds @p name, and who waits for it, in order: node by node, holders
+ * The holders of @p name and its waiters, in order: node by node, holders
  * first. At most 1,000 of each and node.
  *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
