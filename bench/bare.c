@@ -2,7 +2,7 @@
 /* The floor of `holdfast run`: the least that a program can do to run a
  * command under a lock of Redis. It connects, takes a key at a majority, runs
  * the command, and gives the key back at a majority. No fence, no renewal, no
- * question who the server is, nobody who would end the command.
+ * check of the server's identity, no keeper that would end the command.
  *
  *   bare HOST:PORT[,...] COMMAND [ARG...] */
 #include "measure.h"

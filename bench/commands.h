@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What servers were asked, by their own count (INFO commandstats), and how
- * long a round trip is. Over connections of its own, so that nobody's
+ * long a round trip is. Over connections of its own, so that no other
  * requests wait for these. */
 #ifndef HF_BENCH_COMMANDS_H
 #define HF_BENCH_COMMANDS_H

@@ -10,8 +10,8 @@
  *
  * Hand-over is the time from the moment a holder calls give() to the moment
  * the next one returns from take(), if that one asked before the lock was
- * given back: nobody hands over to one who is not there. A grant that begins
- * before the one before it was given back is an overlap. */
+ * given back: there is no hand-over to a client that is not there. A grant that
+ * begins before the one before it was given back is an overlap. */
 #ifndef HF_BENCH_CROWD_H
 #define HF_BENCH_CROWD_H
 
@@ -324,7 +324,7 @@ static inline void figures_drop(struct crowd_figures *f)
     samples_fini(&f->wait);
 }
 
-/* Most turns by least: 1 is fair. Somebody without any: as good as never. */
+/* Most turns by least: 1 is fair. A client without any: as good as never. */
 static inline double figures_unfairness(const struct crowd_figures *f, int n)
 {
     uint32_t most = 0;

@@ -8,7 +8,7 @@
  * Queue: a list of channels beside the key. Who finds the key taken appends
  * its channel and blocks on its own subscribed connection; who gives back
  * makes the first of the list the owner and publishes to it, in one script:
- * one hop. No fence, no heartbeat, nobody who notices that a waiter is gone.
+ * one hop. No fence, no heartbeat, and a waiter that is gone is not noticed.
  * Cost: two requests per grant, and half a round trip up and half down from
  * one holder to the next.
  *

@@ -6,7 +6,7 @@
  *           [--count N] [--seconds S]
  *
  *   turns      N operations of one client in one thread queue up behind one
- *              who holds. Then whoever is served gives back at once and asks
+ *              who holds. Then each that is served gives back at once and asks
  *              again, so that N - 1 always wait: what a grant costs, all in
  *              all, with a queue of that length
  *   idle       N operations of one client wait for S seconds for one who does
@@ -15,7 +15,7 @@
  *   processes  N processes queue up one after the other, each when the one
  *              before it is seen to wait; then all are served, once
  *
- * "wrong" counts those who were served before somebody with an earlier ticket;
+ * "wrong" counts those who were served before a waiter with an earlier ticket;
  * "moved", those whose ticket is later than that of one who asked after them:
  * their request was not answered in time, and was made again. */
 #include "crowd.h"
@@ -194,7 +194,7 @@ static void bench_open(struct bench *b, struct job *job)
     }
 }
 
-/* Everybody who still waits gives up: that must leave nobody behind. */
+/* All that still wait give up: that must leave no place behind. */
 static void bench_close(struct bench *b)
 {
     b->stopping = true;

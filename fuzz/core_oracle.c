@@ -91,7 +91,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_ANSWER:
         hear_answer(oracle, event);
         break;
-    case HF_EV_GRANT: /* once it is given up nobody listens any more */
+    case HF_EV_GRANT: /* once it is given up it is not heard any more */
         if (event->counter > heard->refused &&
             (oracle->phase == HF_PHASE_ASKING ||
              oracle->phase == HF_PHASE_WAITING ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one lease was told and what it did, written down by somebody who does
- * not count votes as core does: judges each step by that. */
+/* What one lease was told and what it did, written down without
+ * counting votes as core does: judges each step by that. */
 #ifndef FUZZ_CORE_ORACLE_H
 #define FUZZ_CORE_ORACLE_H
 
@@ -33,7 +33,7 @@ struct oracle {
     bool is_adopted;
     bool is_shrunk; /* extended to a shorter lease */
     bool is_extending;
-    bool owes_release; /* somebody waits to hear how the release went */
+    bool owes_release; /* a caller waits for the outcome of the release */
     unsigned n_sends;
     unsigned n_held;
     unsigned n_over; /* TAKEN and the like */
