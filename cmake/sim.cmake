@@ -49,7 +49,9 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
       kill pthread_mutex_init pthread_mutex_trylock pthread_mutex_clocklock
       pthread_mutex_unlock pthread_mutex_consistent clock_gettime nanosleep
       socket setsockopt bind sendto recv
-      mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
+      hf_visit_acquire hf_visit_yield hf_visit_confirm hf_visit_release
+      hf_visit_break hf_visit_inspect hf_visit_mark hf_local_scan
+      hf_local_roster mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
     list(APPEND HF_SIM_WRAPS "-Wl,--wrap=${call}")
   endforeach()
   target_link_options(hfsim PRIVATE ${HF_SIM_WRAPS})

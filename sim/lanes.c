@@ -31,6 +31,7 @@ bool sim_lanes_are_over(const struct sim_process *process)
 void sim_lanes_crash(struct sim_process *process)
 {
     struct sim_oracle *oracle = process->world->oracle;
+    process->is_crashing = true;
     for (unsigned i = 0; i < process->n_lanes; i++) {
         struct sim_lane *lane = &process->lanes[i];
         if (lane->number != 0 && lane->phase == SIM_LANE_ASKING) {
@@ -45,4 +46,6 @@ void sim_lanes_crash(struct sim_process *process)
     }
     process->stepping = NULL;
     process->parcel.is_full = false;
+    process->is_crashing = false;
+    sim_prompt_anew(oracle);
 }

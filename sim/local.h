@@ -7,6 +7,8 @@
  *   local_mutex.c     the robust mutex of the gate, and clocks
  *   local_socket.c    datagrams
  *   local_table.c     transactions: the disk may be full; the judge looks on
+ *   local_verbs.c     … what each request did in one, told to the judge
+ *   local_memory.c    … and what the table says of a lock
  *
  * All processes of such a world run on one host. Each of these calls is a step
  * at which the caller may be stopped, or killed (local_machine.c); what it left
@@ -64,6 +66,35 @@ bool sim_machine_has_news(const struct sim_process *process);
 void sim_machine_dispatch(struct sim_process *process, struct hf_instant now);
 
 /* ---- The judge --------------------------------------------------------- */
+
+/* Whom the table names as the owner of a lock, and for how much longer, by the
+ * machine's clock. NULL: it is free. Borrowed until the next commit. */
+const char *sim_machine_owner(const struct sim_machine *machine,
+                              const char *name, size_t *len, int64_t *left_ns);
+
+/* For how much longer `owner`, a digest, shares the lock at `fence`; -1: it
+ * does not. */
+int64_t sim_machine_shares(const struct sim_machine *machine, const char *name,
+                           uint64_t owner, uint64_t fence);
+
+/* The sharer number `idx` of the lock, as a digest; 0: there are fewer. */
+uint64_t sim_machine_sharer(const struct sim_machine *machine, const char *name,
+                            unsigned idx);
+
+/* 0: no counter is known. */
+uint64_t sim_machine_counter(const struct sim_machine *machine,
+                             const char *name);
+
+/* Another owner than `but` waits for it. */
+bool sim_machine_has_queue(const struct sim_machine *machine, const char *name,
+                           uint64_t but);
+
+/* The mark that is kept is that of the run `fence`, and not withdrawn. */
+bool sim_machine_has_mark(const struct sim_machine *machine, const char *name,
+                          uint64_t fence);
+
+/* The disk is full, or a process stands still, perhaps inside the gate. */
+bool sim_machine_hinders(const struct sim_machine *machine);
 
 /* At the end: is anything left? */
 void sim_machine_judge_end(struct sim_machine *machine);

@@ -85,12 +85,12 @@ static int new_pid(struct sim_machine *machine, uint64_t start)
         int idx = (machine->pid_last + 1) % n;
         machine->pid_last = idx;
         if (sim_task_find(machine, SIM_PID_FIRST + idx) == NULL &&
-            machine->starts[idx] != start) {
-            machine->starts[idx] = start;
+            machine->starts[idx] != start + 1) {
+            machine->starts[idx] = start + 1;
             return SIM_PID_FIRST + idx;
         }
     }
-    return SIM_PID_FIRST + machine->pid_last + SIM_PIDS_MAX; /* a rare burst */
+    return SIM_PID_FIRST + SIM_PIDS_MAX + machine->n_bursts++; /* a rare one */
 }
 
 void sim_machine_started(struct sim_process *process)
@@ -108,6 +108,8 @@ void sim_machine_started(struct sim_process *process)
     task->waits = false;
     task->calls = 0;
     task->txn = NULL;
+    task->visit = NULL;
+    task->only_reads = false;
 }
 
 void sim_machine_ended(struct sim_process *process)

@@ -98,15 +98,18 @@ int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     struct sim_process *process = task->process;
     struct hf_instant end = {until->tv_sec * INT64_C(1000000000) +
                              until->tv_nsec};
+    int64_t since_ns = process->world->now_ns;
     bool goes_on = sim_task_call(task);
     while (goes_on) {
         int number = lock(task, found);
+        int64_t now_ns = process->world->now_ns;
+        if (number == EBUSY &&
+            sim_process_clock(process, now_ns).ns >= end.ns) {
+            number = ETIMEDOUT;
+        }
+        sim_oracle_held_up(process->world->oracle, process->index, since_ns);
         if (number != EBUSY) {
             return number;
-        }
-        int64_t now_ns = process->world->now_ns;
-        if (sim_process_clock(process, now_ns).ns >= end.ns) {
-            return ETIMEDOUT;
         }
         task->waits = true;
         sim_process_sleep(process, sim_process_when(process, end), false);

@@ -5,6 +5,7 @@
 
 #include "local.h"
 
+#include "store/local/record.h"
 #include "store/local/wake.h"
 
 #include <lmdb.h>
@@ -48,14 +49,26 @@ struct sim_task {
     int64_t calls;    /* until it stops or dies in one; 0: it does not */
     int64_t span_ns;  /* … for so long */
     bool dies;
-    int fds[SIM_FDS_MAX]; /* 0: none */
-    MDB_txn *txn;         /* NULL: none under way */
+    int fds[SIM_FDS_MAX];         /* 0: none */
+    MDB_txn *txn;                 /* NULL: none under way */
+    const struct hf_visit *visit; /* what it does there; NULL: nothing yet */
+    bool only_reads;              /* LIST or QUEUE is under way */
     struct sim_box box;
     struct sim_random random; /* delays of what is sent to it */
 };
 
 /* What the table said last: the judge's. */
 #define SIM_ROWS_MAX 64
+#define SIM_ROW_ENTRIES 128
+
+/* A sharer, or a waiter. */
+struct sim_row_entry {
+    uint64_t owner; /* digest */
+    uint64_t counter;
+    int64_t until_ns;
+    bool waits;
+};
+
 struct sim_row {
     char name[8];
     uint64_t counter;
@@ -63,6 +76,11 @@ struct sim_row {
     int64_t until_ns;
     int64_t waits_until_ns; /* the longest place; 0: nobody waits */
     bool is_there, is_owned, is_shared;
+    struct hf_local_mark mark;
+    unsigned n_entries; /* at most SIM_ROW_ENTRIES are kept */
+    struct sim_row_entry entries[SIM_ROW_ENTRIES];
+    size_t owner_len;
+    char owner[HF_RECORD_OWNER_MAX];
 };
 
 struct sim_machine {
@@ -70,7 +88,9 @@ struct sim_machine {
     bool has_folder;
     int files[SIM_FILES]; /* memory; -1: it does not exist */
     int pid_last;
-    uint64_t starts[SIM_PIDS_MAX]; /* when a number was last given away */
+    int n_bursts; /* numbers that were given away because none was free */
+    uint64_t starts[SIM_PIDS_MAX]; /* when a number was last given away in this
+                                      boot, plus 1; 0: not yet */
     bool is_full;
     struct sim_task tasks[SIM_PROCESSES_MAX];
     struct sim_row rows[SIM_ROWS_MAX];
@@ -94,6 +114,14 @@ void sim_mutex_wake(struct sim_machine *machine);
 
 /* @return false: it is no socket of this process. */
 bool sim_box_close(struct sim_task *task, int fd);
+
+/* A transaction has ended, by a commit if `has_written`: the oracle is told
+ * what the request did. Call it after sim_table_look(). */
+void sim_verb_done(struct sim_task *task, bool has_written);
+
+/* The disk was full: what was to be released is not, and a process that does
+ * not try again keeps it. */
+void sim_verb_failed(const struct sim_task *task);
 
 /* Look at the table after a commit, or at its state as it is. */
 void sim_table_look(struct sim_machine *machine, MDB_env *env);

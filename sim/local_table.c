@@ -5,6 +5,8 @@
  * counters, who came when; and that entries and records belong together. */
 #include "local_parts.h"
 
+#include "oracle_state.h"
+
 #include "store/local/entry.h"
 #include "store/local/record.h"
 
@@ -98,7 +100,10 @@ static void look_at_record(struct look *look, const MDB_val *key,
     row->is_shared = record.is_shared;
     row->until_ns = record.until_ns;
     row->waits_until_ns = 0;
-    /* Kept after a release, or by a break: it is nobody's. */
+    row->mark = record.mark;
+    row->owner_len = record.owner_len;
+    memcpy(row->owner, record.owner, record.owner_len);
+    /* Kept after a release, or by a break: it has no owner. */
     bool is_ended = record.owner_len >= HF_ENDED_MARK_LEN &&
                     memcmp(record.owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) == 0;
     bool is_owned =
@@ -140,6 +145,14 @@ static void look_at_entry(struct look *look, const MDB_val *key,
         return;
     }
     struct sim_row *row = &look->machine->rows[queue->row];
+    if (row->n_entries < SIM_ROW_ENTRIES) {
+        row->entries[row->n_entries++] = (struct sim_row_entry){
+            .owner = sim_owner_digest(entry.owner, entry.owner_len),
+            .counter = entry.counter,
+            .until_ns = entry.until_ns,
+            .waits = kind == HF_ENTRY_WAITER,
+        };
+    }
     if (kind == HF_ENTRY_WAITER && row->waits_until_ns < entry.until_ns) {
         row->waits_until_ns = entry.until_ns;
     }
@@ -173,6 +186,8 @@ static void forget_rows(struct sim_machine *machine)
         machine->rows[i].is_there = false;
         machine->rows[i].is_owned = false;
         machine->rows[i].waits_until_ns = 0;
+        machine->rows[i].n_entries = 0;
+        machine->rows[i].mark = (struct hf_local_mark){0};
     }
 }
 
@@ -191,6 +206,8 @@ void sim_machine_rebooted(struct sim_machine *machine)
 {
     if (machine != NULL) {
         forget_rows(machine);
+        memset(machine->starts, 0, sizeof(machine->starts)); /* another boot */
+        sim_oracle_node_forgot(machine->world->oracle, 0);
     }
 }
 
@@ -267,6 +284,7 @@ int __wrap_mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags,
     int number = __real_mdb_txn_begin(env, parent, flags, out);
     if (task != NULL && number == 0) {
         task->txn = *out;
+        task->visit = NULL;
     }
     return number;
 }
@@ -275,10 +293,11 @@ void __wrap_mdb_txn_abort(MDB_txn *txn);
 void __wrap_mdb_txn_abort(MDB_txn *txn)
 {
     struct sim_task *task = sim_task_running();
+    __real_mdb_txn_abort(txn);
     if (task != NULL) {
         task->txn = NULL;
+        sim_verb_done(task, false);
     }
-    __real_mdb_txn_abort(txn);
 }
 
 int __wrap_mdb_txn_commit(MDB_txn *txn);
@@ -298,6 +317,7 @@ int __wrap_mdb_txn_commit(MDB_txn *txn)
     int number = __real_mdb_txn_commit(txn);
     if (number == 0) {
         sim_table_look(task->machine, env);
+        sim_verb_done(task, true);
     }
     return number;
 }
@@ -314,6 +334,7 @@ int __wrap_mdb_put(MDB_txn *txn, MDB_dbi names, MDB_val *key, MDB_val *value,
         return EIO;
     }
     if (task != NULL && task->machine->is_full) {
+        sim_verb_failed(task);
         return MDB_MAP_FULL;
     }
     return __real_mdb_put(txn, names, key, value, flags);

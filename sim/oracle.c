@@ -300,9 +300,7 @@ void sim_oracle_ended(struct sim_oracle *oracle, uint64_t turn)
     struct sim_live *live = live_of(oracle, turn, true, "gave it back");
     if (live != NULL) {
         sim_owner_handed_on(oracle, live);
-        if (!live->is_released) {
-            sim_prompt_left(oracle, live);
-        }
+        sim_prompt_left(oracle, live);
         over(oracle, live);
     }
     sim_prompt_look(oracle);

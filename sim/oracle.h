@@ -165,6 +165,9 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
  * its way; then the process has read from the link. */
 void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
                        const struct sim_run *run);
+/* What it asked for, of whom (sim_oracle_node() says so of a server's). */
+void sim_oracle_asked(struct sim_oracle *oracle, int node,
+                      const struct sim_run *run);
 void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
 void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link);
 /* The embedded store has committed (local_table.c): this is a counter now, and
@@ -175,6 +178,10 @@ void sim_oracle_counter(struct sim_oracle *oracle, const char *name, size_t len,
 void sim_oracle_counter_gone(struct sim_oracle *oracle, const char *name);
 void sim_oracle_place(struct sim_oracle *oracle, const char *name, size_t len,
                       const char *owner, size_t owner_len, bool is_queued);
+
+/* It has waited at the gate of the embedded store since then. */
+void sim_oracle_held_up(struct sim_oracle *oracle, int process,
+                        int64_t since_ns);
 
 /* It lost memory: restarted older or empty, flushed, evicted, promoted. */
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);

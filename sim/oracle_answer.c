@@ -201,17 +201,24 @@ static struct reply read_reply(const struct sim_run *run)
 }
 
 /* Refused, though nobody else has the name: somebody waits there, and comes
- * first; or an earlier attempt of this turn has it still. Its RELEASE is behind
- * the next attempt's ACQUIRE at a server that does not know the script yet. */
+ * first, or has just come first in the same step (an embedded store gives the
+ * name to all who may share it); or an earlier attempt of this turn has it
+ * still. Its RELEASE is behind the next attempt's ACQUIRE at a server that does
+ * not know the script yet. */
 static void note_refusal(const struct sim_oracle *oracle,
                          const struct sim_asking *call, struct sim_want *want,
-                         int node, const struct sim_arg *owner)
+                         int node, const struct sim_run *run)
 {
+    const struct sim_arg *owner = &run->argv[ARG(1)];
     int64_t now_ns = oracle->world->now_ns;
-    bool is_taken = sim_memory_taken_until(oracle, want->chain, node,
-                                           call->turn, NULL, 0) >= 0 ||
-                    sim_memory_has_queue(oracle, want->chain, node, owner->data,
-                                         owner->len);
+    size_t len;
+    bool is_taken =
+        sim_memory_taken_until(oracle, want->chain, node, call->turn, NULL,
+                               0) >= 0 ||
+        sim_memory_has_queue(oracle, want->chain, node, owner->data,
+                             owner->len) ||
+        (oracle->world->machine != NULL && run->has_written &&
+         sim_owner_at(oracle, want->chain, (unsigned)node, &len) != NULL);
     if (want->taken_ns[node] < now_ns && is_taken) {
         want->taken_ns[node] = now_ns;
     }
@@ -239,7 +246,7 @@ static void note_want(struct sim_oracle *oracle, struct sim_asking *call,
     }
     look_at_want(oracle, call, want, node);
     if (is_ours && read_reply(run).is_refusal) {
-        note_refusal(oracle, call, want, node, owner);
+        note_refusal(oracle, call, want, node, run);
     }
 }
 

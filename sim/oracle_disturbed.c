@@ -9,6 +9,11 @@
 /* What was held back is sent again up to so much later. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
+#define MS INT64_C(1000000)
+
+/* To notice that the time at the gate is over, besides 1% of it. */
+#define GATE_NS (2 * MS)
+
 static int64_t most(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -20,7 +25,8 @@ static bool is_of_process(enum sim_fault_kind kind)
 {
     return kind == SIM_FAULT_PAUSE || kind == SIM_FAULT_PAUSE_MIDWAY ||
            kind == SIM_FAULT_CRASH || kind == SIM_FAULT_PROCESS_CLOCK ||
-           kind == SIM_FAULT_REBOOT;
+           kind == SIM_FAULT_REBOOT || kind == SIM_FAULT_STOP_IN_CALL ||
+           kind == SIM_FAULT_KILL_IN_CALL;
 }
 
 static bool is_of_path(enum sim_fault_kind kind)
@@ -123,6 +129,17 @@ static void note_midway(struct sim_oracle *oracle, int process)
     }
 }
 
+/* The store promises to wait no longer than that: of more it is no excuse. */
+void sim_oracle_held_up(struct sim_oracle *oracle, int process,
+                        int64_t since_ns)
+{
+    const struct sim_world *world = oracle->world;
+    int64_t patience_ns = world->story->node_timeout_ms * MS;
+    if (world->now_ns - since_ns <= patience_ns + patience_ns / 100 + GATE_NS) {
+        oracle->held_up_ns[process] = world->now_ns;
+    }
+}
+
 /* ---- What is asked ----------------------------------------------------- */
 
 int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process)
@@ -131,6 +148,10 @@ int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process)
     note_midway(oracle, process);
     int64_t since_ns =
         most(oracle->paused_ns[process], oracle->midway_until_ns[process]);
+    if (oracle->world->machine != NULL) {
+        since_ns = most(since_ns, oracle->held_up_ns[process]);
+        since_ns = most(since_ns, oracle->world->processes[process].stood_ns);
+    }
     bool runs = oracle->world->processes[process].client != NULL &&
                 since_ns <= oracle->world->now_ns;
     return runs ? since_ns : INT64_MAX;

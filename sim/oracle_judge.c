@@ -23,7 +23,8 @@
  * not promised there either); of whom a process could reach, in the same
  * regimes, and of leases shorter than six round trips. A process that stands
  * still between reading its clock and answering has used up time that was
- * there. */
+ * there. In the embedded store, whoever stands still may stand inside the gate:
+ * then it is well for nobody. */
 #include "oracle_answer.h"
 #include "oracle_reach.h"
 

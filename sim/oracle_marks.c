@@ -4,6 +4,7 @@
  * (oracle_once.c judges by that). */
 #include "oracle_once.h"
 
+#include "local.h"
 #include "redis.h"
 
 #include "store/redis/keys.h"
@@ -67,7 +68,7 @@ static int name_of(const struct sim_run *run)
 
 /* What a node now keeps of the name decides which of the marks it has. */
 static void note_kept(struct sim_once *once, int name, int node, int process,
-                      const struct kept *kept)
+                      const struct kept *kept, int64_t now_ns)
 {
     uint8_t bit = (uint8_t)(1U << node);
     for (size_t i = 0; i < once->n; i++) {
@@ -79,6 +80,7 @@ static void note_kept(struct sim_once *once, int name, int node, int process,
             run->has &= (uint8_t)~bit;
             continue;
         }
+        run->taken_ns = (run->has & bit) == 0 ? now_ns : run->taken_ns;
         run->copies += (run->has & bit) == 0 && process != run->process;
         run->has |= bit;
         run->ever |= bit;
@@ -125,7 +127,8 @@ void sim_once_script(struct sim_oracle *oracle, const struct sim_link *link,
     }
     struct sim_once *once = sim_once_of(oracle);
     uint64_t fence = strtoull(run->argv[ARG(2)].data, NULL, 10);
-    note_kept(once, name_of(run), link->node->index, link->peer, &kept);
+    note_kept(once, name_of(run), link->node->index, link->peer, &kept,
+              oracle->world->now_ns);
     if (run->argv[ARG(4)].len == 0) {
         note_tombstone(once, name_of(run), link->peer, fence);
     }
@@ -184,6 +187,10 @@ static bool keeps(const struct sim_oracle *oracle, int node,
     struct hf_redis_keys keys;
     size_t len;
     char name = (char)('a' + run->name);
+    if (oracle->world->machine != NULL) {
+        return sim_machine_has_mark(oracle->world->machine,
+                                    (const char[]){name, '\0'}, run->fence);
+    }
     hf_redis_keys_make(&keys, PREFIX, PREFIX_LEN, &name, 1);
     const struct hf_redis_side_key *key = &keys.sides[HF_REDIS_ONCE];
     const char *text = sim_redis_get(oracle->world->nodes[node].redis,

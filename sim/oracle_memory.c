@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "oracle_memory.h"
 
+#include "local.h"
 #include "node.h"
 #include "redis.h"
 
@@ -142,11 +143,33 @@ static bool holds_shared(const struct view *view, const struct sim_owner *owner,
     return vote != NULL && strtoull(vote, NULL, 10) == fence && *left_ms >= 0;
 }
 
+/* The same in the embedded store. */
+static bool holds_locally(const struct sim_machine *machine, const char *name,
+                          const struct sim_owner *owner, uint64_t fence,
+                          int64_t *left_ns)
+{
+    size_t len;
+    *left_ns = 0;
+    if (owner->is_shared) {
+        uint64_t digest = sim_owner_digest(owner->text, owner->len);
+        *left_ns = sim_machine_shares(machine, name, digest, fence);
+        return *left_ns >= 0;
+    }
+    const char *text = sim_machine_owner(machine, name, &len, left_ns);
+    return text != NULL && len == owner->len &&
+           memcmp(text, owner->text, len) == 0 &&
+           sim_machine_counter(machine, name) == fence;
+}
+
 bool sim_memory_holds(const struct sim_oracle *oracle,
                       const struct sim_chain *chain, int node,
                       const struct sim_owner *owner, uint64_t fence,
                       int64_t *left_ns)
 {
+    const struct sim_machine *machine = oracle->world->machine;
+    if (machine != NULL) {
+        return holds_locally(machine, chain->text, owner, fence, left_ns);
+    }
     struct view view = view_of(oracle, chain, node);
     int64_t left_ms = 0;
     bool holds = owner->is_shared ? holds_shared(&view, owner, fence, &left_ms)
@@ -180,22 +203,33 @@ int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
                                const struct sim_turn *turn,
                                const uint64_t *mine, unsigned n)
 {
-    struct view view = view_of(oracle, chain, node);
-    int64_t left_ms = lock_left_ms(&view);
+    const struct sim_machine *machine = oracle->world->machine;
     size_t len;
-    const char *text =
-        sim_redis_get(view.redis, view.lock, view.lock_len, &len);
+    int64_t left_ns = -1;
+    const char *text;
+    if (machine != NULL) {
+        text = sim_machine_owner(machine, chain->text, &len, &left_ns);
+    } else {
+        struct view view = view_of(oracle, chain, node);
+        int64_t left_ms = lock_left_ms(&view);
+        text = sim_redis_get(view.redis, view.lock, view.lock_len, &len);
+        left_ns = left_ms < 0 ? -1 : left_ms * MS;
+    }
     bool is_mine =
         text != NULL &&
         (is_group(text, len) ? is_admitted(text, chain, turn)
                              : is_one_of(sim_owner_digest(text, len), mine, n));
-    return left_ms < 0 || is_mine ? -1 : oracle->world->now_ns + left_ms * MS;
+    return left_ns < 0 || is_mine ? -1 : oracle->world->now_ns + left_ns;
 }
 
 bool sim_memory_has_queue(const struct sim_oracle *oracle,
                           const struct sim_chain *chain, int node,
                           const char *owner, size_t len)
 {
+    if (oracle->world->machine != NULL) {
+        return sim_machine_has_queue(oracle->world->machine, chain->text,
+                                     sim_owner_digest(owner, len));
+    }
     struct view view = view_of(oracle, chain, node);
     struct key queue = side(&view, "queue");
     size_t members = sim_redis_members(view.redis, queue.text, queue.len);

@@ -201,6 +201,24 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
     }
 }
 
+void sim_oracle_asked(struct sim_oracle *oracle, int node,
+                      const struct sim_run *run)
+{
+    size_t prefix = sizeof(PREFIX) - 1;
+    const struct sim_arg *key = &run->argv[LOCK_KEY];
+    struct sim_chain *chain =
+        key->len <= prefix
+            ? NULL
+            : sim_oracle_chain(oracle, key->data + prefix, key->len - prefix);
+    if (chain != NULL && run->argv[OWNER].len > 0) {
+        sim_owner_ran(oracle, chain, node, run);
+        sim_prompt_ran(oracle, chain, node, &run->argv[OWNER]);
+    }
+    if (chain != NULL && strcmp(run->script, "break") == 0) {
+        sim_prompt_kept(oracle, &run->argv[OWNER]);
+    }
+}
+
 static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
                    int node)
 {

@@ -7,8 +7,8 @@
  *     its mark was withdrawn, or is lost: each node that ever had the mark has
  *     lost its data since it last got it, or did not answer this run in time
  *     (docs/guarantees.md, client/mark.c);
- *   - a try is not told of a mark if all marks of the name are withdrawn, as
- *     long as no node has lost data;
+ *   - a try is not told of a mark if all marks of the name are withdrawn (or,
+ *     in the embedded store, over), as long as no node has lost data;
  *   - when nothing goes wrong any more, a try that finds the mark at some of
  *     the nodes that answered leaves it at all of them.
  *
@@ -97,6 +97,15 @@ static bool is_in_time(const struct sim_oracle *oracle,
            look->read_ns - call->first_ns[name] <= in_time_ns(oracle);
 }
 
+/* Of an embedded store, a mark ends a period after it was written: there are no
+ * copies, and no late ones. */
+static bool may_last(const struct sim_oracle *oracle,
+                     const struct sim_mark_run *run, int64_t since_ns)
+{
+    return oracle->world->machine == NULL ||
+           since_ns <= run->taken_ns + run->period_ns + slack_ns(run);
+}
+
 /* Is there a mark that this call may be told of? */
 static void check_cause(struct sim_oracle *oracle, int name,
                         const struct sim_mark_call *call)
@@ -104,7 +113,7 @@ static void check_cause(struct sim_oracle *oracle, int name,
     const struct sim_once *once = oracle->once;
     for (size_t i = 0; i < once->n; i++) {
         const struct sim_mark_run *run = &once->runs[i];
-        if (run->name == name &&
+        if (run->name == name && may_last(oracle, run, call->begun_ns) &&
             (!run->is_withdrawn || run->withdrawn_ns > call->begun_ns ||
              !is_in_period(run, oracle->world->now_ns))) {
             return;
@@ -113,7 +122,7 @@ static void check_cause(struct sim_oracle *oracle, int name,
     if (oracle->forgot_ns < 0) {
         sim_oracle_breach(oracle, SIM_PERIOD,
                           "\"%c\" is said to be marked, but all of its marks "
-                          "were withdrawn",
+                          "were withdrawn, or are over",
                           'a' + name);
     }
 }

@@ -16,10 +16,11 @@ struct sim_mark_run {
     int process;
     int64_t period_ns;
     int64_t end_ns;
-    uint8_t ever;    /* nodes that had its mark, by bits … */
-    uint8_t has;     /* … have it now … */
-    uint8_t lost;    /* … and lost it with their data */
-    unsigned copies; /* written by others */
+    int64_t taken_ns; /* when a node last took its mark */
+    uint8_t ever;     /* nodes that had its mark, by bits … */
+    uint8_t has;      /* … have it now … */
+    uint8_t lost;     /* … and lost it with their data */
+    unsigned copies;  /* written by others */
     bool is_started;
     bool may_be_withdrawn;
     bool is_withdrawn;    /* at a majority … */

@@ -16,6 +16,7 @@
  * holder may be under way. */
 #include "oracle_state.h"
 
+#include "local.h"
 #include "node.h"
 #include "redis.h"
 
@@ -39,6 +40,11 @@ const char *sim_owner_at(const struct sim_oracle *oracle,
                          size_t *len)
 {
     char key[sizeof("lock:") + sizeof(chain->text)];
+    int64_t left_ns;
+    if (oracle->world->machine != NULL) {
+        return sim_machine_owner(oracle->world->machine, chain->text, len,
+                                 &left_ns);
+    }
     struct sim_node *at = &oracle->world->nodes[node];
     int n = snprintf(key, sizeof(key), "lock:%s", chain->text);
     if (at->world != NULL) {

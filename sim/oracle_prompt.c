@@ -13,9 +13,14 @@
  * (it crashed, or was handed on), or by one that asked on a connection which
  * its client has closed. Of a name whose reservation ended, waiters hear with
  * their next heartbeat. Nor does it run against a client that is not ours,
- * which says nothing when it goes. */
+ * which says nothing when it goes.
+ *
+ * In the embedded store the death of a process frees what it held, and is found
+ * out by a waiter's heartbeat: time runs while faults go on, unless a process
+ * stands still, perhaps inside the gate, or the disk is full. */
 #include "oracle_calls.h"
 
+#include "local.h"
 #include "redis.h"
 
 #include <string.h>
@@ -38,9 +43,16 @@ int64_t sim_oracle_prompt_ns(const struct sim_story *story)
 
 /* ---- Owners that are gone ---------------------------------------------- */
 
+static bool is_local(const struct sim_oracle *oracle)
+{
+    return oracle->world->machine != NULL;
+}
+
 static bool has_faults(const struct sim_oracle *oracle)
 {
-    return oracle->world->story->regime != SIM_CALM;
+    const struct sim_story *story = oracle->world->story;
+    return is_local(oracle) ? story->n_faults > 0 || story->late_ppm > 0
+                            : story->regime != SIM_CALM;
 }
 
 /* What was on its way when the faults ended has arrived, and the places of
@@ -48,7 +60,7 @@ static bool has_faults(const struct sim_oracle *oracle)
  */
 static bool is_watching(const struct sim_oracle *oracle)
 {
-    return !has_faults(oracle) ||
+    return !has_faults(oracle) || is_local(oracle) ||
            (oracle->calm_ns >= 0 &&
             oracle->world->now_ns > oracle->calm_ns + 2 * CLAIM_NS +
                                         4 * sim_reach_way_ns(oracle->world));
@@ -81,12 +93,53 @@ void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
     sim_prompt_look(oracle);
 }
 
+/* A command whose release failed, since the gate was shut or the disk full,
+ * does not try again. In an embedded store the end of its process frees the
+ * name; here the process goes on, with its next turn. */
+static bool is_command(const struct sim_oracle *oracle, int process)
+{
+    return is_local(oracle) && process >= 0 &&
+           (oracle->world->story->brief >> process & 1) != 0;
+}
+
+static bool is_of_command(const struct sim_oracle *oracle, const char *text,
+                          size_t len)
+{
+    return is_command(oracle, sim_owner_process(text, len));
+}
+
+void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner)
+{
+    note_gone(oracle, sim_owner_digest(owner->data, owner->len));
+}
+
+/* In the embedded store a process that ends frees what it has, wherever it
+ * stood: time begins anew. */
+static bool has_ended(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    const struct sim_process *process =
+        &oracle->world->processes[live->process];
+    return is_local(oracle) && process->is_crashing;
+}
+
 void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live)
 {
+    if (has_ended(oracle, live) ||
+        (live->is_released && !is_command(oracle, live->process))) {
+        return;
+    }
     for (unsigned i = 0; i < live->n_parts; i++) {
         char text[HF_OWNER_MAX];
         size_t len = hf_lock_emit_owner(live->parts[i].lock, text);
         note_gone(oracle, sim_owner_digest(text, len));
+    }
+}
+
+void sim_prompt_anew(struct sim_oracle *oracle)
+{
+    if (is_local(oracle)) {
+        memset(oracle->free_ns, -1, sizeof(oracle->free_ns));
+        sim_prompt_look(oracle);
     }
 }
 
@@ -133,6 +186,20 @@ static unsigned connected(struct sim_oracle *oracle,
     return mask;
 }
 
+/* Of those who share it in an embedded store, one does not release. */
+static bool has_gone_sharer(const struct sim_oracle *oracle,
+                            const struct sim_chain *chain)
+{
+    uint64_t owner = 1;
+    for (unsigned i = 0; is_local(oracle) && owner != 0; i++) {
+        owner = sim_machine_sharer(oracle->world->machine, chain->text, i);
+        if (owner != 0 && is_gone(oracle, owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Nodes at which the name is not kept by who is gone. */
 static unsigned open_nodes(const struct sim_oracle *oracle,
                            const struct sim_chain *chain)
@@ -142,7 +209,9 @@ static unsigned open_nodes(const struct sim_oracle *oracle,
         size_t len;
         const char *text = sim_owner_at(oracle, chain, i, &len);
         bool is_old =
-            text != NULL && is_gone(oracle, sim_owner_digest(text, len));
+            text != NULL && (is_gone(oracle, sim_owner_digest(text, len)) ||
+                             has_gone_sharer(oracle, chain));
+        is_old |= text != NULL && is_of_command(oracle, text, len);
         bool is_ours = text == NULL || sim_owner_process(text, len) >= 0 ||
                        strncmp(text, "shared:", 7) == 0;
         mask |= is_ours && !is_old ? 1U << i : 0;
@@ -182,6 +251,9 @@ static bool is_due(struct sim_oracle *oracle, unsigned names)
 {
     bool is_wanted = false;
     unsigned nodes = (1U << oracle->world->story->n_nodes) - 1;
+    if (is_local(oracle) && sim_machine_hinders(oracle->world->machine)) {
+        return false;
+    }
     for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
         const struct sim_live *live = &oracle->live[i];
         if (live->turn == 0 || (names_of(oracle, live) & names) == 0) {
@@ -249,7 +321,7 @@ static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
     for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {
         const struct sim_live *live = &oracle->live[i];
         if (live->turn != 0 && (names_of(oracle, live) & names) != 0 &&
-            (live->begun_ns <= oracle->calm_ns ||
+            (is_local(oracle) || live->begun_ns <= oracle->calm_ns ||
              live->begun_ns <= sim_reach_runs_since(oracle, live->process))) {
             return oracle->prompt_ns + HEARTBEAT_NS;
         }

@@ -16,7 +16,8 @@
 
 #define OF_PROCESS                                                             \
     (BIT(SIM_FAULT_PAUSE) | BIT(SIM_FAULT_PAUSE_MIDWAY) |                      \
-     BIT(SIM_FAULT_CRASH) | BIT(SIM_FAULT_PROCESS_CLOCK))
+     BIT(SIM_FAULT_CRASH) | BIT(SIM_FAULT_PROCESS_CLOCK) |                     \
+     BIT(SIM_FAULT_STOP_IN_CALL) | BIT(SIM_FAULT_KILL_IN_CALL))
 
 #define OF_LINK                                                                \
     (BIT(SIM_FAULT_CUT) | BIT(SIM_FAULT_SILENCE) | BIT(SIM_FAULT_DEAFNESS) |   \
@@ -119,10 +120,24 @@ static int64_t trouble_ns(const struct sim_process *process, int node)
 
 /* ---- Well -------------------------------------------------------------- */
 
+/* In the embedded store, whoever stands still may stand inside the gate. */
+static bool has_anyone_stood(const struct sim_world *world, int64_t since_ns)
+{
+    bool has_stood = false;
+    for (unsigned i = 0; i < world->story->n_processes; i++) {
+        int64_t stood_ns = world->processes[i].stood_ns;
+        has_stood |= stood_ns > 0 && stood_ns > since_ns;
+    }
+    return has_stood;
+}
+
 bool sim_reach_is_running(const struct sim_process *process, int64_t from_ns)
 {
     const struct sim_story *story = process->world->story;
     int64_t settled_ns = from_ns - SIM_SETTLE_NS;
+    if (story->is_local && has_anyone_stood(process->world, settled_ns)) {
+        return false;
+    }
     for (size_t i = 0; i < story->n_faults; i++) {
         const struct sim_fault *fault = &story->faults[i];
         bool is_its = (OF_PROCESS & BIT(fault->kind)) != 0

@@ -33,12 +33,12 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
     [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y, Y},
     [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y, Y},
     [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y, Y},
-    [SIM_LOCAL]           = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, N},
+    [SIM_LOCAL]           = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
 };
 /* clang-format on */
 
 #define IN(regime) (1U << (regime))
-#define ON_SERVERS (((1U << SIM_REGIMES) - 1) & ~IN(SIM_LOCAL))
+#define EVERYWHERE ((1U << SIM_REGIMES) - 1)
 
 /* Where commands that are marked have fences in order, and hold alone. */
 #define WHERE_MEMORY_IS_KEPT                                                   \
@@ -48,16 +48,17 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 
 /* Of the rules that one kind of turn has, and of those of time. */
 static const uint16_t promised_in[SIM_RULES] = {
-    [SIM_PERIOD] = WHERE_C4_AND_ORDER,
+    [SIM_PERIOD] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
     [SIM_RESERVE] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
     [SIM_BREAK] = WHERE_MEMORY_IS_KEPT | IN(SIM_LOCAL),
     /* What a promotion left behind answers too, and is not followed. */
-    [SIM_READ] = ON_SERVERS & ~IN(SIM_FAILOVER),
+    [SIM_READ] = EVERYWHERE & ~IN(SIM_FAILOVER),
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
     /* Of time, not of memory. */
-    [SIM_PROMPT] = ON_SERVERS,
-    [SIM_SPREAD] = ON_SERVERS,
-    [SIM_RISK] = ON_SERVERS,
+    [SIM_PROMPT] = EVERYWHERE,
+    /* Of one store there is no second node to bring a lock to. */
+    [SIM_SPREAD] = EVERYWHERE & ~IN(SIM_LOCAL),
+    [SIM_RISK] = EVERYWHERE,
 };
 
 static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)

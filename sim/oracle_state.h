@@ -181,6 +181,8 @@ struct sim_oracle {
     int64_t paused_ns[SIM_PROCESSES_MAX]; /* a process could not run until */
     int64_t midway_ns[SIM_PROCESSES_MAX]; /* of a pause that is still to come */
     int64_t midway_until_ns[SIM_PROCESSES_MAX];
+    int64_t held_up_ns[SIM_PROCESSES_MAX]; /* at the gate of an embedded store,
+                                              for no longer than node_timeout */
     int64_t next_fault_ns; /* from then on the story's are not counted yet */
     struct sim_asker owners[SIM_OWNERS];
     unsigned n_owners, n_ended;
@@ -268,7 +270,9 @@ void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
 void sim_prompt_look(struct sim_oracle *oracle);
 void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node, const struct sim_arg *owner);
-/* It holds no longer, and does not release. */
+/* A break, or a release that failed, keeps the name taken under this owner. */
+void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner);
+/* It holds no longer. */
 void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live);
 
 /* oracle_risk.c: RISK. */

@@ -115,7 +115,10 @@ void sim_process_rouse(struct sim_process *process)
 void sim_process_pause(struct sim_process *process, int64_t until_ns)
 {
     if (process->is_alive && until_ns > process->resumes_ns) {
-        process->resumes_ns = process->stood_ns = until_ns;
+        process->resumes_ns = until_ns;
+        if (process->stood_ns < until_ns) { /* it may stand in a call, too */
+            process->stood_ns = until_ns;
+        }
         sim_world_note(process->world,
                        (struct sim_note){.kind = SIM_NOTE_PAUSED,
                                          .process = process->index,

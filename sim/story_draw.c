@@ -253,7 +253,6 @@ static void draw_calls(const struct sim_story *story, struct swarm *swarm)
     swarm->breaks_now = sometimes(&random, 50, 50);
     if (story->regime == SIM_LOCAL) {
         swarm->foreign = 0;
-        swarm->breaks_now = 0; /* what it voids is seen in the scripts alone */
     }
     if (story->regime == SIM_CALM || !is_held_alone(swarm)) {
         swarm->breaks = 0;

@@ -137,6 +137,7 @@ struct sim_process {
     uint8_t standings[SIM_NODES_MAX]; /* as last told */
     bool wants_input; /* sleeps, and a link that has news wakes it */
     bool is_opening;  /* inside hf_client_open() */
+    bool is_crashing; /* its lanes end with it */
 };
 
 /* A machine on which processes run (host.c). */
