@@ -40,26 +40,18 @@
  * - Times are milliseconds. They are measured on CLOCK_BOOTTIME, which counts
  *   the time in which the machine was suspended.
  *
- * What waits for nodes, and for how long at most; node_timeout is 50 ms unless
- * the URL says otherwise:
+ * What waits for nodes, and how long at most (node_timeout: 50 ms by default):
+ * - hf_lock_acquire(): wait_ms; a try 1 s; for ever: 5 s if never reached
+ * - hf_lock_release() and its form, _extend(), _add_process(), _detach(): about
+ *   one node_timeout
+ * - hf_lock_adopt(), hf_owner_release(), hf_client_inspect(), _queue(): 0.9 s
+ * - hf_client_list(), _marked(), hf_lock_mark(), _unmark(): some times 0.9 s
+ * - hf_client_break() and its form: the same, and the holder's lease
+ * - hf_client_diagnose(), hf_client_close(): 5 s
+ * - hf_client_init_nodes(): 25 s; hf_client_quarantine_node(): 75 s
  *
- *     hf_lock_acquire()           wait_ms; 0: 1 s; HF_WAIT_FOREVER: for ever,
- * or 5 s if a majority was never reached hf_lock_release(),
- * hf_lock_release_reserved(), hf_lock_extend(), hf_lock_add_process(),
- * hf_lock_detach()     about one node_timeout hf_lock_adopt(),
- * hf_owner_release(), hf_client_inspect(), hf_client_queue()           900 ms
- *     hf_client_list()            900 ms for each page without an answer
- *     hf_client_marked(), hf_lock_mark(), hf_lock_unmark()   some times 900 ms
- *     hf_client_break()           the same; and until the holder's lease is
- * over hf_client_diagnose()        5 s hf_client_init_nodes()      25 s
- *     hf_client_quarantine_node() 75 s
- *     hf_client_close()           5 s
- *
- * Nothing else does: hf_client_open() may wait for another process that sets an
- * embedded store up (20 s), and hf_client_process() for a callback that blocks.
- * On the embedded store any request may wait for one node_timeout if a process
- * is stopped (SIGSTOP) while it uses the store. A cancel token
- * (hf_cancel_new()) ends all but what gives back.
+ * Nothing else does; hf_client_open() may wait 20 s for a process that sets an
+ * embedded store up. A cancel token ends all but what gives back.
  */
 #ifndef HF_HOLDFAST_H
 #define HF_HOLDFAST_H
@@ -807,8 +799,69 @@ hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
 HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
                                 void *user);
 
-/** Give up an acquisition: its callback is not called, nothing is left
- * behind, its place in the queue is given up at once. NULL is fine. */
+/**
+ * Start hf_lock_release_reserved(). Consumes @p lock at once if it returns
+ * HF_OK; with anything else the lock is still yours.
+ *
+ * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, no lock, no
+ *         callback, a forked child or a client that is being closed;
+ *         HF_NO_MEMORY.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_release_reserved(struct hf_lock *lock, int64_t reserve_ms,
+                             hf_op_fn *done, void *user);
+
+/**
+ * Start hf_lock_adopt(); @p done gets the lock. Request and @p owner are
+ * copied.
+ *
+ * @return HF_OK - started; else as hf_op_start_acquire(), and HF_INVALID for a
+ *         malformed owner.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_adopt(struct hf_client *client, const struct hf_request *request,
+                  const char *owner, hf_op_fn *done, void *user,
+                  struct hf_op **out, struct hf_error *error);
+
+/**
+ * Start hf_lock_extend(); @p done gets its status, and no lock: it is yours all
+ * the time.
+ *
+ * While this, or hf_op_start_detach(), is under way on a lock, another such
+ * call on it, hf_lock_extend(), hf_lock_detach() and hf_lock_add_process() are
+ * HF_INVALID. Releasing the lock ends it with HF_CANCELLED.
+ *
+ * @return HF_OK - started; HF_LOST; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms, hf_op_fn *done,
+                   void *user, struct hf_op **out, struct hf_error *error);
+
+/**
+ * The end of hf_op_start_detach(). @p text is what hf_lock_detach() writes,
+ * borrowed for the call; NULL unless @p status is HF_OK. HF_OK, HF_LOST: the
+ * lock is consumed; else it is still yours, unless you released it or the
+ * client is being closed.
+ */
+typedef void hf_text_fn(void *user, const char *text, enum hf_status status,
+                        const struct hf_error *error);
+
+/**
+ * Start hf_lock_detach(). The lock is yours, and renewed, until right before
+ * @p done is called; see hf_op_start_extend().
+ *
+ * @return HF_OK - started; HF_UNSUPPORTED - of several names or a semaphore;
+ *         HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. The lock is still yours.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done, void *user,
+                   struct hf_op **out, struct hf_error *error);
+
+/** Give up what was started: its callback is not called, nor is it told more
+ * results. An acquisition leaves nothing behind, its place in the queue is
+ * given up at once; a lock that is extended or detached stays yours; a release
+ * goes on. Any callback may do it, also for the operation whose results it is
+ * told, but `done` for its own. NULL is fine. */
 HF_API void hf_op_cancel(struct hf_op *op);
 
 struct hf_waiting;
@@ -910,6 +963,18 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info **out, struct hf_error *error);
 
+/** The end of hf_op_start_inspect(). @p info is yours, for hf_info_free(), if
+ * @p status is HF_OK; else NULL. @p error is borrowed for the call. */
+typedef void hf_info_fn(void *user, struct hf_info *info, enum hf_status status,
+                        const struct hf_error *error);
+
+/** Start hf_client_inspect(). @p name is copied. @return HF_OK - started;
+ * HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_inspect(struct hf_client *client, const void *name, size_t name_len,
+                    hf_info_fn *done, void *user, struct hf_op **out,
+                    struct hf_error *error);
+
 /** A holder of a name, or a waiter for it, as one node sees it. */
 struct hf_queue_entry;
 
@@ -953,6 +1018,14 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
                 hf_queue_fn *each, void *user, struct hf_error *error);
 
+/** Start hf_client_queue(): @p each is told the entries in hf_client_process(),
+ * and then @p done is called, without a lock. Both get @p user. @p name is
+ * copied. @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_queue(struct hf_client *client, const void *name, size_t name_len,
+                  hf_queue_fn *each, hf_op_fn *done, void *user,
+                  struct hf_op **out, struct hf_error *error);
+
 /**
  * Told of one taken name.
  *
@@ -981,6 +1054,15 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
 HF_API HF_NODISCARD enum hf_status
 hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
                void *user, struct hf_error *error);
+
+/** Start hf_client_list(): @p each is told the names in hf_client_process(), up
+ * to 32 in each call of it, and at last @p done is called, without a lock. Both
+ * get @p user. @p pattern is copied. @return HF_OK - started; HF_INVALID;
+ * HF_CANCELLED; HF_NO_MEMORY. */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_list(struct hf_client *client, const char *pattern,
+                 hf_list_fn *each, hf_op_fn *done, void *user,
+                 struct hf_op **out, struct hf_error *error);
 
 /**
  * Take a name from its holder. Its fence moves on, so that a guarded store

@@ -95,29 +95,39 @@ static int64_t own_ttl_ms(const struct hf_client *client, const char *owner,
     return ttl_ms < max_ms ? ttl_ms : max_ms;
 }
 
+/* What is asked for, and with which text. */
+static enum hf_status read_adoption(struct hf_op *op,
+                                    const struct hf_request *request,
+                                    const char *owner, struct hf_error *error)
+{
+    struct hf_client *client = op->client;
+    enum hf_status status = hf_order_read(client, request, &op->order, error);
+    if (status == HF_OK && hf_order_is_bundle(&op->order)) {
+        status = hf_fail(error, HF_UNSUPPORTED,
+                         "only a lock of one name is handed on, and none of a "
+                         "semaphore");
+    }
+    if (status == HF_OK) {
+        status = read_owner(owner, &op->order, &op->counter, error);
+    }
+    if (status == HF_OK) {
+        status = hf_cancel_admit(client, op->order.cancel, error);
+    }
+    if (status == HF_OK && request->ttl_ms == 0) {
+        op->order.ttl_ms = own_ttl_ms(client, owner, op->order.ttl_ms);
+    }
+    return status;
+}
+
 static enum hf_status adopt(struct hf_client *client,
                             const struct hf_request *request, const char *owner,
                             struct hf_lock **out, struct hf_error *error)
 {
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_ADOPT);
-    enum hf_status status = hf_order_read(client, request, &op.order, error);
-    if (status == HF_OK && hf_order_is_bundle(&op.order)) {
-        status = hf_fail(error, HF_UNSUPPORTED,
-                         "only a lock of one name is handed on, and none of a "
-                         "semaphore");
-    }
-    if (status == HF_OK) {
-        status = read_owner(owner, &op.order, &op.counter, error);
-    }
-    if (status == HF_OK) {
-        status = hf_cancel_admit(client, op.order.cancel, error);
-    }
+    enum hf_status status = read_adoption(&op, request, owner, error);
     if (status != HF_OK) {
         return status;
-    }
-    if (request->ttl_ms == 0) {
-        op.order.ttl_ms = own_ttl_ms(client, owner, op.order.ttl_ms);
     }
     begin(&op, HF_EV_ADOPT);
     status = hf_op_await(&op, error);
@@ -146,6 +156,51 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
             *out = NULL;
             status = hf_fail(error, HF_CANCELLED, "the client was closed");
         }
+    }
+    return status;
+}
+
+static enum hf_status start(struct hf_client *client,
+                            const struct hf_request *request, const char *owner,
+                            hf_op_fn *done, void *user, struct hf_op **out,
+                            struct hf_error *error)
+{
+    struct hf_op plan;
+    hf_op_init(&plan, client, HF_OP_ADOPT);
+    enum hf_status status = read_adoption(&plan, request, owner, error);
+    if (status == HF_OK) {
+        status = hf_client_start_thread(client, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_op *op = hf_op_copy(&plan);
+    if (op == NULL) {
+        return hf_fail_memory(error);
+    }
+    hf_op_set_done(op, done, user);
+    if (out != NULL) {
+        *out = op;
+    }
+    begin(op, HF_EV_ADOPT);
+    return HF_OK;
+}
+
+enum hf_status hf_op_start_adopt(struct hf_client *client,
+                                 const struct hf_request *request,
+                                 const char *owner, hf_op_fn *done, void *user,
+                                 struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (done == NULL) {
+        return hf_fail(error, HF_INVALID, "no callback");
+    }
+    enum hf_status status = hf_client_begin(client, error);
+    if (status == HF_OK) {
+        status = start(client, request, owner, done, user, out, error);
+        hf_client_leave(client);
     }
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,8 +86,7 @@ enum hf_status hf_lock_acquire(struct hf_client *client,
 
 /* ---- Asynchronous ------------------------------------------------------ */
 
-/* The operation with copies of the name and the label behind it. */
-static struct hf_op *copy(const struct hf_op *plan)
+struct hf_op *hf_op_copy(const struct hf_op *plan)
 {
     const struct hf_order *order = &plan->order;
     if (hf_order_is_bundle(order)) {
@@ -98,6 +98,7 @@ static struct hf_op *copy(const struct hf_op *plan)
     }
     hf_op_init(op, plan->client, plan->kind);
     op->order = *order;
+    op->counter = plan->counter;
     char *name = (char *)(op + 1);
     memcpy(name, order->name, order->name_len);
     op->order.name = name;
@@ -106,6 +107,19 @@ static struct hf_op *copy(const struct hf_op *plan)
     }
     op->order.text = name + order->name_len;
     return op;
+}
+
+static void call_plain(struct hf_op *op)
+{
+    op->callback(op->user, op->status == HF_OK ? op->lock : NULL, op->status,
+                 &op->error);
+}
+
+void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user)
+{
+    op->call = call_plain;
+    op->callback = done;
+    op->user = user;
 }
 
 static enum hf_status
@@ -124,13 +138,12 @@ start(struct hf_client *client, const struct hf_request *request,
     if (status != HF_OK) {
         return status;
     }
-    struct hf_op *op = copy(&plan);
+    struct hf_op *op = hf_op_copy(&plan);
     if (op == NULL || !hf_op_list(op)) {
         free(op);
         return hf_fail_memory(error);
     }
-    op->callback = done;
-    op->user = user;
+    hf_op_set_done(op, done, user);
     if (out != NULL) {
         *out = op;
     }
@@ -157,18 +170,90 @@ enum hf_status hf_op_start_acquire(struct hf_client *client,
     return status;
 }
 
+void hf_op_free(struct hf_op *op)
+{
+    if (op->fini != NULL) {
+        op->fini(op);
+    }
+    free(op);
+}
+
+void hf_op_stop(struct hf_op *op)
+{
+    hf_op_abandon(op);
+    op->status = HF_CANCELLED;
+    op->error.status = HF_CANCELLED;
+    hf_ops_append(&op->client->finished, op);
+    hf_client_owe(op->client);
+}
+
+/* What is being handed on is still its user's; what was adopted is what its
+ * text names, again. */
+void hf_op_forget_result(struct hf_op *op)
+{
+    if (op->kind == HF_OP_GIVE) {
+        hf_give_abandon(op);
+        hf_op_part(op);
+    } else if (op->kind == HF_OP_ADOPT && op->status == HF_OK) {
+        hf_client_untell(op->client, op->lock);
+        op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
+        hf_client_signal(op->client, op->lock, HF_EV_FORSAKE);
+        op->lock = NULL;
+    } else if (op->status == HF_OK) {
+        hf_release_whole(op->lock, NULL);
+        op->lock = NULL;
+    }
+}
+
 void hf_op_drop(struct hf_op *op)
 {
-    struct hf_client *client = op->client;
+    if (op->is_reporting) {
+        op->is_dropped = true;
+        return;
+    }
     if (!op->is_done) {
         hf_op_abandon(op);
     } else {
-        hf_ops_remove(&client->finished, op);
-        if (op->status == HF_OK) {
-            hf_release_whole(op->lock, NULL);
-        }
+        hf_ops_remove(&op->client->finished, op);
+        hf_op_forget_result(op);
     }
-    free(op);
+    hf_op_free(op);
+}
+
+/* ---- Started on a lock ------------------------------------------------- */
+
+bool hf_lock_is_in_use(const struct hf_lock *lock)
+{
+    return lock->op != NULL && lock->op->call != NULL;
+}
+
+enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
+                                    struct hf_error *error)
+{
+    if (hf_lock_is_in_use(lock)) {
+        return hf_fail(error, HF_INVALID,
+                       "another call on this lock was started, and is not "
+                       "through");
+    }
+    return HF_OK;
+}
+
+/* It may be done, and its callback still owed. */
+void hf_lock_stop_calls(struct hf_lock *lock)
+{
+    if (!hf_lock_is_in_use(lock)) {
+        return;
+    }
+    struct hf_op *op = lock->op;
+    if (!op->is_done) {
+        hf_op_stop(op);
+        return;
+    }
+    hf_op_forget_result(op);
+    op->status = HF_CANCELLED;
+    op->error.status = HF_CANCELLED;
+    snprintf(op->error.text, sizeof(op->error.text), "%s",
+             hf_status_text(HF_CANCELLED));
 }
 
 void hf_op_cancel(struct hf_op *op)

@@ -96,7 +96,7 @@ bool hf_op_is_cancelled(const struct hf_op *op)
 static struct hf_op *find_cancelled(struct hf_client *client)
 {
     struct hf_op *op = client->ops.first;
-    while (op != NULL && (op->callback == NULL || !hf_op_is_cancelled(op))) {
+    while (op != NULL && (op->call == NULL || !hf_op_is_cancelled(op))) {
         op = op->next;
     }
     return op;
@@ -106,9 +106,7 @@ void hf_client_cancel_started(struct hf_client *client)
 {
     struct hf_op *op = NULL;
     while ((op = find_cancelled(client)) != NULL) {
-        hf_op_abandon(op);
-        hf_ops_append(&client->finished, op);
-        hf_client_owe(client);
+        hf_op_stop(op);
     }
 }
 

@@ -88,10 +88,17 @@ static void release_all(struct hf_client *client)
 
 /* ---- What is pending --------------------------------------------------- */
 
+static void write_error(struct hf_error *error)
+{
+    error->status = HF_CANCELLED;
+    error->node = -1;
+    snprintf(error->text, sizeof(error->text), "the client was closed");
+}
+
 static void call(struct hf_client *client, hf_op_fn *done, void *user)
 {
-    struct hf_error error = {.status = HF_CANCELLED, .node = -1};
-    snprintf(error.text, sizeof(error.text), "the client was closed");
+    struct hf_error error;
+    write_error(&error);
     pthread_mutex_unlock(&client->mutex);
     done(user, NULL, HF_CANCELLED, &error);
     pthread_mutex_lock(&client->mutex);
@@ -107,18 +114,17 @@ static void cancel_ops(struct hf_client *client)
         hf_ops_append(&client->finished, op);
     }
     for (struct hf_op *op = client->finished.first; op != NULL; op = op->next) {
-        if (op->status == HF_OK) {
-            op->status = HF_CANCELLED;
-            hf_release_whole(op->lock, NULL);
-        }
+        hf_op_forget_result(op);
+        op->status = HF_CANCELLED;
+        write_error(&op->error);
     }
     while (client->finished.first != NULL) {
         struct hf_op *op = client->finished.first;
-        hf_op_fn *done = op->callback;
-        void *user = op->user;
         hf_ops_remove(&client->finished, op);
-        free(op);
-        call(client, done, user);
+        pthread_mutex_unlock(&client->mutex);
+        op->call(op);
+        hf_op_free(op);
+        pthread_mutex_lock(&client->mutex);
     }
 }
 
@@ -172,7 +178,9 @@ static void free_ops(struct hf_client *client)
     struct hf_op *op = client->ops.last;
     while (op != NULL) {
         struct hf_op *prev = op->prev;
-        if (op->callback != NULL || op->kind == HF_OP_BUNDLE) {
+        if (op->call != NULL) {
+            hf_op_free(op);
+        } else if (op->kind == HF_OP_BUNDLE) {
             free(op);
         }
         op = prev;
@@ -189,7 +197,7 @@ static void free_items(struct hf_client *client)
     }
     for (struct hf_op *op = client->finished.first; op != NULL;) {
         struct hf_op *next = op->next;
-        free(op);
+        hf_op_free(op);
         op = next;
     }
     free_ops(client);

@@ -2,11 +2,11 @@
 /* Renewing on demand: with another ttl, or since other processes keep it. */
 #include "client/op.h"
 
-#include "base/assert.h"
 #include "base/fail.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/types.h>
 
 void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
@@ -33,27 +33,49 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-enum hf_status hf_extend(struct hf_lock *lock, int64_t ttl_ms,
-                         struct hf_error *error)
+/* @return HF_LOST, HF_INVALID: not begun. */
+static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
+                            struct hf_error *error)
 {
-    HF_ASSERT(lock != NULL);
-    struct hf_client *client = lock->client;
-    struct hf_op op;
-    if (hf_link_state(lock) == HF_STATE_LOST) {
-        return hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
+    enum hf_status status = HF_OK;
+    if (ttl_ms != 0) {
+        status = hf_ttl_check(lock->client, ttl_ms, error);
     }
-    hf_op_init(&op, client, HF_OP_EXTEND);
-    op.order.ttl_ms =
+    if (status == HF_OK) {
+        status = hf_lock_check_unused(lock, error);
+    }
+    if (status == HF_OK && hf_link_state(lock) == HF_STATE_LOST) {
+        status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
+    }
+    return status;
+}
+
+static void begin(struct hf_op *op, struct hf_lock *lock, int64_t ttl_ms)
+{
+    op->order.ttl_ms =
         ttl_ms > 0 ? ttl_ms : hf_span_ms_floor(hf_lock_lease(lock)->ttl);
-    op.lock = lock;
-    struct hf_event event = {
-        .kind = HF_EV_EXTEND, .now = client->now, .ttl = hf_span_ms(ttl_ms)};
+    op->lock = lock;
+    struct hf_event event = {.kind = HF_EV_EXTEND,
+                             .now = op->client->now,
+                             .ttl = hf_span_ms(ttl_ms)};
     for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
-        one->op = &op;
+        one->op = op;
     }
     for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
-        hf_client_step(client, one, &event);
+        hf_client_step(op->client, one, &event);
     }
+}
+
+static enum hf_status extend(struct hf_lock *lock, int64_t ttl_ms,
+                             struct hf_error *error)
+{
+    struct hf_op op;
+    enum hf_status status = check(lock, ttl_ms, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    hf_op_init(&op, lock->client, HF_OP_EXTEND);
+    begin(&op, lock, ttl_ms);
     return hf_op_await(&op, error);
 }
 
@@ -65,16 +87,55 @@ enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
     }
     struct hf_client *client = lock->client;
     enum hf_status status = hf_client_begin(client, error);
+    if (status == HF_OK) {
+        status = extend(lock, ttl_ms, error);
+        hf_client_leave(client);
+    }
+    return status;
+}
+
+static enum hf_status start(struct hf_lock *lock, int64_t ttl_ms,
+                            hf_op_fn *done, void *user, struct hf_op **out,
+                            struct hf_error *error)
+{
+    enum hf_status status = check(lock, ttl_ms, error);
     if (status != HF_OK) {
         return status;
     }
-    if (ttl_ms != 0) {
-        status = hf_ttl_check(client, ttl_ms, error);
+    struct hf_op *op = malloc(sizeof(*op));
+    if (op == NULL) {
+        return hf_fail_memory(error);
     }
+    hf_op_init(op, lock->client, HF_OP_EXTEND);
+    hf_op_set_done(op, done, user);
+    if (!hf_op_list(op)) {
+        free(op);
+        return hf_fail_memory(error);
+    }
+    if (out != NULL) {
+        *out = op;
+    }
+    begin(op, lock, ttl_ms);
+    return HF_OK;
+}
+
+enum hf_status hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms,
+                                  hf_op_fn *done, void *user,
+                                  struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (lock == NULL || done == NULL) {
+        return hf_fail(error, HF_INVALID, "%s",
+                       lock == NULL ? "no lock" : "no callback");
+    }
+    struct hf_client *client = lock->client;
+    enum hf_status status = hf_client_begin(client, error);
     if (status == HF_OK) {
-        status = hf_extend(lock, ttl_ms, error);
+        status = start(lock, ttl_ms, done, user, out, error);
+        hf_client_leave(client);
     }
-    hf_client_leave(client);
     return status;
 }
 
@@ -90,6 +151,9 @@ static bool exists(int64_t pid)
 static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
 {
     const struct hf_life_set *life = hf_lock_life(lock);
+    if (hf_lock_is_in_use(lock)) {
+        return HF_INVALID;
+    }
     if (life == NULL) { /* the store sees no processes */
         return hf_link_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
     }
@@ -100,7 +164,7 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
         struct hf_life_set *its = hf_lock_life(one);
         its->pids[its->count++] = pid;
     }
-    enum hf_status status = hf_extend(lock, 0, NULL);
+    enum hf_status status = extend(lock, 0, NULL);
     for (; status != HF_OK && lock != NULL; lock = hf_link_next(lock)) {
         hf_lock_life(lock)->count--;
     }

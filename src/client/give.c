@@ -1,57 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handing a lock on. There are no renewals from then on, to make good what a
  * node has missed: so it first comes to every node that is up, since a bare
- * majority has no slack. One timeout for that, and no more. */
+ * majority has no slack. One timeout for that, and no more.
+ *
+ *   OUTLIVE   a store that sees processes end is told that none keeps the lock
+ *   SPREAD    to every node that is up
+ *   hand_on() the lock becomes a text
+ *
+ * Until then the lock is its caller's, and renewed. The last step is taken by
+ * the call that waits, or right before the callback: so a lock that is released
+ * meanwhile, is. */
 #include "client/op.h"
 
+#include "base/fail.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum stage { OUTLIVE, SPREAD };
+
+struct hf_give {
+    struct hf_op op; /* first: it is the item in the tables */
+    enum stage stage;
+    struct hf_lock *lock;
+    uint32_t n_processes; /* that kept it */
+    hf_text_fn *done;
+    char text[HF_OWNER_TEXT_MAX];
+};
+
+static struct hf_give *give_of(struct hf_op *op)
+{
+    return (struct hf_give *)(void *)op;
+}
+
+/* It stays in the lock's `op` until the lock is handed on. */
+static void finish(struct hf_give *give, enum hf_status status)
+{
+    if (status != HF_OK) {
+        hf_op_part(&give->op);
+    }
+    hf_op_finish(&give->op, status);
+}
 
 void hf_give_due(struct hf_op *op)
 {
-    hf_op_part(op);
-    hf_op_finish(op, HF_OK);
+    finish(give_of(op), HF_OK);
 }
 
 void hf_give_heard(struct hf_op *op)
 {
-    if (hf_lease_is_spread(hf_lock_lease(op->lock), &op->client->nodes)) {
-        hf_give_due(op);
+    struct hf_give *give = give_of(op);
+    if (!op->is_done && give->stage == SPREAD &&
+        hf_lease_is_spread(hf_lock_lease(give->lock), &op->client->nodes)) {
+        finish(give, HF_OK);
     }
 }
 
-/* Without memory for it, it is given as it is. */
-static void spread(struct hf_lock *lock)
+static void spread(struct hf_give *give)
 {
-    struct hf_client *client = lock->client;
-    const struct hf_lease *lease = hf_lock_lease(lock);
-    struct hf_op op;
-    hf_op_init(&op, client, HF_OP_GIVE);
-    if (hf_lease_is_spread(lease, &client->nodes) || !hf_op_list(&op)) {
+    struct hf_op *op = &give->op;
+    const struct hf_lease *lease = hf_lock_lease(give->lock);
+    give->stage = SPREAD;
+    if (hf_lease_is_spread(lease, &op->client->nodes)) {
+        finish(give, HF_OK);
         return;
     }
-    op.lock = lock;
-    lock->op = &op;
-    hf_heap_set(&client->heap, &op.item,
-                hf_client_patience(client, lease->ttl));
-    (void)hf_op_await(&op, NULL);
+    hf_heap_set(&op->client->heap, &op->item,
+                hf_client_patience(op->client, lease->ttl));
 }
 
-/* Nothing but the lease frees it from now on. A store that could not be told
- * would free it when this process ends, so the caller keeps the handle then. */
-static enum hf_status outlive(struct hf_lock *lock)
+/* A store that could not be told frees the lock when this process ends, so the
+ * caller keeps the handle then. */
+void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
 {
-    struct hf_life_set *life = hf_lock_life(lock);
+    struct hf_give *give = give_of(op);
+    if (give->stage == SPREAD) {
+        return; /* it hears of every step */
+    }
+    if (outcome == HF_OUT_EXTENDED) {
+        spread(give);
+        return;
+    }
+    if (outcome == HF_OUT_LOST) {
+        finish(give, HF_OK); /* hand_on() finds it */
+        return;
+    }
+    enum hf_status status = hf_blame_write(op);
+    hf_give_abandon(op);
+    finish(give, status == HF_DENIED || status == HF_NO_MEMORY
+                     ? status
+                     : HF_UNAVAILABLE);
+}
+
+/* The next renewal says so again. */
+void hf_give_abandon(struct hf_op *op)
+{
+    struct hf_give *give = give_of(op);
+    struct hf_life_set *life =
+        op->lock != NULL ? hf_lock_life(give->lock) : NULL;
+    if (life != NULL && give->n_processes > 0) {
+        life->count = give->n_processes;
+        give->n_processes = 0;
+    }
+}
+
+/* Nothing but the lease frees it from now on. */
+static void outlive(struct hf_give *give)
+{
+    struct hf_life_set *life = hf_lock_life(give->lock);
     if (life == NULL || life->count == 0) {
-        return HF_OK;
+        spread(give);
+        return;
     }
-    uint32_t count = life->count;
+    give->n_processes = life->count;
     life->count = 0;
-    enum hf_status status = hf_extend(lock, 0, NULL);
-    if (status != HF_OK) {
-        life->count = count; /* the next renewal says so again */
+    hf_client_signal(give->op.client, give->lock, HF_EV_EXTEND);
+}
+
+/* @return HF_INVALID, HF_UNSUPPORTED: not begun. HF_NO_MEMORY. */
+static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
+                            struct hf_error *error)
+{
+    if (hf_link_next(lock) != NULL) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "only a lock of one name is handed on, and none of a "
+                       "semaphore");
     }
-    return status;
+    enum hf_status status = hf_lock_check_unused(lock, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    if (!hf_op_list(&give->op)) {
+        return hf_fail_memory(error);
+    }
+    give->lock = lock;
+    give->op.lock = lock;
+    lock->op = &give->op;
+    if (hf_lock_state_now(lock) == HF_STATE_LOST) {
+        hf_give_due(&give->op);
+    } else {
+        outlive(give);
+    }
+    return HF_OK;
 }
 
 /* The lease goes with the text, so that extending it needs no other source:
@@ -64,31 +155,34 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
              (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
 }
 
-static enum hf_status give(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
+/* @return HF_OK: `text` is the lock; HF_LOST. */
+static enum hf_status hand_on(struct hf_give *give)
 {
-    struct hf_client *client = lock->client;
-    enum hf_status status =
-        hf_lock_state_now(lock) != HF_STATE_LOST ? outlive(lock) : HF_LOST;
-    if (status != HF_OK && status != HF_LOST) {
-        return status;
-    }
-    if (status == HF_OK) {
-        spread(lock);
-    }
-    if (status != HF_OK || hf_lock_state_now(lock) == HF_STATE_LOST) {
+    struct hf_client *client = give->op.client;
+    struct hf_lock *lock = give->lock;
+    hf_op_part(&give->op);
+    if (hf_lock_state_now(lock) == HF_STATE_LOST) {
         hf_release_start(lock, NULL); /* a lost one is still freed */
         return HF_LOST;
     }
-    write_text(lock, text);
+    write_text(lock, give->text);
     hf_client_untell(client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
     hf_client_signal(client, lock, HF_EV_FORSAKE);
     return HF_OK;
 }
 
+static void init(struct hf_give *give, struct hf_client *client)
+{
+    hf_op_init(&give->op, client, HF_OP_GIVE);
+    give->n_processes = 0;
+    give->text[0] = '\0';
+}
+
 enum hf_status hf_lock_detach(struct hf_lock *lock,
                               char text[HF_OWNER_TEXT_MAX])
 {
+    struct hf_give give;
     if (text == NULL) {
         return HF_INVALID;
     }
@@ -101,8 +195,74 @@ enum hf_status hf_lock_detach(struct hf_lock *lock,
     if (status != HF_OK) {
         return status;
     }
-    bool is_one = hf_link_next(lock) == NULL;
-    status = is_one ? give(lock, text) : HF_UNSUPPORTED;
+    init(&give, client);
+    status = begin(&give, lock, NULL);
+    if (status == HF_OK) {
+        status = hf_op_await(&give.op, NULL);
+    }
+    if (status == HF_OK) {
+        status = hand_on(&give);
+        memcpy(text, give.text, sizeof(give.text));
+    }
     hf_client_leave(client);
+    return status;
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+static bool report(struct hf_op *op)
+{
+    op->status = hand_on(give_of(op));
+    if (op->status != HF_OK) {
+        hf_fail(&op->error, op->status, "%s", hf_status_text(op->status));
+    }
+    return true;
+}
+
+static void call(struct hf_op *op)
+{
+    struct hf_give *give = give_of(op);
+    give->done(op->user, op->status == HF_OK ? give->text : NULL, op->status,
+               &op->error);
+}
+
+static enum hf_status start(struct hf_lock *lock, hf_text_fn *done, void *user,
+                            struct hf_op **out, struct hf_error *error)
+{
+    struct hf_give *give = malloc(sizeof(*give));
+    if (give == NULL) {
+        return hf_fail_memory(error);
+    }
+    init(give, lock->client);
+    give->op.call = call;
+    give->op.report = report;
+    give->op.user = user;
+    give->done = done;
+    enum hf_status status = begin(give, lock, error);
+    if (status != HF_OK) {
+        free(give);
+    } else if (out != NULL) {
+        *out = &give->op;
+    }
+    return status;
+}
+
+enum hf_status hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done,
+                                  void *user, struct hf_op **out,
+                                  struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (lock == NULL || done == NULL) {
+        return hf_fail(error, HF_INVALID, "%s",
+                       lock == NULL ? "no lock" : "no callback");
+    }
+    struct hf_client *client = lock->client;
+    enum hf_status status = hf_client_begin(client, error);
+    if (status == HF_OK) {
+        status = start(lock, done, user, out, error);
+        hf_client_leave(client);
+    }
     return status;
 }

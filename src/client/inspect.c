@@ -111,24 +111,19 @@ static void merge(struct hf_info *info, int quorum)
     info->split = n_held > 0 && n_free < quorum;
 }
 
-bool hf_inspect_begin(struct hf_look *look, struct hf_client *client,
-                      const void *name, size_t name_len, struct hf_info *info)
+void hf_inspect_init(struct hf_look *look, struct hf_client *client,
+                     const void *name, size_t name_len, struct hf_info *info)
 {
     memset(info, 0, sizeof(*info));
     info->n_nodes = client->nodes.count;
     hf_look_init(look, client, HF_VERB_INSPECT, name, name_len);
     look->heard = on_answer;
     look->user = info;
-    return hf_look_begin(look);
 }
 
-enum hf_status hf_inspect_await(struct hf_look *look, struct hf_error *error)
+void hf_inspect_merge(struct hf_look *look)
 {
-    enum hf_status status = hf_op_await(&look->op, error);
-    if (status == HF_OK) {
-        merge(look->user, look->op.client->nodes.quorum);
-    }
-    return status;
+    merge(look->user, look->op.client->nodes.quorum);
 }
 
 static enum hf_status inspect(struct hf_client *client, const void *name,
@@ -137,13 +132,15 @@ static enum hf_status inspect(struct hf_client *client, const void *name,
 {
     struct hf_look look;
     struct hf_info info;
-    if (!hf_inspect_begin(&look, client, name, name_len, &info)) {
+    hf_inspect_init(&look, client, name, name_len, &info);
+    if (!hf_look_begin(&look)) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = hf_inspect_await(&look, error);
+    enum hf_status status = hf_op_await(&look.op, error);
     if (status != HF_OK) {
         return status;
     }
+    hf_inspect_merge(&look);
     *out = malloc(sizeof(info));
     if (*out == NULL) {
         return hf_fail_memory(error);
@@ -167,6 +164,91 @@ enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
     status = hf_name_check(name, name_len, error);
     if (status == HF_OK) {
         status = inspect(client, name, name_len, out, error);
+    }
+    hf_client_leave(client);
+    return status;
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+struct inspection {
+    struct hf_look look; /* first: it is the item in the tables */
+    struct hf_info *info;
+    hf_info_fn *done;
+    char name[];
+};
+
+static bool report(struct hf_op *op)
+{
+    hf_inspect_merge((struct hf_look *)(void *)op);
+    return true;
+}
+
+static void call(struct hf_op *op)
+{
+    struct inspection *inspection = (struct inspection *)(void *)op;
+    struct hf_info *info = NULL;
+    if (op->status == HF_OK) {
+        info = inspection->info; /* the user's now */
+        inspection->info = NULL;
+    }
+    inspection->done(op->user, info, op->status, &op->error);
+}
+
+static void fini(struct hf_op *op)
+{
+    free(((struct inspection *)(void *)op)->info);
+}
+
+static enum hf_status start(struct hf_client *client, const void *name,
+                            size_t name_len, hf_info_fn *done, void *user,
+                            struct hf_op **out, struct hf_error *error)
+{
+    struct inspection *inspection = malloc(sizeof(*inspection) + name_len);
+    struct hf_info *info = malloc(sizeof(*info));
+    if (inspection == NULL || info == NULL) {
+        free(inspection);
+        free(info);
+        return hf_fail_memory(error);
+    }
+    struct hf_op *op = &inspection->look.op;
+    memcpy(inspection->name, name, name_len);
+    hf_inspect_init(&inspection->look, client, inspection->name, name_len,
+                    info);
+    inspection->info = info;
+    inspection->done = done;
+    op->call = call;
+    op->report = report;
+    op->fini = fini;
+    op->user = user;
+    if (!hf_look_begin(&inspection->look)) {
+        hf_op_free(op);
+        return hf_fail_memory(error);
+    }
+    if (out != NULL) {
+        *out = op;
+    }
+    return HF_OK;
+}
+
+enum hf_status hf_op_start_inspect(struct hf_client *client, const void *name,
+                                   size_t name_len, hf_info_fn *done,
+                                   void *user, struct hf_op **out,
+                                   struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (done == NULL) {
+        return hf_fail(error, HF_INVALID, "no callback");
+    }
+    enum hf_status status = hf_client_begin(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        status = start(client, name, name_len, done, user, out, error);
     }
     hf_client_leave(client);
     return status;

@@ -6,13 +6,13 @@
 #include "client/look.h"
 #include "core/opaque.h"
 
-/* Begin; `info` is filled as answers come, name and info are borrowed until
- * hf_inspect_await(). @return false: no memory. */
-bool hf_inspect_begin(struct hf_look *look, struct hf_client *client,
-                      const void *name, size_t name_len, struct hf_info *info);
+/* Set it up for hf_look_begin(); `info` is filled as answers come, name and
+ * info are borrowed until it is done. */
+void hf_inspect_init(struct hf_look *look, struct hf_client *client,
+                     const void *name, size_t name_len, struct hf_info *info);
 
-/* Wait for it and judge what a majority says. */
-enum hf_status hf_inspect_await(struct hf_look *look, struct hf_error *error);
+/* It is done: judge what a majority says. */
+void hf_inspect_merge(struct hf_look *look);
 
 /* since_s of a holder that has the name alone: when it was granted, as far as
  * the name's counter tells. */

@@ -2,6 +2,7 @@
 /* Taken names, sorted. Every node is scanned page by page, the names of all
  * are merged, and each is inspected, a window of them at a time: one round
  * trip for the window, not for each. */
+#include "client/cancel.h"
 #include "client/inspect.h"
 
 #include "base/fail.h"
@@ -21,8 +22,7 @@ struct names {
     struct name **list;
     size_t count;
     size_t capacity;
-    bool is_short;       /* memory ran out */
-    unsigned interrupts; /* of the client, when the call began */
+    bool is_short; /* memory ran out */
 };
 
 struct peek {
@@ -30,6 +30,26 @@ struct peek {
     struct hf_info info;
     const struct name *name;
 };
+
+/* Its children are the scan, and then the inspections of one window. It is done
+ * with the last of them, and begins again for the next window, when its results
+ * have been reported. */
+struct hf_list {
+    struct hf_op op; /* first: it is the item in the tables */
+    struct hf_look scan;
+    struct names names;
+    struct peek *window; /* NULL: scanning */
+    size_t n_peeks;
+    size_t n_seen; /* of the names */
+    hf_list_fn *each;
+    void *user; /* of `each` */
+    char pattern[];
+};
+
+static struct hf_list *list_of(struct hf_op *op)
+{
+    return (struct hf_list *)(void *)op;
+}
 
 /* ---- Names ------------------------------------------------------------- */
 
@@ -110,126 +130,277 @@ static bool on_page(struct hf_look *look, const struct hf_answer *answer)
     return answer->counter != 0 && !names->is_short;
 }
 
-static enum hf_status scan(struct hf_client *client, const char *pattern,
-                           struct names *names, struct hf_error *error)
+static void add_child(struct hf_list *list, struct hf_look *look)
 {
-    struct hf_look look;
-    hf_look_init(&look, client, HF_VERB_SCAN, pattern,
-                 pattern == NULL ? 0 : strlen(pattern));
-    look.heard = on_page;
-    look.user = names;
-    names->interrupts = look.op.interrupts;
-    if (!hf_look_begin(&look)) {
+    look->op.parent = &list->op;
+    list->op.n_children++;
+}
+
+/* Until begin_done() it is not done, however soon its children are. @return
+ * false: no memory. */
+static bool begin(struct hf_list *list)
+{
+    list->op.is_done = false;
+    list->op.n_children = 1;
+    return hf_op_list(&list->op);
+}
+
+static void begin_done(struct hf_list *list)
+{
+    hf_op_child_is_done(&list->op);
+}
+
+/* @return HF_OK; HF_NO_MEMORY: nothing is under way. */
+static enum hf_status scan(struct hf_list *list, struct hf_error *error)
+{
+    struct hf_look *look = &list->scan;
+    if (!begin(list)) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = hf_op_await(&look.op, error);
-    if (status == HF_OK && names->is_short) {
+    hf_look_init(look, list->op.client, HF_VERB_SCAN, list->pattern,
+                 strlen(list->pattern));
+    look->heard = on_page;
+    look->user = &list->names;
+    add_child(list, look);
+    if (!hf_look_begin(look)) {
+        list->op.n_children--;
+        hf_op_unlist(&list->op);
         return hf_fail_memory(error);
     }
-    sort_names(names);
-    return status;
+    begin_done(list);
+    return HF_OK;
+}
+
+static struct hf_list *list_new(struct hf_client *client, const char *pattern,
+                                hf_list_fn *each, void *user)
+{
+    size_t len = pattern == NULL ? 0 : strlen(pattern);
+    struct hf_list *list = malloc(sizeof(*list) + len + 1);
+    if (list == NULL) {
+        return NULL;
+    }
+    hf_op_init(&list->op, client, HF_OP_LIST);
+    memcpy(list->pattern, len == 0 ? "" : pattern, len + 1);
+    list->names = (struct names){0};
+    list->window = NULL;
+    list->n_peeks = 0;
+    list->n_seen = 0;
+    list->each = each;
+    list->user = user;
+    list->scan.op.is_done = true;
+    return list;
+}
+
+static void fini(struct hf_op *op)
+{
+    struct hf_list *list = list_of(op);
+    free_names(&list->names);
+    free(list->window);
+}
+
+static void abandon(struct hf_look *look)
+{
+    if (!look->op.is_done) {
+        hf_op_abandon(&look->op);
+    }
+}
+
+void hf_list_abandon(struct hf_op *op)
+{
+    struct hf_list *list = list_of(op);
+    abandon(&list->scan);
+    for (size_t i = 0; i < list->n_peeks; i++) {
+        abandon(&list->window[i].look);
+    }
 }
 
 /* ---- Inspecting -------------------------------------------------------- */
 
-/* The user's function may call anything, so the mutex is let go. */
-static bool report(struct hf_client *client, const struct peek *peek,
-                   hf_list_fn *each, void *user)
+/* The user's function may call anything, so the mutex is let go. @return false:
+ * to stop. */
+static bool tell(struct hf_list *list, const struct peek *peek)
 {
+    struct hf_client *client = list->op.client;
     if (peek->info.holder.kind == HF_HOLDER_NONE && !peek->info.split) {
         return true; /* freed since it was seen */
     }
     struct hf_caller self;
     hf_client_let_out(client, &self);
-    bool goes_on = each(user, peek->name->bytes, peek->name->len, &peek->info);
+    bool goes_on =
+        list->each(list->user, peek->name->bytes, peek->name->len, &peek->info);
     hf_client_take_in(client, &self);
-    return goes_on && !client->is_closing;
+    return goes_on && !client->is_closing && !list->op.is_dropped;
 }
 
-/* Begin with up to WINDOW names from `first` on. @return how many; 0: no
- * memory. */
-static size_t begin_window(struct hf_client *client, struct peek *window,
-                           const struct names *names, size_t first)
+/* Up to WINDOW names more. Those that no memory is left for are of the next
+ * window, unless none is begun. */
+static enum hf_status begin_window(struct hf_list *list)
 {
-    struct name **list = names->list + first;
-    size_t count = names->count - first;
-    size_t n = 0;
-    for (; n < count && n < WINDOW; n++) {
-        window[n].name = list[n];
-        if (!hf_inspect_begin(&window[n].look, client, list[n]->bytes,
-                              list[n]->len, &window[n].info)) {
+    struct hf_client *client = list->op.client;
+    list->n_peeks = 0;
+    if (list->window == NULL) {
+        list->window = malloc(WINDOW * sizeof(*list->window));
+    }
+    if (list->window == NULL || !begin(list)) {
+        return hf_fail_memory(&list->op.error);
+    }
+    while (list->n_peeks < WINDOW && list->n_seen < list->names.count) {
+        struct peek *peek = &list->window[list->n_peeks];
+        peek->name = list->names.list[list->n_seen];
+        hf_inspect_init(&peek->look, client, peek->name->bytes, peek->name->len,
+                        &peek->info);
+        add_child(list, &peek->look);
+        if (!hf_look_begin(&peek->look)) {
+            list->op.n_children--;
             break;
         }
-        window[n].look.op.interrupts = names->interrupts;
+        list->n_peeks++;
+        list->n_seen++;
     }
-    return n;
+    if (list->n_peeks == 0) {
+        hf_op_unlist(&list->op);
+        list->op.is_done = true;
+        return hf_fail_memory(&list->op.error);
+    }
+    begin_done(list);
+    return HF_OK;
 }
 
-static void abandon_from(struct peek *window, size_t from, size_t n)
+/* @return HF_OK: there may be more. */
+static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 {
-    for (size_t i = from; i < n; i++) {
-        if (!window[i].look.op.is_done) {
-            hf_op_abandon(&window[i].look.op);
+    for (size_t i = 0; i < list->n_peeks; i++) {
+        struct peek *peek = &list->window[i];
+        if (peek->look.op.status != HF_OK) {
+            list->op.error = peek->look.op.error;
+            return peek->look.op.status;
         }
-    }
-}
-
-static enum hf_status report_window(struct hf_client *client,
-                                    struct peek *window, size_t n,
-                                    hf_list_fn *each, void *user, bool *goes_on,
-                                    struct hf_error *error)
-{
-    for (size_t i = 0; i < n; i++) {
-        enum hf_status status = hf_inspect_await(&window[i].look, error);
-        if (status == HF_OK) {
-            *goes_on = report(client, &window[i], each, user);
-        }
-        if (status != HF_OK || !*goes_on) {
-            abandon_from(window, i + 1, n);
-            return status;
+        hf_inspect_merge(&peek->look);
+        *goes_on = tell(list, peek);
+        if (!*goes_on) {
+            return HF_OK;
         }
     }
     return HF_OK;
 }
 
-static enum hf_status report_all(struct hf_client *client,
-                                 const struct names *names, hf_list_fn *each,
-                                 void *user, struct hf_error *error)
+static enum hf_status report_scan(struct hf_list *list)
 {
-    enum hf_status status = HF_OK;
+    if (list->scan.op.status != HF_OK) {
+        list->op.error = list->scan.op.error;
+        return list->scan.op.status;
+    }
+    if (list->names.is_short) {
+        return hf_fail_memory(&list->op.error);
+    }
+    sort_names(&list->names);
+    return HF_OK;
+}
+
+/* @return true: it is over, with op->status; false: it has begun again. */
+static bool report(struct hf_op *op)
+{
+    struct hf_list *list = list_of(op);
     bool goes_on = true;
-    struct peek *window = malloc(WINDOW * sizeof(*window));
-    if (window == NULL) {
-        return hf_fail_memory(error);
+    enum hf_status status = list->window == NULL
+                                ? report_scan(list)
+                                : report_window(list, &goes_on);
+    goes_on &= status == HF_OK && list->n_seen < list->names.count;
+    if (goes_on && hf_op_is_cancelled(op)) {
+        status = hf_fail(&op->error, HF_CANCELLED, "%s",
+                         hf_status_text(HF_CANCELLED));
+    } else if (goes_on) {
+        status = begin_window(list);
     }
-    for (size_t i = 0; i < names->count && status == HF_OK && goes_on;) {
-        size_t n = begin_window(client, window, names, i);
-        i += n;
-        status = n == 0 ? hf_fail_memory(error)
-                        : report_window(client, window, n, each, user, &goes_on,
-                                        error);
+    goes_on &= status == HF_OK;
+    if (!goes_on) {
+        op->status = status;
     }
-    free(window);
-    return status;
+    return !goes_on;
+}
+
+static enum hf_status run(struct hf_list *list, struct hf_error *error)
+{
+    enum hf_status status = scan(list, error);
+    while (status == HF_OK) {
+        status = hf_op_await(&list->op, error);
+        if (status != HF_OK || report(&list->op)) {
+            break;
+        }
+    }
+    if (list->op.is_done && list->op.status != HF_OK && error != NULL) {
+        *error = list->op.error;
+    }
+    return status != HF_OK ? status : list->op.status;
+}
+
+static enum hf_status check(hf_list_fn *each, struct hf_error *error)
+{
+    return each == NULL ? hf_fail(error, HF_INVALID, "no callback") : HF_OK;
 }
 
 enum hf_status hf_client_list(struct hf_client *client, const char *pattern,
                               hf_list_fn *each, void *user,
                               struct hf_error *error)
 {
-    struct names names = {0};
-    if (each == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback");
+    enum hf_status status = check(each, error);
+    if (status == HF_OK) {
+        status = hf_client_begin(client, error);
     }
-    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
-    status = scan(client, pattern, &names, error);
-    if (status == HF_OK) {
-        status = report_all(client, &names, each, user, error);
+    struct hf_list *list = list_new(client, pattern, each, user);
+    if (list != NULL) {
+        status = run(list, error);
+        fini(&list->op);
+        free(list);
+    } else {
+        status = hf_fail_memory(error);
     }
-    free_names(&names);
     hf_client_leave(client);
+    return status;
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+static enum hf_status start(struct hf_client *client, const char *pattern,
+                            hf_list_fn *each, hf_op_fn *done, void *user,
+                            struct hf_op **out, struct hf_error *error)
+{
+    struct hf_list *list = list_new(client, pattern, each, user);
+    if (list == NULL) {
+        return hf_fail_memory(error);
+    }
+    hf_op_set_done(&list->op, done, user);
+    list->op.report = report;
+    list->op.fini = fini;
+    enum hf_status status = scan(list, error);
+    if (status != HF_OK) {
+        hf_op_free(&list->op);
+    } else if (out != NULL) {
+        *out = &list->op;
+    }
+    return status;
+}
+
+enum hf_status hf_op_start_list(struct hf_client *client, const char *pattern,
+                                hf_list_fn *each, hf_op_fn *done, void *user,
+                                struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    enum hf_status status = check(each, error);
+    if (status == HF_OK && done == NULL) {
+        status = hf_fail(error, HF_INVALID, "no callback for the end");
+    }
+    if (status == HF_OK) {
+        status = hf_client_begin(client, error);
+    }
+    if (status == HF_OK) {
+        status = start(client, pattern, each, done, user, out, error);
+        hf_client_leave(client);
+    }
     return status;
 }

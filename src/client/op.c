@@ -89,6 +89,15 @@ void hf_op_unlist(struct hf_op *op)
     }
 }
 
+void hf_op_child_is_done(struct hf_op *parent)
+{
+    HF_ASSERT(parent->n_children > 0);
+    parent->n_children--;
+    if (parent->n_children == 0) {
+        hf_op_finish(parent, HF_OK);
+    }
+}
+
 void hf_op_finish(struct hf_op *op, enum hf_status status)
 {
     HF_ASSERT(!op->is_done);
@@ -105,7 +114,9 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     }
     if (op->bundle != NULL) {
         hf_bundle_heard(op);
-    } else if (op->callback != NULL) {
+    } else if (op->parent != NULL) {
+        hf_op_child_is_done(op->parent);
+    } else if (op->call != NULL) {
         hf_ops_append(&op->client->finished, op);
         hf_client_owe(op->client);
     } else if (op->waiter != NULL) {
@@ -143,6 +154,10 @@ void hf_op_abandon(struct hf_op *op)
     HF_ASSERT(!op->is_done);
     if (op->kind == HF_OP_BUNDLE) {
         hf_bundle_abandon(op);
+    } else if (op->kind == HF_OP_GIVE) {
+        hf_give_abandon(op);
+    } else if (op->kind == HF_OP_LIST) {
+        hf_list_abandon(op);
     }
     hf_op_part(op);
     if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
@@ -163,7 +178,9 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
 {
     HF_ASSERT(lock->op == op);
     if (op->is_done) {
-        hf_bundle_heard(op); /* held for its bundle, and LOST meanwhile */
+        if (op->bundle != NULL) {
+            hf_bundle_heard(op); /* held for its bundle, and LOST meanwhile */
+        }
         return;
     }
     switch (op->kind) {
@@ -181,8 +198,10 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
         hf_release_outcome(op, lock, outcome);
         break;
     case HF_OP_GIVE:
-        break; /* it hears of every step */
+        hf_give_outcome(op, outcome);
+        break;
     case HF_OP_BUNDLE:
+    case HF_OP_LIST:
     case HF_OP_LOOK:
     case HF_OP_JOB:
     case HF_OP_PAUSE:
@@ -217,6 +236,7 @@ void hf_op_due(struct hf_op *op)
         break;
     case HF_OP_EXTEND:
     case HF_OP_RELEASE:
+    case HF_OP_LIST:
         HF_ASSERT(false); /* they have no timer of their own */
     }
 }

@@ -22,7 +22,8 @@ enum hf_op_kind {
     HF_OP_RELEASE,
     HF_OP_LOOK, /* struct hf_look begins with it */
     HF_OP_JOB,  /* set-up work of the store */
-    HF_OP_GIVE, /* until the nodes that are up have it, or its timer */
+    HF_OP_GIVE, /* struct hf_give begins with it: handing on */
+    HF_OP_LIST, /* struct hf_list begins with it: many questions */
     HF_OP_PAUSE /* until its timer goes off */
 };
 
@@ -42,14 +43,18 @@ struct hf_op {
     struct hf_item item;
     enum hf_op_kind kind;
     bool is_done;
-    bool is_reserved; /* has room in the heap */
-    bool is_listed;   /* in client->ops */
+    bool is_reserved;  /* has room in the heap */
+    bool is_listed;    /* in client->ops */
+    bool is_reporting; /* its user is told results, without the mutex */
+    bool is_dropped;   /* … and has cancelled it meanwhile */
     enum hf_status status;
     struct hf_client *client;
     struct hf_op *prev, *next;
     struct hf_lock *lock;     /* the attempt under way; at last the result;
                                  RELEASE, EXTEND: one of those awaited */
     struct hf_op *bundle;     /* whose member it is; NULL: the caller's own */
+    struct hf_op *parent;     /* one of its `n_children`; or NULL */
+    unsigned n_children;      /* not done yet: it is done with the last */
     enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
     struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
     unsigned interrupts;      /* of the client, when it began */
@@ -72,7 +77,13 @@ struct hf_op {
     uint32_t ahead;         /* who wait before it, as a node last said */
     uint16_t rival_permits; /* a semaphore of another size, as a node said */
 
-    hf_op_fn *callback; /* asynchronous only */
+    /* Of an asynchronous one. `report`, with the mutex, hands out results if it
+     * is HF_OK, and may change that; false: it goes on. `call`, without the
+     * mutex, ends it. */
+    void (*call)(struct hf_op *op);
+    bool (*report)(struct hf_op *op); /* or NULL */
+    void (*fini)(struct hf_op *op);   /* frees what it has; or NULL */
+    hf_op_fn *callback;
     void *user;
 
     struct hf_rival rival;
@@ -94,6 +105,9 @@ void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
 
 /* It is over: tell its waiter. op->error is filled. */
 void hf_op_finish(struct hf_op *op, enum hf_status status);
+
+/* One of the children of `parent`, which is under way, is done. */
+void hf_op_child_is_done(struct hf_op *parent);
 
 /* Over with a text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
@@ -120,6 +134,30 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
 
 /* Abandon an asynchronous operation, or its result, and free it. */
 void hf_op_drop(struct hf_op *op);
+
+/* It is asynchronous from now on; `done` gets the lock, if there is one. */
+void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user);
+
+/* End an asynchronous operation with HF_CANCELLED: its callback is owed. */
+void hf_op_stop(struct hf_op *op);
+
+/* It is done, and its user will not have its result. */
+void hf_op_forget_result(struct hf_op *op);
+
+/* Free an asynchronous operation. */
+void hf_op_free(struct hf_op *op);
+
+/* On the heap, with copies of the name and the text of its order. @return NULL:
+ * no memory. */
+struct hf_op *hf_op_copy(const struct hf_op *plan);
+
+/* Is a call on the lock under way that was started? A second one is refused. */
+bool hf_lock_is_in_use(const struct hf_lock *lock);
+enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
+                                    struct hf_error *error);
+
+/* The lock is given back: what was started on it ends. */
+void hf_lock_stop_calls(struct hf_lock *lock);
 
 /* The lock is not this operation's any more: it drains by itself. What is
  * linked with it, neither. */
@@ -152,10 +190,9 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
 
 void hf_give_due(struct hf_op *op);
 void hf_give_heard(struct hf_op *op); /* the lock has had a step */
-
-/* Renew, with another ttl unless it is 0; blocks. */
-enum hf_status hf_extend(struct hf_lock *lock, int64_t ttl_ms,
-                         struct hf_error *error);
+void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome);
+void hf_give_abandon(struct hf_op *op);
+void hf_list_abandon(struct hf_op *op);
 
 /* Release what order->text names, at all nodes but those of `spared`; blocks.
  */

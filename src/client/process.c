@@ -97,14 +97,37 @@ int hf_client_fd(struct hf_client *client)
 
 /* ---- Callbacks --------------------------------------------------------- */
 
+/* @return true: over. While it reports, its user may cancel it, or close the
+ * client, which then calls back. */
+static bool report(struct hf_client *client, struct hf_op *op)
+{
+    if (op->status != HF_OK || op->report == NULL) {
+        return true;
+    }
+    op->is_reporting = true;
+    bool is_over = op->report(op);
+    op->is_reporting = false;
+    if (is_over && op->is_dropped) {
+        hf_op_free(op);
+        return false;
+    }
+    if (is_over && client->is_closing) {
+        hf_ops_append(&client->finished, op);
+        return false;
+    }
+    return is_over;
+}
+
 static void call_op(struct hf_client *client, struct hf_op *op)
 {
-    struct hf_lock *lock = op->status == HF_OK ? op->lock : NULL;
     hf_ops_remove(&client->finished, op);
+    if (!report(client, op)) {
+        return;
+    }
     struct hf_caller self;
     hf_client_let_out(client, &self);
-    op->callback(op->user, lock, op->status, &op->error);
-    free(op);
+    op->call(op);
+    hf_op_free(op);
     hf_client_take_in(client, &self);
 }
 

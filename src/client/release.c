@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Giving back. The handle is consumed at once: from then on no callback begins
  * for the lock, whose object lives on until no node can have its owner any
- * more. Nothing here allocates. */
+ * more. Nothing here allocates, but hf_op_start_release_reserved(). */
 #include "client/op.h"
 #include "client/queue.h"
 
 #include "base/assert.h"
+
+#include <stdlib.h>
 
 void hf_release_start(struct hf_lock *lock, struct hf_op *op)
 {
@@ -20,6 +22,9 @@ void hf_release_start(struct hf_lock *lock, struct hf_op *op)
 
 void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
 {
+    if (lock != NULL) {
+        hf_lock_stop_calls(lock);
+    }
     for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
         one->op = op; /* the first outcome is not the last */
     }
@@ -67,6 +72,17 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
 }
 
 /* for_ms: keep the names taken for so long; 0: free them. */
+static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
+{
+    struct hf_instant keep =
+        hf_instant_add(op->client->now, hf_span_ms(for_ms));
+    for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
+         one = hf_link_next(one)) {
+        hf_lock_set_keep(one, keep);
+    }
+    hf_release_whole(lock, op);
+}
+
 static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
 {
     struct hf_client *client = lock->client;
@@ -75,12 +91,7 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     }
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_RELEASE);
-    struct hf_instant keep = hf_instant_add(client->now, hf_span_ms(for_ms));
-    for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
-         one = hf_link_next(one)) {
-        hf_lock_set_keep(one, keep);
-    }
-    hf_release_whole(lock, &op);
+    begin(lock, for_ms, &op);
     enum hf_status status = hf_op_await(&op, NULL);
     hf_client_start_thread(client, NULL); /* for what is not answered yet */
     hf_client_leave(client);
@@ -137,4 +148,33 @@ void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
     }
     hf_release_whole(lock, NULL);
     hf_client_leave(client);
+}
+
+/* An operation of its own: a lock has no room for the time and the callback. */
+enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
+                                            int64_t reserve_ms, hf_op_fn *done,
+                                            void *user)
+{
+    if (lock == NULL || done == NULL || reserve_ms < 0 ||
+        reserve_ms > HF_RESERVE_MS_MAX) {
+        return HF_INVALID;
+    }
+    struct hf_client *client = lock->client;
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return HF_INVALID;
+    }
+    struct hf_op *op = malloc(sizeof(*op));
+    if (op != NULL) {
+        hf_op_init(op, client, HF_OP_RELEASE);
+        hf_op_set_done(op, done, user);
+    }
+    bool has_room = op != NULL && hf_op_list(op);
+    if (has_room) {
+        begin(lock, reserve_ms, op);
+        hf_client_start_thread(client, NULL); /* for what is not answered yet */
+    } else {
+        free(op);
+    }
+    hf_client_leave(client);
+    return has_room ? HF_OK : HF_NO_MEMORY;
 }

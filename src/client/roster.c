@@ -72,56 +72,159 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
     return false;
 }
 
-/* Stable: holders first, waiters in order, as the node gave them. */
-static void report(const struct places *places, int n_nodes, hf_queue_fn *each,
-                   void *user)
+/* A question with what was answered. */
+struct roster {
+    struct hf_look look; /* first: it is the item in the tables */
+    struct places places;
+    hf_queue_fn *each;
+    void *user; /* of `each` */
+    char name[];
+};
+
+static void roster_init(struct roster *roster, struct hf_client *client,
+                        const void *name, size_t name_len)
 {
-    for (int node = 0; node < n_nodes; node++) {
+    hf_look_init(&roster->look, client, HF_VERB_ROSTER, name, name_len);
+    roster->look.heard = on_answer;
+    roster->look.user = &roster->places;
+    roster->places = (struct places){0};
+}
+
+/* The user's function may call anything, so the mutex is let go. @return false:
+ * to stop. */
+static bool tell(struct roster *roster, const struct hf_queue_entry *entry)
+{
+    struct hf_client *client = roster->look.op.client;
+    struct hf_caller self;
+    hf_client_let_out(client, &self);
+    bool goes_on = roster->each(roster->user, entry);
+    hf_client_take_in(client, &self);
+    return goes_on && !client->is_closing && !roster->look.op.is_dropped;
+}
+
+/* Stable: holders first, waiters in order, as the node gave them. */
+static bool report(struct hf_op *op)
+{
+    struct roster *roster = (struct roster *)(void *)op;
+    const struct places *places = &roster->places;
+    if (places->is_short) {
+        op->status = hf_fail_memory(&op->error);
+        return true;
+    }
+    for (int node = 0; node < op->client->nodes.count; node++) {
         for (size_t i = 0; i < places->count; i++) {
-            if (places->list[i].node == node && !each(user, &places->list[i])) {
-                return;
+            if (places->list[i].node == node &&
+                !tell(roster, &places->list[i])) {
+                return true;
             }
         }
     }
+    return true;
 }
 
 static enum hf_status ask(struct hf_client *client, const void *name,
-                          size_t name_len, struct places *places,
+                          size_t name_len, hf_queue_fn *each, void *user,
                           struct hf_error *error)
 {
-    struct hf_look look;
-    enum hf_status status = hf_name_check(name, name_len, error);
-    if (status != HF_OK) {
-        return status;
-    }
-    hf_look_init(&look, client, HF_VERB_ROSTER, name, name_len);
-    look.heard = on_answer;
-    look.user = places;
-    if (!hf_look_begin(&look)) {
+    struct roster roster;
+    roster_init(&roster, client, name, name_len);
+    roster.each = each;
+    roster.user = user;
+    if (!hf_look_begin(&roster.look)) {
         return hf_fail_memory(error);
     }
-    status = hf_op_await(&look.op, error);
-    return status == HF_OK && places->is_short ? hf_fail_memory(error) : status;
+    enum hf_status status = hf_op_await(&roster.look.op, error);
+    if (status == HF_OK) {
+        report(&roster.look.op);
+        status = roster.look.op.status;
+        if (status != HF_OK) {
+            hf_fail_memory(error);
+        }
+    }
+    free(roster.places.list);
+    return status;
+}
+
+static enum hf_status check(hf_queue_fn *each, struct hf_error *error)
+{
+    return each == NULL ? hf_fail(error, HF_INVALID, "no callback") : HF_OK;
 }
 
 enum hf_status hf_client_queue(struct hf_client *client, const void *name,
                                size_t name_len, hf_queue_fn *each, void *user,
                                struct hf_error *error)
 {
-    struct places places = {0};
-    if (each == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback");
+    enum hf_status status = check(each, error);
+    if (status == HF_OK) {
+        status = hf_client_begin(client, error);
     }
-    enum hf_status status = hf_client_begin(client, error);
     if (status != HF_OK) {
         return status;
     }
-    status = ask(client, name, name_len, &places, error);
-    int n_nodes = client->nodes.count;
-    hf_client_leave(client);
+    status = hf_name_check(name, name_len, error);
     if (status == HF_OK) {
-        report(&places, n_nodes, each, user);
+        status = ask(client, name, name_len, each, user, error);
     }
-    free(places.list);
+    hf_client_leave(client);
+    return status;
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+static void fini(struct hf_op *op)
+{
+    free(((struct roster *)(void *)op)->places.list);
+}
+
+static enum hf_status start(struct hf_client *client, const void *name,
+                            size_t name_len, hf_queue_fn *each, hf_op_fn *done,
+                            void *user, struct hf_op **out,
+                            struct hf_error *error)
+{
+    struct roster *roster = malloc(sizeof(*roster) + name_len);
+    if (roster == NULL) {
+        return hf_fail_memory(error);
+    }
+    struct hf_op *op = &roster->look.op;
+    memcpy(roster->name, name, name_len);
+    roster_init(roster, client, roster->name, name_len);
+    roster->each = each;
+    roster->user = user;
+    hf_op_set_done(op, done, user);
+    op->report = report;
+    op->fini = fini;
+    if (!hf_look_begin(&roster->look)) {
+        hf_op_free(op);
+        return hf_fail_memory(error);
+    }
+    if (out != NULL) {
+        *out = op;
+    }
+    return HF_OK;
+}
+
+enum hf_status hf_op_start_queue(struct hf_client *client, const void *name,
+                                 size_t name_len, hf_queue_fn *each,
+                                 hf_op_fn *done, void *user, struct hf_op **out,
+                                 struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    enum hf_status status = check(each, error);
+    if (status == HF_OK && done == NULL) {
+        status = hf_fail(error, HF_INVALID, "no callback for the end");
+    }
+    if (status == HF_OK) {
+        status = hf_client_begin(client, error);
+    }
+    if (status != HF_OK) {
+        return status;
+    }
+    status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        status = start(client, name, name_len, each, done, user, out, error);
+    }
+    hf_client_leave(client);
     return status;
 }
