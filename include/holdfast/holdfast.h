@@ -815,8 +815,8 @@ hf_op_start_release_reserved(struct hf_lock *lock, int64_t reserve_ms,
  * Start hf_lock_adopt(); @p done gets the lock. Request and @p owner are
  * copied.
  *
- * @return HF_OK - started; else as hf_op_start_acquire(), and HF_INVALID for a
- *         malformed owner.
+ * @return HF_OK - started; HF_NO_MEMORY; else as hf_op_start_acquire(), and
+ *         HF_INVALID for a malformed owner.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_adopt(struct hf_client *client, const struct hf_request *request,

@@ -160,10 +160,11 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
     if (life->count >= HF_LIFE_PROCESSES_MAX) {
         return HF_INVALID;
     }
-    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+    struct hf_lock *one = lock; /* there is one at least */
+    do {
         struct hf_life_set *its = hf_lock_life(one);
         its->pids[its->count++] = pid;
-    }
+    } while ((one = hf_link_next(one)) != NULL);
     enum hf_status status = extend(lock, 0, NULL);
     for (; status != HF_OK && lock != NULL; lock = hf_link_next(lock)) {
         hf_lock_life(lock)->count--;

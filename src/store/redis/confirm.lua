@@ -21,8 +21,8 @@
 --     owns, from the c at which it began up to c, or c rises with it.
 -- A T below the floor is refused, or a server that lost its memory would
 -- agree to a value that another owner's majority has. The same holds for
--- sharers, even when T lies within the group's range: in the model an older copy
--- of a node, with an older lease in it, agreed to a writer's value.
+-- sharers, even when T lies within the group's range: in the model an older
+-- copy of a node, with an older lease in it, agreed to a writer's value.
 -- A T above the bound is refused, or one wrong client, or one wrong clock,
 -- could use up the name's fences. Nothing is raised then, and nothing will be.
 -- No waiter is served here: a holder comes before the waiters.

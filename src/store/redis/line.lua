@@ -17,9 +17,9 @@
 --
 -- A mode is 'x', alone, or 's' and the terms: together with others on the same
 -- terms. A group's text is "shared:<terms>-<c at which it began>", so that no
--- two are alike: where the lock is absent or says something else, there
--- are no sharers, whatever is left in 5 and 6. These expire with the lock, which
--- stays exactly until the longest sharer's end; 3 and 4 with the last waiter.
+-- two are alike: where the lock is absent or says something else, there are no
+-- sharers, whatever is left in 5 and 6. These expire with the lock, which stays
+-- exactly until the longest sharer's end; 3 and 4 with the last waiter.
 -- A sharer, or a place, is live before the ms in which its lease ends. Not in
 -- it: PEXPIREAT of the present ms deletes at once, and part() would end a group
 -- that it counts as shared, without a grant to the first waiter.

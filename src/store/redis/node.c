@@ -56,7 +56,7 @@ static struct hf_instant hangs_at(const struct hf_redis_node *node)
 void hf_redis_node_arm(struct hf_redis_node *node)
 {
     struct hf_redis_connection *connection = &node->connection;
-    struct hf_instant at = HF_NEVER;
+    struct hf_instant at;
     switch (node->phase) {
     case HF_REDIS_WAITING:
     case HF_REDIS_CONNECTING:
