@@ -137,6 +137,7 @@ static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
     give->lock = lock;
     give->op.lock = lock;
     lock->op = &give->op;
+    give->stage = OUTLIVE;
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
         hf_give_due(&give->op);
     } else {

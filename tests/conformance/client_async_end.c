@@ -146,7 +146,15 @@ static void test_token(void **state)
                                           all.seen[1].text, NULL),
                          HF_OK);
     }
+    if (all.seen[2].status != HF_OK) { /* not adopted: still on hand */
+        assert_int_equal(hf_owner_release(all.other, all.names[3],
+                                          strlen(all.names[3]), all.text, NULL),
+                         HF_OK);
+    }
     hf_client_close(all.client);
+    for (int i = 0; i < 4; i++) {
+        assert_free(all.other, all.names[i]);
+    }
     hf_client_close(all.other);
     hf_cancel_free(cancel);
 }

@@ -37,8 +37,8 @@ fails() { # WHAT FILE SCRIPT WORD
 }
 
 passes "new members where the caller gives its size, a new status" $header '
-    s/^    size_t more_size;/    size_t more_size; int64_t later;/
-    s/^    bool is_for_setup;/    bool is_for_setup; int64_t later;/
+    /^struct hf_request {/,/^};/s/^};/    int64_t later;\n};/
+    /^struct hf_client_options {/,/^};/s/^};/    int64_t later;\n};/
     s/^    X(HF_INTERNAL, "internal error")/    X(HF_INTERNAL, "internal error") X(HF_LATER, "later")/'
 passes "opaque structs grow" src/core/opaque.h '/^struct hf_.* {/a int later;'
 fails "a member in the middle" $header \
