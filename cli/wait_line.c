@@ -148,18 +148,18 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
     cli_out_text(out, ": ");
 }
 
-/* Was the lease renewed while we looked on? Its end moved, and its owner did
- * not. */
+/* Was the lease renewed while we looked on? Its end moved since the first look,
+ * and its owner did not: a renewal a second moves it little between two looks. */
 static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
 {
     int64_t end_ns = cli_when_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
     if (strcmp(line->owner, holder->owner) != 0) {
         memcpy(line->owner, holder->owner, sizeof(line->owner));
+        line->end_ns = end_ns;
         line->is_renewed = false;
     } else if (end_ns > line->end_ns + SAME_END_NS) {
         line->is_renewed = true;
     }
-    line->end_ns = end_ns;
     return line->is_renewed;
 }
 
