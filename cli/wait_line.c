@@ -149,7 +149,8 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
 }
 
 /* Was the lease renewed while we looked on? Its end moved since the first look,
- * and its owner did not: a renewal a second moves it little between two looks. */
+ * and its owner did not: a renewal a second moves it little between two looks.
+ */
 static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
 {
     int64_t end_ns = cli_when_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
