@@ -7,10 +7,10 @@
 #include "handed.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "run/while_pid.h"
 #include "signals.h"
 #include "store.h"
 #include "take.h"
-#include "while_pid.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -3,14 +3,14 @@
 #include "cmd.h"
 
 #include "exit_code.h"
+#include "ls/view.h"
+#include "ls/view_follow.h"
+#include "ls/view_name.h"
+#include "ls/view_table.h"
 #include "message.h"
 #include "show.h"
 #include "snapshot.h"
 #include "store.h"
-#include "view.h"
-#include "view_follow.h"
-#include "view_name.h"
-#include "view_table.h"
 #include "width.h"
 
 #include <string.h>

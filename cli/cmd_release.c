@@ -5,8 +5,8 @@
 #include "exit_code.h"
 #include "handed.h"
 #include "opts_wait.h"
+#include "run/while_pid.h"
 #include "store.h"
-#include "while_pid.h"
 
 #include <string.h>
 

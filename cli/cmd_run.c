@@ -5,8 +5,8 @@
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "run/wrapper.h"
 #include "take.h"
-#include "wrapper.h"
 
 #include <errno.h>
 #include <fcntl.h>

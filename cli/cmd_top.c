@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast top: becomes holdfast-top (see top.h), which has ncurses in it. */
+/* holdfast top: becomes holdfast-top (top/top.h), which has ncurses in it. */
 #include "cmd.h"
 
 #include "exit_code.h"

@@ -8,7 +8,7 @@
  * real. */
 #include "fuzz.h"
 
-#include "link.h"
+#include "run/link.h"
 #include "when.h"
 
 #include <sys/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What users do besides acquiring: --once, as the command does it
- * (cli/keeper_once.c), breaking, and looking. These calls block; where one may
- * block for long, no other lane of its process has anything meanwhile. */
+ * (cli/run/keeper_once.c), breaking, and looking. These calls block; where one
+ * may block for long, no other lane of its process has anything meanwhile. */
 #include "lane.h"
 
 #include "oracle_calls.h"

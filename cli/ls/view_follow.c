@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store is looked at again and again, and two looks are compared. One look
+ * takes a few round trips whatever the number of names, and at most a fifth of
+ * the time, so that a store with very many names is not kept busy by those who
+ * watch it.
+ *
+ * Signals end it: their handler interrupts the client, which may be waiting for
+ * a server, and wakes the pause between two looks. */
+#include "ls/view_follow.h"
+
+#include "exit_code.h"
+#include "ls/view_diff.h"
+#include "message.h"
+#include "show.h"
+#include "store.h"
+#include "when.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define INTERVAL_MS 250
+
+/* Pause at least so many times as long as a look took. */
+#define REST 4
+
+#define AT_NAME 24
+
+struct follow {
+    struct hf_client *client;
+    const char *name;
+    const char *pattern;
+    bool is_json;
+    bool is_away; /* the store, and it was said */
+    int64_t interval_ms;
+    struct cli_out out;
+    struct cli_view views[2];
+    int now; /* which of them is the latest */
+    bool has_view;
+    int64_t seen_ns;
+};
+
+/* ---- Signals ----------------------------------------------------------- */
+
+static struct hf_client *to_interrupt;
+static volatile sig_atomic_t is_stopped;
+static int wake_fd;
+
+static void on_signal(int number)
+{
+    int saved = errno;
+    (void)number;
+    is_stopped = 1;
+    hf_client_interrupt(to_interrupt);
+    (void)!eventfd_write(wake_fd, 1);
+    errno = saved;
+}
+
+static bool catch_signals(struct hf_client *client)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction action = {.sa_handler = on_signal};
+    to_interrupt = client;
+    wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_fd < 0) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct sigaction before;
+        (void)sigaction(ends[i], NULL, &before);
+        if (before.sa_handler != SIG_IGN) { /* nohup */
+            (void)sigaction(ends[i], &action, NULL);
+        }
+    }
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    return true;
+}
+
+/* ---- Lines ------------------------------------------------------------- */
+
+static void put_time(struct cli_out *out)
+{
+    int64_t now_ms = cli_when_wall_ms();
+    char digits[4] = {'.', (char)('0' + now_ms / 100 % 10),
+                      (char)('0' + now_ms / 10 % 10),
+                      (char)('0' + now_ms % 10)};
+    cli_when_text(out, now_ms / 1000);
+    cli_out_bytes(out, digits, sizeof(digits));
+    cli_out_text(out, "  ");
+}
+
+/* "db3 pid 4711 (nightly job)", "3 readers". */
+static void put_who(struct cli_out *out, const struct cli_row *row)
+{
+    if (row == NULL) {
+        cli_out_text(out, "no holder");
+        return;
+    }
+    if (row->kind == HF_HOLDER_SHARED) {
+        cli_out_int(out, row->sharers);
+        cli_out_text(out, row->sharers == 1 ? " reader" : " readers");
+    } else if (row->host[0] == '\0') {
+        cli_out_text(out, "another kind of client");
+    } else {
+        (void)cli_out_shown(out, row->host, strlen(row->host));
+        cli_out_text(out, " pid ");
+        cli_out_int(out, row->pid);
+    }
+    if (row->label[0] != '\0') {
+        cli_out_text(out, " (");
+        (void)cli_out_shown(out, row->label, strlen(row->label));
+        cli_out_text(out, ")");
+    }
+}
+
+static void put_fence(struct cli_out *out, const struct cli_row *row)
+{
+    if (row != NULL && row->fence > 0) {
+        cli_out_text(out, ", fence ");
+        cli_out_fence(out, row->fence);
+    }
+}
+
+/* "waiting 3 (+1)". */
+static void put_count(struct cli_out *out, const char *what, int64_t count,
+                      int64_t delta)
+{
+    cli_out_text(out, what);
+    cli_out_int(out, count);
+    cli_out_text(out, delta > 0 ? " (+" : " (");
+    cli_out_int(out, delta);
+    cli_out_text(out, ")");
+}
+
+static void put_held(struct cli_out *out, const struct cli_row *row)
+{
+    struct cli_holder holder = {.kind = HF_HOLDER_NONE};
+    if (row != NULL) {
+        cli_row_read(row, &holder);
+    }
+    cli_show_held(out, &holder);
+    put_fence(out, row);
+}
+
+static int64_t count_waiting(const struct cli_row *row)
+{
+    return row == NULL ? 0 : (int64_t)cli_row_waiting(row);
+}
+
+static void put_change(struct cli_out *out, enum cli_change change,
+                       const struct cli_row *before, const struct cli_row *now,
+                       int64_t delta)
+{
+    switch (change) {
+    case CLI_CHANGE_HELD:
+        put_held(out, now);
+        return;
+    case CLI_CHANGE_ACQUIRED:
+        cli_out_text(out, "acquired by ");
+        put_who(out, now);
+        put_fence(out, now);
+        return;
+    case CLI_CHANGE_HANDED:
+        cli_out_text(out, "handed over: ");
+        put_who(out, before);
+        cli_out_text(out, " -> ");
+        put_who(out, now);
+        put_fence(out, now);
+        return;
+    case CLI_CHANGE_ENDED:
+        cli_out_text(out, "ended, and kept taken, by ");
+        put_who(out, now);
+        return;
+    case CLI_CHANGE_RELEASED:
+        cli_out_text(out, "released by ");
+        put_who(out, before);
+        return;
+    case CLI_CHANGE_EXPIRED:
+        cli_out_text(out, "expired: ");
+        put_who(out, before);
+        return;
+    case CLI_CHANGE_READERS:
+        put_count(out, "readers ", now != NULL ? now->sharers : 0, delta);
+        return;
+    case CLI_CHANGE_WAITING:
+        put_count(out, "waiting ", count_waiting(now), delta);
+        return;
+    }
+}
+
+static const char *change_word(enum cli_change change)
+{
+    switch (change) {
+#define WORD(symbol, word)                                                     \
+    case symbol:                                                               \
+        return word;
+        CLI_CHANGE_MAP(WORD)
+#undef WORD
+    }
+    return "";
+}
+
+/* ---- JSON -------------------------------------------------------------- */
+
+static void open_json(struct cli_out *out, const char *event)
+{
+    cli_out_json_open(out);
+    cli_out_json_text(out, "event", event);
+    cli_out_json_int(out, "time_ms", cli_when_wall_ms());
+}
+
+static void put_from_json(struct cli_out *out, const struct cli_row *row)
+{
+    struct cli_holder holder;
+    cli_row_read(row, &holder);
+    cli_out_json_key(out, "from");
+    cli_out_json_open(out);
+    cli_show_holder_json(out, &holder, false);
+    cli_out_text(out, "}");
+}
+
+static void put_change_json(struct cli_out *out, enum cli_change change,
+                            const struct cli_row *named,
+                            const struct cli_row *before,
+                            const struct cli_row *now, int64_t delta)
+{
+    static const struct cli_row free_row = {
+        .owner = "", .host = "", .label = ""};
+    struct cli_holder holder;
+    open_json(out, change_word(change));
+    cli_out_json_bytes(out, "name", named->name, named->name_len);
+    cli_row_read(now != NULL ? now : &free_row, &holder);
+    cli_show_holder_json(out, &holder, false);
+    cli_out_json_int(out, "waiting", count_waiting(now));
+    if (delta != 0) {
+        cli_out_json_int(out, "delta", delta);
+    } else if (before != NULL) {
+        put_from_json(out, before);
+    }
+    cli_out_json_close(out);
+}
+
+/* ---- Looks ------------------------------------------------------------- */
+
+static void on_change(void *user, enum cli_change change,
+                      const struct cli_row *before, const struct cli_row *now,
+                      int64_t delta)
+{
+    struct follow *follow = user;
+    struct cli_out *out = &follow->out;
+    const struct cli_row *row = now != NULL ? now : before;
+    if (follow->is_json) {
+        put_change_json(out, change, row, before, now, delta);
+    } else {
+        put_time(out);
+        size_t used = cli_out_shown(out, row->name, row->name_len);
+        cli_out_pad(out, used < AT_NAME ? AT_NAME - used : 1);
+        put_change(out, change, before, now, delta);
+        cli_out_text(out, "\n");
+    }
+    (void)cli_out_flush(out);
+}
+
+/* Not a line of a name: the store is away, or back. */
+static void put_store(struct follow *follow, const char *event,
+                      const char *text)
+{
+    struct cli_out *out = &follow->out;
+    if (follow->is_json) {
+        open_json(out, event);
+        if (text[0] != '\0') {
+            cli_out_json_text(out, "text", text);
+        }
+        cli_out_json_close(out);
+    } else {
+        put_time(out);
+        cli_out_text(out, "(");
+        cli_out_text(out, event);
+        cli_out_text(out, text[0] != '\0' ? ": " : "");
+        cli_out_plain(out, text);
+        cli_out_text(out, ")\n");
+    }
+    (void)cli_out_flush(out);
+}
+
+static void compare(struct follow *follow)
+{
+    int64_t now_ns = cli_when_now_ns();
+    struct cli_view *now = &follow->views[follow->now];
+    struct cli_view *before = &follow->views[1 - follow->now];
+    if (follow->is_away) {
+        put_store(follow, "back", "");
+    }
+    follow->is_away = false;
+    cli_view_diff(follow->has_view ? before : NULL, now,
+                  (now_ns - follow->seen_ns) / CLI_NS_PER_MS, on_change,
+                  follow);
+    cli_view_fini(before);
+    follow->seen_ns = now_ns;
+    follow->has_view = true;
+}
+
+/* Does it pass by itself? */
+static bool is_outage(enum hf_status status)
+{
+    return status == HF_UNAVAILABLE || status == HF_QUARANTINED;
+}
+
+/* @return 0, or the exit code. */
+static int look(struct follow *follow)
+{
+    struct hf_error error = {.text = ""};
+    struct cli_view *view = &follow->views[1 - follow->now];
+    enum hf_status status =
+        follow->name != NULL
+            ? cli_view_look_name(view, follow->client, follow->name, &error)
+            : cli_view_look(view, follow->client, follow->pattern, &error);
+    if (status == HF_OK) {
+        follow->now = 1 - follow->now;
+        compare(follow);
+        return 0;
+    }
+    cli_view_fini(view);
+    if (is_stopped || status == HF_CANCELLED) {
+        return 0;
+    }
+    if (!is_outage(status)) {
+        return cli_store_fail(status, "ls", &error);
+    }
+    if (!follow->is_away) {
+        put_store(follow, "unreachable", error.text);
+    }
+    follow->is_away = true;
+    return 0;
+}
+
+static int go_on(struct follow *follow)
+{
+    for (;;) {
+        int64_t began_ns = cli_when_now_ns();
+        int code = look(follow);
+        int64_t took_ms = (cli_when_now_ns() - began_ns) / CLI_NS_PER_MS;
+        int64_t rest_ms = follow->interval_ms - took_ms;
+        if (code != 0) {
+            return code;
+        }
+        if (follow->out.error == EPIPE) {
+            return 0;
+        }
+        if (follow->out.error != 0) {
+            return cli_message_errno(CLI_EXIT_INTERNAL, "stdout",
+                                     follow->out.error);
+        }
+        if (!follow->is_away && rest_ms < REST * took_ms) {
+            rest_ms = REST * took_ms;
+        }
+        if (!cli_view_pause(follow->client, rest_ms > 0 ? rest_ms : 0, wake_fd,
+                            STDOUT_FILENO) ||
+            is_stopped) {
+            return 0;
+        }
+    }
+}
+
+int cli_view_follow(struct hf_client *client, const struct cli_args *args,
+                    const char *name)
+{
+    static struct follow follow;
+    follow = (struct follow){
+        .client = client,
+        .name = name,
+        .pattern = args->n_words > 0 ? args->words[0] : NULL,
+        .is_json = args->is_json,
+        .interval_ms =
+            args->interval_ms != CLI_UNSET ? args->interval_ms : INTERVAL_MS,
+    };
+    cli_out_init(&follow.out, STDOUT_FILENO);
+    if (!catch_signals(client)) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "eventfd", errno);
+    }
+    int code = go_on(&follow);
+    cli_view_fini(&follow.views[0]);
+    cli_view_fini(&follow.views[1]);
+    (void)close(wake_fd);
+    return code;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Starting the command is most of what a short run costs. Off a terminal the
+ * new process borrows our memory until it executes, as vfork() does: a copy of
+ * the page tables, and the faults of both afterwards, would add a tenth to
+ * `holdfast run x -- true`. We do not run meanwhile, which is safe because the
+ * wrapper's guard ends everything if it takes until the lease ends (a program
+ * on a file server that hangs). On a terminal it is a plain fork: there Ctrl-Z
+ * may stop the new process before it executes, and we must go on. */
+#include "run/child.h"
+
+#include "exit_code.h"
+#include "when.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Stack of the process that borrows our memory: room for execvp(), which keeps
+ * a path on it, and the arguments where it has to start a shell for a script
+ * without "#!". Only what is touched costs memory. */
+#define STACK_BYTES ((size_t)256 * 1024)
+
+struct birth {
+    const struct cli_child_start *how;
+    pid_t keeper;
+};
+
+/* In the new process. Everything of ours is closed on exec. @return what to
+ * exit with. */
+static int become(void *arg)
+{
+    const struct birth *birth = arg;
+    const struct cli_child_start *how = birth->how;
+    /* The last net: if the keeper dies, the kernel kills us. It does not look
+     * back: a keeper that died before this line is seen by our new parent. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != birth->keeper) {
+        return CLI_EXIT_INTERNAL;
+    }
+    (void)setpgid(0, 0);
+    (void)cli_term_move(how->term, how->foreground, getpid());
+    cli_signals_restore(how->signals);
+    /* All of us may have been stopped since the lock was acquired. This look
+     * at the clock is the last act, so that no more than an execve(2) is
+     * between it and the command. */
+    if (cli_when_now_ns() >= how->until_ns) {
+        atomic_store(&how->shared->exec_errno, ETIME);
+        return CLI_EXIT_LOST;
+    }
+    (void)execvp(how->command[0], how->command);
+    int error = errno;
+    atomic_store(&how->shared->exec_errno, error);
+    return error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_CANNOT_RUN;
+}
+
+static size_t stack_bytes(char **command)
+{
+    size_t words = 0;
+    while (command[words] != NULL) {
+        words++;
+    }
+    return STACK_BYTES + words * sizeof(char *);
+}
+
+/* Stacks grow downwards wherever clone(2) takes one that we build for. */
+static pid_t start_borrowing(struct birth *birth)
+{
+    size_t bytes = stack_bytes(birth->how->command);
+    char *stack = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) {
+        return -1;
+    }
+    pid_t pid = clone(become, stack + (bytes & ~(size_t)63),
+                      CLONE_VM | CLONE_VFORK | SIGCHLD, birth);
+    (void)munmap(stack, bytes);
+    return pid;
+}
+
+static pid_t start_copying(struct birth *birth)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(become(birth));
+    }
+    return pid;
+}
+
+bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
+{
+    struct birth birth = {how, getpid()};
+    pid_t pid =
+        how->term->fd < 0 ? start_borrowing(&birth) : start_copying(&birth);
+    if (pid < 0) {
+        return false;
+    }
+    /* Here too: the group must exist before anybody signals it. */
+    (void)setpgid(pid, pid);
+    atomic_store(&how->shared->group, pid);
+    child->pid = pid;
+    return true;
+}
+
+void cli_child_signal(const struct cli_child *child, int number)
+{
+    if (child->pid > 0 && !child->is_over) {
+        (void)kill(-child->pid, number);
+    }
+}
+
+int cli_child_code(const struct cli_child *child)
+{
+    if (WIFSIGNALED(child->status)) {
+        return CLI_EXIT_SIGNAL + WTERMSIG(child->status);
+    }
+    return WEXITSTATUS(child->status);
+}

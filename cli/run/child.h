@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command: started as the shell would start it. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include "run/link.h"
+#include "run/term.h"
+#include "signals.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_child {
+    pid_t pid; /* and process group; 0: not started */
+    bool is_over;
+    int status; /* as waitpid() tells it */
+};
+
+struct cli_child_start {
+    char **command;
+    const struct cli_signals *signals;
+    const struct cli_term *term; /* its terminal goes to the command */
+    pid_t foreground;            /* if this group has it */
+    struct cli_shared *shared;   /* exec_errno; ETIME: not in time */
+    int64_t until_ns;            /* CLOCK_BOOTTIME: not executed after this */
+};
+
+/* Fork and execute. That a command cannot be executed is known when it ends:
+ * cli_child_code(). @return false with errno if there is no process to have. */
+bool cli_child_start(struct cli_child *child,
+                     const struct cli_child_start *how);
+
+/* Signal the command and its process group; stopped ones wake up. */
+void cli_child_signal(const struct cli_child *child, int number);
+
+/* What a shell would say: its code, or 128+N for signal N. */
+int cli_child_code(const struct cli_child *child);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why nothing escapes. A descendant may have left the command's process group
+ * and session, and its parents may be gone. But this process is a subreaper:
+ * a process that loses its parent becomes our child. So the tree below us
+ * always has all of them, and waitpid() says ECHILD exactly when it is empty;
+ * zombies count until we reap them. One sweep kills what it sees in the tree.
+ * What was forked meanwhile is in the tree for the next sweep, and a process
+ * that has been killed forks no more, so that sweeps end.
+ *
+ * Some zombies cannot be reaped: those that a debugger holds, and children of a
+ * frozen process. They run no more, and have no children: the kernel gives
+ * those to a subreaper first. So if two sweeps in a row see nothing but
+ * zombies, no process is left. One sweep does not suffice, since a zombie's
+ * children may have become ours after ours were listed.
+ *
+ * The kernel's list (/proc/PID/task/TID/children) costs two reads a process; a
+ * kernel without it is asked for every process's parent instead. /proc must be
+ * that of our own pid namespace: another one's numbers mean other processes.
+ * It is opened and checked once, at the start, so that nothing mounted over it
+ * later hides the tree; and two descriptors are kept for it, since this must
+ * work in a process that has no descriptor left.
+ *
+ * Out of reach are descendants that run as another user (setuid), unless we
+ * are root. */
+#include "run/descend.h"
+
+#include "when.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Enough for most trees in one sweep; the rest is found by the next. */
+#define TREE_MAX 1024
+
+/* Between sweeps: dying takes the kernel a fraction of a millisecond. */
+#define PAUSE_NS 500000
+
+/* cli_descend_end(): there may be some, but they cannot be seen. */
+#define UNSEEN (-1)
+
+struct tree {
+    int proc; /* borrowed */
+    pid_t pids[TREE_MAX];
+    size_t n;
+    bool has_lists; /* the kernel lists children */
+};
+
+static ssize_t read_file(int proc, const char *path, char *text, size_t room)
+{
+    size_t len = 0;
+    ssize_t n;
+    int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    while (len < room - 1 && (n = read(fd, text + len, room - 1 - len)) > 0) {
+        len += (size_t)n;
+    }
+    (void)close(fd);
+    text[len] = '\0';
+    return (ssize_t)len;
+}
+
+static DIR *open_dir(int proc, const char *path)
+{
+    int fd = openat(proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && dir == NULL) {
+        (void)close(fd);
+    }
+    return dir;
+}
+
+static void path_of(char path[64], pid_t pid, const char *rest)
+{
+    struct cli_out out;
+    cli_out_init_text(&out, path, 64);
+    cli_out_int(&out, pid);
+    cli_out_text(&out, rest);
+}
+
+static void add(struct tree *tree, pid_t pid)
+{
+    if (pid > 1 && tree->n < TREE_MAX) {
+        tree->pids[tree->n++] = pid;
+    }
+}
+
+static void add_listed(struct tree *tree, const char *path)
+{
+    char text[8192];
+    if (read_file(tree->proc, path, text, sizeof(text)) < 0) {
+        return;
+    }
+    tree->has_lists = true;
+    for (char *at = text, *end = NULL;; at = end) {
+        long pid = strtol(at, &end, 10);
+        /* A number at the very end may have been cut: left to the next. */
+        if (end == at || *end == '\0') {
+            return;
+        }
+        add(tree, (pid_t)pid);
+    }
+}
+
+/* Children belong to the thread that forked them. */
+static void add_children(struct tree *tree, pid_t pid)
+{
+    char path[64];
+    struct dirent *entry;
+    path_of(path, pid, "/task");
+    DIR *threads = open_dir(tree->proc, path);
+    while (threads != NULL && (entry = readdir(threads)) != NULL) {
+        struct cli_out out;
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        cli_out_init_text(&out, path, sizeof(path));
+        cli_out_int(&out, pid);
+        cli_out_text(&out, "/task/");
+        cli_out_text(&out, entry->d_name);
+        cli_out_text(&out, "/children");
+        add_listed(tree, path);
+    }
+    if (threads != NULL) {
+        (void)closedir(threads);
+    }
+}
+
+/* "PID (COMM) S PPID …", where COMM may have blanks and parentheses.
+ * @return "S PPID …", or "" if there is no such process. */
+static const char *stat_of(int proc, pid_t pid, char text[1024])
+{
+    char path[64];
+    path_of(path, pid, "/stat");
+    if (read_file(proc, path, text, 1024) <= 0) {
+        return "";
+    }
+    const char *end = strrchr(text, ')');
+    return end != NULL && strlen(end) > 4 ? end + 2 : "";
+}
+
+static pid_t parent_of(int proc, pid_t pid)
+{
+    char text[1024];
+    const char *stat = stat_of(proc, pid, text);
+    return *stat != '\0' ? (pid_t)strtol(stat + 2, NULL, 10) : 0;
+}
+
+/* /proc may hide a process that runs (hidepid): then kill(2) tells. */
+static bool is_over(int proc, pid_t pid)
+{
+    char text[1024];
+    char state = *stat_of(proc, pid, text);
+    bool is_gone = state == '\0' && kill(pid, 0) < 0 && errno == ESRCH;
+    return is_gone || state == 'Z' || state == 'X';
+}
+
+static bool descends(int proc, pid_t pid, pid_t root)
+{
+    for (int depth = 0; pid > 1 && depth < TREE_MAX; depth++) {
+        pid = parent_of(proc, pid);
+        if (pid == root) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_by_parents(struct tree *tree, pid_t root)
+{
+    struct dirent *entry;
+    DIR *all = open_dir(tree->proc, ".");
+    while (all != NULL && (entry = readdir(all)) != NULL) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 1 && pid != root && descends(tree->proc, pid, root)) {
+            add(tree, pid);
+        }
+    }
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+}
+
+static void look(struct tree *tree)
+{
+    tree->n = 0;
+    tree->has_lists = false;
+    add_children(tree, getpid());
+    for (size_t i = 0; tree->has_lists && i < tree->n; i++) {
+        add_children(tree, tree->pids[i]);
+    }
+    if (!tree->has_lists) {
+        add_by_parents(tree, getpid());
+    }
+}
+
+/* Kill what is seen. @return 0 if only zombies are; else a process that is
+ * left, one that may not be killed if there is one; UNSEEN. */
+static pid_t sweep(struct tree *tree, pid_t killed)
+{
+    pid_t left = 0, denied = 0;
+    if (tree->proc < 0) {
+        return UNSEEN;
+    }
+    look(tree);
+    for (size_t i = 0; i < tree->n; i++) {
+        pid_t pid = tree->pids[i];
+        if (kill(pid, SIGKILL) < 0 && errno == EPERM) {
+            denied = pid;
+        } else if (pid != killed && !is_over(tree->proc, pid)) {
+            left = pid;
+        }
+    }
+    left = left == 0 && tree->n == TREE_MAX ? tree->pids[0] : left;
+    return denied != 0 ? denied : left;
+}
+
+/* @return true when there are no children any more, hence no descendants. */
+static bool reap(void)
+{
+    pid_t pid;
+    do {
+        pid = waitpid(-1, NULL, WNOHANG);
+    } while (pid > 0 || (pid < 0 && errno == EINTR));
+    return pid < 0 && errno == ECHILD;
+}
+
+/* ---- What the other files call ------------------------------------------- */
+
+static bool is_own_proc(int proc)
+{
+    char self[24], own[24];
+    struct cli_out out;
+    ssize_t len = readlinkat(proc, "self", self, sizeof(self) - 1);
+    self[len > 0 ? len : 0] = '\0';
+    cli_out_init_text(&out, own, sizeof(own));
+    cli_out_int(&out, getpid());
+    return strcmp(self, own) == 0;
+}
+
+static void free_spare(struct cli_descend *descend)
+{
+    for (size_t i = 0; i < 2; i++) {
+        if (descend->spare[i] >= 0) {
+            (void)close(descend->spare[i]);
+        }
+        descend->spare[i] = -1;
+    }
+}
+
+static int fail(struct cli_descend *descend, int error)
+{
+    free_spare(descend);
+    if (descend->proc >= 0) {
+        (void)close(descend->proc);
+    }
+    descend->proc = -1;
+    return error;
+}
+
+int cli_descend_open(struct cli_descend *descend)
+{
+    *descend = (struct cli_descend){-1, {-1, -1}};
+    descend->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descend->proc < 0) {
+        return fail(descend, errno);
+    }
+    if (!is_own_proc(descend->proc)) {
+        return fail(descend, ENOENT);
+    }
+    /* Any descriptor would do. This one shows that the files can be read. */
+    descend->spare[0] =
+        openat(descend->proc, "self/stat", O_RDONLY | O_CLOEXEC);
+    if (descend->spare[0] < 0) {
+        return fail(descend, errno);
+    }
+    descend->spare[1] = fcntl(descend->spare[0], F_DUPFD_CLOEXEC, 0);
+    return descend->spare[1] < 0 ? fail(descend, errno) : 0;
+}
+
+pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,
+                      int64_t until_ns)
+{
+    struct tree tree;
+    sigset_t child;
+    pid_t left = UNSEEN, before = UNSEEN;
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    tree.proc = descend->proc;
+    free_spare(descend);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    do {
+        if (group > 0) {
+            (void)kill(-group, SIGKILL);
+        }
+        if (reap()) {
+            return 0;
+        }
+        before = left;
+        left = sweep(&tree, killed);
+        if (left == 0 && before == 0) {
+            return 0;
+        }
+        (void)sigtimedwait(&child, NULL, &pause);
+    } while (left == 0 || cli_when_now_ns() < until_ns);
+    return left;
+}
+
+void cli_descend_put_survivor(struct cli_out *out, pid_t pid)
+{
+    if (pid == UNSEEN) {
+        cli_out_text(out, "; without /proc it is not known whether all "
+                          "processes of the command were ended");
+        return;
+    }
+    cli_out_text(out, "; process ");
+    cli_out_int(out, pid);
+    cli_out_text(out, " of the command could not be ended");
+}

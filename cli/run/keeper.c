@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of one run: open, take, start, watch, give back. Whatever happens
+ * while watching, time is looked at first (keeper_end.c). */
+#include "run/keeper.h"
+
+#include "ancestor.h"
+#include "duration.h"
+#include "exit_code.h"
+#include "export.h"
+#include "message.h"
+#include "run/title.h"
+#include "store.h"
+#include "take.h"
+#include "when.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The lock was taken, or is gone without: no exit code, since 0 is one. */
+#define START (-1)
+
+/* ---- Becoming the keeper ------------------------------------------------ */
+
+static int set_up(struct cli_keeper *keeper)
+{
+    sigset_t all, child;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    cli_title_keeper();
+    (void)sigemptyset(&keeper->handed);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    keeper->signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    keeper->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (keeper->signals < 0 || keeper->timer < 0) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "keeper", errno);
+    }
+    return 0;
+}
+
+/* ---- Taking the lock ----------------------------------------------------- */
+
+/* --on-unreachable run: say so, and go on without. */
+static int go_without(const struct cli_keeper *keeper,
+                      const struct cli_take *take)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": running WITHOUT the lock: ");
+    cli_out_plain(&out, take->error.text);
+    return cli_message_end(&out, START);
+}
+
+/* From the second round on our own environment has our own last lock. */
+static int refuse_ancestor(const struct cli_keeper *keeper)
+{
+    return keeper->is_again ? 0
+                            : cli_ancestor_refuse(keeper->client, keeper->args);
+}
+
+/* The command must not run without the lock, or the mark: the exit code, or
+ * START. */
+static int refuse(struct cli_keeper *keeper, const struct cli_take *take)
+{
+    return take->outcome == HF_UNAVAILABLE &&
+                   keeper->args->on_unreachable == CLI_UNREACHABLE_RUN
+               ? go_without(keeper, take)
+               : cli_take_failed(take, keeper->args);
+}
+
+/* @return START, or the exit code. */
+static int take_lock(struct cli_keeper *keeper,
+                     const struct hf_request *request)
+{
+    struct cli_take take = {
+        .client = keeper->client,
+        .request = request,
+        .status = keeper->status,
+        .stop_fd = keeper->link,
+        .stop = cli_keeper_stop,
+        .user = keeper,
+        .is_quiet = keeper->args->is_quiet,
+        .foreground = keeper->run->link.wrapper_group,
+        .gate = &keeper->run->link.shared->line,
+    };
+    bool is_once = keeper->args->once_ms != CLI_UNSET;
+    if (is_once && !cli_keeper_is_unmarked(keeper, &take)) {
+        return refuse(keeper, &take);
+    }
+    /* A wait is not begun; of a try it is asked why it did not succeed. */
+    bool can_wait = request->wait_ms != 0;
+    int code = can_wait ? refuse_ancestor(keeper) : 0;
+    if (code != 0) {
+        return code;
+    }
+    enum hf_status status = cli_take(&take);
+    keeper->was_taken = status == HF_OK || status == HF_LOST;
+    code = status == HF_BUSY && !can_wait ? refuse_ancestor(keeper) : 0;
+    if (code != 0) {
+        return code;
+    }
+    if (status == HF_CANCELLED && take.signal == CLI_STOP_GONE) {
+        return CLI_EXIT_INTERNAL; /* the wrapper has ended */
+    }
+    if (status != HF_OK) {
+        return refuse(keeper, &take);
+    }
+    keeper->lock = take.lock;
+    if (is_once && !cli_keeper_mark(keeper, &take)) {
+        return refuse(keeper, &take);
+    }
+    return START;
+}
+
+/* ---- Starting the command ------------------------------------------------ */
+
+/* Where a store sees processes end, the lock is free only when wrapper, keeper
+ * and command are all gone. @return 0, or the exit code: what the store does
+ * not know of must not be started. */
+static int cover_wrapper(struct cli_keeper *keeper)
+{
+    enum hf_status status =
+        keeper->lock != NULL
+            ? hf_lock_add_process(keeper->lock, keeper->run->link.wrapper)
+            : HF_OK;
+    if (status == HF_OK) {
+        return 0;
+    }
+    if (status == HF_LOST) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lock was lost again as soon as it was taken");
+    }
+    return cli_message(CLI_EXIT_UNREACHABLE, keeper->args->name,
+                       "the store could not be told which processes keep the "
+                       "lock; the command was not started");
+}
+
+static int start_command(struct cli_keeper *keeper)
+{
+    struct cli_run *run = keeper->run;
+    struct cli_child_start how = {
+        .command = keeper->args->command,
+        .signals = &run->signals,
+        .term = &keeper->term,
+        .foreground = run->link.wrapper_group,
+        .shared = run->link.shared,
+        .until_ns = keeper->lock != NULL
+                        ? keeper->deadline_ns - keeper->margin_ns
+                        : INT64_MAX,
+    };
+    int code = cover_wrapper(keeper);
+    if (code != 0) {
+        return code;
+    }
+    cli_export(keeper->args, keeper->lock);
+    cli_term_find(&keeper->term, run->link.wrapper_group);
+    if (!cli_child_start(&keeper->child, &how)) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
+    }
+    cli_keeper_cover(keeper);
+    return 0;
+}
+
+/* ---- Watching ------------------------------------------------------------ */
+
+static void set_timer(struct cli_keeper *keeper)
+{
+    int64_t at = cli_keeper_next(keeper);
+    if (at != keeper->timer_ns) {
+        keeper->timer_ns = at;
+        cli_when_set_timer(keeper->timer, at);
+    }
+}
+
+/* Orphans of the command's come to us, and are reaped too. */
+static void reap(struct cli_keeper *keeper)
+{
+    struct signalfd_siginfo info;
+    int status;
+    pid_t pid;
+    while (read(keeper->signals, &info, sizeof(info)) > 0) {
+    }
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != keeper->child.pid) {
+            continue;
+        }
+        if (WIFSTOPPED(status)) {
+            cli_keeper_stopped(keeper, WSTOPSIG(status));
+            continue;
+        }
+        keeper->child.status = status;
+        keeper->child.is_over = true;
+        atomic_store(&keeper->run->link.shared->group, 0);
+    }
+}
+
+static void serve(struct cli_keeper *keeper, struct pollfd *fds)
+{
+    uint64_t ticks;
+    if (fds[0].revents != 0) {
+        (void)!read(keeper->timer, &ticks, sizeof(ticks));
+        keeper->timer_ns = 0; /* rang: set it again, whatever is next */
+    }
+    if (fds[1].revents != 0) {
+        reap(keeper);
+    }
+    if (fds[2].revents != 0 && !cli_keeper_hear(keeper)) {
+        fds[2].fd = -1;
+        cli_keeper_end(keeper, CLI_WHY_WRAPPER);
+    }
+    if (fds[3].revents != 0 && !keeper->child.is_over) {
+        hf_client_process(keeper->client);
+        cli_keeper_look(keeper);
+    }
+}
+
+static void watch(struct cli_keeper *keeper)
+{
+    struct pollfd fds[4] = {
+        {.fd = keeper->timer, .events = POLLIN},
+        {.fd = keeper->signals, .events = POLLIN},
+        {.fd = keeper->link, .events = POLLIN},
+        {.fd = hf_client_fd(keeper->client), .events = POLLIN},
+    };
+    while (!keeper->child.is_over) {
+        set_timer(keeper);
+        int n = poll(fds, 4, -1);
+        if (cli_keeper_enforce(keeper)) {
+            return;
+        }
+        if (n > 0) {
+            serve(keeper, fds);
+        }
+    }
+    if (keeper->why != CLI_WHY_NONE) {
+        /* It obeyed; what it started may not have. */
+        cli_keeper_kill(keeper);
+    }
+}
+
+/* ---- Giving back --------------------------------------------------------- */
+
+/* How long the name stays taken: --min-hold counts from the start. */
+static int64_t keep_ms(const struct cli_keeper *keeper)
+{
+    int64_t hold = keeper->args->min_hold_ms;
+    int64_t gone = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    return hold > gone ? hold - gone : 0;
+}
+
+/* @return false if it had another owner by then. */
+static bool give_back(struct cli_keeper *keeper, bool has_run)
+{
+    struct hf_lock *lock = keeper->lock;
+    if (lock == NULL) {
+        return true;
+    }
+    if (keeper->survivor == 0) {
+        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+    }
+    cli_keeper_unmark(keeper, has_run);
+    keeper->lock = NULL;
+    int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
+    enum hf_status status =
+        keep > 0 ? hf_lock_release_reserved(lock, keep) : hf_lock_release(lock);
+    keeper->is_settled = status == HF_OK;
+    keeper->is_denied = status == HF_DENIED;
+    if (!keeper->is_lost) {
+        cli_status_say(&keeper->status,
+                       status == HF_LOST ? "lost" : "released");
+    }
+    return status != HF_LOST;
+}
+
+static int run_command(struct cli_keeper *keeper)
+{
+    int code = start_command(keeper);
+    if (code != 0) {
+        (void)give_back(keeper, false);
+        return code;
+    }
+    if (keeper->lock != NULL) {
+        cli_keeper_look(keeper);
+    }
+    watch(keeper);
+    keeper->had_terminal = cli_term_move(&keeper->term, keeper->child.pid,
+                                         keeper->run->link.wrapper_group);
+    cli_term_close(&keeper->term);
+    bool has_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
+    bool was_ours = give_back(keeper, has_run);
+    return cli_keeper_code(keeper, was_ours);
+}
+
+/* More than half of the lease leaves no time to miss one renewal and get the
+ * next: the command would be ended for nothing. */
+static int check_grace(const struct cli_args *args, int64_t ttl_ms)
+{
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    if (args->kill_grace_ms <= ttl_ms / 2) {
+        return 0;
+    }
+    cli_message_begin(&out);
+    cli_out_text(&out, "--kill-grace ");
+    cli_out_text(&out, cli_duration_text(args->kill_grace_ms, text));
+    cli_out_text(&out, ": at most half of the ttl, which is ");
+    cli_out_text(&out, cli_duration_text(ttl_ms, text));
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+/* What the options ask for, as far as the store allows it. */
+static int read_request(const struct cli_keeper *keeper,
+                        struct hf_request *request)
+{
+    cli_take_request(request, keeper->args);
+    int code = cli_take_ttl(request, keeper->client, keeper->args);
+    return code != 0 ? code : check_grace(keeper->args, request->ttl_ms);
+}
+
+/* Once; with --again, round after round. */
+int cli_keeper_round(struct cli_keeper *keeper)
+{
+    struct hf_request request;
+    int code = read_request(keeper, &request);
+    if (code != 0) {
+        return code;
+    }
+    bool is_silent = keeper->args->once_ms != CLI_UNSET;
+    if (!is_silent && !keeper->is_again) {
+        cli_store_notice(&keeper->run->config, keeper->args);
+    }
+    code = take_lock(keeper, &request);
+    if (code != START) {
+        return code;
+    }
+    if (is_silent) {
+        cli_store_notice(&keeper->run->config, keeper->args);
+    }
+    cli_keeper_begin(keeper, request.ttl_ms);
+    return run_command(keeper);
+}
+
+void cli_keeper(struct cli_run *run)
+{
+    struct cli_keeper keeper = {
+        .run = run,
+        .args = run->args,
+        .link = run->link.fds[1],
+        .status = {(int)run->args->status_fd, run->args->name},
+        .deadline_ns = INT64_MAX,
+    };
+    int code = set_up(&keeper);
+    if (code == 0) {
+        code = cli_store_open(&run->config, run->args, &keeper.client);
+    }
+    if (code == 0) {
+        code = cli_keeper_again(&keeper);
+    }
+    if (!keeper.is_settled) {
+        /* Finish what is under way. Where nothing is, the kernel takes the
+         * process apart faster than we do, and the wrapper waits for our code.
+         */
+        hf_client_close(keeper.client);
+    }
+    _exit(code);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Leader election (--again): round after round of taking the lock, running the
+ * command, and giving the lock back.
+ *
+ *     wait in the queue   lead            wait again, behind the others
+ *     |------------------|command-------|-------------------------|command-
+ *                        fence 7        ended, or lost            fence 9
+ *
+ * Each round begins as the first one did, with another owner and a greater
+ * fence, so that nothing of one leads into the next: a lock that was lost is
+ * never taken for held. The connection stays, and with it the knowledge that
+ * the store is there: an outage is waited through. It is the keeper who loops,
+ * and not the wrapper, since it knows how a round ended, not only its code.
+ *
+ * A command that fails at once must not take the lock, and the server's time,
+ * in a hot loop; nor must its host lead, if another can. So it pauses before it
+ * stands again, without lock and without a place in the queue. */
+#include "run/keeper.h"
+
+#include "exit_code.h"
+#include "take.h"
+#include "when.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* A command that ran for less than this has failed to lead. */
+#define SHORT_MS 1000
+
+/* The pause is between half of this and all of it, doubled each time. */
+#define PAUSE_MS 2000
+#define PAUSE_MS_MAX 30000
+
+/* ---- Whether another round follows --------------------------------------- */
+
+static bool was_handed(const struct cli_keeper *keeper, int number)
+{
+    return sigismember(&keeper->handed, number) == 1;
+}
+
+/* The signal ends the command, and not only this round of it. What else is
+ * handed on, SIGHUP to reload, say, ends it only if the command dies of it.
+ * Ctrl-C goes from the terminal to the command alone, so that only its code
+ * tells. */
+static bool is_asked_to_end(const struct cli_keeper *keeper)
+{
+    int signal = cli_child_code(&keeper->child) - CLI_EXIT_SIGNAL;
+    bool is_from_terminal =
+        keeper->had_terminal && (signal == SIGINT || signal == SIGQUIT);
+    return was_handed(keeper, SIGINT) || was_handed(keeper, SIGTERM) ||
+           was_handed(keeper, SIGQUIT) || is_from_terminal ||
+           (signal > 0 && signal < NSIG && was_handed(keeper, signal));
+}
+
+static bool stands_again(const struct cli_keeper *keeper)
+{
+    bool was_run = atomic_load(&keeper->run->link.shared->exec_errno) == 0;
+    return keeper->args->is_again && keeper->was_taken && was_run &&
+           keeper->why != CLI_WHY_WRAPPER && keeper->survivor == 0 &&
+           !is_asked_to_end(keeper);
+}
+
+/* ---- The pause between two rounds ---------------------------------------- */
+
+/* All hosts whose command fails at once should not come back at once. */
+static int64_t jittered_ms(int64_t ms)
+{
+    uint32_t random = 0;
+    (void)!getrandom(&random, sizeof(random), GRND_NONBLOCK);
+    return ms / 2 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
+}
+
+/* @return 0, or the signal that ended it; CLI_STOP_GONE. */
+static int pause_for(struct cli_keeper *keeper, int64_t ms)
+{
+    struct pollfd fds[2] = {
+        {.fd = keeper->link, .events = POLLIN},
+        {.fd = hf_client_fd(keeper->client), .events = POLLIN},
+    };
+    int64_t until = cli_when_now_ns() + ms * CLI_NS_PER_MS;
+    int64_t left;
+    while ((left = until - cli_when_now_ns()) > 0) {
+        int n = poll(fds, 2, (int)(left / CLI_NS_PER_MS) + 1);
+        int stop = n > 0 && fds[0].revents != 0 ? cli_keeper_stop(keeper) : 0;
+        if (stop != 0) {
+            return stop;
+        }
+        if (n > 0 && fds[1].revents != 0) {
+            hf_client_process(keeper->client); /* a release under way */
+        }
+    }
+    return 0;
+}
+
+/* @return 0, or the signal that ended it; CLI_STOP_GONE. */
+static int pause_after(struct cli_keeper *keeper, int64_t *pause_ms)
+{
+    int64_t ran_ms = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    if (ran_ms >= SHORT_MS) {
+        *pause_ms = PAUSE_MS;
+        return 0;
+    }
+    int64_t ms = jittered_ms(*pause_ms);
+    *pause_ms = *pause_ms * 2 < PAUSE_MS_MAX ? *pause_ms * 2 : PAUSE_MS_MAX;
+    return pause_for(keeper, ms);
+}
+
+int cli_keeper_again(struct cli_keeper *keeper)
+{
+    struct cli_keeper fresh = *keeper;
+    int64_t pause_ms = PAUSE_MS;
+    int code = cli_keeper_round(keeper);
+    fresh.is_again = true;
+    while (stands_again(keeper)) {
+        int stop = pause_after(keeper, &pause_ms);
+        if (stop != 0) {
+            return stop == CLI_STOP_GONE ? CLI_EXIT_INTERNAL
+                                         : cli_take_stopped(keeper->args, stop);
+        }
+        *keeper = fresh;
+        code = cli_keeper_round(keeper);
+    }
+    return code;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run ends with, and the one line that says why. */
+#include "run/keeper.h"
+
+#include "duration.h"
+#include "exit_code.h"
+#include "message.h"
+#include "run/descend.h"
+#include "store.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int say_survivor(const struct cli_keeper *keeper, int code)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": lost");
+    cli_descend_put_survivor(&out, keeper->survivor);
+    return cli_message_end(&out, code);
+}
+
+static int say_max_hold(const struct cli_keeper *keeper)
+{
+    struct cli_out out;
+    char text[CLI_DURATION_TEXT];
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": the command was ended after ");
+    cli_out_text(&out, cli_duration_text(keeper->args->max_hold_ms, text));
+    cli_out_text(&out, " (--max-hold)");
+    return cli_message_end(&out, CLI_EXIT_MAX_HOLD);
+}
+
+static int say_lost(const struct cli_keeper *keeper)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    if (keeper->was_told) {
+        cli_out_text(&out, ": ");
+        cli_lost_put(&out, &keeper->lost);
+    } else if (keeper->was_asleep) {
+        cli_out_text(&out, ": the lock is lost: it could not be renewed while "
+                           "this process or machine was stopped");
+    } else {
+        cli_out_text(&out, ": the lock could not be kept");
+        cli_store_put_nodes(&out, keeper->client);
+    }
+    cli_out_text(&out, "; the command was ended");
+    return cli_message_end(&out, CLI_EXIT_LOST);
+}
+
+/* The code for a command that was ended by us. */
+static int ended_code(const struct cli_keeper *keeper)
+{
+    if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
+        return say_survivor(keeper, CLI_EXIT_LOST);
+    }
+    switch (keeper->why) {
+    case CLI_WHY_LOST:
+        return say_lost(keeper);
+    case CLI_WHY_MAX_HOLD:
+        return say_max_hold(keeper);
+    case CLI_WHY_NONE:
+    case CLI_WHY_WRAPPER:
+        break;
+    }
+    return CLI_EXIT_INTERNAL; /* the wrapper has ended */
+}
+
+static int say_denied(const struct cli_keeper *keeper)
+{
+    return cli_message(CLI_EXIT_DENIED, keeper->args->name,
+                       "the lock could not be released, since the servers do "
+                       "not permit it: it ends with its lease (holdfast "
+                       "doctor names the missing right)");
+}
+
+/* The code for a command that ended by itself. */
+static int own_code(const struct cli_keeper *keeper, bool was_ours)
+{
+    int error = atomic_load(&keeper->run->link.shared->exec_errno);
+    int code = cli_child_code(&keeper->child);
+    if (error == ENOENT && strchr(keeper->args->command[0], '/') == NULL) {
+        return cli_message(code, keeper->args->command[0], "command not found");
+    }
+    if (error != 0) {
+        return cli_message_errno(code, keeper->args->command[0], error);
+    }
+    if (code != 0) {
+        return code;
+    }
+    if (keeper->is_lost) {
+        return CLI_EXIT_LOST; /* --on-lost warn has said so */
+    }
+    if (!was_ours) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lock was no longer ours when the command "
+                           "ended");
+    }
+    if (keeper->is_denied) {
+        return say_denied(keeper);
+    }
+    return 0;
+}
+
+int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours)
+{
+    if (atomic_load(&keeper->run->link.shared->exec_errno) == ETIME) {
+        return cli_message(CLI_EXIT_LOST, keeper->args->name,
+                           "the lease was over before the command could be "
+                           "started");
+    }
+    return keeper->why != CLI_WHY_NONE ? ended_code(keeper)
+                                       : own_code(keeper, was_ours);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end in time.
+ *
+ *     taken                 renewed …            not renewed any more
+ *       |--------ttl-----------|------------------------------------|
+ *                                         ^ SIGTERM      ^ SIGKILL  deadline
+ *                                         |--- grace ----|- margin -|
+ *
+ * The deadline is the end of the validity that the library vouches for, drift
+ * taken off, on a clock that counts suspend. At `deadline - grace` the
+ * command is asked to end, at `deadline - margin` everything that descends from
+ * it is killed, and reaped before the deadline: the margin is what that, and a
+ * store that blocks for its node_timeout (5% of the ttl), may take. A keeper
+ * that wakes up later than that (a stopped process, a suspended machine) kills
+ * first and looks afterwards. Nothing here waits for a store. */
+#include "run/keeper.h"
+
+#include "message.h"
+#include "run/descend.h"
+#include "when.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* SIGKILL this long before the end. Dying takes about 1 ms; a loaded machine
+ * may need a hundred to let us run. A short lease cannot spare that much. */
+#define MARGIN_MS 250
+
+/* Default grace: a quarter of the lease, and never more than: */
+#define GRACE_MS_MAX 10000
+
+/* What is left of a lease that was killed late: how long to wait for the last
+ * process to be gone before we say that it is not. */
+#define KILL_MS 5000
+
+/* Two readings of the same deadline differ by the rounding to milliseconds. */
+#define SAME_NS (3 * CLI_NS_PER_MS)
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_margins(struct cli_keeper *keeper, int64_t ttl_ms)
+{
+    int64_t grace_ms = keeper->args->kill_grace_ms;
+    if (grace_ms == CLI_UNSET) {
+        grace_ms = least(ttl_ms / 4, GRACE_MS_MAX);
+    }
+    keeper->grace_ns = grace_ms * CLI_NS_PER_MS;
+    keeper->margin_ns = least(MARGIN_MS, ttl_ms / 8) * CLI_NS_PER_MS;
+}
+
+static bool is_enforced(const struct cli_keeper *keeper)
+{
+    return keeper->lock != NULL && keeper->args->on_lost == CLI_LOST_KILL;
+}
+
+static void warn_lost(const struct cli_keeper *keeper)
+{
+    if (cli_message_fits(STDERR_FILENO)) {
+        (void)cli_message(0, keeper->args->name,
+                          "the lock is lost; the command goes on "
+                          "(--on-lost warn)");
+    }
+}
+
+static void set_lost(struct cli_keeper *keeper)
+{
+    if (keeper->is_lost) {
+        return;
+    }
+    keeper->is_lost = true;
+    cli_status_say(&keeper->status, "lost");
+    if (keeper->args->on_lost == CLI_LOST_WARN) {
+        warn_lost(keeper);
+    }
+}
+
+static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
+{
+    keeper->deadline_ns = deadline_ns;
+    if (is_enforced(keeper)) {
+        cli_link_set_guard(&keeper->run->link,
+                           deadline_ns - keeper->margin_ns / 2);
+    }
+}
+
+void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
+{
+    set_margins(keeper, ttl_ms);
+    keeper->started_ns = cli_when_now_ns();
+    keeper->deadline_ns = INT64_MAX;
+    if (keeper->lock == NULL) {
+        return;
+    }
+    keeper->state = HF_STATE_HELD;
+    set_deadline(keeper,
+                 keeper->started_ns +
+                     hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS);
+    cli_status_lock(&keeper->status, "acquired", keeper->lock);
+}
+
+void cli_keeper_cover(struct cli_keeper *keeper)
+{
+    if (keeper->lock != NULL && !keeper->is_covered) {
+        keeper->is_covered =
+            hf_lock_add_process(keeper->lock, -(int64_t)keeper->child.pid) ==
+            HF_OK;
+    }
+}
+
+void cli_keeper_look(struct cli_keeper *keeper)
+{
+    if (keeper->lock == NULL || keeper->is_lost) {
+        return;
+    }
+    enum hf_state before = keeper->state;
+    int64_t now = cli_when_now_ns();
+    keeper->state = hf_lock_state(keeper->lock);
+    if (keeper->state == HF_STATE_LOST) {
+        keeper->was_told = now < keeper->deadline_ns;
+        set_lost(keeper);
+        if (is_enforced(keeper)) {
+            cli_keeper_end(keeper, CLI_WHY_LOST);
+        }
+        cli_lost_look(&keeper->lost, keeper->client, keeper->lock, keeper->args,
+                      (keeper->deadline_ns - now) / CLI_NS_PER_MS);
+        return;
+    }
+    /* The clock was read first: the deadline is never put too late. */
+    int64_t deadline = now + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
+    if (deadline > keeper->deadline_ns + SAME_NS) {
+        set_deadline(keeper, deadline);
+        cli_status_lock(&keeper->status, "renewed", keeper->lock);
+        cli_keeper_cover(keeper);
+    }
+    if (keeper->state == HF_STATE_AT_RISK && before == HF_STATE_HELD) {
+        cli_status_lock(&keeper->status, "at-risk", keeper->lock);
+    }
+}
+
+void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
+{
+    if (keeper->why != CLI_WHY_NONE) {
+        /* Losing the lock is the graver reason, whatever came first. */
+        keeper->why = why == CLI_WHY_LOST ? why : keeper->why;
+        return;
+    }
+    keeper->why = why;
+    keeper->ending_ns = cli_when_now_ns();
+    cli_child_signal(&keeper->child, SIGTERM);
+    /* A stopped command cannot obey. */
+    cli_child_signal(&keeper->child, SIGCONT);
+}
+
+void cli_keeper_kill(struct cli_keeper *keeper)
+{
+    int64_t until = cli_when_now_ns() + KILL_MS * CLI_NS_PER_MS;
+    pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
+    keeper->survivor = cli_descend_end(&keeper->run->descend, group, 0, until);
+    if (keeper->survivor == 0) {
+        /* Not before: the keeper may be stopped while it kills. */
+        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+    }
+    keeper->child.is_over = true;
+    atomic_store(&keeper->run->link.shared->group, 0);
+}
+
+static int64_t kill_at(const struct cli_keeper *keeper)
+{
+    int64_t end = is_enforced(keeper) ? keeper->deadline_ns - keeper->margin_ns
+                                      : INT64_MAX;
+    return keeper->why == CLI_WHY_NONE
+               ? end
+               : least(end, keeper->ending_ns + keeper->grace_ns);
+}
+
+static int64_t term_at(const struct cli_keeper *keeper)
+{
+    return is_enforced(keeper) ? keeper->deadline_ns - keeper->grace_ns
+                               : INT64_MAX;
+}
+
+static int64_t max_hold_at(const struct cli_keeper *keeper)
+{
+    int64_t ms = keeper->args->max_hold_ms;
+    return ms == CLI_UNSET ? INT64_MAX
+                           : keeper->started_ns + ms * CLI_NS_PER_MS;
+}
+
+int64_t cli_keeper_next(const struct cli_keeper *keeper)
+{
+    int64_t next = kill_at(keeper);
+    if (keeper->why == CLI_WHY_NONE) {
+        next = least(next, least(term_at(keeper), max_hold_at(keeper)));
+    }
+    if (keeper->lock != NULL && !keeper->is_lost) {
+        next = least(next, keeper->deadline_ns);
+    }
+    return next;
+}
+
+bool cli_keeper_enforce(struct cli_keeper *keeper)
+{
+    int64_t now = cli_when_now_ns();
+    bool is_late =
+        is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
+    if (now >= kill_at(keeper)) {
+        keeper->was_asleep = keeper->why == CLI_WHY_NONE;
+        cli_keeper_kill(keeper);
+        if (is_late) {
+            keeper->why = CLI_WHY_LOST;
+            set_lost(keeper);
+        }
+        return true;
+    }
+    if (keeper->lock != NULL && now >= keeper->deadline_ns) {
+        set_lost(keeper);
+    }
+    if (now >= max_hold_at(keeper)) {
+        cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
+    }
+    if (keeper->why == CLI_WHY_NONE && now >= term_at(keeper)) {
+        /* A renewal may have come in this very moment. */
+        hf_client_process(keeper->client);
+        cli_keeper_look(keeper);
+        if (now >= term_at(keeper)) {
+            cli_keeper_end(keeper, CLI_WHY_LOST);
+        }
+    }
+    return false;
+}

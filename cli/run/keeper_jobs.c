@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Job control, and signals handed on: what the wrapper says, and what the
+ * terminal does to the command (wrapper.c tells how it fits together). */
+#include "run/keeper.h"
+
+#include <signal.h>
+
+void cli_keeper_stopped(struct cli_keeper *keeper, int number)
+{
+    pid_t ours = keeper->run->link.wrapper_group;
+    if (number == SIGTTIN || number == SIGTTOU) {
+        /* It wants the terminal, whatever its stdin is. If the shell means us
+         * to have it, so does the command: a password prompt in a pipe. */
+        cli_term_open(&keeper->term);
+        if (cli_term_move(&keeper->term, ours, keeper->child.pid)) {
+            cli_child_signal(&keeper->child, SIGCONT);
+            return;
+        }
+    }
+    /* The sender of a SIGSTOP will send SIGCONT to the same process. */
+    if (number != SIGSTOP) {
+        cli_link_send(keeper->link, CLI_LINK_STOPPED, number);
+    }
+}
+
+/* fg or bg: fg has put the wrapper's group into the foreground. */
+static void resumed(struct cli_keeper *keeper)
+{
+    if (keeper->child.pid == 0) {
+        return;
+    }
+    (void)cli_term_move(&keeper->term, keeper->run->link.wrapper_group,
+                        keeper->child.pid);
+    cli_child_signal(&keeper->child, SIGCONT);
+}
+
+/* No shell is there to continue the wrapper, hence the command. The kernel does
+ * the same to a group that becomes an orphan. */
+static void unstopped(struct cli_keeper *keeper, int number)
+{
+    if (number != SIGTSTP) {
+        cli_child_signal(&keeper->child, SIGHUP);
+    }
+    cli_child_signal(&keeper->child, SIGCONT);
+}
+
+bool cli_keeper_hear(struct cli_keeper *keeper)
+{
+    for (;;) {
+        struct cli_link_word word = cli_link_read(keeper->link);
+        switch ((enum cli_link_what)word.what) {
+        case CLI_LINK_NONE:
+        case CLI_LINK_STOPPED:
+            return true;
+        case CLI_LINK_GONE:
+            return false;
+        case CLI_LINK_SIGNAL:
+            (void)sigaddset(&keeper->handed, word.value);
+            cli_child_signal(&keeper->child, word.value);
+            break;
+        case CLI_LINK_RESUMED:
+            resumed(keeper);
+            break;
+        case CLI_LINK_UNSTOPPED:
+            unstopped(keeper, word.value);
+            break;
+        }
+    }
+}
+
+int cli_keeper_stop(void *user)
+{
+    const struct cli_keeper *keeper = user;
+    for (;;) {
+        struct cli_link_word word = cli_link_read(keeper->link);
+        if (word.what == CLI_LINK_NONE) {
+            return 0;
+        }
+        if (word.what == CLI_LINK_GONE) {
+            return CLI_STOP_GONE;
+        }
+        if (word.what == CLI_LINK_SIGNAL && cli_signals_ends(word.value)) {
+            return word.value;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* --once: one command in a period.
+ *
+ *     look      a command was started in this period: nothing is to be done
+ *     take      the lock, as always
+ *     mark      the period begins: at a majority, before the command starts
+ *     run
+ *     unmark    if nothing was run, or it failed with --on-fail release
+ *     give back
+ *
+ * What dies behind the mark, the command, the keeper or the machine, leaves the
+ * mark where it is. */
+#include "run/keeper.h"
+
+#include "exit_code.h"
+#include "message.h"
+
+#include <string.h>
+
+bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take)
+{
+    const struct cli_args *args = keeper->args;
+    for (size_t i = 0; i < args->n_names; i++) {
+        int64_t left_ms = 0;
+        take->outcome =
+            hf_client_marked(keeper->client, args->names[i].name,
+                             args->names[i].name_len, &left_ms, &take->error);
+        if (take->outcome == HF_OK && left_ms > 0) {
+            take->outcome = HF_BUSY;
+        }
+        if (take->outcome != HF_OK) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_take *take)
+{
+    take->outcome =
+        hf_lock_mark(keeper->lock, keeper->args->once_ms, &take->error);
+    if (take->outcome == HF_OK) {
+        return true;
+    }
+    (void)hf_lock_release(keeper->lock);
+    keeper->lock = NULL;
+    return false;
+}
+
+static bool has_failed(const struct cli_keeper *keeper)
+{
+    return keeper->why != CLI_WHY_NONE ||
+           cli_child_code(&keeper->child) != CLI_EXIT_OK;
+}
+
+static void say_kept(const struct cli_keeper *keeper,
+                     const struct hf_error *error)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
+    cli_out_text(&out, ": the period of --once may stand although ");
+    cli_out_text(&out, "no command has succeeded in it: ");
+    cli_out_text(&out, error->text);
+    cli_out_text(&out, "; holdfast break ends it");
+    (void)cli_message_end(&out, 0);
+}
+
+void cli_keeper_unmark(struct cli_keeper *keeper, bool has_run)
+{
+    struct hf_error error;
+    const struct cli_args *args = keeper->args;
+    bool is_left =
+        !has_run || (args->on_fail == CLI_FAIL_RELEASE && has_failed(keeper));
+    if (args->once_ms == CLI_UNSET || !is_left) {
+        return;
+    }
+    if (hf_lock_unmark(keeper->lock, &error) != HF_OK) {
+        say_kept(keeper, &error);
+    }
+}

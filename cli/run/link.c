@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/link.h"
+
+#include "when.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+bool cli_link_open(struct cli_link *link)
+{
+    link->shared = mmap(NULL, sizeof(*link->shared), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (link->shared == MAP_FAILED) {
+        return false;
+    }
+    link->wrapper = getpid();
+    link->wrapper_group = getpgrp();
+    link->guard = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (link->guard < 0) {
+        return false;
+    }
+    /* SEQPACKET keeps words apart, and has an end of file. */
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link->fds) ==
+           0;
+}
+
+void cli_link_set_guard(const struct cli_link *link, int64_t at_ns)
+{
+    cli_when_set_timer(link->guard, at_ns);
+}
+
+bool cli_link_read_guard(const struct cli_link *link)
+{
+    uint64_t ticks;
+    return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
+}
+
+void cli_link_send(int fd, enum cli_link_what what, int value)
+{
+    struct cli_link_word word = {.what = (int32_t)what, .value = value};
+    (void)!send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+struct cli_link_word cli_link_read(int fd)
+{
+    struct cli_link_word word = {.what = CLI_LINK_NONE};
+    /* MSG_TRUNC: the length as it was sent, or a longer one passes. */
+    ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);
+    if (n == (ssize_t)sizeof(word)) {
+        return word;
+    }
+    bool is_quiet = n < 0 && (errno == EAGAIN || errno == EINTR);
+    word.what = is_quiet ? CLI_LINK_NONE : CLI_LINK_GONE;
+    return word;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/lost.h"
+
+#include "when.h"
+
+#include <string.h>
+
+/* A look takes 0.9 s at most. */
+#define LOOK_LEFT_MS 1500
+
+static bool is_ours(struct hf_lock *lock, const struct cli_holder *holder)
+{
+    char owner[HF_OWNER_TEXT_MAX];
+    size_t len = strlen(holder->owner);
+    hf_lock_owner(lock, owner);
+    return strncmp(owner, holder->owner, len) == 0 && owner[len] == '@';
+}
+
+void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
+                   struct hf_lock *lock, const struct cli_args *args,
+                   int64_t left_ms)
+{
+    struct cli_info info;
+    struct hf_error error;
+    lost->by.kind = HF_HOLDER_NONE;
+    if (left_ms < LOOK_LEFT_MS || args->n_names != 1 ||
+        args->permits != CLI_UNSET ||
+        cli_inspect(client, args->names[0].name, args->names[0].name_len, &info,
+                    &error) != HF_OK) {
+        return;
+    }
+    if (info.holder.kind == HF_HOLDER_HOLDFAST &&
+        !is_ours(lock, &info.holder)) {
+        lost->by = info.holder;
+    }
+}
+
+/* What a break writes while it waits is its owner, with this label; "-foreign"
+ * follows where it may have replaced another library's key. */
+static bool is_break(const struct cli_holder *holder)
+{
+    return strcmp(holder->label, "break") == 0 ||
+           strcmp(holder->label, "break-foreign") == 0;
+}
+
+void cli_lost_put(struct cli_out *out, const struct cli_lost *lost)
+{
+    const struct cli_holder *by = &lost->by;
+    bool is_known = by->kind == HF_HOLDER_HOLDFAST;
+    if (is_known && is_break(by)) {
+        cli_out_text(out, "broken by `holdfast break` on ");
+        (void)cli_out_shown(out, by->host, strlen(by->host));
+        cli_out_text(out, " (pid ");
+        cli_out_int(out, by->pid);
+        cli_out_text(out, ") at ");
+        cli_when_text(out, by->since_s);
+        return;
+    }
+    cli_out_text(out, "the lock was broken, or the store lost it");
+    if (is_known) {
+        cli_out_text(out, "; ");
+        (void)cli_out_shown(out, by->host, strlen(by->host));
+        cli_out_text(out, " pid ");
+        cli_out_int(out, by->pid);
+        cli_out_text(out, " has it now");
+    }
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keeper of acquire --while-pid, once it has the lock. The lease is
+ * enforced by SIGTERM alone, a quarter of the ttl before its end: the process
+ * is not a child of ours, so nothing here can see what it has started. */
+#include "run/while_pid.h"
+
+#include "exit_code.h"
+#include "message.h"
+#include "run/lost.h"
+#include "store.h"
+#include "when.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define GRACE_MS_MAX 10000
+
+/* A release waits for node_timeout at most; the rest is for a busy machine. */
+#define RELEASE_MS_MAX 10000
+
+/* Hexadecimal digits at the beginning of an owner. */
+#define ID_LEN 32
+
+static const char prefix[] = "holdfast-keeper-";
+
+/* ---- The socket --------------------------------------------------------- */
+
+/* An abstract address: nothing is left behind. @return its length; 0: `owner`
+ * is none. */
+static socklen_t address_of(const char *owner, struct sockaddr_un *address)
+{
+    char *path = address->sun_path + 1;
+    memset(address, 0, sizeof(*address));
+    address->sun_family = AF_UNIX;
+    if (strcspn(owner, ":") != ID_LEN) {
+        return 0;
+    }
+    memcpy(path, prefix, sizeof(prefix) - 1);
+    memcpy(path + sizeof(prefix) - 1, owner, ID_LEN);
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       sizeof(prefix) - 1 + ID_LEN);
+}
+
+/* All clients of the store can read owners, so that an address proves
+ * nothing. */
+static bool is_trusted(int fd)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0 &&
+           (peer.uid == geteuid() || peer.uid == 0);
+}
+
+void cli_while_listen(struct cli_while *keep)
+{
+    char owner[HF_OWNER_TEXT_MAX];
+    struct sockaddr_un address;
+    hf_lock_owner(keep->lock, owner);
+    socklen_t len = address_of(owner, &address);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 &&
+        (bind(fd, (struct sockaddr *)&address, len) < 0 || listen(fd, 8) < 0)) {
+        (void)close(fd);
+        fd = -1;
+    }
+    keep->listener = fd;
+}
+
+static int receive_status(int fd, const char *name)
+{
+    unsigned char status = 0;
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    if (send(fd, name, strlen(name), MSG_NOSIGNAL) < 0 ||
+        poll(&ready, 1, RELEASE_MS_MAX) <= 0 || recv(fd, &status, 1, 0) != 1) {
+        return -1;
+    }
+    return status;
+}
+
+int cli_while_release(const char *owner, const char *name)
+{
+    struct sockaddr_un address;
+    int status = -1;
+    socklen_t len = address_of(owner, &address);
+    int fd = len > 0 ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0) : -1;
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, len) == 0 &&
+        is_trusted(fd)) {
+        status = receive_status(fd, name);
+    }
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    return status;
+}
+
+static void drop_peer(struct cli_while *keep)
+{
+    (void)close(keep->peer);
+    keep->peer = -1;
+}
+
+static void accept_peer(struct cli_while *keep)
+{
+    int fd = accept4(keep->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) {
+        return;
+    }
+    if (keep->peer >= 0) {
+        drop_peer(keep);
+    }
+    keep->peer = fd;
+    if (!is_trusted(fd)) {
+        drop_peer(keep);
+    }
+}
+
+/* A request is the name. What is not our lock is not answered: the caller then
+ * asks the store, which refuses it. */
+static void serve_peer(struct cli_while *keep)
+{
+    char name[HF_NAME_MAX + 1];
+    const struct hf_name *own = &keep->args->names[0];
+    ssize_t len = recv(keep->peer, name, sizeof(name), 0);
+    if (len < 0 && errno == EAGAIN) {
+        return;
+    }
+    if (len == (ssize_t)own->name_len &&
+        memcmp(name, own->name, own->name_len) == 0) {
+        unsigned char status = (unsigned char)hf_lock_release(keep->lock);
+        keep->lock = NULL;
+        (void)send(keep->peer, &status, 1, MSG_NOSIGNAL);
+    }
+    drop_peer(keep);
+}
+
+/* ---- Losing the lock ---------------------------------------------------- */
+
+bool cli_while_is_over(const struct cli_while *keep)
+{
+    struct pollfd ended = {.fd = keep->pidfd, .events = POLLIN};
+    return poll(&ended, 1, 0) > 0;
+}
+
+static int64_t grace_ms(const struct cli_while *keep)
+{
+    int64_t ms = keep->ttl_ms / 4;
+    if (keep->args->on_lost == CLI_LOST_WARN) {
+        return 0;
+    }
+    return ms < GRACE_MS_MAX ? ms : GRACE_MS_MAX;
+}
+
+static void begin_line(struct cli_out *out, const struct cli_while *keep,
+                       bool is_lost)
+{
+    cli_message_begin(out);
+    (void)cli_out_shown(out, keep->args->name, strlen(keep->args->name));
+    int64_t left_ms = (keep->deadline_ns - cli_when_now_ns()) / CLI_NS_PER_MS;
+    if (is_lost && left_ms >= 0) {
+        struct cli_lost lost;
+        cli_lost_look(&lost, keep->client, keep->lock, keep->args, left_ms);
+        cli_out_text(out, ": ");
+        cli_lost_put(out, &lost);
+    } else {
+        cli_out_text(out, ": the lock could not be kept");
+        cli_store_put_nodes(out, keep->client);
+    }
+    cli_out_text(out, "; process ");
+    cli_out_int(out, keep->pid);
+}
+
+/* Once: at the loss, or as long before it as the process has to end. */
+static void on_loss(struct cli_while *keep, bool is_lost)
+{
+    struct cli_out out;
+    bool is_kill = keep->args->on_lost == CLI_LOST_KILL;
+    if (keep->is_told) {
+        return;
+    }
+    bool is_sent = is_kill && syscall(SYS_pidfd_send_signal, keep->pidfd,
+                                      SIGTERM, NULL, 0) == 0;
+    if (cli_message_fits(STDERR_FILENO)) {
+        begin_line(&out, keep, is_lost);
+        cli_out_text(&out, is_sent   ? " was sent SIGTERM"
+                           : is_kill ? " could not be sent SIGTERM and goes on"
+                                     : " goes on (--on-lost warn)");
+        (void)cli_message_end(&out, 0);
+    }
+    keep->is_told = true;
+}
+
+/* @return how long to wait; -1: the lock is lost. */
+static int64_t check_lock(struct cli_while *keep)
+{
+    bool is_lost = hf_lock_state(keep->lock) == HF_STATE_LOST;
+    int64_t left_ms = hf_lock_remaining_ms(keep->lock);
+    if (is_lost || left_ms <= grace_ms(keep)) {
+        on_loss(keep, is_lost);
+    }
+    if (is_lost) {
+        return -1;
+    }
+    keep->deadline_ns = cli_when_now_ns() + left_ms * CLI_NS_PER_MS;
+    return (keep->is_told ? left_ms : left_ms - grace_ms(keep)) + 1;
+}
+
+/* ---- Keeping it --------------------------------------------------------- */
+
+static void wait_once(struct cli_while *keep, int64_t wait_ms)
+{
+    struct pollfd fds[4] = {
+        {.fd = hf_client_fd(keep->client), .events = POLLIN},
+        {.fd = keep->pidfd, .events = POLLIN},
+        {.fd = keep->listener, .events = POLLIN},
+        {.fd = keep->peer, .events = POLLIN},
+    };
+    int n = poll(fds, 4, (int)wait_ms); /* at most a day, the longest ttl */
+    hf_client_process(keep->client);
+    if (n > 0 && fds[3].revents != 0) {
+        serve_peer(keep);
+    }
+    if (n > 0 && fds[2].revents != 0 && keep->lock != NULL) {
+        accept_peer(keep);
+    }
+}
+
+void cli_while_keep(struct cli_while *keep)
+{
+    int64_t wait_ms = 0;
+    while (keep->lock != NULL && !cli_while_is_over(keep)) {
+        wait_ms = check_lock(keep);
+        if (wait_ms < 0) {
+            break;
+        }
+        wait_once(keep, wait_ms);
+    }
+    (void)hf_lock_release(keep->lock);
+    keep->lock = NULL;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "run/while_pid.h"
+
+#include "ancestor.h"
+#include "exit_code.h"
+#include "handed.h"
+#include "message.h"
+#include "run/title.h"
+#include "signals.h"
+#include "store.h"
+#include "take.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* cli_take.signal: the process has ended. No signal has this number. */
+#define STOP_ENDED 1000
+
+/* ---- The process -------------------------------------------------------- */
+
+static int refuse_pid(pid_t pid, const char *text)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out, "--while-pid ");
+    cli_out_int(&out, pid);
+    cli_out_text(&out, ": ");
+    cli_out_text(&out, text);
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+static int find_process(struct cli_while *keep)
+{
+    keep->pid = (pid_t)keep->args->while_pid;
+    keep->pidfd = (int)syscall(SYS_pidfd_open, keep->pid, 0);
+    if (keep->pidfd < 0 && errno != ESRCH && errno != EINVAL) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "pidfd_open", errno);
+    }
+    if (keep->pidfd < 0 || cli_while_is_over(keep)) {
+        return refuse_pid(keep->pid, "no such process");
+    }
+    if (keep->args->on_lost == CLI_LOST_KILL &&
+        syscall(SYS_pidfd_send_signal, keep->pidfd, 0, NULL, 0) < 0) {
+        return refuse_pid(keep->pid, "another user's: it could not be ended "
+                                     "if the lock is lost (--on-lost warn "
+                                     "allows that)");
+    }
+    return 0;
+}
+
+/* ---- The keeper: taking the lock ---------------------------------------- */
+
+struct stop {
+    int both; /* an epoll of the two */
+    int signals;
+    const struct cli_while *keep;
+};
+
+static int stop_taking(void *user)
+{
+    const struct stop *stop = user;
+    struct signalfd_siginfo info;
+    while (read(stop->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (cli_signals_ends((int)info.ssi_signo)) {
+            return (int)info.ssi_signo;
+        }
+    }
+    return cli_while_is_over(stop->keep) ? STOP_ENDED : 0;
+}
+
+static bool open_stop(struct stop *stop, const sigset_t *wanted)
+{
+    struct epoll_event in = {.events = EPOLLIN};
+    stop->signals = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    stop->both = epoll_create1(EPOLL_CLOEXEC);
+    return stop->signals >= 0 && stop->both >= 0 &&
+           epoll_ctl(stop->both, EPOLL_CTL_ADD, stop->signals, &in) == 0 &&
+           epoll_ctl(stop->both, EPOLL_CTL_ADD, stop->keep->pidfd, &in) == 0;
+}
+
+static int take_failed(const struct cli_take *take, const struct cli_args *args)
+{
+    return take->outcome == HF_CANCELLED && take->signal == STOP_ENDED
+               ? refuse_pid((pid_t)args->while_pid, "ended while waiting")
+               : cli_take_failed(take, args);
+}
+
+/* Where a store sees processes end, the lock is free only when both are gone.
+ */
+static int cover_process(struct cli_while *keep)
+{
+    enum hf_status status = hf_lock_add_process(keep->lock, keep->pid);
+    if (status == HF_OK || cli_while_is_over(keep)) {
+        return 0;
+    }
+    return cli_message(CLI_EXIT_UNREACHABLE, keep->args->name,
+                       "the store could not be told which process holds the "
+                       "lock");
+}
+
+static int take_lock(struct cli_while *keep, const sigset_t *wanted)
+{
+    struct hf_request request;
+    struct stop stop = {.keep = keep};
+    struct cli_take take = {
+        .client = keep->client,
+        .request = &request,
+        .status = {-1, keep->args->name},
+        .stop = stop_taking,
+        .user = &stop,
+        .is_quiet = keep->args->is_quiet,
+        .foreground = getpgrp(),
+        .gate = keep->gate,
+    };
+    if (!open_stop(&stop, wanted)) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", errno);
+    }
+    take.stop_fd = stop.both;
+    cli_take_request(&request, keep->args);
+    int code = cli_take_ttl(&request, keep->client, keep->args);
+    if (code == 0) {
+        code = cli_ancestor_refuse(keep->client, keep->args);
+    }
+    if (code == 0 && cli_take(&take) != HF_OK) {
+        code = take_failed(&take, keep->args);
+    }
+    keep->lock = take.lock;
+    keep->ttl_ms = request.ttl_ms;
+    return code != 0 ? code : cover_process(keep);
+}
+
+/* ---- The keeper: going into the background ------------------------------ */
+
+/* stderr stays, for the line about a loss, unless it is the pipe that is
+ * read to its end: $(holdfast acquire ... 2>&1). */
+static void close_output(void)
+{
+    struct stat out, err;
+    bool is_same = fstat(STDOUT_FILENO, &out) == 0 &&
+                   fstat(STDERR_FILENO, &err) == 0 && S_ISFIFO(err.st_mode) &&
+                   out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)dup2(null, STDIN_FILENO);
+    (void)dup2(null, STDOUT_FILENO);
+    if (is_same) {
+        (void)dup2(null, STDERR_FILENO);
+    }
+}
+
+/* Nothing but SIGKILL ends it before the process: it would take the lock away
+ * from a process that goes on. */
+static void go_into_background(int report)
+{
+    sigset_t all;
+    unsigned char code = 0;
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)setsid();
+    close_output();
+    (void)prctl(PR_SET_PDEATHSIG, 0);
+    (void)!write(report, &code, 1);
+    (void)close(report);
+}
+
+_Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
+                             int report)
+{
+    cli_title_keeper();
+    int code = cli_store_find(keep->args, &keep->client);
+    if (code == 0) {
+        code = take_lock(keep, wanted);
+    }
+    if (code == 0) {
+        cli_while_listen(keep);
+        code = cli_handed_show(keep->lock, keep->ttl_ms, keep->args);
+    }
+    if (code == 0) {
+        go_into_background(report);
+        cli_while_keep(keep);
+    } else {
+        unsigned char byte = (unsigned char)code;
+        (void)hf_lock_release(keep->lock);
+        (void)!write(report, &byte, 1);
+    }
+    hf_client_close(keep->client);
+    _exit(code);
+}
+
+/* ---- The parent --------------------------------------------------------- */
+
+/* What ends the parent ends the keeper, as long as it has not reported. The
+ * shell waits for the parent, so that it is the one to stop; the keeper keeps
+ * its place in the queue. */
+static int await(const struct cli_while *keep, pid_t child, int report,
+                 const sigset_t *wanted)
+{
+    struct signalfd_siginfo info;
+    unsigned char code;
+    struct pollfd fds[2] = {
+        {.fd = report, .events = POLLIN},
+        {.fd = signalfd(-1, wanted, SFD_CLOEXEC | SFD_NONBLOCK),
+         .events = POLLIN},
+    };
+    for (;;) {
+        (void)poll(fds, 2, -1);
+        bool is_signal = read(fds[1].fd, &info, sizeof(info)) == sizeof(info);
+        if (is_signal && info.ssi_signo == SIGTSTP) {
+            cli_line_stop(keep->gate);
+        } else if (is_signal) {
+            (void)kill(child, (int)info.ssi_signo);
+        }
+        if (fds[0].revents != 0) {
+            break;
+        }
+    }
+    if (read(report, &code, 1) == 1) {
+        return code;
+    }
+    return cli_message(CLI_EXIT_INTERNAL, NULL,
+                       "the process that was to keep the lock was killed");
+}
+
+static int start(struct cli_while *keep, const sigset_t *wanted)
+{
+    int report[2];
+    pid_t parent = getpid();
+    if (pipe2(report, O_CLOEXEC) < 0) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "pipe", errno);
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
+    }
+    if (child > 0) {
+        (void)close(report[1]);
+        return await(keep, child, report[0], wanted);
+    }
+    (void)close(report[0]);
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(CLI_EXIT_INTERNAL);
+    }
+    keeper(keep, wanted, report[1]);
+}
+
+int cli_while_pid(struct cli_args *args)
+{
+    struct cli_while keep = {
+        .args = args, .listener = -1, .peer = -1, .pidfd = -1};
+    struct cli_signals held;
+    /* A pipe that was inherited would stay open for as long as we do. */
+    (void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
+    int code = find_process(&keep);
+    if (code != 0) {
+        return code;
+    }
+    keep.gate = mmap(NULL, sizeof(*keep.gate), PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (keep.gate == MAP_FAILED) {
+        return cli_message_errno(CLI_EXIT_INTERNAL, "mmap", errno);
+    }
+    cli_signals_block(&held);
+    sigset_t wanted = held.relayed;
+    (void)sigaddset(&wanted, SIGPIPE);
+    (void)sigdelset(&wanted, SIGCONT);
+    (void)sigprocmask(SIG_SETMASK, &wanted, NULL);
+    (void)sigdelset(&wanted, SIGPIPE);
+    return start(&keep, &wanted);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that the shell sees. It forks the keeper at once, hands on
+ * signals, stops and continues with the command, and ends with its code. */
+#ifndef CLI_WRAPPER_H
+#define CLI_WRAPPER_H
+
+#include "args.h"
+#include "config.h"
+#include "run/descend.h"
+#include "run/link.h"
+#include "signals.h"
+
+struct cli_run {
+    const struct cli_args *args;
+    struct cli_config config;
+    struct cli_signals signals;
+    struct cli_link link;
+    struct cli_descend descend; /* wrapper and keeper have a copy each */
+};
+
+/* Run what run->args and run->config say. @return the exit code. */
+int cli_wrapper(struct cli_run *run);
+
+#endif
