@@ -5,7 +5,9 @@
 #   const struct hf_script hf_script_<file name without .lua>;
 #
 # A line `--@include part.lua` is replaced by that file of the same folder, which
-# is then no script by itself. What is embedded can be read in generated/lua/.
+# is then no script by itself. A constant (`local CAPITALS = number`) that the
+# whole script does not use is left out. What is embedded can be read in
+# generated/lua/.
 #
 # Included by CMakeLists.txt it offers hf_embed_lua(); run with `cmake -P` it
 # writes the file. A script is an array of numbers, not a string literal: C
@@ -48,6 +50,15 @@ function(hf_make_whole script to)
   foreach(part IN LISTS parts)
     file(READ "${dir}/${part}" part_text)
     string(REPLACE "\n--@include ${part}\n" "\n${part_text}" text "${text}")
+  endforeach()
+  string(REGEX MATCHALL "local [A-Z_]+ = [0-9]+\n" constants "${text}")
+  foreach(constant IN LISTS constants)
+    string(REGEX REPLACE "local ([A-Z_]+) .*" "\\1" name "${constant}")
+    string(REGEX REPLACE "--[^\n]*" "" code "${text}")
+    string(REPLACE "${constant}" "" code "${code}")
+    if(NOT code MATCHES "(^|[^A-Za-z0-9_])${name}([^A-Za-z0-9_]|$)")
+      string(REPLACE "${constant}" "" text "${text}")
+    endif()
   endforeach()
   file(WRITE "${to}" "${text}")
 endfunction()

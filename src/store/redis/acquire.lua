@@ -27,6 +27,7 @@
 -- All that can fail comes before the first write; after one, no command fails
 -- for want of memory. Functions cost at every run, so that what most runs do
 -- stands before them.
+--@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
@@ -38,11 +39,11 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local hint = tonumber(ARGV[3])
-if hint > math.max(c, us) + 4294967296 or hint > 9007199254740991 then
+if hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX then
     hint = 0 -- of a server whose clock is far ahead: it orders nothing
 end
-local next = math.max(c + 1, hint, us - us % 4194304)
-if next > 9007199254740991 then
+local next = math.max(c + 1, hint, us - us % FLOOR_STEP)
+if next > FENCE_MAX then
     return redis.error_reply('HFBOUND fences of this name are used up')
 end
 local keep = ARGV[5]
@@ -56,7 +57,7 @@ if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     end
     redis.call('SET', KEYS[2], string.format('%016.0f ', next) .. ARGV[1],
         'PX', keep)
-    if next > us + 4294967296 then
+    if next > us + AHEAD_MAX then
         return {1, next, tonumber(ARGV[2]), ARGV[1], 0, 0, us}
     end
     return next
@@ -87,7 +88,7 @@ end
 
 local function yours(v)
     local ahead = ahead_of(me, ticket)
-    local is_far = v > us + 4294967296
+    local is_far = v > us + AHEAD_MAX
     if ahead == 0 and not is_far then
         return v
     end
@@ -149,7 +150,7 @@ elseif place > 0 then
         redis.call('ZRANK', KEYS[3], me))
 end
 next = math.max(c + 1, hint, floor)
-if next <= TOP and take() then
+if next <= FENCE_MAX and take() then
     return yours(next)
 end
 return answer(0, us)

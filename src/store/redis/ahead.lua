@@ -14,9 +14,10 @@
 -- beyond it, so no completed fence is greater. `last` is dropped, and the new
 -- marker has voided all votes from before.
 -- A lease that is longer than any can be was written by a clock that ran ahead.
+--@include head.lua
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
-local bound = us + 4294967296
+local bound = us + AHEAD_MAX
 local lowers = ARGV[1] ~= ''
 if lowers and (redis.call('HGET', KEYS[1], 'v') ~= ARGV[1] or
     redis.call('HGET', KEYS[1], 'whole') == '1') then
@@ -31,7 +32,7 @@ for i = 2, pairs_end, 2 do
         ahead = ahead + 1
         if lowers then
             redis.call('SET', KEYS[i], string.format('%016.0f', bound), 'PX',
-                4294968 + ARGV[3])
+                math.ceil(AHEAD_MAX / 1000) + ARGV[3])
         end
     end
     local owner = lowers and KEYS[i + 1] ~= KEYS[i] and

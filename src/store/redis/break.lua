@@ -26,6 +26,7 @@
 -- and no value is its own; of a group it moves on. If the name is freed, c
 -- moves on too, also where it was free: its holder may have it elsewhere; then
 -- the first waiter is served, at yet another.
+--@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[3] then
     return -1
 end
@@ -48,7 +49,7 @@ local text = type(owner) == 'string' and owner or ''
 
 local reply = answer(1)
 local next = math.max(c + 1, floor)
-if next > TOP then
+if next > FENCE_MAX then
     return redis.error_reply('HFBOUND fences of this name are used up')
 end
 reply[2] = next

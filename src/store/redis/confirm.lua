@@ -26,6 +26,7 @@
 -- A T above the bound is refused, or one wrong client, or one wrong clock,
 -- could use up the name's fences. Nothing is raised then, and nothing will be.
 -- No waiter is served here: a holder comes before the waiters.
+--@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
 end
@@ -38,14 +39,14 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local T = tonumber(ARGV[3])
-local most = math.min(math.max(c, us) + 4294967296, 9007199254740991)
+local most = math.min(math.max(c, us) + AHEAD_MAX, FENCE_MAX)
 if type(owner) == 'table' then
     return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,
         0, 1}
 end
 local keep = ARGV[5]
 local top = T <= most and math.max(c, T) or c
-local can_raise = c < T and T >= us - us % 4194304 and T <= most
+local can_raise = c < T and T >= us - us % FLOOR_STEP and T <= most
 if owner == ARGV[1] then
     if top > us then
         keep = math.ceil((top - us) / 1000) + keep
@@ -64,7 +65,7 @@ if owner == ARGV[1] then
         return {1, c, left, owner, 0, 0, most}
     end
     if c < T then
-        return {1, c, left, owner, us - us % 4194304}
+        return {1, c, left, owner, us - us % FLOOR_STEP}
     end
     return c
 end

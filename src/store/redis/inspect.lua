@@ -4,6 +4,7 @@
 -- KEYS as line.lua says; 8 the mark
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
 --                                     left -1: no expiry, -2: free
+--@include head.lua
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])

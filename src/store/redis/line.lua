@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- LINE: who has a name, who waits for it, and who is next.
 --
--- Part of other scripts (--@include line.lua), which have set these locals:
+-- Part of other scripts (--@include line.lua), behind head.lua. They have set
+-- these locals:
 --   us     the node's time in microseconds
 --   owner  the lock's text; false: none; a table: a key of another type
 --   c      the name's counter
@@ -27,8 +28,7 @@
 -- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
 -- the group's and no other's: I2.
 local now = math.floor(us / 1000)
-local floor = us - us % 4194304
-local TOP = 9007199254740991
+local floor = us - us % FLOOR_STEP
 local sharers = 0
 local terms = -1
 if type(owner) == 'string' and string.sub(owner, 1, 7) == 'shared:' and
@@ -196,7 +196,7 @@ local function serve(me, ms, hint)
     while not owner or sharers > 0 do
         local first = head()
         local v = math.max(c + 1, floor)
-        if not first or not admits(first.mode) or v > TOP then
+        if not first or not admits(first.mode) or v > FENCE_MAX then
             return
         end
         local is_me = first.who == me

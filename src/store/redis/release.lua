@@ -17,6 +17,7 @@
 -- refused. Nor does a full memory matter: DEL comes first, and a script that
 -- has written may go on; what fails in serving the others is left to their
 -- heartbeats.
+--@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
@@ -45,12 +46,12 @@ if gives and first[1] and redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
         type(record) == 'string' and record or '',
         '^(%d+) x (%d+) (%S*) (%d+)$')
     local aligned = c
-    if T > c and T <= math.max(c, us) + 4294967296 then
+    if T > c and T <= math.max(c, us) + AHEAD_MAX then
         aligned = T
     end
-    local v = math.max(aligned + 1, us - us % 4194304)
+    local v = math.max(aligned + 1, us - us % FLOOR_STEP)
     if till and tonumber(till) > math.floor(us / 1000) and
-        v <= 9007199254740991 then
+        v <= FENCE_MAX then
         local text = string.format('%016.0f', v)
         local told = redis.pcall('PUBLISH', channel, cookie .. ' ' .. text)
         if type(told) == 'number' and told > 0 then
@@ -89,7 +90,7 @@ if not first[1] and
     if T > c then
         local time = redis.call('TIME')
         local us = time[1] * 1000000 + time[2]
-        if T <= math.max(c, us) + 4294967296 and T <= 9007199254740991 then
+        if T <= math.max(c, us) + AHEAD_MAX and T <= FENCE_MAX then
             if T > us then
                 keep = math.ceil((T - us) / 1000) + keep
             end
@@ -118,7 +119,7 @@ if vote(me) then
 end
 forget(me)
 local is_raised = T > c and (is_mine or not owner) and
-    T <= math.max(c, us) + 4294967296 and T <= TOP
+    T <= math.max(c, us) + AHEAD_MAX and T <= FENCE_MAX
 if is_raised then
     c = T
 end

@@ -7,6 +7,7 @@
 --     then for each: owner, left ms, ticket, mode}
 --     First who share, as they came, with ticket 0; then who waits, in order.
 --     Who has it alone is in the head.
+--@include head.lua
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
 local owner = redis.pcall('GET', KEYS[1])
