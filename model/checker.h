@@ -61,7 +61,7 @@ static struct {
     uint32_t n_states;
     uint32_t room;
     uint32_t table_mask;
-    uint32_t here;     /* whose next states are being made */
+    uint32_t here;     /* the state whose successors are being made */
     const char *claim; /* broken by the transition that comes next */
     /* Playing a trace again: which canonical state to look for. */
     const struct state *wanted;
@@ -263,7 +263,7 @@ static void reach(const struct state *next, struct step step)
 /* ---- AG EF goal -------------------------------------------------------- */
 
 #ifdef HAS_GOAL
-/* Backwards from all goals; whoever is not met cannot reach one. */
+/* Backwards from all goals: a state that is not met cannot reach one. */
 static uint32_t checker_first_trapped(void)
 {
     uint32_t n = checker.n_states;
@@ -323,7 +323,7 @@ int main(void)
     if (trapped != NO_STATE) {
         struct state concrete;
         unsigned steps = checker_print_trace(trapped, &concrete) - 1;
-        printf("from here nobody can finish any more\n"
+        printf("from here the clients cannot all finish\n"
                "RESULT trapped %u %u no way out\n",
                checker.n_states, steps);
         return 0;

@@ -5,8 +5,8 @@
  * overtaken; any lease may end at any moment; a client may stop at any moment.
  *
  * The network is a set that only grows: what was ever sent may be executed at
- * any later time, any number of times. So an ACQUIRE of whoever has begun may
- * always be executed, and a CONFIRM of every T that it may have computed.
+ * any later time, any number of times. So an ACQUIRE of a client that has begun
+ * may always be executed, and a CONFIRM of every T that it may have computed.
  * RELEASE and YIELD are special cases of "a lease ends", and a grant out of a
  * queue is "a lease ends, then ACQUIRE is executed", so that this covers
  * hand-over too. What a node ever told a client is the set `told`; the client
@@ -67,7 +67,7 @@
 #define RENEWS 0 /* 1: a round counts any "yours"; 2: only "yours, c = T" */
 #endif
 #ifndef TAKES_BACK
-#define TAKES_BACK 0 /* a holder takes a free node; 2: whoever had it last */
+#define TAKES_BACK 0 /* a holder takes a free node; 2: its last owner */
 #endif
 #ifndef FRESH_OWNER
 #define FRESH_OWNER 1 /* 0: client 2 uses the owner of client 1 again */
@@ -87,7 +87,8 @@
 #ifndef SHARED_BELOW_FLOOR
 #define SHARED_BELOW_FLOOR 0 /* 1: a sharer may raise its own to any T <= c */
 #endif
-/* 1: a node that forgot stays away until whoever asked it before is over. */
+/* 1: a node that lost its data stays away until the clients that asked it
+ * before are done. */
 #ifndef QUARANTINE
 #define QUARANTINE 0
 #endif
@@ -106,14 +107,14 @@
 #ifndef QUORUM
 #define QUORUM (NODES / 2 + 1)
 #endif
-#define NOBODY 0
+#define NO_HOLDER 0
 
 enum phase { IDLE, ASKING, COMPLETE, OVER };
 enum memory { SOUND, AWAY, BACK };
 
 struct node {
     uint8_t holders; /* a bit for each owner */
-    uint8_t last;    /* who owned the counter as it is now: owner + 1 */
+    uint8_t last;    /* the owner to whom the counter was granted, + 1 */
     uint8_t counter;
     uint8_t memory;
     uint8_t renewed;       /* a bit for each whose renewal it confirmed */
@@ -319,7 +320,7 @@ static bool is_holder(const struct node *node, int who)
 
 static bool admits(const struct node *node, int who)
 {
-    return node->holders == NOBODY ||
+    return node->holders == NO_HOLDER ||
            (is_reader(who) && (node->holders & ~READERS) == 0);
 }
 
@@ -339,7 +340,7 @@ static void remove_holder(struct node *node, int owner)
     node->holders &= (uint8_t) ~(1 << owner);
     node->own[owner] = 0;
     if (!TAKES_BACK && RAISE_TAKES != 2) {
-        node->last = 0; /* nobody asks */
+        node->last = 0; /* no client asks */
     }
 }
 
@@ -393,7 +394,7 @@ static void grant(const struct state *state, int who, int i, uint8_t floor)
 {
     struct state next = *state;
     struct node *node = &next.nodes[i];
-    bool is_joining = node->holders != NOBODY;
+    bool is_joining = node->holders != NO_HOLDER;
     uint8_t counter = node->counter;
     if (SHARED_MOVES || !is_joining) {
         counter++;
@@ -484,7 +485,7 @@ static void confirm(const struct state *state, int who, int i, uint8_t fence)
     struct state next = *state;
     if (is_holder(node, who) && can_raise(state, node, who, fence)) {
         raise_own(&next.nodes[i], who, fence);
-    } else if (node->holders == NOBODY && takes) {
+    } else if (node->holders == NO_HOLDER && takes) {
         install(&next.nodes[i], who, fence);
     } else {
         return;
@@ -527,7 +528,7 @@ static void renew_at(const struct state *state, int who, int i)
     struct state next = *state;
     struct node *node = &next.nodes[i];
     uint8_t fence = state->clients[who].fence;
-    bool is_free = node->holders == NOBODY;
+    bool is_free = node->holders == NO_HOLDER;
     if (is_holder(node, who)) {
         uint8_t own = node->own[owner_of(who)];
         if (own < fence && can_raise(state, node, who, fence)) {
@@ -578,7 +579,7 @@ static void renew(const struct state *state, int who)
     }
 }
 
-/* RELEASE(T), of whoever heard of T: leave, and bring the counter to T. */
+/* RELEASE(T), by a client that knows T: leave, and raise the counter to T. */
 static void align(const struct state *state, int who)
 {
     uint8_t heard = 0;
@@ -591,7 +592,8 @@ static void align(const struct state *state, int who)
             struct node *node = &next.nodes[i];
             bool is_mine = is_holder(node, who);
             if ((heard >> fence & 1) == 0 || node->counter >= fence ||
-                node->memory == AWAY || (!is_mine && node->holders != NOBODY)) {
+                node->memory == AWAY ||
+                (!is_mine && node->holders != NO_HOLDER)) {
                 continue;
             }
             if (is_mine) {
@@ -613,7 +615,7 @@ static void forget(const struct state *state, int i)
     struct node *node = &next.nodes[i];
     next.amnesias--;
     node->memory = QUARANTINE ? AWAY : BACK;
-    node->holders = NOBODY;
+    node->holders = NO_HOLDER;
     node->last = 0;
     memset(node->own, 0, sizeof node->own);
     for (int k = 0; k < CLIENTS; k++) {

@@ -26,7 +26,7 @@
 #define COUNTERS 3
 #endif
 #ifndef EXTENDS
-#define EXTENDS 0 /* 1: who completed renews once, and may take back */
+#define EXTENDS 0 /* 1: a holder renews once, and may take back */
 #endif
 #ifndef RELEASES
 #define RELEASES 0 /* 1: clients give up, or give back, and align counters */
@@ -48,14 +48,14 @@
 #define EXTEND_WITHOUT_COUNTER 0 /* a renewal counts any "yours" */
 #endif
 #ifndef TAKEBACK_WITHOUT_LAST
-#define TAKEBACK_WITHOUT_LAST 0 /* taken back at c = T, whoever had it last */
+#define TAKEBACK_WITHOUT_LAST 0 /* at c = T any owner takes it back */
 #endif
 #ifndef QUORUM_MINUS_ONE
 #define QUORUM_MINUS_ONE 0 /* one node less than a majority is enough */
 #endif
 
 #define MAJORITY (NODES / 2 + 1 - QUORUM_MINUS_ONE)
-#define NOBODY 0
+#define NO_OWNER 0
 #define BIT(n) (1 << (n))
 #define HAS(set, n) (((set) & BIT(n)) != 0)
 #define COUNT(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2))
@@ -74,7 +74,7 @@
 
 /* At a node. */
 byte owner[NODES];
-byte last[NODES]; /* who owned the counter as it is now */
+byte last[NODES]; /* the owner to whom the counter was granted */
 byte counter[NODES];
 /* In the network, for ever. */
 byte said[CLIENTS * NODES]; /* "yours, c = v": a bit for each v */
@@ -94,7 +94,7 @@ inline say(v) {
     if
     :: phase[who] == ASKING ->
         said[AT(who, node)] = said[AT(who, node)] | BIT(v)
-    :: else /* nobody listens any more */
+    :: else /* the client has ended */
     fi
 }
 
@@ -122,7 +122,7 @@ inline install(v) {
     ::d_step                                                               \
     {                                                                      \
         RAISE_TAKES_FREE && HAS(raises[who], v) &&                         \
-            owner[node] == NOBODY && counter[node] <= v ->                 \
+            owner[node] == NO_OWNER && counter[node] <= v ->                 \
         install(v);                                                        \
         say(v);                                                            \
         printf("client %d: CONFIRM(%d) takes free node %d\n", who + 1, v,  \
@@ -148,7 +148,7 @@ proctype Link(byte who; byte node)
 {
     do
     :: d_step { /* ACQUIRE of a free node */
-        phase[who] != IDLE && owner[node] == NOBODY &&
+        phase[who] != IDLE && owner[node] == NO_OWNER &&
         counter[node] < COUNTERS ->
         install(counter[node] + 1);
         say(counter[node]);
@@ -182,9 +182,9 @@ proctype Link(byte who; byte node)
         renewed[who] = renewed[who] | BIT(node);
         printf("client %d: renewal executed at node %d\n", who + 1, node + 1)
     }
-    :: d_step { /* and it takes back what nobody has */
+    :: d_step { /* and it takes back a free name */
         renews[who] && phase[who] == HOLDING && !HAS(renewed[who], node) &&
-        owner[node] == NOBODY &&
+        owner[node] == NO_OWNER &&
         (counter[node] < fence[who] ||
          (counter[node] == fence[who] && IS_LAST)) ->
         install(fence[who]);
@@ -196,9 +196,9 @@ proctype Link(byte who; byte node)
     :: d_step { /* RELEASE(T) */
         phase[who] == OVER &&
         (owner[node] == ME ||
-         (owner[node] == NOBODY && counter[node] < seen[who])) ->
-        owner[node] = NOBODY;
-        last[node] = NOBODY;
+         (owner[node] == NO_OWNER && counter[node] < seen[who])) ->
+        owner[node] = NO_OWNER;
+        last[node] = NO_OWNER;
         if
         :: counter[node] < seen[who] -> counter[node] = seen[who]
         :: else
@@ -285,8 +285,8 @@ proctype Client(byte who)
     byte n_granted = 0;
     byte top = 0;
     d_step {
-        /* Clients are alike, so they begin in order; whoever uses an owner
-         * again does so when the other completed. */
+        /* Clients are alike, so they begin in order; a client that uses an
+         * owner again does so when the other completed. */
         who == 0 || (phase[who - 1] != IDLE && !OWNER_REUSE) ||
         phase[who - 1] >= HOLDING ->
         phase[who] = ASKING;
@@ -354,8 +354,8 @@ proctype Node(byte node)
 {
     do
     :: d_step {
-        owner[node] != NOBODY ->
-        owner[node] = NOBODY;
+        owner[node] != NO_OWNER ->
+        owner[node] = NO_OWNER;
         printf("its lease ends at node %d\n", node + 1)
     }
     od

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHO SAYS THAT A SERVER HAS ALL ITS DATA: MARKER, HOSTS, WATCHING
+/* DOES A SERVER STILL HAVE ALL ITS DATA? MARKER, HOSTS, WATCHING
  *
  * One node loses its data: it restarts empty or with older data, it is flushed,
  * or a replica with older data takes its address. Commands on several hosts ask
@@ -10,9 +10,9 @@
  * whole, or the node is durable, or a host has watched this identity for a full
  * max_ttl by its own clock. A marker that proves nothing is replaced by one
  * with a fresh value that is not whole. The marker then lists, for each host,
- * when a command there first saw this value; whoever finds the entry of its own
- * host max_ttl old sets "whole" for all. Every script that grants or writes
- * compares the value.
+ * when a command there first saw this value. A command that finds the entry of
+ * its own host max_ttl old sets "whole" for all. Every script that grants or
+ * writes compares the value.
  *
  * Discrete time. Hosts' clocks run at one rate and are set apart. A script that
  * writes the marker takes any time, also after its command has exited; it is

@@ -5,14 +5,14 @@
  * answered it keeps those before the first that was refused, in the order of
  * their bytes, gives the others back, and waits in the queue of the first that
  * is missing. When it has that one, it asks for the rest in the same way. So
- * whoever waits holds only names that are smaller than the one it waits for,
- * and no circle of waiters can close.
+ * a waiter holds only names that are smaller than the one it waits for, and no
+ * cycle of waiters can close.
  *
  * A name is one lock with a queue; how nodes agree on it is queue.c's subject.
  * Requests travel: each is executed, and its answer heard, in any order.
  *
- * Claims: who works holds all its names, exclusively or shared as asked; from
- * every state all can finish, after which every name is free. */
+ * Claims: a caller that works holds all its names, exclusively or shared as
+ * asked; from every state all can finish, after which every name is free. */
 #ifndef CALLERS
 #define CALLERS 2
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QUEUES AND HAND-OVER, EXCLUSIVE AND SHARED, OVER SEVERAL NODES
  *
- * Each node has a queue in ticket order and hands the name to whoever is
- * first; messages travel in any order, so that nodes may hand it to different
+ * Each node has a queue in ticket order and hands the name to the first
+ * waiter; messages travel in any order, so that nodes may hand it to different
  * waiters. No lease ends here while its client lives, so that exclusion must
  * hold absolutely; what time does is in timed.c, what lost leases do to fences
  * in fence.c.
  *
  * Claims
- *   exclusion   nobody holds beside a writer
- *   C1          a writer shares its fence with nobody
+ *   exclusion   no client holds the lock beside a writer
+ *   C1          no client has the same fence as a writer
  *   C2          completed before another began: smaller fence
- *   renewable   whoever holds is at its fence at a majority, whatever is
- *               still on its way: its first renewal cannot fail
+ *   renewable   a holder is at its fence at a majority, whatever is still on
+ *               its way: its first renewal cannot fail
  *   goal        from every state all can finish (AG EF)
  *
  * A client's number is its ticket: client 1 is first. Each client has one
@@ -328,7 +328,8 @@ static void grant(struct node *node, int who)
     node->links[who].own = node->counter;
 }
 
-/* Whoever is first, while the name admits it; all but the asker are told. */
+/* Grants to the first waiters while the name admits them. The grant is pushed
+ * to all of them but the asker. */
 static void serve(struct node *node, int asker)
 {
     for (int k = 0; k < CLIENTS; k++) {
@@ -402,7 +403,7 @@ static void execute(struct node *node, int who, uint8_t verb, uint8_t counter)
     }
 }
 
-/* RELEASE, or the end of the lease of who is no more. */
+/* RELEASE, or the end of the lease of a client that died. */
 static void execute_release(struct node *node, int who, uint8_t fence)
 {
     bool was_holder = is_holder(node, who);
@@ -781,7 +782,7 @@ static void end(const struct state *state, int who, enum phase phase,
     reach_at(&next, kind, who, 0, 0);
 }
 
-/* Whoever is done or dead: RELEASE, or its leases end, one by one. */
+/* A client that is done or dead: RELEASE, or its leases end, one by one. */
 static void vanish(const struct state *state, int who)
 {
     for (int i = 0; i < LIVE; i++) {

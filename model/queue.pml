@@ -8,8 +8,8 @@
  * some time after its grant, and YIELD is obeyed at once.
  *
  *   RULE 1  an owner that is not done yields to an earlier ticket: the product
- *   RULE 0  nobody yields: nodes that serve different waiters stop them all
- *   RULE 2  whoever lacks a majority gives back to anybody, earlier or not:
+ *   RULE 0  no waiter yields: nodes that serve different waiters stop them all
+ *   RULE 2  a waiter that lacks a majority yields to any other, earlier or not:
  *           two can take turns for ever
  *
  * Bounds: LIVE nodes that answer, MAJORITY votes needed, CLIENTS up to 3. */
@@ -30,7 +30,7 @@
 #define HAS(set, n) (((set) & BIT(n)) != 0)
 #define WITHOUT(set, n) ((set) & (255 - BIT(n)))
 #define COUNT(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2))
-#define NOBODY 255
+#define NO_OWNER 255
 
 byte owner[LIVE];   /* of each node */
 byte queue[LIVE];   /* a bit for each waiter; the lowest has the first ticket */
@@ -43,7 +43,7 @@ byte n_done;
 /* The first in the queue becomes the owner. */
 inline serve(node) {
     if
-    :: owner[node] == NOBODY && queue[node] != 0 ->
+    :: owner[node] == NO_OWNER && queue[node] != 0 ->
         if
         :: HAS(queue[node], 0) -> owner[node] = 0
         :: !HAS(queue[node], 0) && HAS(queue[node], 1) -> owner[node] = 1
@@ -57,7 +57,7 @@ inline serve(node) {
 /* YIELD: back into the queue under the same ticket. */
 inline yield(who, node) {
     heard[who] = WITHOUT(heard[who], node);
-    owner[node] = NOBODY
+    owner[node] = NO_OWNER
 }
 
 /* All that goes on between one client and one node. */
@@ -94,7 +94,7 @@ proctype Link(byte who; byte node)
         !waits[who] && !holds[who] ->
         queue[node] = WITHOUT(queue[node], who);
         if
-        :: owner[node] == who -> owner[node] = NOBODY
+        :: owner[node] == who -> owner[node] = NO_OWNER
         :: else
         fi;
         serve(node);
@@ -126,7 +126,7 @@ init
         byte node = 0;
         do
         :: node < LIVE ->
-            owner[node] = NOBODY;
+            owner[node] = NO_OWNER;
             node++
         :: else -> break
         od;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A NODE THAT FORGETS: MARKER, QUARANTINE, CLOCK FLOOR
  *
- * One node restarts, empty or as its disk has it, or is flushed. What it knew
- * is gone: who holds, and the counter. Three rules make up for it. The marker:
- * a client asks in the name of what it believes to talk to, and must look anew
- * where that is another. The quarantine: the node's answers count only for a
+ * One node restarts, empty or as its disk has it, or is flushed. It lost the
+ * holder and the counter. Three rules make up for it. The marker: a request
+ * names the identity that the client expects, and the client must look again if
+ * the node has another. The quarantine: the node's answers count only for a
  * client that has learned from the marker that every lease which the node may
  * have lost is over. The clock floor: no grant and no raise below the node's
  * own clock, which stands above all counters of before.
@@ -88,7 +88,7 @@
 #define WATCH_OTHER_IDENTITY 0 /* a marker of another life counts on */
 #endif
 #ifndef WHOLE_WITHOUT_WATCH
-#define WHOLE_WITHOUT_WATCH 0 /* whoever looks says that it is whole */
+#define WHOLE_WITHOUT_WATCH 0 /* a client that looks sets "whole" */
 #endif
 #ifndef ENTRY_SURVIVES_RESTART
 #define ENTRY_SURVIVES_RESTART 0 /* a new marker keeps the entries */
@@ -99,7 +99,7 @@
 
 #define CLIENTS 2
 #define MAJORITY (NODES / 2 + 1)
-#define NOBODY 0
+#define NO_OWNER 0
 #define PER_TICK 5
 #define BIT(n) (1 << (n))
 #define HAS(set, n) (((set) & BIT(n)) != 0)
@@ -123,7 +123,7 @@
 byte now;
 /* At a node. */
 byte owner[NODES];
-byte last[NODES]; /* who owned the counter as it is now */
+byte last[NODES]; /* the owner to whom the counter was granted */
 byte counter[NODES];
 byte left[NODES]; /* ticks of the lease */
 /* At the first node alone. */
@@ -196,7 +196,7 @@ inline execute_acquire() {
     asks[AT(who, node)] = false;
     if
     :: IS_OTHERS_MARKER -> changed()
-    :: !IS_OTHERS_MARKER && owner[node] == NOBODY ->
+    :: !IS_OTHERS_MARKER && owner[node] == NO_OWNER ->
         v = counter[node] + 1;
         if
         :: v < FLOOR && !(FLOOR_AT_CREATION_ONLY && counter[node] > 0) ->
@@ -247,7 +247,7 @@ inline execute_confirm() {
         fi;
         refresh();
         answer()
-    :: !IS_OTHERS_MARKER && owner[node] == NOBODY && is_renewal[who] &&
+    :: !IS_OTHERS_MARKER && owner[node] == NO_OWNER && is_renewal[who] &&
        ((counter[node] == v && last[node] == ME) ||
         (counter[node] < v && v >= FLOOR)) -> /* taken back */
         install(v);
@@ -273,8 +273,8 @@ proctype Link(byte who; byte node)
     :: d_step { /* RELEASE, behind what it cancels */
         phase[who] == OVER && IS_LINKED(node) && !asks[AT(who, node)] &&
         confirms[AT(who, node)] == 0 && owner[node] == ME ->
-        owner[node] = NOBODY;
-        last[node] = NOBODY;
+        owner[node] = NO_OWNER;
+        last[node] = NO_OWNER;
         left[node] = 0;
         printf("client %d: RELEASE executed at node %d\n", who + 1, node + 1)
     }
@@ -544,11 +544,11 @@ inline tick() {
     now++;
     RUN_DOWN(down);
     RUN_DOWN(disk_left);
-    disk_owner = (disk_left == 0 -> NOBODY : disk_owner);
+    disk_owner = (disk_left == 0 -> NO_OWNER : disk_owner);
     do
     :: node < NODES ->
         RUN_DOWN(left[node]);
-        owner[node] = (left[node] == 0 -> NOBODY : owner[node]);
+        owner[node] = (left[node] == 0 -> NO_OWNER : owner[node]);
         node++
     :: else -> break
     od;
@@ -586,8 +586,8 @@ inline forget() {
     :: else
     fi;
     is_saved = false;
-    disk_owner = NOBODY;
-    disk_last = NOBODY;
+    disk_owner = NO_OWNER;
+    disk_last = NO_OWNER;
     disk_counter = 0;
     disk_left = 0;
     if

@@ -5,9 +5,9 @@
  * A caller enters the queues of all slots, keeps the slot that it completes
  * first and leaves the others (client/bundle.c).
  *
- * SLOTS=0: what suggests itself and is wrong: each node counts to PERMITS, and
- * whoever got a permit from a majority holds one. With two permits at three
- * nodes there are six, and three callers need but two each.
+ * SLOTS=0: the obvious design, which is wrong: each node counts to PERMITS, and
+ * a caller that got a permit from a majority holds one. With two permits at
+ * three nodes there are six, and three callers need but two each.
  *
  * One slot's counters, stale grants and lost requests are queue.c's subject; a
  * vote is here just there, or with HEARS heard or not yet. No lease ends. All
@@ -44,10 +44,10 @@
 #endif
 /* The rules; 1 is the product, 0 a mutant. */
 #ifndef YIELDS
-#define YIELDS 1 /* who is not done yields a node to an earlier ticket */
+#define YIELDS 1 /* an attempt without a slot yields to an earlier ticket */
 #endif
 #ifndef LEAVES
-#define LEAVES 1 /* who completed one slot leaves the others */
+#define LEAVES 1 /* a caller that completed one slot leaves the others */
 #endif
 
 #include <stdint.h>

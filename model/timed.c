@@ -56,7 +56,7 @@
 #define AMNESIAS 0
 #endif
 #ifndef QUARANTINE
-#define QUARANTINE 0 /* ticks in which nobody asks a node that forgot */
+#define QUARANTINE 0 /* ticks in which no client asks a node that lost data */
 #endif
 /* What is there. */
 #ifndef QUEUE
@@ -277,8 +277,8 @@ static bool grant(struct node *node, int who, int lease)
     return true;
 }
 
-/* Tickets are in the order of clients. Who is granted out of the queue has a
- * claim: a lease of CLAIM from now, and a push. */
+/* Tickets are in the order of clients. A waiter that is granted the name out of
+ * the queue has a claim: a lease of CLAIM from now, and a push. */
 static void serve(struct node *node, int asker, int age)
 {
     for (int k = 0; k < CLIENTS; k++) {
@@ -614,7 +614,7 @@ static void state_next(const struct state *state)
     }
     for (int i = 0; i < NODES; i++) {
         const struct node *node = &state->nodes[i];
-        if (QUEUE && has_waiters(node)) { /* by whose script, is no matter */
+        if (QUEUE && has_waiters(node)) { /* run by any client's script */
             struct state next = *state;
             serve(&next.nodes[i], -1, 0);
             reach_at(&next, SERVED, 0, i + 1, 0);
