@@ -48,7 +48,7 @@ static inline uint64_t granted(const struct hf_answer *answer)
     return answer->counter;
 }
 
-/* In favour of `owner`; NULL: of nobody. */
+/* Refused in favour of `owner`; NULL: the answer names no owner. */
 static inline void refused(const struct hf_answer *answer, const char *owner)
 {
     assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
@@ -59,7 +59,7 @@ static inline void refused(const struct hf_answer *answer, const char *owner)
     }
 }
 
-/* The one that was told, and what: nobody else was. @return the counter. */
+/* One grant was pushed, to `owner`, and no other. @return its counter. */
 static inline uint64_t told(struct driver *d, const char *owner)
 {
     assert_true(driver_hear(d, 1));

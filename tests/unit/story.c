@@ -362,9 +362,10 @@ static void tell_line(struct teller *teller, const char *line)
     }
 }
 
-/* Behind the last vote there is one of nobody's, which would count: as "yours",
- * asked and not late, or as "not yours", by the usual rival. Nothing is zero
- * before somebody makes it so. */
+/* The vote after the last one belongs to no node. It is filled so that a lease
+ * that read past the end would count it: as "yours", asked and not late, or as
+ * "not yours", from the usual rival. All other bytes are nonzero, so that a
+ * field that is never set shows. */
 static void behind(struct hf_vote *vote, enum hf_said said)
 {
     memset(vote, 0xff, sizeof(*vote));

@@ -105,7 +105,7 @@ static void assert_watched_anew(const struct scene *scene,
     assert_int_equal(out.forgot, scene->known.has_met);
 }
 
-/* ---- Whose memory is whole ----------------------------------------------- */
+/* ---- Servers that still have their data ---------------------------------- */
 
 static void the_same_server_votes(void **state)
 {
@@ -289,7 +289,7 @@ static void durability_that_changed_is_written_down(void **state)
     scene.identity.is_durable = false;
     assert_true(judge(&scene).write);
     assert_false(judge(&scene).marker.is_durable);
-    /* Who may not ask leaves it as it is. */
+    /* A client that may not ask for durability leaves the marker as it is. */
     scene.identity.knows_durability = false;
     assert_false(judge(&scene).write);
 }
@@ -425,7 +425,7 @@ static void quarantine_off_votes_but_marks(void **state)
     assert_true(out.write);
     assert_true(out.forgot);
     assert_false(out.marker.is_whole);
-    /* without the right to ask who it is, the marker is taken as it is */
+    /* without the right to ask for the identity, the marker is trusted */
     scene.identity = (struct hf_identity){0};
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owner texts that somebody else wrote, or that are cut. */
+/* Owner texts of foreign clients, and owner texts that are cut off. */
 #include "core/owner.h"
 
 #include <setjmp.h>
@@ -212,7 +212,7 @@ static void what_is_behind_the_end_is_not_read(void **state)
     assert_false(hf_owner_is_ours(ended, 6));
 }
 
-static void nothing_is_left_of_who_was_described_before(void **state)
+static void nothing_is_left_of_the_owner_described_before(void **state)
 {
     (void)state;
     struct hf_holder holder;
@@ -221,7 +221,7 @@ static void nothing_is_left_of_who_was_described_before(void **state)
     assert_string_equal(holder.label, "label");
     assert_int_equal(holder.pid, 11);
     assert_int_equal(holder.since_s, 22);
-    described("somebody", &holder);
+    described("stranger", &holder);
     assert_int_equal(holder.kind, HF_HOLDER_FOREIGN);
     assert_string_equal(holder.host, "");
     assert_string_equal(holder.label, "");
@@ -312,7 +312,7 @@ int main(void)
         cmocka_unit_test(an_owner_to_the_letter),
         cmocka_unit_test(host_and_label_are_cut_at_their_length),
         cmocka_unit_test(what_is_behind_the_end_is_not_read),
-        cmocka_unit_test(nothing_is_left_of_who_was_described_before),
+        cmocka_unit_test(nothing_is_left_of_the_owner_described_before),
         cmocka_unit_test(what_fills_the_room_ends_in_it),
         cmocka_unit_test(fences_from_one_to_the_last),
         cmocka_unit_test(a_ttl_stands_behind_the_fence),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who was refused: when a majority can be free again, and when to give up. */
+/* An attempt that was refused: when a majority can be free again, and when to
+ * give up. */
 #include "core/lease.h"
 #include "core/retry.h"
 
@@ -116,8 +117,8 @@ static void a_try_without_hope_is_over(void **state)
     assert_int_equal(tried(HF_OUT_UNREACHED, true), HF_RETRY_UNREACHED);
 }
 
-/* A split vote is heard from every node: none is missing, and so none has said
- * definitely no. Nobody has the lock, and the try goes on. */
+/* A split vote: every node has answered, no client has the lock, and the try
+ * goes on. Only a lock that is taken ends it. */
 static void a_try_that_all_have_answered_is_not_without_hope(void **state)
 {
     (void)state;

@@ -179,8 +179,9 @@ static void one_busy_node_needs_no_release(void **state)
           "[1] 0 A no 8 5 400   | taken done\n");
 }
 
-/* Five start together: 2, 2 and 1. Nobody holds it; all must not stand back. */
-static void a_split_vote_is_nobodys_lock(void **state)
+/* Three clients start together and get 2, 2 and 1 of five nodes. No client
+ * holds the lock, so not all of them may give up. */
+static void a_split_vote_grants_no_lock(void **state)
 {
     (void)state;
     story(5, 1000,
@@ -417,7 +418,7 @@ static void an_answer_of_before_the_extension_does_not_extend(void **state)
           "[342] 0 C ok 7       | extended till 4299\n");
 }
 
-/* A renewal was late already: whoever extends waits a full timeout again. */
+/* A renewal was late already: an extend waits a full timeout of its own. */
 static void extending_waits_for_what_was_late(void **state)
 {
     (void)state;
@@ -531,7 +532,7 @@ int main(void)
         cmocka_unit_test(taken_as_soon_as_one_rival_has_a_majority),
         cmocka_unit_test(told_taken_although_a_node_is_away),
         cmocka_unit_test(one_busy_node_needs_no_release),
-        cmocka_unit_test(a_split_vote_is_nobodys_lock),
+        cmocka_unit_test(a_split_vote_grants_no_lock),
         cmocka_unit_test(no_answer_is_unknown_and_is_released),
         cmocka_unit_test(a_lost_reply_is_made_good_under_the_same_owner),
         cmocka_unit_test(an_unknown_request_is_released_when_the_node_is_back),

@@ -35,8 +35,8 @@ static void clock_far_ahead_costs_one_vote(void **state)
           "\n");
 }
 
-/* The answer of "no further than that" says so of one request, not of one whose
- * answer was lost: node 0 may still be raised. */
+/* A bound in an answer refuses one request. It says nothing of an earlier
+ * request without an answer: node 0 may still be raised. */
 static void lost_raise_is_no_refusal(void **state)
 {
     (void)state;

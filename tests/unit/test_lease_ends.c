@@ -41,7 +41,7 @@ static void handed_on_nothing_is_taken_back(void **state)
           "[2] forsake          | done\n");
 }
 
-/* ---- Whom handing on waits for ----------------------------------------- */
+/* ---- Nodes that handing on waits for ----------------------------------- */
 
 static void handed_on_by_all_that_answer(void **state)
 {
@@ -62,7 +62,7 @@ static void handed_on_by_all_that_answer(void **state)
           "[5] spread            | \n");
 }
 
-static void whoever_is_late_is_not_waited_for(void **state)
+static void late_nodes_are_not_waited_for(void **state)
 {
     (void)state;
     story(3, 1000,
@@ -74,7 +74,7 @@ static void whoever_is_late_is_not_waited_for(void **state)
           "[50] spread           | \n");
 }
 
-static void what_is_lost_comes_to_nobody(void **state)
+static void a_lost_lease_waits_for_no_node(void **state)
 {
     (void)state;
     story(3, 1000,
@@ -100,7 +100,7 @@ static void who_never_had_it_hears_of_the_end(void **state)
           "[4] release          | 0R7 1R7 2R7\n");
 }
 
-/* ---- Whom a release waits for ------------------------------------------ */
+/* ---- Nodes that a release waits for ------------------------------------ */
 
 static void release_waits_a_timeout_for_connections(void **state)
 {
@@ -209,7 +209,7 @@ static void node_that_said_yours_to_a_waiter_is_released(void **state)
           "[11] node 2 voting    | 2R20\n");
 }
 
-static void lease_over_before_anybody_could_be_told(void **state)
+static void lease_over_before_it_could_be_released(void **state)
 {
     (void)state;
     story(3, 500,
@@ -249,7 +249,8 @@ static void answers_to_a_renewal_release_nothing(void **state)
                      "[346] 2 R ok         | released done\n");
 }
 
-/* Whoever handed it on may have it at nodes that we have not met yet. */
+/* The previous holder may hold the lock at any node, including nodes that we
+ * have not contacted. */
 static void what_was_adopted_is_released_everywhere(void **state)
 {
     (void)state;
@@ -273,15 +274,15 @@ int main(void)
         cmocka_unit_test(who_never_had_it_hears_of_the_end),
         cmocka_unit_test(handed_on_nothing_is_taken_back),
         cmocka_unit_test(handed_on_by_all_that_answer),
-        cmocka_unit_test(whoever_is_late_is_not_waited_for),
-        cmocka_unit_test(what_is_lost_comes_to_nobody),
+        cmocka_unit_test(late_nodes_are_not_waited_for),
+        cmocka_unit_test(a_lost_lease_waits_for_no_node),
         cmocka_unit_test(release_waits_a_timeout_for_connections),
         cmocka_unit_test(answer_at_the_end_of_the_waiting),
         cmocka_unit_test(who_could_not_release_tries_again),
         cmocka_unit_test(denied_by_some_and_one_to_come),
         cmocka_unit_test(refused_node_with_request_in_flight_is_released),
         cmocka_unit_test(node_that_said_yours_to_a_waiter_is_released),
-        cmocka_unit_test(lease_over_before_anybody_could_be_told),
+        cmocka_unit_test(lease_over_before_it_could_be_released),
         cmocka_unit_test(a_renewal_that_was_denied_denies_no_release),
         cmocka_unit_test(answers_to_a_renewal_release_nothing),
         cmocka_unit_test(what_was_adopted_is_released_everywhere),

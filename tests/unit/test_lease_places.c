@@ -36,7 +36,7 @@ static void median_of_clocks_in_any_order(void **state)
 
 /* It had granted; the CONFIRM that was to raise it is refused, without a word
  * of the time. */
-static void time_comes_from_those_who_told_it(void **state)
+static void time_comes_from_nodes_that_reported_it(void **state)
 {
     (void)state;
     story(3, TTL,
@@ -77,8 +77,8 @@ static void waits_when_the_last_is_late(void **state)
 
 /* ---- Asking ------------------------------------------------------------ */
 
-/* Connections are waited for no longer than they may take; who answers late is
- * waited for as long as it may answer. */
+/* A connection in progress is waited for until the connection timeout; a node
+ * that was asked and is late, until the end of its answer time. */
 static void late_answers_outlast_connections(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void late_answers_outlast_connections(void **state)
 
 /* ---- When it looks ----------------------------------------------------- */
 
-static void nobody_looks_for_what_does_not_expire(void **state)
+static void no_polling_for_a_lease_without_expiry(void **state)
 {
     (void)state;
     story(1, TTL,
@@ -121,15 +121,16 @@ static void polls(const char *behind, int most_ms)
     story(1, TTL, text);
 }
 
-/* A process has it whose end nobody reports: asked again after 10 ms, 20, 40 …
- * and then every half second, for as long as it takes. */
+/* The holder is a local process, whose death the store does not report: asked
+ * again after 10 ms, 20, 40 … and then every half second, without limit. */
 static void polls_for_as_long_as_it_takes(void **state)
 {
     (void)state;
     polls("mortal", 500);
 }
 
-/* Nobody of another library waits that long. */
+/* A holder of another library reports no release: asked at least every 40 ms.
+ */
 static void polls_more_often_behind_another_library(void **state)
 {
     (void)state;
@@ -250,11 +251,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(median_of_clocks_in_any_order),
-        cmocka_unit_test(time_comes_from_those_who_told_it),
+        cmocka_unit_test(time_comes_from_nodes_that_reported_it),
         cmocka_unit_test(time_comes_from_the_last_answer),
         cmocka_unit_test(waits_when_the_last_is_late),
         cmocka_unit_test(late_answers_outlast_connections),
-        cmocka_unit_test(nobody_looks_for_what_does_not_expire),
+        cmocka_unit_test(no_polling_for_a_lease_without_expiry),
         cmocka_unit_test(polls_for_as_long_as_it_takes),
         cmocka_unit_test(polls_more_often_behind_another_library),
         cmocka_unit_test(only_the_head_polls_when_deaf),

@@ -163,7 +163,7 @@ static void node_that_is_back_joins_the_open_round(void **state)
 static void what_is_lost_is_not_extended(void **state)
 {
     (void)state;
-    /* Lost by the clock, and nobody had noticed. */
+    /* Lost by the clock, before any timer reported it. */
     story(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
@@ -172,8 +172,8 @@ static void what_is_lost_is_not_extended(void **state)
           "[991] release        | lost 0R7\n");
 }
 
-/* While a renewal is under way: what that was sent before counts from before,
- * and whoever extends now has his lease from now on. */
+/* While a renewal is under way: its answers count from when it was sent; the
+ * extended lease counts from the extend. */
 static void extending_is_a_round_of_its_own(void **state)
 {
     (void)state;
@@ -196,9 +196,9 @@ static void one_node_is_enough_if_there_is_one(void **state)
           "[1] 0 C ok 7         | held 7 till 988\n");
 }
 
-/* Who holds may rely on a sole node in quarantine; who adopts may not, since
- * the lease may have ended and begun anew meanwhile. */
-static void quarantined_node_lets_nobody_adopt(void **state)
+/* A holder may rely on a sole node in quarantine. A client that adopts may not:
+ * the lease may have ended and begun again before. */
+static void quarantined_node_allows_no_adoption(void **state)
 {
     (void)state;
     story(1, 1000,
@@ -244,7 +244,7 @@ static void a_sole_node_is_renewed_in_its_quarantine(void **state)
           "[668] timer          | 0C7h\n");
 }
 
-static void nobody_is_there_to_adopt_from(void **state)
+static void no_node_is_up_to_adopt_from(void **state)
 {
     (void)state;
     story(3, 1000,
@@ -276,11 +276,11 @@ int main(void)
         cmocka_unit_test(what_is_lost_is_not_extended),
         cmocka_unit_test(extending_is_a_round_of_its_own),
         cmocka_unit_test(one_node_is_enough_if_there_is_one),
-        cmocka_unit_test(quarantined_node_lets_nobody_adopt),
+        cmocka_unit_test(quarantined_node_allows_no_adoption),
         cmocka_unit_test(adoption_out_of_reach_takes_nothing),
         cmocka_unit_test(adoption_waits_for_connections),
         cmocka_unit_test(a_sole_node_is_renewed_in_its_quarantine),
-        cmocka_unit_test(nobody_is_there_to_adopt_from),
+        cmocka_unit_test(no_node_is_up_to_adopt_from),
         cmocka_unit_test(any_event_finds_that_it_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

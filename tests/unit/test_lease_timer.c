@@ -39,8 +39,8 @@ static void heartbeats_come_a_sixteenth_later(void **state)
            1001 * MS, 1000 * MS / 16);
 }
 
-/* Somebody who does not tell when he is done has it: asked again after 10 ms,
- * then 20 ms …, up to a quarter earlier. */
+/* The holder belongs to another library and reports no release: asked again
+ * after 10 ms, then 20 ms …, up to a quarter earlier. */
 static void polls_come_a_quarter_earlier(void **state)
 {
     (void)state;
@@ -60,7 +60,8 @@ static void at_risk_after_half_a_lease(void **state)
                      500 * MS);
 }
 
-/* Twice as long each time; from the beginning once it has told otherwise. */
+/* The pause doubles each time; it starts over once the node named a holder that
+ * reports its release. */
 static void polls_grow_apart(void **state)
 {
     (void)state;
@@ -82,8 +83,9 @@ static void polls_grow_apart(void **state)
     assert_int_equal(story_wake(1, 3000, 0, text), (1075 + 10) * MS);
 }
 
-/* The holder's lease, 2 ms, and 25 ms for each who stands before us: eight
- * look. Whose lease has no end is not looked for. */
+/* The first eight waiters ask when the holder's lease has ended: 2 ms after it,
+ * and 25 ms later for each waiter ahead. A lease without expiry is not polled.
+ */
 static void when_the_first_few_look(void **state)
 {
     (void)state;
@@ -102,8 +104,9 @@ static void when_the_first_few_look(void **state)
     }
 }
 
-/* Who has not answered yet when others have refused has his whole time. */
-static void to_wait_makes_nobody_late(void **state)
+/* A node that has not answered when the others have refused still has its full
+ * time to answer. */
+static void queueing_marks_no_request_late(void **state)
 {
     (void)state;
     assert_int_equal(story_wake(3, 30000, 0,
@@ -114,8 +117,8 @@ static void to_wait_makes_nobody_late(void **state)
                      50 * MS);
 }
 
-/* Its requests are late already: whoever extends now waits a whole timeout. */
-static void to_extend_makes_nobody_late(void **state)
+/* The renewal's requests are late already: an extend waits a full timeout. */
+static void extending_marks_no_request_late(void **state)
 {
     (void)state;
     static const char late[] =
@@ -141,8 +144,8 @@ int main(void)
         cmocka_unit_test(at_risk_after_half_a_lease),
         cmocka_unit_test(polls_grow_apart),
         cmocka_unit_test(when_the_first_few_look),
-        cmocka_unit_test(to_wait_makes_nobody_late),
-        cmocka_unit_test(to_extend_makes_nobody_late),
+        cmocka_unit_test(queueing_marks_no_request_late),
+        cmocka_unit_test(extending_marks_no_request_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

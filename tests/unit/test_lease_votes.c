@@ -132,8 +132,8 @@ static void raising_for_ever_is_given_up(void **state)
                     "[3] 1 C ok 72 | split 0R72 1R72\n");
 }
 
-/* Who wants to wait anyway waits in the queues then, with all that it has; if
- * some node said what time it is, which makes the ticket. */
+/* An attempt that may wait then enters the queues, and keeps its grants; it
+ * needs the time of some node, which makes its ticket. */
 static void raising_for_ever_ends_in_the_queues(void **state)
 {
     (void)state;
@@ -178,8 +178,8 @@ static void slow_nodes_are_needed(void **state)
           "[50] timer           | late 0 unreached 0R7 2R7\n");
 }
 
-/* What a node said before it went down does not count while it is: whoever
- * asks again must not be told that it is held by one that nobody can see. */
+/* The answer of a node does not count while the node is down: the caller must
+ * not be told of a holder that no reachable node knows. */
 static void a_node_that_is_down_has_no_vote(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void a_node_that_is_down_has_no_vote(void **state)
           "[4] 2 A ok 8         | held 8 till 988\n");
 }
 
-static void nobody_is_there(void **state)
+static void no_node_is_up(void **state)
 {
     (void)state;
     story(3, 1000,
@@ -221,7 +221,7 @@ static void the_only_one_to_come_is_waited_for(void **state)
           "[1001] timer          | unreached 2R7\n");
 }
 
-static void a_majority_that_answered_waits_for_nobody(void **state)
+static void an_answered_majority_waits_for_no_other_node(void **state)
 {
     (void)state;
     story(3, 1000,
@@ -293,9 +293,9 @@ int main(void)
         cmocka_unit_test(what_came_too_late_is_waited_for),
         cmocka_unit_test(slow_nodes_are_needed),
         cmocka_unit_test(a_node_that_is_down_has_no_vote),
-        cmocka_unit_test(nobody_is_there),
+        cmocka_unit_test(no_node_is_up),
         cmocka_unit_test(the_only_one_to_come_is_waited_for),
-        cmocka_unit_test(a_majority_that_answered_waits_for_nobody),
+        cmocka_unit_test(an_answered_majority_waits_for_no_other_node),
         cmocka_unit_test(what_a_node_forgot_is_forgotten),
         cmocka_unit_test(a_raise_that_is_late_is_not_waited_for),
         cmocka_unit_test(what_was_refused_was_not_granted),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of one who waits. Leases of 30 s, so Q is 6 s, its validity 5,938 ms
- * and the beat 2 s. */
+/* One waiter, step by step. Leases of 30 s, so a place in the queue (Q) lasts
+ * 6 s, a pushed grant is valid for 5,938 ms, and the heartbeat is 2 s. */
 #include "story.h"
 
 #include <setjmp.h>
@@ -332,9 +332,10 @@ static void lost_raise_is_asked_again(void **state)
           "[8] 2 C ok 6             | held 6 till 29705\n");
 }
 
-/* All that answered was granted too long ago, and nobody said what time it is.
- * Under a ticket that each node makes up, nobody would know who is first. */
-static void nobody_waits_without_a_ticket(void **state)
+/* All grants are too old to count, and no node named its time. If each node
+ * made up a ticket of its own, the nodes would order the waiters differently.
+ */
+static void no_wait_without_a_ticket(void **state)
 {
     (void)state;
     story(3, TTL,
@@ -498,7 +499,7 @@ int main(void)
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
-        cmocka_unit_test(nobody_waits_without_a_ticket),
+        cmocka_unit_test(no_wait_without_a_ticket),
         cmocka_unit_test(failed_raise_is_made_with_the_next_beat),
         cmocka_unit_test(what_was_raised_is_not_undercut),
         cmocka_unit_test(failed_refresh_is_not_made_again_at_once),

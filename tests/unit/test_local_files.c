@@ -154,7 +154,7 @@ static void foreign_gate(void **state)
 static void foreign_data(void **state)
 {
     struct fixture *f = *state;
-    overwrite(f->data, 0, "somebody else's", 15);
+    overwrite(f->data, 0, "a foreign file.", 15);
     cannot_open(f, HF_CONFIG, "there without its locks.gate");
 }
 
@@ -263,8 +263,8 @@ static void damage(int fd, const char *bytes, size_t at)
     }
 }
 
-/* Whichever byte of a record changes: nobody gets its name, and others go on.
- */
+/* Whichever byte of a record changes: its name is granted to no client, and
+ * other names go on. */
 static void damaged_records(void **state)
 {
     struct fixture *f = *state;

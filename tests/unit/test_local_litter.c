@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left behind by those who waited and shared: nothing, in the end. And
+/* Garbage collection: waiters and sharers leave no records in the end. And
  * what depends on the clock's floor moving on, which takes 4.2 s.
  *
  * timeout: 120 */
@@ -115,7 +115,7 @@ static void many_waits_leave_one_name(void **state)
     assert_int_equal(count_keys(d), 1);
 }
 
-/* Who died waiting, and who died sharing, with nobody coming after. */
+/* Waiters and sharers that died, on names for which no client asks again. */
 static void the_dead_are_forgotten(void **state)
 {
     struct driver *d = driver_of(state);
@@ -160,7 +160,7 @@ static void when_the_floor_has_moved(void **state)
     pass_ms(4400);
     jump_ms(2000);
     be_busy(d);
-    /* Free for long, and not forgotten: somebody waits for it. */
+    /* Free for long, and kept: a client waits for it. */
     assert_int_equal(inspect(d, "idle")->counter, 0);
     assert_int_equal(inspect(d, "waited-for")->waiting, 1);
     queue(d, "waited-for", C, TTL);

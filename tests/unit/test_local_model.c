@@ -48,8 +48,8 @@ struct model {
     struct party of[PARTIES + 1];
     bool is_owned;
     bool has_last;
-    int holder; /* -1: a group, or nobody */
-    int broken; /* who was the holder before the breaker */
+    int holder; /* -1: a group, or none */
+    int broken; /* the holder before the breaker */
     bool is_group;
     bool is_ended; /* the holder gave back, and keeps it taken */
     uint16_t permits;
@@ -238,7 +238,7 @@ static unsigned ahead_of(const struct model *m, int i)
     return n;
 }
 
-/* The first of those who came next after the counter @p after, or -1. */
+/* The sharer with the least counter above @p after, or -1. */
 static int next_sharer(const struct model *m, uint64_t after)
 {
     int next = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of the embedded store, step by step: who is served, when, and at
- * which counter. One process plays all; what it is told comes through a real
- * socket all the same. */
+/* The queue of the embedded store, step by step: which waiter is served, when,
+ * and at which counter. One process plays all clients; grants are pushed to it
+ * through a real socket all the same. */
 /* link: -Wl,--wrap=hf_clock_now */
 #include "local_clock.h"
 #include "local_fixture.h"
@@ -36,7 +36,7 @@ static uint64_t queued(const struct hf_answer *answer, const char *owner,
     return answer->ticket;
 }
 
-static void nobody_told(struct driver *d)
+static void no_push_received(struct driver *d)
 {
     driver_turn(d);
     assert_int_equal(d->n_pushes, 0);
@@ -57,7 +57,7 @@ static void handed_over_in_order(void **state)
     assert_in_range(first, wall_us() - 5000000, wall_us() + 2000000);
     assert_true(queued(queue(d, "job", C, Q), A, 1) > first);
     assert_int_equal(d->answer.counter, a);
-    nobody_told(d);
+    no_push_received(d);
     granted(release(d, "job", A, a, 0));
     uint64_t b = told(d, B);
     assert_true(b > a);
@@ -70,7 +70,7 @@ static void handed_over_in_order(void **state)
     granted(release(d, "job", B, b, 0));
     assert_true(told(d, C) > b);
     granted(release(d, "job", C, 0, 0));
-    nobody_told(d);
+    no_push_received(d);
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
     assert_int_equal(d->answer.waiting, 0);
 }
@@ -128,8 +128,8 @@ static void a_try_never_overtakes(void **state)
     queued(queue(d, "job", B, Q), A, 0);
     refused(acquire(d, "job", C, TTL, 0), A);
     assert_in_range(d->answer.ticket, wall_us() - 5000000, wall_us() + 2000000);
-    jump_ms(3001); /* the lease is over, and nobody has said so */
-    nobody_told(d);
+    jump_ms(3001); /* the lease is over, without a release */
+    no_push_received(d);
     refused(acquire(d, "job", C, TTL, 0), B);
     assert_true(told(d, B) > a);
     granted(release(d, "job", B, 0, 0));
@@ -147,7 +147,7 @@ static void unfair_takes_what_is_free(void **state)
     jump_ms(3001);
     granted(driver_ask(d, &ask));
     queued(queue(d, "job", B, Q), C, 0);
-    nobody_told(d);
+    no_push_received(d);
 }
 
 /* The head finds the lease over by itself: nothing is pushed to it, its lease
@@ -164,11 +164,12 @@ static void the_head_finds_it_free(void **state)
     assert_int_equal(granted(driver_ask(d, &ask)), a + 5000000);
     assert_in_range(inspect(d, "job")->left_ms, TTL - 1000, TTL);
     assert_int_equal(d->answer.waiting, 1);
-    nobody_told(d);
+    no_push_received(d);
 }
 
-/* Somebody behind finds it: the head is served, not he. */
-static void whoever_finds_it_free_serves(void **state)
+/* A waiter further back finds the lock free: the head is served, not the
+ * finder. */
+static void a_waiter_that_finds_it_free_serves_the_head(void **state)
 {
     struct driver *d = driver_of(state);
     granted(acquire(d, "job", A, 3000, 0));
@@ -194,14 +195,14 @@ static void a_place_ends(void **state)
     assert_int_equal(inspect(d, "job")->waiting, 0);
 }
 
-static void places_that_are_over_keep_nobody_out(void **state)
+static void expired_places_block_no_client(void **state)
 {
     struct driver *d = driver_of(state);
     granted(acquire(d, "job", A, 2000, 0));
     queued(queue(d, "job", B, 2000), A, 0);
     jump_ms(2001);
     granted(acquire(d, "job", C, TTL, 0));
-    nobody_told(d);
+    no_push_received(d);
 }
 
 static void cancelled(void **state)
@@ -216,7 +217,8 @@ static void cancelled(void **state)
     told(d, C);
 }
 
-/* The grant had been sent when he gave up: it goes to the next at once. */
+/* The grant had been sent when the waiter gave up: the next is served at once.
+ */
 static void cancelled_when_granted(void **state)
 {
     struct driver *d = driver_of(state);
@@ -256,7 +258,7 @@ static void the_holder_comes_back_first(void **state)
     refused(confirm(d, "job", A, a, TTL, false), NULL); /* a mere raise */
     assert_int_equal(granted(confirm(d, "job", A, a, TTL, true)), a);
     queued(queue(d, "job", B, Q), A, 0);
-    nobody_told(d);
+    no_push_received(d);
 }
 
 static void yielded(void **state)
@@ -267,7 +269,7 @@ static void yielded(void **state)
     uint64_t a = granted(acquire(d, "job", A, TTL, 0));
     ask.ticket = at;
     queued(driver_ask(d, &ask), A, 0);
-    /* An earlier one waits: whoever asks again is told so. */
+    /* An earlier ticket waits: a holder that asks again is told so. */
     ask = queue_ask("job", A, Q);
     ask.ticket = at + 1;
     assert_int_equal(granted(driver_ask(d, &ask)), a);
@@ -280,7 +282,7 @@ static void yielded(void **state)
     assert_int_equal(d->answer.ahead, 0);
     /* Obeyed for the very grant only. */
     assert_int_equal(granted(yield(d, "job", A, a - 1, at + 1, Q)), a);
-    nobody_told(d);
+    no_push_received(d);
     queued(yield(d, "job", A, a, at + 1, Q), B, 0);
     assert_int_equal(d->answer.ticket, at + 1);
     uint64_t b = told(d, B);
@@ -291,8 +293,9 @@ static void yielded(void **state)
     told(d, A);
 }
 
-/* Who yields for nobody has it again, at another counter. */
-static void yielded_to_nobody(void **state)
+/* An owner that yields while no client waits is granted the lock again, at
+ * another counter. */
+static void yielded_without_waiters(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(acquire(d, "job", A, TTL, 0));
@@ -309,8 +312,9 @@ static void broken(void **state)
     uint64_t c = granted(break_name(d, "job", D, true));
     assert_true(c > a);
     assert_true(told(d, B) > c);
-    granted(break_name(d, "job", D, false)); /* kept taken: nobody is served */
-    nobody_told(d);
+    granted(break_name(d, "job", D, false)); /* kept taken: no waiter is served
+                                              */
+    no_push_received(d);
     queued(queue(d, "job", C, Q), D, 0);
 }
 
@@ -320,7 +324,7 @@ static void kept_when_ended(void **state)
     uint64_t a = granted(acquire(d, "job", A, TTL, 0));
     queued(queue(d, "job", B, Q), A, 0);
     granted(release(d, "job", A, a, 4000));
-    nobody_told(d);
+    no_push_received(d);
     queued(queue(d, "job", B, Q), "ended:" A, 0);
     jump_ms(4001);
     assert_true(granted(queue(d, "job", B, Q)) > a);
@@ -414,15 +418,15 @@ int main(void)
         IN_FOLDER(a_try_never_overtakes),
         IN_FOLDER(unfair_takes_what_is_free),
         IN_FOLDER(the_head_finds_it_free),
-        IN_FOLDER(whoever_finds_it_free_serves),
+        IN_FOLDER(a_waiter_that_finds_it_free_serves_the_head),
         IN_FOLDER(a_place_ends),
-        IN_FOLDER(places_that_are_over_keep_nobody_out),
+        IN_FOLDER(expired_places_block_no_client),
         IN_FOLDER(cancelled),
         IN_FOLDER(cancelled_when_granted),
         IN_FOLDER(a_claim_ends),
         IN_FOLDER(the_holder_comes_back_first),
         IN_FOLDER(yielded),
-        IN_FOLDER(yielded_to_nobody),
+        IN_FOLDER(yielded_without_waiters),
         IN_FOLDER(broken),
         IN_FOLDER(kept_when_ended),
         IN_FOLDER(counters_rise_with_hints),

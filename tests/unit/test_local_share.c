@@ -29,7 +29,7 @@
 #define TTL 20000
 #define Q 6000
 
-/* Refused or queued, because of those who share. */
+/* Refused or queued, because of a group of sharers. */
 static void behind_group(const struct hf_answer *answer,
                          enum hf_verdict verdict, uint16_t permits,
                          uint64_t founded_at)
@@ -51,7 +51,7 @@ static void behind(const struct hf_answer *answer, enum hf_verdict verdict,
     assert_int_equal(answer->permits, 0);
 }
 
-static void nobody_told(struct driver *d)
+static void no_push_received(struct driver *d)
 {
     driver_turn(d);
     assert_int_equal(d->n_pushes, 0);
@@ -138,11 +138,11 @@ static void a_writer_is_not_starved(void **state)
     behind_group(queue_shared(d, "job", B, Q, 0), HF_VERDICT_QUEUED, 0, a);
     assert_int_equal(d->answer.ahead, 1);
     behind_group(queue_shared(d, "job", C, Q, 0), HF_VERDICT_QUEUED, 0, a);
-    nobody_told(d);
+    no_push_received(d);
     granted(release(d, "job", A, a, 0));
     assert_true(told(d, W) > a);
     behind(queue(d, "job", X, Q), HF_VERDICT_QUEUED, W);
-    nobody_told(d);
+    no_push_received(d);
 }
 
 /* Neighbours in the queue are let in together, and no others. */
@@ -170,7 +170,7 @@ static void neighbours_are_admitted_together(void **state)
     assert_int_equal(granted(confirm_shared(d, A, d->pushes[0].counter, false)),
                      d->pushes[0].counter);
     granted(release(d, "job", A, 0, 0));
-    nobody_told(d);
+    no_push_received(d);
     granted(release(d, "job", B, 0, 0));
     uint64_t x = told(d, X);
     assert_true(x > d->pushes[1].counter);
@@ -178,7 +178,7 @@ static void neighbours_are_admitted_together(void **state)
     assert_true(told(d, C) > x);
 }
 
-/* The writer who held the readers up gives up: they go on. */
+/* The writer ahead of the readers gives up: they are served. */
 static void a_cancelled_writer_lets_readers_in(void **state)
 {
     struct driver *d = driver_of(state);
@@ -229,8 +229,8 @@ static void as_long_as_the_longest(void **state)
     assert_int_equal(d->answer.sharers, 0);
 }
 
-/* Each renews on its own: one whose lease is over is out, the others stay. */
-static void each_for_himself(void **state)
+/* Each sharer has its own lease: one that expires leaves, the others stay. */
+static void each_sharer_renews_its_own_lease(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t a = granted(share_for(d, A, 3000, 0));
@@ -257,7 +257,7 @@ static void raising(void **state)
     assert_int_equal(granted(confirm_shared(d, B, b + 9, true)), b + 9);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
     assert_int_equal(inspect(d, "job")->counter, b + 9);
-    /* Another who was let in elsewhere joins, on the same terms. */
+    /* A sharer that was granted it at other nodes joins, on the same terms. */
     behind_group(confirm_shared(d, C, b + 20, false), HF_VERDICT_REFUSED, 0, a);
     behind_group(confirm_shared(d, C, b + 9, true), HF_VERDICT_REFUSED, 0, a);
     struct hf_ask ask = confirm_ask(C, b + 20, true, 5);
@@ -394,7 +394,7 @@ static void a_reader_killed_among_readers(void **state)
     granted(share_for(d, B, TTL, pid));
     queue(d, "job", W, Q);
     end(pid);
-    /* Nobody but him is taken for dead. */
+    /* Only its own sharer is dropped as dead. */
     assert_int_equal(queue(d, "job", W, Q)->verdict, HF_VERDICT_QUEUED);
     assert_int_equal(inspect(d, "job")->sharers, 1);
     granted(release(d, "job", A, 0, 0));
@@ -423,7 +423,7 @@ int main(void)
         IN_FOLDER(a_cancelled_writer_lets_readers_in),
         IN_FOLDER(many_readers_at_once),
         IN_FOLDER(as_long_as_the_longest),
-        IN_FOLDER(each_for_himself),
+        IN_FOLDER(each_sharer_renews_its_own_lease),
         IN_FOLDER(raising),
         IN_FOLDER(taken_back_by_a_sharer),
         IN_FOLDER(below_the_floor),

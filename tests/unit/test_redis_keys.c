@@ -165,7 +165,7 @@ static bool share_a_side(const struct hf_redis_keys *a,
 }
 
 /* From a side key the lock key can be read: so no two share one. */
-static void side_keys_are_nobody_elses(void **state)
+static void side_keys_belong_to_one_name(void **state)
 {
     static const char *const names[] = {
         "a",
@@ -294,7 +294,7 @@ int main(void)
         cmocka_unit_test(names_by_hand_fall_into_one_slot),
         cmocka_unit_test(random_names_of_few_letters_fall_into_one_slot),
         cmocka_unit_test(every_slot_has_a_tag),
-        cmocka_unit_test(side_keys_are_nobody_elses),
+        cmocka_unit_test(side_keys_belong_to_one_name),
         cmocka_unit_test(side_keys_lead_to_their_lock),
         cmocka_unit_test(our_own_keys_are_no_locks),
         cmocka_unit_test(longest_keys_fit),

@@ -53,7 +53,7 @@ static void assert_eventful(struct world_report sum, unsigned n_nodes)
     }
 }
 
-static void with_right_clocks_nobody_overlaps(void **state)
+static void with_right_clocks_no_holders_overlap(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 5; n += 2) {
@@ -83,7 +83,7 @@ static void with_wrong_clocks_fences_are_still_ordered(void **state)
 }
 
 /* Claims are shorter than leases, and as long. */
-static void in_queues_nobody_overlaps_and_all_are_served(void **state)
+static void in_queues_no_holders_overlap_and_all_are_served(void **state)
 {
     (void)state;
     for (unsigned n = 1; n <= 5; n += 2) {
@@ -140,9 +140,9 @@ static void in_queues_fences_are_ordered_with_wrong_clocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_right_clocks_nobody_overlaps),
+        cmocka_unit_test(with_right_clocks_no_holders_overlap),
         cmocka_unit_test(with_wrong_clocks_fences_are_still_ordered),
-        cmocka_unit_test(in_queues_nobody_overlaps_and_all_are_served),
+        cmocka_unit_test(in_queues_no_holders_overlap_and_all_are_served),
         cmocka_unit_test(sharers_share_and_writers_do_not),
         cmocka_unit_test(in_queues_fences_are_ordered_with_wrong_clocks),
     };

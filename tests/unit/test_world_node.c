@@ -3,8 +3,8 @@
 /* The small world's node (world_node.c) beside the shipped scripts, in the
  * simulated server that conformance/sim_redis holds against a real one. The
  * same random requests go to both: each answer, each push and, after each
- * request, who has the name and who waits must be the same. Then a rule is
- * taken out of a script, one at a time: each time they must differ.
+ * request, the holders and the waiters must be the same. Then a rule is taken
+ * out of a script, one at a time: each time they must differ.
  *
  *     test_world_node [SEED]
  *
@@ -22,7 +22,7 @@
 #define STEPS 400
 #define EPOCH_US INT64_C(1795000000000000)
 
-/* An attempt: an owner, who wants the name alone or with others. */
+/* An attempt: an owner, exclusive or shared. */
 struct party {
     uint32_t owner;
     bool is_shared;
@@ -54,7 +54,8 @@ static bool chance(struct both *both, int percent)
     return below(both, 100) < percent;
 }
 
-/* ---- Who hears of a grant ------------------------------------------------ */
+/* ---- Pushes ----------------------------------------------------------------
+ */
 
 static bool push(void *user, uint32_t owner, uint64_t counter)
 {
@@ -195,7 +196,7 @@ static void print_roster(const struct both *both, struct sim_text *text)
     }
 }
 
-/* Who had the counter last; of a group the world does not know. */
+/* The last owner of the counter; the world does not keep a group's. */
 static uint32_t last_of(const struct both *both)
 {
     static const char key[] = "hf:{lock:a}:fence";
@@ -476,7 +477,7 @@ static const struct planted planted[] = {
      "elseif left >= 0 and left < ttl then", "elseif false then"},
     {&hf_script_acquire, "no lease becomes shorter",
      "elseif left >= 0 and left < ttl then", "else"},
-    {&hf_script_acquire, "a try does not overtake those who wait",
+    {&hf_script_acquire, "a try does not overtake waiters",
      "(first and first.who ~= me)", "false"},
     {&hf_script_acquire, "YIELD names the grant that it gives back",
      "mine() == given then", "mine() then"},
@@ -503,9 +504,9 @@ static const struct planted planted[] = {
      "if v < T and T >= floor", "if c < T and T >= floor"},
     {&hf_script_confirm, "a sharer stays no shorter", "if till < now + ms then",
      "if true then"},
-    {&hf_script_release, "whoever is not the owner releases nothing",
-     "is_mine = owner == me", "is_mine = owner"},
-    {&hf_script_release, "a release forgets who was last", "if is_last then",
+    {&hf_script_release, "only the owner releases", "is_mine = owner == me",
+     "is_mine = owner"},
+    {&hf_script_release, "a release forgets the last owner", "if is_last then",
      "if false then"},
     {&hf_script_release, "a free name is aligned to T",
      "T > c and (is_mine or not owner) and", "false and"},

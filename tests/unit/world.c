@@ -277,7 +277,8 @@ static void break_wire(struct world *world, struct client *client,
     }
 }
 
-/* A node gives it to `owner`: on its way, unless nobody listens. */
+/* A node pushes a grant to `owner`: it is sent if the owner's client listens.
+ */
 struct listener {
     struct world *world;
     unsigned node;
@@ -484,7 +485,7 @@ static void happen(struct world *world)
     }
 }
 
-static bool is_anybody_busy(const struct world *world)
+static bool is_any_client_busy(const struct world *world)
 {
     for (unsigned i = 0; i < world->plan->n_clients; i++) {
         if (world->clients[i].is_busy) {
@@ -494,9 +495,9 @@ static bool is_anybody_busy(const struct world *world)
     return false;
 }
 
-/* Nothing breaks any more, who holds gives back at once: everybody who waits
- * is served, within a lease for what the dead have left and a few of the
- * queue's for each. */
+/* No more faults, and each holder releases at once: every waiter must be served
+ * within a lease, for what dead clients have left, and a few queue leases for
+ * each client. */
 static void settle(struct world *world)
 {
     int64_t bound_ms =
@@ -509,7 +510,7 @@ static void settle(struct world *world)
             hear(world, &world->clients[i], node, true);
         }
     }
-    while (world->report->violation == NULL && is_anybody_busy(world)) {
+    while (world->report->violation == NULL && is_any_client_busy(world)) {
         happen(world);
         check_beliefs(world);
         for (unsigned i = 0; i < world->plan->n_clients; i++) {
@@ -520,7 +521,7 @@ static void settle(struct world *world)
             }
         }
         if (!hf_instant_before(world->now, end)) {
-            violate(world, "somebody waits, and is not served");
+            violate(world, "a waiter is not served");
         }
     }
 }

@@ -11,7 +11,7 @@
  *   C4  two clients never believe at once that they hold, unless they share
  *       (right clocks only)
  *
- * and at the end, when nothing breaks any more, that whoever waits is served.
+ * and at the end, when the faults are over, that every waiter is served.
  *
  * Here any lease may end on a node at any moment, which no real clock does; for
  * clocks, networks and servers that are like real ones see sim/. */

@@ -47,7 +47,7 @@ static const struct node_waiter *head(struct node *node)
     return node->n_waiters > 0 ? &node->waiters[0] : NULL;
 }
 
-/* Who is queued keeps its ticket. @return false: it had a place. */
+/* A waiter in the queue keeps its ticket. @return false: it had a place. */
 static bool enqueue(struct node *node, const struct node_ask *ask)
 {
     const struct node_waiter *old = find_waiter(node, ask->owner);
@@ -96,8 +96,8 @@ static void part(struct node *node, struct node_sharer *sharer)
 }
 
 /* In the instant of its end a lock is still there, as in Redis; a sharer and a
- * place are not. A group ends with its last live sharer. Places stay until
- * somebody is at the head of them, or all are over. */
+ * place are not. A group ends with its last live sharer. An expired place stays
+ * until a live one is at the head, or all are over. */
 void node_expire(struct node *node)
 {
     if (hf_instant_before(node->expiry, node->now)) {
@@ -221,7 +221,8 @@ static void refuse(struct node *node, struct hf_event *answer)
     answer->left = left_of(node);
 }
 
-/* For nobody waits, or the asker is the first; then its neighbours too. */
+/* Granted if no client waits or the asker is the first; then also to the
+ * sharers next to it. */
 static bool take(struct node *node, const struct node_ask *ask)
 {
     if (!admits(node, ask->is_shared)) {
@@ -237,7 +238,8 @@ static bool take(struct node *node, const struct node_ask *ask)
     return true;
 }
 
-/* Whoever waits gives back first, then stands in the queue. */
+/* ACQUIRE takes a free name at once. A YIELD that waits enters the queue first,
+ * so that an earlier ticket is served before it. */
 static bool get(struct node *node, const struct node_ask *ask, bool *is_new)
 {
     struct hf_event none;

@@ -38,7 +38,7 @@ struct node_sharer {
     struct hf_instant end;
 };
 
-/* Told of a grant that is pushed. @return false: nobody receives it. */
+/* Called for each pushed grant. @return false: no client receives it. */
 typedef bool node_push_fn(void *user, uint32_t owner, uint64_t counter);
 
 struct node {
@@ -60,7 +60,7 @@ struct node {
 /* End what is over at node->now. */
 void node_expire(struct node *node);
 
-/* Execute; fills verdict, counter, rival (UINT32_MAX: those who share), left,
+/* Execute; fills verdict, counter, rival (UINT32_MAX: sharers), left,
  * ahead, ticket, floor and bound of `answer`. */
 void node_execute(struct node *node, const struct node_ask *ask,
                   struct hf_event *answer);
