@@ -15,9 +15,10 @@
 /* link: -Wl,--wrap=mdb_cursor_open,--wrap=mdb_cursor_get */
 /* link: -Wl,--wrap=mdb_cursor_del,--wrap=mdb_env_set_mapsize */
 /* Calls of the system, of the allocator and of LMDB: each fails once, at each
- * place from which it is made. Whatever fails, a call says so or succeeds,
- * nothing crashes or hangs, no descriptor is left behind, and afterwards all
- * is free to whoever comes. On the store in HF_TEST_URL, or an embedded one. */
+ * place from which it is made. Whichever fails, a public call returns an error
+ * or succeeds, nothing crashes or hangs, no descriptor leaks, and afterwards
+ * every name can be acquired. On the store in HF_TEST_URL, or an embedded one.
+ */
 #include "client_world.h"
 
 #include "client_calls.h"
@@ -339,8 +340,9 @@ static void first_release(struct hf_client *client)
     check(status, &error);
 }
 
-/* Somebody holds a name meanwhile, and somebody waits: there is something to
- * be found, and said. Theirs is no thread, whose calls would fail. */
+/* Another client holds a name and a third waits for it, so that listing and
+ * inspecting have something to report. Both run without a thread: the calls of
+ * a thread would fail, too. */
 static void test_each_fails_in_a_first_call(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many clients in one process, run by one loop: who asks, who waits, who was
- * served when. */
+/* Many clients in one process, run by one loop: which of them ask, which wait,
+ * and when each was served. */
 #ifndef CLIENT_CAST_H
 #define CLIENT_CAST_H
 
@@ -8,8 +8,8 @@
 
 #define ACTORS_MAX 24
 
-/* How long a place in a queue lasts, and a grant that nobody confirms: what
- * took less was not waited for until then. */
+/* How long a place in a queue lasts, and a grant that is not confirmed. A test
+ * that took less did not wait for such an expiry. */
 #define CLAIM_MS 6000
 
 struct actor {
@@ -197,7 +197,7 @@ static inline int n_nodes(void)
 }
 
 /* How many wait at a majority of the nodes: a node that the holder did not
- * reach is given to a waiter, who then waits at the others only. */
+ * reach is granted to a waiter, which then waits at the others only. */
 static inline int places(const char *name)
 {
     struct count count = look(name);
@@ -214,7 +214,7 @@ static inline int places(const char *name)
     return most;
 }
 
-static inline void await_nobody(const char *name)
+static inline void await_unused(const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
     for (;;) {

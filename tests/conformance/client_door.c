@@ -139,7 +139,7 @@ static void test_no_place_for_what_comes(void **state)
     hf_client_close(client);
 }
 
-/* For so long that nobody would see the name again: refused, and still ours. */
+/* Reserved for longer than allowed: refused, and the lock is still held. */
 static void test_reserved_for_ages(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_reserved_for_ages(void **state)
     hf_client_close(client);
 }
 
-/* One client's handles exclude each other like anybody's. */
+/* Two handles of one client exclude each other like those of two clients. */
 static void test_same_name_twice(void **state)
 {
     (void)state;

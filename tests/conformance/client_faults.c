@@ -208,8 +208,8 @@ static bool is_up(struct hf_client *client, int idx)
     return up;
 }
 
-/* A lock is there once three of five have it, whoever is still connecting; and
- * only for a holder the others are waited for. */
+/* Three of five nodes suffice for a lock, so the client may still be connecting
+ * to the others. It goes on connecting as long as it holds a lock. */
 static void await_all_up(struct hf_client *client)
 {
     int64_t end = now_ms() + PATIENCE_MS;
@@ -258,7 +258,7 @@ static void test_minority_is_silent(void **state)
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         assert_int_equal(hf_lock_release(lock), HF_OK);
     }
-    /* Nobody waits for the two: that would be 200 s. */
+    /* Not one of them waited for the two stopped nodes: that would be 200 s. */
     assert_true(now_ms() - began < 20000);
     go_on_all(NULL);
     hf_client_close(client);
@@ -449,7 +449,7 @@ static void test_cancelled_in_an_outage(void **state)
     cancel_in_outage(true);
 }
 
-static void test_nobody_there(void **state)
+static void test_no_server_there(void **state)
 {
     (void)state;
     struct hf_error error;
@@ -536,7 +536,7 @@ int main(void)
         cmocka_unit_test_teardown(test_waits_through_an_outage, go_on_all),
         cmocka_unit_test_teardown(test_interrupted_while_silent, go_on_all),
         cmocka_unit_test_teardown(test_cancelled_in_an_outage, go_on_all),
-        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_no_server_there),
         cmocka_unit_test(test_wrong_password),
         cmocka_unit_test(test_other_max_ttl),
     };

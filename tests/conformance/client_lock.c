@@ -89,7 +89,7 @@ static void test_dead_holder_is_followed(void **state)
     struct hf_client *b = open_client();
     const char *name = fresh_name();
     int64_t began = now_ms();
-    struct hf_lock *held = take(a, name, 400); /* nobody renews it */
+    struct hf_lock *held = take(a, name, 400); /* not renewed */
     uint64_t fence = hf_lock_fence(held);
     struct hf_lock *lock = take(b, name, 10000);
     assert_in_range((unsigned long)(now_ms() - began), 390, 6000);
@@ -339,8 +339,8 @@ static void test_adopted_twice(void **state)
     struct hf_lock *third = take(a, name, LEASE_MS);
     assert_true(hf_lock_fence(third) > hf_lock_fence(two));
     assert_int_equal(hf_lock_state(two), HF_STATE_HELD);
-    /* Nodes that have not heard of the release yet say "yours": that is no
-     * majority for anybody, and is asked again. */
+    /* Nodes that have not executed the release yet answer "yours" to the old
+     * holder: no client has a majority, and the extend is repeated. */
     enum hf_status status = HF_UNAVAILABLE;
     int64_t end = now_ms() + PATIENCE_MS;
     while (status == HF_UNAVAILABLE && now_ms() < end) {

@@ -56,8 +56,8 @@ static struct hf_client *open_logged(const char *url, struct journal *journal)
     return client;
 }
 
-/* Behind the line found last there is one of that level which begins with `who`
- * and goes on with `what`. */
+/* After the line found last there is one of this level that begins with `who`,
+ * the name of a lock or node, and goes on with `what`. */
 static bool is_told(struct journal *journal, enum hf_log_level level,
                     const char *who, const char *what)
 {

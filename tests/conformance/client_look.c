@@ -362,8 +362,8 @@ struct findings {
     int node; /* of the last one */
 };
 
-/* Node by node, and of all of them last; whoever is told may ask the client
- * about the node. */
+/* Findings come node by node, those about all nodes last; the callback may ask
+ * the client about the node. */
 static void on_finding(void *user, const struct hf_finding *finding)
 {
     struct findings *findings = user;

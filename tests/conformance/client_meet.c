@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 120 */
-/* Callers for several names who meet: no deadlock, and no stand-off. */
+/* Callers that ask for overlapping sets of names: no deadlock, and no livelock.
+ */
 #include "client_names.h"
 
 /* ---- No deadlock ------------------------------------------------------- */

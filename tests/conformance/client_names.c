@@ -389,7 +389,7 @@ static void test_cancel(void **state)
     op = start_all(client, &names, LEASE_MS, 0, &seen);
     run_until_taken(other, other, names.c);
     pause_ms(20);
-    hf_op_cancel(op); /* when all is granted, and nobody has read it */
+    hf_op_cancel(op); /* all is granted, and the client has not read it */
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
     assert_int_equal(seen.count, 0);
@@ -462,7 +462,7 @@ static void test_close(void **state)
     hf_client_close(other);
 }
 
-/* A child frees its copy, and says nothing to anybody. */
+/* A forked child frees its copy, and sends nothing. */
 static void test_fork(void **state)
 {
     (void)state;

@@ -236,7 +236,7 @@ static void test_disagreement(void **state)
     hf_client_close(other);
 }
 
-/* Its name is taken for whoever wants it for himself, or to read. */
+/* The name of a semaphore is busy for exclusive and for shared requests. */
 static void test_excludes_other_modes(void **state)
 {
     (void)state;

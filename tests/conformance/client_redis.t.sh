@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"
 
-# What is more than a name's counter: holders, queues, who shares it.
+# Keys of a name other than its counter: holder, queue, sharers.
 keys() { # SERVER
     server_cli "$1" --raw keys '*' | # some names are not text
         LC_ALL=C grep -a -v -e ':fence$' -e '^hf:node$' | LC_ALL=C sort

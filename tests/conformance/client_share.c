@@ -37,7 +37,7 @@ static void test_readers_and_a_writer(void **state)
     assert_true(hf_lock_fence(fourth->lock) > fence);
     give_back(third);
     give_back(fourth);
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void test_writer_under_a_stream_of_readers(void **state)
@@ -75,7 +75,7 @@ static void test_writer_under_a_stream_of_readers(void **state)
         await(readers[i]);
         give_back(readers[i]);
     }
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void test_cancelled_writer_lets_readers_in(void **state)
@@ -96,7 +96,7 @@ static void test_cancelled_writer_lets_readers_in(void **state)
     await(behind);
     give_back(reader);
     give_back(behind);
-    await_nobody(name);
+    await_unused(name);
 }
 
 int main(void)

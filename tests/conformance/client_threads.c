@@ -128,7 +128,7 @@ static void test_asked_from_threads(void **state)
     hf_client_close(client);
 }
 
-/* ---- Changes, and whoever asks meanwhile ------------------------------- */
+/* ---- State changes while other threads ask ------------------------------ */
 
 enum { WATCHED = 24, WATCHERS = 3 };
 
@@ -169,8 +169,9 @@ static void *ask_all(void *arg)
     return lost == WATCHED ? NULL : arg;
 }
 
-/* Nobody renews. Threads ask for the state of locks, one finds that a deadline
- * has passed, and on_state is told while the others ask on. */
+/* The locks are not renewed. Threads ask for their state; one of them finds
+ * that a deadline has passed, and on_state is called while the others ask on.
+ */
 static void test_asked_while_events_come(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cancel tokens, and who waits: what their tests share. */
+/* Cancel tokens, and operations that wait: what their tests share. */
 #ifndef CLIENT_TOKENS_H
 #define CLIENT_TOKENS_H
 

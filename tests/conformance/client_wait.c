@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waiting in queues, on whatever store HF_TEST_URL names: order, hand-over,
- * cancelling, dying. Many clients in one process, run by one loop;
- * whoever must be killed or stopped is a process of its own. */
+ * cancelling, dying. Many clients in one process, run by one loop; a client
+ * that is killed or stopped is a process of its own. */
 #include "client_cast.h"
 
 /* The first holds `name`; the others wait for it, in this order. */
@@ -39,7 +39,7 @@ static void test_first_come_first_served(void **state)
         fence = hf_lock_fence(actors[i]->lock);
         give_back(actors[i]);
     }
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void test_try_does_not_overtake(void **state)
@@ -64,10 +64,11 @@ static void test_try_does_not_overtake(void **state)
     assert_int_equal(other->status, HF_BUSY);
     await(waiter);
     give_back(waiter);
-    await_nobody(name);
+    await_unused(name);
 }
 
-/* A hand-over takes far less than a heartbeat: nobody has to look. */
+/* A hand-over takes far less than a heartbeat: the grant is pushed, not found
+ * by asking again. */
 static void test_handed_over_without_a_beat(void **state)
 {
     (void)state;
@@ -88,7 +89,7 @@ static void test_handed_over_without_a_beat(void **state)
     assert_true(now_ms() - began < 50000);
     hf_op_cancel(b->op);
     give_back(a);
-    await_nobody(name);
+    await_unused(name);
 }
 
 /* ---- Giving up --------------------------------------------------------- */
@@ -114,12 +115,12 @@ static void test_cancelled_waiter_is_skipped(void **state)
     give_back(head);
     await(last);
     give_back(last);
-    await_nobody(name);
+    await_unused(name);
 }
 
 /* The grant is on its way to a client that gives up at that moment: the next
  * one gets it at once, not when a claim has run out (6 s). */
-static void test_grant_to_one_who_gives_up(void **state)
+static void test_grant_to_a_waiter_that_gives_up(void **state)
 {
     (void)state;
     struct actor *holder = enter();
@@ -135,7 +136,7 @@ static void test_grant_to_one_who_gives_up(void **state)
         fickle->op = NULL;
         await(next);
         give_back(next);
-        await_nobody(name);
+        await_unused(name);
     }
     assert_true(now_ms() - began < 30 * CLAIM_MS / 2);
 }
@@ -167,7 +168,7 @@ static void test_closing_leaves_the_queue(void **state)
     await(last);
     assert_true(now_ms() - began < CLAIM_MS - 500);
     give_back(last);
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void test_wait_that_ends(void **state)
@@ -193,7 +194,7 @@ static void test_wait_that_ends(void **state)
     }
     assert_int_equal(places(name), 0);
     give_back(holder);
-    await_nobody(name);
+    await_unused(name);
 }
 
 /* ---- Dying ------------------------------------------------------------- */
@@ -281,10 +282,10 @@ static void test_killed_head_is_skipped(void **state)
     give_back(holder);
     int64_t began = now_ms();
     await(next);
-    /* Nobody received the grant: skipped at once, not after its 6 s. */
+    /* The head has no live connection: it is skipped at once, not after 6 s. */
     assert_true(now_ms() - began < CLAIM_MS - 500);
     give_back(next);
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void test_stopped_head_is_overtaken_and_comes_back(void **state)
@@ -316,7 +317,7 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     give_back(next);
     assert_int_equal(await_word(&head, PATIENCE_MS), 'h');
     end_child(&head);
-    await_nobody(name);
+    await_unused(name);
 }
 
 static void hold_main(const char *name, int said)
@@ -355,10 +356,11 @@ static void test_killed_holder_is_followed(void **state)
     print_message("# followed after %lld ms\n", (long long)took);
     assert_true(took < (world_is_local() ? 3900 : 8000));
     give_back(waiter);
-    await_nobody(name);
+    await_unused(name);
 }
 
-/* Nobody renews a lock that was handed on: as if its holder had died. */
+/* A lock that was detached is not renewed: it ends as if its holder had died.
+ */
 static void test_dead_holder_is_followed(void **state)
 {
     (void)state;
@@ -378,13 +380,13 @@ static void test_dead_holder_is_followed(void **state)
     assert_true(took >= 690);
     assert_true(took < CLAIM_MS - 500);
     give_back(waiter);
-    await_nobody(name);
+    await_unused(name);
 }
 
 /* ---- Many -------------------------------------------------------------- */
 
-/* All ask again at once, for as long as it takes: nobody is left out, nobody
- * overlaps, and no gap is longer than a few round trips. */
+/* Each contender asks again as soon as it has released: every one is served, no
+ * two hold the lock at once, and no gap is longer than a few round trips. */
 static void test_contenders_take_turns(void **state)
 {
     (void)state;
@@ -431,7 +433,7 @@ static void test_contenders_take_turns(void **state)
     }
     print_message("# longest gap %lld ms\n", (long long)longest);
     assert_true(longest < CLAIM_MS - 500);
-    await_nobody(name);
+    await_unused(name);
 }
 
 int main(void)
@@ -441,7 +443,7 @@ int main(void)
         TEST(test_try_does_not_overtake),
         TEST(test_handed_over_without_a_beat),
         TEST(test_cancelled_waiter_is_skipped),
-        TEST(test_grant_to_one_who_gives_up),
+        TEST(test_grant_to_a_waiter_that_gives_up),
         TEST(test_closing_leaves_the_queue),
         TEST(test_wait_that_ends),
         TEST(test_killed_head_is_skipped),

@@ -154,7 +154,8 @@ static void test_one_is_lost(void **state)
     hf_client_close(other);
 }
 
-/* Nobody renewed them: each is over by the clock, and it is told once. */
+/* The locks are not renewed: each ends by the clock, and one callback reports
+ * it. */
 static void test_all_are_lost(void **state)
 {
     (void)state;
@@ -232,7 +233,7 @@ static void test_lost_while_waiting(void **state)
     break_now(other, names.a);
     run_until_taken(client, other, names.a);
     assert_int_equal(seen.count, 0);
-    assert_int_equal(told.count, 0); /* nobody has a handle yet */
+    assert_int_equal(told.count, 0); /* no handle was returned yet */
     hf_lock_release(held);
     run_loop(client, &seen.count, 1, PATIENCE_MS);
     assert_int_equal(seen.status, HF_OK);

@@ -35,10 +35,10 @@ static inline int64_t now_ms(void)
  * would never come. */
 #define PATIENCE_MS 20000
 
-/* The longest lease. A node may take a twentieth of it to answer, and
- * node_timeout, before whoever extends or releases is told that it is not known
- * how that ended: with a lease of 5 s a server that stands still for a quarter
- * of a second is too late. */
+/* The longest lease. A node may take a twentieth of the lease, and
+ * node_timeout, to answer before an extend or a release returns HF_UNKNOWN:
+ * with a lease of 5 s a server that stops for a quarter of a second is too
+ * late. */
 #define LEASE_MS 60000
 
 static inline void pause_ms(int64_t ms)
@@ -122,8 +122,8 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
     return lock;
 }
 
-/* A lease shorter than anybody's patience: client_calls makes its release fail.
- */
+/* The lease is shorter than PATIENCE_MS, so that it ends in time where
+ * client_calls makes its release fail. */
 static inline enum hf_status try_take(struct hf_client *client,
                                       const char *name, struct hf_error *error)
 {
@@ -148,8 +148,8 @@ static inline struct hf_info *inspect(struct hf_client *client,
     return info;
 }
 
-/* Nobody has it, on no node: asked until then, for as long as a release that
- * is still on its way may take, and for less than a lease. */
+/* No node names a holder. Asked until that is so, for as long as a release on
+ * its way may take, which is less than a lease. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
@@ -188,12 +188,12 @@ static inline void run_loop(struct hf_client *client, const int *flag,
     }
 }
 
-/* A try is over after 0.9 s, however it stands: one that took so long says
- * nothing about who should have won, only about the machine. */
+/* A try ends after 0.9 s, whatever the votes. A result that took longer than
+ * this shows how busy the machine is, and not which client should have won. */
 #define TRY_LATE_MS 600
 
-/* Gives back a short lease. Who is not answered within a twentieth of it is
- * told HF_UNKNOWN, and the release is finished behind him. */
+/* Releases a short lease. Without an answer within a twentieth of the lease the
+ * release returns HF_UNKNOWN and is finished in the background. */
 static inline void let_go(struct hf_lock *lock)
 {
     enum hf_status status = hf_lock_release(lock);

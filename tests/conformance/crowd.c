@@ -40,7 +40,7 @@
 /* From one kill to the next. */
 #define KILL_EVERY_MS 150
 
-/* The last rounds: everybody still there is served once more. */
+/* The last rounds: every process that is still alive is served once more. */
 #define LAST_MS 60000
 
 struct crowd {
@@ -238,8 +238,9 @@ static void run(const char *what, const char *url, const char *dir,
     kill_some(&crowd, now_ms() + for_ms);
     unsigned left = stop_all(&crowd);
     unsigned long grants = read_log(&crowd);
-    ok(crowd.failures == 0, "%s: no two at once, nobody failed", what);
-    ok(left == 0, "%s: everybody was served, %u were not", what, left);
+    ok(crowd.failures == 0, "%s: no two holders at once, no process failed",
+       what);
+    ok(left == 0, "%s: every process was served, %u were not", what, left);
     ok(grants > CROWD, "%s: fences rose in all of %lu grants, %u were killed",
        what, grants, crowd.kills);
     close(crowd.stop[0]);
@@ -297,7 +298,7 @@ static unsigned local_places(const char *url)
     return status == HF_OK ? count : 1000;
 }
 
-/* Whoever was killed last has a lease of 4 s. */
+/* The processes that were killed last have leases of 4 s. */
 static bool are_gone(const char *url)
 {
     int64_t end = now_ms() + 20000;
@@ -318,7 +319,7 @@ int main(int argc, char **argv)
     }
     snprintf(url, sizeof(url), "local://%s", servers[0].dir);
     run("embedded", url, servers[0].dir, for_ms);
-    ok(are_gone(url), "embedded: nobody is left");
+    ok(are_gone(url), "embedded: no holder or waiter is left");
     run("one server", urls_of(servers, 1), servers[0].dir, for_ms);
     ok(are_clean(servers, 1), "one server: no key is left but the fence");
     run("five servers", urls_of(servers + 1, NODES), servers[0].dir, for_ms);

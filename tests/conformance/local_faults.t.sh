@@ -9,11 +9,11 @@
 
 F=$W/store
 L="local://$F"
-install -d -g 65534 -m 2750 "$F" # a shared store of nobody's group
+install -d -g 65534 -m 2750 "$F" # a store shared by group 65534
 holdfast doctor --init -u "$L"
 chmod 755 "$W"
 
-as_nobody() {
+as_other_user() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$@"
 }
 
@@ -29,7 +29,7 @@ one_line() { # WHAT: $err is one line of Holdfast's
 
 capture holdfast run -u "$L" -n job -- true
 is "$code" 0 "root takes a lock"
-capture as_nobody "$HF_BUILD/holdfast" acquire -u "$L" job
+capture as_other_user "$HF_BUILD/holdfast" acquire -u "$L" job
 is "$code" 0 "another member of the group takes one there"
 capture holdfast run -u "$L" -n job -- true
 is "$code" 75 "and root sees it"
@@ -45,8 +45,8 @@ waits() { # NAME COUNT
     [ "$(holdfast ls -u "$L" "$1" | grep -c 'waiting since')" = "$2" ]
 }
 
-# Somebody waits for $1, begun with the command that follows; the holder lets go
-# when he does: how long it takes until he has it, in ms, is left in $took.
+# A waiter for $1 is started with the prefix COMMAND; the holder releases once it
+# waits. $took: ms from the release until the waiter has the lock.
 hand_over() { # NAME COMMAND...
     local name=$1 holder waiter fifo=$W/fifo-$1
     mkfifo "$fifo"
@@ -64,11 +64,11 @@ hand_over() { # NAME COMMAND...
     took=$(($(cat "$W/when") - $(date +%s%3N) + $(now_ms) - took))
 }
 
-ok "another user waits" hand_over users as_nobody
-ok "and is told at once" test "$took" -lt 1000
+ok "another user waits" hand_over users as_other_user
+ok "and is granted it at once" test "$took" -lt 1000
 if unshare -n true 2>/dev/null; then
-    ok "one in another network namespace waits" hand_over nets unshare -n
-    ok "and finds out by his next heartbeat" test "$took" -lt 3500
+    ok "a waiter in another network namespace" hand_over nets unshare -n
+    ok "finds it free at its next heartbeat" test "$took" -lt 3500
 else
     skip "network namespaces" "none here"
 fi
@@ -77,19 +77,19 @@ is "$(ls "$F" | tr '\n' ' ')" "locks.gate locks.mdb " "nothing is left behind"
 # ---- Folders ---------------------------------------------------------------
 
 mkdir -m 700 "$W/private"
-capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/private" job -- true
-is "$code" 77 "a folder that one may not enter: 77"
+capture as_other_user "$HF_BUILD/holdfast" run -u "local://$W/private" job -- true
+is "$code" 77 "a folder that the user may not enter: 77"
 one_line "no permission"
 like "$err" 'belongs to user 0, not to user 65534' "says so"
 
 mkdir -m 755 "$W/closed"
-capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/closed" job -- true
-is "$code" 77 "a folder in which one may not write: 77"
+capture as_other_user "$HF_BUILD/holdfast" run -u "local://$W/closed" job -- true
+is "$code" 77 "a folder in which the user may not write: 77"
 
 mkdir -m 700 "$W/own"
 chown 65534:65534 "$W/own"
-capture as_nobody "$HF_BUILD/holdfast" run -u "local://$W/own" job -- true
-is "$code" 0 "a folder of one's own"
+capture as_other_user "$HF_BUILD/holdfast" run -u "local://$W/own" job -- true
+is "$code" 0 "the user's own folder"
 is "$(stat -c %a "$W/own/locks.gate" "$W/own/locks.mdb" | sort -u)" 600 \
     "its files are its owner's"
 

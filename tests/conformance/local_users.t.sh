@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The embedded store and the users of a machine: which folder is the default,
-# who may use a shared one, and what is refused.
+# which users may use a shared one, and what is refused.
 # timeout: 240
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/users.sh"
@@ -45,7 +45,7 @@ in_users 'as root "$hf" acquire -q -t 60s job >/dev/null
         env HOME="$W/machine/root" "$hf" run -qn job -- true; echo $?
     ls -d alice/.local/state/holdfast'
 is "$out" "0
-alice/.local/state/holdfast" "another user with root's HOME uses his own"
+alice/.local/state/holdfast" "another user with root's HOME uses the user's own folder"
 
 in_users 'as alice "$hf" run job -- true'
 is "$code:$err" "0:$notice" "the notice"
@@ -58,7 +58,7 @@ for user in homeless slash; do
     one_line 'user 400[45] has no home folder.*-u local:///FOLDER' "$user: why"
 done
 in_users 'setpriv --reuid=4999 --regid=4999 --clear-groups "$hf" run -q x -- true'
-is "$code" 78 "a user whom the password database does not have: 78"
+is "$code" 78 "a user without an entry in the password database: 78"
 one_line 'user 4999 is not in the password database' "and why"
 in_users 'rmdir alice; as alice "$hf" run -q x -- true; ls'
 is "$code:$(echo $out)" "0:bob carol root" "a home folder is never made"
@@ -93,11 +93,11 @@ in_users '"$hf" doctor --init -u local:///var/lib/holdfast || exit
     as alice "$hf" acquire -t 60s job >/dev/null
     setpriv --reuid=4002 --regid=4002 --groups=4010 env -i "$hf" run -n job -- \
         true 2>/dev/null; echo $?'
-is "$out" 75 "named in /etc/holdfast/config, it is everybody's store"
+is "$out" 75 "named in /etc/holdfast/config, it is the store of all users"
 
 in_users 'share; as carol "$hf" run -n job -- true'
 is "$code" 77 "a stranger may not use it: 77"
-one_line 'members of group holdfast share it' "and is told who may"
+one_line 'members of group holdfast share it' "and the message names the group that may"
 in_users 'share; cd /var/lib/holdfast
     as carol flock -n locks.gate true 2>/dev/null; echo $?
     as carol truncate -s 0 /var/lib/holdfast/locks.gate 2>/dev/null; echo $?
@@ -130,7 +130,7 @@ in_users 'as alice "$hf" doctor --init -u local: && as root "$hf" doctor --init 
     -u local: && ls /var/lib'
 is "$code:$out:$err" "0::" "the default folder needs no --init"
 in_users 'share; "$hf" doctor --init; as alice "$hf" doctor --init'
-is "$code:$err" 0: "nor does one that is set up, whoever asks"
+is "$code:$err" 0: "nor does a folder that is set up, for any user"
 in_users 'touch /var/lib/x; "$hf" doctor --init -u local:///var/lib; stat -c %a \
     /var/lib'
 is "$out" 755 "a folder with other files is not taken"
@@ -200,7 +200,7 @@ doctor_says "members cannot write" 1 'chmod 640 /var/lib/holdfast/locks.mdb' \
 in_users 'share; chmod 2770 /var/lib/holdfast; "$hf" doctor --init && try alice'
 is "$out" "alice 0" "--init mends the folder's mode"
 in_users 'share; chmod 666 /var/lib/holdfast/locks.gate; "$hf" doctor --init'
-is "$code" 78 "but takes over no file that anybody could write"
+is "$code" 78 "but takes over no file that every user could write"
 one_line 'may have been written by anybody' "and says so"
 in_users 'install -d -m 700 own; u=local://$PWD/own
     "$hf" run -q -u "$u" job -- sh -c "\"$hf\" doctor --init -u \"$u\"; echo \$?"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Queues and faults, on real servers: connections that break at the wrong
  * moment, grants that get lost, servers that restart or come back, queues that
- * differ from server to server, keys that somebody else deletes. */
+ * differ from server to server, keys that another program deletes. */
 #include "proxy.h"
 #include "redis_world.h"
 
@@ -10,11 +10,11 @@
 #define ACTORS_MAX 8
 #define NODES 5
 
-/* How long a place in a queue lasts, and a grant that nobody confirms: what
- * took less was not waited for until then. */
+/* How long a place in a queue lasts, and a grant that is not confirmed. A test
+ * that took less did not wait for such an expiry. */
 #define CLAIM_MS 6000
 
-/* Who asks: a client without a thread, run by turns(). */
+/* A client without a thread, run by turns(). */
 struct actor {
     struct hf_client *client;
     struct hf_op *op;
@@ -197,8 +197,9 @@ static void test_granted_while_away(void)
     ok(told_number(&server, "ZCARD", "hf:{lock:n}:queue") == 2,
        "away: a broken connection costs no place");
 
-    /* Its turn comes while it is away: nobody receives the grant, the next one
-     * is served at once. Back, it waits on, and is served after that one. */
+    /* Its turn comes while its connections are cut: the push has no receiver,
+     * and the next waiter is served at once. Reconnected, it waits on and is
+     * served after that one. */
     atomic_store(&proxy.refuses, true);
     proxy_cut(&proxy);
     linger(100);
@@ -303,7 +304,7 @@ static void test_restarted_with_a_queue(void)
     ok(hf_lock_valid_for(first->lock, 1000) && !second->is_done,
        "restart: and holds it alone");
     give_back(first);
-    ok(await(second), "restart: who waits is served");
+    ok(await(second), "restart: the waiter is served");
     ok(now_ms() - began > 8000, "restart: once the server may vote again");
     give_back(second);
     ok(until(is_clean, &server, PATIENCE_MS), "restart: no key is left");
@@ -311,7 +312,7 @@ static void test_restarted_with_a_queue(void)
     server_remove(&server);
 }
 
-/* A foreign library's key: nobody hands it over, the head alone looks. */
+/* A key of another library is not handed over: the head of the queue polls. */
 static void test_behind_a_foreign_key(void)
 {
     struct server server;
@@ -357,7 +358,7 @@ static void test_dead_reader(void)
     int64_t began = now_ms();
     ask(dead, HF_SHARED, 1500);
     await(dead);
-    hf_lock_detach(dead->lock, text); /* nobody renews it any more */
+    hf_lock_detach(dead->lock, text); /* no longer renewed */
     ask(alive, HF_SHARED, 10000);
     await(alive);
     ask(writer, HF_EXCLUSIVE, 10000);
@@ -435,7 +436,7 @@ static struct five *five_start(void)
     return five;
 }
 
-/* A ticket is the time of the servers: who asks later gets a later one. */
+/* A ticket is the time of the servers: a later request gets a later one. */
 static void five_ask(struct five *five, struct actor *actor)
 {
     for (int i = 0; i < NODES; i++) {
@@ -500,7 +501,8 @@ static bool is_everywhere(void *user)
     return true;
 }
 
-/* Whoever asks where the holder has not come to yet would get it there. */
+/* The holder must have every server: one that it has not reached yet would be
+ * granted to the first waiter that asks there. */
 static void hold_everywhere(struct five *five, struct actor *holder)
 {
     five_ask(five, holder);
@@ -530,7 +532,7 @@ static void test_different_heads(void)
     give_back(holder);
     linger(50);
     ok(!waiters[0]->is_done && !waiters[1]->is_done && !waiters[2]->is_done,
-       "heads: nobody has a majority");
+       "heads: no waiter has a majority");
     for (int w = 0; w < 3; w++) {
         for (int i = 0; i < NODES; i++) {
             atomic_store(&five->proxies[w][i].holds_asks, false);

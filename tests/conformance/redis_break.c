@@ -43,11 +43,11 @@ static void test_give_back(struct rig *rig, struct server *server)
     give_back(rig, B_OWNER, A_OWNER);
     ok(strcmp(told(server, "EXISTS lock:g"), "0") == 0,
        "what is free is not given back");
-    told(server, "SET lock:g somebody PX 20000");
+    told(server, "SET lock:g stranger PX 20000");
     break_it(rig, "g", B_OWNER, false);
-    give_back(rig, B_OWNER, "somebody");
+    give_back(rig, B_OWNER, "stranger");
     left = told_number(server, "PTTL", "lock:g");
-    ok(strcmp(told(server, "GET lock:g"), "somebody") == 0 && left > 10000 &&
+    ok(strcmp(told(server, "GET lock:g"), "stranger") == 0 && left > 10000 &&
            left <= 20000,
        "nor is a key of another library lost");
     told(server, "DEL lock:g");
@@ -66,7 +66,7 @@ static void test_break_years(struct rig *rig, struct server *server)
     left = told_number(server, "PTTL", "lock:y");
     ok(said.left_ms == 10000 && left <= 10000,
        "nor is what another break left");
-    told(server, "SET lock:y somebody PX 3600000");
+    told(server, "SET lock:y stranger PX 3600000");
     said = break_it(rig, "y", B_OWNER, false);
     left = told_number(server, "PTTL", "lock:y");
     ok(said.left_ms > 3590000 && left > 3590000,
@@ -93,13 +93,13 @@ static void test_break(struct rig *rig, struct server *server)
     struct said said = break_it(rig, "b", "breaker", false);
     ok(said.verdict == HF_VERDICT_OK && strcmp(said.owner, "a") == 0 &&
            said.left_ms > 9000 && said.counter > t,
-       "broken: names who had it, and how long; the counter moves on");
+       "broken: names the holder and its time left; the counter moves on");
     long long left = told_number(server, "PTTL", "lock:b");
     ok(strcmp(told(server, "GET lock:b"), "breaker-foreign") == 0 &&
            left > 9000 && left <= 10000,
        "it stays taken for as long as it was");
     ok(confirm(rig, "b", "a", t, true).verdict == HF_VERDICT_REFUSED,
-       "its holder hears of it");
+       "the next renewal of its holder is refused");
     uint64_t c = said.counter;
     said = break_it(rig, "b", "breaker", false);
     ok(said.verdict == HF_VERDICT_OK && said.counter >= c,
@@ -112,10 +112,10 @@ static void test_break(struct rig *rig, struct server *server)
     ok(said.verdict == HF_VERDICT_OK && said.kind == HF_HOLDER_NONE &&
            said.left_ms == 0 && strcmp(told(server, "EXISTS lock:b"), "0") == 0,
        "a free name stays free");
-    told(server, "SET lock:b somebody");
+    told(server, "SET lock:b stranger");
     said = break_it(rig, "b", "fourth", false);
     ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
-           strcmp(told(server, "GET lock:b"), "somebody") == 0,
+           strcmp(told(server, "GET lock:b"), "stranger") == 0,
        "a key without expiry is not waited for");
     said = break_it(rig, "b", "fourth", true);
     ok(said.verdict == HF_VERDICT_OK && said.left_ms < 0 &&

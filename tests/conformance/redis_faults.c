@@ -9,7 +9,7 @@
         (rig)->standing[node] == (wanted);                                     \
     }))
 
-/* A rig to whom a server hangs after a second. */
+/* A rig that takes a server for unreachable after a second without answer. */
 static void rig_open_hasty(struct rig *rig, struct server *server)
 {
     rig_init(rig, 1, server);
@@ -55,7 +55,7 @@ static void test_password(struct server *server)
     told(server, "CONFIG SET requirepass %s", "");
     rig_as(&rig, server, NULL, "secret");
     ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_DENIED,
-       "one that nobody asked for: %s", rig.reason[0]);
+       "a password where the server wants none: %s", rig.reason[0]);
     rig_close(&rig);
 }
 
@@ -219,7 +219,7 @@ static void test_cut_idle(struct server *server)
     ok(rig.forgot[0] == forgot, "and nothing was forgotten");
     ok(acquire(&rig, "c", "o", 0).verdict == HF_VERDICT_OK, "and it serves");
     told(server, "CLIENT KILL TYPE normal SKIPME yes");
-    /* Nobody runs the loop meanwhile: the next ask finds out. */
+    /* The loop does not run in between: the next request notices the cut. */
     struct hf_instant later = hf_instant_add(hf_clock_now(), hf_span_ms(1500));
     struct hf_ask ask = ask_of(HF_VERB_INSPECT, "c", NULL);
     ask.cookie = ++rig.cookie;
@@ -370,7 +370,7 @@ static void test_close(struct server *server)
 
 /* ---- Servers that are none ----------------------------------------------- */
 
-/* A listener whose clients are never served, or told `text`. */
+/* A listening socket that never answers, or answers `text`. */
 static int listen_tcp(uint16_t *port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long a counter is kept that is ahead of the server's clock: until the
  * clock is past it, and then fence_keep. Less, and it could be granted again;
- * more, and the keys of names that nobody uses fill the server. Each place that
- * writes it; here it is 2,000 s ahead, and fence_keep is 3,600 s. */
+ * more, and the keys of unused names fill the server. Each script that writes
+ * it; here it is 2,000 s ahead, and fence_keep is 3,600 s. */
 #include "redis_story.h"
 
 #define KEPT                                                                   \

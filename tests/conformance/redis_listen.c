@@ -99,10 +99,10 @@ static struct said heartbeat(struct ears *ears)
         (condition);                                                           \
     }))
 
-/* Somebody holds "busy", and we wait and listen. */
+/* Another client holds "busy"; this one waits, and listens for pushes. */
 static bool ears_wait(struct ears *ears, struct server *server)
 {
-    told(server, "SET lock:busy somebody PX 600000");
+    told(server, "SET lock:busy stranger PX 600000");
     heartbeat(ears);
     return ears_until(ears, ears->is_listening);
 }
@@ -170,13 +170,13 @@ static void test_push(struct server *server)
     ears_start(&ears);
     acquire(&ears.rig, "free", "o", 0);
     ok(ears.n_begun == 0 && n_listeners(server) == 0,
-       "whoever does not wait needs no second connection");
-    told(server, "SET lock:busy somebody PX 600000");
+       "without waiting there is no second connection");
+    told(server, "SET lock:busy stranger PX 600000");
     struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "busy", "waiter");
     ask.queue_ms = 6000;
     rig_send(&ears.rig, ask);
     ok(ears.n_begun == 0 && ears.n_ended == 0,
-       "asking to wait calls nobody back");
+       "asking to wait calls no callback");
     rig_flush(&ears.rig);
     ok(ears_until(&ears, ears.is_listening) && n_listeners(server) == 1,
        "but soon grants reach us");
@@ -194,7 +194,7 @@ static void test_push(struct server *server)
         heartbeat(&ears);
     }
     ok(ears.n_begun == 1 && n_listeners(server) == 1,
-       "one connection, however often somebody asks");
+       "one connection, however often the client asks");
     ears_close(&ears);
     ok(ears.n_ended == 0, "closing says nothing to the client");
     rig_init(&ears.rig, 1, server);
@@ -285,7 +285,7 @@ static void test_main_lost(struct server *server)
     ok(ears_until(&ears, ears.n_ended == 1),
        "the node's connection is cut: pushes may be of another server");
     ok(ears_until(&ears, ears.n_begun == 2),
-       "known again, it pushes again, though nobody asked meanwhile");
+       "known again, it pushes again, without another request");
     ok(connections(server, "pubsub", after, 8) == 1 && after[0] != before[0],
        "on a new connection");
     ears_close(&ears);
@@ -298,7 +298,7 @@ static void test_other_server(struct server *server)
     ears_start(&ears);
     char *met = redis_of(&ears)->nodes[0].known.run_id;
     met[0] = met[0] == 'a' ? 'b' : 'a';
-    told(server, "SET lock:busy somebody PX 600000");
+    told(server, "SET lock:busy stranger PX 600000");
     heartbeat(&ears);
     ok(ears_until(&ears,
                   redis_of(&ears)->nodes[0].listener.connection.failures > 1) &&
@@ -349,10 +349,10 @@ static void test_idle(struct server *server)
         last = hf_clock_now();
         heartbeat(&ears);
     }
-    ok(ears.n_ended == 0, "as long as somebody waits it stays");
+    ok(ears.n_ended == 0, "it stays as long as an operation waits");
     ok(ears_until(&ears, ears.n_ended == 1) &&
            hf_instant_until(last, hf_clock_now()).ns >= 2900 * 1000000LL,
-       "when nobody does, it goes after a while");
+       "without waiters it is closed after a while");
     rig_until(&ears.rig, n_listeners(server) == 0, PATIENCE_MS);
     ok(n_listeners(server) == 0 && ears.n_begun == 1, "quietly, and for good");
     heartbeat(&ears);
@@ -384,7 +384,7 @@ static void test_refused(struct server *server)
     ears.rig.url.endpoints[0].password = (char *)(uintptr_t) "pw";
     ears_start(&ears);
     struct hf_redis *store = redis_of(&ears);
-    told(server, "SET lock:busy somebody PX 600000");
+    told(server, "SET lock:busy stranger PX 600000");
     long before = n_connected(server);
     heartbeat(&ears);
     ok(ears_until(&ears, ears.n_warned == 1) && ears.n_begun == 0 &&
@@ -438,7 +438,7 @@ static void test_descriptors(struct server *server)
     for (unsigned turns = 0; turns < 12; turns++) {
         ears_init(&ears, server);
         ears_start(&ears);
-        told(server, "SET lock:busy somebody PX 600000");
+        told(server, "SET lock:busy stranger PX 600000");
         heartbeat(&ears);
         for (unsigned i = 0; i < turns; i++) {
             rig_turn(&ears.rig, 5);

@@ -30,7 +30,7 @@ static void on_login(void *user, struct hf_login *login)
              hf_login_address(login));
     if (vault->password != NULL) {
         snprintf(copy, sizeof(copy), "%s", vault->password);
-        hf_login_set(login, "nobody", "overwritten");
+        hf_login_set(login, "unused", "overwritten");
         hf_login_set(login, vault->user, copy);
         memset(copy, 'x', sizeof(copy) - 1); /* it was copied */
     }
@@ -169,11 +169,11 @@ static void test_acl(struct server *server, struct vault *vault)
     told(server, "ACL SETUSER app resetpass >second");
     keep(vault, "app", "second");
     cut(server);
-    ok(extends(lock, HF_OK, &error), "whose password changes");
+    ok(extends(lock, HF_OK, &error), "an ACL user after a change of password");
     keep(vault, "other", token);
     cut(server);
     ok(extends(lock, HF_OK, &error) && is_user(server, "other"),
-       "and who becomes another, with a long token");
+       "another user, with a long token");
     hf_lock_release(lock);
     hf_client_close(client);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who waits for a name, and who is next: every rule, on a real server. */
+/* The queue of a name, and its order: every rule, on a real server. */
 #include "redis_story.h"
 
 static const struct line order[] = {
@@ -81,8 +81,8 @@ static const struct line try_does_not_overtake[] = {
     {"t try", "ok new"},
 };
 
-/* Found free: it goes to the head, whoever finds it, and a try takes it if
- * nobody who waits is left. */
+/* Found free: the head is granted it, whichever waiter finds it; a try takes it
+ * if no waiter is left. */
 static const struct line found_free[] = {
     {"x try ttl=40", "ok new"},
     {"a wait", "queued left<41"},
@@ -125,7 +125,7 @@ static const struct line cancelled[] = {
     {"c release T=own", "ok"},
 };
 
-/* Free with somebody waiting: whoever leaves serves the others. */
+/* Free while clients wait: a waiter that leaves has the others served. */
 static const struct line cancelled_when_free[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
@@ -135,7 +135,7 @@ static const struct line cancelled_when_free[] = {
     {"z release", "refused owner=b"},
 };
 
-static const struct line nobody_hears[] = {
+static const struct line no_receiver[] = {
     {"x try", "ok new"},
     {"a wait t=1", "queued"},
     {"b wait t=2", "queued"},
@@ -186,8 +186,8 @@ static const struct line yielded[] = {
     {"a yield v=own t=10 unfair", "queued owner=b > b"},
 };
 
-/* Given back to who was first and does not hear: it comes back at a new c, and
- * what was given back is not brought to life. */
+/* Yielded to a head that receives no push: the name returns to its owner at a
+ * new counter, and the grant that was yielded stays void. */
 static const struct line yielded_in_vain[] = {
     {"x try", "ok new"},
     {"a wait t=10", "queued"},
@@ -238,8 +238,8 @@ static const struct line ended[] = {
 };
 
 static const struct line foreign[] = {
-    {"! SET $L somebody PX 20000", "OK"},
-    {"a wait", "queued owner=somebody kind=foreign left>19000 ahead=0"},
+    {"! SET $L stranger PX 20000", "OK"},
+    {"a wait", "queued owner=stranger kind=foreign left>19000 ahead=0"},
     {"! DEL $L", "1"},
     {"! LPUSH $L x", "1"},
     {"a wait", "queued kind=type owner=list ahead=0"},
@@ -281,7 +281,7 @@ static const struct line forgotten_scripts[] = {
     {"! SCRIPT FLUSH", "OK"}, {"a raise T=own", "ok own"},
 };
 
-/* The counter's last value is nobody's by accident. */
+/* The last value of the counter is never granted. */
 static const struct line used_up[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
@@ -317,7 +317,7 @@ static const struct line lost_counter_shared[] = {
     {"! GET $F", "1*"},
 };
 
-/* What somebody else has in the place of our keys fails, and breaks nothing. */
+/* Another program's data in the place of our keys: an error, and no damage. */
 static const struct line vandalised[] = {
     {"x try", "ok new"},
     {"! SET $Q x", "OK"},
@@ -354,8 +354,9 @@ static void tell_names(struct teller *teller)
 
 /* ---- What the server refuses --------------------------------------------- */
 
-/* Full, and nothing may be evicted: nobody enters, nothing half done; who
- * holds may stay and go, and who waits gets it. */
+/* Out of memory, without eviction: no new client enters and no script stops
+ * halfway. The holder may renew and release, and a waiter is granted the name.
+ */
 static void tell_full(struct teller *teller, struct server *server)
 {
     static const struct line before[] = {
@@ -385,7 +386,7 @@ static void tell_full(struct teller *teller, struct server *server)
     TELL(teller, "full", before);
 }
 
-/* Without the right to push, the first finds it free by himself. */
+/* Without the right to push, the head finds the name free by asking. */
 static void tell_mute(struct server *server)
 {
     static const struct line story[] = {
@@ -498,7 +499,7 @@ static long long release_us(struct teller *teller, struct server *server,
             return -1;
         }
     }
-    for (int i = 0; i < waiters; i++) { /* nobody else is woken meanwhile */
+    for (int i = 0; i < waiters; i++) { /* each release wakes one */
         snprintf(owner, sizeof(owner), "w-%06d", i);
         release(&teller->rig, name, owner, 0);
     }
@@ -537,7 +538,7 @@ static void test_long_queue(struct teller *teller, struct server *server)
     struct said said =
         rig_ask(&teller->rig, ask_of(HF_VERB_ROSTER, "long", NULL));
     ok(said.n_seats == 1001 && said.waiting == 100000,
-       "of %u who wait %zu places are listed", said.waiting, said.n_seats);
+       "of %u waiters %zu places are listed", said.waiting, said.n_seats);
     told(server, "DEL hf:{lock:long}:queue hf:{lock:long}:waiters lock:long");
 }
 
@@ -556,7 +557,7 @@ int main(void)
     TELL(&teller, "dead-head", dead_head);
     TELL(&teller, "cancelled", cancelled);
     TELL(&teller, "cancelled-free", cancelled_when_free);
-    TELL(&teller, "nobody-hears", nobody_hears);
+    TELL(&teller, "no-receiver", no_receiver);
     TELL(&teller, "yielded", yielded);
     TELL(&teller, "in-vain", yielded_in_vain);
     TELL(&teller, "broken", broken);

@@ -120,7 +120,7 @@ static void test_confirm(struct rig *rig, struct server *server)
     said = confirm(rig, "c", "b", t + 100, true);
     ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 7 &&
            strcmp(said.owner, "a") == 0,
-       "somebody else's is refused");
+       "another owner's is refused");
 
     told(server, "DEL lock:c");
     said = confirm(rig, "c", "a", t + 100, false);
@@ -137,7 +137,7 @@ static void test_confirm(struct rig *rig, struct server *server)
     told(server, "DEL lock:c");
     said = confirm(rig, "c", "b", t + 9, true);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t + 9,
-       "a holder above takes what nobody has");
+       "a holder above takes a free name");
     told(server, "DEL lock:c");
     said = confirm(rig, "c", "d", t + 8, true);
     ok(said.verdict == HF_VERDICT_REFUSED && said.counter == t + 9,
@@ -197,7 +197,7 @@ static void test_release(struct rig *rig, struct server *server)
     said = release(rig, "r", "a", t);
     ok(said.verdict == HF_VERDICT_REFUSED && said.kind == HF_HOLDER_NONE &&
            said.counter == t,
-       "released twice: not ours, nobody's");
+       "released twice: refused, and the name is free");
     said = release(rig, "r", "x", t + 50);
     ok(said.counter == t + 50, "a free counter is aligned");
     said = release(rig, "r", "x", t + 20);
@@ -265,10 +265,10 @@ static void test_foreign(struct rig *rig, struct server *server)
            strcmp(said.owner, "hash") == 0,
        "and is shown as what it is");
     told(server, "DEL lock:h");
-    told(server, "SET lock:p somebody");
+    told(server, "SET lock:p stranger");
     said = acquire(rig, "p", "a", 0);
     ok(said.verdict == HF_VERDICT_REFUSED && said.left_ms < 0 &&
-           strcmp(said.owner, "somebody") == 0,
+           strcmp(said.owner, "stranger") == 0,
        "a plain key without expiry: refused, without end");
     told(server, "DEL lock:p");
 }
@@ -506,7 +506,7 @@ static void test_large(struct rig *rig, struct server *server)
     ask.queue_ms = 1000;
     struct said said = rig_ask(rig, ask);
     ok(said.verdict == HF_VERDICT_QUEUED && said.owner_len == 512,
-       "and to one who waits: %s", said.reason);
+       "and to a waiter: %s", said.reason);
     told(server, "DEL lock:large");
 }
 

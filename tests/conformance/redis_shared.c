@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several who share a name: every rule, on a real server. */
+/* Several sharers of a name: every rule, on a real server. */
 #include "redis_story.h"
 
 static const struct line together[] = {
@@ -25,7 +25,8 @@ static const struct line together[] = {
     {"a wait s", "ok new"},
 };
 
-/* Who comes behind a writer waits for him; neighbours go in together. */
+/* A reader behind a writer waits for it; adjacent readers are granted the name
+ * together. */
 static const struct line queue[] = {
     {"a try s", "ok new"},
     {"w wait t=10", "queued kind=shared sharers=1 ahead=0"},
@@ -53,7 +54,7 @@ static const struct line queue[] = {
     {"d release T=own", "ok"},
 };
 
-/* The writer who was in the way leaves: those behind him go in. */
+/* A writer leaves the queue: the readers behind it are granted the name. */
 static const struct line writer_gives_up[] = {
     {"a try s", "ok new"},
     {"w wait", "queued"},
@@ -80,7 +81,7 @@ static const struct line writer_dies[] = {
     {"c wait s", "ok new > b"},     {"x inspect", "ok sharers=3 waiting=0"},
 };
 
-/* A dead one bounds the name exactly, and no longer than his lease. */
+/* A dead reader keeps the name until its lease ends, and no longer. */
 static const struct line dead_reader[] = {
     {"a try s ttl=150", "ok new"},
     {"b try s ttl=5000", "ok new"},
@@ -149,7 +150,7 @@ static const struct line place_at_its_end[] = {
     {"x release T=own", "ok own > d"},
 };
 
-/* At the end of its lease nobody else sees it, nor can it come back. */
+/* After the end of its lease a reader is not listed, and cannot renew. */
 static const struct line reader_at_its_end[] = {
     {"a try s ttl=30", "ok new"},
     {"b try s", "ok new"},
@@ -216,7 +217,7 @@ static const struct line joins_again[] = {
     {"x roster", "ok kind=shared seats=a:s0"},
 };
 
-/* The plain key went, or somebody else's stands there: all are void. */
+/* The plain key was deleted or replaced: all sharers lose the lock. */
 static const struct line plain_key_gone[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
@@ -304,7 +305,7 @@ static const struct line broken[] = {
     {"w try", "ok c=top+1"},
 };
 
-/* With `keep` who shares just leaves. */
+/* A sharer's release ignores `keep`. */
 static const struct line kept[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
@@ -324,7 +325,7 @@ static const struct line claims[] = {
     {"x inspect", "ok sharers=1"},
 };
 
-static const struct line nobody_hears[] = {
+static const struct line no_receiver[] = {
     {"x try", "ok new"},    {"a wait s", "queued"},
     {"b wait s", "queued"}, {"c wait s", "queued"},
     {"deaf b", ""},         {"x release T=own", "ok > a c"},
@@ -384,7 +385,7 @@ int main(void)
     TELL(&teller, "broken", broken);
     TELL(&teller, "kept", kept);
     TELL(&teller, "claims", claims);
-    TELL(&teller, "nobody-hears", nobody_hears);
+    TELL(&teller, "no-receiver", no_receiver);
     TELL(&teller, "full", full);
     TELL(&teller, "a b", names);
     TELL(&teller, "nul\0{x", names);

@@ -8,24 +8,27 @@
  *     };
  *     tell(&teller, "a name", story, n);
  *
- * A line is "WHO VERB [WORD ...]". Verbs: try, wait, yield, raise (CONFIRM),
+ * A line is "CLIENT VERB [WORD ...]". Verbs: try, wait, yield, raise (CONFIRM),
  * hold (CONFIRM of a holder), release, break, break-now, inspect, roster.
  * Words: s, s=N (together, terms N), unfair, t=TICKET, q=MS (place), ttl=MS,
- * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (of what WHO
- * was granted last), `top`, `top+N` (largest seen in the story) or a number.
+ * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (own: what
+ * CLIENT was granted last), `top`, `top+N` (largest seen in the story) or a
+ * number.
  *
- * Instead of WHO: `!` a command to the server (its reply is expected), where
- * $L is the lock key, $F the fence, $Q, $W, $H, $V the others; `deaf WHO`
- * nobody hears its channel; `hears WHO`; `pass MS` on the server's clock, which
- * stands still else but for 1 ms a line; `gone KEY` passes time until it is.
+ * Instead of CLIENT: `!` a command to the server (its reply is expected), where
+ * $L is the lock key, $F the fence, $Q, $W, $H, $V the others; `deaf CLIENT`:
+ * unsubscribes its channel; `hears CLIENT`: subscribes it again; `pass MS` on
+ * the server's clock, which otherwise advances by 1 ms a line; `gone KEY`
+ * passes time until the key has expired.
  *
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
- * its counter is above all before, own: it is what WHO was granted last), its
- * counter as c=top+5, or a comparison like ahead=1, left<6000, floor>0; then
- * `>` and to whom it was pushed, in order: nobody else. Every push names a
- * counter above all before.
+ * its counter is above all before, own: it is what CLIENT was granted last),
+ * its counter as c=top+5, or a comparison like ahead=1, left<6000, floor>0;
+ * then
+ * `>` and the clients to which the name was pushed, in order, and no others.
+ * Every push names a counter above all before.
  *
- * Each WHO has a channel of its own. In the end everybody releases, and
+ * Each client has a channel of its own. In the end all clients release, and
  * nothing of the name may be left but its fence. */
 #ifndef HF_TESTS_REDIS_STORY_H
 #define HF_TESTS_REDIS_STORY_H
@@ -63,7 +66,7 @@ struct teller {
     unsigned n_people;
     uint64_t top;     /* largest counter seen */
     uint64_t before;  /* the same before this line and its pushes */
-    char pushed[400]; /* since the line before, to whom */
+    char pushed[400]; /* the receivers since the line before */
     char why[400];    /* what went wrong */
 };
 
@@ -201,7 +204,7 @@ static inline struct hf_ask ask_of_verb(const char *verb)
     exit(1);
 }
 
-/* The store has one channel; here each WHO plays a client of its own. */
+/* The store has one channel; here each client of a story has its own. */
 static inline struct said say(struct teller *teller, struct person *person,
                               struct hf_ask ask)
 {
@@ -448,7 +451,7 @@ static inline void tell_line(struct teller *teller, const char *title,
     }
 }
 
-/* Everybody goes: what is left but the fence? */
+/* All clients release: only the fence may be left. */
 static inline void tell_end(struct teller *teller, const char *title)
 {
     static const char *const keys[] = {"EXISTS $L", "EXISTS $Q", "EXISTS $W",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS to a real server: who is trusted, who is not, and what is then said. */
+/* TLS to a real server: which certificates are trusted, and the messages for
+ * those that are not. */
 #include "redis_world.h"
 
 static char dir[96];

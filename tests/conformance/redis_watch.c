@@ -93,7 +93,7 @@ static void test_script(struct server *server)
        "and is never replaced");
     mark(server, "v1", "v1", "0", "", "0");
     ok(strcmp(told(server, "HGET hf:node at:a"), "5") == 0,
-       "nor taken away by who has none");
+       "nor deleted by a client without an entry");
     mark(server, "v1", "v1", "1", "", "0");
     ok(strcmp(told(server, "HGET hf:node whole"), "1") == 0 &&
            strcmp(told(server, "HEXISTS hf:node at:a"), "0") == 0,

@@ -230,8 +230,8 @@ static inline long long told_number(struct server *server, const char *command,
     return strtoll(told(server, "%s %s", command, key), NULL, 10);
 }
 
-/* A port that nobody has, below those that the kernel gives to connections: one
- * of them may be gone before the server has it. */
+/* An unused port, below those that the kernel gives to connections: one of
+ * those may be taken before the server binds it. */
 static inline uint16_t free_port(void)
 {
     static unsigned seed;
@@ -278,7 +278,7 @@ struct said {
     char owner[600];
     char reason[300];
     char names[2000]; /* separated by blanks */
-    char seats[2000]; /* "holder,holder|waiter,waiter"; behind who shares :sN */
+    char seats[2000]; /* "holder,holder|waiter,waiter"; a sharer ends in :sN */
 };
 
 #define SAID_MAX 4096

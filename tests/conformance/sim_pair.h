@@ -29,7 +29,7 @@ struct pair {
 
 /* What a request led to in the simulation. */
 struct outcome {
-    struct sim_text told; /* the request, for who reads a failure */
+    struct sim_text told; /* the request, printed on a failure */
     struct sim_text reply;
     struct sim_text state;
     bool is_scan;
@@ -314,7 +314,7 @@ static inline bool is_same_state(struct pair *pair,
     return same;
 }
 
-/* What was pushed to who listens since the last look. */
+/* The pushes to the listening connection since the last call. */
 static inline bool are_same_pushes(struct pair *pair,
                                    const struct outcome *last)
 {

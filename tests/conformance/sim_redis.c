@@ -71,7 +71,7 @@ static bool run_batch(struct pair *pair, make_fn *make,
     return are_same_pushes(pair, &outcomes[n - 1]);
 }
 
-/* A request of who listens. */
+/* A request on the listening connection. */
 static bool run_listening(struct pair *pair, make_fn *make)
 {
     struct outcome outcome = {0};
@@ -84,7 +84,7 @@ static bool run_listening(struct pair *pair, make_fn *make)
     return same;
 }
 
-/* Who gets a grant; the third channel is that of a waiter who is gone. */
+/* Channels of two waiters; no connection listens on that of a third. */
 static void make_subscribe(struct calls *calls, struct request *request)
 {
     (void)calls;
@@ -217,7 +217,7 @@ static void test_alone(void)
     test_looks(redis, session);
     test_images(redis, session, other);
     feed(session, "PING\r\n");
-    ok(sim_session_is_over(session), "who speaks no RESP is not heard");
+    ok(sim_session_is_over(session), "a connection without RESP is closed");
     sim_redis_free(redis);
     sim_redis_free(other);
     sim_lua_free(lua);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-# What others have put where our locks would be, servers that are set up for
-# something else, and addresses where nobody is: what is said of each.
+# Keys of other programs in the place of our locks, servers that are set up for
+# other uses, and addresses without a server: the message for each.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 
@@ -16,10 +16,10 @@ busy() { # NAME LIKE WHAT
 
 server_start one
 L="${SERVER_URL[one]}?quarantine=off"
-server_cli one set lock:word 'somebody else' >"$W/log"
+server_cli one set lock:word 'other program' >"$W/log"
 server_cli one set lock:soon else px 60000 >"$W/log"
 server_cli one rpush lock:list a >"$W/log"
-busy word 'held by another kind of client \(somebody%20else\), without expiry' \
+busy word 'held by another kind of client \(other%20program\), without expiry' \
     "a word for ever"
 busy soon 'held by another kind of client \(else\), lease ends in' \
     "a word with an expiry"
@@ -101,7 +101,7 @@ like "$code" '^[012]$' "doctor, without INFO: a verdict"
 server_cli one acl setuser none on '>pw' '~*' '&*' -@all >"$W/log"
 L="redis+unix://none:pw@${SERVER_SOCK[one]}"
 capture holdfast run -n -u "$L" job -- true
-is "$code" 77 "a user who may do nothing: 77"
+is "$code" 77 "a user without any right: 77"
 server_start safe --aof always
 L=${SERVER_URL[safe]}
 holdfast doctor --init -q -u "$L"
@@ -121,7 +121,7 @@ unreached() { # URL WHAT
     is "$code" 69 "$2: 69"
     is "$(wc -l <<<"$err")" 1 "$2: one line"
 }
-unreached redis://nobody.invalid:6379 "a name that is none"
+unreached redis://absent.invalid:6379 "a name that is none"
 unreached 'redis://[fe80::1%25lo]:1' "an address with its interface"
 unreached 'redis://[::1]:1' "an address of six"
 server_start tcp --tcp
