@@ -3,7 +3,7 @@
 /* How many scripts does the simulated server execute in a second of one core?
  *
  *     sim_redis [SECONDS]       a cycle is acquire.lua and release.lua */
-#include "redis.h"
+#include "redis/redis.h"
 
 #include "store/redis/scripts.h"
 

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # hfsim: the shipped object files of everything above src/io, and a simulated
-# world below (sim/world.h).
+# world below (sim/world/world.h).
 #
-#   hf_sim   all of sim/ but main.c: tests link it too
-#   hfsim    the program
+#   hf_sim_redis   sim/redis, the simulated server: tests link it alone
+#   hf_sim         the rest of sim/ but main.c: tests link it too
+#   hfsim          the program
 pkg_check_modules(LUA51 IMPORTED_TARGET lua5.1)
 if(NOT LUA51_FOUND)
   message(STATUS "no Lua 5.1: hfsim is not built")
   return()
 endif()
 
-hf_glob(HF_SIM_SOURCES "sim/*.c")
-list(FILTER HF_SIM_SOURCES EXCLUDE REGEX "/main\\.c$")
-hf_glob(HF_SIM_REDIS_SOURCES "sim/redis*.c")
-list(FILTER HF_SIM_SOURCES EXCLUDE REGEX "/redis[^/]*\\.c$")
+set(HF_SIM_MAIN "${CMAKE_SOURCE_DIR}/sim/hfsim/main.c")
+hf_glob(HF_SIM_REDIS_SOURCES "sim/redis/*.c")
+hf_glob(HF_SIM_SOURCES "sim/hfsim/*.c" "sim/world/*.c" "sim/local/*.c"
+  "sim/oracle/*.c" "sim/story/*.c" "sim/svg/*.c")
+list(REMOVE_ITEM HF_SIM_SOURCES "${HF_SIM_MAIN}")
 
 function(hf_sim_settings target)
   target_link_libraries(${target} PRIVATE hf_settings PkgConfig::LUA51)
@@ -27,15 +29,15 @@ if(HF_SIM_REDIS_SOURCES)
   target_include_directories(hf_sim_redis INTERFACE "${CMAKE_SOURCE_DIR}/sim")
 endif()
 
-if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
+if(EXISTS "${HF_SIM_MAIN}")
   include(cmake/embed_stories.cmake)
   hf_glob(HF_STORIES "sim/scenarios/*.story")
   hf_embed_stories(HF_SCENARIOS ${HF_STORIES})
   add_library(hf_sim OBJECT ${HF_SIM_SOURCES} ${HF_SCENARIOS})
   hf_sim_settings(hf_sim)
-  # What sim/floor.c replaces.
+  # What sim/world/io_shim.c replaces.
   set(HF_FLOOR "src/io/(clock|loop|socket|resolve)\\.c")
-  add_executable(hfsim "${CMAKE_SOURCE_DIR}/sim/main.c"
+  add_executable(hfsim "${HF_SIM_MAIN}"
     $<TARGET_OBJECTS:hf_sim> $<TARGET_OBJECTS:hf_core>
     $<FILTER:$<TARGET_OBJECTS:hf_rest>,EXCLUDE,${HF_FLOOR}>)
   set_target_properties(hfsim PROPERTIES LINKER_LANGUAGE C)
@@ -43,7 +45,7 @@ if(EXISTS "${CMAKE_SOURCE_DIR}/sim/main.c")
   target_link_libraries(hfsim PRIVATE hf_sim_redis ${HIREDIS_CHEAP}
     ${LMDB_CHEAP} Threads::Threads ${CMAKE_DL_LIBS} m)
   # Owners name a host and a process: the same in every run. And what the
-  # embedded store asks of the kernel and of LMDB (sim/local.h).
+  # embedded store asks of the kernel and of LMDB (sim/local/machine.h).
   foreach(call getpid gethostname
       open close mkdir fstat stat lstat statfs readlink flock posix_fallocate
       kill pthread_mutex_init pthread_mutex_trylock pthread_mutex_clocklock

@@ -4,8 +4,8 @@
 #ifndef HF_TESTS_SIM_CALLS_H
 #define HF_TESTS_SIM_CALLS_H
 
-#include "random.h"
-#include "redis.h"
+#include "redis/redis.h"
+#include "story/random.h"
 
 #include "store/redis/scripts.h"
 

@@ -6,7 +6,7 @@
 
 #include "redis_world.h"
 
-#include "redis_text.h"
+#include "redis/text.h"
 #include "sim_commands.h"
 
 struct pair {

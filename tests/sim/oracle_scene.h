@@ -13,10 +13,10 @@
 #ifndef HF_TESTS_ORACLE_SCENE_H
 #define HF_TESTS_ORACLE_SCENE_H
 
-#include "oracle.h"
+#include "oracle/oracle.h"
 
-#include "redis.h"
-#include "world.h"
+#include "redis/redis.h"
+#include "world/world.h"
 
 #include "client/lock.h"
 #include "core/lease.h"

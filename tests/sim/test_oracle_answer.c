@@ -3,8 +3,8 @@
  * not. */
 #include "oracle_scene.h"
 
-#include "oracle_memory.h"
-#include "oracle_reach.h"
+#include "oracle/ground_truth.h"
+#include "oracle/reach.h"
 
 static struct sim_lane lanes[EVERYBODY];
 

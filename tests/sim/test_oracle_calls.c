@@ -3,8 +3,8 @@
  * breach is caught, and what comes near to it is not. */
 #include "oracle_scene.h"
 
-#include "oracle_calls.h"
-#include "oracle_once.h"
+#include "oracle/calls.h"
+#include "oracle/once.h"
 
 #define PERIOD_MS 5000
 

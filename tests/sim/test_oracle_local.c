@@ -2,10 +2,10 @@
 /* The judge judged, of an embedded store: what the table says, and what a
  * process may be late for. Of each, a history that keeps the rule and one that
  * breaks it. */
-#include "local_parts.h"
+#include "local/machine_parts.h"
 #include "oracle_scene.h"
 
-#include "oracle_calls.h"
+#include "oracle/calls.h"
 
 #include <stdio.h>
 

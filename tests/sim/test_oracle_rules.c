@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the judge takes for promised is what docs/guarantees.md promises: its
  * table is read, and compared cell by cell. */
-#include "oracle_state.h"
+#include "oracle/state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -185,7 +185,7 @@ static void test_what_one_kind_of_turn_has(void **state)
 
 /* Order needs that nothing breaks, and one clock. Leases that a clock has made
  * long are left at the end. Of answers parts are left out by regime, where they
- * are judged (oracle_judge.c). */
+ * are judged (oracle/answer_judge.c). */
 static void test_what_is_not_in_the_table(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures and lines of forged notes: what must be seen in them is there, and
  * what did not happen is not. */
-#include "trace.h"
+#include "world/trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A batch that has not tried what it is for has not passed. */
-#include "report.h"
+#include "hfsim/report.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shrinking: what is left breaks the same rule, in the same regime, and soon;
  * and which stories lie within their regime. */
-#include "shrink.h"
+#include "hfsim/shrink.h"
 
-#include "story_parts.h"
+#include "story/story_parts.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

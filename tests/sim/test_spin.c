@@ -2,7 +2,7 @@
 /* Time that stands still is told, with who keeps it from going on. */
 #include "oracle_scene.h"
 
-#include "spin.h"
+#include "world/spin.h"
 
 /* More than any story needs at one instant, fewer than a livelock makes. */
 #define SOME 5000

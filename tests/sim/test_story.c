@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stories: what is drawn is in bounds, text reads as what was written, and
  * errors name their line. */
-#include "story.h"
+#include "story/story.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Between core and the wire: what a lease finds out of a node reaches the
  * client's view of the nodes, by which the next lease goes. */
-#include "trace.h"
-#include "world.h"
+#include "world/trace.h"
+#include "world/world.h"
 
 #include "client/client.h"
 #include "core/nodes.h"

@@ -12,7 +12,7 @@
  * comes back: the world forgets that, where a server may not have noticed. */
 #include "world_scripts.h"
 
-#include "random.h"
+#include "story/random.h"
 
 #include "io/clock.h"
 

@@ -15,8 +15,8 @@
 
 #include "world_node.h"
 
-#include "redis.h"
-#include "redis_text.h"
+#include "redis/redis.h"
+#include "redis/text.h"
 
 #include "store/redis/reply.h"
 #include "store/redis/scripts.h"

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many seeds, by worker processes: what one of them breaks, or crashes on,
+ * ends the batch. The lowest failing seed is the same whatever the number of
+ * workers. */
+#ifndef HF_SIM_BATCH_H
+#define HF_SIM_BATCH_H
+
+#include "hfsim/coverage.h"
+#include "oracle/oracle.h"
+
+struct sim_batch {
+    uint64_t first, last;
+    int regime; /* < 0: drawn */
+    unsigned jobs;
+    int64_t seconds;   /* no new seed after so long; 0: no limit */
+    bool goes_on;      /* do not stop at a broken promise */
+    bool is_listening; /* rare states are counted; costs a little */
+};
+
+/* What came of one seed. */
+struct sim_outcome {
+    uint64_t seed;
+    enum sim_regime regime;
+    int signal; /* the worker died of it; 0: it did not */
+    struct sim_verdict verdict;
+    struct sim_rares rares;
+};
+
+struct sim_tally {
+    uint64_t seeds;
+    int64_t cpu_ns;
+    struct sim_verdict sum;                  /* its counters */
+    uint64_t broken[SIM_RULES][SIM_REGIMES]; /* seeds in which it was */
+    bool is_unkept[SIM_RULES][SIM_REGIMES];  /* … where it was promised */
+    uint64_t tried[SIM_REGIMES];
+    uint64_t grants[SIM_REGIMES];
+    uint64_t rare[SIM_RARES];
+    bool has_failed;
+    struct sim_outcome failed; /* the lowest */
+};
+
+void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who listens to a run: a digest of all that happened, the rare states, and if
+ * wanted a text and a picture. */
+#ifndef HF_SIM_SINKS_H
+#define HF_SIM_SINKS_H
+
+#include "hfsim/coverage.h"
+#include "world/trace.h"
+
+#include <stdio.h>
+
+struct sim_listener {
+    uint64_t digest;
+    uint64_t notes;
+    struct sim_rares rares;
+    FILE *text;                  /* NULL: none */
+    struct sim_picture *picture; /* NULL: none */
+};
+
+/* A sim_trace_fn; `user` is a struct sim_listener. */
+void sim_listen(void *user, const struct sim_note *note);
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes as the kernel knows them: numbers, start times, and where they stop
+ * or die. */
+#include "local/machine_parts.h"
+
+#include "world/faults.h"
+
+#include "base/assert.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Of /proc/PID/stat. */
+#define TICK_NS INT64_C(10000000)
+
+enum { STREAM_BOXES = 0xa000 };
+
+/* ---- Life -------------------------------------------------------------- */
+
+struct sim_machine *sim_machine_new(struct sim_world *world)
+{
+    struct sim_machine *machine = calloc(1, sizeof(*machine));
+    HF_ASSERT(machine != NULL);
+    machine->world = world;
+    for (int i = 0; i < SIM_FILES; i++) {
+        machine->files[i] = -1;
+    }
+    for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
+        struct sim_task *task = &machine->tasks[i];
+        task->machine = machine;
+        task->process = &world->processes[i];
+        task->box.fd = -1;
+        task->random = sim_random_of(world->story->seed, STREAM_BOXES + i);
+    }
+    return machine;
+}
+
+void sim_machine_free(struct sim_machine *machine)
+{
+    if (machine == NULL) {
+        return;
+    }
+    for (int i = 0; i < SIM_FILES; i++) {
+        if (machine->files[i] >= 0) {
+            close(machine->files[i]);
+        }
+    }
+    free(machine);
+}
+
+struct sim_task *sim_task_of(const struct sim_process *process)
+{
+    struct sim_machine *machine = process->world->machine;
+    return machine == NULL ? NULL : &machine->tasks[process->index];
+}
+
+struct sim_task *sim_task_running(void)
+{
+    const struct sim_process *process = sim_process_running();
+    return process == NULL ? NULL : sim_task_of(process);
+}
+
+/* ---- Numbers ----------------------------------------------------------- */
+
+struct sim_task *sim_task_find(struct sim_machine *machine, int64_t pid)
+{
+    for (unsigned i = 0; i < machine->world->story->n_processes; i++) {
+        struct sim_task *task = &machine->tasks[i];
+        bool is_there =
+            task->is_zombie || (task->process->is_alive && !task->is_disowned);
+        if (is_there && task->pid == pid) {
+            return task;
+        }
+    }
+    return NULL;
+}
+
+/* The next one that is free, and was not given away within the same tick, which
+ * could not be told from the one before. */
+static int new_pid(struct sim_machine *machine, uint64_t start)
+{
+    int n = (int)machine->world->story->n_processes + 2;
+    for (int i = 0; i < SIM_PIDS_MAX; i++) {
+        int idx = (machine->pid_last + 1) % n;
+        machine->pid_last = idx;
+        if (sim_task_find(machine, SIM_PID_FIRST + idx) == NULL &&
+            machine->starts[idx] != start + 1) {
+            machine->starts[idx] = start + 1;
+            return SIM_PID_FIRST + idx;
+        }
+    }
+    return SIM_PID_FIRST + SIM_PIDS_MAX + machine->n_bursts++; /* a rare one */
+}
+
+void sim_machine_started(struct sim_process *process)
+{
+    struct sim_task *task = sim_task_of(process);
+    if (task == NULL) {
+        return;
+    }
+    struct hf_instant now = sim_process_clock(process, process->world->now_ns);
+    task->is_zombie = false;
+    task->pid = 0;
+    task->start = (uint64_t)(now.ns / TICK_NS);
+    task->pid = new_pid(task->machine, task->start);
+    task->is_disowned = false;
+    task->waits = false;
+    task->calls = 0;
+    task->txn = NULL;
+    task->visit = NULL;
+    task->only_reads = false;
+}
+
+void sim_machine_ended(struct sim_process *process)
+{
+    struct sim_task *task = sim_task_of(process);
+    if (task == NULL) {
+        return;
+    }
+    for (int i = 0; i < SIM_FDS_MAX; i++) {
+        if (task->fds[i] > 0) {
+            close(task->fds[i]);
+            task->fds[i] = 0;
+        }
+    }
+    sim_box_close(task, task->box.fd);
+    /* Half of them are not waited for by their parents until they start anew:
+     * drawn from what tells this life from others. */
+    task->is_zombie =
+        (sim_mix((uint64_t)process->index << 32 | process->starts) & 1) != 0;
+    task->calls = 0;
+    task->waits = false;
+    sim_mutex_wake(task->machine);
+}
+
+int sim_machine_pid(const struct sim_process *process)
+{
+    return sim_task_of(process)->pid;
+}
+
+/* ---- Dying between two calls ------------------------------------------- */
+
+void sim_machine_disown(struct sim_process *process)
+{
+    struct sim_task *task = sim_task_of(process);
+    task->is_disowned = true;
+    task->calls = 0;
+    task->waits = false;
+}
+
+bool sim_machine_has_disowned(const struct sim_process *process)
+{
+    const struct sim_task *task = sim_task_of(process);
+    return task != NULL && task->is_disowned;
+}
+
+static void arm(struct sim_process *process, int64_t calls, int64_t span_ns,
+                bool dies)
+{
+    struct sim_task *task = sim_task_of(process);
+    if (task != NULL && process->is_alive) {
+        task->calls = calls;
+        task->span_ns = span_ns;
+        task->dies = dies;
+    }
+}
+
+void sim_machine_stop_in(struct sim_process *process, int64_t calls,
+                         int64_t span_ns)
+{
+    arm(process, calls, span_ns, false);
+}
+
+void sim_machine_kill_in(struct sim_process *process, int64_t calls,
+                         int64_t span_ns)
+{
+    arm(process, calls, span_ns, true);
+}
+
+static void on_kill(struct sim_world *world, void *object, uint64_t arg)
+{
+    struct sim_process *process = object;
+    struct sim_task *task = sim_task_of(process);
+    if (process->is_alive && process->starts == arg) {
+        sim_process_crash(process);
+        sim_faults_start_later(process, world->now_ns + task->span_ns);
+    }
+}
+
+bool sim_task_call(struct sim_task *task)
+{
+    struct sim_process *process = task->process;
+    struct sim_world *world = process->world;
+    if (task->is_disowned) {
+        return false;
+    }
+    if (task->calls == 0 || --task->calls > 0) {
+        return true;
+    }
+    if (task->dies) {
+        sim_world_at(world, world->now_ns, on_kill, process, process->starts);
+        sim_process_sleep(process, SIM_NEVER, false);
+    } else {
+        sim_process_pause(process, world->now_ns + task->span_ns);
+        sim_process_sleep(process, world->now_ns, false);
+    }
+    return !task->is_disowned;
+}

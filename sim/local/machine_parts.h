@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the simulated machine share. */
+#ifndef HF_SIM_MACHINE_PARTS_H
+#define HF_SIM_MACHINE_PARTS_H
+
+#include "local/machine.h"
+
+#include "store/local/record.h"
+#include "store/local/wake.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+
+#define SIM_FOLDER "/hfsim"
+
+/* Descriptors that one process has of files here. */
+#define SIM_FDS_MAX 16
+
+/* Process numbers: few, so that they are used again. */
+#define SIM_PID_FIRST 2
+#define SIM_PIDS_MAX (SIM_PROCESSES_MAX + 4)
+
+enum sim_file_kind { SIM_FILE_GATE, SIM_FILE_DATA, SIM_FILES };
+
+/* The datagram socket of a process. */
+#define SIM_INBOX_MAX 11
+struct sim_datagram {
+    size_t len;
+    char data[16 + sizeof(struct hf_wake_note) * HF_WAKE_NOTES_MAX];
+};
+struct sim_box {
+    int fd;      /* -1: none */
+    char id[24]; /* "": not bound */
+    struct hf_watch *watch;
+    bool has_news;
+    unsigned n_inbox;
+    struct sim_datagram *inbox[SIM_INBOX_MAX];
+};
+
+/* A process, as the kernel knows it. */
+struct sim_task {
+    struct sim_machine *machine;
+    struct sim_process *process;
+    int pid;
+    uint64_t start;   /* clock ticks since the boot */
+    bool is_zombie;   /* it has ended, and keeps its number */
+    bool is_disowned; /* its calls fail (machine.h) */
+    bool waits;       /* for the mutex */
+    int64_t calls;    /* until it stops or dies in one; 0: it does not */
+    int64_t span_ns;  /* … for so long */
+    bool dies;
+    int fds[SIM_FDS_MAX];         /* 0: none */
+    MDB_txn *txn;                 /* NULL: none under way */
+    const struct hf_visit *visit; /* what it does there; NULL: nothing yet */
+    bool only_reads;              /* LIST or QUEUE is under way */
+    struct sim_box box;
+    struct sim_random random; /* delays of what is sent to it */
+};
+
+/* What the table said last: the judge's. */
+#define SIM_ROWS_MAX 64
+#define SIM_ROW_ENTRIES 128
+
+/* A sharer, or a waiter. */
+struct sim_row_entry {
+    uint64_t owner; /* digest */
+    uint64_t counter;
+    int64_t until_ns;
+    bool waits;
+};
+
+struct sim_row {
+    char name[8];
+    uint64_t counter;
+    uint64_t counter_at_calm;
+    int64_t until_ns;
+    int64_t waits_until_ns; /* the longest place; 0: nobody waits */
+    bool is_there, is_owned, is_shared;
+    struct hf_local_mark mark;
+    unsigned n_entries; /* at most SIM_ROW_ENTRIES are kept */
+    struct sim_row_entry entries[SIM_ROW_ENTRIES];
+    size_t owner_len;
+    char owner[HF_RECORD_OWNER_MAX];
+};
+
+struct sim_machine {
+    struct sim_world *world;
+    bool has_folder;
+    int files[SIM_FILES]; /* memory; -1: it does not exist */
+    int pid_last;
+    int n_bursts; /* numbers that were given away because none was free */
+    uint64_t starts[SIM_PIDS_MAX]; /* when a number was last given away in this
+                                      boot, plus 1; 0: not yet */
+    bool is_full;
+    struct sim_task tasks[SIM_PROCESSES_MAX];
+    struct sim_row rows[SIM_ROWS_MAX];
+    unsigned n_rows;
+};
+
+/* The one that runs now; NULL: none, or not on such a machine: then the call is
+ * the simulator's own. */
+struct sim_task *sim_task_running(void);
+struct sim_task *sim_task_of(const struct sim_process *process);
+
+/* It makes a call: it may be stopped here, or never come back.
+ * @return false: the call fails, the process being dead. */
+bool sim_task_call(struct sim_task *task);
+
+/* A live process or a zombie with this number; NULL: none. */
+struct sim_task *sim_task_find(struct sim_machine *machine, int64_t pid);
+
+/* Its mutex is free: who waits for it tries again. */
+void sim_mutex_wake(struct sim_machine *machine);
+
+/* @return false: it is no socket of this process. */
+bool sim_box_close(struct sim_task *task, int fd);
+
+/* A transaction has ended, by a commit if `has_written`: the oracle is told
+ * what the request did. Call it after sim_table_look(). */
+void sim_verb_done(struct sim_task *task, bool has_written);
+
+/* The disk was full: what was to be released is not, and a process that does
+ * not try again keeps it. */
+void sim_verb_failed(const struct sim_task *task);
+
+/* Look at the table after a commit, or at its state as it is. */
+void sim_table_look(struct sim_machine *machine, MDB_env *env);
+
+#endif

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ANSWER. What a call may return, judged by the memory of the nodes, by the
+ * scripts that they executed and by the story's faults:
+ *
+ *   OK           of an acquisition: each of its locks is held by a majority of
+ *                the nodes, at its fence, and good for a third of min(ttl, 6 s)
+ *                still, when the library decided. Of an adoption, a renewal and
+ *                a release: a majority of the nodes has executed it since the
+ *                call began, for the lease that was asked for.
+ *   BUSY         somebody else kept one of the names from it, so that no
+ *                majority was possible without the nodes that it could not
+ *                reach; and its wait is over. Never of a wait without end.
+ *   UNAVAILABLE, QUARANTINED, and UNKNOWN of a release: no majority of the
+ *                nodes was well for it (reach.h) all the time.
+ *   LOST         the deadline has passed, or a majority of the nodes does not
+ *                have the owner any more.
+ *
+ * A try is answered within a second, and any other acquisition within a second
+ * after its wait is over. Anything else is no answer to such a call, unless
+ * the story uses one name as two semaphores.
+ *
+ * Not claimed: of the nodes' memory, where clocks jump or memory is lost (C4 is
+ * not promised there either); of whom a process could reach, in the same
+ * regimes, and of leases shorter than six round trips. A process that stands
+ * still between reading its clock and answering has used up time that was
+ * there. In the embedded store, whoever stands still may stand inside the gate:
+ * then it is well for nobody. */
+#include "oracle/answer.h"
+#include "oracle/reach.h"
+
+#include "client/client.h"
+#include "core/lease.h"
+#include "core/validity.h"
+
+#include <holdfast/holdfast.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define MS INT64_C(1000000)
+
+/* The last attempt of a wait may be made one pause of the back-off before its
+ * end (core/retry.c), and milliseconds are rounded. */
+#define EARLY_NS (20 * MS)
+
+/* A try ends within a second, and whoever waits at most so long after the end
+ * of the wait; with what an answer takes that is read then. */
+#define TRY_NS (1020 * MS)
+
+/* ---- Words ------------------------------------------------------------- */
+
+static const char *what_of(const struct sim_asking *call)
+{
+    static const char *const words[] = {
+        [SIM_CALL_ACQUIRE] = "acquiring",
+        [SIM_CALL_ADOPT] = "adopting",
+        [SIM_CALL_EXTEND] = "extending",
+        [SIM_CALL_RELEASE] = "releasing",
+    };
+    return words[call->kind];
+}
+
+static const char *name_of(const struct sim_asking *call)
+{
+    return call->n_wants > 0 ? call->wants[0].chain->text
+                             : call->targets[0].chain->text;
+}
+
+static void breach(struct sim_oracle *oracle, const struct sim_asking *call,
+                   enum hf_status status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void breach(struct sim_oracle *oracle, const struct sim_asking *call,
+                   enum hf_status status, const char *format, ...)
+{
+    char why[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    sim_oracle_breach(
+        oracle, SIM_ANSWER, "p%d was told %s, %s \"%s\" since %.3f ms: %s",
+        call->process->index + 1, hf_status_name(status), what_of(call),
+        name_of(call), (double)call->begun_ns / 1e6, why);
+}
+
+/* ---- What can be judged ------------------------------------------------ */
+
+static bool is_many(const struct sim_oracle *oracle, unsigned nodes)
+{
+    return (unsigned)__builtin_popcount(nodes) >
+           oracle->world->story->n_nodes / 2;
+}
+
+/* Memory is what it was, and leases end when they should. */
+static bool is_memory_true(const struct sim_oracle *oracle, int64_t since_ns)
+{
+    return sim_oracle_promises(oracle, SIM_C4) && oracle->forgot_ns < since_ns;
+}
+
+static bool acquires(const struct sim_asking *call)
+{
+    return call->kind == SIM_CALL_ACQUIRE || call->kind == SIM_CALL_ADOPT;
+}
+
+/* A lease is six round trips long, as for LIVE; 40 where a node has a twentieth
+ * of it to answer: two round trips, since a connection may have to wake up, or
+ * the node to be sent the script first. And who waits, waits for twelve for
+ * each lock at least: in less nobody need have been reached. */
+static bool has_time(const struct sim_oracle *oracle,
+                     const struct sim_asking *call)
+{
+    const struct sim_story *story = oracle->world->story;
+    int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
+    bool waits = call->kind == SIM_CALL_ACQUIRE && call->ms > 0;
+    int64_t trips = call->kind == SIM_CALL_ACQUIRE ? 6 : 40;
+    return call->turn->ttl_ms * MS > trips * trip_ns &&
+           (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
+}
+
+/* Nodes that had no reason not to vote, from before the call began. A try is
+ * over at once if the client knows every node to be down, and a client without
+ * a call under way does not look after its connections: what it knows may be as
+ * old as the last fault. */
+static unsigned well_nodes(const struct sim_oracle *oracle,
+                           const struct sim_asking *call)
+{
+    enum sim_regime regime = oracle->world->story->regime;
+    bool is_unclear = regime == SIM_WILD_CLOCKS || regime == SIM_AMNESIA_WILD ||
+                      regime == SIM_BOOT_CLOCKS || regime == SIM_FAILOVER;
+    bool is_try = acquires(call) && call->ms == 0;
+    return is_unclear || !has_time(oracle, call)
+               ? 0
+               : sim_reach_well(call->process, is_try ? 0 : call->begun_ns);
+}
+
+static int64_t elapsed_ns(const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    return sim_process_clock(process, process->world->now_ns).ns -
+           call->begun_clock_ns;
+}
+
+/* ---- OK ---------------------------------------------------------------- */
+
+/* Since the library decided; 0 but for who stands still in the middle. */
+static int64_t lag_ns(const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    return sim_process_clock(process, process->world->now_ns).ns -
+           process->client->now.ns;
+}
+
+/* It read its clock, stood still, and decided by what it had read. */
+static bool has_stood(const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    return process->stood_ns > 0 && process->stood_ns == process->world->now_ns;
+}
+
+/* Nodes that have it for at least that long. */
+static unsigned holders_of(const struct sim_oracle *oracle,
+                           const struct hf_lock *lock, int64_t least_ns)
+{
+    unsigned holders = 0;
+    struct sim_owner owner = {.is_shared = lock->is_shared};
+    owner.len = hf_lock_emit_owner(lock, owner.text);
+    const struct sim_chain *chain =
+        sim_oracle_chain((struct sim_oracle *)(uintptr_t)oracle,
+                         hf_lock_name_bytes(lock), lock->name_len);
+    uint64_t fence = hf_lease_fence(hf_lock_lease_const(lock));
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        int64_t left_ns;
+        bool holds =
+            sim_memory_holds(oracle, chain, (int)i, &owner, fence, &left_ns) &&
+            left_ns >= least_ns;
+        holders |= holds ? 1U << i : 0;
+    }
+    return holders;
+}
+
+static unsigned down_nodes(const struct sim_oracle *oracle)
+{
+    unsigned down = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        down |= oracle->world->nodes[i].is_up ? 0 : 1U << i;
+    }
+    return down;
+}
+
+/* An operator took it away, from whoever had it there. */
+static bool was_broken(const struct sim_oracle *oracle,
+                       const struct sim_asking *call,
+                       const struct hf_lock *lock)
+{
+    int name = *(const char *)hf_lock_name_bytes(lock) - 'a';
+    int64_t at_ns = name >= 0 && name < SIM_NAMES_MAX
+                        ? oracle->answers->broken_ns[name]
+                        : 0;
+    return at_ns > 0 && at_ns >= call->begun_ns;
+}
+
+static void judge_part(struct sim_oracle *oracle, const struct sim_asking *call,
+                       const struct hf_lock *lock, int64_t least_ns)
+{
+    int64_t left_ns =
+        atomic_load(&lock->deadline_ns) - call->process->client->now.ns;
+    if (has_stood(call)) {
+        return;
+    }
+    if (atomic_load(&lock->state) == HF_STATE_LOST || left_ns < least_ns) {
+        breach(oracle, call, HF_OK,
+               "%.*s has %.3f ms left, not a third of %lld ms or 6 s",
+               (int)lock->name_len, hf_lock_name_bytes(lock),
+               (double)left_ns / 1e6, (long long)call->turn->ttl_ms);
+        return;
+    }
+    unsigned holders = holders_of(oracle, lock, least_ns) | down_nodes(oracle);
+    if (is_memory_true(oracle, call->begun_ns) && lag_ns(call) == 0 &&
+        !was_broken(oracle, call, lock) && !is_many(oracle, holders)) {
+        breach(oracle, call, HF_OK,
+               "%.*s is held by no majority for the next %.3f ms (nodes %x)",
+               (int)lock->name_len, hf_lock_name_bytes(lock),
+               (double)least_ns / 1e6, holders);
+    }
+}
+
+static void judge_acquired(struct sim_oracle *oracle,
+                           const struct sim_asking *call,
+                           const struct hf_lock *lock)
+{
+    bool is_one = hf_link_next(lock) == NULL;
+    const struct sim_story *story = oracle->world->story;
+    int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
+    bool is_easy =
+        story->regime == SIM_CALM && call->turn->ttl_ms * MS > 24 * trip_ns;
+    int64_t least_ns =
+        is_one || is_easy
+            ? hf_queue_lease(hf_span_ms(call->turn->ttl_ms)).ns / 3
+            : 1;
+    for (; lock != NULL; lock = hf_link_next(lock)) {
+        judge_part(oracle, call, lock, least_ns);
+    }
+}
+
+/* Each of several was executed by a majority. */
+static void judge_executed(struct sim_oracle *oracle,
+                           const struct sim_asking *call)
+{
+    for (unsigned i = 0; i < call->n_targets; i++) {
+        const struct sim_target *target = &call->targets[i];
+        if (!is_many(oracle, target->done)) {
+            breach(oracle, call, HF_OK,
+                   "%d of %u nodes have executed it for \"%s\"",
+                   __builtin_popcount(target->done),
+                   oracle->world->story->n_nodes, target->chain->text);
+            return;
+        }
+    }
+}
+
+/* ---- BUSY -------------------------------------------------------------- */
+
+/* Free, and in reach, at a majority all the time. */
+static bool was_free(const struct sim_oracle *oracle,
+                     const struct sim_asking *call, const struct sim_want *want,
+                     unsigned well)
+{
+    unsigned unused = well;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        if (want->taken_ns[i] >= call->begun_ns) {
+            unused &= ~(1U << i);
+        }
+    }
+    return is_many(oracle, unused);
+}
+
+/* All of several names; or the name and any permit. */
+static bool could_be_had(const struct sim_oracle *oracle,
+                         const struct sim_asking *call, unsigned well)
+{
+    unsigned first_permit = call->turn->permits > 0 ? 1 : call->n_wants;
+    for (unsigned i = 0; i < first_permit; i++) {
+        if (!was_free(oracle, call, &call->wants[i], well)) {
+            return false;
+        }
+    }
+    for (unsigned i = first_permit; i < call->n_wants; i++) {
+        if (was_free(oracle, call, &call->wants[i], well)) {
+            return true;
+        }
+    }
+    return first_permit == call->n_wants;
+}
+
+static void judge_busy(struct sim_oracle *oracle, const struct sim_asking *call)
+{
+    if (call->ms < 0) {
+        breach(oracle, call, HF_BUSY, "its wait has no end");
+    } else if (elapsed_ns(call) < call->ms * MS - EARLY_NS) {
+        breach(oracle, call, HF_BUSY, "%.3f ms of its %lld ms are over",
+               (double)elapsed_ns(call) / 1e6, (long long)call->ms);
+    } else if (could_be_had(oracle, call, well_nodes(oracle, call))) {
+        breach(oracle, call, HF_BUSY,
+               "a majority was well, and nobody else had it there");
+    }
+}
+
+/* ---- The others -------------------------------------------------------- */
+
+static void judge_unreached(struct sim_oracle *oracle,
+                            const struct sim_asking *call,
+                            enum hf_status status)
+{
+    unsigned well = well_nodes(oracle, call);
+    for (unsigned i = 0; i < call->n_targets; i++) {
+        well &= ~(call->targets[i].denied | call->targets[i].apart);
+    }
+    if (is_many(oracle, well)) {
+        breach(oracle, call, status,
+               "%d of %u nodes were well all the time (%x)",
+               __builtin_popcount(well), oracle->world->story->n_nodes, well);
+    }
+}
+
+static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
+                       const struct hf_lock *lock)
+{
+    for (unsigned i = 0; i < call->n_targets; i++) {
+        const struct sim_target *target = &call->targets[i];
+        if (target->was_lost || is_many(oracle, target->denied)) {
+            return;
+        }
+    }
+    for (; lock != NULL; lock = hf_link_next(lock)) {
+        if (atomic_load(&lock->deadline_ns) <=
+            sim_process_clock(call->process, oracle->world->now_ns).ns) {
+            return;
+        }
+    }
+    breach(oracle, call, HF_LOST,
+           "no majority says so, and it was not over before");
+}
+
+/* Somebody uses the name as a semaphore of another size, or as none. */
+static bool may_misfit(const struct sim_oracle *oracle,
+                       const struct sim_asking *call)
+{
+    const struct sim_story *story = oracle->world->story;
+    for (size_t i = 0; i < story->n_turns; i++) {
+        const struct sim_turn *other = &story->turns[i];
+        if ((other->names & call->turn->names) != 0 &&
+            other->permits != call->turn->permits) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* By its own clock, unless that has jumped. */
+static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
+                       enum hf_status status)
+{
+    int64_t most_ns = call->ms * MS + TRY_NS;
+    int64_t true_ns = oracle->world->now_ns - call->begun_ns;
+    int64_t took_ns = elapsed_ns(call) < true_ns ? elapsed_ns(call) : true_ns;
+    if (call->kind == SIM_CALL_ACQUIRE && call->ms >= 0 && took_ns > most_ns &&
+        !call->has_rivals_within &&
+        sim_reach_is_running(call->process, call->begun_ns)) {
+        breach(oracle, call, status,
+               "after %.3f ms, %.3f ms later than it asked for",
+               (double)took_ns / 1e6, (double)(took_ns - call->ms * MS) / 1e6);
+    }
+}
+
+/* Is there such an answer to such a call? */
+static bool is_possible(const struct sim_oracle *oracle,
+                        const struct sim_asking *call, enum hf_status status)
+{
+    switch (status) {
+    case HF_OK:
+        return true;
+    case HF_BUSY:
+        return call->kind == SIM_CALL_ACQUIRE;
+    case HF_LOST:
+        return call->kind != SIM_CALL_ACQUIRE;
+    case HF_UNKNOWN:
+        return call->kind == SIM_CALL_RELEASE;
+    case HF_UNAVAILABLE:
+        return call->kind != SIM_CALL_RELEASE;
+    case HF_QUARANTINED:
+        return acquires(call);
+    case HF_INVALID:
+        return acquires(call) && may_misfit(oracle, call);
+    case HF_DENIED:
+    case HF_CONFIG:
+    case HF_UNSUPPORTED:
+    case HF_CANCELLED:
+    case HF_NO_MEMORY:
+    case HF_INTERNAL:
+    default:
+        return false; /* nothing in a story leads there */
+    }
+}
+
+/* Another lane of its process has been blocked in a call since this one began:
+ * what is told by a callback is told after it. */
+static bool is_deferred(const struct sim_oracle *oracle,
+                        const struct sim_asking *call)
+{
+    const struct sim_process *process = call->process;
+    const struct sim_asking *calls = oracle->answers->calls[process->index];
+    bool is_own = process->stepping == &process->lanes[call - calls];
+    bool is_blocked = process->stepping != NULL &&
+                      process->stepped_ns < oracle->world->now_ns;
+    return !is_own && (is_blocked || process->blocked_ns > call->begun_ns);
+}
+
+void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
+                      enum hf_status status, const struct hf_lock *lock)
+{
+    if (is_deferred(oracle, call)) {
+        return;
+    }
+    judge_late(oracle, call, status);
+    if (!is_possible(oracle, call, status)) {
+        breach(oracle, call, status, "which is no answer to that");
+    } else if (status == HF_OK && call->kind == SIM_CALL_ACQUIRE) {
+        judge_acquired(oracle, call, lock);
+    } else if (status == HF_OK) {
+        judge_executed(oracle, call);
+    } else if (status == HF_BUSY) {
+        judge_busy(oracle, call);
+    } else if (status == HF_LOST) {
+        judge_lost(oracle, call, lock);
+    } else if (status != HF_INVALID) {
+        judge_unreached(oracle, call, status);
+    }
+}
+
+/* ---- A lock that is held became LOST ----------------------------------- */
+
+/* Before the deadline that its user was shown: a majority must have let it go.
+ */
+void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    const struct sim_process *process =
+        &oracle->world->processes[live->process];
+    int64_t now_ns = sim_process_clock(process, oracle->world->now_ns).ns;
+    for (unsigned i = 0; i < live->n_parts; i++) {
+        const struct sim_part *part = &live->parts[i];
+        bool is_early = atomic_load(&part->lock->state) == HF_STATE_LOST &&
+                        part->deadline > now_ns &&
+                        part->until_ns > oracle->world->now_ns;
+        if (is_early && is_memory_true(oracle, live->begun_ns) &&
+            is_many(oracle,
+                    holders_of(oracle, part->lock, 0) & ~down_nodes(oracle))) {
+            sim_oracle_breach(oracle, SIM_ANSWER,
+                              "p%d was told that \"%s\" is lost %.3f ms before "
+                              "its deadline, and a majority has it still",
+                              live->process + 1, part->chain->text,
+                              (double)(part->deadline - now_ns) / 1e6);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the oracles of reserved names, breaks, reads and foreign locks are told
+ * (calls.c, reads.c, foreign.c). */
+#ifndef HF_SIM_ORACLE_CALLS_H
+#define HF_SIM_ORACLE_CALLS_H
+
+#include "oracle/state.h"
+
+#include "core/opaque.h"
+
+#include <holdfast/holdfast.h>
+
+#define SIM_FOREIGN_TEXT 48
+
+struct sim_calls;
+void sim_calls_free(struct sim_calls *calls);
+
+/* ---- RESERVE ------------------------------------------------------------- */
+
+/* hf_lock_release_reserved() of what turn `turn` held has returned: nobody is
+ * granted its names until then. Begin it while the turn still holds. */
+void sim_reserve_begins(struct sim_oracle *oracle, uint64_t turn,
+                        int64_t reserve_ms);
+void sim_reserved(struct sim_oracle *oracle, uint64_t turn,
+                  enum hf_status status);
+
+/* It has got its names. */
+void sim_calls_held(struct sim_oracle *oracle, const struct sim_live *live);
+
+/* ---- BREAK --------------------------------------------------------------- */
+
+void sim_break_begins(struct sim_oracle *oracle, int process, int name);
+void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
+                     enum hf_status status, int64_t held_until_ms);
+
+/* Its process has run. */
+void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
+
+/* Was it taken from its holder at once, by the operator's will? Then it may
+ * believe beside the next. */
+bool sim_break_excuses(const struct sim_oracle *oracle,
+                       const struct sim_part *part);
+
+/* Was the name broken at once at a node since then? What was under way may be
+ * void. */
+bool sim_break_voids(const struct sim_oracle *oracle, int name,
+                     int64_t since_ns);
+
+/* ---- PROMPT -------------------------------------------------------------- */
+
+/* A process has died. */
+void sim_prompt_anew(struct sim_oracle *oracle);
+
+/* ---- READ ---------------------------------------------------------------- */
+
+/* What a call that only reads was told of a name: a holder, or one who waits,
+ * with its owner as the library shows it. */
+void sim_read_told(struct sim_oracle *oracle, int process, int name,
+                   const struct hf_holder *holder, bool waits);
+
+/* ---- FOREIGN ------------------------------------------------------------- */
+
+/* A plain lock of another library is at a node until then, by the node's own
+ * clock in ms; it was deleted by its owner. */
+void sim_foreign_set(struct sim_oracle *oracle, int node, int name,
+                     const char *text, int64_t until_ms);
+void sim_foreign_deleted(struct sim_oracle *oracle, int node, int name);
+
+/* It believes to hold the name until then; it gives it back, or is gone. */
+void sim_foreign_held(struct sim_oracle *oracle, int process, int lane,
+                      int name, int64_t until_ns);
+void sim_foreign_ended(struct sim_oracle *oracle, int process, int lane);
+void sim_foreign_broken(struct sim_oracle *oracle, int name);
+
+/* One of ours begins to believe. */
+void sim_foreign_check(struct sim_oracle *oracle, const struct sim_live *live,
+                       const struct sim_part *part);
+
+/* ---- All of them --------------------------------------------------------- */
+
+void sim_calls_script(struct sim_oracle *oracle, const struct sim_link *link,
+                      const struct sim_run *run);
+void sim_calls_forgot(struct sim_oracle *oracle, int node);
+
+/* Shared by the files above. */
+struct sim_owners {
+    uint64_t *digests; /* of who has asked for a name */
+    size_t n, cap;
+};
+
+struct sim_foreign_key {
+    char text[SIM_FOREIGN_TEXT]; /* "": none */
+    int64_t until_ms;
+};
+
+struct sim_foreign_belief {
+    bool is_on;
+    int name;
+    int64_t until_ns;
+};
+
+struct sim_broken {
+    uint64_t owners[SIM_RECENT]; /* digests, the latest … */
+    int by[SIM_RECENT];          /* … by which process … */
+    int64_t at_ns[SIM_RECENT];   /* … when, at one node */
+    unsigned n;
+    struct {
+        uint64_t by, from; /* a break that waits, and whose lease it keeps */
+    } kept[SIM_RECENT];
+    unsigned n_kept;
+};
+
+struct sim_calls {
+    struct {
+        uint64_t turn; /* being released; 0: none */
+        int64_t begun_ns;
+        int64_t until_ns;
+    } releasing[SIM_PROCESSES_MAX];
+    struct {
+        int64_t until_ns;
+        uint64_t fence;
+        int process;
+    } reserved[SIM_NAMES_MAX];
+    struct {
+        int name;
+        int64_t begun_ns;
+        uint64_t turns[SIM_LIVE_MAX];
+    } breaking[SIM_PROCESSES_MAX];
+    struct {
+        uint64_t turn;
+        int name;
+        int64_t until_ns; /* it may believe until then */
+    } limits[SIM_LIVE_MAX];
+    struct sim_broken broken[SIM_NAMES_MAX];
+    int64_t freed_ns[SIM_NAMES_MAX]; /* a node broke it at once; 0: none did */
+    struct sim_owners owners[SIM_NAMES_MAX];
+    struct sim_foreign_key keys[SIM_NODES_MAX][SIM_NAMES_MAX];
+    struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];
+};
+
+struct sim_calls *sim_calls_of(struct sim_oracle *oracle);
+
+/* "lock:a" and "lock:a#0" are of name 0. @return -1: neither. */
+int sim_run_name(const struct sim_run *run);
+
+void sim_read_script(struct sim_oracle *oracle, const struct sim_run *run,
+                     int node);
+void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
+                        int node);
+void sim_foreign_forgot(struct sim_oracle *oracle, int node);
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WHAT NOTHING HAS DISTURBED. Rules about time hold from when the last fault
+ * that touches a process and a node is over. Faults are read from the story, as
+ * they begin, and end when calm begins; whether a node votes is read from the
+ * client, since it says so itself. Both are on the safe side: more is taken for
+ * disturbed than is. */
+#include "oracle/state.h"
+
+/* What was held back is sent again up to so much later. */
+#define RETRANSMIT_NS INT64_C(200000000)
+
+#define MS INT64_C(1000000)
+
+/* To notice that the time at the gate is over, besides 1% of it. */
+#define GATE_NS (2 * MS)
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- Faults ------------------------------------------------------------ */
+
+static bool is_of_process(enum sim_fault_kind kind)
+{
+    return kind == SIM_FAULT_PAUSE || kind == SIM_FAULT_PAUSE_MIDWAY ||
+           kind == SIM_FAULT_CRASH || kind == SIM_FAULT_PROCESS_CLOCK ||
+           kind == SIM_FAULT_REBOOT || kind == SIM_FAULT_STOP_IN_CALL ||
+           kind == SIM_FAULT_KILL_IN_CALL;
+}
+
+static bool is_of_path(enum sim_fault_kind kind)
+{
+    return kind == SIM_FAULT_CUT || kind == SIM_FAULT_SILENCE ||
+           kind == SIM_FAULT_DEAFNESS || kind == SIM_FAULT_SLOW ||
+           kind == SIM_FAULT_GHOST;
+}
+
+/* A host has one clock, and restarts as a whole. */
+static bool touches_process(const struct sim_oracle *oracle,
+                            const struct sim_fault *fault, int process)
+{
+    const struct sim_process *all = oracle->world->processes;
+    bool is_of_host = fault->kind == SIM_FAULT_REBOOT ||
+                      fault->kind == SIM_FAULT_PROCESS_CLOCK;
+    return fault->process < 0 || fault->process == process ||
+           (is_of_host && sim_process_host(&all[fault->process]) ==
+                              sim_process_host(&all[process]));
+}
+
+static bool touches(const struct sim_oracle *oracle,
+                    const struct sim_fault *fault, int process, unsigned node)
+{
+    bool is_process = touches_process(oracle, fault, process);
+    bool is_node = fault->node < 0 || fault->node == (int)node;
+    if (fault->kind == SIM_FAULT_PARTITION) {
+        return ((fault->mask >> process) & 1) !=
+               ((fault->mask >> (16 + node)) & 1);
+    }
+    if (is_of_process(fault->kind)) {
+        return is_process;
+    }
+    return is_of_path(fault->kind) ? is_process && is_node : is_node;
+}
+
+static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
+{
+    int64_t span_ns = fault->span_ns;
+    if (fault->kind == SIM_FAULT_GHOST) {
+        span_ns = most(span_ns, fault->amount);
+    }
+    if (fault->kind == SIM_FAULT_SLOW) {
+        span_ns += 2 * fault->amount; /* what was sent last, and its answer */
+    }
+    int64_t until_ns = fault->at_ns + span_ns + RETRANSMIT_NS;
+    const struct sim_story *story = oracle->world->story;
+    if (fault->at_ns < story->calm_ns && story->regime != SIM_FAILOVER &&
+        until_ns > story->calm_ns) {
+        until_ns = story->calm_ns; /* but what a promotion left goes on */
+    }
+    if (fault->kind == SIM_FAULT_PROCESS_CLOCK && fault->amount < 0) {
+        until_ns -= fault->amount; /* its clock stands still that long */
+    }
+    for (int i = 0; i < (int)story->n_processes; i++) {
+        for (unsigned j = 0; j < story->n_nodes; j++) {
+            int64_t *disturbed_ns = &oracle->disturbed_ns[i][j];
+            if (touches(oracle, fault, i, j)) {
+                *disturbed_ns = most(*disturbed_ns, until_ns);
+            }
+        }
+        if (is_of_process(fault->kind) && touches_process(oracle, fault, i)) {
+            oracle->paused_ns[i] = most(oracle->paused_ns[i], until_ns);
+            oracle->midway_ns[i] = fault->kind == SIM_FAULT_PAUSE_MIDWAY
+                                       ? fault->span_ns
+                                       : oracle->midway_ns[i];
+        }
+    }
+}
+
+static void note_faults(struct sim_oracle *oracle)
+{
+    const struct sim_story *story = oracle->world->story;
+    int64_t now_ns = oracle->world->now_ns;
+    int64_t next_ns = INT64_MAX;
+    if (now_ns < oracle->next_fault_ns) {
+        return;
+    }
+    for (size_t i = 0; i < story->n_faults; i++) { /* in any order */
+        int64_t at_ns = story->faults[i].at_ns;
+        if (at_ns >= oracle->next_fault_ns && at_ns <= now_ns) {
+            note_fault(oracle, &story->faults[i]);
+        }
+        if (at_ns > now_ns && at_ns < next_ns) {
+            next_ns = at_ns;
+        }
+    }
+    oracle->next_fault_ns = next_ns;
+}
+
+/* A pause in the middle of a call begins some time after its fault, and ends
+ * when it would. */
+static void note_midway(struct sim_oracle *oracle, int process)
+{
+    int64_t *span_ns = &oracle->midway_ns[process];
+    if (*span_ns > 0) {
+        oracle->midway_until_ns[process] = oracle->world->now_ns + *span_ns;
+        *span_ns =
+            oracle->world->processes[process].pauses_midway ? *span_ns : 0;
+    }
+}
+
+/* The store promises to wait no longer than that: of more it is no excuse. */
+void sim_oracle_held_up(struct sim_oracle *oracle, int process,
+                        int64_t since_ns)
+{
+    const struct sim_world *world = oracle->world;
+    int64_t patience_ns = world->story->node_timeout_ms * MS;
+    if (world->now_ns - since_ns <= patience_ns + patience_ns / 100 + GATE_NS) {
+        oracle->held_up_ns[process] = world->now_ns;
+    }
+}
+
+/* ---- What is asked ----------------------------------------------------- */
+
+int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process)
+{
+    note_faults(oracle);
+    note_midway(oracle, process);
+    int64_t since_ns =
+        most(oracle->paused_ns[process], oracle->midway_until_ns[process]);
+    if (oracle->world->machine != NULL) {
+        since_ns = most(since_ns, oracle->held_up_ns[process]);
+        since_ns = most(since_ns, oracle->world->processes[process].stood_ns);
+    }
+    bool runs = oracle->world->processes[process].client != NULL &&
+                since_ns <= oracle->world->now_ns;
+    return runs ? since_ns : INT64_MAX;
+}
+
+static bool votes(const struct sim_oracle *oracle, int process, unsigned node)
+{
+    const struct hf_client *client = oracle->world->processes[process].client;
+    return client != NULL && (client->nodes.voting >> node & 1) != 0;
+}
+
+void sim_reach_look(struct sim_oracle *oracle, int process)
+{
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        if (!votes(oracle, process, i)) {
+            oracle->apart_ns[process][i] = oracle->world->now_ns;
+        }
+    }
+}
+
+int64_t sim_reach_since(struct sim_oracle *oracle, int process, unsigned node)
+{
+    int64_t runs_ns = sim_reach_runs_since(oracle, process);
+    int64_t since_ns = most(oracle->disturbed_ns[process][node],
+                            oracle->apart_ns[process][node]);
+    bool is_there = oracle->world->nodes[node].is_up &&
+                    oracle->world->nodes[node].old == NULL &&
+                    votes(oracle, process, node) &&
+                    since_ns <= oracle->world->now_ns;
+    return is_there && runs_ns < INT64_MAX ? most(runs_ns, since_ns)
+                                           : INT64_MAX;
+}
+
+int64_t sim_reach_way_ns(const struct sim_world *world)
+{
+    const struct sim_story *story = world->story;
+    int64_t ns = story->delay_ns + 2 * story->jitter_ns;
+    return ns + (story->late_ppm > 0 && !world->is_calm ? story->late_ns : 0);
+}
+
+bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms)
+{
+    int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
+    return ttl_ms * 1000000 > 6 * trip_ns;
+}

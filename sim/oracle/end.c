@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* WHEN NOTHING BREAKS ANY MORE, AND AT THE END. */
+#include "oracle/state.h"
+
+#include "local/machine.h"
+#include "redis/redis.h"
+
+#include "core/limits.h"
+#include "core/quarantine.h"
+#include "core/validity.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+/* For how long one works then, with what it takes to begin and to end. */
+#define WORK_NS (50 * MS)
+
+/* ---- LIVE -------------------------------------------------------------- */
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+struct load {
+    int64_t ttl_ms;
+    unsigned lanes;
+    unsigned width;
+};
+
+static struct load load_of(const struct sim_story *story)
+{
+    struct load load = {0};
+    uint32_t seen = 0;
+    for (size_t i = 0; i < story->n_turns; i++) {
+        const struct sim_turn *turn = &story->turns[i];
+        unsigned names = (unsigned)__builtin_popcount(turn->names);
+        unsigned width = turn->permits + names;
+        load.ttl_ms = most(load.ttl_ms, turn->ttl_ms);
+        load.width = width > load.width ? width : load.width;
+        seen |= UINT32_C(1) << (turn->process * SIM_LANES_MAX + turn->lane);
+    }
+    load.lanes = (unsigned)__builtin_popcount(seen);
+    return load;
+}
+
+/* By how much a node's clock is behind the furthest that it ever was: a lease
+ * that was set then lasts that much longer. The clock of an outlier, one of a
+ * minority, may be set right: its node is not needed. */
+static int64_t behind_ns(const struct sim_story *story, int node)
+{
+    int64_t off_ns = 0;
+    int64_t peak_ns = 0;
+    for (size_t i = 0; i < story->n_faults; i++) {
+        const struct sim_fault *fault = &story->faults[i];
+        if (fault->kind == SIM_FAULT_NODE_CLOCK &&
+            (fault->node == node || fault->node < 0) &&
+            !sim_is_set_back(story, fault)) {
+            off_ns += fault->amount;
+            peak_ns = most(peak_ns, off_ns);
+        }
+    }
+    return peak_ns - off_ns;
+}
+
+static int64_t set_back_ns(const struct sim_story *story)
+{
+    int64_t sum_ns = 0;
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        sum_ns += behind_ns(story, (int)i);
+    }
+    for (size_t i = 0; i < story->n_faults; i++) {
+        const struct sim_fault *fault = &story->faults[i];
+        if (fault->kind == SIM_FAULT_PROCESS_CLOCK && fault->amount < 0) {
+            sum_ns -= fault->amount;
+        }
+    }
+    return sum_ns;
+}
+
+/* Where every node keeps its memory and its clock, none has to be doubted. */
+static bool may_quarantine(const struct sim_story *story)
+{
+    return story->has_quarantine && story->regime >= SIM_RESTART_DURABLE;
+}
+
+int64_t sim_oracle_bound_ns(const struct sim_story *story)
+{
+    struct load load = load_of(story);
+    int64_t forgets_ns =
+        may_quarantine(story)
+            ? 2 * most(story->max_ttl_ms, HF_QUARANTINE_MS_MIN) * MS
+            : 0;
+    int64_t queue_ns = hf_queue_lease(hf_span_ms(load.ttl_ms)).ns;
+    int64_t trip_ns =
+        story->node_timeout_ms * MS + story->delay_ns + 8 * story->jitter_ns;
+    int64_t each_ns =
+        WORK_NS + load.width * (queue_ns + 100 * MS + 8 * trip_ns);
+    return forgets_ns + set_back_ns(story) + 3 * load.ttl_ms * MS + 5000 * MS +
+           2 * load.lanes * each_ns;
+}
+
+void sim_oracle_calm(struct sim_oracle *oracle)
+{
+    oracle->calm_ns = oracle->world->now_ns;
+    oracle->bound_ns = sim_oracle_bound_ns(oracle->world->story);
+}
+
+/* ---- RESIDUE ----------------------------------------------------------- */
+
+/* A line is "key type left value"; keys of ours need no quotes. */
+static bool may_stay(const char *line, size_t len)
+{
+    static const char fence[] = ":fence";
+    static const char mark[] = ":once";
+    size_t key = 0;
+    while (key < len && line[key] != ' ') {
+        key++;
+    }
+    while (key > 0 && line[key - 1] == '"') {
+        key--;
+    }
+    size_t from = len > 0 && line[0] == '"';
+    bool is_marker = key - from == 7 && memcmp(line + from, "hf:node", 7) == 0;
+    bool is_mark =
+        key > sizeof(mark) - 1 &&
+        memcmp(line + key - (sizeof(mark) - 1), mark, sizeof(mark) - 1) == 0;
+    return is_marker || is_mark ||
+           (key > sizeof(fence) - 1 && memcmp(line + key - (sizeof(fence) - 1),
+                                              fence, sizeof(fence) - 1) == 0);
+}
+
+static void look_for_residue(struct sim_oracle *oracle, unsigned node)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) {
+        abort();
+    }
+    sim_redis_dump(oracle->world->nodes[node].redis, out);
+    fclose(out);
+    for (const char *line = text; *line != '\0';) {
+        size_t len = strcspn(line, "\n");
+        if (!may_stay(line, len)) {
+            sim_oracle_breach(oracle, SIM_RESIDUE, "left at n%u: %.*s",
+                              node + 1, (int)len, line);
+            break;
+        }
+        line += len + (line[len] == '\n');
+    }
+    free(text);
+}
+
+/* ---- The end ----------------------------------------------------------- */
+
+/* A lane that waits for an answer which never comes. */
+static void look_for_silence(struct sim_oracle *oracle)
+{
+    for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
+        const struct sim_process *process = &oracle->world->processes[i];
+        for (unsigned j = 0; j < process->n_lanes; j++) {
+            if (process->lanes[j].turn != NULL &&
+                process->lanes[j].phase == SIM_LANE_RETURNING) {
+                sim_oracle_breach(oracle, SIM_ONCE,
+                                  "p%u.%u was never told what became of its "
+                                  "release",
+                                  i + 1, j + 1);
+            }
+        }
+    }
+}
+
+void sim_oracle_finish(struct sim_oracle *oracle)
+{
+    look_for_silence(oracle);
+    for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn != 0) {
+            sim_oracle_breach(
+                oracle, SIM_LIVE, "p%d %s at the end, since %.3f ms",
+                live->process + 1, live->is_holding ? "holds" : "still waits",
+                (double)live->begun_ns / 1e6);
+        }
+    }
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        look_for_residue(oracle, i);
+    }
+    if (oracle->world->machine != NULL) {
+        sim_machine_judge_end(oracle->world->machine);
+    }
+}

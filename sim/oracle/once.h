@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the oracle of --once is told (once.c). All of it is called from
+ * the fiber of the process, or while a node executes. */
+#ifndef HF_SIM_ORACLE_ONCE_H
+#define HF_SIM_ORACLE_ONCE_H
+
+#include "oracle/state.h"
+
+#include <holdfast/holdfast.h>
+
+/* ---- What is known of marks ---------------------------------------------- */
+
+struct sim_mark_run {
+    uint64_t fence;
+    int name;
+    int process;
+    int64_t period_ns;
+    int64_t end_ns;
+    int64_t taken_ns; /* when a node last took its mark */
+    uint8_t ever;     /* nodes that had its mark, by bits … */
+    uint8_t has;      /* … have it now … */
+    uint8_t lost;     /* … and lost it with their data */
+    unsigned copies;  /* written by others */
+    bool is_started;
+    bool may_be_withdrawn;
+    bool is_withdrawn;    /* at a majority … */
+    int64_t withdrawn_ns; /* … since then */
+    bool is_over;         /* its mark is lost, as it may be */
+};
+
+/* The last look at a node that the present call of a process took. */
+struct sim_mark_look {
+    bool is_executed;
+    bool is_live;          /* the node has a mark … */
+    uint64_t fence;        /* … of this run */
+    uint64_t link, offset; /* of the answer's last byte; 0: not sent */
+    int64_t sent_ns;
+    int64_t read_ns; /* by its process; 0: not yet */
+};
+
+struct sim_mark_call {
+    bool is_on;
+    int64_t begun_ns;
+    int64_t first_ns[SIM_NAMES_MAX]; /* the first question was sent */
+    struct sim_mark_look looks[SIM_NAMES_MAX][SIM_NODES_MAX];
+};
+
+/* A command that has started, while answers to its looks may come in time. */
+struct sim_mark_check {
+    size_t run;
+    int64_t at_ns; /* when it started; 0: none is left to do */
+    struct sim_mark_call call;
+};
+
+struct sim_once {
+    struct sim_mark_call calls[SIM_PROCESSES_MAX];
+    struct sim_mark_check checks[SIM_PROCESSES_MAX];
+    uint8_t breaks[SIM_PROCESSES_MAX]; /* names that it has begun to break */
+    struct sim_mark_run *runs;
+    size_t n, cap;
+};
+
+/* Of this world; made if there is none. */
+struct sim_once *sim_once_of(struct sim_oracle *oracle);
+void sim_once_free(struct sim_once *once);
+
+/* hf_client_marked() is called; it has returned what is left. */
+void sim_once_look_begins(struct sim_oracle *oracle, int process);
+void sim_once_looked(struct sim_oracle *oracle, int process, int name,
+                     int64_t left_ms);
+
+/* hf_lock_mark() is called by turn `turn`; it has returned. */
+void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
+                          int64_t period_ms);
+void sim_once_marked(struct sim_oracle *oracle, uint64_t turn,
+                     enum hf_status status);
+
+/* The same for hf_lock_unmark(), and of a name that is being broken. */
+void sim_once_unmark_begins(struct sim_oracle *oracle, uint64_t turn);
+void sim_once_unmarked(struct sim_oracle *oracle, uint64_t turn,
+                       enum hf_status status);
+void sim_once_break_begins(struct sim_oracle *oracle, int process, int name);
+
+/* A node has executed mark.lua; has sent what it wrote; the process has read
+ * from `link`; a node has lost data. */
+void sim_once_script(struct sim_oracle *oracle, const struct sim_link *link,
+                     const struct sim_run *run);
+void sim_once_wrote(struct sim_oracle *oracle, const struct sim_link *link);
+void sim_once_read(struct sim_oracle *oracle, const struct sim_link *link);
+void sim_once_forgot(struct sim_oracle *oracle, int node);
+
+#endif

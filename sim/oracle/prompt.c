@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A FREE NAME IS TAKEN AT ONCE. While nobody holds any of the names that hang
+ * together by those who want several, and somebody who wants one is connected
+ * to a majority, one of them must have what it wants within
+ *
+ *     1 s + 40 ways
+ *
+ * A hand-over takes one way, a split vote some round trips, and whoever does
+ * not queue polls every 0.5 s: no lease is in it. (LIVE, which counts leases,
+ * comes to 110 s in the median.) That time begins anew for what faults have
+ * left: it runs in `calm`, and when faults are over, and only if a majority of
+ * the nodes is not kept by an owner from before, by one that did not release
+ * (it crashed, or was handed on), or by one that asked on a connection which
+ * its client has closed. Of a name whose reservation ended, waiters hear with
+ * their next heartbeat. Nor does it run against a client that is not ours,
+ * which says nothing when it goes.
+ *
+ * In the embedded store the death of a process frees what it held, and is found
+ * out by a waiter's heartbeat: time runs while faults go on, unless a process
+ * stands still, perhaps inside the gate, or the disk is full. */
+#include "oracle/calls.h"
+
+#include "local/machine.h"
+#include "redis/redis.h"
+
+#include <string.h>
+
+#define MS INT64_C(1000000)
+
+#define PAUSE_NS (1000 * MS)
+#define WAYS 40
+
+/* A place in a queue, and a grant that nobody confirms, lasts so long. */
+#define CLAIM_NS (6000 * MS)
+
+/* Between two heartbeats of a waiter, at most. */
+#define HEARTBEAT_NS (2000 * MS)
+
+int64_t sim_oracle_prompt_ns(const struct sim_story *story)
+{
+    return PAUSE_NS + WAYS * (story->delay_ns + 2 * story->jitter_ns);
+}
+
+/* ---- Owners that are gone ---------------------------------------------- */
+
+static bool is_local(const struct sim_oracle *oracle)
+{
+    return oracle->world->machine != NULL;
+}
+
+static bool has_faults(const struct sim_oracle *oracle)
+{
+    const struct sim_story *story = oracle->world->story;
+    return is_local(oracle) ? story->n_faults > 0 || story->late_ppm > 0
+                            : story->regime != SIM_CALM;
+}
+
+/* What was on its way when the faults ended has arrived, and the places of
+ * those who died before are over: each may be granted the name once, in vain.
+ */
+static bool is_watching(const struct sim_oracle *oracle)
+{
+    return !has_faults(oracle) || is_local(oracle) ||
+           (oracle->calm_ns >= 0 &&
+            oracle->world->now_ns > oracle->calm_ns + 2 * CLAIM_NS +
+                                        4 * sim_reach_way_ns(oracle->world));
+}
+
+static bool is_gone(const struct sim_oracle *oracle, uint64_t digest)
+{
+    const struct sim_pair *pair = sim_series_from(&oracle->gone, digest);
+    return pair != NULL && pair->key == digest;
+}
+
+static void note_gone(struct sim_oracle *oracle, uint64_t digest)
+{
+    if (!is_gone(oracle, digest)) {
+        sim_series_add(&oracle->gone, digest, 1);
+    }
+}
+
+void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
+                    int node, const struct sim_arg *owner)
+{
+    size_t len;
+    const char *text = sim_owner_at(oracle, chain, (unsigned)node, &len);
+    if (!is_watching(oracle) && text != NULL) {
+        note_gone(oracle, sim_owner_digest(text, len));
+    }
+    if (oracle->world->nodes[node].is_unheard) {
+        note_gone(oracle, sim_owner_digest(owner->data, owner->len));
+    }
+    sim_prompt_look(oracle);
+}
+
+/* A command whose release failed, since the gate was shut or the disk full,
+ * does not try again. In an embedded store the end of its process frees the
+ * name; here the process goes on, with its next turn. */
+static bool is_command(const struct sim_oracle *oracle, int process)
+{
+    return is_local(oracle) && process >= 0 &&
+           (oracle->world->story->brief >> process & 1) != 0;
+}
+
+static bool is_of_command(const struct sim_oracle *oracle, const char *text,
+                          size_t len)
+{
+    return is_command(oracle, sim_owner_process(text, len));
+}
+
+void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner)
+{
+    note_gone(oracle, sim_owner_digest(owner->data, owner->len));
+}
+
+/* In the embedded store a process that ends frees what it has, wherever it
+ * stood: time begins anew. */
+static bool has_ended(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    const struct sim_process *process =
+        &oracle->world->processes[live->process];
+    return is_local(oracle) && process->is_crashing;
+}
+
+void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live)
+{
+    if (has_ended(oracle, live) ||
+        (live->is_released && !is_command(oracle, live->process))) {
+        return;
+    }
+    for (unsigned i = 0; i < live->n_parts; i++) {
+        char text[HF_OWNER_MAX];
+        size_t len = hf_lock_emit_owner(live->parts[i].lock, text);
+        note_gone(oracle, sim_owner_digest(text, len));
+    }
+}
+
+void sim_prompt_anew(struct sim_oracle *oracle)
+{
+    if (is_local(oracle)) {
+        memset(oracle->free_ns, -1, sizeof(oracle->free_ns));
+        sim_prompt_look(oracle);
+    }
+}
+
+/* ---- Who wants what ---------------------------------------------------- */
+
+static unsigned names_of(const struct sim_oracle *oracle,
+                         const struct sim_live *live)
+{
+    return oracle->records[live->turn - 1].turn->names;
+}
+
+/* All names that hang together with `names`. */
+static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned before = 0; before != names;) {
+        before = names;
+        for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+            const struct sim_live *live = &oracle->live[i];
+            if (live->turn != 0 && (names_of(oracle, live) & names) != 0) {
+                names |= names_of(oracle, live);
+            }
+        }
+    }
+    return names;
+}
+
+static bool is_majority(const struct sim_oracle *oracle, unsigned mask)
+{
+    return 2U * (unsigned)__builtin_popcount(mask) >
+           oracle->world->story->n_nodes;
+}
+
+/* Nodes that vote for its process, and whose clock lets them agree. */
+static unsigned connected(struct sim_oracle *oracle,
+                          const struct sim_live *live)
+{
+    unsigned mask = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        int64_t since_ns = sim_reach_since(oracle, live->process, i);
+        bool votes =
+            since_ns < INT64_MAX && !sim_is_outlier(oracle->world->story, i);
+        mask |= votes ? 1U << i : 0;
+    }
+    return mask;
+}
+
+/* Of those who share it in an embedded store, one does not release. */
+static bool has_gone_sharer(const struct sim_oracle *oracle,
+                            const struct sim_chain *chain)
+{
+    uint64_t owner = 1;
+    for (unsigned i = 0; is_local(oracle) && owner != 0; i++) {
+        owner = sim_machine_sharer(oracle->world->machine, chain->text, i);
+        if (owner != 0 && is_gone(oracle, owner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes at which the name is not kept by who is gone. */
+static unsigned open_nodes(const struct sim_oracle *oracle,
+                           const struct sim_chain *chain)
+{
+    unsigned mask = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        size_t len;
+        const char *text = sim_owner_at(oracle, chain, i, &len);
+        bool is_old =
+            text != NULL && (is_gone(oracle, sim_owner_digest(text, len)) ||
+                             has_gone_sharer(oracle, chain));
+        is_old |= text != NULL && is_of_command(oracle, text, len);
+        bool is_ours = text == NULL || sim_owner_process(text, len) >= 0 ||
+                       strncmp(text, "shared:", 7) == 0;
+        mask |= is_ours && !is_old ? 1U << i : 0;
+    }
+    return mask;
+}
+
+static bool is_open(const struct sim_oracle *oracle, unsigned names,
+                    unsigned nodes)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        for (unsigned j = 0; j <= SIM_SLOTS_MAX && (names >> i & 1) != 0; j++) {
+            const struct sim_chain *chain = oracle->chains[i][j];
+            if (chain != NULL &&
+                !is_majority(oracle, nodes & open_nodes(oracle, chain))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Handed on, and not adopted yet. */
+static bool is_in_hand(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {
+        const struct sim_parcel *parcel = &oracle->world->processes[i].parcel;
+        if (parcel->is_full && (parcel->turn->names & names) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Somebody wants some of them, nobody has any, and nothing is in the way. */
+static bool is_due(struct sim_oracle *oracle, unsigned names)
+{
+    bool is_wanted = false;
+    unsigned nodes = (1U << oracle->world->story->n_nodes) - 1;
+    if (is_local(oracle) && sim_machine_hinders(oracle->world->machine)) {
+        return false;
+    }
+    for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn == 0 || (names_of(oracle, live) & names) == 0) {
+            continue;
+        }
+        int64_t ttl_ms = oracle->records[live->turn - 1].turn->ttl_ms;
+        if (live->is_holding ||
+            !sim_reach_is_fast(oracle->world->story, ttl_ms)) {
+            return false;
+        }
+        nodes &= connected(oracle, live);
+        is_wanted = true;
+    }
+    return is_wanted && is_majority(oracle, nodes) &&
+           !is_in_hand(oracle, names) && is_open(oracle, names, nodes);
+}
+
+/* ---- The clock --------------------------------------------------------- */
+
+static void set_free(struct sim_oracle *oracle, unsigned names, int64_t ns)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((names >> i & 1) != 0) {
+            oracle->free_ns[i] = ns;
+        }
+    }
+}
+
+/* The latest of them: none was wanted in vain for longer. */
+static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
+{
+    int64_t since_ns = -1;
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((names >> i & 1) != 0 && oracle->free_ns[i] > since_ns) {
+            since_ns = oracle->free_ns[i];
+        }
+    }
+    return since_ns;
+}
+
+/* No grant of one of them since it was reserved: no node says when that is
+ * over. */
+static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
+{
+    for (unsigned i = 0; i < SIM_NAMES_MAX && oracle->calls != NULL; i++) {
+        const struct sim_chain *chain = oracle->chains[i][0];
+        size_t n = chain == NULL ? 0 : chain->fences.n;
+        if ((names >> i & 1) != 0 && n > 0 &&
+            oracle->calls->reserved[i].until_ns > 0 &&
+            oracle->calls->reserved[i].fence ==
+                chain->fences.pairs[n - 1].key) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A waiter from before, also from before its clock went on, may have lost its
+ * place at some nodes, and asks for it again with its next heartbeat. */
+static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
+{
+    if (was_reserved(oracle, names)) {
+        return oracle->prompt_ns + HEARTBEAT_NS;
+    }
+    for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn != 0 && (names_of(oracle, live) & names) != 0 &&
+            (is_local(oracle) || live->begun_ns <= oracle->calm_ns ||
+             live->begun_ns <= sim_reach_runs_since(oracle, live->process))) {
+            return oracle->prompt_ns + HEARTBEAT_NS;
+        }
+    }
+    return oracle->prompt_ns;
+}
+
+static void look_at(struct sim_oracle *oracle, unsigned names)
+{
+    int64_t most_ns = allowed_ns(oracle, names);
+    int64_t now_ns = oracle->world->now_ns;
+    int64_t since_ns = free_since(oracle, names);
+    if (!is_due(oracle, names)) {
+        set_free(oracle, names, -1);
+        return;
+    }
+    if (since_ns < 0) {
+        since_ns = now_ns;
+    }
+    set_free(oracle, names, since_ns);
+    if (now_ns - since_ns > most_ns) {
+        int first = __builtin_ctz(names);
+        set_free(oracle, names, now_ns);
+        sim_oracle_breach(oracle, SIM_PROMPT,
+                          "\"%c\" is wanted and free since %.3f ms, and nobody "
+                          "has got it within %.3f ms",
+                          'a' + first, (double)since_ns / 1e6,
+                          (double)most_ns / 1e6);
+    }
+}
+
+void sim_prompt_look(struct sim_oracle *oracle)
+{
+    unsigned done = 0;
+    /* Without queues each of those who wait polls, and votes may be split. */
+    if (!is_watching(oracle) || !oracle->world->story->queues) {
+        return;
+    }
+    for (unsigned i = 0; i < SIM_LIVE_MAX; i++) {
+        const struct sim_live *live = &oracle->live[i];
+        if (live->turn != 0 && (names_of(oracle, live) & ~done) != 0) {
+            unsigned names = group_of(oracle, names_of(oracle, live));
+            done |= names;
+            look_at(oracle, names);
+        }
+    }
+    set_free(oracle, ~done, -1);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which guarantee holds when what goes wrong: docs/guarantees.md as a table. */
+#include "oracle/state.h"
+
+/* Yes; no: it is counted; later: promised once every node's clock floor stands
+ * above all that was granted before the last loss of memory, and whatever was
+ * under way then is over. */
+enum promise { N, Y, L };
+
+/* clang-format off */
+static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
+    /*                       |  |  |  |  |  |  |  |  |  |  |  ANSWER
+     *                       |  |  |  |  |  |  |  |  |  |  ONCE
+     *                       |  |  |  |  |  |  |  |  |  RESIDUE
+     *                       |  |  |  |  |  |  |  |  LIVE
+     *                       |  |  |  |  |  |  |  FIFO
+     *                       |  |  |  |  |  |  PERMITS
+     *                       |  |  |  |  |  GUARD
+     *                       |  |  |  |  C4
+     *                       |  |  |  E1
+     *                       |  |  C3
+     *                       |  C2
+     *                       C1 */
+    [SIM_CALM]            = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
+    [SIM_NETWORK]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_RATES]           = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_RESTART_DURABLE] = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_AMNESIA]         = {Y, Y, Y, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_FLOOR_ALONE]     = {Y, Y, Y, N, N, Y, N, N, Y, Y, Y, Y},
+    [SIM_WILD_CLOCKS]     = {Y, Y, Y, Y, N, Y, N, N, Y, N, Y, Y},
+    [SIM_AMNESIA_WILD]    = {N, N, N, N, N, N, N, N, Y, N, Y, Y},
+    [SIM_FAILOVER]        = {N, N, N, N, N, N, N, N, Y, Y, Y, Y},
+    [SIM_EVICT]           = {L, L, L, N, N, N, N, N, Y, Y, Y, Y},
+    [SIM_FLUSH]           = {Y, Y, L, Y, Y, Y, Y, N, Y, Y, Y, Y},
+    [SIM_BOOT_CLOCKS]     = {N, N, N, N, Y, N, Y, N, Y, N, Y, Y},
+    [SIM_LOCAL]           = {Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y, Y},
+};
+/* clang-format on */
+
+#define IN(regime) (1U << (regime))
+#define EVERYWHERE ((1U << SIM_REGIMES) - 1)
+
+/* Where commands that are marked have fences in order, and hold alone. */
+#define WHERE_MEMORY_IS_KEPT                                                   \
+    (IN(SIM_CALM) | IN(SIM_NETWORK) | IN(SIM_RATES) | IN(SIM_RESTART_DURABLE))
+#define WHERE_C4_AND_ORDER                                                     \
+    (WHERE_MEMORY_IS_KEPT | IN(SIM_AMNESIA) | IN(SIM_FLUSH))
+
+/* Of the rules that one kind of turn has, and of those of time. */
+static const uint16_t promised_in[SIM_RULES] = {
+    [SIM_PERIOD] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
+    [SIM_RESERVE] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
+    [SIM_BREAK] = WHERE_MEMORY_IS_KEPT | IN(SIM_LOCAL),
+    /* What a promotion left behind answers too, and is not followed. */
+    [SIM_READ] = EVERYWHERE & ~IN(SIM_FAILOVER),
+    [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
+    /* Of time, not of memory. */
+    [SIM_PROMPT] = EVERYWHERE,
+    /* Of one store there is no second node to bring a lock to. */
+    [SIM_SPREAD] = EVERYWHERE & ~IN(SIM_LOCAL),
+    [SIM_RISK] = EVERYWHERE,
+};
+
+static enum promise promise_of(enum sim_rule rule, enum sim_regime regime)
+{
+    if (rule >= SIM_PERIOD) {
+        return (promised_in[rule] & IN(regime)) != 0 ? Y : N;
+    }
+    return (enum promise)promises[regime][rule];
+}
+
+static const char *const names[SIM_RULES] = {
+    [SIM_C1] = "C1",           [SIM_C2] = "C2",
+    [SIM_C3] = "C3",           [SIM_E1] = "E1",
+    [SIM_C4] = "C4",           [SIM_GUARD] = "GUARD",
+    [SIM_PERMITS] = "PERMITS", [SIM_FIFO] = "FIFO",
+    [SIM_LIVE] = "LIVE",       [SIM_RESIDUE] = "RESIDUE",
+    [SIM_ONCE] = "ONCE",       [SIM_ANSWER] = "ANSWER",
+    [SIM_PERIOD] = "PERIOD",   [SIM_RESERVE] = "RESERVE",
+    [SIM_BREAK] = "BREAK",     [SIM_READ] = "READ",
+    [SIM_FOREIGN] = "FOREIGN", [SIM_PROMPT] = "PROMPT",
+    [SIM_SPREAD] = "SPREAD",   [SIM_RISK] = "RISK",
+};
+
+const char *sim_rule_name(enum sim_rule rule)
+{
+    return names[rule];
+}
+
+bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime)
+{
+    return promise_of(rule, regime) != N;
+}
+
+static bool is_of_fences(enum sim_rule rule)
+{
+    return rule == SIM_C1 || rule == SIM_C2 || rule == SIM_C3 ||
+           rule == SIM_E1 || rule == SIM_GUARD;
+}
+
+/* What an embedded store keeps ends with the boot of its host. */
+static bool has_reboot(const struct sim_story *story)
+{
+    for (unsigned i = 0; i < story->n_faults; i++) {
+        if (story->faults[i].kind == SIM_FAULT_REBOOT) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
+{
+    const struct sim_story *story = oracle->world->story;
+    bool needs_memory = rule < SIM_LIVE || rule == SIM_PERIOD ||
+                        rule == SIM_RESERVE || rule == SIM_BREAK ||
+                        rule == SIM_FOREIGN;
+    if (story->regime == SIM_AMNESIA && !story->has_quarantine &&
+        needs_memory) {
+        return false;
+    }
+    if (rule == SIM_RESERVE && story->regime == SIM_LOCAL &&
+        has_reboot(story)) {
+        return false;
+    }
+    if (rule == SIM_FIFO && !sim_order_is_total(story)) {
+        return false; /* order is that of the nodes' clocks then */
+    }
+    if (rule == SIM_FIFO && story->regime == SIM_LOCAL &&
+        (story->n_faults > 0 || story->late_ppm > 0)) {
+        return false; /* as in other worlds where something goes wrong */
+    }
+    if (is_of_fences(rule) && oracle->has_expired) {
+        return false;
+    }
+    if (promise_of(rule, story->regime) == L) {
+        return oracle->forgot_ns < 0 ||
+               oracle->world->now_ns - oracle->forgot_ns > oracle->later_ns;
+    }
+    return promise_of(rule, story->regime) == Y;
+}

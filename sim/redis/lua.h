@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The interpreter, for lua.c and script.c.
+ *
+ * At the bottom of Lua's stack stay what every run needs: the handler of
+ * errors, KEYS and ARGV. The two tables are used again, which a script cannot
+ * tell as long as it does not write into them: none of ours does. */
+#ifndef SIM_REDIS_LUA_H
+#define SIM_REDIS_LUA_H
+
+#include "redis/server.h"
+
+#include <lauxlib.h>
+
+enum { AT_HANDLER = 1, AT_KEYS, AT_ARGV };
+
+struct number {
+    char text[SIM_NUMBER_MAX + 1];
+};
+
+struct sim_lua {
+    lua_State *state;
+    struct sim_script *scripts;
+    struct sim_call *running; /* the EVAL; NULL: none */
+    size_t n_keys;            /* in KEYS now */
+    size_t n_args;
+    struct sim_arg *argv; /* of a command in a script */
+    struct number *numbers;
+    size_t cap_args;
+    struct sim_text reply;
+};
+
+#endif

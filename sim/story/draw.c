@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DRAWING A STORY: who there is, and what each does.
+ *
+ * A swarm: each seed leaves most of what is possible out, so that what is left
+ * comes often enough to meet. Everything is measured by the lease: how long
+ * people hold, how long what goes wrong lasts (draw_faults.c), and for how
+ * long it goes on. */
+#include "story/story_parts.h"
+
+#include "core/limits.h"
+
+/* How often waiters may ask again, all together. */
+#define BEATS 800
+
+/* Where there is no quarantine: so long that a node can be away for a step of
+ * the clock floor, and more, in a quarter of it. */
+#define FLOOR_ALONE_MS 24000
+
+/* Streams of a seed; the world's own are others. */
+enum {
+    STREAM_WORLD = 0x51010,
+    STREAM_TURNS = 0x51020,
+    STREAM_OUTLIERS = 0x51030,
+    STREAM_CALLS = 0x51040, /* and one for each lane behind it */
+    STREAM_HOSTS = 0x51080
+};
+
+/* How far off an outlier's clock is. */
+#define OUTLIER_MIN_NS (INT64_C(3600) * SIM_S)
+#define OUTLIER_MAX_NS (INT64_C(10) * 365 * 86400 * SIM_S)
+
+/* What the turns of one seed have in common. All chances in percent. */
+struct swarm {
+    unsigned lanes; /* of each process */
+    unsigned turns; /* of each lane */
+    unsigned n_names;
+    int64_t ttl_ms;
+    bool mixes_ttl;
+    int64_t think_ns, hold_ns; /* means */
+    uint8_t permits[SIM_NAMES_MAX];
+    int tries, waits, unfair, shared, many, long_holds, writes;
+    int blocking, hands_on, forsakes, extends, cancels;
+    int once, withdraws, reserves, breaks, breaks_now, looks, foreign;
+    int64_t period_ms;
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* @return the index of the share that a draw falls into. */
+static int weighted(struct sim_random *random, const int *shares, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++) {
+        sum += shares[i];
+    }
+    int64_t at = sim_draw_below(random, sum);
+    int i = 0;
+    while (at >= shares[i]) {
+        at -= shares[i++];
+    }
+    return i;
+}
+
+/* ---- The world ------------------------------------------------------------
+ */
+
+static const int regime_shares[SIM_REGIMES] = {
+    [SIM_CALM] = 4,        [SIM_NETWORK] = 25,
+    [SIM_RATES] = 19,      [SIM_RESTART_DURABLE] = 11,
+    [SIM_AMNESIA] = 14,    [SIM_FLOOR_ALONE] = 5,
+    [SIM_WILD_CLOCKS] = 7, [SIM_AMNESIA_WILD] = 3,
+    [SIM_FAILOVER] = 4,    [SIM_EVICT] = 4,
+    [SIM_FLUSH] = 6,       [SIM_BOOT_CLOCKS] = 6,
+};
+
+static bool loses_memory(enum sim_regime regime)
+{
+    return regime == SIM_AMNESIA || regime == SIM_FLOOR_ALONE ||
+           regime == SIM_AMNESIA_WILD || regime == SIM_FAILOVER ||
+           regime == SIM_EVICT || regime == SIM_FLUSH ||
+           regime == SIM_BOOT_CLOCKS;
+}
+
+/* Where a memory is lost, half of the leases are longer than the shortest
+ * quarantine: only these need more than it. Much shorter ones would be renewed
+ * and asked for too often in that time. */
+static int64_t draw_ttl_ms(struct sim_random *random, enum sim_regime regime)
+{
+    if (loses_memory(regime) && sim_chance(random, 50)) {
+        return sim_draw_between(random, HF_QUARANTINE_MS_MIN, 30000);
+    }
+    return sim_draw_log(random, loses_memory(regime) ? 500 : 50, 30000);
+}
+
+static void draw_network(struct sim_story *story, struct sim_random *random,
+                         int64_t ttl_ms)
+{
+    int64_t slowest = least(3 * SIM_MS, ttl_ms * SIM_MS / 40);
+    story->delay_ns = sim_draw_log(random, 50000, slowest) / 1000 * 1000;
+    story->jitter_ns =
+        sim_draw_log(random, 10000, 2 * story->delay_ns) / 1000 * 1000;
+    int64_t trip_ms = 4 * (story->delay_ns + story->jitter_ns) / SIM_MS + 4;
+    story->node_timeout_ms =
+        sim_chance(random, 40)
+            ? most(trip_ms, least(HF_NODE_TIMEOUT_MS_DEFAULT, ttl_ms / 3))
+            : sim_draw_log(random, trip_ms, most(trip_ms, ttl_ms / 4));
+    if (story->regime != SIM_CALM && sim_chance(random, 50)) {
+        story->late_ppm = (unsigned)sim_draw_log(random, 100, 50000);
+        story->late_ns = sim_draw_log(random, ttl_ms / 40, 2 * ttl_ms) * SIM_MS;
+    }
+    if (sim_chance(random, 40)) {
+        story->shatter_ppm = (unsigned)sim_draw_log(random, 500, 300000);
+    }
+}
+
+/* Every pair is less than 1% apart, which is what drift pays for; half of the
+ * seeds have clocks at the very ends of that. */
+static int draw_rate(struct sim_random *random, bool is_extreme)
+{
+    static const int most_ppm = 4500;
+    return is_extreme ? (sim_chance(random, 50) ? most_ppm : -most_ppm)
+                      : (int)sim_draw_between(random, -most_ppm, most_ppm);
+}
+
+static void draw_clocks(struct sim_story *story, struct sim_random *random)
+{
+    bool is_extreme = sim_chance(random, 50);
+    bool has_rates = story->regime >= SIM_RATES;
+    bool has_floor =
+        loses_memory(story->regime) || story->regime == SIM_RESTART_DURABLE;
+    int64_t wall_ns =
+        has_floor ? SIM_S : sim_draw_log(random, SIM_MS, 5 * SIM_S);
+    bool has_walls = sim_chance(random, 60);
+    for (unsigned i = 0; has_rates && i < story->n_processes; i++) {
+        story->rate_ppm[i] = draw_rate(random, is_extreme);
+    }
+    for (unsigned i = 0; i < story->n_nodes; i++) {
+        story->node_rate_ppm[i] = has_rates ? draw_rate(random, is_extreme) : 0;
+        story->node_wall_ns[i] =
+            has_walls
+                ? sim_draw_between(random, -wall_ns, wall_ns) / SIM_MS * SIM_MS
+                : 0;
+    }
+}
+
+/* Clocks of a minority are off by hours, or by years. Only where no memory is
+ * lost: order then rests on clocks. */
+static void draw_outliers(struct sim_story *story)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_OUTLIERS);
+    bool may = story->regime == SIM_RATES || story->regime == SIM_WILD_CLOCKS;
+    int64_t n = (story->n_nodes - 1) / 2;
+    if (!may || !sim_chance(&random, 40)) {
+        return;
+    }
+    n = n <= 1 ? 1 : sim_draw_between(&random, 1, n);
+    for (unsigned at = (unsigned)sim_draw_below(&random, story->n_nodes); n > 0;
+         n--) {
+        int64_t off_ns = sim_draw_log(&random, OUTLIER_MIN_NS, OUTLIER_MAX_NS) /
+                         SIM_MS * SIM_MS;
+        story->node_wall_ns[at] = sim_chance(&random, 60) ? off_ns : -off_ns;
+        at = (at + 1) % story->n_nodes;
+    }
+}
+
+/* Some share a host; some are commands, which remember nothing from one turn
+ * to the next. */
+static void draw_hosts(struct sim_story *story)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_HOSTS);
+    int shares = sim_chance(&random, 40) ? 60 : 0;
+    int brief = sim_chance(&random, loses_memory(story->regime) ? 50 : 20)
+                    ? (int)sim_draw_between(&random, 30, 100)
+                    : 0;
+    for (unsigned i = 0; i < story->n_processes; i++) {
+        if (i > 0 && sim_chance(&random, shares)) {
+            int64_t other = sim_draw_below(&random, i);
+            uint8_t host = story->host_of[other];
+            story->host_of[i] = host != 0 ? host : (uint8_t)(other + 1);
+        }
+        if (sim_chance(&random, brief)) {
+            story->brief |= (uint8_t)(1U << i);
+        }
+    }
+}
+
+/* ---- Who does what ---------------------------------------------------------
+ */
+
+static int sometimes(struct sim_random *random, int seeds, int turns)
+{
+    return sim_chance(random, seeds) ? turns : 0;
+}
+
+static void draw_modes(struct sim_story *story, struct swarm *swarm,
+                       struct sim_random *random)
+{
+    swarm->tries = sometimes(random, 40, 15);
+    swarm->waits = sometimes(random, 50, 30);
+    swarm->unfair = story->queues ? sometimes(random, 30, 25) : 60;
+    swarm->shared = sometimes(random, 45, 60);
+    swarm->many = swarm->n_names > 1 ? sometimes(random, 40, 40) : 0;
+    swarm->long_holds = sometimes(random, 60, 10);
+    swarm->writes = sometimes(random, 70, 60);
+    swarm->blocking = sometimes(random, 35, 50);
+    swarm->hands_on = sometimes(random, 20, 20);
+    swarm->forsakes = sometimes(random, 10, 3);
+    swarm->extends = sometimes(random, swarm->mixes_ttl ? 70 : 30, 40);
+    swarm->cancels = sometimes(random, 35, 15);
+    for (unsigned i = 0; i < swarm->n_names; i++) {
+        swarm->permits[i] = sim_chance(random, 18)
+                                ? (uint8_t)sim_draw_between(random, 1, 3)
+                                : 0;
+    }
+}
+
+/* A break takes a name from all who share it, and from those who have a permit;
+ * the oracles know it of one holder. */
+static bool is_held_alone(const struct swarm *swarm)
+{
+    unsigned permits = 0;
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        permits += swarm->permits[i];
+    }
+    return permits == 0 && swarm->shared == 0;
+}
+
+/* What else than locking some seeds do. In a calm world nothing is taken from
+ * anybody. The embedded store knows no other libraries. */
+static void draw_calls(const struct sim_story *story, struct swarm *swarm)
+{
+    struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);
+    int64_t calm_ms = story->calm_ns / SIM_MS;
+    if (story->regime == SIM_LOCAL && story->seed % 2 != 0) {
+        return; /* half of them lock alone, which some faults need */
+    }
+    swarm->once = sometimes(&random, 30, 60);
+    swarm->withdraws = sometimes(&random, 50, 30);
+    swarm->reserves = sometimes(&random, 20, 25);
+    swarm->breaks = sometimes(&random, 15, 5);
+    swarm->looks = sometimes(&random, 20, 8);
+    swarm->foreign = sometimes(&random, 15, 20);
+    swarm->period_ms = sim_draw_log(&random, most(50, swarm->ttl_ms / 2),
+                                    most(2 * swarm->ttl_ms, 2 * calm_ms));
+    swarm->breaks_now = sometimes(&random, 50, 50);
+    if (story->regime == SIM_LOCAL) {
+        swarm->foreign = 0;
+    }
+    if (story->regime == SIM_CALM || !is_held_alone(swarm)) {
+        swarm->breaks = 0;
+    }
+}
+
+static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
+                      struct sim_random *random)
+{
+    bool is_alone = turn->permits == 0 && !turn->is_shared && !turn->hands_on;
+    bool is_one = (turn->names & (turn->names - 1)) == 0;
+    if (is_alone && sim_chance(random, swarm->once)) {
+        turn->period_ms = swarm->period_ms;
+        turn->withdraws = sim_chance(random, swarm->withdraws);
+    }
+    if (is_alone && sim_chance(random, swarm->reserves)) {
+        turn->reserve_ms =
+            sim_draw_log(random, most(2, turn->ttl_ms / 20), turn->ttl_ms);
+    }
+    if (is_one && sim_chance(random, swarm->breaks)) {
+        bool is_now =
+            swarm->breaks_now > 0 && sim_chance(random, swarm->breaks_now);
+        turn->kind = is_now ? SIM_TURN_BREAK_NOW : SIM_TURN_BREAK;
+    } else if (is_one && sim_chance(random, swarm->looks)) {
+        turn->kind = SIM_TURN_LOOK;
+    } else if (is_one && is_alone && sim_chance(random, swarm->foreign)) {
+        turn->kind = SIM_TURN_FOREIGN;
+    }
+}
+
+/* For how long things go wrong: some leases, and where a memory is lost some
+ * quarantines. Each who waits asks again every third of a place's lease, at
+ * every node, which bounds what a seed may cost. */
+static int64_t draw_period(const struct sim_story *story,
+                           const struct swarm *swarm, struct sim_random *random)
+{
+    int64_t ttl_ms = swarm->ttl_ms;
+    int64_t lanes = story->n_processes * swarm->lanes;
+    int64_t beat_ms = least(ttl_ms, 6000) / 3;
+    int64_t most_ms =
+        most(3 * ttl_ms, BEATS * beat_ms / (lanes * story->n_nodes));
+    int64_t ms = least(most_ms, sim_draw_log(random, 3 * ttl_ms, 24 * ttl_ms));
+    if (loses_memory(story->regime)) {
+        int64_t once_ms = most(ttl_ms, story->regime == SIM_FLOOR_ALONE
+                                           ? FLOOR_ALONE_MS
+                                           : HF_QUARANTINE_MS_MIN);
+        ms = most(ms, once_ms * sim_draw_between(random, 15, 30) / 10);
+    }
+    return most(ms, 400) * SIM_MS;
+}
+
+/* As many turns as the work of a seed allows; a turn costs more with more
+ * nodes. They come so densely that the lanes want `load` percent of the names'
+ * time. */
+static void draw_pace(struct sim_story *story, struct swarm *swarm,
+                      struct sim_random *random)
+{
+    int64_t turns =
+        sim_draw_between(random, 60, 220) * 2 / (story->n_nodes + 1);
+    unsigned lanes = story->n_processes * swarm->lanes;
+    swarm->turns = (unsigned)least(40, most(5, turns / lanes));
+    story->calm_ns = draw_period(story, swarm, random);
+    int64_t cycle = story->calm_ns / swarm->turns;
+    int64_t load = sim_draw_log(random, 20, 200);
+    int64_t share = least(90, load * swarm->n_names / lanes);
+    swarm->hold_ns = cycle * share / 100;
+    swarm->think_ns = cycle - swarm->hold_ns;
+}
+
+static int64_t draw_hold(const struct swarm *swarm, struct sim_random *random)
+{
+    if (sim_chance(random, swarm->long_holds)) {
+        return sim_draw_below(random, swarm->ttl_ms * SIM_MS * 8 / 5) / 1000 *
+               1000;
+    }
+    return sim_draw_below(random, 2 * swarm->hold_ns + 1) / 1000 * 1000;
+}
+
+static void draw_what(const struct swarm *swarm, struct sim_turn *turn,
+                      struct sim_random *random)
+{
+    int64_t name = least(sim_draw_below(random, swarm->n_names),
+                         sim_draw_below(random, swarm->n_names));
+    turn->names = (uint8_t)(1U << name);
+    turn->permits = sim_chance(random, 95) ? swarm->permits[name] : 0;
+    if (turn->permits == 0) {
+        turn->is_shared = sim_chance(random, swarm->shared);
+        turn->hands_on = sim_chance(random, swarm->hands_on);
+    }
+    if (turn->permits == 0 && sim_chance(random, swarm->many)) {
+        turn->names = (uint8_t)sim_draw_between(
+            random, 1, (INT64_C(1) << swarm->n_names) - 1);
+        turn->hands_on = false;
+        for (unsigned i = 0; i < swarm->n_names; i++) {
+            if (swarm->permits[i] > 0) {
+                turn->names &= (uint8_t) ~(1U << i);
+            }
+        }
+        if (turn->names == 0) {
+            turn->names = (uint8_t)(1U << name);
+        }
+    }
+}
+
+static void draw_turn(const struct sim_story *story, const struct swarm *swarm,
+                      struct sim_turn *turn, struct sim_random *random)
+{
+    int64_t ttl_ms = swarm->ttl_ms;
+    draw_what(swarm, turn, random);
+    turn->ttl_ms = swarm->mixes_ttl
+                       ? sim_draw_between(random, ttl_ms / 4, ttl_ms)
+                       : ttl_ms;
+    turn->think_ns =
+        sim_draw_below(random, 2 * swarm->think_ns + 1) / 1000 * 1000;
+    turn->hold_ns = draw_hold(swarm, random);
+    turn->wait_ms = -1;
+    turn->is_unfair = sim_chance(random, swarm->unfair);
+    if (sim_chance(random, swarm->tries) ||
+        (!story->queues && !turn->is_unfair)) {
+        turn->wait_ms = 0;
+    } else if (sim_chance(random, swarm->waits)) {
+        turn->wait_ms = sim_draw_log(random, most(5, ttl_ms / 10), 3 * ttl_ms);
+    }
+    turn->is_blocking = sim_chance(random, swarm->blocking);
+    if (sim_chance(random, swarm->cancels)) {
+        turn->cancel_ns =
+            sim_draw_log(random, 100000, ttl_ms * SIM_MS) / 1000 * 1000;
+    }
+    turn->extends = sim_chance(random, swarm->extends)
+                        ? (uint8_t)sim_draw_between(random, 1, 3)
+                        : 0;
+    turn->writes = !turn->is_shared && sim_chance(random, swarm->writes)
+                       ? (uint8_t)sim_draw_between(random, 1, 3)
+                       : 0;
+    turn->forsakes = !turn->hands_on && sim_chance(random, swarm->forsakes);
+}
+
+static void draw_turns(struct sim_story *story, struct swarm *swarm)
+{
+    struct sim_random all = sim_random_of(story->seed, STREAM_TURNS);
+    draw_modes(story, swarm, &all);
+    draw_pace(story, swarm, &all);
+    draw_calls(story, swarm);
+    for (unsigned p = 0; p < story->n_processes; p++) {
+        for (unsigned lane = 0; lane < swarm->lanes; lane++) {
+            unsigned at = p * SIM_LANES_MAX + lane;
+            struct sim_random random =
+                sim_random_of(story->seed, STREAM_TURNS + 1 + at);
+            struct sim_random calls =
+                sim_random_of(story->seed, STREAM_CALLS + 1 + at);
+            for (unsigned i = 0; i < swarm->turns; i++) {
+                struct sim_turn turn = {.process = (uint8_t)p,
+                                        .lane = (uint8_t)lane};
+                draw_turn(story, swarm, &turn, &random);
+                draw_call(swarm, &turn, &calls);
+                sim_story_add_turn(story, &turn);
+            }
+        }
+    }
+}
+
+void sim_story_draw(struct sim_story *story, uint64_t seed, int regime)
+{
+    static const int node_shares[] = {30, 36, 34};
+    struct sim_random random = sim_random_of(seed, STREAM_WORLD);
+    struct swarm swarm = {0};
+    *story = (struct sim_story){.seed = seed, .has_quarantine = true};
+    int drawn = weighted(&random, regime_shares, SIM_REGIMES);
+    story->regime = (enum sim_regime)(regime < 0 ? drawn : regime);
+    story->n_nodes = 1 + 2 * (unsigned)weighted(&random, node_shares, 3);
+    if (story->regime == SIM_LOCAL) {
+        story->is_local = true;
+        story->n_nodes = 1;
+        story->has_quarantine = false;
+    }
+    story->n_processes = (unsigned)sim_draw_between(&random, 2, 6);
+    swarm.lanes = sim_chance(&random, 60)
+                      ? 1
+                      : (unsigned)sim_draw_between(&random, 2, SIM_LANES_MAX);
+    swarm.n_names =
+        (unsigned)least(sim_draw_between(&random, 1, SIM_NAMES_MAX),
+                        sim_draw_between(&random, 1, SIM_NAMES_MAX));
+    swarm.ttl_ms = draw_ttl_ms(&random, story->regime);
+    swarm.mixes_ttl = sim_chance(&random, 30);
+    story->max_ttl_ms = swarm.ttl_ms;
+    story->queues = sim_chance(&random, 75);
+    if (story->regime == SIM_FLOOR_ALONE) {
+        story->has_quarantine = false;
+    } else if ((story->regime == SIM_FAILOVER ||
+                story->regime == SIM_AMNESIA_WILD) &&
+               sim_chance(&random, 25)) {
+        story->has_quarantine = false;
+    }
+    draw_network(story, &random, swarm.ttl_ms);
+    draw_clocks(story, &random);
+    draw_outliers(story);
+    draw_hosts(story);
+    draw_turns(story, &swarm);
+    if (story->regime != SIM_CALM) {
+        sim_faults_draw(story, swarm.ttl_ms * SIM_MS);
+    }
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A story: all that decides how a simulation goes. Who there is, what each of
+ * them does, in turns, and what goes wrong, and when. Drawn from a seed, read
+ * from a file, or cut down to the few lines that break a guarantee; the same
+ * story always ends the same way, to the byte.
+ *
+ * What a story leaves open (how long each message takes, when a client jitters)
+ * is drawn from streams of its own for each link and process, by counting: to
+ * take one line out changes no other draw. */
+#ifndef HF_SIM_STORY_H
+#define HF_SIM_STORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define SIM_NODES_MAX 5
+#define SIM_PROCESSES_MAX 8
+#define SIM_LANES_MAX 3 /* turns of one process at the same time */
+#define SIM_NAMES_MAX 4 /* "a", "b", … */
+
+/* How far the world is off what Holdfast assumes; decides which guarantees are
+ * checked (oracle/oracle.h). */
+enum sim_regime {
+    SIM_CALM,            /* nothing goes wrong */
+    SIM_NETWORK,         /* delay, loss, cuts, partitions; processes pause
+                            and crash; nodes pause */
+    SIM_RATES,           /* the same, and clocks run apart within 1% */
+    SIM_RESTART_DURABLE, /* the same, and nodes restart with their memory */
+    SIM_AMNESIA,         /* the same, and nodes restart empty, or older;
+                            walls right; quarantine */
+    SIM_FLOOR_ALONE,     /* the same without quarantine; nodes are away for
+                            longer than a step of the clock floor */
+    SIM_WILD_CLOCKS,     /* the network's, and every clock jumps */
+    SIM_AMNESIA_WILD,    /* both: fences may be broken too */
+    SIM_FAILOVER,        /* a lagging replica takes over while the old
+                            primary goes on with whom it has */
+    SIM_EVICT,           /* keys disappear; connections stay */
+    SIM_FLUSH,           /* FLUSHALL; connections stay */
+    SIM_BOOT_CLOCKS,     /* the amnesia's, and a node's wall is wrong when it
+                            starts and is set right seconds later */
+    SIM_LOCAL,           /* the embedded store: its processes stop and die in
+                            any call; the host restarts; the disk is full */
+    SIM_REGIMES
+};
+
+enum sim_fault_kind {
+    SIM_FAULT_CUT,          /* connections of process a with node b end (b, a
+                               -1: all) */
+    SIM_FAULT_SILENCE,      /* for `span` nothing arrives from a at b … */
+    SIM_FAULT_DEAFNESS,     /* … or from node b at a (either -1: all) */
+    SIM_FAULT_PARTITION,    /* for `span`: processes and nodes whose bits in
+                               `mask` differ do not hear each other; process i
+                               is bit i, node i is bit 16 + i */
+    SIM_FAULT_SLOW,         /* for `span`: delays of a with b are `amount` ns
+                               longer, one way each */
+    SIM_FAULT_GHOST,        /* connections of process a with node b end after
+                               `amount`, and what a has sent on them until then
+                               arrives after `span` */
+    SIM_FAULT_PAUSE,        /* process a stands still for `span`; its clock, as
+                               CLOCK_BOOTTIME does, goes on */
+    SIM_FAULT_PAUSE_MIDWAY, /* the same, right after it next reads its clock:
+                               in the middle of a call */
+    SIM_FAULT_CRASH,        /* process a is gone; after `span` it starts anew */
+    SIM_FAULT_STOP,         /* node b stands still for `span` (SIGSTOP) */
+    SIM_FAULT_RESTART, /* node b is down for `span`; comes back with all its
+                          memory */
+    SIM_FAULT_AGE,     /* … with its memory of `amount` ns ago */
+    SIM_FAULT_EMPTY,   /* … empty */
+    SIM_FAULT_PROMOTE, /* a replica that is `amount` ns behind takes node b's
+                          address; connections with the old one go on for
+                          `span` */
+    SIM_FAULT_FLUSH,   /* FLUSHALL at node b */
+    SIM_FAULT_EVICT,   /* `amount` keys of node b disappear */
+    SIM_FAULT_FULL,    /* node b refuses what needs memory, for `span` */
+    SIM_FAULT_FORGET_SCRIPTS, /* SCRIPT FLUSH at node b */
+    SIM_FAULT_NODE_CLOCK,     /* node b's wall clock jumps by `amount` ns */
+    SIM_FAULT_PROCESS_CLOCK,  /* process a's clock jumps by `amount` ns, or
+                                 stands still that long if it is negative (a
+                                 suspend that CLOCK_BOOTTIME did not count) */
+    SIM_FAULT_REBOOT,   /* the host of process a is down for `span`: all its
+                           processes are gone, its clock begins at 0 */
+    SIM_FAULT_REPLICA,  /* node b is gone; after `span` a replica that has been
+                           up for long, `amount` ns behind, has its address */
+    SIM_FAULT_RETURN,   /* the old primary that a promotion left behind has
+                           node b's address again */
+    SIM_FAULT_EVERYSEC, /* node b runs with appendfsync everysec for `span` */
+    SIM_FAULT_UNSYNCED, /* … with no-appendfsync-on-rewrite yes */
+    SIM_FAULT_STOP_IN_CALL, /* process a stops for `span` in its call number
+                               `amount` from now on (local/machine.h) */
+    SIM_FAULT_KILL_IN_CALL, /* … dies there; after `span` it starts anew */
+    SIM_FAULTS
+};
+
+struct sim_fault {
+    int64_t at_ns;
+    enum sim_fault_kind kind;
+    int process; /* a; -1: all */
+    int node;    /* b; -1: all */
+    int64_t span_ns;
+    int64_t amount;
+    uint32_t mask;
+};
+
+enum sim_turn_kind {
+    SIM_TURN_LOCK,      /* acquires, works, releases */
+    SIM_TURN_BREAK,     /* hf_client_break(), which waits for the holder */
+    SIM_TURN_BREAK_NOW, /* … or does not */
+    SIM_TURN_LOOK,      /* inspects the name, its queue, and lists all names */
+    SIM_TURN_FOREIGN,   /* another library: SET NX PX at a majority */
+    SIM_TURN_KINDS
+};
+
+/* One acquisition of a client, and its work; or one call of another kind. */
+struct sim_turn {
+    uint8_t process;
+    uint8_t lane;
+    uint8_t kind;       /* enum sim_turn_kind */
+    bool withdraws;     /* its command fails and leaves the period to others */
+    int64_t period_ms;  /* --once: hf_lock_mark() before it works; 0: none */
+    int64_t reserve_ms; /* --min-hold: hf_lock_release_reserved(); 0: none */
+    bool is_shared;
+    bool is_unfair;
+    bool is_blocking;  /* hf_lock_acquire() rather than hf_op_start_acquire() */
+    bool hands_on;     /* gives it to the next process, which adopts it */
+    bool forsakes;     /* never releases: renews until it crashes or ends */
+    uint8_t names;     /* bit mask of names; several: all or nothing */
+    uint8_t permits;   /* 0: no semaphore */
+    uint8_t writes;    /* read-modify-writes, spread over the hold */
+    uint8_t extends;   /* hf_lock_extend() calls */
+    int64_t think_ns;  /* before it begins, after the lane's last turn */
+    int64_t wait_ms;   /* as in struct hf_request */
+    int64_t cancel_ns; /* gives up after so long; 0: does not */
+    int64_t hold_ns;   /* how long it works */
+    int64_t ttl_ms;
+};
+
+struct sim_story {
+    uint64_t seed;
+    enum sim_regime regime;
+    bool is_local; /* the embedded store, on one host; n_nodes is 1 */
+    unsigned n_nodes;
+    unsigned n_processes;
+    int64_t max_ttl_ms;
+    int64_t node_timeout_ms;
+    int64_t delay_ns;     /* shortest way from anywhere to anywhere */
+    int64_t jitter_ns;    /* the mean of what comes on top */
+    unsigned late_ppm;    /* messages that come later … */
+    int64_t late_ns;      /* … by so much, at most */
+    unsigned shatter_ppm; /* writes that arrive in two pieces */
+    bool queues;          /* else every turn is unfair or a try */
+    bool has_quarantine;
+    uint8_t host_of[SIM_PROCESSES_MAX]; /* shares the host of this process,
+                                           counted from 1; 0: has its own */
+    uint8_t brief; /* bit mask: processes that open a client for each turn, as
+                      a command does */
+    int rate_ppm[SIM_PROCESSES_MAX]; /* clocks: off by so much */
+    int node_rate_ppm[SIM_NODES_MAX];
+    int64_t node_wall_ns[SIM_NODES_MAX]; /* walls: off by so much */
+    int64_t calm_ns; /* from here on nothing goes wrong, and turns end */
+    struct sim_turn *turns;
+    size_t n_turns;
+    struct sim_fault *faults; /* by at_ns */
+    size_t n_faults;
+};
+
+/* Draw one: what is on, how strong, and who does what (a swarm: most seeds
+ * leave most faults out). `regime` < 0: drawn too. */
+void sim_story_draw(struct sim_story *story, uint64_t seed, int regime);
+
+void sim_story_copy(struct sim_story *to, const struct sim_story *from);
+void sim_story_fini(struct sim_story *story);
+
+/* Text, one line for each thing; `read` says in `why` which line is wrong. */
+void sim_story_write(const struct sim_story *story, FILE *out);
+bool sim_story_read(struct sim_story *story, const char *text, char *why,
+                    size_t size);
+
+const char *sim_regime_name(enum sim_regime regime);
+const char *sim_fault_name(enum sim_fault_kind kind);
+
+/* The word for it in a turn; "" for SIM_TURN_LOCK. */
+const char *sim_turn_name(enum sim_turn_kind kind);
+
+/* Its clock is so far off that it cannot agree with others on a counter. */
+static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
+{
+    const int64_t far_ns = (INT64_C(1) << 32) * 1000;
+    return story->node_wall_ns[node] > far_ns ||
+           story->node_wall_ns[node] < -far_ns;
+}
+
+/* A clock that was far ahead is set right. */
+static inline bool sim_is_set_back(const struct sim_story *story,
+                                   const struct sim_fault *fault)
+{
+    return fault->kind == SIM_FAULT_NODE_CLOCK && fault->amount < 0 &&
+           sim_is_outlier(story, (unsigned)fault->node) &&
+           fault->amount == -story->node_wall_ns[fault->node];
+}
+
+#endif

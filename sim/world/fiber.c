@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "world/fiber.h"
+
+#include "base/assert.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define FIBER_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define FIBER_ASAN 1
+#endif
+#endif
+
+#ifdef FIBER_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+#define STACK_BYTES (512 * 1024)
+
+struct sim_fiber {
+    ucontext_t inside;
+    ucontext_t outside;
+    void (*body)(void *user);
+    void *user;
+    void *stack;
+    bool is_over;
+#ifdef FIBER_ASAN
+    void *fake_inside, *fake_outside;
+    const void *outer_stack;
+    size_t outer_size;
+#endif
+};
+
+/* ---- A sanitizer has to be told which stack it is on ------------------- */
+
+static void leave_for_inside(struct sim_fiber *fiber)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_start_switch_fiber(&fiber->fake_outside, fiber->stack,
+                                   STACK_BYTES);
+#else
+    (void)fiber;
+#endif
+}
+
+static void arrived_outside(struct sim_fiber *fiber)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_finish_switch_fiber(fiber->fake_outside, NULL, NULL);
+#else
+    (void)fiber;
+#endif
+}
+
+static void arrived_inside(struct sim_fiber *fiber)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_finish_switch_fiber(fiber->fake_inside, &fiber->outer_stack,
+                                    &fiber->outer_size);
+#else
+    (void)fiber;
+#endif
+}
+
+static void leave_for_outside(struct sim_fiber *fiber)
+{
+#ifdef FIBER_ASAN
+    __sanitizer_start_switch_fiber(fiber->is_over ? NULL : &fiber->fake_inside,
+                                   fiber->outer_stack, fiber->outer_size);
+#else
+    (void)fiber;
+#endif
+}
+
+/* ---- The fiber --------------------------------------------------------- */
+
+/* makecontext() hands on ints only. */
+static void begin(unsigned high, unsigned low)
+{
+    struct sim_fiber *fiber =
+        (struct sim_fiber *)((uintptr_t)high << 32 | (uintptr_t)low);
+    arrived_inside(fiber);
+    fiber->body(fiber->user);
+    fiber->is_over = true;
+    sim_fiber_yield(fiber);
+}
+
+struct sim_fiber *sim_fiber_new(void (*body)(void *user), void *user)
+{
+    struct sim_fiber *fiber = calloc(1, sizeof(*fiber));
+    HF_ASSERT(fiber != NULL);
+    fiber->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    HF_ASSERT(fiber->stack != MAP_FAILED);
+    fiber->body = body;
+    fiber->user = user;
+    getcontext(&fiber->inside);
+    fiber->inside.uc_stack.ss_sp = fiber->stack;
+    fiber->inside.uc_stack.ss_size = STACK_BYTES;
+    fiber->inside.uc_link = NULL;
+    uintptr_t self = (uintptr_t)fiber;
+    makecontext(&fiber->inside, (void (*)(void))begin, 2,
+                (unsigned)(self >> 32), (unsigned)(self & 0xffffffff));
+    return fiber;
+}
+
+void sim_fiber_free(struct sim_fiber *fiber)
+{
+    if (fiber != NULL) {
+        munmap(fiber->stack, STACK_BYTES);
+        free(fiber);
+    }
+}
+
+bool sim_fiber_enter(struct sim_fiber *fiber)
+{
+    HF_ASSERT(!fiber->is_over);
+    leave_for_inside(fiber);
+    swapcontext(&fiber->outside, &fiber->inside);
+    arrived_outside(fiber);
+    return !fiber->is_over;
+}
+
+void sim_fiber_yield(struct sim_fiber *fiber)
+{
+    leave_for_outside(fiber);
+    swapcontext(&fiber->inside, &fiber->outside);
+    arrived_inside(fiber);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What servers are asked and answer, in words. A note needs to know when its
+ * reply arrives, which is drawn when it is sent: until then it waits here. */
+#include "world/node.h"
+
+#include "redis/redis.h"
+
+#include "base/assert.h"
+#include "store/redis/keys.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAITING_MAX 64
+
+/* Of keys, as long as a story's URL names no other. */
+#define PREFIX "lock:"
+#define PREFIX_LEN (sizeof(PREFIX) - 1)
+
+/* Arguments of the scripts, as their heads name them, behind EVALSHA, hash, 7
+ * and the keys. */
+#define KEY 3
+#define ARG(n) (9 + (n))
+
+struct told_one {
+    struct sim_link *link;
+    int64_t at_ns;
+    int64_t sent_ns;
+    int64_t lease_ns;
+    int name;
+    bool is_shared;
+    bool is_old;
+    char text[40];
+    char result[48];
+};
+
+/* A place in a queue, of the past perhaps: how long it is kept, and so a grant
+ * that is pushed. */
+struct told_place {
+    char key[8]; /* "a", "a#0" */
+    int64_t keep_ns;
+};
+
+#define PLACES_MAX 16
+
+struct sim_told {
+    struct told_place places[SIM_PROCESSES_MAX][PLACES_MAX]; /* filled first */
+    unsigned n;
+    struct told_one ones[WAITING_MAX];
+};
+
+struct sim_told *sim_told_new(void)
+{
+    struct sim_told *told = calloc(1, sizeof(*told));
+    HF_ASSERT(told != NULL);
+    return told;
+}
+
+void sim_told_free(struct sim_told *told)
+{
+    free(told);
+}
+
+static uint64_t number_at(const struct sim_run *run, size_t arg)
+{
+    return arg < run->argc ? strtoull(run->argv[arg].data, NULL, 10) : 0;
+}
+
+static bool is_at(const struct sim_run *run, size_t arg, const char *text)
+{
+    return arg < run->argc && strcmp(run->argv[arg].data, text) == 0;
+}
+
+static void say_verb(char *out, size_t size, const struct sim_run *run)
+{
+    bool is_acquire = strcmp(run->script, "acquire") == 0;
+    uint64_t yields = is_acquire ? number_at(run, ARG(12)) : 0;
+    if (yields > 0) {
+        snprintf(out, size, "yield %" PRIu64, yields);
+    } else if (is_acquire && number_at(run, ARG(8)) > 0) {
+        snprintf(out, size, "acquire or queue");
+    } else if (strcmp(run->script, "confirm") == 0) {
+        bool is_holder = is_at(run, ARG(6), "1");
+        snprintf(out, size, "%s %" PRIu64, is_holder ? "renew" : "raise to",
+                 number_at(run, ARG(3)));
+    } else {
+        snprintf(out, size, "%s", run->script);
+    }
+}
+
+/* "<32 hex digits>:p2:2:…" is p2's. */
+static void say_owner(char *out, size_t size, const char *text)
+{
+    const char *host = strchr(text, ':');
+    if (host != NULL && host[1] == 'p') {
+        snprintf(out, size, "held by %.2s", host + 1);
+    } else {
+        snprintf(out, size, "taken");
+    }
+}
+
+/* Of scripts that give nobody anything: what they do, and what they found. */
+static bool is_call(const struct sim_run *run)
+{
+    static const char *const calls[] = {"mark", "inspect", "roster", "look",
+                                        "break"};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        if (strcmp(run->script, calls[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ":7" yours; "*4 :0 :c :left $owner" not; ":-1" another marker; "-ERR" */
+static void say_result(char *out, size_t size, const struct sim_run *run)
+{
+    const char *reply = run->reply;
+    bool frees = strcmp(run->script, "release") == 0;
+    const char *next = memchr(reply, '\n', run->reply_len);
+    if (reply[0] == ':' && reply[1] == '-') {
+        snprintf(out, size, "not the server you know");
+    } else if (reply[0] == ':') {
+        snprintf(out, size, "%s %" PRIu64, frees ? "free" : "yours",
+                 (uint64_t)strtoull(reply + 1, NULL, 10));
+    } else if (reply[0] == '-') {
+        snprintf(out, size, "%.*s", (int)strcspn(reply + 1, " \r\n"),
+                 reply + 1);
+    } else if (is_call(run)) {
+        snprintf(out, size, "tells");
+    } else if (next != NULL && next[1] == ':' && next[2] == '1') {
+        snprintf(out, size, "yours");
+        const char *counter = strchr(next + 2, ':');
+        if (counter != NULL) {
+            snprintf(out, size, "yours %" PRIu64,
+                     (uint64_t)strtoull(counter + 1, NULL, 10));
+        }
+    } else if (next != NULL && next[1] == ':' && next[2] == '2') {
+        snprintf(out, size, "queued");
+    } else {
+        snprintf(out, size, "not yours");
+        const char *text = strchr(reply, '$');
+        text = text != NULL ? strchr(text, '\n') : NULL;
+        if (text != NULL && text[1] != '\r') {
+            say_owner(out, size, text + 1);
+        }
+    }
+}
+
+/* "lock:a" and "lock:a#0" are of name 0. */
+static int name_of(const struct sim_run *run)
+{
+    if (run->argc <= KEY || strncmp(run->argv[KEY].data, "lock:", 5) != 0) {
+        return -1;
+    }
+    return run->argv[KEY].data[5] - 'a';
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Its place there; a new one if need be. */
+static struct told_place *place_of(struct sim_told *told, int process,
+                                   const char *key)
+{
+    struct told_place *places = told->places[process];
+    for (unsigned i = 0; i < PLACES_MAX; i++) {
+        if (places[i].key[0] == '\0' || strcmp(places[i].key, key) == 0) {
+            snprintf(places[i].key, sizeof(places[i].key), "%s", key);
+            return &places[i];
+        }
+    }
+    return &places[0];
+}
+
+/* How long the node keeps what it granted, and who waits there. */
+static void see_lease(struct sim_told *told, struct told_one *one,
+                      const struct sim_run *run)
+{
+    bool is_acquire = strcmp(run->script, "acquire") == 0;
+    size_t mode = is_acquire ? ARG(6) : ARG(7);
+    one->is_shared = mode < run->argc && run->argv[mode].data[0] == 's';
+    if (begins(one->result, "yours")) {
+        one->lease_ns = (int64_t)number_at(run, ARG(2)) * 1000000;
+    }
+    if (is_acquire && strcmp(one->result, "queued") == 0 && one->name >= 0 &&
+        one->link->peer >= 0) {
+        place_of(told, one->link->peer, run->argv[KEY].data + PREFIX_LEN)
+            ->keep_ns = (int64_t)number_at(run, ARG(8)) * 1000000;
+    }
+}
+
+void sim_told_ran(struct sim_node *node, struct sim_link *link,
+                  const struct sim_run *run)
+{
+    struct sim_told *told = node->told;
+    if (run->script[0] == '\0' || told->n == WAITING_MAX) {
+        return;
+    }
+    struct told_one *one = &told->ones[told->n++];
+    *one = (struct told_one){.link = link,
+                             .at_ns = node->world->now_ns,
+                             .sent_ns = link->sent_ns,
+                             .name = name_of(run),
+                             .is_old = link->redis == node->old};
+    say_verb(one->text, sizeof(one->text), run);
+    say_result(one->result, sizeof(one->result), run);
+    see_lease(told, one, run);
+}
+
+static void tell(struct sim_node *node, const struct told_one *one,
+                 int64_t arrives_ns)
+{
+    sim_world_note(node->world, (struct sim_note){
+                                    .kind = SIM_NOTE_ASKED,
+                                    .process = one->link->peer,
+                                    .lane = -1,
+                                    .node = node->index,
+                                    .other = -1,
+                                    .name = one->name,
+                                    .is_shared = one->is_shared,
+                                    .is_old = one->is_old,
+                                    .lease_ns = one->lease_ns,
+                                    .sent_ns = one->sent_ns,
+                                    .until_ns = arrives_ns,
+                                    .text = one->text,
+                                    .result = one->result,
+                                });
+}
+
+static uint64_t counter_of(const struct sim_link *link, const char *key)
+{
+    struct hf_redis_keys keys;
+    size_t len;
+    hf_redis_keys_make(&keys, PREFIX, PREFIX_LEN, key, strlen(key));
+    const char *text =
+        sim_redis_get(link->redis, keys.sides[HF_REDIS_FENCE].text,
+                      keys.sides[HF_REDIS_FENCE].len, &len);
+    return text == NULL ? 0 : strtoull(text, NULL, 10);
+}
+
+/* A push names a counter, no name: of those that it has waited for, the one
+ * whose counter that is. NULL: none. */
+static const struct told_place *granted_place(const struct sim_told *told,
+                                              const struct sim_link *link,
+                                              uint64_t counter)
+{
+    const struct told_place *places = told->places[link->peer];
+    for (unsigned i = 0; i < PLACES_MAX && places[i].key[0] != '\0'; i++) {
+        if (counter_of(link, places[i].key) == counter) {
+            return &places[i];
+        }
+    }
+    return NULL;
+}
+
+/* "*3 $7 message $n channel $m <cookie> <counter>" */
+static void tell_push(struct sim_node *node, const struct sim_link *link,
+                      const struct sim_chunk *chunk)
+{
+    static const char head[] = "*3\r\n$7\r\nmessage\r\n";
+    if (chunk->len < sizeof(head) ||
+        memcmp(chunk->data, head, sizeof(head) - 1) != 0) {
+        return;
+    }
+    size_t at = chunk->len;
+    while (at > 0 && chunk->data[at - 1] != ' ') {
+        at--;
+    }
+    uint64_t counter = at > 0 ? strtoull(chunk->data + at, NULL, 10) : 0;
+    const struct told_place *place = granted_place(node->told, link, counter);
+    sim_world_note(node->world,
+                   (struct sim_note){
+                       .kind = SIM_NOTE_PUSHED,
+                       .process = link->peer,
+                       .lane = -1,
+                       .node = node->index,
+                       .other = -1,
+                       .name = place == NULL ? -1 : place->key[0] - 'a',
+                       .is_old = link->redis == node->old,
+                       .lease_ns = place == NULL ? 0 : place->keep_ns,
+                       .counter = counter,
+                       .sent_ns = node->world->now_ns,
+                       .until_ns = link->socket == NULL ? -1 : chunk->at_ns,
+                   });
+}
+
+void sim_told_sent(struct sim_node *node, struct sim_link *link)
+{
+    struct sim_told *told = node->told;
+    unsigned kept = 0;
+    bool arrives = link->socket != NULL && !link->down.has_end;
+    int64_t arrives_ns = arrives ? link->down.last_at_ns : -1;
+    for (unsigned i = 0; i < told->n; i++) {
+        if (told->ones[i].link == link) {
+            tell(node, &told->ones[i], arrives_ns);
+        } else {
+            told->ones[kept++] = told->ones[i];
+        }
+    }
+    told->n = kept;
+    if (link->down.last != NULL) {
+        tell_push(node, link, link->down.last);
+    }
+}

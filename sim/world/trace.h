@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happened, for people: the world tells it to whoever listens. Two
+ * listeners are here: lines of text, and a picture. */
+#ifndef HF_SIM_TRACE_H
+#define HF_SIM_TRACE_H
+
+#include "story/story.h"
+
+#include <stdint.h>
+
+enum sim_note_kind {
+    SIM_NOTE_BEGIN,    /* process, lane: begins a turn; text: for what */
+    SIM_NOTE_GIVEN_UP, /* …: did not get it; text: why */
+    SIM_NOTE_HELD,     /* …: has it; fence; until_ns: its deadline */
+    SIM_NOTE_RENEWED,  /* …: until_ns moved */
+    SIM_NOTE_AT_RISK,  /* … */
+    SIM_NOTE_LOST,     /* …: has been told, or has found out */
+    SIM_NOTE_RELEASED, /* …: begins to give it back */
+    SIM_NOTE_GIVEN,    /* …: handed it on to process `other` */
+    SIM_NOTE_ADOPTED,  /* …: took it on */
+    SIM_NOTE_WRITE,    /* …: the guarded register took it; fence */
+    SIM_NOTE_REFUSED,  /* …: … refused it, having seen fence `counter` */
+    SIM_NOTE_ASKED,    /* node executed what process asked: text: "acquire",
+                          "confirm 7", "release" …; result: "yours 7", "held by
+                          p2", "queued", "free", "not yours", "NOSCRIPT" …;
+                          sent_ns; at_ns: executed; until_ns: the reply arrives,
+                          or -1: never */
+    SIM_NOTE_PUSHED,   /* node told process of a grant; counter; at_ns: sent;
+                          until_ns: arrives, -1: never */
+    SIM_NOTE_FAULT,    /* text: what; process, node: whom; until_ns: how long */
+    SIM_NOTE_NODE_DOWN,
+    SIM_NOTE_NODE_UP, /* text: "with its memory", "empty" … */
+    SIM_NOTE_STANDING, /* process sees node as text: "votes", "quarantined" … */
+    SIM_NOTE_PAUSED,   /* process, or node if process is -1; until_ns */
+    SIM_NOTE_CRASHED,
+    SIM_NOTE_STARTED,
+    SIM_NOTE_CALM,      /* from here on nothing goes wrong */
+    SIM_NOTE_VIOLATION, /* text: which guarantee, and how */
+    SIM_NOTE_CALLED     /* process, lane, name: text: a call other than those
+                           above; result: what came of it */
+};
+
+struct sim_note {
+    enum sim_note_kind kind;
+    int64_t at_ns;
+    int process; /* -1: none */
+    int lane;
+    int node;  /* -1: none */
+    int other; /* process; -1: none */
+    int name;  /* which name, -1: none */
+    bool is_shared;
+    bool is_old; /* ASKED, PUSHED: by what a promotion left behind */
+    uint64_t fence;
+    uint64_t counter;
+    int64_t sent_ns;
+    int64_t until_ns;
+    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for him from
+                         at_ns on, if it does; 0: not told */
+    const struct sim_fault *fault; /* FAULT */
+    const char *text;              /* borrowed for the call; may be NULL */
+    const char *result;            /* the same */
+};
+
+typedef void sim_trace_fn(void *user, const struct sim_note *note);
+
+/* trace.c: one line a note, as in tests/unit/story.c:
+ *     [  100.250] p1 > acquire "a"
+ * `user` is a FILE. */
+void sim_trace_text(void *user, const struct sim_note *note);
+
+/* svg/svg.c: collects; draw at the end. */
+struct sim_picture;
+struct sim_picture *sim_picture_new(void);
+void sim_picture_free(struct sim_picture *picture);
+void sim_picture_note(void *user, const struct sim_note *note);
+void sim_picture_draw(const struct sim_picture *picture,
+                      const struct sim_story *story, const char *title,
+                      FILE *out);
+
+#endif

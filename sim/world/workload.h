@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What workload.c and guarded_write.c share. */
+#ifndef HF_SIM_WORKLOAD_H
+#define HF_SIM_WORKLOAD_H
+
+#include "world/world.h"
+
+/* The first of its names. */
+static inline int sim_lane_name(const struct sim_turn *turn)
+{
+    return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
+}
+
+/* One step of its writes: a read, or the write of what was read before. */
+void sim_lane_write(struct sim_lane *lane);
+
+/* It has read what it will write at the next step. */
+bool sim_lane_is_writing(const struct sim_lane *lane);
+
+/* ---- workload.c ---------------------------------------------------------- */
+
+void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
+                   const char *text);
+
+/* Its turn is over. */
+void sim_lane_rest(struct sim_lane *lane);
+
+/* No other lane of its process has something that would stand still. */
+bool sim_lane_is_alone(const struct sim_lane *lane);
+
+/* ---- workload_calls.c ---------------------------------------------------- */
+
+/* A turn that is no acquisition. */
+void sim_lane_call(struct sim_lane *lane);
+
+/* Was a command started in the period? */
+bool sim_lane_is_marked(struct sim_lane *lane);
+
+/* @return false: no command may start. */
+bool sim_lane_mark(struct sim_lane *lane);
+void sim_lane_withdraw(struct sim_lane *lane);
+
+/* Gives its lock back, and keeps the name taken. */
+void sim_lane_reserve(struct sim_lane *lane);
+
+/* ---- workload_foreign.c -------------------------------------------------- */
+
+void sim_foreign_begin(struct sim_lane *lane);
+void sim_foreign_go_on(struct sim_lane *lane);
+
+#endif
