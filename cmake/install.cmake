@@ -44,6 +44,8 @@ install(FILES "${CMAKE_BINARY_DIR}/generated/HoldfastConfig.cmake"
   DESTINATION "${HF_PACKAGE_DIR}")
 
 file(RELATIVE_PATH HF_PC_TO_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+list(TRANSFORM HF_STORE_NAMES PREPEND "-l" OUTPUT_VARIABLE HF_PC_STORES)
+list(JOIN HF_PC_STORES " " HF_PC_STORES)
 configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast.pc.in"
   "${CMAKE_BINARY_DIR}/generated/holdfast.pc" @ONLY)
 configure_file("${CMAKE_SOURCE_DIR}/cmake/holdfast-tls.pc.in"

@@ -155,10 +155,10 @@ static enum hf_status open_store(struct hf_client *client,
                                  struct hf_error *error)
 {
     const struct hf_url *url = client->url;
-    const struct hf_store_ops *ops = hf_store_find(url->scheme);
-    if (ops == NULL) {
-        return hf_fail(error, HF_UNSUPPORTED,
-                       "this build has no store for %s:", url->scheme);
+    const struct hf_store_ops *ops;
+    enum hf_status status = hf_store_find(url->scheme, &ops, error);
+    if (status != HF_OK) {
+        return status;
     }
     unsigned n_nodes = url->n_endpoints > 0 ? url->n_endpoints : 1;
     if (n_nodes > HF_NODES_MAX || n_nodes % 2 == 0) {
@@ -180,7 +180,7 @@ static enum hf_status open_store(struct hf_client *client,
         .login = client->options.login != NULL ? hf_client_on_login : NULL,
         .is_for_setup = client->options.is_for_setup,
     };
-    enum hf_status status = ops->open(url, &env, &client->store, error);
+    status = ops->open(url, &env, &client->store, error);
     HF_ASSERT(status != HF_OK || client->store->n_nodes == n_nodes);
     return status;
 }

@@ -238,11 +238,13 @@ typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
 /* Drop the sink of jobs that are still under way: its owner is gone. */
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
 
+/* All must be there but those that may be NULL. */
 struct hf_store_ops {
     const char *name;           /* "redis" */
     const char *const *schemes; /* NULL-terminated */
     uint32_t capabilities;      /* enum hf_capability */
-    /* Back-off while waiting: what a poll costs this store decides. */
+    /* Back-off while waiting: what a poll costs this store decides. Not 0, and
+     * the cap no less than the base. */
     struct hf_span retry_base;
     struct hf_span retry_cap;
     hf_store_open_fn *open;
@@ -264,7 +266,16 @@ struct hf_store {
 extern const struct hf_store_ops hf_store_redis;
 extern const struct hf_store_ops hf_store_local;
 
-/* The store for a URL scheme, or NULL (store/registry.c). */
-const struct hf_store_ops *hf_store_find(const char *scheme);
+/* The store of this build for a URL scheme (store/registry.c).
+ * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, or its
+ *         table lacks an operation. */
+enum hf_status hf_store_find(const char *scheme,
+                             const struct hf_store_ops **out,
+                             struct hf_error *error);
+
+/* The same in a table of stores, which ends with NULL. */
+enum hf_status
+hf_store_find_in(const struct hf_store_ops *const *table, const char *scheme,
+                 const struct hf_store_ops **out, struct hf_error *error);
 
 #endif

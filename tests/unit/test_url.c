@@ -9,6 +9,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -362,13 +363,76 @@ static void nearest_words(void **state)
     assert_null(hf_nearest("a-word-that-is-far-too-long-to-be-meant", known));
 }
 
+static void assert_found(const char *scheme, const struct hf_store_ops *store)
+{
+    const struct hf_store_ops *ops = NULL;
+    struct hf_error error;
+    assert_int_equal(hf_store_find(scheme, &ops, &error), HF_OK);
+    assert_ptr_equal(ops, store);
+}
+
 static void stores_by_scheme(void **state)
 {
     (void)state;
-    assert_ptr_equal(hf_store_find("local"), &hf_store_local);
-    assert_ptr_equal(hf_store_find("redis"), &hf_store_redis);
-    assert_ptr_equal(hf_store_find("valkey+unix"), &hf_store_redis);
-    assert_null(hf_store_find("etcd"));
+    const struct hf_store_ops *ops = NULL;
+    struct hf_error error;
+    assert_found("local", &hf_store_local);
+    assert_found("redis", &hf_store_redis);
+    assert_found("valkey+unix", &hf_store_redis);
+    assert_int_equal(hf_store_find("etcd", &ops, &error), HF_UNSUPPORTED);
+    assert_string_equal(error.text, "this build has no store for etcd:");
+    assert_null(ops);
+}
+
+/* The table of a store without one member is refused, by its name. */
+static void assert_refused(const struct hf_store_ops *store, const char *member)
+{
+    const struct hf_store_ops *const table[] = {&hf_store_local, store, NULL};
+    const struct hf_store_ops *ops = NULL;
+    struct hf_error error;
+    char text[100];
+    snprintf(text, sizeof(text),
+             "the redis store of this build is incomplete: it lacks \"%s\"",
+             member);
+    assert_int_equal(hf_store_find_in(table, "redis", &ops, &error),
+                     HF_UNSUPPORTED);
+    assert_string_equal(error.text, text);
+    assert_null(ops);
+    assert_int_equal(hf_store_find_in(table, "local", &ops, &error), HF_OK);
+    assert_ptr_equal(ops, &hf_store_local);
+}
+
+#define WITHOUT(member)                                                        \
+    do {                                                                       \
+        struct hf_store_ops copy = hf_store_redis;                             \
+        memset(&copy.member, 0, sizeof(copy.member));                          \
+        assert_refused(&copy, #member);                                        \
+    } while (0)
+
+static void an_incomplete_store_is_refused(void **state)
+{
+    (void)state;
+    WITHOUT(retry_base);
+    WITHOUT(retry_cap);
+    WITHOUT(open);
+    WITHOUT(close);
+    WITHOUT(ask);
+    WITHOUT(describe);
+    WITHOUT(job);
+    WITHOUT(job_cancel);
+}
+
+static void a_store_may_lack_what_it_does_not_need(void **state)
+{
+    (void)state;
+    struct hf_store_ops copy = hf_store_redis;
+    const struct hf_store_ops *const table[] = {&copy, NULL};
+    const struct hf_store_ops *ops = NULL;
+    struct hf_error error;
+    copy.flush = NULL;
+    copy.resume = NULL;
+    assert_int_equal(hf_store_find_in(table, "redis", &ops, &error), HF_OK);
+    assert_ptr_equal(ops, &copy);
 }
 
 int main(void)
@@ -387,6 +451,8 @@ int main(void)
         cmocka_unit_test(durations),
         cmocka_unit_test(nearest_words),
         cmocka_unit_test(stores_by_scheme),
+        cmocka_unit_test(an_incomplete_store_is_refused),
+        cmocka_unit_test(a_store_may_lack_what_it_does_not_need),
     };
     return cmocka_run_group_tests_name("url", tests, NULL, NULL);
 }

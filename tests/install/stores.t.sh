@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# HF_WITHOUT_REDIS and HF_WITHOUT_LOCAL leave a store out, and its library: the
+# command locks with the other one, and says what it cannot open.
+# timeout: 600
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/servers.sh"
+
+build() { # OPTION...
+    cmake -S "$HF_SOURCE" -B "$W/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+        -DHF_TESTS=OFF -DHF_WITHOUT_REDIS=OFF -DHF_WITHOUT_LOCAL=OFF "$@" \
+        >>"$W/log" 2>&1 &&
+        ninja -C "$W/build" holdfast_cli libholdfast.so >>"$W/log" 2>&1 && return
+    tail -n 20 "$W/log"
+    return 1
+}
+
+needs() { # LIBRARY: does the shared library ask for it?
+    readelf -d "$W/build/libholdfast.so" | grep -q "NEEDED.*\[$1\."
+}
+
+run() { # URL
+    capture timeout 30 "$W/build/holdfast" run -u "$1" job -- echo ran
+}
+
+server_start one
+redis_url="${SERVER_URL[one]}?quarantine=off&node_timeout=5s"
+local_url=local://$W/store
+
+ok "a build without Redis" build -DHF_WITHOUT_REDIS=ON
+ok "does not need hiredis" test "$(needs libhiredis && echo needed)" = ''
+ok "but LMDB" needs liblmdb
+like "$(grep Libs.private "$W/build/generated/holdfast.pc")" \
+    '^Libs.private: -llmdb -lpthread' "and says so to pkg-config"
+run "$local_url"
+is "$code $out" '0 ran' "it locks with the embedded store"
+run "$redis_url"
+is "$code" 64 "a URL of Redis is refused"
+like "$err" 'this build has no store for redis\+unix:' "and why"
+
+ok "a build without the embedded store" build -DHF_WITHOUT_LOCAL=ON
+ok "does not need LMDB" test "$(needs liblmdb && echo needed)" = ''
+ok "but hiredis" needs libhiredis
+run "$redis_url"
+is "$code $out" '0 ran' "it locks with Redis"
+run "$local_url"
+is "$code" 64 "a URL of the embedded store is refused"
+like "$err" 'this build has no store for local:' "and why"
+
+capture cmake -S "$HF_SOURCE" -B "$W/none" -DHF_TESTS=OFF \
+    -DHF_WITHOUT_REDIS=ON -DHF_WITHOUT_LOCAL=ON
+isnt "$code" 0 "a build without any store is refused"
+like "$err" 'no store is left' "and why"
+finish
