@@ -32,7 +32,7 @@ fault() { # NAME EXCLUSION ORDER ON OFF
     line nemesis "$5" "\"ev\":\"off\",\"fault\":\"$1\",\"epoch\":1,\"exclusion\":$2,\"order\":$3"
 }
 
-# Two clients who both acquire before, during and after a cut.
+# Two clients, which both acquire before, during and after a cut.
 good() {
     rm -rf "$H"
     mkdir "$H"
@@ -118,7 +118,7 @@ line c1.1 4300 '"ev":"lost","a":3'
 line c1.1 4600 '"ev":"release","a":3'
 line c1.1 4600 '"ev":"released","a":3,"status":"HF_LOST"'
 hold c2.1 3 e1.x x 4000 4301 4500 6
-accepted "who was told that it is lost believes no more"
+accepted "a client that was told of the loss believes no more"
 
 good
 fault clock-ahead 0 1 3900 4200

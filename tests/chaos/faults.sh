@@ -44,7 +44,7 @@ flush-majority  no  no  data    -
 evict           no  no  data    -
 '
 
-# ---- Whom it hits ------------------------------------------------------------
+# ---- Nodes and clients that a fault hits -------------------------------------
 
 # Sets PICKED: COUNT of the LIST that no other fault of this round has.
 pick() { # COUNT LIST...
@@ -329,7 +329,8 @@ empty_nodes() { # COUNT
 }
 empty_on() { empty_nodes 1; }
 empty_off() { restart_nodes; }
-# At once: who was down for a lease has forgotten nothing that matters.
+# Restarted at once, so that leases still run that the nodes have lost: after a
+# full lease none would.
 empty_majority_on() {
     empty_nodes 3
     restart_nodes

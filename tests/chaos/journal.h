@@ -6,8 +6,8 @@
  *
  * writes {"t":NANOSECONDS,"ev":"begin","a":1}. A line is one write(2) to the
  * end of the file: lines of several threads do not mix, and a killed process
- * leaves whole lines. Who calls reads the clock: before what begins, after what
- * has ended. */
+ * leaves whole lines. The caller reads the clock: before what begins, after
+ * what has ended. */
 #ifndef HF_TESTS_JOURNAL_H
 #define HF_TESTS_JOURNAL_H
 

@@ -163,7 +163,7 @@ static int by_lock_and_fence(const void *a, const void *b)
     return (left->mode == 's') - (right->mode == 's');
 }
 
-/* Sharers may have a fence in common, but not with one who was alone. */
+/* Sharers may have a fence in common, but not with an exclusive holder. */
 static void check_unique(struct judging *judging)
 {
     const struct hold **sorted = room(judging->n_held, sizeof(*sorted));
@@ -192,7 +192,7 @@ static int by_lock_and_begin(const void *a, const void *b)
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-/* A sharer's fence is above those of all who were alone before it. */
+/* A sharer's fence is above those of all exclusive holders before it. */
 static void check_order(struct judging *judging)
 {
     const struct hold **begun = room(judging->n_held, sizeof(*begun));

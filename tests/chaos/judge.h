@@ -34,7 +34,7 @@ struct round {
     size_t n_refused;        /* by the guarded register */
     size_t n_lost_unguarded; /* updates */
     bool has_healed;
-    int64_t stall; /* longest time without an acquisition by anybody */
+    int64_t stall; /* longest time without an acquisition by any client */
     int64_t next;  /* from the heal to the next one */
     int64_t all;   /* from the heal until each client had one */
 };

@@ -8,9 +8,9 @@
  *     read KIND NAME FENCE          -> ok VALUE | no FENCE
  *     write KIND NAME FENCE BASE    -> ok VALUE | no FENCE
  *
- * KIND g is guarded: whoever comes with a fence below the greatest that was
- * seen is refused, for reading too, since what is read goes into what is
- * written. KIND u takes everything: two that add at once lose an update. */
+ * KIND g is guarded: a request with a fence below the greatest seen is refused,
+ * reads too, since the value that is written depends on the value read. KIND u
+ * accepts every request: two clients that add at once lose an update. */
 #include "journal.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Leader election: holdfast run --again. Leaders take turns, with rising
-# fences; who lost the lock stands again; who is asked to end does not.
+# fences; a leader that lost the lock queues again; one that is asked to end does
+# not.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
@@ -28,7 +29,7 @@ all_end() {
 }
 at_exit all_end
 
-stand() { # WHO [OPTION...]: sets $stood
+stand() { # NAME [OPTION...]: sets $stood
     local who=$1
     shift
     holdfast run --again -t 5s --status-fd 9 "$@" seat -- "$W/lead" \
@@ -36,14 +37,14 @@ stand() { # WHO [OPTION...]: sets $stood
     stood=$!
     pids+=("$stood")
 }
-leads() { # WHO: is the last one to have begun
+leads() { # NAME: is the last one to have begun
     [ "$(tail -n 1 "$W/led")" != "$before" ] &&
         [[ $(tail -n 1 "$W/led") == "$1 "* ]]
 }
-has_said() { # WHO EVENT N: that many lines of it
+has_said() { # NAME EVENT N: that many lines of it
     [ "$(grep -c "^{\"event\":\"$2\"" "$W/events.$1")" -ge "$3" ]
 }
-queued() { # WHO N: it has stood in the queue so often
+queued() { # NAME N: it has entered the queue so often
     [ "$(grep -c '"ahead":0}' "$W/events.$1")" -ge "$2" ]
 }
 vote_out() {
@@ -66,7 +67,7 @@ election() { # URL WHAT
     second=$stood
     ok "$what: the other waits" wait_until 10 queued B 1
     vote_out A
-    ok "$what: whose command ends goes behind who waits" \
+    ok "$what: when the command ends, the waiter is next" \
         wait_until 10 leads B
     ok "$what: and stands again" wait_until 10 queued A 1
     ok "$what: A said that it gave back" has_said A released 1
@@ -78,7 +79,7 @@ election() { # URL WHAT
     local old
     old=$(cat "$W/pid.A")
     holdfast break --now seat >/dev/null 2>&1
-    ok "$what: who lost it is followed" wait_until 10 leads B
+    ok "$what: after a break the waiter leads" wait_until 10 leads B
     ok "$what: its command was ended" wait_until 5 is_gone "$old"
     ok "$what: the loss was said" wait_until 5 has_said A lost 1
     wait_until 5 test -s "$W/err.A"
@@ -160,7 +161,7 @@ wait_until 10 heard begin 1
 kill -KILL $one
 wait $one 2>/dev/null
 ok 'kill -9: the command is ended' wait_until 10 heard term 1
-ok 'kill -9: and nobody stands again' holdfast run -w 40 seat -- true
+ok 'kill -9: and no process queues again' holdfast run -w 40 seat -- true
 is "$(grep -c begin "$W/heard")" 1 'kill -9: it ran once'
 
 # A command that fails at once pauses, longer each time, and does not hold the

@@ -10,7 +10,7 @@ command -v jq >/dev/null || skip_all 'no jq'
 waits() { [ "$(holdfast ls --json job | jq .waiting)" = 1 ]; }
 ran() { holdfast run --once 1h "$1" -- echo ran; }
 
-# Broken while a waiter stands behind it: who gets it. break's options follow.
+# Broken while a client waits: the waiter is granted it. break's options follow.
 passed_on() { # WHAT OPTION...
     local what=$1 waiter pid
     shift
@@ -69,7 +69,7 @@ story() { # WHAT
     capture holdfast extend -t 3s job --owner "$owner"
     is "$code" 0 "$what: the holder has it still, and renews"
     is "$(cut -d' ' -f2 <<<"$out")" "$fence" "$what: with its fence"
-    ok "$what: nobody waited for a lease" test $(($(now_ms) - start)) -lt 24000
+    ok "$what: no step waited for a full lease" test $(($(now_ms) - start)) -lt 24000
     capture holdfast release job --owner "$owner"
     is "$code" 0 "$what: and can release it"
     capture holdfast break -n job
@@ -88,7 +88,7 @@ story() { # WHAT
     rm "$W/end"
     is "$(ran marked)" '' "$what: and its mark is kept"
 
-    # The old holder is told who did it.
+    # The message of the old holder names the breaker.
     holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
     waiter=$!
     ok "$what: held" wait_until 20 holdfast ls -q job
@@ -97,7 +97,7 @@ story() { # WHAT
     wait "$waiter"
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: broken by `holdfast break` on [^ ]+ \(pid [0-9]+\) at [0-9:]+; the command was ended$' \
-        "$what: the old holder says by whom"
+        "$what: the old holder names the breaker"
     holdfast run -t 6s job -- sleep 60 2>"$W/lost" &
     waiter=$!
     ok "$what: held" wait_until 20 holdfast ls -q job
@@ -109,7 +109,7 @@ story() { # WHAT
     wait "$waiter"
     like "$?:$(cat "$W/lost")" \
         '^76:holdfast: job: the lock was broken, or the store lost it; [^ ]+ pid [0-9]+ has it now; the command was ended$' \
-        "$what: --now: it says who has it"
+        "$what: --now: it names the new holder"
     : >"$W/go"
     wait "$breaker"
     rm "$W/go"

@@ -128,7 +128,7 @@ out=$(holdfast run x -- sh -c 'cat /proc/$PPID/environ /proc/$PPID/cmdline' |
     tr '\0' '\n')
 unlike "$out" secret 'nor is it in what ps shows'
 
-# ---- Where a password stays: with the keeper, who connects again
+# ---- Where a password stays: in the keeper, which connects again
 in_memory() { # PID
     echo 'long-and-secret' | "$HF_BUILD/tests/lib/memsearch" "$1"
 }
@@ -181,7 +181,7 @@ remains 'HOLDFAST_URL and HOLDFAST_PASSWORD_FILE' clean
 remains '-u and HOLDFAST_PASSWORD_FILE' clean -u "$HOLDFAST_URL"
 HOLDFAST_PASSWORD_FILE=$W/none refused "$W/none: No such file" 'one that is not there'
 chmod 604 "$W/hidden.pw"
-refused "$W/hidden.pw: .*all users may read" 'one that everybody may read'
+refused "$W/hidden.pw: .*all users may read" 'one that all users may read'
 chmod 600 "$W/hidden.pw"
 printf 'url = redis://127.0.0.1:%s?quarantine=off\npassword_file = %s\n' \
     "$port" "$W/wrong" >"$file"

@@ -42,7 +42,7 @@ unlike "$out" ': declared' 'and declares no node'
 is "$(wc -l <<<"$err")" 1 'with one line on stderr'
 like "$err" '^holdfast: doctor: nothing was declared' 'which says so'
 capture holdfast run -n -t 5s -u "$three" nightly -- echo stolen
-is "$code:$out" 69: 'nobody is granted the lock beside its holder'
+is "$code:$out" 69: 'no client is granted the lock beside its holder'
 ok 'the holder runs on' kill -0 "$(cat "$W/pid")"
 
 # A typed yes needs a terminal; anything else is no.
@@ -83,7 +83,7 @@ refused() { # CODE LIKE WHAT
     like "$out" "$2" "$3: listed"
     unlike "$out" ': declared' "$3: nothing is declared"
 }
-server_cli one set lock:foreign someone px 60000 >"$W/log"
+server_cli one set lock:foreign stranger px 60000 >"$W/log"
 refused 75 '1 lock is held \("foreign"\)' 'a key of another library'
 server_cli one del lock:foreign >"$W/log"
 server_cli one hset lock:hash field 1 >"$W/log"
@@ -156,8 +156,8 @@ holdfast run -n -t 5s -u "$three" used -- true
 capture holdfast doctor --quarantine -u "$three"
 is "$code" 64 'several servers and no address: usage'
 like "$err" "${SERVER_SOCK[s1]}.*all: then no client" 'which lists them'
-capture holdfast doctor --quarantine nobody -u "$three"
-like "$code:$err" '^64:.*no server nobody' 'an address of no server'
+capture holdfast doctor --quarantine absent -u "$three"
+like "$code:$err" '^64:.*no server absent' 'an address of no server'
 capture holdfast doctor "${SERVER_SOCK[s1]}" -u "$three"
 is "$code" 64 'an address without --quarantine'
 capture holdfast doctor --quarantine "${SERVER_SOCK[s1]}" -u "$three&quarantine=off"
@@ -217,7 +217,7 @@ knows() { [ "$(server_cli s1 pttl lock:held)" -gt 2000 ]; }
 server_cli s1 del lock:held >"$W/log"
 ok 'the holder repairs its key there' wait_until 10 knows
 capture holdfast run -n -t 5s -u "$three" held -- echo stolen
-is "$code:$out" 75: 'and nobody is granted the lock'
+is "$code:$out" 75: 'and no client is granted the lock'
 kill "$holder"
 wait "$holder"
 # What a restart costs --once, where one server has the only mark.

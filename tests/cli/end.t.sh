@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The end in time: whoever dies, stops or sleeps, the command and all that it
-# started are gone before the lease is over.
+# The end in time: if the command, its wrapper or its keeper dies, stops or
+# sleeps, the command and all that it started are gone before the lease is over.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 # timeout: 180
 
-# A command that nobody gets rid of easily: it ignores SIGTERM, and has a child
-# in a session of its own and an orphan of two forks, deaf too.
+# A command that is hard to end: it ignores SIGTERM, and has a child in a session
+# of its own and an orphan of two forks, which ignore it too.
 # (It ends after a minute, should a test leave it behind.)
 cat >"$W/hydra" <<'X'
 #!/bin/bash
@@ -198,7 +198,7 @@ wait "$wrapper"
 is $? 124 '--max-hold: exit 124'
 ok '--max-hold: everything is gone' all_gone
 
-# ---- broken by somebody: told at the next renewal
+# ---- broken: the next renewal reports it
 start -t 1s
 ok 'break --now' holdfast break -q --now job
 wait "$wrapper"

@@ -22,13 +22,13 @@ follow() { # FILE ARG...
     holdfast ls --follow --interval 20ms "$@" >>"$W/$file" 2>"$W/$file.err" &
     pids[follow]=$!
 }
-run() { # WHO ARG... : until end WHO
+run() { # NAME ARG... : until end NAME
     local who=$1
     shift
     holdfast run --label "$who" "$@" -- sleep 300 2>/dev/null 9<&- &
     pids[$who]=$!
 }
-end() { # WHO
+end() { # NAME
     kill "${pids[$1]}"
     wait "${pids[$1]}" 2>/dev/null
     unset "pids[$1]"
@@ -64,12 +64,12 @@ watch() { # URL WHAT
     end A
     says f "job +handed over: $who \(A\) -> $who \(B\), fence [0-9]+\$" \
         "$what: handed over"
-    says f 'job +waiting 0 \(-1\)$' "$what: and nobody waits"
+    says f 'job +waiting 0 \(-1\)$' "$what: and no client waits"
     end B
     says f "job +released by $who \(B\)\$" "$what: released"
     is "$(grep -c ' job ' "$W/f")" 7 "$what: and no line more"
 
-    # A lease that nobody keeps.
+    # A lease that is not renewed.
     HOLDFAST_OWNER=$(holdfast acquire -t 1s gone) && unset HOLDFAST_OWNER
     says f "gone +acquired by $who, fence [0-9]+\$" "$what: taken, and left"
     says f "gone +expired: $who\$" "$what: its lease is over"
@@ -133,7 +133,7 @@ watch() { # URL WHAT
         'acquired waiting handed-over waiting released' "$what: --json: events"
     is "$(jq -r 'select(.event == "handed-over") |
         .name, .label, .from.label' "$W/j" | xargs)" 'job B A' \
-        "$what: --json: from whom to whom"
+        "$what: --json: the old and the new holder"
     is "$(jq -r 'select(.event == "waiting") | .waiting, .delta' "$W/j" |
         xargs)" '1 1 0 -1' "$what: --json: how many wait"
     # shellcheck disable=SC2016
@@ -158,12 +158,12 @@ says away '\(back\)$' 'outage: and that it is over'
 is "$(grep -c unreachable "$W/away")" 1 'outage: once'
 ok 'outage: it was the last line' test "$before" -gt 0
 end_runs
-HOLDFAST_URL=redis+unix://$W/nobody follow never
+HOLDFAST_URL=redis+unix://$W/absent follow never
 says never '\(unreachable: .+\)$' 'never reached: said, and goes on'
 ok 'never reached: still there' kill -0 "${pids[follow]}"
 end_runs
 
-# ---- Nobody reads any more
+# ---- The reader of its output is gone
 export HOLDFAST_URL=local://$W/store
 mkfifo "$W/pipe"
 holdfast ls --follow --interval 20ms >"$W/pipe" 2>"$W/err" &
@@ -173,7 +173,7 @@ run A job
 IFS= read -r -t 10 line <&9
 like "$line" 'job +(acquired|held) by' 'a pipe gets each line at once'
 exec 9<&-
-ok 'who is not read any more ends, with nothing to say' \
+ok 'without a reader it ends' \
     wait_until 10 is_gone "${pids[follow]}"
 wait "${pids[follow]}"
 is "$?:$(cat "$W/err")" 0: 'and says nothing'

@@ -113,7 +113,7 @@ server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 story 'one redis'
 servers_start 3
-# What is told is who votes how, not how soon.
+# These cases check how nodes vote, not how fast: a long node_timeout.
 HOLDFAST_URL="$URLS?quarantine=off&node_timeout=2s"
 nodes=3
 story 'three redis'
@@ -123,7 +123,7 @@ HOLDFAST_URL=local://$W/store
 capture sh -c 'holdfast acquire unprinted >/dev/full'
 is "$code" 70 'acquire with a full stdout: 70'
 like "$err" '^holdfast: stdout: No space left on device$' 'and says so'
-ok 'and nobody is left with it' holdfast run -n unprinted -- true
+ok 'and the lock is free' holdfast run -n unprinted -- true
 set +o pipefail
 mkfifo "$W/pipe"
 holdfast acquire unprinted >"$W/pipe" 2>"$W/err" &
@@ -131,7 +131,7 @@ pid=$!
 exec 8<"$W/pipe" 8<&-
 wait $pid
 code=$?
-[ $code = 0 ] || is $code 70 'acquire with nobody at its pipe: 70'
+[ $code = 0 ] || is $code 70 'acquire without a reader of its pipe: 70'
 [ $code = 0 ] || ok 'is given back too' holdfast run -n unprinted -- true
 [ $code != 0 ] || holdfast break --now unprinted >/dev/null # it was quicker
 owner=$(holdfast acquire printed | cut -d' ' -f1)

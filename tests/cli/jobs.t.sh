@@ -259,7 +259,7 @@ X
 ok 'it got SIGHUP' wait_until 5 test -s hup
 ok 'and the lock is free' holdfast run -w 20 job -- true
 
-# A session of its own: nobody could continue it, so Ctrl-Z does not stop it.
+# A session of its own: no shell could continue it, so Ctrl-Z does not stop it.
 cat >script <<'X'
 expect ready-now
 send \x1a

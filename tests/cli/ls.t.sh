@@ -21,7 +21,7 @@ run() { # ARG... : a command that holds, or waits, until the test ends
     holdfast run "$@" -- sleep 300 2>/dev/null &
     pids+=($!)
 }
-# Who waits asks for its place before the next one comes: places are in order.
+# Each waiter is queued before the next one starts, so that places are in order.
 queued() { # NAME N
     [ "$(holdfast ls --json "$1" | jq -r .waiting)" = "$2" ]
 }

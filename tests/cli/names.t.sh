@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/holders.sh"
 # timeout: 180
 
-# A transfer between two accounts, which nobody else may touch meanwhile.
+# A transfer between two accounts, which no other process may touch meanwhile.
 cat >"$W/transfer" <<'X'
 #!/bin/sh
 for account; do
@@ -62,7 +62,7 @@ all_or_none() { # URL WHAT
     ok "$what: b is held" wait_until 10 holds one
     gives 75 "$what: a try of a, b, c" run -n a b c -- true
     like "$err" '^holdfast: a b c: b is held by .* pid [0-9]+' \
-        "$what: says which, and by whom"
+        "$what: names the lock and its holder"
     gives 75 "$what: a wait that ends" run -w 300ms c b a -- true
     gives 0 "$what: nothing of it is left" run -n a c -- true
     gives 0 "$what: --once says nothing" run --once 1h a b -- echo ran
@@ -100,7 +100,7 @@ all_or_none() { # URL WHAT
     gives 0 "$what: and what it had is free at once" run -n a -- true
     end one
     wait "$first"
-    gives 0 "$what: and nobody stands in the way" run -n b a -- true
+    gives 0 "$what: and no waiter is ahead" run -n b a -- true
 
     gives 64 "$what: a name twice" run a b a -- true
     like "$err" 'a is given twice' "$what: is refused"
@@ -132,7 +132,7 @@ opposite() { # URL WHAT
     done
     for i in "${waits[@]}"; do
         wait "$i"
-        is $? 0 "$what: one of four who take both, in opposite orders"
+        is $? 0 "$what: one of four processes that take both, in opposite orders"
     done
     is "$(wc -l <"$W/transfers")" 32 "$what: all have run"
     ok "$what: one at a time" test ! -e "$W/overlaps"

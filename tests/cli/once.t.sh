@@ -26,8 +26,8 @@ contest() { # URL WHAT
         wait "$i" || bad=$((bad + 1))
     done
     is "$(wc -l <"$W/runs")" 1 "$what: exactly one run"
-    is "$bad" 0 "$what: everybody exits 0"
-    is "$(cat "$W/said")" '' "$what: nobody says anything"
+    is "$bad" 0 "$what: every process exits 0"
+    is "$(cat "$W/said")" '' "$what: and prints nothing"
 }
 
 # ---- The mark: written before the command starts, looked at by --once alone

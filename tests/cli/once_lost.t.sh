@@ -36,25 +36,25 @@ ok "what is written back ends no later ($before, $after)" \
     test "$after" -le "$before"
 ok 'and hardly earlier' test "$after" -ge $((before - 20000))
 
-is "$(once nobody)" 0:ran 'five servers: another one runs'
+is "$(once audit)" 0:ran 'five servers: another one runs'
 for s in s1 s2 s3; do
-    ok "$s loses its data, and nobody tries" lose "$s"
+    ok "$s loses its data, with no try in between" lose "$s"
 done
-is "$(once nobody)" 0: 'two servers that have it suffice'
-server_cli s1 DEL 'hf:{lock:nobody}:once' >/dev/null
-server_cli s2 DEL 'hf:{lock:nobody}:once' >/dev/null
-server_cli s3 DEL 'hf:{lock:nobody}:once' >/dev/null
-server_cli s4 DEL 'hf:{lock:nobody}:once' >/dev/null
-is "$(once nobody)" 0: 'one server that has it suffices'
+is "$(once audit)" 0: 'two servers that have it suffice'
+server_cli s1 DEL 'hf:{lock:audit}:once' >/dev/null
+server_cli s2 DEL 'hf:{lock:audit}:once' >/dev/null
+server_cli s3 DEL 'hf:{lock:audit}:once' >/dev/null
+server_cli s4 DEL 'hf:{lock:audit}:once' >/dev/null
+is "$(once audit)" 0: 'one server that has it suffices'
 for s in s1 s2 s3 s4; do
-    ok "and $s has it again" has_mark "$s" nobody
+    ok "and $s has it again" has_mark "$s" audit
 done
 
 # A server without a vote counts as a witness, and is repaired too.
 server_kill s1
 server_restart s1
-is "$(once nobody)" 0: 'in quarantine: no second run'
-ok 'in quarantine: the mark is written back' has_mark s1 nobody
+is "$(once audit)" 0: 'in quarantine: no second run'
+ok 'in quarantine: the mark is written back' has_mark s1 audit
 servers_declare "$URLS"
 
 # A tombstone outweighs the mark that one server still has.

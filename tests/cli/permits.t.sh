@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Semaphores from the shell: never more than N, each with a slot of its own
-# and a fence that rises for each slot; all who use a name agree on N.
+# and a fence that rises for each slot; all users of a name agree on N.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -9,8 +9,8 @@
 
 gives_s=30
 
-# A witness: who is in its slot, and how many are in at all. A folder can be
-# made by one only.
+# A witness: one folder for each slot that is in use, so that their number is
+# the number of holders. Only one process can make a folder.
 cat >"$W/work" <<'X'
 #!/bin/sh
 cd "$1" || exit 1
@@ -41,10 +41,10 @@ of_two() { # URL WHAT
         "$what: the slot in the events"
     gives 75 "$what: a third is too many" run -n -p 2 pool -- true
     like "$err" '^holdfast: pool: .*2 permits' "$what: says how many there are"
-    gives 75 "$what: who means the name alone" run -n pool -- true
-    gives 75 "$what: or shares it" run -n -s pool -- true
-    gives 64 "$what: who means another number" run -p 3 pool -- true
-    like "$err" 'semaphore of 2 permits, not of 3' "$what: is told both"
+    gives 75 "$what: an exclusive request for the name" run -n pool -- true
+    gives 75 "$what: or a shared one" run -n -s pool -- true
+    gives 64 "$what: a request with another number" run -p 3 pool -- true
+    like "$err" 'semaphore of 2 permits, not of 3' "$what: names both numbers"
     gives 75 "$what: -w" run -w 300ms -p 2 pool -- true
     begin three -p 2 pool
     three=$begun

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is printed is plain: no control character, none that is invisible or
-# turns the direction of writing, whoever it comes from; and for programs all
-# of it is there, byte by byte.
+# Output for people has no control characters, no invisible ones, and none that
+# change the direction of writing, whichever client they come from; output for
+# programs has every byte.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 

@@ -44,7 +44,7 @@ is "$code:$out" 75: 'one server restarted empty: still held by the others'
 server_kill s2
 server_restart s2
 capture holdfast run -n -t 5s -u "$new" job -- echo stolen
-is "$code:$out" 69: 'a majority restarted empty: nobody is granted anything'
+is "$code:$out" 69: 'a majority restarted empty: no lock is granted'
 cat >"$W/next" <<'NEXT'
 kill -0 "$(cat "$1")" 2>/dev/null && echo overlap || echo alone
 NEXT
@@ -85,7 +85,7 @@ ok 'a job runs' wait_until 5 test -s "$W/pid"
 server_cli flushed flushall >/dev/null
 # The holder repairs its key if the clock floor allows it, else it is ended.
 capture holdfast run -w 3 -t 3s -u "$flushed" job -- sh "$W/next" "$W/pid"
-like "$code:$out" '^(69:|75:|0:alone)$' 'FLUSHALL: nobody runs beside the job'
+like "$code:$out" '^(69:|75:|0:alone)$' 'FLUSHALL: no command runs beside the job'
 kill $holder 2>/dev/null
 wait $holder
 like $? '^(143|76)$' 'FLUSHALL: the job was kept or ended'
@@ -93,7 +93,7 @@ server_stop flushed
 
 # ---- One clock of five is stepped by an hour ---------------------------------
 
-# What is told here is who votes how, not how soon.
+# These cases check how nodes vote, not how fast: a long node_timeout.
 servers_start 5 --clock
 lying="$URLS?max_ttl=600s&node_timeout=1s"
 servers_declare "$lying"
@@ -129,7 +129,7 @@ is "$code" 76 'and the first cannot be extended any more'
 server_clock s1 0
 holdfast release -q -u "$lying" clock --owner "$second"
 
-# ---- Nobody renews what acquire took: it waits for more than a majority --------
+# ---- acquire takes a lock that is not renewed: it asks more than a majority ----
 
 have() { # SERVER...
     local name
@@ -160,5 +160,5 @@ ok "what is left is without the waiting ($left, $waited ms)" \
 server_kill s5
 server_pause s4
 capture holdfast extend -t 20s -u "$patient" given --owner "$owner"
-is "$code" 0 'who is away is not waited for, who is silent for one timeout'
+is "$code" 0 'a node that is down is not waited for, a silent one for a timeout'
 finish

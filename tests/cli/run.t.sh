@@ -105,7 +105,7 @@ wait_until 10 test -e "$W/started"
 capture holdfast run -n held -- true
 is "$code" 75 '-n: exit 75'
 like "$err" '^holdfast: held: held by .* pid [0-9]+ since .*the first' \
-    '-n: says who, with label'
+    '-n: names the holder, with its label'
 start=$(now_ms)
 capture holdfast run -w 300ms held -- true
 took=$(($(now_ms) - start))
@@ -173,12 +173,12 @@ out=$(holdfast run --status-fd 9 status -- ls /proc/self/fd 9>/dev/null |
     grep -c '^9$')
 is "$out" 0 '--status-fd is not the command'"'"'s'
 is "$(code_of sh -c 'holdfast run --status-fd 1 status -- true | true')" 0 \
-    '--status-fd that nobody reads'
+    '--status-fd without a reader'
 mkfifo "$W/full"
 exec 9<>"$W/full"
 dd if=/dev/zero bs=65536 count=1 >&9 2>/dev/null
 capture timeout 10 holdfast run --status-fd 9 -t 3s status -- sleep 1.3
-is "$code" 0 '--status-fd that is full holds nobody up'
+is "$code" 0 '--status-fd that is full delays no renewal'
 exec 9>&-
 
 # ---- Ancestors

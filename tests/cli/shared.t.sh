@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Readers and writers from the shell (--shared), those who take what is free
-# (--unfair), and what a wait leaves behind: nothing.
+# Readers and writers from the shell (--shared), clients that pass the queue
+# (--unfair), and waits that end: they leave nothing behind.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
 # timeout: 180
 
-ahead() { # WHO N
+ahead() { # NAME N
     grep -q "\"ahead\":$2}" "$W/events.$1"
 }
 fence_of() {
@@ -37,7 +37,7 @@ readers_and_writers() { # URL WHAT
     three=$begun
     ok "$what: a reader behind it waits" wait_until 10 ahead r3 1
     gives 75 "$what: a try does not overtake the writer" run -n -s book -- true
-    gives 0 "$what: --unfair reads with those who read" \
+    gives 0 "$what: --unfair reads beside the readers" \
         run -n -s --unfair book -- true
     end r1
     wait "$one"
@@ -47,7 +47,7 @@ readers_and_writers() { # URL WHAT
     ok "$what: then it writes" wait_until 10 holds w
     wait "$two"
     ok "$what: alone" test ! -e "$W/on.r3"
-    gives 75 "$what: nobody reads meanwhile" run -n -s book -- true
+    gives 75 "$what: no reader beside it" run -n -s book -- true
     end w
     ok "$what: the reader behind it is next" wait_until 10 holds r3
     wait "$writer"
@@ -112,7 +112,7 @@ is_waited_for() { # NAME
     holdfast ls --json "$1" | grep -q '"waiting":1,'
 }
 
-# Who gives up leaves no place behind, and whoever is next is next.
+# A waiter that gives up leaves no place in the queue: the next one moves up.
 give_up() { # URL WHAT
     local what=$2 holder waiter next signal
     export HOLDFAST_URL=$1
@@ -143,7 +143,7 @@ give_up() { # URL WHAT
     wait "$waiter" 2>/dev/null
     end w
     wait "$holder"
-    ok "$what: who was killed does not keep it from others" \
+    ok "$what: a killed waiter does not block the queue" \
         holdfast run -w 20 held -- true
     ok "$what: nor gets it" test ! -e "$W/on.r1"
 }
@@ -180,7 +180,7 @@ expect ${clear}holdfast: held: stopped by SIGINT while waiting
 expect code-130
 X
 # shellcheck disable=SC2016
-ok 'the line says who, and who is next' timeout 30 "$pty" sh -c \
+ok 'the line names the holder and the place' timeout 30 "$pty" sh -c \
     'trap : INT; stty cols 120; holdfast run held -- true; echo code-$?' <"$W/script"
 cat >"$W/script" <<X
 like waiting [0-9]+s for held: next,[^,]*${match}waiting [0-9]+s for held: next,[^,]*$match

@@ -83,7 +83,7 @@ for store in $stores; do
     is $? 0 "$store: the waiting line"
     [ ! -s "$W/terminal.$store" ] || cat "$W/terminal.$store"
     if [ -x "$HF_BUILD/holdfast-top" ]; then
-        TERM=xterm ok "$store: top, and who waits there" \
+        TERM=xterm ok "$store: top, and its waiters" \
             top_since "$store" "$clock"
     fi
     begin "third.$store" -u "${url[$store]}" job 5>&- 6>&- 7>&-

@@ -115,7 +115,7 @@ send <
 drawn WAIT▾
 send q
 S
-top 'who holds, and who waits' 'holdfast top' <<'S'
+top 'holders and waiters' 'holdfast top' <<'S'
 drawn nightly
 send \n
 drawn nightly: exclusive
@@ -214,7 +214,7 @@ come() {
         "$W/go" 2>/dev/null
 }
 when_up come
-top 'somebody comes, and goes' 'holdfast top --interval 100ms' <<S
+top 'a holder comes, and goes' 'holdfast top --interval 100ms' <<S
 drawn 4 names
 touch $W/up
 drawn 5 names
@@ -287,7 +287,7 @@ touch $W/up
 close
 S
 timeout 60 "$pty" sh -c "echo \$\$ >'$W/pid'; exec holdfast top" <"$W/script"
-ok 'who hangs up leaves nothing behind' \
+ok 'a terminal that hangs up ends it' \
     wait_until 10 is_gone "$(cat "$W/pid")"
 cat >"$W/script" <<'S'
 send holdfast top\n

@@ -182,7 +182,7 @@ is "$(cat "$W/out")" '' 'and nothing is printed'
 is_alone() {
     holdfast ls --json held | grep -q '"waiting":0'
 }
-ok 'and nobody waits any more' wait_until 5 is_alone
+ok 'and no client waits' wait_until 5 is_alone
 kill -TERM "$holder"
 wait "$holder"
 ok 'nor holds' wait_until 5 is_free held

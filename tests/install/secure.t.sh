@@ -7,7 +7,7 @@
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 unset HOLDFAST_MODULE_DIR
 
-# A tree that somebody has moved, with a module that says when it is loaded.
+# An installed tree that was moved, with a module that says when it is loaded.
 configured=$(sed -nE 's/.*HF_BIN_TO_MODULES=\\*"([^"\\]*)\\*".*/\1/p' \
     "$HF_BUILD/build.ninja" | head -n 1)
 like "$configured" '^\.\./[a-z]' "modules are found from bin: $configured"

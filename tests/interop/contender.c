@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A lock that is handed from one to the next leaves no gap for those who poll:
- * they are let in when nobody of ours waits. */
+/* A lock that is handed over is never free for clients that poll: they are
+ * granted it when no Holdfast client waits, so ours pause. */
 #define REST_US 150000
 
 #define TTL_MS 2000

@@ -4,7 +4,7 @@
  *     node contender.js redlock|semaphore NAME SOCKET,... SECTION FOLDER
  *
  * Notes in FOLDER/trouble what should not happen: a release that found the
- * lock gone or somebody else's. */
+ * lock gone or held by another client. */
 'use strict';
 const { spawnSync } = require('child_process');
 const fs = require('fs');

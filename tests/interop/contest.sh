@@ -4,8 +4,9 @@
 # while holders and bystanders are killed. Source after tap.sh and servers.sh.
 #
 #   npm_install                       the libraries, into $W/node
-#   contest WHAT URL THEIR-COMMAND... cases about who was let in when; the
-#                                     command gets SECTION FOLDER appended
+#   contest WHAT URL THEIR-COMMAND... cases: which processes were granted the
+#                                     key, and when; the command gets SECTION
+#                                     FOLDER appended
 #
 # Ours: four through the library, four shells with `holdfast run`. HF_SECONDS
 # says how long (15). HF_VICTIM names a server that is killed halfway.
@@ -57,7 +58,7 @@ contender_start() { # INDEX
     contenders[$1]=$!
 }
 
-# Whoever is inside now: the process that holds its lock.
+# Kills the process that holds the lock, the parent of the one in the section.
 contest_kill_holder() {
     local inside
     inside=$(cat "$folder/witness" 2>/dev/null)
@@ -150,7 +151,7 @@ contest() {
     ok "$what: ours are let in" test "$ours" -gt 10
     ok "$what: theirs are let in" test "$others" -gt 10
     is "$(sort "$folder/trouble" | uniq -c | head -n 5)" "" \
-        "$what: nobody's lock is taken away, and nothing fails"
+        "$what: no lock is taken away, and nothing fails"
     is "$(awk '$2 <= last { print last, $2 } { last = $2 }' \
         "$folder/grants.ours" | head -n 3)" "" "$what: our fences rise"
     if [ -s "$folder/stderr" ]; then
@@ -202,7 +203,8 @@ contest_strangers() { # URL STRANGER-COMMAND...
     is "$code" 0 "their key is deleted by hand: we hold"
     owner=${out%% *}
     stranger release >/dev/null
-    # A majority has it: who takes it and exits does not wait for the third.
+    # A majority suffices: a client that takes the lock and exits does not wait
+    # for the third node.
     ok "their late release leaves ours" test "$(for name in s1 s2 s3; do
         server_cli $name get "$key"
     done | grep -cxF "${owner%@*}")" -ge 2

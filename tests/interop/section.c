@@ -6,7 +6,7 @@
  * It makes FOLDER/witness exclusively, stays, and removes it. One that it
  * finds there and whose maker lives is an overlap: two were let in at once.
  * A dead maker's is what a kill left behind. link(2) is O_EXCL that brings the
- * content along: no moment with a file that does not say whose it is.
+ * content along: the file names its maker from the first moment.
  *
  * Notes: FOLDER/overlaps, and FOLDER/grants.SIDE, a line "PID FENCE" each. */
 #include <errno.h>
@@ -50,7 +50,7 @@ static pid_t maker(void)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-/* A killed process that nobody has reaped yet is dead all the same. */
+/* A killed process that its parent has not reaped yet is dead all the same. */
 static bool is_alive(pid_t pid)
 {
     char path[64];
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
              fence != NULL ? fence : "0");
     note(grants, text);
     if (maker() != getpid()) {
-        note("overlaps", "somebody took the witness away\n");
+        note("overlaps", "another process removed the witness\n");
         return 3;
     }
     unlink("witness");

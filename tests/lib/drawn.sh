@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Seeds that nobody chose: drawn from the sources that are tested. Each change
-# of them is tried with others than the one before; one tree has the same ones
-# everywhere, with or without git.
+# Random seeds, drawn from a hash of the sources that are tested: each change of
+# the sources is tried with new seeds, and one tree has the same seeds on every
+# machine, with or without git.
 #
 #   drawn_seed     prints it: from 10000 up, below 10^9
 

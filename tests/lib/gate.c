@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate FOLDER: keep everybody else out of an embedded store, as a process does
- * that was stopped in the middle of a transaction. Says "in" once it is, and
- * stays so until killed. */
+/* gate FOLDER: keep every other process out of an embedded store, as a process
+ * does that was stopped in the middle of a transaction. Prints "in" once it is,
+ * and stays so until killed. */
 #include "store/local/gate.h"
 #include "store/local/table.h"
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Commands that hold a lock in the background, by the name of WHO. Source after
+# Commands that hold a lock in the background, each under a NAME. Source after
 # tap.sh; all of them are gone when the test ends.
 #
-#   begin WHO ARG...      holdfast run ARG..., until `end WHO`; sets $begun, its
-#                         pid, and empties WHO's events
-#   holds WHO             it has the lock; $W/on.WHO has its slot
-#   has_said WHO EVENT    its --status-fd told EVENT
-#   end WHO               its command ends
+#   begin NAME ARG...     holdfast run ARG..., until `end NAME`; sets $begun, its
+#                         pid, and empties NAME's events
+#   holds NAME            it has the lock; $W/on.NAME has its slot
+#   has_said NAME EVENT   its --status-fd reported EVENT
+#   end NAME              its command ends
 #   gives CODE WHAT ARG...     a case: `holdfast ARG...` ends with CODE within
 #                              $gives_s seconds (20)
 #
-# $W/held has a line for each that came to hold: WHO and its fence.
+# $W/held has a line for each acquisition: NAME and its fence.
 
 gives_s=20
 gives() {

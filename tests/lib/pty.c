@@ -14,7 +14,7 @@
  *     shows TEXT      wait until a row of the screen has it
  *     hides TEXT      wait until none has
  *     screen FILE     write there what the screen shows
- *     touch FILE      create it: who waits outside knows how far we are
+ *     touch FILE      create it: a process outside that waits for it goes on
  *     close           hang up
  * Each step has 30 s. Exit 0: all done; 1: not, and the transcript is printed
  * as TAP comments. COMMAND is killed at the end by hanging up. */

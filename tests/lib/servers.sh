@@ -43,8 +43,8 @@ servers_end() {
 }
 at_exit servers_end
 
-# A port that nobody listens on, below the ephemeral range. Somebody may take
-# it before the server does; server_start then tries another one.
+# An unused port, below the ephemeral range. Another process may bind it before
+# the server does; server_start then tries another one.
 free_port() {
     local port
     while :; do
@@ -69,7 +69,7 @@ server_cli() {
 }
 
 # Does it answer? With a password it says NOAUTH, which is an answer. The pid
-# file is written before the socket listens, and nobody else knows our folder.
+# file is written before the socket listens. The folder is private to the test.
 server_answers() {
     local reply
     reply=$(server_cli "$1" info server 2>&1)

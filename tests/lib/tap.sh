@@ -163,7 +163,7 @@ wait_until() {
     done
 }
 
-# Is the process gone, or a zombie of somebody else's?
+# Is the process gone, or a zombie that its parent has not reaped?
 is_gone() { # PID
     local state
     state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0

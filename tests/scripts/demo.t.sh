@@ -10,7 +10,7 @@ like "$out" "killed server s4" "one server is killed"
 like "$out" "killed server s5" "and another"
 like "$out" "with the lock: +45 added, the counter says 45" "nothing is lost"
 
-# A lock that keeps nobody out: runs what stands after "--".
+# A "lock" that excludes no process: it runs the command after "--".
 mkdir "$W/broken"
 cat >"$W/broken/holdfast" <<'END'
 #!/bin/bash
