@@ -3,8 +3,6 @@
  * looked at (transactions.c), by the clock of the machine. */
 #include "local/machine_parts.h"
 
-#include "oracle/state.h"
-
 #include <stdlib.h>
 #include <string.h>
 

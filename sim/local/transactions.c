@@ -6,8 +6,6 @@
  * belong together. */
 #include "local/machine_parts.h"
 
-#include "oracle/state.h"
-
 #include "store/local/entry.h"
 #include "store/local/record.h"
 

@@ -5,7 +5,6 @@
  * that a server has run (redis.h), so that one set of rules judges both. */
 #include "local/machine_parts.h"
 
-#include "oracle/state.h"
 #include "redis/redis.h"
 
 #include "store/local/local.h"

@@ -46,11 +46,6 @@ bool sim_break_excuses(const struct sim_oracle *oracle,
 bool sim_break_voids(const struct sim_oracle *oracle, int name,
                      int64_t since_ns);
 
-/* ---- PROMPT -------------------------------------------------------------- */
-
-/* A process has died. */
-void sim_prompt_anew(struct sim_oracle *oracle);
-
 /* ---- READ ---------------------------------------------------------------- */
 
 /* What a call that only reads was told of a name: a holder, or one who waits,

@@ -69,6 +69,7 @@ enum sim_rule {
     SIM_RULES
 };
 
+struct sim_arg;
 struct sim_link;
 struct sim_world;
 struct sim_run;
@@ -182,6 +183,14 @@ void sim_oracle_place(struct sim_oracle *oracle, const char *name, size_t len,
 /* It has waited at the gate of the embedded store since then. */
 void sim_oracle_held_up(struct sim_oracle *oracle, int process,
                         int64_t since_ns);
+
+/* PROMPT (prompt.c): a break, or a release that failed, keeps the name taken
+ * under this owner. A process has died. */
+void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner);
+void sim_prompt_anew(struct sim_oracle *oracle);
+
+/* A digest of an owner's 32 hex digits; 0: it has none (ground_truth.c). */
+uint64_t sim_owner_digest(const char *owner, size_t len);
 
 /* It lost memory: restarted older or empty, flushed, evicted, promoted. */
 void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);

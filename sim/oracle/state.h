@@ -10,8 +10,6 @@
 
 #include "client/lock.h"
 
-struct sim_arg;
-
 /* Permits of one semaphore: stories draw few. */
 #define SIM_SLOTS_MAX 16
 
@@ -238,9 +236,8 @@ int64_t sim_reach_way_ns(const struct sim_world *world);
 /* The longest lease is long enough for requests to be answered in it. */
 bool sim_reach_is_fast(const struct sim_story *story, int64_t ttl_ms);
 
-/* ground_truth.c: a digest of an owner's 32 hex digits; 0: it has none. */
-uint64_t sim_owner_digest(const char *owner, size_t len);
-/* "<32 hex digits>:p2:…" is p2's. @return -1: of no process that we know. */
+/* ground_truth.c: "<32 hex digits>:p2:…" is p2's. @return -1: of no process
+ * that we know. */
 int sim_owner_process(const char *owner, size_t len);
 
 /* residue.c: RESIDUE of releases. */
@@ -270,8 +267,6 @@ void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
 void sim_prompt_look(struct sim_oracle *oracle);
 void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node, const struct sim_arg *owner);
-/* A break, or a release that failed, keeps the name taken under this owner. */
-void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner);
 /* It holds no longer. */
 void sim_prompt_left(struct sim_oracle *oracle, const struct sim_live *live);
 

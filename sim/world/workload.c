@@ -4,8 +4,6 @@
  * fence in hand, and to look first whether the lock still covers that. */
 #include "world/workload.h"
 
-#include "oracle/calls.h"
-
 #include "base/assert.h"
 #include "client/lock.h"
 

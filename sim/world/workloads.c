@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All lanes of a process: are they done, and what is left of them when it
  * crashes. */
-#include "oracle/calls.h"
 #include "world/workload.h"
-#include "world/world.h"
+
+#include "oracle/calls.h"
 
 /* No turn of it needs a client now. */
 bool sim_lanes_are_idle(const struct sim_process *process)

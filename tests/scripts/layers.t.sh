@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The check of includes: each kind of violation is found in a copy of the tree,
+# and named with the file that it is in.
+. "$(dirname "$0")/../lib/tap.sh"
+
+mkdir "$W/tree"
+cd "$W/tree" || exit
+(cd "$HF_SOURCE" &&
+    find bench cli examples fuzz model sim src tests -name node_modules -prune \
+        -o -name '*.[ch]' -print0 | tar -c --null -T -) | tar -x
+git init -q . && git add .
+capture "$HF_SOURCE/scripts/checks/layers"
+is "$code:$out$err" 0: "the tree as it is passes"
+
+# FILE gets one more include, which is refused in these words.
+expected=()
+refused() { # FILE INCLUDED WORDS
+    printf '#include %s\n' "$2" >>"$1"
+    expected+=("$3")
+}
+
+must_not() { # FILE PATH
+    refused "$1" "\"${2#*/}\"" "$1: ${1%/*} must not see $2"
+}
+
+must_not src/core/lease.c src/client/lock.h
+must_not src/client/op.c src/store/redis/node.h
+must_not src/store/local/gate.c src/store/redis/node.h
+must_not cli/top/draw.c cli/run/keeper.h
+must_not cli/run/keeper.c cli/ls/view.h
+must_not cli/ls/view.c cli/cmd.h
+must_not cli/out.c cli/ls/view.h
+must_not sim/world/net.c sim/oracle/state.h
+must_not sim/world/net.c sim/hfsim/options.h
+must_not sim/local/files.c sim/oracle/calls.h
+must_not sim/oracle/once.c sim/hfsim/report.h
+must_not sim/redis/hash.c sim/world/world.h
+must_not sim/story/draw.c sim/world/world.h
+must_not sim/svg/svg.c sim/world/world.h
+must_not tests/unit/test_url.c sim/world/world.h
+must_not tests/conformance/redis_keep.c src/core/lease.h
+must_not tests/chaos/judge.c src/core/lease.h
+must_not bench/sim_redis.c src/core/lease.h
+
+refused cli/out.c '"client/lock.h"' \
+    'cli/out.c: "client/lock.h" is no path below cli'
+refused examples/blocking.c '"base/time.h"' \
+    'examples/blocking.c: "base/time.h" is no path below examples'
+refused sim/redis/hash.c '"blob.h"' \
+    'sim/redis/hash.c: "blob.h" is no path below sim, src'
+refused src/core/lease.c '<stdio.h>' \
+    'src/core/lease.c: core must not see <stdio.h>'
+refused src/client/op.c '<lmdb.h>' \
+    'src/client/op.c: src/client must not see <lmdb.h>'
+refused sim/world/net.c '<lua.h>' \
+    'sim/world/net.c: sim/world must not see <lua.h>'
+
+capture "$HF_SOURCE/scripts/checks/layers"
+is "$code" 1 "a tree with violations fails"
+for line in "${expected[@]}"; do
+    ok "$line" grep -qxF -- "$line" <<<"$out"
+done
+is "$(wc -l <<<"$out")" "${#expected[@]}" "nothing else is refused"
+
+# A cycle: the headers that it is made of.
+printf '#include "world/world.h"\n' >>sim/oracle/oracle.h
+capture "$HF_SOURCE/scripts/checks/layers"
+like "$code:$err" '^1:.*sim/oracle/oracle\.h.*sim/world/world\.h' \
+    "a cycle among headers"
+finish
