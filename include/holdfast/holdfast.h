@@ -859,9 +859,10 @@ hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done, void *user,
 
 /** Give up what was started: its callback is not called, nor is it told more
  * results. An acquisition leaves nothing behind, its place in the queue is
- * given up at once; a lock that is extended or detached stays yours; a release
- * goes on. Any callback may do it, also for the operation whose results it is
- * told, but `done` for its own. NULL is fine. */
+ * given up at once; a lock that is extended or detached stays yours; a break
+ * gives the name back in the background; a release goes on. Any callback may do
+ * it, also for the operation whose results it is told, but `done` for its own.
+ * NULL is fine. */
 HF_API void hf_op_cancel(struct hf_op *op);
 
 struct hf_waiting;
@@ -1119,6 +1120,35 @@ HF_API HF_NODISCARD enum hf_status
 hf_client_break_wait(struct hf_client *client, const void *name,
                      size_t name_len, hf_break_fn *may_wait, void *user,
                      struct hf_error *error);
+
+/** The end of hf_op_start_break(). @p held_until_ms and @p status are what
+ * hf_client_break() says and returns. @p error is borrowed for the call. */
+typedef void hf_broken_fn(void *user, int64_t held_until_ms,
+                          enum hf_status status, const struct hf_error *error);
+
+/**
+ * Start hf_client_break(), or hf_client_break_wait(). It goes on in
+ * hf_client_process(), which also calls @p may_wait; that may call anything.
+ * The name is freed, or given back, before @p done is called. Unless it was
+ * cancelled, or the client is being closed: then it is given back in the
+ * background, or freed if the lease was over.
+ *
+ * @param client    The client.
+ * @param name      What. Copied.
+ * @param name_len  Bytes.
+ * @param now       true: free it at once; @p may_wait is not asked.
+ * @param may_wait  As in hf_client_break_wait(). NULL: it may.
+ * @param done      Told how it ended.
+ * @param user      Handed to both.
+ * @param out       For hf_op_cancel(), or NULL.
+ * @param error     Why not, or NULL.
+ *
+ * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
+                  bool now, hf_break_fn *may_wait, hf_broken_fn *done,
+                  void *user, struct hf_op **out, struct hf_error *error);
 
 /** The longest lease that the store allows, `max_ttl` of its URL: 60,000 if it
  * names none. */

@@ -205,16 +205,20 @@ enum hf_status hf_op_start_adopt(struct hf_client *client,
     return status;
 }
 
-enum hf_status hf_owner_disown(struct hf_client *client,
-                               const struct hf_order *order, uint64_t counter,
-                               uint16_t spared, struct hf_error *error)
+void hf_disown_begin(struct hf_op *op)
+{
+    begin(op, HF_EV_DISOWN);
+}
+
+static enum hf_status disown(struct hf_client *client,
+                             const struct hf_order *order, uint64_t counter,
+                             struct hf_error *error)
 {
     struct hf_op op;
     hf_op_init(&op, client, HF_OP_DISOWN);
     op.order = *order;
     op.counter = counter;
-    op.spared = spared;
-    begin(&op, HF_EV_DISOWN);
+    hf_disown_begin(&op);
     enum hf_status status = hf_op_await(&op, error);
     hf_client_start_thread(client, NULL); /* for what is not answered yet */
     return status;
@@ -240,7 +244,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         status = read_owner(owner, &order, &fence, error);
     }
     if (status == HF_OK) {
-        status = hf_owner_disown(client, &order, fence, 0, error);
+        status = disown(client, &order, fence, error);
     }
     hf_client_leave(client);
     return status;

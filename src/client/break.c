@@ -30,353 +30,349 @@
  * ends by itself, with the lease that it found.
  *
  * Only the mark that was seen before BREAK is withdrawn: where the name was
- * free, another run may have begun since. */
-#include "client/inspect.h"
-#include "client/look.h"
-#include "client/mark.h"
+ * free, another run may have begun since.
+ *
+ * Each step has one child: a question, or a release. The break is done with it,
+ * and begins again for the next step: in the call that waits, or in
+ * hf_client_process(). So whether it may wait is asked there, too. */
+#include "client/break.h"
+#include "client/cancel.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
-#include "core/owner.h"
 #include "core/validity.h"
-#include "io/clock.h"
 
 #include <string.h>
 
-static const char break_label[] = "break";
-
-/* What break.lua writes behind the breaker's owner, over what may be the lock
- * of another library. */
-static const char long_mark[] = "-foreign";
-#define LONG_MARK_LEN (sizeof(long_mark) - 1)
-
-/* A node says no more of a text. */
-#define SAID_MAX 512
-
-struct found {
-    struct hf_rival rival; /* whose lease is the longest */
-    int64_t left_ms;       /* its */
-    bool is_endless;
-    bool is_refused;
-    bool has_long; /* some node may have written long_mark */
-    uint64_t counter;
-    uint16_t heard;  /* nodes that have answered */
-    uint16_t voting; /* … and that vote */
-    unsigned interrupts;
-    struct hf_bytes back[HF_NODES_MAX]; /* what was replaced there */
-    char text[HF_NODES_MAX][SAID_MAX];
-};
-
-struct breaking {
-    struct hf_client *client;
-    struct hf_order order; /* the name, and the breaker */
-    bool now;
-    hf_break_fn *may_wait; /* or NULL */
-    void *user;
-    struct hf_mark mark;
-    struct found found;
-    char owner[HF_OWNER_MAX + LONG_MARK_LEN];
-};
-
-static void note_rival(struct found *found, const struct hf_client *client,
-                       const struct hf_answer *answer)
+/* The first failure is the one that counts. */
+static void note(struct hf_break *brk, const struct hf_error *error)
 {
-    struct hf_rival *rival = &found->rival;
-    size_t len = answer->owner == NULL ? 0 : answer->owner_len;
-    rival->is_known = true;
-    rival->kind = answer->kind;
-    rival->node = answer->node;
-    rival->left_ms = answer->left_ms;
-    rival->counter = 0;
-    rival->heard = client->now;
-    rival->len = len < sizeof(rival->owner) ? len : sizeof(rival->owner);
-    memcpy(rival->owner, len == 0 ? "" : answer->owner, rival->len);
-}
-
-/* One that was cut cannot be given back, nor a group or a key of another
- * type. */
-static void note_text(struct found *found, const struct hf_answer *answer)
-{
-    size_t len = answer->owner == NULL ? 0 : answer->owner_len;
-    if (len < SAID_MAX && answer->kind == HF_HOLDER_FOREIGN) {
-        char *text = found->text[answer->node];
-        memcpy(text, len == 0 ? "" : answer->owner, len);
-        found->back[answer->node] = (struct hf_bytes){text, len};
+    if (brk->why.status == HF_OK && error->status != HF_OK) {
+        brk->why = *error;
     }
 }
 
-/* Whether it may be the lock of another library, as break.lua says. */
-static bool is_long(const struct hf_answer *answer)
+static void note_cancelled(struct hf_break *brk)
 {
-    const char *text = answer->owner;
-    size_t len = answer->owner_len;
-    return answer->sharers == 0 && text != NULL &&
-           (!hf_owner_is_ours(text, len) ||
-            (len > LONG_MARK_LEN && memcmp(text + len - LONG_MARK_LEN,
-                                           long_mark, LONG_MARK_LEN) == 0));
+    struct hf_error error;
+    hf_fail(&error, HF_CANCELLED, "%s",
+            brk->op.client->is_closing ? "the client was closed"
+                                       : hf_status_text(HF_CANCELLED));
+    note(brk, &error);
 }
 
-static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
-{
-    struct found *found = look->user;
-    struct hf_client *client = look->op.client;
-    struct hf_holder holder;
-    uint16_t bit = (uint16_t)(1U << answer->node);
-    hf_holder_read(answer, &holder);
-    found->heard |= bit;
-    found->voting |= (uint16_t)(bit & client->nodes.voting);
-    found->counter =
-        answer->counter > found->counter ? answer->counter : found->counter;
-    if (holder.kind == HF_HOLDER_NONE || holder.kind == HF_HOLDER_ENDED) {
-        return false;
-    }
-    found->is_endless |= answer->left_ms < 0;
-    found->is_refused |= answer->verdict == HF_VERDICT_REFUSED;
-    found->has_long |= is_long(answer);
-    note_text(found, answer);
-    if (!found->rival.is_known || answer->left_ms < 0 ||
-        answer->left_ms > found->left_ms) {
-        note_rival(found, client, answer);
-    }
-    found->left_ms =
-        answer->left_ms > found->left_ms ? answer->left_ms : found->left_ms;
-    return false;
-}
-
-static size_t write_owner(struct hf_client *client, char *out)
-{
-    uint8_t id[HF_OWNER_ID_LEN];
-    hf_client_entropy(client, id, sizeof(id));
-    return hf_owner_emit(out, id, client->host, client->pid, hf_clock_wall_s(),
-                         break_label);
-}
-
-/* ---- Its steps --------------------------------------------------------- */
-
-static void begin_look(struct breaking *breaking, struct hf_look *look)
-{
-    const struct hf_order *order = &breaking->order;
-    hf_look_init(look, breaking->client, HF_VERB_BREAK, order->name,
-                 order->name_len);
-    look->now = breaking->now;
-    look->owner = order->text;
-    look->owner_len = order->text_len;
-    look->heard = on_answer;
-    look->user = &breaking->found;
-}
-
-static enum hf_status take(struct breaking *breaking, struct hf_error *error)
-{
-    struct hf_look look;
-    struct found *found = &breaking->found;
-    const struct hf_client *client = breaking->client;
-    begin_look(breaking, &look);
-    found->interrupts = look.op.interrupts;
-    if (!hf_look_begin(&look)) {
-        return hf_fail_memory(error);
-    }
-    enum hf_status status = hf_op_await(&look.op, error);
-    int64_t most_ms = client->url->max_ttl_ms;
-    if (__builtin_popcount(found->voting) < client->nodes.quorum &&
-        found->left_ms < most_ms) {
-        found->left_ms = most_ms;
-    }
-    return status;
-}
-
-static bool on_back(struct hf_look *look, const struct hf_answer *answer)
-{
-    (void)look;
-    (void)answer;
-    return false;
-}
-
-/* At nodes that do not answer the breaker is left, until the lease is over. */
-static void give_back(struct breaking *breaking)
-{
-    struct hf_look look;
-    begin_look(breaking, &look);
-    look.op.is_cleanup = true;
-    look.heard = on_back;
-    look.back = breaking->found.back;
-    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
-        look.asked |=
-            (uint16_t)(breaking->found.back[i].len == 0 ? 1U << i : 0);
-    }
-    if (look.asked != UINT16_MAX && hf_look_begin(&look)) {
-        (void)hf_op_await(&look.op, NULL);
-    }
-}
+/* ---- Waiting for the lease --------------------------------------------- */
 
 /* The old lease is over when its expiry has passed, on the slowest of the
  * clocks that are within drift of ours. */
-static struct hf_span span_of(const struct found *found)
+static struct hf_span span_of(const struct hf_seizure *found)
 {
     struct hf_span left = hf_span_ms(found->left_ms);
     return (struct hf_span){left.ns + hf_drift(left).ns};
 }
 
 /* The mutex is let go meanwhile. */
-static enum hf_status ask_whether(struct breaking *breaking,
-                                  struct hf_error *error)
+static void ask_whether(struct hf_break *brk)
 {
-    struct hf_client *client = breaking->client;
-    const struct found *found = &breaking->found;
+    struct hf_client *client = brk->op.client;
+    const struct hf_rival *rival = &brk->seizure->rival;
     char text[512];
+    struct hf_error error = {.status = HF_OK};
     struct hf_holder holder;
     struct hf_caller self;
-    hf_rival_holder(&found->rival, client->now, &holder);
-    int64_t left_ms = hf_span_ms_ceil(span_of(found));
+    hf_rival_holder(rival, client->now, &holder);
+    int64_t left_ms = hf_span_ms_ceil(span_of(brk->seizure));
     hf_client_let_out(client, &self);
-    bool may = breaking->may_wait(breaking->user, &holder, left_ms);
+    bool may = brk->may_wait(brk->op.user, &holder, left_ms);
     hf_client_take_in(client, &self);
-    if (client->is_closing) {
-        return hf_fail(error, HF_CANCELLED, "the client was closed");
+    if (client->is_closing || brk->op.is_dropped) {
+        note_cancelled(brk);
+    } else if (!may && !rival->is_known) {
+        hf_fail(&error, HF_BUSY,
+                "a server in quarantine may have lost its lease");
+    } else if (!may) {
+        hf_rival_write(rival, client->now, text, sizeof(text));
+        hf_fail(&error, HF_BUSY, "%s", text);
     }
-    if (!may && !found->rival.is_known) {
-        return hf_fail(error, HF_BUSY,
-                       "a server in quarantine may have lost its lease");
-    }
-    if (!may) {
-        hf_rival_write(&found->rival, client->now, text, sizeof(text));
-        return hf_fail(error, HF_BUSY, "%s", text);
-    }
-    return HF_OK;
+    note(brk, &error);
 }
 
-static enum hf_status wait_out(struct breaking *breaking,
-                               struct hf_error *error)
+/* ---- Which step comes next --------------------------------------------- */
+
+static enum hf_break_step free_it(struct hf_break *brk)
 {
-    struct hf_op op;
-    struct hf_client *client = breaking->client;
-    struct hf_instant end =
-        hf_instant_add(client->now, span_of(&breaking->found));
-    if (breaking->may_wait != NULL) {
-        enum hf_status status = ask_whether(breaking, error);
-        if (status != HF_OK) {
-            return status;
+    if (brk->now) {
+        return HF_BREAK_OVER;
+    }
+    return brk->seizure->has_long ? HF_BREAK_FREE_LONG : HF_BREAK_FREE;
+}
+
+/* The lease is over: the name is the break's, to free it. */
+static enum hf_break_step end_lease(struct hf_break *brk)
+{
+    brk->seizure->stage = HF_SEIZURE_OVER;
+    brk->held_until_ms = brk->now ? brk->held_until_ms : 0;
+    bool is_marked = brk->mark.fence != 0 &&
+                     hf_instant_before(brk->op.client->now, brk->mark.end);
+    return is_marked ? HF_BREAK_WITHDRAW_MARK : free_it(brk);
+}
+
+static enum hf_break_step wait_for_lease(struct hf_break *brk)
+{
+    struct hf_error error;
+    const struct hf_seizure *found = brk->seizure;
+    if (found->is_refused) {
+        hf_fail(&error, HF_BUSY,
+                "held by another kind of client, without expiry: "
+                "only with --now");
+        note(brk, &error);
+        return HF_BREAK_GIVE_BACK;
+    }
+    if (found->left_ms <= 0) {
+        return end_lease(brk);
+    }
+    brk->end = hf_instant_add(brk->op.client->now, span_of(found));
+    if (brk->may_wait != NULL) {
+        ask_whether(brk);
+    }
+    if (brk->op.is_dropped || brk->op.client->is_closing) {
+        return HF_BREAK_OVER; /* it is given back in the background */
+    }
+    return brk->why.status == HF_OK ? HF_BREAK_WAIT : HF_BREAK_GIVE_BACK;
+}
+
+/* The one behind a step that is done, or that found no memory to begin. */
+static enum hf_break_step next_step(struct hf_break *brk)
+{
+    bool is_well = brk->why.status == HF_OK;
+    switch (brk->step) {
+    case HF_BREAK_FIND_MARK:
+        return is_well ? HF_BREAK_TAKE : HF_BREAK_OVER;
+    case HF_BREAK_TAKE:
+        if (brk->now || brk->seizure->stage == HF_SEIZURE_IDLE) {
+            return is_well ? end_lease(brk) : HF_BREAK_OVER;
         }
+        return is_well ? wait_for_lease(brk) : HF_BREAK_GIVE_BACK;
+    case HF_BREAK_WAIT:
+        return is_well ? end_lease(brk) : HF_BREAK_GIVE_BACK;
+    case HF_BREAK_WITHDRAW_MARK:
+        return free_it(brk);
+    case HF_BREAK_FREE_LONG:
+        return HF_BREAK_FREE;
+    case HF_BREAK_FREE:
+    case HF_BREAK_GIVE_BACK:
+    case HF_BREAK_OVER:
+        break;
     }
-    hf_op_init(&op, client, HF_OP_PAUSE);
-    op.interrupts = breaking->found.interrupts;
-    if (!hf_op_list(&op)) {
-        return hf_fail_memory(error);
-    }
-    hf_heap_set(&client->heap, &op.item, end);
-    return hf_op_await(&op, error);
+    return HF_BREAK_OVER;
 }
 
-static enum hf_status release(struct breaking *breaking, struct hf_error *error)
+/* ---- Its steps --------------------------------------------------------- */
+
+static void init_release(struct hf_break *brk)
 {
-    struct hf_order order = breaking->order;
-    uint16_t spared = (uint16_t)~breaking->found.heard;
-    uint64_t counter = breaking->found.counter;
-    enum hf_status status = HF_OK;
-    if (breaking->found.has_long) {
-        order.text_len += LONG_MARK_LEN;
-        status =
-            hf_owner_disown(breaking->client, &order, counter, spared, error);
-    }
-    if (status == HF_OK || status == HF_LOST) {
-        status = hf_owner_disown(breaking->client, &breaking->order, counter,
-                                 spared, error);
-    }
-    return status == HF_LOST ? HF_OK : status;
+    struct hf_op *op = &brk->release;
+    const struct hf_seizure *seizure = brk->seizure;
+    size_t more = brk->step == HF_BREAK_FREE_LONG ? HF_LONG_MARK_LEN : 0;
+    hf_op_init(op, brk->op.client, HF_OP_DISOWN);
+    op->counter = seizure->counter;
+    op->spared = (uint16_t)~seizure->heard;
+    op->order = (struct hf_order){
+        .name = seizure->name,
+        .name_len = seizure->name_len,
+        .text = seizure->owner,
+        .text_len = seizure->owner_len + more,
+        .is_owner = true,
+        .is_lasting = true,
+        .ttl_ms = brk->op.client->url->max_ttl_ms,
+    };
 }
 
-static enum hf_status keep_until_over(struct breaking *breaking,
-                                      struct hf_error *error)
+/* Without memory it ends with HF_NO_MEMORY. */
+static void begin_release(struct hf_break *brk)
 {
-    if (breaking->found.is_refused) {
-        return hf_fail(error, HF_BUSY,
-                       "held by another kind of client, without expiry: "
-                       "only with --now");
-    }
-    return breaking->found.left_ms > 0 ? wait_out(breaking, error) : HF_OK;
+    init_release(brk);
+    brk->release.parent = &brk->op;
+    brk->op.n_children++;
+    hf_disown_begin(&brk->release);
 }
 
-static enum hf_status break_name(struct breaking *breaking,
-                                 int64_t *held_until_ms, struct hf_error *error)
+/* @return false: no memory. */
+static bool begin_child(struct hf_break *brk)
 {
-    struct hf_client *client = breaking->client;
-    const struct hf_order *order = &breaking->order;
-    enum hf_status status = hf_mark_find(client, order->name, order->name_len,
-                                         &breaking->mark, error);
-    if (status != HF_OK) {
-        return status;
+    struct hf_seizure *seizure = brk->seizure;
+    switch (brk->step) {
+    case HF_BREAK_FIND_MARK:
+        return hf_mark_find_begin(&brk->ask, &brk->op, seizure->name,
+                                  seizure->name_len);
+    case HF_BREAK_TAKE:
+        return hf_seizure_begin(seizure, brk->now, &brk->op);
+    case HF_BREAK_WAIT:
+        hf_heap_set(&brk->op.client->heap, &brk->op.item, brk->end);
+        return true;
+    case HF_BREAK_WITHDRAW_MARK:
+        return hf_mark_withdraw_begin(&brk->ask, &brk->op, seizure->name,
+                                      seizure->name_len, &brk->mark);
+    case HF_BREAK_FREE_LONG:
+    case HF_BREAK_FREE:
+        begin_release(brk);
+        return true;
+    case HF_BREAK_GIVE_BACK:
+        hf_seizure_give_back(seizure, &brk->op);
+        return true;
+    case HF_BREAK_OVER:
+        break;
     }
-    status = take(breaking, error);
-    *held_until_ms = breaking->found.is_endless ? -1 : breaking->found.left_ms;
-    if (!breaking->now) {
-        status = status == HF_OK ? keep_until_over(breaking, error) : status;
-        if (status != HF_OK) {
-            give_back(breaking);
-            return status;
+    HF_ASSERT(false);
+    return false;
+}
+
+/* brk->op is listed. Until all has begun it is not done, however soon its child
+ * is; the timer of WAIT is a child, too. */
+static bool begin_listed(struct hf_break *brk)
+{
+    struct hf_op *op = &brk->op;
+    op->is_cleanup = brk->step > HF_BREAK_WAIT;
+    if (op->is_cleanup) {
+        op->interrupts = atomic_load(&op->client->interrupts);
+    }
+    op->n_children = 1;
+    if (!begin_child(brk)) {
+        return false;
+    }
+    if (brk->step != HF_BREAK_WAIT) {
+        hf_op_child_is_done(op);
+    }
+    return true;
+}
+
+bool hf_break_begin(struct hf_break *brk)
+{
+    struct hf_error error;
+    brk->op.is_done = false;
+    if (hf_op_list(&brk->op) && begin_listed(brk)) {
+        return true;
+    }
+    hf_op_unlist(&brk->op);
+    brk->op.is_done = true;
+    hf_fail_memory(&error);
+    note(brk, &error);
+    return false;
+}
+
+/* If too few have answered, a lease may be unknown. */
+static void judge_taken(struct hf_break *brk)
+{
+    const struct hf_client *client = brk->op.client;
+    struct hf_seizure *found = brk->seizure;
+    int64_t most_ms = client->url->max_ttl_ms;
+    if (__builtin_popcount(found->voting) < client->nodes.quorum &&
+        found->left_ms < most_ms) {
+        found->left_ms = most_ms;
+    }
+    brk->held_until_ms = found->is_endless ? -1 : found->left_ms;
+    note(brk, &found->take.op.error);
+}
+
+/* What came of the step that is done, in brk->why. */
+static void judge(struct hf_break *brk)
+{
+    struct hf_error error = {.status = HF_OK};
+    switch (brk->step) {
+    case HF_BREAK_FIND_MARK:
+        note(brk, &brk->ask.look.op.error);
+        hf_mark_found(&brk->ask, &brk->mark);
+        break;
+    case HF_BREAK_TAKE:
+        judge_taken(brk);
+        break;
+    case HF_BREAK_WITHDRAW_MARK:
+        (void)hf_mark_withdrawn(&brk->ask, &error);
+        note(brk, &error);
+        break;
+    case HF_BREAK_FREE_LONG:
+    case HF_BREAK_FREE:
+        if (brk->release.status != HF_LOST) {
+            note(brk, &brk->release.error);
         }
-        *held_until_ms = 0;
+        break;
+    case HF_BREAK_WAIT:
+    case HF_BREAK_GIVE_BACK:
+    case HF_BREAK_OVER:
+        break;
     }
-    if (status == HF_OK) {
-        status = hf_mark_withdraw(client, order->name, order->name_len,
-                                  &breaking->mark, error);
-    }
-    if (breaking->now) {
-        return status;
-    }
-    enum hf_status freed = release(breaking, status == HF_OK ? error : NULL);
-    return status == HF_OK ? freed : status;
 }
 
-static enum hf_status run(struct breaking *breaking, struct hf_client *client,
-                          const void *name, size_t name_len,
-                          int64_t *held_until_ms, struct hf_error *error)
+bool hf_break_go_on(struct hf_op *op)
 {
-    enum hf_status status = hf_client_begin(client, error);
-    if (status != HF_OK) {
-        return status;
+    struct hf_break *brk = hf_break_of(op);
+    judge(brk);
+    if (brk->step < HF_BREAK_WAIT && hf_op_is_cancelled(op)) {
+        note_cancelled(brk);
     }
-    status = hf_name_check(name, name_len, error);
-    if (status == HF_OK) {
-        size_t len = write_owner(client, breaking->owner);
-        memcpy(breaking->owner + len, long_mark, LONG_MARK_LEN);
-        breaking->client = client;
-        breaking->order = (struct hf_order){
-            .name = name,
-            .name_len = name_len,
-            .text = breaking->owner,
-            .text_len = len,
-            .is_owner = true,
-            .is_lasting = true,
-            .ttl_ms = client->url->max_ttl_ms,
-        };
-        status = break_name(breaking, held_until_ms, error);
+    do {
+        brk->step = next_step(brk);
+    } while (brk->step != HF_BREAK_OVER && !hf_break_begin(brk));
+    if (brk->step != HF_BREAK_OVER) {
+        return false;
     }
-    hf_client_leave(client);
-    return status;
+    hf_seizure_close(brk->seizure);
+    brk->seizure = NULL;
+    op->status = brk->why.status;
+    op->error = brk->why;
+    return true;
 }
 
-enum hf_status hf_client_break(struct hf_client *client, const void *name,
-                               size_t name_len, bool now,
-                               int64_t *held_until_ms, struct hf_error *error)
+/* ---- Giving up --------------------------------------------------------- */
+
+/* The lock that releases goes on by itself. */
+static void release_behind(struct hf_break *brk, enum hf_break_step step)
 {
-    struct breaking breaking;
-    int64_t left_ms = 0;
-    memset(&breaking, 0, sizeof(breaking));
-    breaking.now = now;
-    enum hf_status status =
-        run(&breaking, client, name, name_len, &left_ms, error);
-    if (held_until_ms != NULL) {
-        *held_until_ms = left_ms;
+    brk->step = step;
+    init_release(brk);
+    hf_disown_begin(&brk->release);
+    if (!brk->release.is_done) {
+        hf_op_abandon(&brk->release);
     }
-    return status;
 }
 
-enum hf_status hf_client_break_wait(struct hf_client *client, const void *name,
-                                    size_t name_len, hf_break_fn *may_wait,
-                                    void *user, struct hf_error *error)
+/* What was taken is given back in the background; what is being freed, freed.
+ */
+void hf_break_abandon(struct hf_op *op)
 {
-    struct breaking breaking;
-    int64_t left_ms = 0;
-    memset(&breaking, 0, sizeof(breaking));
-    breaking.may_wait = may_wait;
-    breaking.user = user;
-    return run(&breaking, client, name, name_len, &left_ms, error);
+    struct hf_break *brk = hf_break_of(op);
+    if (brk->seizure == NULL) {
+        return; /* over */
+    }
+    if (!brk->ask.look.op.is_done) {
+        hf_op_abandon(&brk->ask.look.op);
+    }
+    if (!brk->release.is_done) {
+        hf_op_abandon(&brk->release);
+    }
+    bool is_ours = !brk->now && brk->seizure->stage == HF_SEIZURE_OVER &&
+                   brk->step != HF_BREAK_GIVE_BACK;
+    if (is_ours && brk->step == HF_BREAK_WITHDRAW_MARK &&
+        brk->seizure->has_long) {
+        release_behind(brk, HF_BREAK_FREE_LONG);
+    }
+    if (is_ours && brk->step != HF_BREAK_FREE) {
+        release_behind(brk, HF_BREAK_FREE);
+    }
+    hf_seizure_close(brk->seizure);
+    brk->seizure = NULL;
+}
+
+bool hf_break_interrupt(struct hf_break *brk)
+{
+    struct hf_op *op = &brk->op;
+    bool is_taken = brk->step == HF_BREAK_TAKE || brk->step == HF_BREAK_WAIT;
+    note_cancelled(brk);
+    if (!is_taken || brk->now || op->client->is_closing) {
+        hf_op_abandon(op);
+        return true;
+    }
+    hf_heap_set(&op->client->heap, &op->item, HF_NEVER);
+    brk->step = HF_BREAK_GIVE_BACK;
+    return !begin_listed(brk);
 }

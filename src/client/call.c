@@ -188,12 +188,14 @@ void hf_op_stop(struct hf_op *op)
 }
 
 /* What is being handed on is still its user's; what was adopted is what its
- * text names, again. */
+ * text names, again; a break may be between two of its steps. */
 void hf_op_forget_result(struct hf_op *op)
 {
     if (op->kind == HF_OP_GIVE) {
         hf_give_abandon(op);
         hf_op_part(op);
+    } else if (op->kind == HF_OP_BREAK) {
+        hf_break_abandon(op);
     } else if (op->kind == HF_OP_ADOPT && op->status == HF_OK) {
         hf_client_untell(op->client, op->lock);
         op->lock->flags &= (uint8_t)~HF_LOCK_OURS;

@@ -6,6 +6,7 @@
  * returned. */
 #include "client/op.h"
 #include "client/queue.h"
+#include "client/seize.h"
 
 #include "io/clock.h"
 
@@ -104,14 +105,24 @@ static void call(struct hf_client *client, hf_op_fn *done, void *user)
     pthread_mutex_lock(&client->mutex);
 }
 
+/* Others give back in the background what a break has left behind. */
+static struct hf_op *find_started(struct hf_client *client)
+{
+    struct hf_op *op = client->ops.first;
+    while (op != NULL && op->call == NULL) {
+        op = op->next;
+    }
+    return op;
+}
+
 /* All are stopped before the first is called: a callback may still cancel
  * others. */
 static void cancel_ops(struct hf_client *client)
 {
-    while (client->ops.first != NULL) {
-        struct hf_op *op = client->ops.first;
-        hf_op_abandon(op);
-        hf_ops_append(&client->finished, op);
+    struct hf_op *started = NULL;
+    while ((started = find_started(client)) != NULL) {
+        hf_op_abandon(started);
+        hf_ops_append(&client->finished, started);
     }
     for (struct hf_op *op = client->finished.first; op != NULL; op = op->next) {
         hf_op_forget_result(op);
@@ -172,7 +183,8 @@ static void close_fd(int fd)
 }
 
 /* Of a forked child: others are on some stack of the parent's. A bundle is on
- * the heap, its members in it, and behind it in the list. */
+ * the heap, its members in it, and behind it in the list. Also what a break
+ * left behind, and could not give back. */
 static void free_ops(struct hf_client *client)
 {
     struct hf_op *op = client->ops.last;
@@ -182,6 +194,8 @@ static void free_ops(struct hf_client *client)
             hf_op_free(op);
         } else if (op->kind == HF_OP_BUNDLE) {
             free(op);
+        } else {
+            free(hf_seizure_left_behind(op));
         }
         op = prev;
     }

@@ -120,6 +120,10 @@ void hf_look_answer(struct hf_look *look, const struct hf_answer *answer)
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED) {
         look->op.refusing |= bit;
+        if (look->repeats > 0) {
+            look->repeats--;
+            look->asked &= (uint16_t)~bit;
+        }
         return;
     }
     if (look->heard(look, answer)) {

@@ -25,6 +25,7 @@ struct hf_look {
     uint16_t asked;
     uint16_t waiting; /* asked, not answered */
     uint16_t again;   /* to be asked with its next cursor */
+    unsigned repeats; /* left, for nodes that did not do what was asked */
     struct hf_instant hard_end;
     uint64_t cursor[HF_NODES_MAX];
     hf_look_fn *heard;

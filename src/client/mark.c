@@ -37,29 +37,14 @@
 
 #include <string.h>
 
-/* What a node keeps; as marks are compared. */
-struct mark {
-    uint64_t fence; /* 0: none */
-    struct hf_instant end;
-    size_t owner_len; /* 0: a tombstone */
-    char owner[HF_OWNER_MAX];
-};
-
-struct marks {
-    struct mark newest;
-    uint64_t fence[HF_NODES_MAX];
-    bool is_tombstone[HF_NODES_MAX];
-    uint16_t answered;
-};
-
-static bool is_live(const struct mark *mark, struct hf_instant now)
+static bool is_live(const struct hf_mark *mark, struct hf_instant now)
 {
     return mark->fence != 0 && mark->owner_len > 0 &&
            hf_instant_before(now, mark->end);
 }
 
 /* The end counts from the sending of the question: it is never put too late. */
-static void read_mark(const struct hf_answer *answer, struct mark *out)
+static void read_mark(const struct hf_answer *answer, struct hf_mark *out)
 {
     out->fence = answer->counter;
     out->end = hf_instant_add(answer->sent, hf_span_ms(answer->left_ms));
@@ -72,7 +57,7 @@ static void read_mark(const struct hf_answer *answer, struct mark *out)
     }
 }
 
-static bool is_newer(const struct mark *a, const struct mark *b)
+static bool is_newer(const struct hf_mark *a, const struct hf_mark *b)
 {
     if (a->fence != b->fence) {
         return a->fence > b->fence;
@@ -85,8 +70,8 @@ static bool is_newer(const struct mark *a, const struct mark *b)
 
 static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 {
-    struct marks *marks = look->user;
-    struct mark mark;
+    struct hf_marks *marks = look->user;
+    struct hf_mark mark;
     read_mark(answer, &mark);
     marks->answered |= (uint16_t)(1U << answer->node);
     marks->fence[answer->node] = mark.fence;
@@ -97,42 +82,55 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
     return false;
 }
 
-/* Merge `mark` with what all nodes keep, and hear what that is; a mark without
- * fence only asks. No cancel token keeps a mark from being withdrawn. */
-static enum hf_status merge(struct hf_client *client,
-                            const struct hf_name *name, const struct mark *mark,
-                            bool is_cleanup, struct marks *out,
-                            struct hf_error *error)
+/* Set up to merge ask->mark with what all nodes keep, and to hear what that is.
+ */
+static void init(struct hf_mark_look *ask, struct hf_client *client,
+                 const void *name, size_t name_len)
 {
-    struct hf_look look;
-    memset(out, 0, sizeof(*out));
-    out->newest.end = HF_LONG_AGO;
-    hf_look_init(&look, client, HF_VERB_MARK, name->name, name->name_len);
-    look.op.is_cleanup = is_cleanup;
+    struct hf_look *look = &ask->look;
+    memset(&ask->marks, 0, sizeof(ask->marks));
+    ask->marks.newest.end = HF_LONG_AGO;
+    hf_look_init(look, client, HF_VERB_MARK, name, name_len);
     int64_t left_ms =
-        hf_span_ms_floor(hf_instant_until(client->now, mark->end));
-    look.op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
-    look.fence = left_ms > 0 ? mark->fence : 0;
-    look.owner = mark->owner;
-    look.owner_len = mark->owner_len;
-    look.heard = on_answer;
-    look.user = out;
-    if (!hf_look_begin(&look)) {
+        hf_span_ms_floor(hf_instant_until(client->now, ask->mark.end));
+    look->op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
+    look->fence = left_ms > 0 ? ask->mark.fence : 0;
+    look->owner = ask->mark.owner;
+    look->owner_len = ask->mark.owner_len;
+    look->heard = on_answer;
+    look->user = &ask->marks;
+}
+
+/* The same, until it is over. No cancel token keeps a mark from being
+ * withdrawn. */
+static enum hf_status merge(struct hf_client *client,
+                            const struct hf_name *name,
+                            const struct hf_mark *mark, bool is_cleanup,
+                            struct hf_marks *out, struct hf_error *error)
+{
+    struct hf_mark_look ask;
+    ask.mark = *mark;
+    init(&ask, client, name->name, name->name_len);
+    ask.look.op.is_cleanup = is_cleanup;
+    *out = ask.marks;
+    if (!hf_look_begin(&ask.look)) {
         return hf_fail_memory(error);
     }
-    return hf_op_await(&look.op, error);
+    enum hf_status status = hf_op_await(&ask.look.op, error);
+    *out = ask.marks;
+    return status;
 }
 
 static enum hf_status look_at(struct hf_client *client,
                               const struct hf_name *name, bool is_cleanup,
-                              struct marks *out, struct hf_error *error)
+                              struct hf_marks *out, struct hf_error *error)
 {
-    struct mark nothing = {.fence = 0, .end = client->now};
+    struct hf_mark nothing = {.fence = 0, .end = client->now};
     return merge(client, name, &nothing, is_cleanup, out, error);
 }
 
 /* Nodes that have what `mark` says. */
-static uint16_t having(const struct marks *marks, const struct mark *mark)
+static uint16_t having(const struct hf_marks *marks, const struct hf_mark *mark)
 {
     uint16_t mask = 0;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
@@ -154,9 +152,9 @@ static bool is_majority(const struct hf_client *client, uint16_t mask)
 /* Write the newest back where it is missing. That is a service to later tries:
  * what comes of it does not matter to this one. */
 static void repair(struct hf_client *client, const struct hf_name *name,
-                   const struct marks *marks)
+                   const struct hf_marks *marks)
 {
-    struct marks now;
+    struct hf_marks now;
     if (marks->newest.fence != 0 &&
         having(marks, &marks->newest) != marks->answered) {
         (void)merge(client, name, &marks->newest, false, &now, NULL);
@@ -165,7 +163,7 @@ static void repair(struct hf_client *client, const struct hf_name *name,
 
 /* Look, and repair. @return HF_OK; its end if there is a live mark. */
 static enum hf_status find(struct hf_client *client, const struct hf_name *name,
-                           struct marks *out, struct hf_error *error)
+                           struct hf_marks *out, struct hf_error *error)
 {
     enum hf_status status = look_at(client, name, false, out, error);
     if (status == HF_OK) {
@@ -178,7 +176,7 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
                                 size_t name_len, int64_t *left_ms,
                                 struct hf_error *error)
 {
-    struct marks marks;
+    struct hf_marks marks;
     if (left_ms == NULL) {
         return hf_fail(error, HF_INVALID, "no place for what is found");
     }
@@ -204,60 +202,91 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
 
 /* `mark` as a tombstone. It outlives every copy, also one that was written late
  * and one that a slower clock counts. */
-static struct mark tombstone_of(const struct hf_client *client,
-                                const struct mark *mark)
+static struct hf_mark tombstone_of(const struct hf_client *client,
+                                   const struct hf_mark *mark)
 {
     struct hf_span left = hf_instant_until(client->now, mark->end);
-    struct mark tombstone = {.fence = mark->fence, .owner_len = 0};
+    struct hf_mark tombstone = {.fence = mark->fence, .owner_len = 0};
     tombstone.end = hf_instant_add(mark->end, hf_drift(left));
     tombstone.end =
         hf_instant_add(tombstone.end, hf_span_ms(client->url->max_ttl_ms));
     return tombstone;
 }
 
-/* @return HF_OK: a majority has the tombstone, or what replaced it. */
-static enum hf_status withdraw(struct hf_client *client,
-                               const struct hf_name *name,
-                               const struct mark *mark, struct hf_error *error)
+static enum hf_status
+check_withdrawn(const struct hf_client *client, const struct hf_marks *marks,
+                const struct hf_mark *tombstone, struct hf_error *error)
 {
-    struct marks marks;
-    struct mark tombstone = tombstone_of(client, mark);
-    enum hf_status status =
-        merge(client, name, &tombstone, true, &marks, error);
-    if (status == HF_OK && marks.newest.fence == mark->fence &&
-        !is_majority(client, having(&marks, &tombstone))) {
+    if (marks->newest.fence == tombstone->fence &&
+        !is_majority(client, having(marks, tombstone))) {
         return hf_fail(error, HF_UNAVAILABLE,
                        "no majority of the voting nodes has withdrawn the "
                        "mark: until its period is over it may come back");
     }
-    return status;
+    return HF_OK;
 }
 
-enum hf_status hf_mark_find(struct hf_client *client, const void *name,
-                            size_t name_len, struct hf_mark *out,
-                            struct hf_error *error)
+/* @return HF_OK: a majority has the tombstone, or what replaced it. */
+static enum hf_status
+withdraw(struct hf_client *client, const struct hf_name *name,
+         const struct hf_mark *mark, struct hf_error *error)
 {
-    struct marks marks;
-    struct hf_name one = {.name = name, .name_len = name_len};
+    struct hf_marks marks;
+    struct hf_mark tombstone = tombstone_of(client, mark);
+    enum hf_status status =
+        merge(client, name, &tombstone, true, &marks, error);
+    return status == HF_OK ? check_withdrawn(client, &marks, &tombstone, error)
+                           : status;
+}
+
+/* ---- As one step of a break -------------------------------------------- */
+
+static bool begin(struct hf_mark_look *ask, struct hf_op *parent,
+                  const void *name, size_t name_len)
+{
+    init(ask, parent->client, name, name_len);
+    ask->look.op.is_cleanup = true; /* its parent is cancelled, or not */
+    ask->look.op.parent = parent;
+    parent->n_children++;
+    if (!hf_look_begin(&ask->look)) {
+        parent->n_children--;
+        return false;
+    }
+    return true;
+}
+
+bool hf_mark_find_begin(struct hf_mark_look *ask, struct hf_op *parent,
+                        const void *name, size_t name_len)
+{
+    ask->mark = (struct hf_mark){.fence = 0, .end = parent->client->now};
+    return begin(ask, parent, name, name_len);
+}
+
+void hf_mark_found(const struct hf_mark_look *ask, struct hf_mark *out)
+{
     *out = (struct hf_mark){.fence = 0};
-    enum hf_status status = look_at(client, &one, false, &marks, error);
-    if (status == HF_OK && is_live(&marks.newest, client->now)) {
-        out->fence = marks.newest.fence;
-        out->end = marks.newest.end;
+    if (is_live(&ask->marks.newest, ask->look.op.client->now)) {
+        *out = ask->marks.newest;
     }
-    return status;
 }
 
-enum hf_status hf_mark_withdraw(struct hf_client *client, const void *name,
-                                size_t name_len, const struct hf_mark *mark,
-                                struct hf_error *error)
+bool hf_mark_withdraw_begin(struct hf_mark_look *ask, struct hf_op *parent,
+                            const void *name, size_t name_len,
+                            const struct hf_mark *mark)
 {
-    struct hf_name one = {.name = name, .name_len = name_len};
-    struct mark found = {.fence = mark->fence, .end = mark->end};
-    if (mark->fence == 0 || !hf_instant_before(client->now, mark->end)) {
-        return HF_OK;
+    ask->mark = tombstone_of(parent->client, mark);
+    return begin(ask, parent, name, name_len);
+}
+
+enum hf_status hf_mark_withdrawn(const struct hf_mark_look *ask,
+                                 struct hf_error *error)
+{
+    const struct hf_op *op = &ask->look.op;
+    if (op->status != HF_OK) {
+        *error = op->error;
+        return op->status;
     }
-    return withdraw(client, &one, &found, error);
+    return check_withdrawn(op->client, &ask->marks, &ask->mark, error);
 }
 
 static struct hf_name name_of(const struct hf_lock *lock)
@@ -269,7 +298,7 @@ static struct hf_name name_of(const struct hf_lock *lock)
 /* The newest mark is of another run if it has another fence. */
 static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
 {
-    struct marks marks;
+    struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
     enum hf_status status = look_at(client, &name, true, &marks, error);
@@ -305,7 +334,7 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
 static enum hf_status check_unmarked(struct hf_lock *lock,
                                      struct hf_error *error)
 {
-    struct marks marks;
+    struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
     enum hf_status status = find(client, &name, &marks, error);
@@ -326,10 +355,10 @@ static enum hf_status check_unmarked(struct hf_lock *lock,
 static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
                                struct hf_error *error)
 {
-    struct marks marks;
+    struct hf_marks marks;
     struct hf_client *client = lock->client;
     struct hf_name name = name_of(lock);
-    struct mark mark = {
+    struct hf_mark mark = {
         .fence = hf_lease_fence(hf_lock_lease(lock)),
         .end = hf_instant_add(client->now, hf_span_ms(period_ms)),
     };

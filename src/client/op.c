@@ -4,6 +4,7 @@
 #include "client/bundle.h"
 #include "client/log.h"
 #include "client/look.h"
+#include "client/seize.h"
 
 #include "base/assert.h"
 
@@ -56,10 +57,10 @@ void hf_ops_remove(struct hf_ops *ops, struct hf_op *op)
     op->next = NULL;
 }
 
-bool hf_op_list(struct hf_op *op)
+bool hf_op_reserve(struct hf_op *op)
 {
-    HF_ASSERT(!op->is_listed);
     struct hf_client *client = op->client;
+    HF_ASSERT(!op->is_reserved);
     if (!hf_slots_add(&client->slots, &op->item)) {
         return false;
     }
@@ -68,8 +69,17 @@ bool hf_op_list(struct hf_op *op)
         return false;
     }
     op->is_reserved = true;
+    return true;
+}
+
+bool hf_op_list(struct hf_op *op)
+{
+    HF_ASSERT(!op->is_listed);
+    if (!op->is_reserved && !hf_op_reserve(op)) {
+        return false;
+    }
     op->is_listed = true;
-    hf_ops_append(&client->ops, op);
+    hf_ops_append(&op->client->ops, op);
     return true;
 }
 
@@ -93,7 +103,12 @@ void hf_op_child_is_done(struct hf_op *parent)
 {
     HF_ASSERT(parent->n_children > 0);
     parent->n_children--;
-    if (parent->n_children == 0) {
+    if (parent->n_children > 0) {
+        return;
+    }
+    if (parent->kind == HF_OP_SEIZURE) {
+        hf_seizure_heard(parent);
+    } else {
         hf_op_finish(parent, HF_OK);
     }
 }
@@ -158,6 +173,8 @@ void hf_op_abandon(struct hf_op *op)
         hf_give_abandon(op);
     } else if (op->kind == HF_OP_LIST) {
         hf_list_abandon(op);
+    } else if (op->kind == HF_OP_BREAK) {
+        hf_break_abandon(op);
     }
     hf_op_part(op);
     if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
@@ -204,7 +221,8 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
     case HF_OP_LIST:
     case HF_OP_LOOK:
     case HF_OP_JOB:
-    case HF_OP_PAUSE:
+    case HF_OP_BREAK:
+    case HF_OP_SEIZURE:
         HF_ASSERT(false); /* they have no attempt */
     }
 }
@@ -228,7 +246,7 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_GIVE:
         hf_give_due(op);
         break;
-    case HF_OP_PAUSE:
+    case HF_OP_BREAK: /* it waited for the end of a lease */
         hf_op_finish(op, HF_OK);
         break;
     case HF_OP_BUNDLE:
@@ -237,6 +255,7 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_EXTEND:
     case HF_OP_RELEASE:
     case HF_OP_LIST:
+    case HF_OP_SEIZURE:
         HF_ASSERT(false); /* they have no timer of their own */
     }
 }

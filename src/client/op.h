@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Something that a caller waits for: an acquisition with its retries, or
  * several in one, an adoption, an extension, a release, a question to the
- * nodes.
+ * nodes, a break.
  *
  * A blocking call has its operation on the stack, an asynchronous one on the
  * heap. An acquisition owns no owner: each of its attempts is a lock of its
@@ -20,11 +20,12 @@ enum hf_op_kind {
     HF_OP_DISOWN,
     HF_OP_EXTEND,
     HF_OP_RELEASE,
-    HF_OP_LOOK, /* struct hf_look begins with it */
-    HF_OP_JOB,  /* set-up work of the store */
-    HF_OP_GIVE, /* struct hf_give begins with it: handing on */
-    HF_OP_LIST, /* struct hf_list begins with it: many questions */
-    HF_OP_PAUSE /* until its timer goes off */
+    HF_OP_LOOK,   /* struct hf_look begins with it */
+    HF_OP_JOB,    /* set-up work of the store */
+    HF_OP_GIVE,   /* struct hf_give begins with it: handing on */
+    HF_OP_LIST,   /* struct hf_list begins with it: many questions */
+    HF_OP_BREAK,  /* struct hf_break begins with it */
+    HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
 /* Who refused us last, in its own words. */
@@ -94,8 +95,11 @@ struct hf_op {
 void hf_op_init(struct hf_op *op, struct hf_client *client,
                 enum hf_op_kind kind);
 
+/* Its room in the tables, for later. @return false: no memory. */
+bool hf_op_reserve(struct hf_op *op);
+
 /* Put it among those under way; it may have a timer. @return false: no
- * memory. */
+ * memory, and it had no room. */
 bool hf_op_list(struct hf_op *op);
 void hf_op_unlist(struct hf_op *op);
 
@@ -193,12 +197,11 @@ void hf_give_heard(struct hf_op *op); /* the lock has had a step */
 void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome);
 void hf_give_abandon(struct hf_op *op);
 void hf_list_abandon(struct hf_op *op);
+void hf_break_abandon(struct hf_op *op);
 
-/* Release what order->text names, at all nodes but those of `spared`; blocks.
- */
-enum hf_status hf_owner_disown(struct hf_client *client,
-                               const struct hf_order *order, uint64_t counter,
-                               uint16_t spared, struct hf_error *error);
+/* Begin to release what op->order names by its whole owner, behind op->counter,
+ * at all nodes but those of op->spared. `op` is fresh, and a DISOWN. */
+void hf_disown_begin(struct hf_op *op);
 
 /* Begin to give a lock back. No call waits unless `op`. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);

@@ -6,92 +6,11 @@
  * lock that was held is held, and a name that was free is free. Those of LMDB
  * and of hiredis fail as well. On the store in HF_TEST_URL, or an embedded
  * one. */
+#include "client_heap.h"
 #include "client_world.h"
 
 #define TTL_MS 5000
-
-/* ---- The failing allocator ----------------------------------------------- */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-char *__real_strdup(const char *text);
-int __real_posix_memalign(void **out, size_t alignment, size_t size);
-FILE *__real_open_memstream(char **text, size_t *len);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
-FILE *__wrap_open_memstream(char **text, size_t *len);
-void __wrap_free(void *block);
-
-static atomic_long left = -1; /* until one fails; -1: none does */
-static atomic_bool has_failed;
-static atomic_long n_live; /* blocks */
-
-static bool fails(void)
-{
-    long before = atomic_load(&left);
-    if (before < 0) {
-        return false;
-    }
-    atomic_store(&left, before - 1);
-    if (before == 0) {
-        atomic_store(&has_failed, true);
-    }
-    return before == 0;
-}
-
-static void *counted(void *block)
-{
-    atomic_fetch_add(&n_live, block != NULL);
-    return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return fails() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (fails()) {
-        return NULL;
-    }
-    void *block = __real_realloc(old, size);
-    return old == NULL ? counted(block) : block;
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return fails() ? NULL : counted(__real_strdup(text));
-}
-
-int __wrap_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    int error = fails() ? ENOMEM : __real_posix_memalign(out, alignment, size);
-    atomic_fetch_add(&n_live, error == 0);
-    return error;
-}
-
-/* Its text is one block, which the C library allocates. */
-FILE *__wrap_open_memstream(char **text, size_t *len)
-{
-    return fails() ? NULL : counted(__real_open_memstream(text, len));
-}
-
-void __wrap_free(void *block)
-{
-    atomic_fetch_sub(&n_live, block != NULL);
-    __real_free(block);
-}
+#define SHORT_MS 300
 
 /* ---- A scene --------------------------------------------------------------
  */
@@ -110,6 +29,8 @@ struct scene {
     struct hf_error error;
     enum hf_status done; /* of an operation */
     bool is_done;
+    bool is_asked; /* by a break */
+    bool may_wait; /* what it is answered */
 };
 
 static const char *scene_name; /* of this try */
@@ -139,6 +60,12 @@ static void scene_hold(struct scene *scene)
                         &scene->error) != HF_OK) {
         fail_msg("%s: %s", scene_name, scene->error.text);
     }
+}
+
+static void scene_hold_short(struct scene *scene)
+{
+    scene->request.ttl_ms = SHORT_MS;
+    scene_hold(scene);
 }
 
 static void scene_hand_on(struct scene *scene)
@@ -280,6 +207,30 @@ static enum hf_status do_break(struct scene *scene)
                            &held_until_ms, &scene->error);
 }
 
+/* It waits for the end of a lease that is short, or is refused by its asker. */
+static bool agrees(void *user, const struct hf_holder *holder, int64_t wait_ms)
+{
+    const bool *may_wait = user;
+    assert_true(hf_holder_kind(holder) == HF_HOLDER_HOLDFAST && wait_ms > 0);
+    return *may_wait;
+}
+
+static enum hf_status do_break_wait(struct scene *scene)
+{
+    bool may_wait = true;
+    return hf_client_break_wait(scene->client, scene_name, strlen(scene_name),
+                                agrees, &may_wait, &scene->error);
+}
+
+static enum hf_status do_break_refused(struct scene *scene)
+{
+    bool may_wait = false;
+    enum hf_status status =
+        hf_client_break_wait(scene->client, scene_name, strlen(scene_name),
+                             agrees, &may_wait, &scene->error);
+    return status == HF_BUSY ? HF_OK : status;
+}
+
 static enum hf_status do_node(struct scene *scene)
 {
     struct hf_node *node = NULL;
@@ -385,6 +336,75 @@ static enum hf_status do_op_release(struct scene *scene)
     return status;
 }
 
+static void on_broken(void *user, int64_t held_until_ms, enum hf_status status,
+                      const struct hf_error *error)
+{
+    struct scene *scene = user;
+    assert_true(held_until_ms >= 0);
+    on_done(scene, scene->lock, status, error);
+}
+
+static bool agrees_of(void *user, const struct hf_holder *holder,
+                      int64_t wait_ms)
+{
+    struct scene *scene = user;
+    scene->is_asked = true;
+    return agrees(&scene->may_wait, holder, wait_ms);
+}
+
+static enum hf_status op_break(struct scene *scene)
+{
+    struct hf_op *op = NULL;
+    enum hf_status status =
+        hf_op_start_break(scene->client, scene_name, strlen(scene_name), false,
+                          agrees_of, on_broken, scene, &op, &scene->error);
+    if (status == HF_OK) {
+        status = run_until_done(scene);
+    }
+    if (op != NULL && !scene->is_done) {
+        hf_op_cancel(op);
+    }
+    return status;
+}
+
+static enum hf_status do_op_break(struct scene *scene)
+{
+    scene->may_wait = true;
+    return op_break(scene);
+}
+
+static enum hf_status do_op_break_refused(struct scene *scene)
+{
+    enum hf_status status = op_break(scene);
+    return status == HF_BUSY ? HF_OK : status;
+}
+
+/* While it waits, or on the way there. */
+static enum hf_status do_op_break_cancelled(struct scene *scene)
+{
+    struct hf_op *op = NULL;
+    int64_t until = now_ms() + PATIENCE_MS;
+    enum hf_status status = HF_NO_MEMORY;
+    scene->may_wait = true;
+    if (hf_client_fd(scene->client) < 0) {
+        return HF_NO_MEMORY;
+    }
+    status =
+        hf_op_start_break(scene->client, scene_name, strlen(scene_name), false,
+                          agrees_of, on_broken, scene, &op, &scene->error);
+    while (status == HF_OK && !scene->is_done && !scene->is_asked) {
+        struct pollfd fd = {hf_client_fd(scene->client), POLLIN, 0};
+        assert_true(now_ms() < until);
+        poll(&fd, 1, 1000);
+        hf_client_process(scene->client);
+    }
+    if (status == HF_OK && scene->is_done) {
+        return scene->done;
+    }
+    hf_op_cancel(op);
+    return status;
+}
+
 /* HF_CONFIG: there is no quarantine in this URL. */
 static enum hf_status do_quarantine_node(struct scene *scene)
 {
@@ -430,12 +450,20 @@ static const struct act acts[] = {
     {"queue", scene_hold, do_queue, ALL, false, true},
     {"list", scene_hold, do_list, EXCLUSIVE, false, true},
     {"break", scene_hold, do_break, 1U << ONE, false, false},
+    {"break_wait", scene_hold_short, do_break_wait, 1U << ONE, false, false},
+    {"break_wait, refused", scene_hold, do_break_refused, 1U << ONE, false,
+     true},
     {"node", scene_hold, do_node, 1U << ONE, false, true},
     {"diagnose", scene_hold, do_diagnose, 1U << ONE, false, true},
     {"init_nodes", scene_hold, do_init_nodes, 1U << ONE, false, true},
     {"op_start_acquire", scene_open, do_op_acquire, ALL, false, false},
     {"op_start_acquire, waits", scene_hold, do_op_wait, 1U << ONE, false,
      false},
+    {"op_start_break", scene_hold_short, do_op_break, 1U << ONE, false, false},
+    {"op_start_break, refused", scene_hold, do_op_break_refused, 1U << ONE,
+     false, true},
+    {"op_start_break, cancelled", scene_hold, do_op_break_cancelled, 1U << ONE,
+     false, true},
 };
 
 static int n_wrong;
@@ -518,9 +546,9 @@ static bool try_act(const struct act *act, enum shape shape, long number)
     long n_before = atomic_load(&n_live);
     act->prepare(&scene);
     atomic_store(&has_failed, false);
-    atomic_store(&left, number);
+    atomic_store(&n_until_failure, number);
     enum hf_status status = act->run(&scene);
-    atomic_store(&left, -1);
+    atomic_store(&n_until_failure, -1);
     bool failed = atomic_load(&has_failed);
     bool is_right = status == HF_OK || (failed && status == HF_NO_MEMORY) ||
                     (failed && act->may_be_unknown && status == HF_UNKNOWN);

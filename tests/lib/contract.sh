@@ -11,7 +11,8 @@
 # Long timeouts: on a busy machine a reply may take its time. More than a
 # twentieth of a lease of 60 s, the longest, is not waited for anyway.
 CONTRACT_QUERY='?quarantine=off&node_timeout=3s&connect_timeout=5s'
-CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look)
+CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look
+    break)
 CONTRACT_SEVERAL=(names meet whole permits)
 
 contract() {

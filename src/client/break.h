@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A break, step by step. */
+#ifndef HF_CLIENT_BREAK_H
+#define HF_CLIENT_BREAK_H
+
+#include "client/mark.h"
+#include "client/seize.h"
+
+enum hf_break_step {
+    HF_BREAK_FIND_MARK,
+    HF_BREAK_TAKE,
+    HF_BREAK_WAIT,
+    HF_BREAK_WITHDRAW_MARK,
+    HF_BREAK_FREE_LONG, /* where it may have been the lock of another library */
+    HF_BREAK_FREE,
+    HF_BREAK_GIVE_BACK,
+    HF_BREAK_OVER
+};
+
+struct hf_break {
+    struct hf_op op; /* first: it is the item in the tables */
+    enum hf_break_step step;
+    bool now;
+    hf_break_fn *may_wait; /* or NULL */
+    hf_broken_fn *done;    /* NULL: a call waits */
+    int64_t held_until_ms;
+    struct hf_error why; /* what it comes to */
+    struct hf_mark mark;
+    struct hf_mark_look ask; /* HF_BREAK_FIND_MARK, HF_BREAK_WITHDRAW_MARK */
+    struct hf_op release;    /* HF_BREAK_FREE_LONG, HF_BREAK_FREE */
+    struct hf_instant end;   /* of the lease */
+    struct hf_seizure *seizure;
+};
+
+static inline struct hf_break *hf_break_of(struct hf_op *op)
+{
+    return (struct hf_break *)(void *)op;
+}
+
+/* Begin brk->step. @return false: no memory, which is noted. */
+bool hf_break_begin(struct hf_break *brk);
+
+/* A step is done. @return true: it is over, with op->status; false: the next
+ * step has begun. */
+bool hf_break_go_on(struct hf_op *op);
+
+/* The call that waits was interrupted. @return true: it is over; false: the
+ * name is being given back. */
+bool hf_break_interrupt(struct hf_break *brk);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two forms of a break: a call that waits, with its operation on the stack,
+ * and one that is started, with its operation on the heap. */
+#include "client/break.h"
+
+#include "base/fail.h"
+
+#include <stdlib.h>
+
+/* @return HF_OK; HF_INVALID, HF_NO_MEMORY: nothing was begun. */
+static enum hf_status init(struct hf_break *brk, struct hf_client *client,
+                           const void *name, size_t name_len,
+                           struct hf_error *error)
+{
+    hf_op_init(&brk->op, client, HF_OP_BREAK);
+    brk->step = HF_BREAK_FIND_MARK;
+    brk->now = false;
+    brk->may_wait = NULL;
+    brk->done = NULL;
+    brk->held_until_ms = 0;
+    brk->why = brk->op.error;
+    brk->mark.fence = 0;
+    brk->ask.look.op.is_done = true;
+    brk->release.is_done = true;
+    brk->seizure = NULL;
+    enum hf_status status = hf_name_check(name, name_len, error);
+    if (status == HF_OK) {
+        brk->seizure = hf_seizure_new(client, name, name_len);
+        status = brk->seizure == NULL ? hf_fail_memory(error) : HF_OK;
+    }
+    return status;
+}
+
+static void run(struct hf_break *brk, struct hf_error *error)
+{
+    bool is_over = !hf_break_begin(brk);
+    while (!is_over) {
+        is_over = hf_client_wait(brk->op.client, &brk->op)
+                      ? hf_break_go_on(&brk->op)
+                      : hf_break_interrupt(brk);
+    }
+    hf_seizure_close(brk->seizure);
+    hf_client_start_thread(brk->op.client, NULL); /* for what goes on */
+    if (error != NULL) {
+        *error = brk->why;
+    }
+}
+
+static enum hf_status
+wait_for_break(struct hf_client *client, const void *name, size_t name_len,
+               bool now, hf_break_fn *may_wait, void *user,
+               int64_t *held_until_ms, struct hf_error *error)
+{
+    struct hf_break brk;
+    enum hf_status status = hf_client_begin(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    status = init(&brk, client, name, name_len, error);
+    if (status == HF_OK) {
+        brk.now = now;
+        brk.may_wait = may_wait;
+        brk.op.user = user;
+        run(&brk, error);
+        status = brk.why.status;
+        *held_until_ms = brk.held_until_ms;
+    }
+    hf_client_leave(client);
+    return status;
+}
+
+enum hf_status hf_client_break(struct hf_client *client, const void *name,
+                               size_t name_len, bool now,
+                               int64_t *held_until_ms, struct hf_error *error)
+{
+    int64_t left_ms = 0;
+    enum hf_status status = wait_for_break(client, name, name_len, now, NULL,
+                                           NULL, &left_ms, error);
+    if (held_until_ms != NULL) {
+        *held_until_ms = left_ms;
+    }
+    return status;
+}
+
+enum hf_status hf_client_break_wait(struct hf_client *client, const void *name,
+                                    size_t name_len, hf_break_fn *may_wait,
+                                    void *user, struct hf_error *error)
+{
+    int64_t left_ms = 0;
+    return wait_for_break(client, name, name_len, false, may_wait, user,
+                          &left_ms, error);
+}
+
+/* ---- Asynchronous ------------------------------------------------------ */
+
+static void call(struct hf_op *op)
+{
+    struct hf_break *brk = hf_break_of(op);
+    brk->done(op->user, brk->held_until_ms, op->status, &op->error);
+}
+
+/* Of a forked child. */
+static void fini(struct hf_op *op)
+{
+    free(hf_break_of(op)->seizure);
+}
+
+static enum hf_status start(struct hf_break *brk, struct hf_op **out,
+                            struct hf_error *error)
+{
+    struct hf_op *op = &brk->op;
+    op->call = call;
+    op->report = hf_break_go_on;
+    op->fini = fini;
+    enum hf_status status = hf_client_start_thread(op->client, error);
+    if (status == HF_OK && !hf_break_begin(brk)) {
+        status = hf_fail_memory(error);
+    }
+    if (status == HF_OK && out != NULL) {
+        *out = op;
+    }
+    return status;
+}
+
+enum hf_status
+hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
+                  bool now, hf_break_fn *may_wait, hf_broken_fn *done,
+                  void *user, struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (done == NULL) {
+        return hf_fail(error, HF_INVALID, "no callback for the end");
+    }
+    enum hf_status status = hf_client_begin(client, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    struct hf_break *brk = malloc(sizeof(*brk));
+    status = brk == NULL ? hf_fail_memory(error)
+                         : init(brk, client, name, name_len, error);
+    if (status == HF_OK) {
+        brk->now = now;
+        brk->may_wait = may_wait;
+        brk->done = done;
+        brk->op.user = user;
+        status = start(brk, out, error);
+    }
+    if (status != HF_OK && brk != NULL) {
+        hf_seizure_close(brk->seizure);
+        free(brk);
+    }
+    hf_client_leave(client);
+    return status;
+}

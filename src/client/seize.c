@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Taking a name, and giving it back.
+ *
+ *   IDLE -> TAKING -> TAKEN -> RETURNING -> OVER
+ *
+ * The question that gives back has its room before BREAK is asked, so what was
+ * taken can always be given back. Nodes may be asked again for that: a node
+ * gives the name back only while the breaker has it.
+ *
+ * What is given up while nodes still answer BREAK is given back when they have.
+ * At nodes that do not answer the breaker is left, until the lease is over. */
+#include "client/seize.h"
+
+#include "client/inspect.h"
+
+#include "base/assert.h"
+#include "core/owner.h"
+#include "io/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char break_label[] = "break";
+
+/* To give back: for requests that were lost, or found no memory. */
+#define REPEATS_MAX 3
+
+static struct hf_seizure *seizure_of(struct hf_op *op)
+{
+    return (struct hf_seizure *)(void *)op;
+}
+
+/* ---- What is found ----------------------------------------------------- */
+
+static void note_rival(struct hf_seizure *seizure,
+                       const struct hf_answer *answer)
+{
+    struct hf_rival *rival = &seizure->rival;
+    size_t len = answer->owner == NULL ? 0 : answer->owner_len;
+    rival->is_known = true;
+    rival->kind = answer->kind;
+    rival->node = answer->node;
+    rival->left_ms = answer->left_ms;
+    rival->counter = 0;
+    rival->heard = seizure->op.client->now;
+    rival->len = len < sizeof(rival->owner) ? len : sizeof(rival->owner);
+    memcpy(rival->owner, len == 0 ? "" : answer->owner, rival->len);
+}
+
+/* One that was cut cannot be given back, nor a group or a key of another
+ * type. */
+static void note_text(struct hf_seizure *seizure,
+                      const struct hf_answer *answer)
+{
+    size_t len = answer->owner == NULL ? 0 : answer->owner_len;
+    if (len < HF_SEIZED_TEXT_MAX && answer->kind == HF_HOLDER_FOREIGN) {
+        char *text = seizure->texts[answer->node];
+        memcpy(text, len == 0 ? "" : answer->owner, len);
+        seizure->replaced[answer->node] = (struct hf_bytes){text, len};
+    }
+}
+
+/* Whether it may be the lock of another library, as break.lua says. */
+static bool is_long(const struct hf_answer *answer)
+{
+    const char *text = answer->owner;
+    size_t len = answer->owner_len;
+    return answer->sharers == 0 && text != NULL &&
+           (!hf_owner_is_ours(text, len) ||
+            (len > HF_LONG_MARK_LEN &&
+             memcmp(text + len - HF_LONG_MARK_LEN, HF_LONG_MARK,
+                    HF_LONG_MARK_LEN) == 0));
+}
+
+static bool on_taken(struct hf_look *look, const struct hf_answer *answer)
+{
+    struct hf_seizure *seizure = look->user;
+    struct hf_holder holder;
+    uint16_t bit = (uint16_t)(1U << answer->node);
+    hf_holder_read(answer, &holder);
+    seizure->heard |= bit;
+    seizure->voting |= (uint16_t)(bit & look->op.client->nodes.voting);
+    seizure->counter =
+        answer->counter > seizure->counter ? answer->counter : seizure->counter;
+    if (holder.kind == HF_HOLDER_NONE || holder.kind == HF_HOLDER_ENDED) {
+        return false;
+    }
+    seizure->is_endless |= answer->left_ms < 0;
+    seizure->is_refused |= answer->verdict == HF_VERDICT_REFUSED;
+    seizure->has_long |= is_long(answer);
+    note_text(seizure, answer);
+    if (!seizure->rival.is_known || answer->left_ms < 0 ||
+        answer->left_ms > seizure->left_ms) {
+        note_rival(seizure, answer);
+    }
+    seizure->left_ms =
+        answer->left_ms > seizure->left_ms ? answer->left_ms : seizure->left_ms;
+    return false;
+}
+
+/* ---- Taking ------------------------------------------------------------ */
+
+static void write_owner(struct hf_seizure *seizure)
+{
+    struct hf_client *client = seizure->op.client;
+    uint8_t id[HF_OWNER_ID_LEN];
+    hf_client_entropy(client, id, sizeof(id));
+    seizure->owner_len =
+        hf_owner_emit(seizure->owner, id, client->host, client->pid,
+                      hf_clock_wall_s(), break_label);
+    memcpy(seizure->owner + seizure->owner_len, HF_LONG_MARK, HF_LONG_MARK_LEN);
+}
+
+struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
+                                  size_t name_len)
+{
+    struct hf_seizure *seizure = calloc(1, sizeof(*seizure) + name_len);
+    if (seizure == NULL) {
+        return NULL;
+    }
+    hf_op_init(&seizure->op, client, HF_OP_SEIZURE);
+    memcpy(seizure->name, name, name_len);
+    seizure->name_len = name_len;
+    write_owner(seizure);
+    return seizure;
+}
+
+static void init_look(struct hf_seizure *seizure, struct hf_look *look,
+                      hf_look_fn *heard)
+{
+    hf_look_init(look, seizure->op.client, HF_VERB_BREAK, seizure->name,
+                 seizure->name_len);
+    look->op.parent = &seizure->op;
+    look->op.is_cleanup = true;
+    look->owner = seizure->owner;
+    look->owner_len = seizure->owner_len;
+    look->heard = heard;
+    look->user = seizure;
+}
+
+static bool on_back(struct hf_look *look, const struct hf_answer *answer)
+{
+    (void)look;
+    (void)answer;
+    return false;
+}
+
+bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
+                      struct hf_op *parent)
+{
+    HF_ASSERT(seizure->stage == HF_SEIZURE_IDLE);
+    init_look(seizure, &seizure->take, on_taken);
+    init_look(seizure, &seizure->back, on_back);
+    seizure->take.now = now;
+    if (!hf_op_reserve(&seizure->back.op)) {
+        return false;
+    }
+    seizure->stage = HF_SEIZURE_TAKING;
+    seizure->op.n_children = 2; /* one of them ends below */
+    seizure->op.parent = parent;
+    parent->n_children++;
+    if (!hf_look_begin(&seizure->take)) {
+        parent->n_children--;
+        seizure->stage = HF_SEIZURE_IDLE;
+        return false;
+    }
+    hf_op_child_is_done(&seizure->op);
+    return true;
+}
+
+/* ---- Giving back ------------------------------------------------------- */
+
+static void begin_back(struct hf_seizure *seizure)
+{
+    struct hf_look *back = &seizure->back;
+    back->back = seizure->replaced;
+    back->repeats = REPEATS_MAX;
+    for (unsigned i = 0; i < HF_NODES_MAX; i++) {
+        back->asked |= (uint16_t)(seizure->replaced[i].len == 0 ? 1U << i : 0);
+    }
+    bool has_some = seizure->heard & (uint16_t)~back->asked;
+    seizure->stage = HF_SEIZURE_RETURNING;
+    seizure->op.n_children = has_some ? 2 : 1; /* one of them ends below */
+    if (has_some) {
+        bool has_room = hf_look_begin(back);
+        HF_ASSERT(has_room); /* it was reserved */
+    }
+    hf_op_child_is_done(&seizure->op);
+}
+
+void hf_seizure_give_back(struct hf_seizure *seizure, struct hf_op *parent)
+{
+    HF_ASSERT(!seizure->gives_back);
+    seizure->gives_back = true;
+    seizure->op.parent = parent;
+    if (parent != NULL) {
+        parent->n_children++;
+    }
+    if (seizure->stage == HF_SEIZURE_TAKEN) {
+        begin_back(seizure);
+    }
+}
+
+static void destroy(struct hf_seizure *seizure)
+{
+    if (seizure->take.op.client != NULL && !seizure->take.op.is_done) {
+        hf_op_unlist(&seizure->take.op);
+    }
+    if (seizure->back.op.client != NULL && !seizure->back.op.is_done) {
+        hf_op_unlist(&seizure->back.op);
+    }
+    free(seizure);
+}
+
+void hf_seizure_heard(struct hf_op *op)
+{
+    struct hf_seizure *seizure = seizure_of(op);
+    struct hf_op *parent = op->parent;
+    if (seizure->stage == HF_SEIZURE_TAKING) {
+        seizure->stage = HF_SEIZURE_TAKEN;
+        if (seizure->gives_back) {
+            begin_back(seizure);
+            return;
+        }
+    } else {
+        seizure->stage = HF_SEIZURE_OVER;
+    }
+    op->parent = NULL;
+    if (parent != NULL) {
+        hf_op_child_is_done(parent);
+    } else {
+        destroy(seizure);
+    }
+}
+
+void hf_seizure_close(struct hf_seizure *seizure)
+{
+    if (seizure == NULL) {
+        return;
+    }
+    seizure->op.parent = NULL;
+    if (seizure->stage == HF_SEIZURE_IDLE ||
+        seizure->stage == HF_SEIZURE_OVER || seizure->take.now) {
+        destroy(seizure);
+    } else if (!seizure->gives_back) {
+        hf_seizure_give_back(seizure, NULL);
+    }
+}
+
+struct hf_seizure *hf_seizure_left_behind(const struct hf_op *op)
+{
+    struct hf_op *parent = op->parent;
+    bool is = parent != NULL && parent->kind == HF_OP_SEIZURE &&
+              parent->parent == NULL;
+    return is ? seizure_of(parent) : NULL;
+}
