@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two forms of an acquisition: a call that blocks, with its operation on
- * the stack, and one that is started, with its operation on the heap. */
+/* Operations that were started: they are on the heap, and end in a callback. */
 #include "client/bundle.h"
-#include "client/cancel.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -10,81 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void begin(struct hf_op *op)
-{
-    if (op->kind == HF_OP_BUNDLE) {
-        hf_bundle_begin(op);
-    } else {
-        hf_acquire_begin(op);
-    }
-}
-
-static enum hf_status run(struct hf_op *op, struct hf_lock **out,
-                          struct hf_error *error)
-{
-    if (!hf_op_list(op)) {
-        return hf_fail_memory(error);
-    }
-    begin(op);
-    enum hf_status status = hf_op_await(op, error);
-    if (status != HF_OK) {
-        return status;
-    }
-    status = hf_client_start_thread(op->client, error);
-    if (status != HF_OK) {
-        hf_release_whole(op->lock, NULL);
-        return status;
-    }
-    *out = op->lock;
-    return HF_OK;
-}
-
-static enum hf_status acquire(struct hf_client *client,
-                              const struct hf_request *request,
-                              struct hf_lock **out, struct hf_error *error)
-{
-    struct hf_op plan;
-    hf_op_init(&plan, client, HF_OP_ACQUIRE);
-    enum hf_status status = hf_order_read(client, request, &plan.order, error);
-    if (status == HF_OK) {
-        status = hf_cancel_admit(client, plan.order.cancel, error);
-    }
-    if (status != HF_OK) {
-        return status;
-    }
-    if (!hf_order_is_bundle(&plan.order)) {
-        return run(&plan, out, error);
-    }
-    struct hf_op *op = hf_bundle_new(client, &plan.order);
-    if (op == NULL) {
-        return hf_fail_memory(error);
-    }
-    status = run(op, out, error);
-    free(op);
-    return status;
-}
-
-enum hf_status hf_lock_acquire(struct hf_client *client,
-                               const struct hf_request *request,
-                               struct hf_lock **out, struct hf_error *error)
-{
-    if (out == NULL) {
-        return hf_fail(error, HF_INVALID, "no place for the lock");
-    }
-    *out = NULL;
-    enum hf_status status = hf_client_begin(client, error);
-    if (status == HF_OK) {
-        status = acquire(client, request, out, error);
-        if (hf_client_leave(client)) {
-            *out = NULL;
-            status = hf_fail(error, HF_CANCELLED, "the client was closed");
-        }
-    }
-    return status;
-}
-
-/* ---- Asynchronous ------------------------------------------------------ */
 
 struct hf_op *hf_op_copy(const struct hf_op *plan)
 {
@@ -120,54 +43,6 @@ void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user)
     op->call = call_plain;
     op->callback = done;
     op->user = user;
-}
-
-static enum hf_status
-start(struct hf_client *client, const struct hf_request *request,
-      hf_op_fn *done, void *user, struct hf_op **out, struct hf_error *error)
-{
-    struct hf_op plan;
-    hf_op_init(&plan, client, HF_OP_ACQUIRE);
-    enum hf_status status = hf_order_read(client, request, &plan.order, error);
-    if (status == HF_OK) {
-        status = hf_cancel_admit(client, plan.order.cancel, error);
-    }
-    if (status == HF_OK) {
-        status = hf_client_start_thread(client, error);
-    }
-    if (status != HF_OK) {
-        return status;
-    }
-    struct hf_op *op = hf_op_copy(&plan);
-    if (op == NULL || !hf_op_list(op)) {
-        free(op);
-        return hf_fail_memory(error);
-    }
-    hf_op_set_done(op, done, user);
-    if (out != NULL) {
-        *out = op;
-    }
-    begin(op);
-    return HF_OK;
-}
-
-enum hf_status hf_op_start_acquire(struct hf_client *client,
-                                   const struct hf_request *request,
-                                   hf_op_fn *done, void *user,
-                                   struct hf_op **out, struct hf_error *error)
-{
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (done == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback");
-    }
-    enum hf_status status = hf_client_begin(client, error);
-    if (status == HF_OK) {
-        status = start(client, request, done, user, out, error);
-        hf_client_leave(client);
-    }
-    return status;
 }
 
 void hf_op_free(struct hf_op *op)
