@@ -114,7 +114,7 @@ enum memory { SOUND, AWAY, BACK };
 
 struct node {
     uint8_t holders; /* a bit for each owner */
-    uint8_t last;    /* the owner to whom the counter was granted, + 1 */
+    uint8_t last;    /* the owner that was granted the counter, + 1 */
     uint8_t counter;
     uint8_t memory;
     uint8_t renewed;       /* a bit for each whose renewal it confirmed */

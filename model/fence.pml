@@ -74,7 +74,7 @@
 
 /* At a node. */
 byte owner[NODES];
-byte last[NODES]; /* the owner to whom the counter was granted */
+byte last[NODES]; /* the owner that was granted the counter */
 byte counter[NODES];
 /* In the network, for ever. */
 byte said[CLIENTS * NODES]; /* "yours, c = v": a bit for each v */

@@ -123,7 +123,7 @@
 byte now;
 /* At a node. */
 byte owner[NODES];
-byte last[NODES]; /* the owner to whom the counter was granted */
+byte last[NODES]; /* the owner that was granted the counter */
 byte counter[NODES];
 byte left[NODES]; /* ticks of the lease */
 /* At the first node alone. */

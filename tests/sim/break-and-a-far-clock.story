@@ -1,5 +1,5 @@
 # A break, and one clock of three that was years ahead and is set right
-# The expiry of the holder at that node is then years away. Nobody can hold the
+# The expiry of the holder at that node is then years away. No client can hold the
 # name without a majority: the break must end with the leases of the others.
 nodes 3
 processes 2

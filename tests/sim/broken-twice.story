@@ -1,5 +1,6 @@
 # p2 breaks a name at once, and again
-# The second break finds nobody there: it says nothing of p1, who believes still.
+# The second break finds no holder: it says nothing of p1, which still believes
+# that it holds the name.
 nodes 1
 processes 2
 seed 4000351

@@ -1,7 +1,7 @@
 # A wait without end is never BUSY
 # p2 has only been started when the nodes stand still, one after another. One of
-# them has told that p1 has the name; a majority was never reached. After 4.8 s
-# that ends a wait without end: it is UNAVAILABLE, whoever has the name.
+# them has answered that p1 has the name; a majority was never reached. After 4.8 s
+# that ends a wait without end: it is UNAVAILABLE, whichever client has the name.
 nodes 3
 processes 2
 seed 1823

@@ -1,6 +1,6 @@
 # Of several names, a wait without end is never BUSY
-# p1 stands still in the first seconds of its wait. One server has told who has
-# the name, and no majority was ever reached: that is UNAVAILABLE.
+# p1 stands still in the first seconds of its wait. One server has named the
+# holder, and no majority was ever reached: that is UNAVAILABLE.
 nodes 3
 processes 2
 seed 3202193

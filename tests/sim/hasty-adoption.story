@@ -1,5 +1,5 @@
 # A lock is handed on, and a twentieth of its lease is one round trip
-# Whoever takes it on first has to wake its connections: it may be too late.
+# The adopting process first has to open its connections: it may be too late.
 nodes 1
 processes 2
 seed 2016185

@@ -74,9 +74,9 @@ like "$row" '^evict +60 .*[1-9]' "… and is counted"
 
 # ---- What breaks is shrunk ---------------------------------------------------
 
-# Clocks that jump, and somebody believes it: C4, told as if it were promised.
+# A client believes a clock that jumps: C4, reported as a broken promise.
 cat >"$W/wild.story" <<'END'
-# Two who believe at once
+# Two clients believe at once
 # expect: C4
 nodes 1
 processes 2
@@ -99,7 +99,7 @@ sed -i '/expect/d' "$W/wild.story"
 capture hfsim --write "$W/short.story" --shrink "$W/wild.story"
 is "$code" 1 "a broken promise"
 like "$out" 'shrunk in [0-9]+ runs' "… is shrunk"
-is "$(grep -c ^turn "$W/short.story")" 2 "… to the two who believe"
+is "$(grep -c ^turn "$W/short.story")" 2 "… to the two that believe"
 unlike "$(cat "$W/short.story")" slow "… without what does not matter"
 capture hfsim --expect C4 "$W/short.story"
 is "$code" 0 "… which breaks the same"

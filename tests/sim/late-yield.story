@@ -1,6 +1,6 @@
 # A YIELD that comes late gives back nothing but what it names
-# One of p2's comes behind the raise at which p2 holds the lock: p4, who waits,
-# must not get it.
+# A YIELD of p2 arrives after the raise at which p2 holds the lock: p4, which
+# waits, must not be granted it.
 nodes 3
 processes 4
 seed 1636

@@ -1,4 +1,4 @@
-# A holder and those who wait first die together
+# A holder and the first waiters die together
 # p1 has the name in one lane and waits for it in two: p2 comes after these, so
 # that it is not the next to be served. It must find out with a heartbeat that
 # the holder is dead, not when the places before it end.

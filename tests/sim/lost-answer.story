@@ -1,7 +1,7 @@
 # A lost answer is not replaced by the next one
 # p2 has "a". p1 queues for it, and the answer is lost with the connection,
-# whose end comes late. Behind the lost answer the server sends p1 that "b" is
-# his. That must not be read as the answer about "a": TCP leaves no gap.
+# whose end comes late. After the lost answer the server sends p1 a grant of "b".
+# p1 must not read it as the answer about "a": TCP leaves no gap.
 nodes 1
 processes 2
 seed 1

@@ -1,7 +1,7 @@
 # Two of three nodes lose a mark, a quarantine apart; the third is the slowest
 # The command of p1 has run, and its period is an hour. n1 and n2 come back empty, one
-# after the other, while nobody tries. p2 must hear n3, which answers last, before
-# it says that nothing was marked.
+# after the other, with no try in between. p2 must have the answer of n3, which is
+# the last, before it finds that no node has a mark.
 nodes 3
 processes 2
 regime amnesia-quarantined

@@ -1,4 +1,4 @@
-# Nobody waits without a ticket
+# No client waits without a ticket
 # What p4 was granted ran out before the last node answered, and none had refused
 # it: it waited under tickets that the nodes made up, and never stood back.
 nodes 3

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the judge's tests stand on: a world without anybody in it. Time is set,
- * locks are forged, and real (simulated) servers remember what they are told.
+/* The base of the oracle's tests: a world without running clients. Time is set,
+ * locks are forged, and the simulated servers execute the commands of a test.
  *
  *     scene(SIM_CALM, 3);          three nodes
  *     begins(P1);
@@ -120,7 +120,7 @@ static inline void over(void)
     }
 }
 
-/* ---- What is expected of him ------------------------------------------- */
+/* ---- The verdict ------------------------------------------------------- */
 
 static inline const struct sim_verdict *verdict(void)
 {
@@ -187,7 +187,7 @@ static inline int64_t clock_of(enum who who, int64_t ms)
     return sim_process_clock(&on.world.processes[who], ms * MS).ns;
 }
 
-/* A lock that nobody granted. It belongs to the scene. */
+/* A forged lock, without a grant. It belongs to the scene. */
 static inline struct hf_lock *forge(enum who who, const char *name,
                                     uint64_t fence, int64_t until_ms)
 {

@@ -12,7 +12,8 @@ command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"
 seeds=5000 drawn=5000 # what was shown of fresh ones: docs/simulation.md
 ! is_sanitized "$HF_BUILD/hfsim" || seeds=200 drawn=50
 
-# It is told before, too: whoever must stop a run that hangs has the command.
+# The command is printed before the run too, so that a run that hangs can be
+# repeated.
 run_seeds() { # FIRST..LAST WHAT
     local replay="hfsim --seeds $1 --jobs 2"
     diag "$2: $replay"

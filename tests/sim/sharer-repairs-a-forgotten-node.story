@@ -1,5 +1,5 @@
-# Of two who share, one repairs a node that forgot the fence of the other
-# Those who share are in no order among themselves: the lesser one may come back.
+# Of two sharers, one repairs a node that lost the fence of the other
+# Sharers have no order among themselves: the one with the lesser fence may return.
 nodes 3
 processes 2
 seed 3301627

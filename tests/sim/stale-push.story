@@ -1,5 +1,5 @@
 # A push that is older than the last "queued"
-# p1 reads it after the server has granted "a" to somebody else.
+# p1 reads it after the server has granted "a" to another client.
 nodes 1
 processes 6
 seed 1540

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge judged, on fences and beliefs: of each rule, a history that keeps
- * it, on which he must be silent, and forged ones that break it, which he must
- * catch. */
+/* Tests of the oracle, on fences and beliefs: for each rule, a history that
+ * keeps it, which the oracle must accept, and forged ones that break it, which
+ * it must report. */
 #include "oracle_scene.h"
 
 /* ---- C1: unique -------------------------------------------------------- */
@@ -220,7 +220,8 @@ static void test_c3_a_value_has_one_owner(void **state)
     scene(SIM_CALM, 3);
     counter(1, "0000000000000006 x");
     counter(1, "0000000000000006 x");
-    counter(1, "0000000000000006 "); /* released: nobody's from now on */
+    counter(1, "0000000000000006 "); /* released: without an owner from now on
+                                      */
     counter(1, "0000000000000007 y");
     silent();
 

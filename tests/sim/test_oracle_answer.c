@@ -236,14 +236,14 @@ static void test_busy_with_a_passing_holder(void **state)
     silent();
 }
 
-static void test_busy_with_nobody(void **state)
+static void test_busy_without_another_owner(void **state)
 {
     (void)state;
     well(SIM_CALM);
     remembers(0, owner_of(P2, 1), 7, "1000");
     calls(P1, SIM_CALL_ACQUIRE, 0);
     answered(P1, HF_BUSY);
-    caught(SIM_ANSWER, "nobody else had it");
+    caught(SIM_ANSWER, "else had it");
 }
 
 /* What was granted to it is no reason. */
@@ -257,7 +257,7 @@ static void test_busy_with_its_own_grant(void **state)
         node_executed(i, "acquire", owner_of(P1, 1), "1000", ":7\r\n");
     }
     answered(P1, HF_BUSY);
-    caught(SIM_ANSWER, "nobody else had it");
+    caught(SIM_ANSWER, "else had it");
 }
 
 static void test_busy_behind_a_queue(void **state)
@@ -468,7 +468,7 @@ int main(void)
         cmocka_unit_test(test_ok_of_sharers),
         cmocka_unit_test(test_busy_with_a_holder),
         cmocka_unit_test(test_busy_with_a_passing_holder),
-        cmocka_unit_test(test_busy_with_nobody),
+        cmocka_unit_test(test_busy_without_another_owner),
         cmocka_unit_test(test_busy_with_its_own_grant),
         cmocka_unit_test(test_busy_behind_a_queue),
         cmocka_unit_test(test_busy_before_the_wait_is_over),

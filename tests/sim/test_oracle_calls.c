@@ -101,7 +101,7 @@ static void test_two_commands_in_a_period(void **state)
     p2_runs_though_n2_has_it(10);
     caught(SIM_PERIOD, "in the period of p1 with fence 7");
 
-    /* nobody lost anything, and n1 shows nothing */
+    /* no node lost its data, and n1 has no mark */
     p1_runs(2);
     ends(P1);
     p2_runs_though_n2_has_it(500);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge judged, on turns and their ends: of each rule, a history that keeps
- * it, on which he must be silent, and forged ones that break it, which he must
- * catch. */
+/* Tests of the oracle, on turns and their ends: for each rule, a history that
+ * keeps it, which the oracle must accept, and forged ones that break it, which
+ * it must report. */
 #include "oracle_scene.h"
 
 #include "core/quarantine.h"
@@ -10,14 +10,14 @@
 
 /* P1 comes to the only node, then P2. */
 struct line {
-    enum who first;  /* who gets it first */
+    enum who first;  /* the process that is granted it first */
     bool is_unfair;  /* P1 is */
     bool is_deaf;    /* P1 cannot be pushed to … */
     bool hears_late; /* … until P2 has it */
     int64_t gap_ns;  /* between them; 0: 10 ms */
 };
 
-/* It tells `who` that he has a place there. */
+/* The node answers `who` that it is queued. */
 static void queues(enum who who, struct hf_lock *lock, bool is_deaf)
 {
     char owner[HF_OWNER_MAX + 1];
@@ -67,7 +67,7 @@ static void test_fifo_first_come_first_served(void **state)
     caught(SIM_FIFO, "p1 was queued for \"a\" at 10.000 ms, p2 at 20.000 ms");
 }
 
-/* Whom nobody has wronged. */
+/* Histories out of order that break no rule. */
 static void test_fifo_has_its_limits(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void test_live_from_the_beginning_of_a_turn(void **state)
     begins(P1);
     on.world.now_ns += bound_ns;
     gets(P1, 7, INT32_MAX);
-    looks(P1); /* who holds does not wait */
+    looks(P1); /* a holder does not wait */
     ends(P1);
     silent();
 }
@@ -188,8 +188,8 @@ static void test_live_and_keeps_it(void **state)
     }
 }
 
-/* The answer to a renewal may come too late, with nothing broken. */
-static void test_live_and_keeps_it_if_he_can(void **state)
+/* The answer to a renewal may come too late without any fault. */
+static void test_live_and_keeps_it_if_answers_are_in_time(void **state)
 {
     (void)state;
     scene(SIM_CALM, 3);
@@ -347,7 +347,7 @@ int main(void)
         cmocka_unit_test(test_live_from_the_beginning_of_a_turn),
         cmocka_unit_test(test_live_to_the_end),
         cmocka_unit_test(test_live_and_keeps_it),
-        cmocka_unit_test(test_live_and_keeps_it_if_he_can),
+        cmocka_unit_test(test_live_and_keeps_it_if_answers_are_in_time),
         cmocka_unit_test(test_live_as_a_formula),
         cmocka_unit_test(test_residue_is_fences_and_the_marker),
         cmocka_unit_test(test_once_every_call_is_answered),

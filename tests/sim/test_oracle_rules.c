@@ -38,7 +38,7 @@ static const char *const rows[SIM_REGIMES][2] = {
     [SIM_FLUSH] = {"FLUSHALL"},
     [SIM_BOOT_CLOCKS] = {"a server comes back empty, quarantine, and its clock "
                          "is set wrong"},
-    [SIM_LOCAL] = {"nothing"}, /* all is kept, whoever stops or dies */
+    [SIM_LOCAL] = {"nothing"}, /* all is kept, whichever process dies */
 };
 
 /* ---- The document ------------------------------------------------------ */
@@ -153,7 +153,8 @@ static void test_the_table(void **state)
 }
 
 /* "Two more promises ride on these": GUARD on C1, PERMITS on C4. Where C1 holds
- * only later, who got one fence with another before may renew and write on. */
+ * only later, two clients that were granted one fence before may still renew
+ * and write. */
 static void test_what_rides_on_it(void **state)
 {
     (void)state;

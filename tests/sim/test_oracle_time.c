@@ -33,7 +33,7 @@ static void test_prompt_a_free_name_is_taken(void **state)
         begins(P1);
         begins(P2);
         gets(P1, 7, 10000);
-        at(5000); /* somebody holds it: no time runs */
+        at(5000); /* it is held: no time runs */
         looks(P2);
         ends(P1);
         at(6000 + late);
@@ -66,7 +66,7 @@ static void renews(enum who who, struct hf_lock *lock, int64_t ms)
     looks(who);
 }
 
-/* P1 has it at n1 and n2; at n3 nobody has it, or `other` has. */
+/* P1 has it at n1 and n2; at n3 it is free, or `other` has it. */
 static void spreads(const char *other, bool votes)
 {
     char owner[HF_OWNER_MAX + 1];
@@ -91,7 +91,7 @@ static void test_spread_to_every_node(void **state)
     spreads("p1", true);
     renews(P1, on.held[P1], 900);
     silent();
-    spreads("somebody", true);
+    spreads("stranger", true);
     renews(P1, on.held[P1], 900);
     silent();
     spreads(NULL, false);

@@ -165,7 +165,7 @@ static void test_violation(void **state)
     free(svg);
 }
 
-/* Who has one permit each does not exclude the other. */
+/* Holders of one permit each do not exclude each other. */
 static void test_permits_do_not_overlap(void **state)
 {
     struct sim_turn turn = {.names = 1, .permits = 2};

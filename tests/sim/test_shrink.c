@@ -37,7 +37,7 @@ static struct sim_story shrunk(const char *text, enum sim_rule rule)
 
 /* A node's clock jumps by more than a lease, and p1 does not notice that p2 was
  * granted its lock. C4 breaks while p1 stands still, so a calm before the end
- * of that pause would break it as well: but in the calm nobody pauses. */
+ * of that pause would break it as well: but in the calm no process pauses. */
 static void test_the_calm_stays_behind_the_faults(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that stands still is told, with who keeps it from going on. */
+/* Time that stands still is reported, with the process or node that keeps it
+ * from advancing. */
 #include "oracle_scene.h"
 
 #include "world/spin.h"

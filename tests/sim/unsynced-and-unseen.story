@@ -1,4 +1,4 @@
-# A server that is told to sync seldom loses data while nobody looks
+# A server that is told to sync seldom loses data while no client looks
 # It syncs seldom still when clients look again: they see that it may have.
 nodes 3
 processes 2
