@@ -17,8 +17,8 @@
  *
  * Callbacks into the client come from the handlers of socket and timer only,
  * never from ask(): there a wish is noted, and the timer set. A connection is
- * torn down at the end of a handler (settle()), so that nothing is pulled away
- * from under a loop that reads. */
+ * torn down at the end of a handler (on_settled()), so that nothing is pulled
+ * away from under a loop that reads. */
 #include "store/redis/listen.h"
 
 #include "store/redis/node.h"
