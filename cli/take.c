@@ -95,7 +95,7 @@ static int refuse_ttl(const struct cli_args *args, int64_t max_ms)
     struct cli_out out;
     char text[CLI_DURATION_TEXT];
     cli_message_begin(&out);
-    cli_out_text(&out, "--ttl ");
+    cli_out_text(&out, "-t/--ttl ");
     cli_out_text(&out, cli_duration_text(args->ttl_ms, text));
     cli_out_text(&out, ": this store allows at most ");
     cli_out_text(&out, cli_duration_text(max_ms, text));

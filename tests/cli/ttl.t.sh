@@ -35,7 +35,7 @@ story() { # WHAT URL-FOR-12s URL-FOR-10m
         [ $command != run ] || args+=(-- true)
         HOLDFAST_OWNER=$(printf '%032d:h:1:1@1' 0) capture "${args[@]}"
         is "$code" 64 "$what: $command -t 2m"
-        like "$err" '^holdfast: --ttl 2m: this store allows at most 12s \(max_ttl\); the ttl is not how long ' \
+        like "$err" '^holdfast: -t/--ttl 2m: this store allows at most 12s \(max_ttl\); the ttl is not how long ' \
             "$what: $command says what a ttl is not"
         is "$(wc -l <"$W/.err")" 1 "$what: $command: one line"
     done
