@@ -61,7 +61,7 @@ static void show_group(struct cli_out *out, const struct cli_holder *holder)
     cli_out_text(out, " permits held");
 }
 
-static void show_who(struct cli_out *out, const struct cli_holder *holder)
+void cli_show_who(struct cli_out *out, const struct cli_holder *holder)
 {
     switch (holder->kind) {
     case HF_HOLDER_NONE:
@@ -90,17 +90,19 @@ static void show_who(struct cli_out *out, const struct cli_holder *holder)
     cli_out_int(out, holder->pid);
 }
 
-void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
+void cli_show_since(struct cli_out *out, const struct cli_holder *holder)
 {
-    show_who(out, holder);
-    if (holder->kind == HF_HOLDER_NONE) {
-        return;
-    }
-    if (holder->since_s > 0) {
+    if (holder->kind != HF_HOLDER_NONE && holder->since_s > 0) {
         cli_out_text(out, " since ");
         cli_when_text(out, holder->since_s);
     }
-    if (holder->label[0] != '\0') {
+}
+
+void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
+{
+    cli_show_who(out, holder);
+    cli_show_since(out, holder);
+    if (holder->kind != HF_HOLDER_NONE && holder->label[0] != '\0') {
         cli_out_text(out, " (");
         (void)cli_out_shown(out, holder->label, strlen(holder->label));
         cli_out_text(out, ")");

@@ -11,6 +11,10 @@
 /* "held by db3 pid 4711 since 02:00:04 (nightly job), frees by 02:00:41". */
 void cli_show_holder(struct cli_out *out, const struct cli_holder *holder);
 
+/* Of which: "held by db3 pid 4711", " since 02:00:04". */
+void cli_show_who(struct cli_out *out, const struct cli_holder *holder);
+void cli_show_since(struct cli_out *out, const struct cli_holder *holder);
+
 /* Its two parts, up to the comma and from there. */
 void cli_show_held(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_frees(struct cli_out *out, const struct cli_holder *holder);

@@ -24,6 +24,13 @@
 #define NAME_PART 3
 #define NAME_LEAST 8
 
+/* Less of a holder, or of its label, is not worth its columns. */
+#define WHO_LEAST 16
+#define LABEL_LEAST 5
+
+/* A time, and what is said of it. */
+#define TIME_ROOM 64
+
 /* Two looks at a lease that was not renewed find its end that near. */
 #define SAME_END_NS (1000 * CLI_NS_PER_MS)
 
@@ -164,25 +171,83 @@ static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
     return line->is_renewed;
 }
 
-/* A lease that may be renewed does not say when the name will be free. */
-static void put_holder(struct cli_out *out, struct cli_line *line,
-                       const struct cli_holder *holder)
+/* A lease that may be renewed does not say when the name will be free. @return
+ * whether it is known to be renewed. */
+static bool put_lease(struct cli_out *out, struct cli_line *line,
+                      const struct cli_holder *holder)
 {
-    cli_show_held(out, holder);
     if (holder->kind == HF_HOLDER_NONE || holder->kind == HF_HOLDER_ENDED ||
         holder->remaining_ms < 0) {
         cli_show_frees(out, holder);
-        return;
+        return false;
     }
     if (holder->remaining_ms == 0) {
-        return; /* renewed, or it is over: not heard yet */
+        return false; /* renewed, or it is over: not heard yet */
     }
     cli_out_text(out, ", lease until ");
     cli_show_end(out, holder);
-    cli_out_text(out,
-                 holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder)
-                     ? " (renewed)"
-                     : "");
+    return holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder);
+}
+
+/* Make `text` "" if it needs more than `*left` columns; else they are taken. */
+static void fit(char *text, size_t *left)
+{
+    size_t columns = cli_width_of(text);
+    if (columns > *left) {
+        text[0] = '\0';
+    } else {
+        *left -= columns;
+    }
+}
+
+static void put_label(struct cli_out *out, const struct cli_holder *holder,
+                      size_t left)
+{
+    char label[4 * sizeof(holder->label) + 1];
+    struct cli_out shown;
+    if (holder->kind == HF_HOLDER_NONE || holder->label[0] == '\0' ||
+        left < LABEL_LEAST + strlen(" ()")) {
+        return;
+    }
+    cli_out_init_text(&shown, label, sizeof(label));
+    (void)cli_out_shown(&shown, holder->label, strlen(holder->label));
+    cli_out_text(out, " (");
+    (void)cli_width_cut(out, label, left - strlen(" ()"));
+    cli_out_text(out, ")");
+}
+
+/* The holder and its lease, in what is left of the line. What does not fit is
+ * left out, or cut: first the label, then since when, then "(renewed)". */
+static void put_holder(struct cli_out *out, struct cli_line *line,
+                       const struct cli_holder *holder)
+{
+    char who[LINE_ROOM];
+    char since[TIME_ROOM];
+    char lease[TIME_ROOM];
+    char renewed[] = " (renewed)";
+    struct cli_out part;
+    size_t used = cli_width_of(out->text);
+    size_t left = cli_width(STDERR_FILENO) - 1;
+    left = left > used ? left - used : 0;
+    cli_out_init_text(&part, who, sizeof(who));
+    cli_show_who(&part, holder);
+    cli_out_init_text(&part, since, sizeof(since));
+    cli_show_since(&part, holder);
+    cli_out_init_text(&part, lease, sizeof(lease));
+    if (!put_lease(&part, line, holder)) {
+        renewed[0] = '\0';
+    }
+    size_t lease_columns = cli_width_of(lease);
+    size_t who_room =
+        left >= WHO_LEAST + lease_columns ? left - lease_columns : SIZE_MAX;
+    size_t fixed = cli_width_cut(out, who, who_room) + lease_columns;
+    left = left > fixed ? left - fixed : 0;
+    fit(renewed, &left);
+    fit(since, &left);
+    cli_out_text(out, since);
+    put_label(out, holder, left);
+    cli_out_text(out, lease);
+    cli_out_text(out, renewed);
 }
 
 /* As the nodes last said to one who stands in the queue. */

@@ -102,6 +102,27 @@ S
 like "$out" ': next, ended, and kept taken, by .*, frees by [0-9:]+$' \
     'kept taken: frees by then'
 
+# The label is cut first, then "since" and "(renewed)" are left out.
+hold --label "$(printf 'l%.0s' {1..100})" labelled
+wait_until 10 state labelled held 0
+who="held by ${host//./\\.} pid [0-9]+"
+for columns in 200 120; do
+    terminal "a long label in $columns columns" $columns \
+        holdfast run labelled -- true <<S
+shows for labelled:
+screen $W/screen
+S
+    like "$out" "next, $who( since [0-9:]{8})? \(l+…?\), lease until [0-9:]{8}( \(renewed\))?\$" \
+        "a long label in $columns columns: is cut, and the lease is not"
+done
+terminal 'a long label in few columns' $((75 + ${#host})) \
+    holdfast run labelled -- true <<S
+shows for labelled:
+screen $W/screen
+S
+like "$out" "^waiting [0-9]s for labelled: next, $who, lease until [0-9:]{8}\$" \
+    'a long label in few columns: name, place, holder and lease'
+
 # Place, and widths.
 long=$(printf 'x%.0s' {1..300})
 hold "$long"
