@@ -14,6 +14,7 @@
 #include "show.h"
 #include "store.h"
 #include "when.h"
+#include "width.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,6 +28,12 @@
 #define REST 4
 
 #define AT_NAME 24
+
+/* Of what does not fit a line of the terminal. */
+#define INDENT 4
+
+/* A name of control characters, and all that is said of it. */
+#define LINE_ROOM (4 * HF_NAME_MAX + 4096)
 
 struct follow {
     struct hf_client *client;
@@ -80,6 +87,13 @@ static bool catch_signals(struct hf_client *client)
 }
 
 /* ---- Lines ------------------------------------------------------------- */
+
+/* The terminal may have another width by now. */
+static void put_line(struct cli_out *out, const char *text)
+{
+    cli_width_fold(out, text, INDENT, cli_width(STDOUT_FILENO));
+    cli_out_text(out, "\n");
+}
 
 static void put_time(struct cli_out *out)
 {
@@ -251,15 +265,18 @@ static void on_change(void *user, enum cli_change change,
 {
     struct follow *follow = user;
     struct cli_out *out = &follow->out;
+    struct cli_out line;
+    char text[LINE_ROOM];
     const struct cli_row *row = now != NULL ? now : before;
     if (follow->is_json) {
         put_change_json(out, change, row, before, now, delta);
     } else {
-        put_time(out);
-        size_t used = cli_out_shown(out, row->name, row->name_len);
-        cli_out_pad(out, used < AT_NAME ? AT_NAME - used : 1);
-        put_change(out, change, before, now, delta);
-        cli_out_text(out, "\n");
+        cli_out_init_text(&line, text, sizeof(text));
+        put_time(&line);
+        size_t used = cli_out_shown(&line, row->name, row->name_len);
+        cli_out_pad(&line, used < AT_NAME ? AT_NAME - used : 1);
+        put_change(&line, change, before, now, delta);
+        put_line(out, text);
     }
     (void)cli_out_flush(out);
 }
@@ -269,6 +286,8 @@ static void put_store(struct follow *follow, const char *event,
                       const char *text)
 {
     struct cli_out *out = &follow->out;
+    struct cli_out line;
+    char said[LINE_ROOM];
     if (follow->is_json) {
         open_json(out, event);
         if (text[0] != '\0') {
@@ -276,12 +295,14 @@ static void put_store(struct follow *follow, const char *event,
         }
         cli_out_json_close(out);
     } else {
-        put_time(out);
-        cli_out_text(out, "(");
-        cli_out_text(out, event);
-        cli_out_text(out, text[0] != '\0' ? ": " : "");
-        cli_out_plain(out, text);
-        cli_out_text(out, ")\n");
+        cli_out_init_text(&line, said, sizeof(said));
+        put_time(&line);
+        cli_out_text(&line, "(");
+        cli_out_text(&line, event);
+        cli_out_text(&line, text[0] != '\0' ? ": " : "");
+        cli_out_plain(&line, text);
+        cli_out_text(&line, ")");
+        put_line(out, said);
     }
     (void)cli_out_flush(out);
 }

@@ -133,6 +133,24 @@ for columns in 1 10; do
         "ls NAME in $columns columns: left to the terminal"
 done
 
+# What follows it, until Ctrl-C.
+for columns in 80 40 20; do
+    rm -f "$W/screen"
+    cat >"$W/script" <<S
+shows waiting 1
+send \x03
+shows the-end
+screen $W/screen
+S
+    timeout 60 "$pty" env COLUMNS=$columns sh -c "stty rows 190 cols 400
+        trap : INT; holdfast ls --follow '*'; echo; echo the-'end'" \
+        <"$W/script" >"$W/log" || cat "$W/log"
+    out=$(grep -v '^\(the-end\|^C\)$' "$W/screen")
+    fits $columns "ls --follow in $columns columns"
+    like "$(tr -d ' \n' <<<"$out")" 'nightlyheldby.*\(nightshift\),fence[0-9]+' \
+        "ls --follow in $columns columns: every word"
+done
+
 # No terminal.
 capture holdfast ls
 plain=$(tr -d '0-9. ' <<<"$out")
