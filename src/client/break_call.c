@@ -138,8 +138,11 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
         return status;
     }
     struct hf_break *brk = malloc(sizeof(*brk));
-    status = brk == NULL ? hf_fail_memory(error)
-                         : init(brk, client, name, name_len, error);
+    if (brk == NULL) {
+        hf_client_leave(client);
+        return hf_fail_memory(error);
+    }
+    status = init(brk, client, name, name_len, error);
     if (status == HF_OK) {
         brk->now = now;
         brk->may_wait = may_wait;
@@ -147,7 +150,7 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
         brk->op.user = user;
         status = start(brk, out, error);
     }
-    if (status != HF_OK && brk != NULL) {
+    if (status != HF_OK) {
         hf_seizure_close(brk->seizure);
         free(brk);
     }
