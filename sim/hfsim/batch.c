@@ -138,7 +138,7 @@ static void collect(int in, struct sim_tally *tally)
     }
 }
 
-/* Whoever died did so on a seed. */
+/* Collects the workers. One that died did so on a seed, which is reported. */
 static void reap(const pid_t *pids, unsigned n, struct board *board,
                  struct sim_tally *tally)
 {

@@ -9,11 +9,11 @@ const char *sim_rare_name(enum sim_rare rare)
     static const char *const names[SIM_RARES] = {
         [SIM_RARE_SECOND_ROUND] = "a node is raised to a majority's counter",
         [SIM_RARE_RAISE_PASSED] = "a raise finds a greater counter",
-        [SIM_RARE_RAISE_REFUSED] = "a raise finds another owner, or nobody",
+        [SIM_RARE_RAISE_REFUSED] = "a raise finds another owner, or none",
         [SIM_RARE_BELOW_FLOOR] = "a raise is below the floor",
-        [SIM_RARE_ASKED_AGAIN] = "an owner acquires what he has already",
-        [SIM_RARE_GHOST] = "a grant whose answer nobody hears",
-        [SIM_RARE_TAKEN_BACK] = "a renewal takes back what nobody has",
+        [SIM_RARE_ASKED_AGAIN] = "an owner acquires what it has already",
+        [SIM_RARE_GHOST] = "a grant whose answer is lost",
+        [SIM_RARE_TAKEN_BACK] = "a renewal takes back a free name",
         [SIM_RARE_BELOW_HIGHEST] = "held below the highest counter heard",
         [SIM_RARE_HAND_OVER] = "handed over by a push",
         [SIM_RARE_DEAD_WAITER] = "handed over to a process that is gone",
@@ -62,7 +62,7 @@ static void on_raise(struct sim_rares *rares, const struct sim_note *note)
     }
 }
 
-/* It is his: was it before? */
+/* The owner has the name: had it the name before? */
 static void on_yours(struct sim_rares *rares, const struct sim_note *note,
                      int8_t *owner)
 {

@@ -32,7 +32,7 @@ static const char usage[] =
     "one\n"
     "                         never does\n"
     "      --rare             fail if one of the rare states is not reached\n"
-    "      --bench            measure: nobody listens\n"
+    "      --bench            measure: no trace\n"
     "What to show:\n"
     "      --trace            every note of the story\n"
     "      --svg FILE         a picture of it\n"

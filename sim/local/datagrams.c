@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WAKE-UPS: datagrams on abstract sockets. A process has one socket. What is
- * sent to a name that nobody has bound is refused at once; a socket that is not
- * read meanwhile takes some ten. Beyond what a kernel does, they may come late,
- * or not at all: the store must live with both, since the sender may have been
- * killed before it sent. */
+/* WAKE-UPS: datagrams on abstract sockets. A process has one socket. A datagram
+ * to a name that is not bound is refused at once; a socket that is not read
+ * keeps about ten. Unlike those of a kernel, datagrams may also come late or
+ * not at all: the store must tolerate both, since a sender may be killed before
+ * it sends. */
 #include "local/machine_parts.h"
 
 #include "base/assert.h"

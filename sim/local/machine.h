@@ -33,9 +33,9 @@ void sim_machine_free(struct sim_machine *machine);
 void sim_machine_started(struct sim_process *process);
 void sim_machine_ended(struct sim_process *process);
 
-/* It dies while it opens a client, of which nobody has the handle yet: let its
- * code run to the end of that call without touching the machine any more, so
- * that it frees its memory. Its calls fail from now on. */
+/* The process dies while it opens a client, before the caller has the handle.
+ * Its code runs to the end of that call, so that it frees its memory, without
+ * touching the machine: its system calls fail from now on. */
 void sim_machine_disown(struct sim_process *process);
 bool sim_machine_has_disowned(const struct sim_process *process);
 
@@ -67,7 +67,7 @@ void sim_machine_dispatch(struct sim_process *process, struct hf_instant now);
 
 /* ---- The judge --------------------------------------------------------- */
 
-/* Whom the table names as the owner of a lock, and for how much longer, by the
+/* The owner of a lock in the table, and for how much longer it owns it by the
  * machine's clock. NULL: it is free. Borrowed until the next commit. */
 const char *sim_machine_owner(const struct sim_machine *machine,
                               const char *name, size_t *len, int64_t *left_ns);

@@ -74,7 +74,7 @@ struct sim_row {
     uint64_t counter;
     uint64_t counter_at_calm;
     int64_t until_ns;
-    int64_t waits_until_ns; /* the longest place; 0: nobody waits */
+    int64_t waits_until_ns; /* the longest place; 0: no waiters */
     bool is_there, is_owned, is_shared;
     struct hf_local_mark mark;
     unsigned n_entries; /* at most SIM_ROW_ENTRIES are kept */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE GATE'S MUTEX, AND CLOCKS. A robust mutex between processes is kept where
- * the store keeps it, in its page: who has it, and in which of his lives. If
- * that life is over, the next one gets it with EOWNERDEAD. Mutexes of other
- * kinds are the client's own. */
+ * the store keeps it, in its page: the process that holds it, and its
+ * incarnation. If that incarnation has died, the next process gets the mutex
+ * with EOWNERDEAD. Mutexes of other kinds are the client's own. */
 #include "local/machine_parts.h"
 
 #include "base/assert.h"

@@ -245,8 +245,8 @@ void sim_machine_calm(struct sim_machine *machine)
     }
 }
 
-/* Who had a name alone since the calm is alive and gave it back: nobody owns
- * it, whatever the clock says. (A group may have had a dead member.) */
+/* An exclusive holder since the calm is alive and has released: the name has no
+ * owner, even before its lease ends. (A group may have had a dead member.) */
 void sim_machine_judge_end(struct sim_machine *machine)
 {
     const struct sim_world *world = machine->world;
@@ -263,7 +263,7 @@ void sim_machine_judge_end(struct sim_machine *machine)
         }
         if (row->waits_until_ns > boot_ns) {
             sim_oracle_breach(world->oracle, SIM_RESIDUE,
-                              "left in the folder: somebody waits for \"%s\"",
+                              "left in the folder: a waiter for \"%s\"",
                               row->name);
         }
     }

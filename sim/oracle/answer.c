@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ARE ANSWERS TRUE? What is known of a call that is under way. Of an
- * acquisition: until when somebody else kept each of its names from it, at each
+ * acquisition: until when another owner kept each of its names from it, at each
  * node; looked up in the node's memory after each script. Of a renewal, an
  * adoption and a release: which nodes executed it, and which refused. Whether
  * the answer fits is judged in answer_judge.c. */
@@ -200,11 +200,11 @@ static struct reply read_reply(const struct sim_run *run)
     return reply;
 }
 
-/* Refused, though nobody else has the name: somebody waits there, and comes
- * first, or has just come first in the same step (an embedded store gives the
- * name to all who may share it); or an earlier attempt of this turn has it
- * still. Its RELEASE is behind the next attempt's ACQUIRE at a server that does
- * not know the script yet. */
+/* Refused, though no other client has the name. Either a waiter comes first, or
+ * came first in the same step (an embedded store grants the name to all waiters
+ * that may share it). Or an earlier attempt of this turn still has it: its
+ * RELEASE is behind the next attempt's ACQUIRE at a server that does not know
+ * the script yet. */
 static void note_refusal(const struct sim_oracle *oracle,
                          const struct sim_asking *call, struct sim_want *want,
                          int node, const struct sim_run *run)

@@ -14,7 +14,7 @@
 /* A lock that an acquisition needs, or one of several of which any will do. */
 struct sim_want {
     struct sim_chain *chain;
-    /* until when somebody else kept it from us at each node; -1: nobody has,
+    /* until when another owner kept the name from us at each node; -1: none has
      * since the call began */
     int64_t taken_ns[SIM_NODES_MAX];
     uint64_t mine[SIM_ATTEMPTS_MAX];

@@ -7,7 +7,7 @@
  *                still, when the library decided. Of an adoption, a renewal and
  *                a release: a majority of the nodes has executed it since the
  *                call began, for the lease that was asked for.
- *   BUSY         somebody else kept one of the names from it, so that no
+ *   BUSY         another owner kept one of the names from it, so that no
  *                majority was possible without the nodes that it could not
  *                reach; and its wait is over. Never of a wait without end.
  *   UNAVAILABLE, QUARANTINED, and UNKNOWN of a release: no majority of the
@@ -20,11 +20,11 @@
  * the story uses one name as two semaphores.
  *
  * Not claimed: of the nodes' memory, where clocks jump or memory is lost (C4 is
- * not promised there either); of whom a process could reach, in the same
- * regimes, and of leases shorter than six round trips. A process that stands
- * still between reading its clock and answering has used up time that was
- * there. In the embedded store, whoever stands still may stand inside the gate:
- * then it is well for nobody. */
+ * not promised there either); of the nodes that a process could reach, in the
+ * same regimes, and of leases shorter than six round trips. A process that is
+ * paused between reading its clock and answering has used up time that was
+ * there. In the embedded store a paused process may be inside the gate: then
+ * the store is well for no process. */
 #include "oracle/answer.h"
 #include "oracle/reach.h"
 
@@ -42,8 +42,8 @@
  * end (core/retry.c), and milliseconds are rounded. */
 #define EARLY_NS (20 * MS)
 
-/* A try ends within a second, and whoever waits at most so long after the end
- * of the wait; with what an answer takes that is read then. */
+/* A try ends within a second, and a wait at most a second after its end; plus
+ * the time of an answer that is read then. */
 #define TRY_NS (1020 * MS)
 
 /* ---- Words ------------------------------------------------------------- */
@@ -104,8 +104,8 @@ static bool acquires(const struct sim_asking *call)
 
 /* A lease is six round trips long, as for LIVE; 40 where a node has a twentieth
  * of it to answer: two round trips, since a connection may have to wake up, or
- * the node to be sent the script first. And who waits, waits for twelve for
- * each lock at least: in less nobody need have been reached. */
+ * the node to be sent the script first. A wait lasts at least twelve round
+ * trips for each lock: a shorter one need not have reached any node. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
@@ -187,7 +187,7 @@ static unsigned down_nodes(const struct sim_oracle *oracle)
     return down;
 }
 
-/* An operator took it away, from whoever had it there. */
+/* An operator took it away from its owner at that node. */
 static bool was_broken(const struct sim_oracle *oracle,
                        const struct sim_asking *call,
                        const struct hf_lock *lock)
@@ -301,7 +301,7 @@ static void judge_busy(struct sim_oracle *oracle, const struct sim_asking *call)
                (double)elapsed_ns(call) / 1e6, (long long)call->ms);
     } else if (could_be_had(oracle, call, well_nodes(oracle, call))) {
         breach(oracle, call, HF_BUSY,
-               "a majority was well, and nobody else had it there");
+               "a majority was well, and no other owner had it there");
     }
 }
 
@@ -341,7 +341,7 @@ static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
            "no majority says so, and it was not over before");
 }
 
-/* Somebody uses the name as a semaphore of another size, or as none. */
+/* Another turn uses the name as a semaphore of another size, or as none. */
 static bool may_misfit(const struct sim_oracle *oracle,
                        const struct sim_asking *call)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESERVE: a name that was released and reserved is granted to nobody before
- * the time is over, if a majority has confirmed the release. What is reserved
- * for longer than the longest lease may be lost with a node's data.
+/* RESERVE: a name that was released and reserved is not granted before the time
+ * is over, if a majority has confirmed the release. A reservation that is
+ * longer than the longest lease may be lost with a node's data.
  *
- * BREAK: when a break that waits has returned HF_OK, none of those who held the
- * name when it began believes any more; one that does not wait says for how
- * long they may, and none of them does for longer. Exclusion goes on to be
- * promised where a break waits; where it does not, the operator ends it for the
- * owners that were found, at the first node that is told. */
+ * BREAK: when a break that waits has returned HF_OK, no process that held the
+ * name when it began believes any more. A break that does not wait returns for
+ * how long they may believe, and none does for longer. Where a break waits,
+ * exclusion stays promised; where it does not, the operator ends it for the
+ * owners that were found, at the first node that executes it. */
 #include "oracle/calls.h"
 
 #include "redis/redis.h"

@@ -17,8 +17,8 @@ void sim_calls_free(struct sim_calls *calls);
 
 /* ---- RESERVE ------------------------------------------------------------- */
 
-/* hf_lock_release_reserved() of what turn `turn` held has returned: nobody is
- * granted its names until then. Begin it while the turn still holds. */
+/* hf_lock_release_reserved() of the lock of turn `turn` has returned: its names
+ * are not granted until then. Begin it while the turn still holds. */
 void sim_reserve_begins(struct sim_oracle *oracle, uint64_t turn,
                         int64_t reserve_ms);
 void sim_reserved(struct sim_oracle *oracle, uint64_t turn,

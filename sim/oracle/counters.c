@@ -92,9 +92,10 @@ static bool is_in_order(const struct sim_chain *chain,
     return run != NULL && is_repair(run, counter) && !is_below_floor;
 }
 
-/* It was given to somebody since the node forgot. (A RELEASE leaves its fence
- * there, of which nobody gets anything, and so does a BREAK. Of those who
- * shared each may take back what he had.) */
+/* The name was granted since the node lost its data. (A RELEASE and a BREAK
+ * leave a fence without a grant. Each of several sharers may take back its
+ * own.)
+ */
 static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
                        int node, const struct sim_run *run)
 {
@@ -128,8 +129,8 @@ static bool check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
     } else if (is_known && counter == before && owner != 0 &&
                owner != chain->nodes[node].owner) {
         sim_oracle_breach(oracle, SIM_C3,
-                          "value %" PRIu64 " of \"%s\" at n%d, which somebody "
-                          "had, was given to another owner",
+                          "value %" PRIu64 " of \"%s\" at n%d was given to "
+                          "another owner",
                           counter, chain->text, node + 1);
     }
     bool is_other = !is_known || counter != before;

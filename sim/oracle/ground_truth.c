@@ -86,7 +86,7 @@ static struct key side(const struct view *view, const char *what)
     return key;
 }
 
-/* What is left of the lock key, in milliseconds; -1: nobody has the name. */
+/* What is left of the lock key, in milliseconds; -1: the name is free. */
 static int64_t lock_left_ms(const struct view *view)
 {
     int64_t end_ms = sim_redis_end_ms(view->redis, view->lock, view->lock_len);
@@ -180,7 +180,7 @@ bool sim_memory_holds(const struct sim_oracle *oracle,
 
 /* ---- Who excludes ------------------------------------------------------ */
 
-/* A group lets in whoever shares on its terms. */
+/* A group admits every sharer on its terms. */
 static bool is_admitted(const char *group, const struct sim_chain *chain,
                         const struct sim_turn *turn)
 {

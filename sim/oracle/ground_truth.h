@@ -22,15 +22,15 @@ bool sim_memory_holds(const struct sim_oracle *oracle,
                       const struct sim_owner *owner, uint64_t fence,
                       int64_t *left_ns);
 
-/* Who keeps `turn` from the name at the node: somebody whose owner is not among
- * the `n` digests of `mine`. @return until when, by the world's clock; -1:
- * nobody does. */
+/* Does another owner keep `turn` from the name at the node, one that is not
+ * among the `n` digests of `mine`? @return until when, by the world's clock;
+ * -1: no. */
 int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
                                const struct sim_chain *chain, int node,
                                const struct sim_turn *turn,
                                const uint64_t *mine, unsigned n);
 
-/* Does anybody wait there, but for `owner`? */
+/* Does a client other than `owner` wait there? */
 bool sim_memory_has_queue(const struct sim_oracle *oracle,
                           const struct sim_chain *chain, int node,
                           const char *owner, size_t len);

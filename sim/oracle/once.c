@@ -246,7 +246,7 @@ void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
     }
 }
 
-/* May the mark of `run` be unknown to whoever took this call's looks? */
+/* May the mark of `run` be unknown to the nodes that answered this call? */
 static bool may_be_lost(const struct sim_oracle *oracle,
                         const struct sim_mark_call *call,
                         const struct sim_mark_run *run)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge. Told what users observe, it says at once which guarantee was
- * broken. Which guarantees are promised depends on what goes wrong
+/* The oracle. It observes what users observe, and reports at once which
+ * guarantee was broken. Which guarantees are promised depends on the faults
  * (docs/guarantees.md); outside of that, breaches are counted, so that a run
  * just outside shows that the check is not vacuous.
  *
@@ -9,23 +9,24 @@
  *   C3      fence order is the order at every node: a node's counter never
  *           decreases, and a value of it belongs to one owner
  *   E1      no renewal succeeds after a greater fence completed
- *   C4      two never believe at once that they hold, unless they share
+ *   C4      two clients never believe at once that they hold, unless they share
  *   GUARD   the guarded register takes no older fence after a newer one, and
  *           loses no update that it acknowledged
  *   PERMITS never more holders of a semaphore than it has permits
- *   FIFO    of two who wait, the earlier ticket is served first (one node, or
- *           several with equal clocks, nothing breaking)
- *   LIVE    when nothing breaks any more, whoever waits is served in time;
- *           where nothing ever breaks, nobody loses what he has, if his lease
- *           is longer than six round trips
+ *   FIFO    of two waiters, the earlier ticket is served first (one node, or
+ *           several with equal clocks, without faults)
+ *   LIVE    after the last fault every waiter is served in time; without any
+ *           fault no holder loses its lock, if its lease is longer than six
+ *           round trips
  *   RESIDUE … and at the end no lock, queue or holder is left at any node; nor,
  *           once a lock is released and RELEASE could arrive, its owner
  *   ONCE    every call is answered exactly once
- *   ANSWER  every call is answered with what is so (answer.c)
+ *   ANSWER  every answer to a call is true (answer.c)
  *   PERIOD  no command starts in the period of another (once.c)
- *   RESERVE nobody is granted a name that was reserved with its release
- *   BREAK   whoever was broken believes no longer than the break says
- *   READ    what only looks changes nothing, and names those who asked
+ *   RESERVE no client is granted a name that was reserved with its release
+ *   BREAK   a holder that was broken believes no longer than the break returned
+ *   READ    a call that only reads changes nothing, and names only clients
+ *           that asked
  *   FOREIGN plain locks of other libraries exclude and are excluded, and are
  *           not taken away (one majority; nodes keep their data)
  *   PROMPT  while no fault is left, a free name reaches a waiter within round
@@ -80,18 +81,18 @@ const char *sim_rule_name(enum sim_rule rule);
 /* Is it promised in this regime? */
 bool sim_rule_is_promised(enum sim_rule rule, enum sim_regime regime);
 
-/* LIVE, as a time: whoever waits when nothing breaks any more, or begins to
- * later, is served or refused within
+/* LIVE, as a time: a client that waits when the last fault is over, or begins
+ * to wait later, is served or refused within
  *
  *     F + B + 3 ttl + 5 s + W (H + K (Q + 100 ms + 8 R))
  *
  *   F    the quarantine, max(max_ttl, 10 s), if a node may be in one, once for
- *        those who know and once for those who see it late; else 0
- *   B    what nodes' clocks were set back by, in all: leases last longer by
- *        that; and what processes' clocks stand still
- *   ttl  the longest lease: what the dead have left, and as much to drain
+ *        clients that know it and once for clients that see it late; else 0
+ *   B    the sum by which nodes' clocks were set back: leases last longer by
+ *        that; and the time for which processes' clocks stand still
+ *   ttl  the longest lease: what dead clients have left, and as much to drain
  *   W    how many come first: what each lane has begun, and once more
- *   H    for how long one works when nothing breaks any more: 50 ms
+ *   H    for how long a turn works after the last fault: 50 ms
  *   K    names of the turn that has most of them, or permits of a semaphore
  *   Q    the lease of a place in a queue, min(ttl, 6 s)
  *   R    node_timeout + delay + 8 jitter */
@@ -166,7 +167,8 @@ void sim_oracle_node(struct sim_oracle *oracle, int node,
  * its way; then the process has read from the link. */
 void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
                        const struct sim_run *run);
-/* What it asked for, of whom (sim_oracle_node() says so of a server's). */
+/* What the client asked for, and of which node (sim_oracle_node(): what a
+ * server executed). */
 void sim_oracle_asked(struct sim_oracle *oracle, int node,
                       const struct sim_run *run);
 void sim_oracle_wrote(struct sim_oracle *oracle, const struct sim_link *link);
@@ -199,7 +201,7 @@ void sim_oracle_node_forgot(struct sim_oracle *oracle, int node);
 void sim_oracle_calm(struct sim_oracle *oracle);
 void sim_oracle_finish(struct sim_oracle *oracle);
 
-/* A breach that somebody else saw. */
+/* A breach that another part of the simulator found. */
 void sim_oracle_breach(struct sim_oracle *oracle, enum sim_rule rule,
                        const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -229,7 +231,7 @@ void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
 void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
                          enum hf_status status, const struct hf_lock *lock);
 
-/* Nobody will be answered: cancelled, or crashed. */
+/* The call will not be answered: it was cancelled, or its process crashed. */
 void sim_oracle_uncalled(struct sim_oracle *oracle,
                          const struct sim_lane *lane);
 

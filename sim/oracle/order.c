@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHO IS SERVED FIRST. With one node, fences are the order in which it gave a
- * name away. Two who stood in its queue at the same time must have fences in
- * the order in which it first heard of them. Not claimed:
+/* FIFO: THE ORDER OF GRANTS. With one node, fences are the order in which it
+ * granted a name. Two waiters that were in its queue at the same time must have
+ * fences in the order of their first requests there. Not claimed:
  *
- *   - of two first heard within 2 us: their tickets may be equal;
- *   - against who was not sure to hear of his grant (docs/waiting.md: "the
- *     first wait of a process"): sure is who has asked since his process
- *     listened;
- *   - of the unfair, and of permits, which come from several queues.
+ *   - of two first requests within 2 us: their tickets may be equal;
+ *   - against a waiter that could have missed its grant (docs/waiting.md: "the
+ *     first wait of a process"): one that has not asked since its process
+ *     listens;
+ *   - of unfair requests, and of permits, which come from several queues.
  *
  * With several nodes whose clocks are equal, tickets are in that order, and a
  * waiter is sure when every node has given it a place: from then on no node
@@ -157,7 +157,7 @@ static int64_t granted_ns(const struct sim_chain *chain, uint64_t fence)
     return move == NULL ? -1 : (int64_t)move->value;
 }
 
-/* `late` came first, and was served after `early`: was he passed over? */
+/* `late` came first, and was served after `early`: was it passed over? */
 static bool
 is_inverted(const struct sim_oracle *oracle, const struct sim_chain *chain,
             const struct sim_served *late, const struct sim_served *early)

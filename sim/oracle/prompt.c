@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A FREE NAME IS TAKEN AT ONCE. While nobody holds any of the names that hang
- * together by those who want several, and somebody who wants one is connected
- * to a majority, one of them must have what it wants within
+/* A FREE NAME IS TAKEN AT ONCE. Names that one turn wants together form a
+ * group. While no name of a group is held, and a client that wants one of them
+ * is connected to a majority, some client must be granted what it wants within
  *
- *     1 s + 40 ways
+ *     1 s + 40 ways (a way: one message)
  *
- * A hand-over takes one way, a split vote some round trips, and whoever does
- * not queue polls every 0.5 s: no lease is in it. (LIVE, which counts leases,
- * comes to 110 s in the median.) That time begins anew for what faults have
- * left: it runs in `calm`, and when faults are over, and only if a majority of
- * the nodes is not kept by an owner from before, by one that did not release
- * (it crashed, or was handed on), or by one that asked on a connection which
- * its client has closed. Of a name whose reservation ended, waiters hear with
- * their next heartbeat. Nor does it run against a client that is not ours,
- * which says nothing when it goes.
+ * A hand-over takes one way, a split vote some round trips, and a client that
+ * does not queue polls every 0.5 s: this bound contains no lease. (LIVE, which
+ * counts leases, comes to 110 s in the median.) The time starts again after
+ * faults: it runs in `calm`, and when faults are over. It runs only if a
+ * majority of the nodes is not kept by an owner from before, by one that did
+ * not release (it crashed, or was handed on), or by one that asked on a
+ * connection which its client has closed. The end of a reservation is found by
+ * the waiters' next heartbeat. The time does not run against a client of
+ * another library, which reports no release.
  *
- * In the embedded store the death of a process frees what it held, and is found
- * out by a waiter's heartbeat: time runs while faults go on, unless a process
- * stands still, perhaps inside the gate, or the disk is full. */
+ * In the embedded store the death of a process frees its locks, and a waiter's
+ * heartbeat finds it: time runs while faults go on, unless a process is paused,
+ * perhaps inside the gate, or the disk is full. */
 #include "oracle/calls.h"
 
 #include "local/machine.h"
@@ -30,7 +30,7 @@
 #define PAUSE_NS (1000 * MS)
 #define WAYS 40
 
-/* A place in a queue, and a grant that nobody confirms, lasts so long. */
+/* How long a place in a queue, and a grant that is not confirmed, lasts. */
 #define CLAIM_NS (6000 * MS)
 
 /* Between two heartbeats of a waiter, at most. */
@@ -246,7 +246,7 @@ static bool is_in_hand(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* Somebody wants some of them, nobody has any, and nothing is in the way. */
+/* A client wants some of them, no client has any, and nothing is in the way. */
 static bool is_due(struct sim_oracle *oracle, unsigned names)
 {
     bool is_wanted = false;
@@ -346,8 +346,8 @@ static void look_at(struct sim_oracle *oracle, unsigned names)
         int first = __builtin_ctz(names);
         set_free(oracle, names, now_ns);
         sim_oracle_breach(oracle, SIM_PROMPT,
-                          "\"%c\" is wanted and free since %.3f ms, and nobody "
-                          "has got it within %.3f ms",
+                          "\"%c\" is wanted and free since %.3f ms, and was "
+                          "not granted within %.3f ms",
                           'a' + first, (double)since_ns / 1e6,
                           (double)most_ns / 1e6);
     }

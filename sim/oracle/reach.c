@@ -46,8 +46,8 @@ static bool is_of(const struct sim_process *process,
                 sim_process_host(process));
 }
 
-/* Was the process, the node, or what is between them concerned? Of a kind that
- * is not known here everybody was. */
+/* Does the fault concern the process, the node, or the link between them? A
+ * kind that is not known here concerns all. */
 static bool concerns(const struct sim_process *process, int node,
                      const struct sim_fault *fault)
 {
@@ -120,7 +120,7 @@ static int64_t trouble_ns(const struct sim_process *process, int node)
 
 /* ---- Well -------------------------------------------------------------- */
 
-/* In the embedded store, whoever stands still may stand inside the gate. */
+/* In the embedded store a paused process may be inside the gate. */
 static bool has_anyone_stood(const struct sim_world *world, int64_t since_ns)
 {
     bool has_stood = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* READ: a call that only looks changes nothing, at no node: its scripts run no
- * command that may write; in an embedded store it commits nothing. What it is
- * told is of somebody: each owner that is shown has asked for that name, and
- * each plain text is another library's that was at a node. A fence is not above
- * what a node had. */
+/* READ: a call that only reads changes no node: its scripts run no command that
+ * may write; in an embedded store it commits nothing. Its answer names real
+ * owners: each owner that is shown has asked for that name, and each plain text
+ * is another library's that was at a node. A fence is not above the counter of
+ * a node. */
 #include "oracle/calls.h"
 
 #include "redis/redis.h"

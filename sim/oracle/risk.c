@@ -8,11 +8,11 @@
  *
  * The deadline is what users see, so that AT_RISK is due when less than
  * ttl/2 - 1% - 2 ms are left; of a claim that was pushed, half of what was left
- * when it was got. Both are due at that moment, not at the next answer: whoever
- * runs and has a timer to wait for is told within 2 ms. A process that could
- * not run is told when it goes on; so is one that waits at the gate of an
- * embedded store, for node_timeout at most. Nor is anybody given a lock of
- * which a part is LOST, or told of more time than is left. */
+ * when it was got. Both are due at that moment, not at the next answer: a
+ * process that runs its timers must get the callback within 2 ms. A process
+ * that was paused gets it when it goes on; so does one that waits at the gate
+ * of an embedded store, for node_timeout at most. No caller is given a lock of
+ * which a part is LOST, or a remaining time that is too long. */
 #include "oracle/state.h"
 
 #include "core/lease.h"

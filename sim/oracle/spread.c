@@ -5,7 +5,7 @@
  *
  *   - the node votes, and no fault has touched it and the holder since before
  *     the first of them began;
- *   - nobody else owned the name there meanwhile;
+ *   - no other client owned the name there since then;
  *   - the node may accept the fence: its clock floor and its counter are not
  *     above it, and it is not more than 71 minutes ahead of the node's clock.
  *

@@ -70,7 +70,7 @@ struct sim_chain {
     struct sim_seen {
         bool is_known;
         uint64_t counter;
-        uint64_t owner; /* of that value, digest; 0: nobody */
+        uint64_t owner; /* of that value, digest; 0: none */
         uint64_t lost, lost_owner;
     } nodes[SIM_NODES_MAX];
     char key[32]; /* of the fence at a node; "": not seen yet */
@@ -262,7 +262,7 @@ void sim_spread_look(struct sim_oracle *oracle, const struct sim_live *live,
 void sim_spread_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
                     int node);
 
-/* prompt.c: PROMPT. Somebody began, got, or gave back something, or a
+/* prompt.c: PROMPT. A turn began, was granted or released something, or a
  * process has run. */
 void sim_prompt_look(struct sim_oracle *oracle);
 void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,

@@ -121,8 +121,9 @@ int64_t sim_redis_clock(const struct sim_redis *redis);
  * and noeviction. */
 void sim_redis_set_full(struct sim_redis *redis, bool is_full);
 
-/* Nobody may publish or subscribe, as a user without rights to channels. A
- * real server closes the connections that have subscribed: disconnect them. */
+/* No connection may publish or subscribe, as a user without rights to channels.
+ * A real server closes the connections that have subscribed: disconnect them.
+ */
 void sim_redis_set_mute(struct sim_redis *redis, bool is_mute);
 
 /* ---- Sessions ------------------------------------------------------------ */

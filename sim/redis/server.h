@@ -95,8 +95,8 @@ enum {
     SIM_WRITES = 1,
     SIM_DENY_FULL = 2, /* refused when memory is full */
     SIM_NO_SCRIPT = 4, /* not from a script */
-    SIM_CHANNELS = 16, /* refused to whoever has no right to channels */
-    SIM_LISTENING = 8  /* allowed to whoever has subscribed */
+    SIM_CHANNELS = 16, /* refused without the right to channels */
+    SIM_LISTENING = 8  /* allowed on a subscribed connection */
 };
 
 struct sim_command {
@@ -182,7 +182,7 @@ sim_command_fn sim_zscore;
 /* Where a push to it goes; its owner will be told. */
 struct sim_text *sim_session_out(struct sim_session *session);
 
-/* It listens to nothing any more; nobody is told. */
+/* Drops all subscriptions of the connection, without a reply. */
 void sim_session_unsubscribe_all(struct sim_session *session);
 
 /* ---- Scripts ------------------------------------------------------------- */

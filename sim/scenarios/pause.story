@@ -1,7 +1,7 @@
 # Renewed, at risk, lost
 # The server stands still twice. The first time it is back before the lease is
 # over: the lock is at risk, then safe again. The second time p1 knows by its own
-# timer when the lease ends, and stops before anybody else can be granted it.
+# timer when the lease ends, and stops before another process can be granted it.
 nodes 1
 processes 2
 seed 2

@@ -233,8 +233,8 @@ static bool is_held_alone(const struct swarm *swarm)
     return permits == 0 && swarm->shared == 0;
 }
 
-/* What else than locking some seeds do. In a calm world nothing is taken from
- * anybody. The embedded store knows no other libraries. */
+/* Other calls than locking, in some seeds. In a calm world no lock is broken.
+ * The embedded store knows no other libraries. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);

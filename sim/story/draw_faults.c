@@ -126,8 +126,9 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
  */
 
 /* Mostly up to some leases, seldom up to an hour. A process's clock that is
- * set back stands still meanwhile: not for an hour. A node's prolongs leases,
- * and whoever waits asks again all that time: not for thousands of leases. */
+ * set back stands still until it is caught up: not for an hour. A node's clock
+ * that is set back prolongs leases, and a waiter asks again all that time: not
+ * for thousands of leases. */
 static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
 {
     bool is_long = sim_plan_chance(plan, 20);

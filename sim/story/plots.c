@@ -5,8 +5,8 @@
 
 enum { STREAM_PLOTS = 0x51200 };
 
-/* Standing still around the thirds of a lease, or hearing nobody until just
- * before, or just after, its end. */
+/* A process is paused around the thirds of a lease, or receives nothing until
+ * just before, or just after, its end. */
 static void plot_renewal(struct sim_plan *plan)
 {
     int process = sim_plan_process(plan);
@@ -166,8 +166,8 @@ static void plot_rolling(struct sim_plan *plan)
     }
 }
 
-/* Nodes lose their memory while whoever may hold stands still, or is cut off,
- * and believes for another lease. */
+/* Nodes lose their data while a process that may hold is paused or cut off, and
+ * believes for another lease. */
 static void plot_oblivion(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;

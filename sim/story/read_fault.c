@@ -21,7 +21,8 @@ static bool read_mask(struct sim_reader *reader, uint32_t *mask)
     return true;
 }
 
-/* Whom it concerns; @return the first word that is neither. */
+/* The process and the node of a fault. @return the first word that is neither.
+ */
 static bool read_whom(struct sim_reader *reader, struct sim_fault *fault,
                       char **next)
 {

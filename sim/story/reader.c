@@ -153,7 +153,7 @@ bool sim_reader_fail_who(const struct sim_reader *reader, const char *word)
 {
     return sim_reader_fail(
         reader,
-        "\"%.40s\" is nobody: there are p1 to p%u and n1 to n%u (their "
-        "number is to be told before)",
+        "\"%.40s\" does not exist: there are p1 to p%u and n1 to n%u (their "
+        "number must come before)",
         word, reader->story->n_processes, reader->story->n_nodes);
 }

@@ -18,7 +18,7 @@ struct sim_reader {
 bool sim_reader_fail(const struct sim_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* "p3" is nobody. */
+/* Fails: "p3" does not exist. */
 bool sim_reader_fail_who(const struct sim_reader *reader, const char *word);
 
 /* The next word; NULL at the end of the line, which `need` complains of. */

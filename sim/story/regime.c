@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WHAT LIES WITHIN A REGIME
  *
- * A regime says how far the world is off what Holdfast assumes; a story that
- * goes further breaks guarantees that nobody gave. The faults of a drawn story
- * keep to its regime one with another: a server that loses seconds was told to
- * sync seldom, a clock that starts wrong is set right, everything is over
- * before the calm. A story that is cut or changed must keep to it too, so these
- * conditions stand here, apart from the drawing. */
+ * A regime says how far the world deviates from what Holdfast assumes; a story
+ * that goes further breaks guarantees that were never given. The faults of a
+ * drawn story keep to its regime one with another: a server that loses seconds
+ * was told to sync seldom, a clock that starts wrong is set right, everything
+ * is over before the calm. A story that is cut or changed must keep to it too,
+ * so these conditions stand here, apart from the drawing. */
 #include "story/story_parts.h"
 
 #include "core/limits.h"

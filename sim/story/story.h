@@ -35,7 +35,7 @@ enum sim_regime {
     SIM_WILD_CLOCKS,     /* the network's, and every clock jumps */
     SIM_AMNESIA_WILD,    /* both: fences may be broken too */
     SIM_FAILOVER,        /* a lagging replica takes over while the old
-                            primary goes on with whom it has */
+                            primary keeps its connections */
     SIM_EVICT,           /* keys disappear; connections stay */
     SIM_FLUSH,           /* FLUSHALL; connections stay */
     SIM_BOOT_CLOCKS,     /* the amnesia's, and a node's wall is wrong when it

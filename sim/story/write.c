@@ -9,7 +9,7 @@
  *   max_ttl 2s                     as in a store's URL; default: the longest
  *   node_timeout 50ms
  *   quarantine off                 as in a store's URL
- *   queues off                     nobody waits in order
+ *   queues off                     waiters poll, in no order
  *   delay 200us                    shortest way of a message
  *   jitter 300us                   mean of what comes on top
  *   late 100ppm by 4s              messages that take up to so much longer

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes, and what befalls a whole one: gone, cut off, in quarantine, still.
- */
+/* The lanes, and the states of a whole lane: gone, cut off, in quarantine,
+ * paused. */
 #include "svg/svg.h"
 
 static void draw_lane(struct svg_page *page, int y, int height,
@@ -69,8 +69,9 @@ static void draw_quarantine(struct svg_page *page, int node, int64_t from_ns,
     }
 }
 
-/* Processes see it begin and end one by one: from the first who sees it to the
- * first for whom it is over. Who does not ask finds out later. */
+/* Processes see a quarantine begin and end one by one: it is drawn from the
+ * first that sees it to the first for which it is over. A process that does not
+ * ask finds out later. */
 static void draw_quarantines(struct svg_page *page)
 {
     int64_t from_ns[SIM_NODES_MAX];

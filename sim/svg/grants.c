@@ -24,7 +24,8 @@ static uint64_t number_in(const char *text)
     return blank == NULL ? 0 : strtoull(blank + 1, NULL, 10);
 }
 
-/* Whoever has the name at that node now; a sharer: beside others. */
+/* The span of the process that has the name at that node now; a sharer may be
+ * one of several. */
 static struct svg_span *find(struct svg_model *model,
                              const struct sim_note *note, bool is_mine)
 {
@@ -121,8 +122,8 @@ static void forget(struct svg_model *model, int node, int64_t at_ns)
     }
 }
 
-/* What takes a node's place has an older memory, which nobody has told; the one
- * that is left behind keeps its own, for as long as it is there. */
+/* A promoted replica has older data, of which no note exists; the old primary
+ * keeps its own, for as long as it is up. */
 static void leave_behind(struct svg_model *model, const struct sim_note *note)
 {
     size_t n = model->n_spans;

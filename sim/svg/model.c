@@ -3,7 +3,7 @@
  *
  * A hold is believed from "held" until it ended for the process, or until its
  * deadline if that came first: hf_lock_valid_for() and hf_lock_state() say no
- * from then on, whether somebody asks or not. */
+ * from then on, whether the process asks or not. */
 #include "svg/svg.h"
 
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static void renew(struct svg_model *model, const struct sim_note *note)
     }
 }
 
-/* Who gives it back relies on none of his deadlines any more. */
+/* A process that releases relies on none of its deadlines any more. */
 static void cut_leases(struct svg_model *model, const struct sim_note *note)
 {
     for (size_t i = 0; i < model->n_spans; i++) {

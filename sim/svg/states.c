@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What befalls processes and nodes, as stretches of time. */
+/* The states of processes and nodes, as stretches of time. */
 #include "svg/svg.h"
 
 #include <string.h>

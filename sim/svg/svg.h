@@ -99,15 +99,16 @@ struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,
 /* Until when it was believed: its end, or its deadline. */
 int64_t svg_believed_to(const struct svg_hold *hold);
 
-/* Which one in order, from 1; 0: nobody completed with it (extent.c). */
+/* Its place in order, from 1; 0: no acquisition completed with it (extent.c).
+ */
 unsigned svg_rank(const struct svg_model *model, uint64_t fence);
 
 /* Who is there, from when to when, which fences, who overlaps. */
 void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
                      const struct sim_story *story);
 
-/* What befalls them, note by note (states.c): it is back, its word counts
- * or does not, a fault. */
+/* The states of processes and nodes, note by note (states.c): it is back, its
+ * vote counts or does not, a fault. */
 void svg_befall_back(struct svg_model *model, const struct sim_note *note);
 void svg_befall_standing(struct svg_model *model, const struct sim_note *note);
 void svg_befall_fault(struct svg_model *model, const struct sim_note *note,
@@ -144,7 +145,7 @@ struct svg_page {
     int axis_y;
     int faults_y, faults_rows;
     size_t n_faults;
-    int store_y; /* 0: nobody wrote */
+    int store_y; /* 0: no writes */
     int process_y[SIM_PROCESSES_MAX], process_h[SIM_PROCESSES_MAX];
     int node_y[SIM_NODES_MAX], node_h;
     int legend_y;

@@ -17,7 +17,7 @@ void sim_fiber_free(struct sim_fiber *fiber);
 /* Run it until it yields. @return false: its body has returned. */
 bool sim_fiber_enter(struct sim_fiber *fiber);
 
-/* From inside: back to whoever entered. */
+/* From inside: back to the caller of the fiber. */
 void sim_fiber_yield(struct sim_fiber *fiber);
 
 #endif

@@ -107,7 +107,7 @@ struct hf_loop {
 
 static struct sim_link *link_of(const struct hf_socket *socket)
 {
-    return socket->tls; /* nobody above src/io looks at it */
+    return socket->tls; /* not read above src/io */
 }
 
 struct hf_loop *hf_loop_new(void)
@@ -129,8 +129,8 @@ int hf_loop_fd(const struct hf_loop *loop)
     return -1;
 }
 
-/* The client's own eventfd comes here, to which nobody writes, and the embedded
- * store's socket. */
+/* The client's own eventfd, which is never written to, and the embedded store's
+ * socket. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
 {
     sim_machine_watch(loop->process, watch);

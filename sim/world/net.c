@@ -108,7 +108,8 @@ static void free_link(struct sim_link *link)
     free(link);
 }
 
-/* Links that nobody has any more, and to which nothing is on its way. */
+/* Frees links that no process or node has any more, and to which nothing is on
+ * its way. */
 static void sweep(struct sim_world *world)
 {
     struct sim_link **at = &world->links;
@@ -267,7 +268,7 @@ static void arrive_up(struct sim_link *link, const struct sim_chunk *chunk)
     } else if (link->session != NULL) {
         sim_node_execute(link->node, link, chunk);
     } else if (!link->is_refused) {
-        send_end(link, &link->down); /* nobody there any more: reset */
+        send_end(link, &link->down); /* no such connection any more: reset */
     }
 }
 
@@ -417,7 +418,7 @@ void sim_links_cut(struct sim_world *world, int process, int node, bool by_node)
     }
 }
 
-/* Somebody on the way has reset it, and keeps what he was sent. */
+/* A middlebox has reset the connection, and keeps what it was sent. */
 static void on_reset(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_link *link = object;

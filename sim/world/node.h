@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers: what befalls them, and what they do when bytes arrive. */
+/* Servers: their faults, and what they do when bytes arrive. */
 #ifndef HF_SIM_NODE_H
 #define HF_SIM_NODE_H
 
@@ -21,8 +21,8 @@ void sim_node_free(struct sim_node *node);
 void sim_node_restart(struct sim_node *node, int64_t back_ns,
                       enum sim_return with, int64_t age_ns);
 
-/* A replica that is `age_ns` behind takes the address; whom the old one serves
- * it goes on serving until `until_ns`. */
+/* A replica that is `age_ns` behind takes the address; the old primary goes on
+ * serving its open connections until `until_ns`. */
 void sim_node_promote(struct sim_node *node, int64_t age_ns, int64_t until_ns);
 
 /* The one that a promotion left behind has the address again; the promoted

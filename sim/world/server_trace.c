@@ -101,7 +101,7 @@ static void say_owner(char *out, size_t size, const char *text)
     }
 }
 
-/* Of scripts that give nobody anything: what they do, and what they found. */
+/* Scripts that grant and release nothing: what they do, and what they found. */
 static bool is_call(const struct sim_run *run)
 {
     static const char *const calls[] = {"mark", "inspect", "roster", "look",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened, for people: the world tells it to whoever listens. Two
+/* What happened, for people: the world passes notes to a listener. Two
  * listeners are here: lines of text, and a picture. */
 #ifndef HF_SIM_TRACE_H
 #define HF_SIM_TRACE_H
@@ -27,7 +27,7 @@ enum sim_note_kind {
                           or -1: never */
     SIM_NOTE_PUSHED,   /* node told process of a grant; counter; at_ns: sent;
                           until_ns: arrives, -1: never */
-    SIM_NOTE_FAULT,    /* text: what; process, node: whom; until_ns: how long */
+    SIM_NOTE_FAULT, /* text: what; process, node: target; until_ns: its end */
     SIM_NOTE_NODE_DOWN,
     SIM_NOTE_NODE_UP, /* text: "with its memory", "empty" … */
     SIM_NOTE_STANDING, /* process sees node as text: "votes", "quarantined" … */
@@ -54,8 +54,8 @@ struct sim_note {
     uint64_t counter;
     int64_t sent_ns;
     int64_t until_ns;
-    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for him from
-                         at_ns on, if it does; 0: not told */
+    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for the
+                         process from at_ns on, if it does; 0: unknown */
     const struct sim_fault *fault; /* FAULT */
     const char *text;              /* borrowed for the call; may be NULL */
     const char *result;            /* the same */

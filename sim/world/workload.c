@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* When nothing breaks any more, nobody works for longer than this. */
+/* After the last fault no turn works for longer than this. */
 #define CALM_WORK_NS INT64_C(20000000)
 
 /* Between a step that LOST was found at, and its giving up. */
@@ -166,8 +166,8 @@ static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
     asked(lane, lock, status, error);
 }
 
-/* Who blocks while another of his lanes has, or may come to have, a lock, may
- * wait for himself: users' own fault, and none of ours to find. */
+/* A blocking call while another lane of the process has, or may get, a lock may
+ * wait for its own process: an error of the program, which is not tested. */
 bool sim_lane_is_alone(const struct sim_lane *lane)
 {
     const struct sim_process *process = lane->process;
@@ -330,8 +330,8 @@ static void give_back(struct sim_lane *lane)
     return_lock(lane);
 }
 
-/* Not while a write is under way: it would come under the fence of whoever
- * takes it on. @return false: nobody to give it to. */
+/* Not while a write is under way: it would have the fence of the process that
+ * adopts the lock. @return false: no process can adopt it. */
 static bool hand_on(struct sim_lane *lane)
 {
     struct sim_world *world = lane->process->world;

@@ -155,7 +155,7 @@ static bool on_name(void *user, const void *name, size_t name_len,
     int index = name_len > 0 ? *(const char *)name - 'a' : -1;
     if (index < 0 || index >= SIM_NAMES_MAX) {
         sim_oracle_breach(sight->oracle, SIM_READ,
-                          "p%d is told of a name that nobody has asked for",
+                          "p%d was shown a name for which no client asked",
                           sight->process + 1);
         return false;
     }

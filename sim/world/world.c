@@ -176,7 +176,7 @@ static void on_end(struct sim_world *world, void *object, uint64_t arg)
     }
 }
 
-/* The turns are over: wait for what drains, then send everybody home. */
+/* The turns are over: wait for what drains, then end all lanes. */
 static void look_for_end(struct sim_world *world)
 {
     if (world->is_calm && world->quiet_ns == SIM_NEVER &&

@@ -312,7 +312,7 @@ struct sim_world {
     struct sim_passage passages[SIM_PROCESSES_MAX][SIM_NODES_MAX];
     struct sim_link *links;
     struct sim_oracle *oracle;
-    sim_trace_fn *trace; /* NULL: nobody listens */
+    sim_trace_fn *trace; /* NULL: none */
     void *trace_user;
     uint64_t steps;
     struct sim_lua *lua;
@@ -320,7 +320,7 @@ struct sim_world {
     struct sim_machine *machine; /* local/machine.h; NULL: there are nodes */
     int64_t quiet_ns; /* all turns are over since then; SIM_NEVER: not yet */
     bool is_calm;
-    bool is_ending; /* whoever runs closes his client and goes home */
+    bool is_ending; /* each lane closes its client and returns */
 };
 
 /* workload.c: the turns of a process. @return when something is due next. */
@@ -339,7 +339,7 @@ void sim_world_forget(struct sim_world *world, void *memory);
 uint64_t sim_world_at(struct sim_world *world, int64_t at_ns,
                       sim_event_fn *fire, void *object, uint64_t arg);
 
-/* Tell the listener; fills in the time. A no-op if nobody listens. */
+/* Pass a note to the listener, with the time. A no-op without a listener. */
 void sim_world_note(struct sim_world *world, struct sim_note note);
 
 /* Run a story from its beginning to its end, or to the first broken promise. */

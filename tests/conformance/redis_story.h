@@ -24,9 +24,8 @@
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
  * its counter is above all before, own: it is what CLIENT was granted last),
  * its counter as c=top+5, or a comparison like ahead=1, left<6000, floor>0;
- * then
- * `>` and the clients to which the name was pushed, in order, and no others.
- * Every push names a counter above all before.
+ * then `>` and the clients to which the name was pushed, in order, and no
+ * others. Every push names a counter above all before.
  *
  * Each client has a channel of its own. In the end all clients release, and
  * nothing of the name may be left but its fence. */

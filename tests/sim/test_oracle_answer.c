@@ -243,7 +243,7 @@ static void test_busy_without_another_owner(void **state)
     remembers(0, owner_of(P2, 1), 7, "1000");
     calls(P1, SIM_CALL_ACQUIRE, 0);
     answered(P1, HF_BUSY);
-    caught(SIM_ANSWER, "else had it");
+    caught(SIM_ANSWER, "no other owner had it");
 }
 
 /* What was granted to it is no reason. */
@@ -257,7 +257,7 @@ static void test_busy_with_its_own_grant(void **state)
         node_executed(i, "acquire", owner_of(P1, 1), "1000", ":7\r\n");
     }
     answered(P1, HF_BUSY);
-    caught(SIM_ANSWER, "else had it");
+    caught(SIM_ANSWER, "no other owner had it");
 }
 
 static void test_busy_behind_a_queue(void **state)

@@ -124,7 +124,7 @@ static void test_busy(void **state)
     is_busy(owner_of(P2));
     silent();
     is_busy(NULL);
-    caught(SIM_ANSWER, "a majority was well, and ");
+    caught(SIM_ANSWER, "a majority was well, and no other owner had it there");
 }
 
 /* ---- PROMPT -------------------------------------------------------------- */

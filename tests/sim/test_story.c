@@ -129,7 +129,7 @@ static void test_errors_name_their_line(void **state)
         {"nodes 2\n", "line 1: nodes: 1, 3 or 5"},
         {"nodes 3\n", "\"processes\" is not told"},
         {"nodes 3 4\n", "line 1: \"4\" is too much"},
-        {"nodes 1\nprocesses 1\nturn p2\n", "line 3: \"p2\" is "},
+        {"nodes 1\nprocesses 1\nturn p2\n", "line 3: \"p2\" does not exist"},
         {"nodes 1\nprocesses 1\nturn p1.4\n", "line 3: lane \"4\""},
         {"nodes 1\nprocesses 1\nturn p1 hold 3\n", "line 3: hold: \"3\" is no"},
         {"nodes 1\nprocesses 1\nturn p1 hold\n", "line 3: hold is missing"},
