@@ -18,13 +18,13 @@
  * and sorts behind was got in a sweep, and is given back without waiting.
  *
  * Never more than N hold a semaphore: there are N locks, and each is sound over
- * any majority by itself. The shared hold of its name keeps others away who
- * mean another N, or the name for themselves. Which permit is tried first is
- * drawn, so that those who come at once do not meet.
+ * any majority by itself. The shared hold of its name excludes callers that
+ * want another N, or the name exclusively. The first permit to try is drawn at
+ * random, so that callers that start at once try different ones.
  *
- * A try waits a little, too, once it has some of its parts: who has the others
- * may be sweeping itself, and about to stand back. Two tries that met would
- * both fail otherwise.
+ * A try waits a little, too, once it has some of its parts: the owner of the
+ * others may be sweeping itself, and about to give them back. Otherwise two
+ * tries that meet would both fail.
  *
  * Each member is an acquisition like any other (acquire.c). It is told apart by
  * `bundle`: what it comes to hold stays its own, until the bundle has all. */
@@ -32,8 +32,8 @@
 
 #include <stdio.h>
 
-/* How long a try waits for those who may be about to stand back: some round
- * trips, and not long for a person. */
+/* How long a try waits for other sweeps that may be about to give back: some
+ * round trips, and not long for a person. */
 #define PATIENCE_MS 100
 
 /* Like a single name's wait without end: over in 5 s if no majority was ever

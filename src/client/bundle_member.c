@@ -5,7 +5,7 @@
 
 #include "base/fail.h"
 
-/* What it learned before of counters and of who holds the name is kept. */
+/* What it learned before of counters and of the holder is kept. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms)
 {
     struct hf_op *op = &member->op;

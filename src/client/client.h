@@ -99,7 +99,7 @@ struct hf_client {
     struct hf_instant reading_since; /* answers to what was sent before are
                                         read late: they measure nothing */
     struct hf_waiter *waiters;
-    struct hf_watch poke; /* an eventfd: wakes the one who polls */
+    struct hf_watch poke; /* an eventfd: wakes the thread that polls */
     atomic_uint interrupts;
 
     /* timer.c, thread.c */

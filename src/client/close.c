@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closing: who waits for a callback gets it, as cancelled; everything that is
- * held is given back, pipelined, while answers keep coming; a store that is
- * silent for one timeout is left to the leases' own end. In a forked child
- * nothing is said to anybody. In a callback, all this waits until that has
- * returned. */
+/* Closing: each pending operation calls its callback, as cancelled. Every lock
+ * is released, in one pipeline, while answers keep coming; if the store is
+ * silent for one timeout, the leases end by themselves. A forked child sends
+ * nothing. Called in a callback, all this waits until it has returned. */
 #include "client/op.h"
 #include "client/queue.h"
 #include "client/seize.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHO IS DUE FIRST
+/* THE TIMERS OF ALL LOCKS
  *
  * A heap with four children per entry: half as deep as a binary one, and the
  * four keys that are compared lie beside each other. Where an item is, is kept

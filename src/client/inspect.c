@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has a name: what each node says, and what a majority of them makes of
- * it. */
+/* The holder of a name: each node's answer, and the result of a majority of
+ * them. */
 #include "client/inspect.h"
 
 #include "base/fail.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking all nodes who has a name. */
+/* Asking all nodes for the holder of a name. */
 #ifndef HF_CLIENT_INSPECT_H
 #define HF_CLIENT_INSPECT_H
 

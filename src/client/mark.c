@@ -413,7 +413,7 @@ static enum hf_status check_mark(struct hf_lock *lock, int64_t period_ms,
     for (; lock != NULL; lock = hf_link_next(lock)) {
         if (lock->is_shared) {
             return hf_fail(error, HF_INVALID,
-                           "a shared lock is not marked: others who share it "
+                           "a shared lock is not marked: other sharers "
                            "would run beside the one that is");
         }
     }

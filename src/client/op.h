@@ -28,7 +28,7 @@ enum hf_op_kind {
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
-/* Who refused us last, in its own words. */
+/* The holder for which a node refused us last, in that node's words. */
 struct hf_rival {
     bool is_known;
     enum hf_kind kind; /* TYPE, or find out from `owner` */
@@ -53,11 +53,11 @@ struct hf_op {
     struct hf_op *prev, *next;
     struct hf_lock *lock;     /* the attempt under way; at last the result;
                                  RELEASE, EXTEND: one of those awaited */
-    struct hf_op *bundle;     /* whose member it is; NULL: the caller's own */
+    struct hf_op *bundle;     /* it is a member of that; NULL: the caller's */
     struct hf_op *parent;     /* one of its `n_children`; or NULL */
     unsigned n_children;      /* not done yet: it is done with the last */
     enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
-    struct hf_waiter *waiter; /* who sleeps until it is done; may be NULL */
+    struct hf_waiter *waiter; /* a thread that sleeps until then; or NULL */
     unsigned interrupts;      /* of the client, when it began */
     bool is_cleanup;          /* no cancel token ends it */
 
@@ -75,7 +75,7 @@ struct hf_op {
     uint16_t leading;       /* nodes that granted far ahead of their own time */
     bool has_dropped;       /* an answer, for want of memory to keep it */
     bool is_queued;         /* this attempt waits in queues */
-    uint32_t ahead;         /* who wait before it, as a node last said */
+    uint32_t ahead;         /* waiters before it, as a node last answered */
     uint16_t rival_permits; /* a semaphore of another size, as a node said */
 
     /* Of an asynchronous one. `report`, with the mutex, hands out results if it

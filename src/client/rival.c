@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds it, for people. */
+/* Describes the holder of a lock, for people. */
 #include "client/inspect.h"
 #include "client/op.h"
 

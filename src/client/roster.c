@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds a name and who waits for it, as each node sees it. The seats are
- * borrowed from the store while it answers, so they are kept until all nodes
- * have spoken and the user may be called. */
+/* The holders and waiters of a name, as each node lists them. The store lends
+ * the entries for the time of its callback, so they are copied and kept until
+ * all nodes have answered and the user's callback may be called. */
 #include "client/inspect.h"
 
 #include "base/fail.h"
@@ -49,8 +49,8 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
     out->since_ms = (int64_t)(seat->ticket / 1000);
 }
 
-/* The counter is that of the latest grant: of several who share the name it
- * dates none but one. */
+/* The counter is that of the latest grant: of several sharers it belongs to one
+ * only. */
 static void date_holder(struct hf_queue_entry *place, uint64_t counter)
 {
     place->who.fence = place->waits ? 0 : counter;

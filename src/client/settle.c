@@ -71,7 +71,7 @@ static void spread(struct hf_client *client)
     }
 }
 
-/* Only those who wait care. */
+/* Only for operations that wait. */
 static void spread_listening(struct hf_client *client)
 {
     uint16_t nodes = client->heard_from;

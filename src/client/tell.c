@@ -78,7 +78,7 @@ static void tell(struct hf_client *client, struct hf_lock *lock)
     enum hf_state state = hf_link_state(lock);
     hf_tell_remove(client, lock);
     if (told->state == (uint8_t)state) {
-        return; /* at risk and back again, before anybody could be told */
+        return; /* at risk and back again, before its callback could run */
     }
     told->state = (uint8_t)state;
     client->teller.lock = lock;

@@ -4,9 +4,9 @@
  * A blocking call does its I/O in its own thread: no hop through a thread of
  * the library. When several wait, one of them, the leader, sleeps in epoll
  * without the mutex and reads for all; the others sleep on a condition each.
- * Whose operation ends is woken, and the leader, when its own ends, hands the
- * role to one that still waits. So an uncontended call costs a write, an
- * epoll_wait and a read, and a contended one a wake-up more.
+ * When an operation ends, its thread is woken. When the leader's own operation
+ * ends, it hands the role to a thread that still waits. So an uncontended call
+ * costs a write, an epoll_wait and a read, and a contended one a wake-up more.
  *
  * Timers are the leader's, too; a follower whose timer is due before the
  * leader means to wake pokes it. */
@@ -139,7 +139,8 @@ static bool wait(struct hf_client *client, struct hf_op *op)
 }
 
 /* In a callback of hf_client_process() nothing is written until all callbacks
- * have returned; but who waits for an answer has to have asked. */
+ * have returned; but a thread that waits for an answer must have sent its
+ * request. */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op)
 {
     bool was_deferring = hf_client_is_deferring(client);

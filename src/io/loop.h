@@ -23,8 +23,8 @@ struct hf_watch;
 typedef void hf_watch_fn(struct hf_watch *watch, uint32_t events,
                          struct hf_instant now);
 
-/* A watched descriptor; embedded in its owner, who calls hf_loop_unwatch()
- * before closing it. */
+/* A watched descriptor; embedded in its owner, which must call
+ * hf_loop_unwatch() before closing it. */
 struct hf_watch {
     int fd;
     hf_watch_fn *ready;

@@ -35,7 +35,7 @@ enum hf_capability {
     HF_CAP_SHARED = (1 << 2)    /* several may hold together */
 };
 
-/* One who holds or waits: ROSTER. All borrowed. */
+/* A holder or a waiter: ROSTER. All borrowed. */
 struct hf_seat {
     bool waits;       /* false: holds */
     bool is_shared;   /* HF_SHARED */
@@ -191,7 +191,7 @@ hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
                  struct hf_store **out, struct hf_error *error);
 
 /* Free everything. Outstanding asks are not answered any more. @param forked
- * true: in a child process; close descriptors, but say nothing to anybody. */
+ * true: in a child process; close descriptors, but send nothing. */
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
 /* Queue one request. May answer before it returns. Never blocks on a network;

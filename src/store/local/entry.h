@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One who shares a name, or waits for it: an entry of its own beside the
- * name's record, so that a thousand of them cost each grant what ten do.
+/* A sharer of a name, or a waiter for it: an entry of its own beside the name's
+ * record, so that a grant costs the same with a thousand of them as with ten.
  *
  * In order of their keys, all in the one tree that has the names:
  *
@@ -40,7 +40,7 @@ struct hf_entry {
     bool is_shared;
     uint16_t permits;
     uint16_t owner_len;
-    struct hf_processes life; /* whose end ends the lease */
+    struct hf_processes life; /* their end ends the lease */
     char owner[HF_OWNER_MAX];
 };
 

@@ -336,7 +336,7 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
     bool is_done = execute_ask(&t, local, ask);
     if (is_done && t.visit.deed.verdict == HF_VERDICT_QUEUED &&
         local->wake.address.id == 0) {
-        /* Who is served at once, as most are, needs no socket. */
+        /* A request that is granted at once, as most are, needs no socket. */
         hf_local_listen(local);
         is_done = execute_ask(&t, local, ask);
     }

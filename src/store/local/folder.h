@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the embedded store keeps its files, and who may use them.
+/* Where the embedded store keeps its files, and which users may use them.
  *
  * A folder has one of two shapes, and the files must fit it:
  *
@@ -32,7 +32,7 @@ struct hf_folder {
     char path[HF_FOLDER_MAX];
     bool is_shared;
     uid_t uid; /* owner of the folder and of its files */
-    gid_t gid; /* shared: whose members may use it */
+    gid_t gid; /* shared: its members may use the store */
 };
 
 /* Find the folder and check its shape; @p wanted NULL: the default one, in the

@@ -11,12 +11,12 @@
  * a dead process's mutex on (EOWNERDEAD); there is nothing to repair.
  *
  * The mutex has list pointers, which the kernel and the C library follow: a
- * process that may write the file can attack the others. So who may write is
- * checked when the file is opened (folder.h), and SECURITY.md says what members
- * of a shared folder can do to each other. LMDB's offsets in the other file
- * have the same power, so that a gate without pointers would not change the
- * trust, and fcntl locks cost two system calls a transaction, three times the
- * cycle.
+ * process that may write the file can attack the others. So the right to write
+ * is checked when the file is opened (folder.h), and SECURITY.md says what
+ * members of a shared folder can do to each other. LMDB's offsets in the other
+ * file have the same power, so that a gate without pointers would not change
+ * the trust, and fcntl locks cost two system calls a transaction, three times
+ * the cycle.
  *
  * Stop signals are not held back inside. That would be two system calls around
  * every transaction of some hundred nanoseconds, and could not hold back
@@ -24,10 +24,11 @@
  *
  * One boot. A lease is counted on CLOCK_BOOTTIME and dies with the machine, so
  * contents of another boot are void. Every user keeps a shared flock on the
- * gate for as long as it is open; who finds another boot's contents takes the
- * exclusive one, makes them anew in place, and never unlinks anything: a path
- * that names two files at two times would be two locks. Fences go on above all
- * earlier ones (floor_least), whatever the clock says after the boot.
+ * gate for as long as it is open. A process that finds another boot's contents
+ * takes the exclusive flock and makes them anew in place. It never unlinks
+ * anything: a path that names two files at two times would be two locks. Fences
+ * go on above all earlier ones (floor_least), whatever the clock says after the
+ * boot.
  *
  * Opening costs, when all is well: open, flock, fstat, mmap, and a read of the
  * boot id. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One page of memory that all processes of the machine share: who may touch
- * the locks' file, and what must be known before it is opened.
+/* One page of memory that all processes of the machine share: the mutex around
+ * the locks' file, and what must be known before that is opened.
  *
  *     hf_gate_open(…)          the contents are of this boot; if they were
  *                              not, they have just been made anew
@@ -36,7 +36,7 @@ struct hf_gate_page {
                              forgotten, by sweeping or by a boot */
     uint64_t n_writes;
     uint64_t n_entries; /* tells a busy gate from a stuck one */
-    int64_t holder_pid; /* who is, or was last, inside */
+    int64_t holder_pid; /* the process that is, or was last, inside */
     uint64_t holder_space;
     _Alignas(64) pthread_mutex_t mutex;
     unsigned char sweep_key[HF_GATE_KEY_MAX + 1];

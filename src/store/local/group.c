@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Those who share a name. Together they are its owner, under a text of their
+/* The sharers of a name: a group. The group is the owner, under a text of its
  * own: "shared:<permits>-<n>", where n is the counter at which the group began,
- * so that no two groups of a name have the same. Each has an entry with its own
- * lease and its own v, the counter at which it joined: joining moves the
- * counter too, so that every grant is above what was heard before.
+ * so that no two groups of a name have the same. Each sharer has an entry with
+ * its own lease and its own v, the counter at which it joined: joining moves
+ * the counter too, so that every grant is above all counters reported before.
  *
  * The record's lease is that of the longest sharer, exactly, or a dead one
  * would block the waiters: it is found anew when the longest one leaves. */
@@ -84,7 +84,7 @@ static enum hf_step measure(void *user, const struct hf_entry *one)
     return HF_STEP_ON;
 }
 
-/* How long the group lives without those who have left. */
+/* How long the group lives without the sharers that have left. */
 static void remeasure(struct hf_visit *visit)
 {
     struct longest longest = {visit->now->boot_ns, visit->now->boot_ns};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose end frees a name, and whether they have ended.
+/* The processes whose end frees a name, and whether they have ended.
  *
  * A process is told from a later one with its number by its start time, and
  * numbers mean something only within one pid namespace: a record from another

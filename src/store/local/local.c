@@ -2,7 +2,7 @@
 /* The embedded store: locks for all processes of one machine, with nothing to
  * set up. Two files in one folder: the gate (gate.c), through which every
  * process goes, and the records (table.c), whose rules are in verbs.c; and a
- * socket for those who wait (wake.c). */
+ * socket on which waiters are woken (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"

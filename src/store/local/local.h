@@ -43,7 +43,7 @@ struct hf_local {
     bool is_deaf;             /* a socket could not be had, and it was said */
     struct hf_grants grants;  /* of the last transaction: to be told */
     struct hf_grants refused; /* those among them without a receiver */
-    struct hf_dead suspects;  /* whose processes may have ended */
+    struct hf_dead suspects;  /* owners whose processes may have ended */
     char *prefix;
     int64_t fence_keep_ns;
     int64_t next_look_ns; /* when to look again whether the files are there */
@@ -82,15 +82,15 @@ typedef void hf_transaction_fn(struct hf_visit *visit, void *user);
 bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
                        void *user);
 
-/* Is it worth a look whether those who have the name are alive? Then note them,
+/* Should the owners of the name be checked for being alive? Then note them,
  * inside the gate. suspect.c */
 void hf_local_suspect(struct hf_local *local, struct hf_visit *visit);
 
 /* Look, outside of it. @return true: some are dead, and in @p out. */
 bool hf_local_judge(struct hf_local *local, struct hf_dead *out);
 
-/* Tell those who were given the name, and give it on where one cannot be
- * told. deliver.c */
+/* Push the grants to their waiters; a grant whose waiter cannot be reached goes
+ * to the next one. deliver.c */
 void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key);
 
 /* A datagram has come. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedded store keeps for one name: who has it, the counter, and how
- * many share it and wait for it. Those are entries of their own (entry.h). */
+/* What the embedded store keeps for one name: the owner, the counter, and the
+ * numbers of sharers and waiters. Sharers and waiters are entries of their own
+ * (entry.h). */
 #ifndef HF_STORE_LOCAL_RECORD_H
 #define HF_STORE_LOCAL_RECORD_H
 
@@ -31,13 +32,13 @@ struct hf_record {
     bool is_owned;    /* until until_ns */
     bool has_last;    /* `owner` owned `counter` last, and did not give back */
     uint16_t owner_len;
-    struct hf_processes life; /* whose end frees the name; of the owner */
+    struct hf_processes life; /* of the owner; their end frees the name */
     bool is_shared;           /* the owner is a group: "shared:<permits>-<n>" */
     uint16_t permits;         /* its terms */
-    uint32_t n_sharers; /* entries of sharers; void unless it is owned by a
-                           group, whose they are then */
-    uint32_t n_waiters; /* entries of waiters, live or not */
-    uint64_t queue_id;  /* what the entries' keys begin with; 0: no entries */
+    uint32_t n_sharers;       /* entries of sharers; void unless a group is the
+                                 owner */
+    uint32_t n_waiters;       /* entries of waiters, live or not */
+    uint64_t queue_id; /* what the entries' keys begin with; 0: no entries */
     int64_t entries_until_ns; /* no entry lives longer */
     struct hf_local_mark mark;
     char owner[HF_RECORD_OWNER_MAX];

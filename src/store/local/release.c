@@ -143,9 +143,9 @@ static void keep_taken(struct hf_visit *visit, uint64_t next)
 
 /* BREAK. The breaker has the name for as long as it was taken; the counter
  * stays, so that the name can be given back, and the breaker's RELEASE moves
- * it on. Those who share are not given back: move (b). With `now`, or without a
- * holder, (a) and (d), and the first waiter is served: guarded stores refuse
- * the old holder. All who share lose it. */
+ * it on. A group of sharers cannot be given it back: move (b). With `now`, or
+ * without a holder, (a) and (d), and the first waiter is served: guarded stores
+ * refuse the old holder. All sharers lose it. */
 void hf_visit_break(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has a name, and who waits for it, in order. All in one transaction, so
- * that no owner is listed twice or left out: some 100 us at most. */
+/* Lists the holders and the waiters of a name, in order. All in one
+ * transaction, so that no owner is listed twice or left out: some 100 us at
+ * most. */
 #include "store/local/local.h"
 
 #include <errno.h>

@@ -139,8 +139,8 @@ bool hf_visit_serve(struct hf_visit *visit)
 
 /* ---- Places ------------------------------------------------------------ */
 
-/* The time of day, but never the same twice nor earlier than before: who came
- * first at this machine is served first, whatever its clock does. */
+/* The time of day, but never the same twice nor earlier than before: waiters of
+ * one machine are served in order of arrival, whatever its clock does. */
 static uint64_t new_ticket(const struct hf_visit *visit)
 {
     struct hf_gate_page *page = visit->table->gate->page;

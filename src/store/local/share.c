@@ -153,7 +153,7 @@ static enum hf_status check_file(const struct share *share, const char *name,
     if (is_right) {
         return HF_OK;
     }
-    /* Those who have it open rely on the shape that it had. */
+    /* Processes that have it open rely on the shape that it had. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         return hf_fail(share->error, HF_CONFIG,
                        "%s is in use: stop all users of the folder, then run "

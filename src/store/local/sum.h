@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A sum over what the store writes, so that bytes that changed on disk or in
- * memory are refused, not believed. It stops accidents, not an enemy, who can
- * compute it too. Some 15 ns for a record. */
+ * memory are refused, not believed. It detects accidents, not an attacker,
+ * which can compute it too. Some 15 ns for a record. */
 #ifndef HF_STORE_LOCAL_SUM_H
 #define HF_STORE_LOCAL_SUM_H
 

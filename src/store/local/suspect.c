@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the owner of the name alive? Asked when a request cannot have it: who they
- * are is noted inside the gate, /proc is read outside of it, and the name is
- * given on only from those who are then still what they were. A waiter far
- * behind does not look when it comes: those before it do. It does with each
- * heartbeat, since those before it may have died with the holder. */
+/* Is the owner of the name alive? Checked when a request cannot be granted. The
+ * owners are noted inside the gate, /proc is read outside of it, and inside the
+ * gate again the name is taken only from owners that are unchanged. A waiter
+ * far back does not check when it is queued: the waiters before it do. It
+ * checks with each heartbeat, since they may have died with the holder. */
 #include "store/local/local.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 static bool is_worth_a_look(const struct hf_visit *visit)
 {
     const struct hf_deed *deed = &visit->deed;
-    /* Once is enough; and those who were found dead are in our list still. */
+    /* Once is enough; and owners that were found dead are still in our list. */
     if (deed->owner_len == 0 || visit->number != 0 || visit->dead->has_holder ||
         visit->dead->n_sharers > 0) {
         return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Garbage collection. Each writer looks at a few names in passing, and removes
- * those that are idle; and the entries of those who waited for a name, or
- * shared it, and died, if no request has met them since. So a million waits
- * leave nothing behind but a counter, and that for fence_keep. */
+ * those that are idle; and the entries of waiters and sharers that died, if no
+ * request has met them since. So a million waits leave nothing behind but a
+ * counter, and that for fence_keep. */
 #include "base/assert.h"
 #include "store/local/visit.h"
 

@@ -201,7 +201,7 @@ static void take_back(struct hf_visit *visit, bool is_last)
 /* CONFIRM. Mine: move (c) to T if c < T <= bound and T is not below the floor;
  * else the counter stays, and its actual value is the answer. Else see
  * take_back(). It serves no waiter: a holder that comes back at the end of its
- * lease is before those who wait. */
+ * lease is before the waiters. */
 void hf_visit_confirm(struct hf_visit *visit)
 {
     struct hf_entry entry;

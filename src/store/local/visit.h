@@ -24,7 +24,7 @@
 #include "store/local/table.h"
 #include "store/store.h"
 
-/* One who was given the name, and is to be told. */
+/* A waiter that was granted the name, and to which the grant is pushed. */
 struct hf_grant {
     struct hf_address address;
     struct hf_wake_note note;
@@ -46,7 +46,7 @@ struct hf_deed {
     uint64_t floor;     /* CONFIRM: it was the floor that forbade it; or 0 */
     uint64_t bound;     /* … the bound */
     uint64_t ticket;    /* QUEUED: the place; REFUSED: the time */
-    uint32_t ahead;     /* QUEUED: who waits before; OK: if an earlier waits */
+    uint32_t ahead;     /* QUEUED: waiters before it; OK: 1: one is earlier */
     bool had_place;     /* QUEUED: a heartbeat */
     int64_t left_ms;    /* of the owner; 0: none */
     bool is_group;      /* several had it */
@@ -55,7 +55,7 @@ struct hf_deed {
     char owner[HF_RECORD_OWNER_MAX];
 };
 
-/* Whose processes were seen to have ended. */
+/* Owners whose processes were seen to have ended. */
 struct hf_dead {
     bool has_holder; /* `holder` is set */
     struct hf_record holder;
@@ -101,7 +101,7 @@ void hf_visit_show_mark(struct hf_visit *visit);
 size_t hf_visit_emit_ended(const struct hf_visit *visit,
                            char out[HF_RECORD_OWNER_MAX]);
 
-/* A grant without a receiver: take it back, and forget who it was for. */
+/* A grant without a receiver: take it back, and remove the waiter. */
 void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant);
 
 /* ---- moves.c: what verbs are made of ----------------------------------- */
@@ -140,7 +140,7 @@ void hf_visit_install(struct hf_visit *visit, const void *owner,
  * lock back. */
 void hf_visit_clear(struct hf_visit *visit);
 
-/* ---- group.c: those who share ------------------------------------------ */
+/* ---- group.c: sharers -------------------------------------------------- */
 
 bool hf_visit_is_group(const struct hf_visit *visit);
 
@@ -162,7 +162,7 @@ void hf_visit_leave(struct hf_visit *visit, const struct hf_entry *entry);
 /* Those of `dead` that are still what they were. */
 void hf_visit_bury_sharers(struct hf_visit *visit);
 
-/* ---- serve.c: those who wait ------------------------------------------- */
+/* ---- serve.c: waiters -------------------------------------------------- */
 
 /* Can a request with these terms have the name now? */
 bool hf_visit_admits(const struct hf_visit *visit, bool is_shared,
@@ -202,7 +202,7 @@ void hf_entries_put_waiter(struct hf_visit *visit, const struct hf_entry *one);
 void hf_entries_drop_sharer(struct hf_visit *visit, const struct hf_entry *one);
 void hf_entries_drop_waiter(struct hf_visit *visit, const struct hf_entry *one);
 
-/* The first waiter whose place is not over; forgets those before it. */
+/* The first waiter whose place is not over; removes those before it. */
 bool hf_entries_head(struct hf_visit *visit, struct hf_entry *out);
 
 /* How many live waiters are before @p one, which has its place. Exact if it is
@@ -218,7 +218,7 @@ typedef enum hf_step hf_entries_fn(void *user, const struct hf_entry *one);
 void hf_entries_each(struct hf_visit *visit, enum hf_entry_kind kind,
                      hf_entries_fn *each, void *user);
 
-/* Forget all sharers, who have a name in common no more. */
+/* Remove all sharers: the group has lost the name. */
 void hf_entries_drop_sharers(struct hf_visit *visit);
 
 /* Forget all entries. */

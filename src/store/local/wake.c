@@ -4,14 +4,14 @@
  * The socket has an abstract name: a folder that others share need not be
  * writable to all, its path may be longer than a socket's can be, and a killed
  * process leaves nothing behind. Its price: the name is seen in its network
- * namespace only. Who releases in another one cannot send, and leaves the
- * claim to be found by the waiter's next heartbeat.
+ * namespace only. A process in another one cannot send: the waiter's next
+ * heartbeat finds the grant.
  *
- * Anybody may send to an abstract name. A filter in the kernel drops what does
- * not begin with the socket's secret, which stands in the store: a process that
- * can read it could break every lock there. So strangers cannot fill the
- * receive queue either. And a note is a hint, no proof: its receiver confirms
- * it at the store before it counts for long. */
+ * Any process may send to an abstract name. A filter in the kernel drops what
+ * does not begin with the socket's secret, which is kept in the store: a
+ * process that can read it could break every lock there. So other users cannot
+ * fill the receive queue either. And a note is a hint, no proof: its receiver
+ * confirms it at the store before it counts for long. */
 #include "store/local/wake.h"
 
 #include "base/assert.h"

@@ -282,7 +282,7 @@ static void answer_array(struct hf_redis_node *node,
     give(node, &answer);
 }
 
-/* ---- Who is there ------------------------------------------------------ */
+/* ---- Holders and waiters ----------------------------------------------- */
 
 #define ROSTER_HEAD 12 /* items of the array's head: itself, and 11 */
 #define ROSTER_ITEMS 4 /* of each seat: owner, left ms, ticket, mode */
@@ -317,8 +317,8 @@ static bool reserve_seats(struct hf_redis *store, size_t n)
     return true;
 }
 
-/* The head as for INSPECT, then those who share and those who wait. Who has it
- * alone is in the head only. */
+/* The head as for INSPECT, then the sharers and the waiters. An exclusive
+ * holder is in the head only. */
 static void answer_roster(struct hf_redis_node *node,
                           const struct hf_pending *pending)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHO IS THERE, AND DOES IT REMEMBER?
+/* THE HANDSHAKE: WHICH SERVER IS IT, AND HAS IT KEPT ITS DATA?
  *
  *     ──▶ AUTH, SELECT, INFO server, INFO replication, TIME, CONFIG GET
  *         of three settings, HGETALL hf:node                       one write
@@ -7,10 +7,10 @@
  *     ──▶ marker script, if the marker is gone, stale, or lacks our host
  *     ◀── 1: written, judged again; 0: another client was faster, ask again
  *
- * Everything comes over one connection, so it is one server's word. The same
- * is asked again when a script says that the marker is not the one we know
- * (FLUSHALL, or a promotion in place), when an error says that the server
- * is not what it was, and when a quarantine is over. */
+ * All replies come over one connection, so they are of one server. The same is
+ * asked again when a script reports another marker than the one we know
+ * (FLUSHALL, or a promotion in place), when an error shows that the server has
+ * changed, and when a quarantine is over. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 

@@ -4,8 +4,8 @@
  *     <prefix><name>                the lock: what other libraries use too
  *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
  *     hf:{<lock key>}:fence         the same where the lock key is its own tag
- *     ...:queue, :waiters           who waits (line.lua)
- *     ...:holders, :votes           who shares it
+ *     ...:queue, :waiters           its waiters (line.lua)
+ *     ...:holders, :votes           its sharers
  *     ...:once                      its mark (mark.lua)
  *
  * No name's keys are another name's: lock keys do not begin with "hf:", side

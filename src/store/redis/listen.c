@@ -8,17 +8,18 @@
  *
  * The run id that INFO tells must be the one that the node's first connection
  * met: behind one address there may be two servers, an old one that still
- * serves old connections and a new one. Who may not ask INFO is taken at its
- * word, as in the greeting.
+ * serves old connections and a new one. Without the right to INFO the server is
+ * trusted, as in the handshake.
  *
- * Nothing that is lost here does harm: the waiter's heartbeat finds what was
- * granted. But it must know that it is deaf, hence the PING: a connection that
- * is half open would swallow grants until the kernel's keepalive sees it.
+ * A lost push does no harm: the waiter's heartbeat finds the grant. But the
+ * client must notice that pushes no longer arrive, hence the PING: on a
+ * half-open connection grants would be lost until the kernel's keepalive sees
+ * it.
  *
  * Callbacks into the client come from the handlers of socket and timer only,
- * never from ask(): there a wish is noted, and the timer set. A connection is
- * torn down at the end of a handler (on_settled()), so that nothing is pulled
- * away from under a loop that reads. */
+ * never from ask(), which notes the request and sets the timer. A connection is
+ * closed at the end of a handler (on_settled()), so that no loop that reads loses
+ * its buffer. */
 #include "store/redis/listen.h"
 
 #include "store/redis/node.h"

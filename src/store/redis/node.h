@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One Redis server as this client knows it: a connection that comes and goes,
- * and what the server has said of itself.
+/* One Redis server as this client knows it: a connection that reconnects, and
+ * the identity that the server reported.
  *
  *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
  *        ▲            │             │  ▲          │         │
  *        └────────────┴─────────────┴──┼──────────┴─────────┤ lost
  *                                      └────────────────────┘ marker changed
  *
- * Greeting asks who the server is and reads its marker, in one round trip;
- * core/quarantine.h judges; marking writes the marker if that is called for.
- * Only a READY node is asked anything about locks. Its connection is shut at
- * the end of an event only, so that no answer is given from inside another's.
- */
+ * GREETING asks for the server's identity and reads its marker, in one round
+ * trip; core/quarantine.h judges them; MARKING writes the marker if it must be
+ * written. Only a READY node gets requests about locks. Its connection is
+ * closed at the end of an event only, so that no answer is delivered inside the
+ * callback of another. */
 #ifndef HF_REDIS_NODE_H
 #define HF_REDIS_NODE_H
 
@@ -188,7 +188,7 @@ void hf_redis_node_arm(struct hf_redis_node *node);
 void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
                          bool forgot, enum hf_status fault, const char *reason);
 
-/* ---- greet.c: who is it? ----------------------------------------------- */
+/* ---- greet.c: the handshake -------------------------------------------- */
 
 /* Ask, on a connection that is open; `is_fresh`: log in first. */
 void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,

@@ -164,8 +164,8 @@ static void close_nodes(struct hf_redis *store, bool forked)
     }
 }
 
-/* A key that all users may read proves nothing. Who is in its group is the
- * administrator's to decide. A file that is not there is TLS's to refuse. */
+/* A key that all users may read proves nothing. The members of its group are
+ * the administrator's choice. A missing file is refused by TLS. */
 static bool is_exposed(const char *key)
 {
     struct stat info;

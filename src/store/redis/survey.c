@@ -278,7 +278,7 @@ static void go_on(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
-/* A side key says who waits, and where another prefix has a lock. */
+/* A side key shows waiters, and locks under another prefix. */
 static void take_side(struct hf_redis_node *node, struct page *page,
                       const char *key, size_t len)
 {

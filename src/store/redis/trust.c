@@ -265,9 +265,9 @@ static bool survey(struct hf_redis_node *node, struct hf_instant now)
     return false;
 }
 
-/* The marker is as node->marker says: has it to be written, and by whose word
- * does the node count? The clock is read here, since what is read from a
- * socket may be younger than the loop's `now`, and watching counts from it. */
+/* The marker is as in node->marker: must it be written, and on what ground does
+ * the node count? The clock is read here, since a reply may be younger than the
+ * loop's `now`, and the watch counts from it. */
 static void judge_marker(struct hf_redis_node *node)
 {
     struct hf_redis *store = node->store;
