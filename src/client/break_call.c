@@ -99,19 +99,12 @@ static void call(struct hf_op *op)
     brk->done(op->user, brk->held_until_ms, op->status, &op->error);
 }
 
-/* Of a forked child. */
-static void fini(struct hf_op *op)
-{
-    free(hf_break_of(op)->seizure);
-}
-
 static enum hf_status start(struct hf_break *brk, struct hf_op **out,
                             struct hf_error *error)
 {
     struct hf_op *op = &brk->op;
     op->call = call;
     op->report = hf_break_go_on;
-    op->fini = fini;
     enum hf_status status = hf_client_start_thread(op->client, error);
     if (status == HF_OK && !hf_break_begin(brk)) {
         status = hf_fail_memory(error);

@@ -182,8 +182,7 @@ static void close_fd(int fd)
 }
 
 /* Of a forked child: others are on some stack of the parent's. A bundle is on
- * the heap, its members in it, and behind it in the list. Also what a break
- * left behind, and could not give back. */
+ * the heap, its members in it, and behind it in the list. */
 static void free_ops(struct hf_client *client)
 {
     struct hf_op *op = client->ops.last;
@@ -193,8 +192,6 @@ static void free_ops(struct hf_client *client)
             hf_op_free(op);
         } else if (op->kind == HF_OP_BUNDLE) {
             free(op);
-        } else {
-            free(hf_seizure_left_behind(op));
         }
         op = prev;
     }
@@ -214,6 +211,7 @@ static void free_items(struct hf_client *client)
         op = next;
     }
     free_ops(client);
+    hf_seizures_free(client);
 }
 
 void hf_client_free(struct hf_client *client)

@@ -111,6 +111,24 @@ static void write_owner(struct hf_seizure *seizure)
     memcpy(seizure->owner + seizure->owner_len, HF_LONG_MARK, HF_LONG_MARK_LEN);
 }
 
+static void link_it(struct hf_seizure *seizure, struct hf_seizure **at)
+{
+    seizure->at = at;
+    seizure->next = *at;
+    if (seizure->next != NULL) {
+        seizure->next->at = &seizure->next;
+    }
+    *at = seizure;
+}
+
+static void unlink_it(struct hf_seizure *seizure)
+{
+    *seizure->at = seizure->next;
+    if (seizure->next != NULL) {
+        seizure->next->at = seizure->at;
+    }
+}
+
 struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
                                   size_t name_len)
 {
@@ -119,6 +137,7 @@ struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
         return NULL;
     }
     hf_op_init(&seizure->op, client, HF_OP_SEIZURE);
+    link_it(seizure, &client->seizures);
     memcpy(seizure->name, name, name_len);
     seizure->name_len = name_len;
     write_owner(seizure);
@@ -209,6 +228,7 @@ static void destroy(struct hf_seizure *seizure)
     if (seizure->back.op.client != NULL && !seizure->back.op.is_done) {
         hf_op_unlist(&seizure->back.op);
     }
+    unlink_it(seizure);
     free(seizure);
 }
 
@@ -247,10 +267,11 @@ void hf_seizure_close(struct hf_seizure *seizure)
     }
 }
 
-struct hf_seizure *hf_seizure_left_behind(const struct hf_op *op)
+void hf_seizures_free(struct hf_client *client)
 {
-    struct hf_op *parent = op->parent;
-    bool is = parent != NULL && parent->kind == HF_OP_SEIZURE &&
-              parent->parent == NULL;
-    return is ? seizure_of(parent) : NULL;
+    while (client->seizures != NULL) {
+        struct hf_seizure *seizure = client->seizures;
+        unlink_it(seizure);
+        free(seizure);
+    }
 }

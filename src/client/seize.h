@@ -25,6 +25,8 @@ enum hf_seizure_stage {
 
 struct hf_seizure {
     struct hf_op op; /* the parent of its questions; in no table */
+    struct hf_seizure **at; /* what points to it: client->seizures, or a next */
+    struct hf_seizure *next;
     enum hf_seizure_stage stage;
     bool gives_back;
     struct hf_look take;
@@ -69,7 +71,8 @@ void hf_seizure_close(struct hf_seizure *seizure);
 /* Its questions have been answered (op.c). */
 void hf_seizure_heard(struct hf_op *op);
 
-/* The one that `op` is a question of, if no parent frees it; else NULL. */
-struct hf_seizure *hf_seizure_left_behind(const struct hf_op *op);
+/* Free all of the client, which is being freed: of a forked child, or what could
+ * not be given back. */
+void hf_seizures_free(struct hf_client *client);
 
 #endif

@@ -68,6 +68,7 @@ story() { # WHAT
     ok "$what: the lease ends by itself" holdfast run -w 20 job -- true
     capture holdfast extend job --owner "$again"
     is "$code" 76 "$what: extend after the end: 76"
+    diag "$err"
 
     # JSON
     out=$(holdfast acquire --json 'a "b"' -t 10s)
@@ -110,7 +111,7 @@ export HOLDFAST_URL=local://$W/store
 nodes=1
 story embedded
 server_start one
-HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
+HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=3s"
 story 'one redis'
 servers_start 3
 # These cases check how nodes vote, not how fast: a long node_timeout.

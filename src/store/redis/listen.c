@@ -18,8 +18,8 @@
  *
  * Callbacks into the client come from the handlers of socket and timer only,
  * never from ask(), which notes the request and sets the timer. A connection is
- * closed at the end of a handler (on_settled()), so that no loop that reads loses
- * its buffer. */
+ * closed at the end of a handler (on_settled()), so that no loop that reads
+ * loses its buffer. */
 #include "store/redis/listen.h"
 
 #include "store/redis/node.h"
