@@ -76,7 +76,9 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
 {
     struct heard *heard = &oracle->heard[event->node];
     oracle->phase = (enum hf_phase)oracle->lease->phase;
-    oracle->deadline = oracle->lease->deadline;
+    oracle->deadline = oracle->phase == HF_PHASE_HOLDING
+                           ? hf_lease_deadline(oracle->lease)
+                           : HF_LONG_AGO;
     oracle->fence = oracle->lease->fence;
     switch (event->kind) {
     case HF_EV_ACQUIRE:
@@ -200,14 +202,16 @@ static void check_belief(const struct oracle *oracle, struct hf_instant now)
     }
     FUZZ_CHECK(state == HF_STATE_HELD || state == HF_STATE_AT_RISK);
     FUZZ_CHECK(lease->fence > 0 && lease->fence <= HF_FENCE_MAX);
-    FUZZ_CHECK(hf_instant_before(now, lease->deadline));
+    FUZZ_CHECK(hf_instant_before(now, hf_lease_deadline(lease)));
     bool was_holding = oracle->phase == HF_PHASE_HOLDING;
     if (was_holding) {
         FUZZ_CHECK(lease->fence == oracle->fence);
-        FUZZ_CHECK(!hf_instant_before(lease->deadline, oracle->deadline));
+        FUZZ_CHECK(
+            !hf_instant_before(hf_lease_deadline(lease), oracle->deadline));
     }
-    if (!was_holding || lease->deadline.ns != oracle->deadline.ns) {
-        FUZZ_CHECK(!hf_instant_before(proved_until(oracle), lease->deadline));
+    if (!was_holding || hf_lease_deadline(lease).ns != oracle->deadline.ns) {
+        FUZZ_CHECK(
+            !hf_instant_before(proved_until(oracle), hf_lease_deadline(lease)));
     }
 }
 

@@ -256,7 +256,7 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
             (struct sim_part){.chain = chain,
                               .lock = lock,
                               .fence = hf_lease_fence(lease),
-                              .confirmed = lease->confirmed.ns,
+                              .confirmed = hf_lease_confirmed(lease).ns,
                               .round_at = lease->round_at.ns,
                               .round_done = live->done};
         sim_spread_begin(oracle, &live->parts[live->n_parts - 1]);

@@ -51,7 +51,7 @@ static void fill_send(const struct hf_lease *lease, struct hf_send *send)
     send->ttl = is_waiting ? hf_queue_lease(lease->ttl) : lease->ttl;
     if (is_ask && queues) {
         send->queue = hf_queue_lease(lease->ttl);
-        send->ticket = is_waiting ? lease->ticket : 0;
+        send->ticket = is_waiting ? hf_lease_ticket(lease) : 0;
     }
 }
 
@@ -59,7 +59,12 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
                   uint64_t counter)
 {
     struct hf_vote *vote = &step->lease->votes[node];
+    uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
+    bool is_ask = verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
+    HF_ASSERT(node < step->lease->n_nodes);
     HF_ASSERT(!hf_is_pending(vote, verb));
+    /* A node in quarantine is not asked for a name, only to repair it (C4). */
+    HF_ASSERT(((is_ask ? step->nodes->voting : up) & hf_bit(node)) != 0);
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
     bool holder =
         verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;
@@ -79,9 +84,10 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     vote->flags &= (uint16_t)~hf_vote_old(verb);
     vote->pending |= (uint8_t)(1U << verb);
     vote->flags &= (uint16_t)~HF_VOTE_LATE;
-    vote->due =
+    hf_vote_set_due(
+        step->lease, vote,
         hf_instant_add(step->event->now,
-                       hf_nodes_timeout(step->nodes, node, step->lease->ttl));
+                       hf_nodes_timeout(step->nodes, node, step->lease->ttl)));
     if (verb == HF_VERB_ACQUIRE || holder) {
         vote->flags |= HF_VOTE_MAY_HOLD;
     }
@@ -89,6 +95,7 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
 
 void hf_step_report(struct hf_step *step, enum hf_outcome outcome)
 {
+    HF_ASSERT(outcome != HF_OUT_NONE);
     HF_ASSERT(step->out->outcome == HF_OUT_NONE);
     step->out->outcome = outcome;
 }
@@ -143,7 +150,8 @@ static void mark_late(struct hf_step *step)
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
         if (hf_is_awaited(vote) &&
-            !hf_instant_before(step->event->now, vote->due)) {
+            !hf_instant_before(step->event->now,
+                               hf_vote_due(step->lease, vote))) {
             vote->flags |= HF_VOTE_LATE;
             step->out->missed |= hf_bit(i);
         }
@@ -202,7 +210,6 @@ static void on_forgot(struct hf_step *step)
     vote->refused = 0;
     vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_NOTHING;
-    vote->rival = 0;
     vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     on_node(step);
 }
@@ -304,9 +311,9 @@ static struct hf_instant wake_of(const struct hf_step *step)
         if (lease->state == HF_STATE_HELD) {
             wake = hf_instant_min(wake, hf_hold_risk_at(lease));
         }
-        return hf_instant_min(wake, lease->deadline);
+        return hf_instant_min(wake, hf_lease_deadline(lease));
     case HF_PHASE_RELEASING:
-        return hf_instant_min(wake, lease->deadline);
+        return hf_instant_min(wake, hf_lease_deadline(lease));
     case HF_PHASE_WAITING:
         return hf_instant_min(due, hf_wait_due(step));
     case HF_PHASE_ASKING:
@@ -317,24 +324,14 @@ static struct hf_instant wake_of(const struct hf_step *step)
     }
 }
 
-/* INV-1: an owner that believes to hold has a fence and a deadline ahead of it.
- */
-static void check(const struct hf_step *step)
-{
-    const struct hf_lease *lease = step->lease;
-    if (lease->phase == HF_PHASE_HOLDING && lease->state != HF_STATE_LOST) {
-        HF_ASSERT(lease->fence > 0 && lease->fence <= HF_FENCE_MAX);
-        HF_ASSERT(hf_instant_before(step->event->now, lease->deadline));
-    }
-    HF_ASSERT(step->out->done == (lease->phase == HF_PHASE_DONE));
-}
-
 void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
                    const struct hf_event *event, struct hf_effects *out)
 {
     struct hf_step step = {lease, nodes, event, out};
+    struct hf_held held = hf_held_of(lease);
     uint8_t before = lease->state;
     HF_ASSERT(lease->n_nodes == nodes->count);
+    HF_ASSERT(nodes->quorum == nodes->count / 2 + 1);
     HF_ASSERT(lease->phase != HF_PHASE_DONE);
     HF_ASSERT(event->node < lease->n_nodes);
     out->n_sends = 0;
@@ -344,7 +341,7 @@ void hf_lease_step(struct hf_lease *lease, const struct hf_nodes *nodes,
     dispatch(&step);
     lease->wake = wake_of(&step);
     out->state_changed = lease->state != before;
-    check(&step);
+    hf_check_step(&step, &held);
 }
 
 /* ---- Queries ----------------------------------------------------------- */
@@ -423,13 +420,14 @@ struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
             continue;
         }
         unsigned at = n++;
-        while (at > 0 && sorted[at - 1] > vote->left_ms) {
+        while (at > 0 && sorted[at - 1] > hf_vote_left_ms(vote)) {
             sorted[at] = sorted[at - 1];
             at--;
         }
-        sorted[at] = vote->left_ms;
+        sorted[at] = hf_vote_left_ms(vote);
     }
     HF_ASSERT(n >= quorum); /* TAKEN: so fewer than a quorum granted */
+    HF_ASSERT(granted < quorum && n + granted <= lease->n_nodes);
     uint32_t left_ms = sorted[quorum - granted - 1];
     return left_ms == UINT32_MAX ? (struct hf_span){INT64_MAX}
                                  : hf_span_ms(left_ms);

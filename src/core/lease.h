@@ -19,6 +19,7 @@
 #ifndef HF_CORE_LEASE_H
 #define HF_CORE_LEASE_H
 
+#include "base/assert.h"
 #include "base/time.h"
 #include "core/nodes.h"
 
@@ -147,7 +148,9 @@ enum hf_phase {
     HF_PHASE_DONE
 };
 
-/* What one node said to this owner. Private to core. */
+/* What one node said to this owner. Private to core. Unions named a_or_b, here
+ * and in the lease, are read through core/lease_overlay.h alone, which asserts
+ * that the member asked for is the one that is there (INV-6). */
 struct hf_vote {
     uint64_t counter; /* e: largest heard as "yours"; 0: none that counts */
     uint64_t refused; /* f: largest heard as "not yours": votes up to it
@@ -160,7 +163,7 @@ struct hf_vote {
                                   pending: to be asked again then */
         uint64_t node_time;    /* ASKING, refused, not pending: what the node
                                   said; 0: nothing */
-    };
+    } due_or_node_time;
     union {
         struct {
             uint32_t rival;   /* not ours: digest of the owner that it named;
@@ -173,7 +176,7 @@ struct hf_vote {
             uint32_t raise_least; /* it can be raised to that, or further */
             uint32_t raise_most;  /* … but no further than that */
         };
-    };
+    } rival_or_raise;
     uint8_t said;    /* enum hf_said */
     uint8_t pending; /* requests without answer yet, a bit per verb */
     uint16_t flags;  /* enum hf_vote_flags */
@@ -193,14 +196,16 @@ struct hf_lease {
     struct hf_span ttl;
     uint64_t fence; /* T; while ASKING or WAITING: at least that */
     union {
-        struct hf_instant deadline; /* RELEASING: nothing is left after it */
+        struct hf_instant deadline; /* HOLDING; RELEASING: nothing is left
+                                       after it */
         uint64_t raised; /* ASKING, WAITING: the greatest counter that a node
                             was asked to be raised to */
-    };
+    } deadline_or_raised;
     union {
-        struct hf_instant confirmed; /* sending of what was last confirmed */
+        struct hf_instant confirmed; /* HOLDING: sending of what was last
+                                        confirmed */
         uint64_t ticket;             /* WAITING */
-    };
+    } confirmed_or_ticket;
     struct hf_instant round_at; /* start of the present phase or renewal */
     struct hf_instant next;     /* next renewal or try; ASKING: end of waiting
                                    for connections */
@@ -238,10 +243,20 @@ static inline uint64_t hf_lease_fence(const struct hf_lease *lease)
     return lease->fence;
 }
 
-/* Last instant at which the holder may act; meaningful in HELD and AT_RISK. */
+/* Last instant at which the holder may act; meaningful in HELD and AT_RISK.
+ * While RELEASING: nothing is left after it. */
 static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
 {
-    return lease->deadline;
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING ||
+              lease->phase == HF_PHASE_RELEASING);
+    return lease->deadline_or_raised.deadline;
+}
+
+/* HOLDING: the sending of what a majority last confirmed. */
+static inline struct hf_instant hf_lease_confirmed(const struct hf_lease *lease)
+{
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+    return lease->confirmed_or_ticket.confirmed;
 }
 
 /* HOLDING: no node is still about to give it to us. What is late is not waited

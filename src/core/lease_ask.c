@@ -32,6 +32,7 @@ void hf_ask_begin(struct hf_step *step)
     struct hf_lease *lease = step->lease;
     HF_ASSERT(lease->phase == HF_PHASE_IDLE);
     lease->phase = HF_PHASE_ASKING;
+    hf_lease_set_raised(lease, 0);
     lease->round_at = step->event->now;
     lease->fence = step->event->counter;
     lease->flags |= step->event->queues ? HF_LEASE_QUEUES : 0;
@@ -180,6 +181,7 @@ static bool is_only_late(const struct hf_step *step, uint16_t granted)
 
 void hf_ask_judge(struct hf_step *step)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     uint16_t voters = agreement(step);
     if (voters != 0) {
         decide_held(step, voters);
@@ -235,10 +237,6 @@ static void note(struct hf_step *step)
         if (event->verb == HF_VERB_ACQUIRE) {
             vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
         }
-        if (vote->pending == 0) {
-            vote->node_time =
-                event->verb == HF_VERB_ACQUIRE ? event->ticket : 0;
-        }
         break;
     case HF_VERDICT_QUEUED:
         hf_vote_refusal(step, vote);
@@ -259,10 +257,17 @@ static void note(struct hf_step *step)
         vote->said = HF_SAID_ERROR;
         break;
     }
+    if (hf_vote_has_node_time(step->lease, vote)) {
+        bool names_time = event->verdict == HF_VERDICT_REFUSED &&
+                          event->verb == HF_VERB_ACQUIRE;
+        hf_vote_set_node_time(step->lease, vote,
+                              names_time ? event->ticket : 0);
+    }
 }
 
 void hf_ask_answer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     note(step);
     if (step->event->verdict == HF_VERDICT_QUEUED) {
         hf_wait_begin(step);
@@ -275,6 +280,7 @@ void hf_ask_answer(struct hf_step *step)
  * reply that was lost with the connection is made good. */
 void hf_ask_node(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     ask(step, step->event->node);
     hf_ask_judge(step);
 }

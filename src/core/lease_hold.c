@@ -23,7 +23,7 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
 {
     int64_t period_ns = hf_renewal_period(lease->ttl).ns;
     int64_t early_ns = period_ns / 8 / 255 * lease->jitter;
-    return hf_instant_add(lease->confirmed,
+    return hf_instant_add(hf_lease_confirmed(lease),
                           (struct hf_span){period_ns - early_ns});
 }
 
@@ -76,16 +76,28 @@ static void begin_round(struct hf_step *step)
     confirm_missing(step);
 }
 
+/* C1, E1: a majority names the fence itself as ours, with proofs that last. */
+static void check_majority(const struct hf_step *step, uint16_t voters)
+{
+    const struct hf_lease *lease = step->lease;
+    uint16_t all = hf_votes_for(lease, lease->fence, step->event->now);
+    HF_ASSERT(hf_is_majority(step, voters));
+    HF_ASSERT((voters & ~all) == 0);
+}
+
 /* A majority confirmed: the deadline moves on. */
 static void confirmed(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
+    check_majority(step, voters);
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
     struct hf_instant sent =
         hf_instant_add(until, (struct hf_span){-hf_validity(lease->ttl).ns});
-    lease->deadline = hf_instant_max(lease->deadline, until);
-    lease->confirmed = hf_instant_max(lease->confirmed, sent);
+    hf_lease_set_deadline(lease,
+                          hf_instant_max(hf_lease_deadline(lease), until));
+    hf_lease_set_confirmed(lease,
+                           hf_instant_max(hf_lease_confirmed(lease), sent));
     lease->flags |= HF_LEASE_ROUND_DONE;
     lease->flags &= (uint8_t)~HF_LEASE_CLAIM;
     lease->next = renewal_at(lease);
@@ -100,8 +112,8 @@ void hf_hold_begin(struct hf_step *step, uint16_t voters)
     unsigned first = (unsigned)__builtin_ctz(voters);
     lease->phase = HF_PHASE_HOLDING;
     lease->fence = lease->votes[first].counter;
-    lease->deadline = HF_LONG_AGO;
-    lease->confirmed = HF_LONG_AGO;
+    hf_lease_set_deadline(lease, HF_LONG_AGO);
+    hf_lease_set_confirmed(lease, HF_LONG_AGO);
     confirmed(step, voters);
     hf_step_report(step, HF_OUT_HELD);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -123,8 +135,10 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     lease->phase = HF_PHASE_HOLDING;
     lease->state = HF_STATE_HELD;
     lease->fence = lease->votes[first].counter;
-    lease->deadline = hf_votes_until(lease, voters, step->nodes->quorum);
-    lease->confirmed = step->event->now;
+    check_majority(step, voters);
+    hf_lease_set_deadline(lease,
+                          hf_votes_until(lease, voters, step->nodes->quorum));
+    hf_lease_set_confirmed(lease, step->event->now);
     lease->flags |= HF_LEASE_CLAIM;
     hf_votes_outdate(lease); /* a waiter asks for Q */
     hf_step_report(step, HF_OUT_HELD);
@@ -132,7 +146,8 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
         begin_round(step);
         return;
     }
-    struct hf_span left = hf_instant_until(step->event->now, lease->deadline);
+    struct hf_span left =
+        hf_instant_until(step->event->now, hf_lease_deadline(lease));
     lease->flags |= HF_LEASE_ROUND_DONE;
     lease->next = hf_instant_add(step->event->now, hf_claim_period(left));
 }
@@ -143,9 +158,12 @@ struct hf_instant hf_hold_risk_at(const struct hf_lease *lease)
 {
     struct hf_span half = hf_risk_after(lease->ttl);
     if ((lease->flags & HF_LEASE_CLAIM) != 0) {
-        half.ns = hf_instant_until(lease->confirmed, lease->deadline).ns / 2;
+        half.ns = hf_instant_until(hf_lease_confirmed(lease),
+                                   hf_lease_deadline(lease))
+                      .ns /
+                  2;
     }
-    return hf_instant_add(lease->confirmed, half);
+    return hf_instant_add(hf_lease_confirmed(lease), half);
 }
 
 void hf_hold_adopt(struct hf_step *step)
@@ -175,6 +193,8 @@ static uint16_t round_of(const struct hf_step *step, enum hf_said said)
 static void lose(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+    HF_ASSERT(lease->state != HF_STATE_LOST); /* final */
     lease->state = HF_STATE_LOST;
     lease->next = HF_NEVER;
     lease->flags &= (uint8_t)~HF_LEASE_EXTENDING;
@@ -250,7 +270,7 @@ static void judge(struct hf_step *step)
         return; /* final, whatever a node says later */
     }
     if (hf_is_majority(step, refusers) ||
-        !hf_instant_before(step->event->now, lease->deadline)) {
+        !hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         lose(step);
         return;
     }
@@ -309,11 +329,13 @@ void hf_hold_grant(struct hf_step *step)
     const struct hf_event *event = step->event;
     struct hf_lease *lease = step->lease;
     struct hf_vote *vote = &lease->votes[event->node];
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     bool is_news =
         event->counter > vote->refused && event->counter > vote->counter;
     if (is_news) {
         vote->counter = event->counter;
         vote->said = HF_SAID_YOURS;
+        hf_vote_unlimit(vote);
         vote->until = HF_LONG_AGO; /* CONFIRM tells: the ttl may have changed */
         vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     }
@@ -370,9 +392,10 @@ static void wait_anew(struct hf_step *step)
         struct hf_vote *vote = &step->lease->votes[i];
         if ((vote->flags & HF_VOTE_LATE) != 0) {
             vote->flags &= (uint16_t)~HF_VOTE_LATE;
-            vote->due = hf_instant_add(
-                step->event->now,
-                hf_nodes_timeout(step->nodes, i, step->lease->ttl));
+            hf_vote_set_due(step->lease, vote,
+                            hf_instant_add(step->event->now,
+                                           hf_nodes_timeout(step->nodes, i,
+                                                            step->lease->ttl)));
         }
     }
 }
@@ -383,8 +406,10 @@ void hf_hold_extend(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
+    HF_ASSERT(step->event->ttl.ns == 0 ||
+              step->event->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
     if (lease->state == HF_STATE_LOST ||
-        !hf_instant_before(step->event->now, lease->deadline)) {
+        !hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         if (lease->state != HF_STATE_LOST) {
             lose(step);
         }

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the lease machine share. lease.c dispatches; each phase
  * has its file: lease_ask.c, lease_hold.c, lease_release.c; lease_votes.c
- * counts, lease_raise.c brings counters together. */
+ * counts, lease_raise.c brings counters together, lease_check.c asserts. */
 #ifndef HF_CORE_LEASE_PARTS_H
 #define HF_CORE_LEASE_PARTS_H
 
 #include "base/assert.h"
-#include "core/lease.h"
+#include "core/lease_overlay.h"
 #include "core/validity.h"
-
-enum hf_said {
-    HF_SAID_NOTHING, /* not asked, or the request never left */
-    HF_SAID_YOURS,
-    HF_SAID_NOT_YOURS,
-    HF_SAID_QUEUED, /* not ours, and we have a place there */
-    HF_SAID_FREED,  /* to RELEASE: it was yours */
-    HF_SAID_ERROR,  /* it will not execute this; nothing changed */
-    HF_SAID_UNKNOWN /* sent, no answer: it may be yours */
-};
 
 enum hf_vote_flags {
     HF_VOTE_IN_ROUND = (1 << 0),   /* `said` belongs to the present round */
@@ -117,16 +107,22 @@ static inline uint16_t hf_vote_old(enum hf_verb verb)
     return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
 }
 
-/* Nothing is known of how far it can be raised. */
-static inline void hf_vote_unlimit(struct hf_vote *vote)
-{
-    vote->raise_least = 0;
-    vote->raise_most = 0;
-}
-
 /* Note an answer of "yours" or "not yours" in the node's vote. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote);
 void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote);
+
+/* lease_check.c. What of a lease does not change while it is held: taken before
+ * a step, compared after it. */
+struct hf_held {
+    bool is_held;
+    uint64_t fence;
+    struct hf_instant deadline;
+};
+
+struct hf_held hf_held_of(const struct hf_lease *lease);
+
+/* Assert all invariants of the lease and of what the step sends. */
+void hf_check_step(const struct hf_step *step, const struct hf_held *before);
 
 /* lease_ask.c */
 void hf_ask_begin(struct hf_step *step);

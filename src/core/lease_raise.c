@@ -35,8 +35,9 @@
 bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter)
 {
-    return counter >= lease->raised || (!hf_is_pending(vote, HF_VERB_CONFIRM) &&
-                                        (vote->flags & HF_VOTE_IN_DOUBT) == 0);
+    return counter >= hf_lease_raised(lease) ||
+           (!hf_is_pending(vote, HF_VERB_CONFIRM) &&
+            (vote->flags & HF_VOTE_IN_DOUBT) == 0);
 }
 
 /* Can this node be raised to T? Until it has said otherwise, to anything. */
@@ -46,14 +47,15 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
     if (value <= vote->counter) {
         return value == vote->counter;
     }
-    return bucket >= vote->raise_least &&
-           (vote->raise_most == 0 || bucket < vote->raise_most);
+    uint32_t most = hf_vote_raise_most(vote);
+    return bucket >= hf_vote_raise_least(vote) && (most == 0 || bucket < most);
 }
 
 /* Even if it has named no bound: no node's bound is lower than this. */
 static bool is_sure(const struct hf_vote *vote, uint64_t value)
 {
-    return vote->raise_most != 0 || value <= vote->counter + HF_FENCE_AHEAD_MAX;
+    return hf_vote_raise_most(vote) != 0 ||
+           value <= vote->counter + HF_FENCE_AHEAD_MAX;
 }
 
 /* May it come to vote for T? */
@@ -61,7 +63,8 @@ static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
 {
     bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
-    return is_within(vote, value) && (value >= lease->raised || !is_in_doubt);
+    return is_within(vote, value) &&
+           (value >= hf_lease_raised(lease) || !is_in_doubt);
 }
 
 /* Can it be raised to T in a few steps, each to the bound that it names? */
@@ -71,14 +74,15 @@ static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
     bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
     return value >= vote->counter &&
            value - vote->counter <= RAISE_STEPS_MAX * HF_FENCE_AHEAD_MAX &&
-           (value >= lease->raised || !is_in_doubt);
+           (value >= hf_lease_raised(lease) || !is_in_doubt);
 }
 
 /* What it is to be raised to next. */
 static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
 {
-    uint64_t most = ((uint64_t)vote->raise_most << HF_FLOOR_BITS) - 1;
-    return vote->raise_most != 0 && most < value ? most : value;
+    uint32_t bucket = hf_vote_raise_most(vote);
+    uint64_t most = ((uint64_t)bucket << HF_FLOOR_BITS) - 1;
+    return bucket != 0 && most < value ? most : value;
 }
 
 static uint16_t reachers(const struct hf_step *step, uint16_t granted,
@@ -120,7 +124,8 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         if ((aim.granted & hf_bit(i)) != 0) {
-            uint64_t least = (uint64_t)vote->raise_least << HF_FLOOR_BITS;
+            uint64_t least = (uint64_t)hf_vote_raise_least(vote)
+                             << HF_FLOOR_BITS;
             most = better(step, aim, most, vote->counter);
             most = better(step, aim, most, least);
         }
@@ -186,24 +191,26 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
+    HF_ASSERT(hf_is_majority(step, granted));
     uint64_t value = hf_raise_target(step, granted, 0);
     if (value == 0) {
         return; /* until others grant it */
     }
     lease->fence = value;
-    uint64_t raised = lease->raised;
+    uint64_t raised = hf_lease_raised(lease);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        uint64_t next = next_of(step, granted, vote, value);
-        if ((granted & hf_bit(i)) != 0 && vote->counter < next &&
-            !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+        uint64_t next = (granted & hf_bit(i)) != 0
+                            ? next_of(step, granted, vote, value)
+                            : 0;
+        if (vote->counter < next && !hf_is_pending(vote, HF_VERB_CONFIRM) &&
             lease->raises < HF_RAISES_MAX) {
             lease->raises++;
             raised = raised < next ? next : raised;
             hf_step_send(step, i, HF_VERB_CONFIRM, next);
         }
     }
-    lease->raised = raised;
+    hf_lease_set_raised(lease, raised);
 }
 
 /* The node can be raised no further than its bound: it has not executed the
@@ -218,7 +225,7 @@ static void take_raise_back(struct hf_lease *lease)
             return;
         }
     }
-    lease->raised = 0;
+    hf_lease_set_raised(lease, 0);
 }
 
 void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
@@ -228,11 +235,15 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     if (event->floor > step->lease->fence) {
         step->lease->fence = event->floor;
     }
-    if (event->floor > 0) {
-        vote->raise_least = (uint32_t)(event->floor >> HF_FLOOR_BITS);
+    bool is_yours = vote->said == HF_SAID_YOURS; /* not stale */
+    if (event->floor > 0 && is_yours) {
+        hf_vote_set_raise_least(vote,
+                                (uint32_t)(event->floor >> HF_FLOOR_BITS));
+    }
+    if (event->bound > 0 && is_yours) {
+        hf_vote_set_raise_most(vote, (uint32_t)(event->bound >> HF_FLOOR_BITS));
     }
     if (event->bound > 0) {
-        vote->raise_most = (uint32_t)(event->bound >> HF_FLOOR_BITS);
         take_raise_back(step->lease);
     }
 }
@@ -248,8 +259,8 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
         const struct hf_vote *vote = &lease->votes[i];
         if ((granted & hf_bit(i)) != 0 &&
             (vote->flags & HF_VOTE_IN_DOUBT) != 0 &&
-            vote->counter < lease->raised &&
-            !can_reach(lease, vote, lease->raised)) {
+            vote->counter < hf_lease_raised(lease) &&
+            !can_reach(lease, vote, hf_lease_raised(lease))) {
             return hf_is_majority(step, granted) &&
                    hf_raise_target(step, granted, 0) == 0;
         }

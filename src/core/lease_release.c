@@ -26,6 +26,7 @@ static void send_release(struct hf_step *step, unsigned node)
 
 void hf_release_finish(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase != HF_PHASE_DONE);
     step->lease->phase = HF_PHASE_DONE;
     step->lease->state = HF_STATE_RELEASED;
     step->out->done = true;
@@ -34,7 +35,7 @@ void hf_release_finish(struct hf_step *step)
 static bool is_over(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;
-    if (!hf_instant_before(step->event->now, lease->deadline)) {
+    if (!hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         return true;
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -98,7 +99,7 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
     lease->phase = HF_PHASE_RELEASING;
     lease->state = HF_STATE_RELEASED;
     lease->round_at = step->event->now;
-    lease->deadline = hf_instant_add(step->event->now, lease->ttl);
+    hf_lease_set_deadline(lease, hf_instant_add(step->event->now, lease->ttl));
     lease->flags = reports ? HF_LEASE_REPORTS : 0;
     lease->next = (mask & step->nodes->connecting) == 0
                       ? HF_NEVER
@@ -131,6 +132,8 @@ static uint16_t in_flight(const struct hf_lease *lease)
 
 void hf_release_begin(struct hf_step *step, bool reports)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ASKING &&
+              step->lease->phase <= HF_PHASE_HOLDING);
     bool was_lost = step->lease->state == HF_STATE_LOST;
     uint16_t mask = hf_votes_flagged(step->lease, HF_VOTE_MAY_HOLD);
     mask |= in_flight(step->lease);
@@ -158,6 +161,7 @@ void hf_release_answer(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     if (event->verb != HF_VERB_RELEASE) {
         judge(step); /* the RELEASE behind it decides */
         return;
@@ -191,6 +195,7 @@ void hf_release_answer(struct hf_step *step)
  * nodes may have come up before we are told of the first. */
 static void send_releases(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if ((step->lease->votes[i].flags & HF_VOTE_UNRELEASED) != 0) {
             send_release(step, i);

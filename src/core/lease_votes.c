@@ -98,7 +98,8 @@ unsigned hf_votes_best_rival(const struct hf_lease *lease)
         }
         for (unsigned k = 0; k < lease->n_nodes; k++) {
             if (lease->votes[k].said == HF_SAID_NOT_YOURS &&
-                lease->votes[k].rival == lease->votes[i].rival) {
+                hf_vote_rival(&lease->votes[k]) ==
+                    hf_vote_rival(&lease->votes[i])) {
                 count++;
             }
         }
@@ -113,7 +114,7 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         if (hf_is_awaited(vote)) {
-            due = hf_instant_min(due, vote->due);
+            due = hf_instant_min(due, hf_vote_due(lease, vote));
         }
     }
     return due;
@@ -153,14 +154,14 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
     if (event->counter <= vote->refused) {
         return; /* stale: the node has since said that it is not ours */
     }
-    if (vote->said != HF_SAID_YOURS ||
-        (event->floor == 0 && event->bound == 0)) {
+    bool is_new = vote->said != HF_SAID_YOURS;
+    vote->said = HF_SAID_YOURS;
+    if (is_new || (event->floor == 0 && event->bound == 0)) {
         hf_vote_unlimit(vote);
     }
-    if (vote->said != HF_SAID_YOURS) {
+    if (is_new) {
         vote->until = HF_LONG_AGO; /* of a grant that was never pushed */
     }
-    vote->said = HF_SAID_YOURS;
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
     }
@@ -191,8 +192,7 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
     if (vote->refused < event->counter) {
         vote->refused = event->counter;
     }
-    vote->rival = event->rival;
-    vote->left_ms = saturated_ms(event->left);
+    hf_vote_set_rival(vote, event->rival, saturated_ms(event->left));
     if (is_queued && vote->counter > vote->refused) {
         vote->said = HF_SAID_YOURS;
         hf_vote_unlimit(vote);

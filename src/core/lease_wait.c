@@ -87,12 +87,12 @@ static struct hf_instant look_at(const struct hf_step *step,
                                  const struct hf_vote *vote)
 {
     const struct hf_event *event = step->event;
-    if (vote->left_ms == UINT32_MAX || event->ahead >= LOOKERS_MAX) {
+    if (hf_vote_left_ms(vote) == UINT32_MAX || event->ahead >= LOOKERS_MAX) {
         return HF_NEVER;
     }
-    return hf_instant_add(event->now,
-                          hf_span_ms((int64_t)vote->left_ms + LOOK_AFTER_MS +
-                                     (int64_t)event->ahead * LOOK_APART_MS));
+    return hf_instant_add(
+        event->now, hf_span_ms((int64_t)hf_vote_left_ms(vote) + LOOK_AFTER_MS +
+                               (int64_t)event->ahead * LOOK_APART_MS));
 }
 
 /* The node has answered: when is it to be asked again? */
@@ -105,7 +105,7 @@ static void plan(struct hf_step *step, unsigned node)
     if (vote->pending != 0) {
         return;
     }
-    vote->due = hf_instant_add(event->now, beat(step->lease));
+    struct hf_instant due = hf_instant_add(event->now, beat(step->lease));
     if (vote->said == HF_SAID_QUEUED && was_deaf && !is_deaf) {
         ask(step, node); /* it may have tried to push meanwhile */
     } else if (vote->said == HF_SAID_NOT_YOURS && vote->polls == 0) {
@@ -114,14 +114,18 @@ static void plan(struct hf_step *step, unsigned node)
     } else if (vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS ||
                (vote->said == HF_SAID_QUEUED && event->ahead == 0 &&
                 (is_deaf || event->look_ms != 0))) {
-        vote->due = hf_instant_min(
-            vote->due, hf_instant_add(event->now, poll_span(step, vote)));
+        due = hf_instant_min(due,
+                             hf_instant_add(event->now, poll_span(step, vote)));
     } else {
         vote->polls = 0;
     }
-    if (vote->said == HF_SAID_QUEUED && vote->pending == 0) {
-        vote->due = hf_instant_min(vote->due, look_at(step, vote));
+    if (vote->pending != 0) {
+        return; /* asked at once */
     }
+    if (vote->said == HF_SAID_QUEUED) {
+        due = hf_instant_min(due, look_at(step, vote));
+    }
+    hf_vote_set_due(step->lease, vote, due);
 }
 
 struct hf_instant hf_wait_due(const struct hf_step *step)
@@ -129,7 +133,8 @@ struct hf_instant hf_wait_due(const struct hf_step *step)
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if (step->lease->votes[i].pending == 0 && may_ask(step, i)) {
-            due = hf_instant_min(due, step->lease->votes[i].due);
+            due = hf_instant_min(
+                due, hf_vote_due(step->lease, &step->lease->votes[i]));
         }
     }
     return due;
@@ -145,16 +150,18 @@ static uint64_t median_time(const struct hf_lease *lease)
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if (vote->said != HF_SAID_NOT_YOURS || vote->pending != 0 ||
-            vote->node_time == 0) {
+        uint64_t time = hf_vote_has_node_time(lease, vote)
+                            ? hf_vote_node_time(lease, vote)
+                            : 0;
+        if (time == 0) {
             continue;
         }
         unsigned at = n++;
-        while (at > 0 && sorted[at - 1] > vote->node_time) {
+        while (at > 0 && sorted[at - 1] > time) {
             sorted[at] = sorted[at - 1];
             at--;
         }
-        sorted[at] = vote->node_time;
+        sorted[at] = time;
     }
     return n == 0 ? 0 : sorted[(n - 1) / 2];
 }
@@ -175,8 +182,10 @@ void hf_wait_begin(struct hf_step *step)
     const struct hf_event *event = step->event;
     bool has_place =
         event->kind == HF_EV_ANSWER && event->verdict == HF_VERDICT_QUEUED;
-    lease->ticket = has_place ? event->ticket : median_time(lease);
+    HF_ASSERT(lease->phase == HF_PHASE_ASKING);
+    uint64_t ticket = has_place ? event->ticket : median_time(lease);
     lease->phase = HF_PHASE_WAITING;
+    hf_lease_set_ticket(lease, ticket);
     lease->raises = 0;
     if (has_place) {
         hf_ask_judge(step); /* it may have been pushed before this was read */
@@ -192,7 +201,7 @@ void hf_wait_begin(struct hf_step *step)
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         struct hf_vote *vote = &lease->votes[i];
         if (vote->pending == 0) {
-            vote->due = step->event->now;
+            hf_vote_set_due(lease, vote, step->event->now);
         }
         ask(step, i);
     }
@@ -205,13 +214,14 @@ void hf_wait_begin(struct hf_step *step)
 static void yield(struct hf_step *step, unsigned node, uint64_t grant)
 {
     struct hf_vote *vote = &step->lease->votes[node];
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (vote->refused < grant) {
         vote->refused = grant;
     }
     vote->counter = 0;
     vote->until = HF_LONG_AGO;
     vote->said = HF_SAID_QUEUED;
-    vote->left_ms = UINT32_MAX;
+    hf_vote_set_rival(vote, 0, UINT32_MAX);
     hf_step_send(step, node, HF_VERB_YIELD, grant);
 }
 
@@ -258,6 +268,7 @@ static bool is_failure(const struct hf_event *event)
  * failure no node is asked: plan() says when. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (is_failure(step->event)) {
         return;
     }
@@ -299,6 +310,7 @@ static bool is_vain_raise(const struct hf_event *event)
 
 void hf_wait_answer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (is_vain_raise(step->event)) {
         plan(step, step->event->node); /* nothing else has changed */
         return;
@@ -321,13 +333,14 @@ void hf_wait_grant(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     if (event->counter <= vote->refused || event->counter <= vote->counter) {
         return; /* older than what we know */
     }
     vote->counter = event->counter;
     if (step->lease->phase == HF_PHASE_WAITING) {
-        hf_vote_unlimit(vote);
         vote->said = HF_SAID_YOURS; /* counts while `until` is ahead */
+        hf_vote_unlimit(vote);
         vote->polls = 0;
         hf_ask_judge(step);
     }
@@ -339,12 +352,14 @@ void hf_wait_grant(struct hf_step *step)
 /* It is back: our place there may be gone, but not our ticket. */
 void hf_wait_node(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     ask(step, step->event->node);
     hf_ask_judge(step);
 }
 
 void hf_wait_listen(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     unsigned node = step->event->node;
     const struct hf_vote *vote = &step->lease->votes[node];
     if ((step->nodes->listening & hf_bit(node)) != 0 &&
@@ -355,10 +370,12 @@ void hf_wait_listen(struct hf_step *step)
 
 void hf_wait_timer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
         if (vote->pending == 0 &&
-            !hf_instant_before(step->event->now, vote->due)) {
+            !hf_instant_before(step->event->now,
+                               hf_vote_due(step->lease, vote))) {
             ask(step, i);
         }
     }

@@ -43,6 +43,7 @@ static size_t emit_escaped(char *out, size_t max, const char *text)
             out[len++] = hex_digits[c & 15];
         }
     }
+    HF_ASSERT(len <= max);
     return len;
 }
 
@@ -97,6 +98,7 @@ static void describe_printable(const char *text, size_t len, char *out,
                                size_t cap)
 {
     size_t at = 0;
+    HF_ASSERT(cap > 0);
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
         bool is_shown = c > ' ' && c < 0x7f;
@@ -136,6 +138,7 @@ static int escaped_at(const char *text, size_t len, size_t i)
 static void describe_field(const char *text, size_t len, char *out, size_t cap)
 {
     size_t at = 0;
+    HF_ASSERT(cap > 0);
     for (size_t i = 0; i < len && at + 1 < cap; i++) {
         int code = escaped_at(text, len, i);
         if (code >= 0 && !is_control(code)) {

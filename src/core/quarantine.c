@@ -39,6 +39,8 @@
  * alone). */
 #include "core/quarantine.h"
 
+#include "base/assert.h"
+
 #include <string.h>
 
 struct hf_span hf_quarantine_span(int64_t max_ttl_ms)
@@ -155,6 +157,7 @@ static void judge_kept(const struct hf_marker *marker,
     }
     struct hf_instant until =
         hf_instant_add(watched_since(marker, out->since), span);
+    HF_ASSERT(!hf_instant_before(now, out->since));
     if (!hf_instant_before(now, until)) {
         out->marker.is_whole = true;
         return;
@@ -200,6 +203,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
         hf_quarantine_declare(identity, shape, false, &out->marker);
         out->write = true;
     }
+    HF_ASSERT(!out->write || out->marker.exists);
     out->trust = strict && hf_instant_before(now, out->until)
                      ? HF_TRUST_QUARANTINE
                      : HF_TRUST_VOTES;

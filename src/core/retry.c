@@ -62,6 +62,7 @@ static uint64_t draw(const struct hf_retry *retry)
 
 static struct hf_span fraction(struct hf_span whole, uint64_t random)
 {
+    HF_ASSERT(whole.ns >= 0);
     return (struct hf_span){(int64_t)(random % (uint64_t)(whole.ns + 1))};
 }
 
@@ -147,6 +148,8 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
     if (!hf_instant_before(now, last)) {
         return over;
     }
-    struct hf_instant at = next_attempt(retry, outcome, lease, now);
-    return (struct hf_retry_verdict){HF_RETRY_AGAIN, hf_instant_min(at, last)};
+    struct hf_instant at =
+        hf_instant_min(next_attempt(retry, outcome, lease, now), last);
+    HF_ASSERT(!hf_instant_before(at, now));
+    return (struct hf_retry_verdict){HF_RETRY_AGAIN, at};
 }

@@ -249,7 +249,7 @@ static void renewal_begins(enum who who)
 static void renewal_succeeds(enum who who)
 {
     struct hf_lease *lease = hf_lock_lease(on.held[who]);
-    lease->confirmed = lease->round_at;
+    lease->confirmed_or_ticket.confirmed = lease->round_at;
     looks(who);
 }
 

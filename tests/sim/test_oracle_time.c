@@ -62,7 +62,7 @@ static void test_prompt_needs_a_majority(void **state)
 static void renews(enum who who, struct hf_lock *lock, int64_t ms)
 {
     at(ms);
-    hf_lock_lease(lock)->confirmed.ns = clock_of(who, ms);
+    hf_lock_lease(lock)->confirmed_or_ticket.confirmed.ns = clock_of(who, ms);
     looks(who);
 }
 

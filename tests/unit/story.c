@@ -373,8 +373,8 @@ static void behind(struct hf_vote *vote, enum hf_said said)
     vote->flags = HF_VOTE_IN_ROUND | HF_VOTE_MAY_HOLD | HF_VOTE_UNRELEASED;
     if (said == HF_SAID_NOT_YOURS) {
         vote->pending = 0;
-        vote->rival = 99;
-        vote->node_time = 1;
+        vote->rival_or_raise.rival = 99;
+        vote->due_or_node_time.node_time = 1;
     }
 }
 

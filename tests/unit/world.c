@@ -202,9 +202,10 @@ static void step(struct world *world, struct client *client,
 {
     struct hf_effects effects;
     struct hf_lease *lease = lease_of(client);
-    struct hf_instant confirmed = lease->confirmed;
     struct hf_instant round_at = lease->round_at;
     bool was_holding = lease->phase == HF_PHASE_HOLDING;
+    struct hf_instant confirmed =
+        was_holding ? hf_lease_confirmed(lease) : HF_LONG_AGO;
     event.now = world->now;
     hf_lease_step(lease, &client->nodes, &event, &effects);
     if (was_holding && lease->phase == HF_PHASE_HOLDING) {
@@ -212,7 +213,7 @@ static void step(struct world *world, struct client *client,
             client->fence_at_round =
                 client->is_shared ? world->top_writers : world->top;
         }
-        if (lease->confirmed.ns > confirmed.ns) {
+        if (hf_lease_confirmed(lease).ns > confirmed.ns) {
             world->report->renewals++;
             if (client->fence_at_round > lease->fence) {
                 violate(world, "E1: renewed after a greater fence completed");
@@ -448,7 +449,7 @@ static void check_beliefs(struct world *world)
         const struct hf_lease *lease = lease_of(client);
         bool believes = client->is_busy && lease->phase == HF_PHASE_HOLDING &&
                         lease->state != HF_STATE_LOST &&
-                        hf_instant_before(world->now, lease->deadline);
+                        hf_instant_before(world->now, hf_lease_deadline(lease));
         believers += believes;
         sharers += believes && client->is_shared;
     }

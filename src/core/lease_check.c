@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INVARIANTS OF A LEASE, ASSERTED AFTER EVERY STEP
+ *
+ * The steps are written so that these hold; a step that breaks one has a
+ * mistake in it, and a process that ends is better than two that believe to
+ * hold. They depend on no node's word: whatever nodes answer, they hold.
+ * ARCHITECTURE.md lists them with those that nodes and tests keep. INV-6 is in
+ * lease_overlay.h. */
+#include "core/lease_parts.h"
+
+struct hf_held hf_held_of(const struct hf_lease *lease)
+{
+    if (lease->phase != HF_PHASE_HOLDING || lease->state == HF_STATE_LOST) {
+        return (struct hf_held){.is_held = false};
+    }
+    return (struct hf_held){true, lease->fence, hf_lease_deadline(lease)};
+}
+
+static bool is_held_state(uint8_t state)
+{
+    return state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
+}
+
+/* INV-1: an owner that believes to hold has a fence and a deadline ahead of it.
+ * INV-2: while it holds, its fence stays, and its deadline never moves back. */
+static void check_held(const struct hf_lease *lease, struct hf_instant now,
+                       const struct hf_held *before)
+{
+    struct hf_held held = hf_held_of(lease);
+    HF_ASSERT(held.is_held == is_held_state(lease->state));
+    if (!held.is_held) {
+        return;
+    }
+    HF_ASSERT(held.fence > 0 && held.fence <= HF_FENCE_MAX);
+    HF_ASSERT(hf_instant_before(now, held.deadline));
+    if (before->is_held) {
+        HF_ASSERT(held.fence == before->fence);
+        HF_ASSERT(!hf_instant_before(held.deadline, before->deadline));
+    }
+}
+
+/* INV-3: a vote is for a counter above all that the node has refused.
+ * INV-4: a request that is late is awaited no longer, but still unanswered.
+ * INV-5: while grants are counted, a raise that may still be executed has its
+ *        value noted: W4 rests on that. */
+static void check_votes(const struct hf_lease *lease)
+{
+    bool counts = hf_lease_counts_grants(lease);
+    for (unsigned i = 0; i < lease->n_nodes; i++) {
+        const struct hf_vote *vote = &lease->votes[i];
+        HF_ASSERT(vote->said != HF_SAID_YOURS || vote->counter > vote->refused);
+        HF_ASSERT((vote->flags & HF_VOTE_LATE) == 0 || vote->pending != 0);
+        bool may_rise = hf_is_pending(vote, HF_VERB_CONFIRM) ||
+                        (vote->flags & HF_VOTE_IN_DOUBT) != 0;
+        HF_ASSERT(!counts || !may_rise || hf_lease_raised(lease) > 0);
+    }
+}
+
+/* INV-7: what is sent is noted as pending, at most one request of a verb to a
+ *        node, so that its answer is taken, and a RELEASE comes behind it.
+ * INV-8: the step that ends a lease says so. */
+static void check_effects(const struct hf_step *step)
+{
+    const struct hf_lease *lease = step->lease;
+    const struct hf_effects *out = step->out;
+    HF_ASSERT(out->done == (lease->phase == HF_PHASE_DONE));
+    for (unsigned i = 0; i < out->n_sends; i++) {
+        const struct hf_send *send = &out->sends[i];
+        HF_ASSERT(send->node < lease->n_nodes);
+        HF_ASSERT(hf_is_pending(&lease->votes[send->node], send->verb));
+    }
+}
+
+void hf_check_step(const struct hf_step *step, const struct hf_held *before)
+{
+    check_held(step->lease, step->event->now, before);
+    check_votes(step->lease);
+    check_effects(step);
+}
