@@ -71,8 +71,8 @@ void hf_seizure_close(struct hf_seizure *seizure);
 /* Its questions have been answered (op.c). */
 void hf_seizure_heard(struct hf_op *op);
 
-/* Free all of the client, which is being freed: of a forked child, or what could
- * not be given back. */
+/* Free all of a client that is being freed: in a forked child, or what could not
+ * be given back. */
 void hf_seizures_free(struct hf_client *client);
 
 #endif
