@@ -24,7 +24,7 @@ enum hf_seizure_stage {
 };
 
 struct hf_seizure {
-    struct hf_op op; /* the parent of its questions; in no table */
+    struct hf_op op;        /* the parent of its questions; in no table */
     struct hf_seizure **at; /* what points to it: client->seizures, or a next */
     struct hf_seizure *next;
     enum hf_seizure_stage stage;
@@ -71,8 +71,8 @@ void hf_seizure_close(struct hf_seizure *seizure);
 /* Its questions have been answered (op.c). */
 void hf_seizure_heard(struct hf_op *op);
 
-/* Free all of a client that is being freed: in a forked child, or what could not
- * be given back. */
+/* Free all of a client that is being freed: in a forked child, or what could
+ * not be given back. */
 void hf_seizures_free(struct hf_client *client);
 
 #endif
