@@ -269,9 +269,11 @@ void hf_seizure_close(struct hf_seizure *seizure)
 
 void hf_seizures_free(struct hf_client *client)
 {
-    while (client->seizures != NULL) {
-        struct hf_seizure *seizure = client->seizures;
-        unlink_it(seizure);
+    struct hf_seizure *seizure = client->seizures;
+    while (seizure != NULL) {
+        struct hf_seizure *next = seizure->next;
         free(seizure);
+        seizure = next;
     }
+    client->seizures = NULL;
 }
