@@ -187,15 +187,21 @@ static unsigned down_nodes(const struct sim_oracle *oracle)
     return down;
 }
 
-/* An operator took it away from its owner at that node. */
+/* When an operator last took it away from its owner, or gave it back, at some
+ * node; 0: never. */
+static int64_t broken_ns(const struct sim_oracle *oracle,
+                         const struct hf_lock *lock)
+{
+    int name = *(const char *)hf_lock_name_bytes(lock) - 'a';
+    return name >= 0 && name < SIM_NAMES_MAX ? oracle->answers->broken_ns[name]
+                                             : 0;
+}
+
 static bool was_broken(const struct sim_oracle *oracle,
                        const struct sim_asking *call,
                        const struct hf_lock *lock)
 {
-    int name = *(const char *)hf_lock_name_bytes(lock) - 'a';
-    int64_t at_ns = name >= 0 && name < SIM_NAMES_MAX
-                        ? oracle->answers->broken_ns[name]
-                        : 0;
+    int64_t at_ns = broken_ns(oracle, lock);
     return at_ns > 0 && at_ns >= call->begun_ns;
 }
 
@@ -439,6 +445,16 @@ void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
 
 /* ---- A lock that is held became LOST ----------------------------------- */
 
+/* A majority refused a renewal for a break, and some of them have it again: the
+ * break was given up. */
+static bool was_given_back(const struct sim_oracle *oracle,
+                           const struct sim_process *process,
+                           const struct sim_part *part)
+{
+    int64_t at_ns = broken_ns(oracle, part->lock);
+    return at_ns > 0 && sim_process_clock(process, at_ns).ns >= part->round_at;
+}
+
 /* Before the deadline that its user was shown: a majority must have let it go.
  */
 void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
@@ -452,6 +468,7 @@ void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
                         part->deadline > now_ns &&
                         part->until_ns > oracle->world->now_ns;
         if (is_early && is_memory_true(oracle, live->begun_ns) &&
+            !was_given_back(oracle, process, part) &&
             is_many(oracle,
                     holders_of(oracle, part->lock, 0) & ~down_nodes(oracle))) {
             sim_oracle_breach(oracle, SIM_ANSWER,

@@ -61,10 +61,11 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     struct hf_vote *vote = &step->lease->votes[node];
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
     bool is_ask = verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
+    uint16_t may = is_ask ? step->nodes->voting : up;
     HF_ASSERT(node < step->lease->n_nodes);
     HF_ASSERT(!hf_is_pending(vote, verb));
     /* A node in quarantine is not asked for a name, only to repair it (C4). */
-    HF_ASSERT(((is_ask ? step->nodes->voting : up) & hf_bit(node)) != 0);
+    HF_ASSERT((may & hf_bit(node)) != 0);
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
     bool holder =
         verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;

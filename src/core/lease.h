@@ -147,6 +147,8 @@ enum hf_phase {
     HF_PHASE_RELEASING, /* giving back, to the last node */
     HF_PHASE_DONE
 };
+#define HF_PHASES_OF_DEADLINE                                                  \
+    ((1U << HF_PHASE_HOLDING) | (1U << HF_PHASE_RELEASING))
 
 /* What one node said to this owner. Private to core. Unions named a_or_b, here
  * and in the lease, are read through core/lease_overlay.h alone, which asserts
@@ -247,8 +249,7 @@ static inline uint64_t hf_lease_fence(const struct hf_lease *lease)
  * While RELEASING: nothing is left after it. */
 static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
 {
-    HF_ASSERT(lease->phase == HF_PHASE_HOLDING ||
-              lease->phase == HF_PHASE_RELEASING);
+    HF_ASSERT(((1U << lease->phase) & HF_PHASES_OF_DEADLINE) != 0);
     return lease->deadline_or_raised.deadline;
 }
 

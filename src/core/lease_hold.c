@@ -406,8 +406,9 @@ void hf_hold_extend(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
-    HF_ASSERT(step->event->ttl.ns == 0 ||
-              step->event->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    if (step->event->ttl.ns != 0) {
+        HF_ASSERT(step->event->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    }
     if (lease->state == HF_STATE_LOST ||
         !hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         if (lease->state != HF_STATE_LOST) {

@@ -34,8 +34,7 @@ enum hf_said {
 static inline void hf_lease_set_deadline(struct hf_lease *lease,
                                          struct hf_instant deadline)
 {
-    HF_ASSERT(lease->phase == HF_PHASE_HOLDING ||
-              lease->phase == HF_PHASE_RELEASING);
+    HF_ASSERT(((1U << lease->phase) & HF_PHASES_OF_DEADLINE) != 0);
     lease->deadline_or_raised.deadline = deadline;
 }
 
@@ -80,14 +79,18 @@ static inline void hf_lease_set_ticket(struct hf_lease *lease, uint64_t ticket)
 static inline struct hf_instant hf_vote_due(const struct hf_lease *lease,
                                             const struct hf_vote *vote)
 {
-    HF_ASSERT(vote->pending != 0 || lease->phase == HF_PHASE_WAITING);
+    if (lease->phase != HF_PHASE_WAITING) {
+        HF_ASSERT(vote->pending != 0);
+    }
     return vote->due_or_node_time.due;
 }
 
 static inline void hf_vote_set_due(const struct hf_lease *lease,
                                    struct hf_vote *vote, struct hf_instant due)
 {
-    HF_ASSERT(vote->pending != 0 || lease->phase == HF_PHASE_WAITING);
+    if (lease->phase != HF_PHASE_WAITING) {
+        HF_ASSERT(vote->pending != 0);
+    }
     vote->due_or_node_time.due = due;
 }
 

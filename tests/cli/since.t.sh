@@ -22,7 +22,8 @@ waits_for() { # STORE N
 # On a terminal, in the queue from before the hand-over; its steps come later.
 begin_terminal() { # STORE
     mkfifo "$W/steps.$1"
-    timeout 60 "$pty" holdfast run -u "${url[$1]}" job -- true \
+    timeout 60 "$pty" sh -c 'stty cols 200; exec "$@"' sh \
+        holdfast run -u "${url[$1]}" job -- true \
         <"$W/steps.$1" >"$W/terminal.$1" &
     terminal[$1]=$!
 }

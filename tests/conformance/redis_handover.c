@@ -31,13 +31,13 @@ static const char FAST[] = "if gives and first[1] and ";
 /* ---- What is drawn ------------------------------------------------------- */
 
 struct waiter {
-    char who[8];
+    char who[16];
     uint64_t ticket;
     char record[100]; /* "": none */
 };
 
 struct sharer {
-    char who[8];
+    char who[16];
     int64_t till_ms;
     uint64_t counter;
 };

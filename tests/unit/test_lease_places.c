@@ -200,6 +200,16 @@ static void stale_grant_is_given_back(void **state)
                  "[2004] 0 Y queued 6      | \n");
 }
 
+/* Nor does its floor or bound say anything of a node that has refused since. */
+static void bounds_of_a_stale_grant_are_ignored(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[2002] timer                  | 0Q300 1Q300 2Q300\n"
+                 "[2003] 0 Q ok 5 8388608       | 0Y5\n"
+                 "[2003] 1 Q ok 5 bound 8388608 | 1Y5\n");
+}
+
 static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 {
     (void)state;
@@ -263,6 +273,7 @@ int main(void)
         cmocka_unit_test(second_push_of_one_grant),
         cmocka_unit_test(newer_grant_is_not_given_back_for_an_older),
         cmocka_unit_test(stale_grant_is_given_back),
+        cmocka_unit_test(bounds_of_a_stale_grant_are_ignored),
         cmocka_unit_test(nothing_is_given_back_to_a_node_that_is_away),
         cmocka_unit_test(floor_above_lifts_the_claim),
         cmocka_unit_test(claims_about_to_end_are_refreshed),

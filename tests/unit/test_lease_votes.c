@@ -231,6 +231,21 @@ static void an_answered_majority_waits_for_no_other_node(void **state)
           "[3] 1 A ok 7          | split 1R7\n");
 }
 
+/* A node that forgot is asked anew, and refuses. The raise of before is
+ * answered behind that: it is no vote, and names no time. */
+static void answer_from_before_it_forgot_is_stale(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A ok 5         | \n"
+          "[2] 1 A ok 9         | 0C9\n"
+          "[3] forgot 0         | 0A9\n"
+          "[4] 0 A no 10        | \n"
+          "[5] 0 C ok 9         | \n"
+          "[6] 2 A no 5         | taken 0R10 1R10\n");
+}
+
 /* With its clock set back it may grant less than it had granted, or refused,
  * before: a vote is for what it names now. */
 static void what_a_node_forgot_is_forgotten(void **state)
@@ -296,6 +311,7 @@ int main(void)
         cmocka_unit_test(no_node_is_up),
         cmocka_unit_test(the_only_one_to_come_is_waited_for),
         cmocka_unit_test(an_answered_majority_waits_for_no_other_node),
+        cmocka_unit_test(answer_from_before_it_forgot_is_stale),
         cmocka_unit_test(what_a_node_forgot_is_forgotten),
         cmocka_unit_test(a_raise_that_is_late_is_not_waited_for),
         cmocka_unit_test(what_was_refused_was_not_granted),
