@@ -274,7 +274,6 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
     int64_t keep = has_run && !keeper->is_lost ? keep_ms(keeper) : 0;
     enum hf_status status =
         keep > 0 ? hf_lock_release_reserved(lock, keep) : hf_lock_release(lock);
-    keeper->is_settled = status == HF_OK;
     keeper->is_denied = status == HF_DENIED;
     if (!keeper->is_lost) {
         cli_status_say(&keeper->status,
@@ -367,11 +366,6 @@ void cli_keeper(struct cli_run *run)
     if (code == 0) {
         code = cli_keeper_again(&keeper);
     }
-    if (!keeper.is_settled) {
-        /* Finish what is under way. Where nothing is, the kernel takes the
-         * process apart faster than we do, and the wrapper waits for our code.
-         */
-        hf_client_close(keeper.client);
-    }
+    hf_client_close(keeper.client);
     _exit(code);
 }

@@ -51,7 +51,6 @@ struct cli_keeper {
     bool was_told;        /* by a majority, with the deadline still ahead */
     struct cli_lost lost; /* was_told: who took it */
     bool was_asleep;      /* we woke up too late to end the command in time */
-    bool is_settled;      /* the store has confirmed the release */
     bool is_covered;      /* the store knows of the command's process group */
     bool is_denied;       /* the store does not permit the release */
     bool is_again;        /* not the first round of --again */
