@@ -298,7 +298,7 @@ void sim_process_start(struct sim_process *process)
 
 /* kill -9: its memory is gone, its connections are closed by the kernel. To the
  * library it looks like a fork's child, where the kernel has wiped a page
- * (client/page.c): it sends nothing. */
+ * (client/fork.c): it sends nothing. */
 void sim_process_crash(struct sim_process *process)
 {
     if (!process->is_alive) {

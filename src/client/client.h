@@ -23,7 +23,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-struct hf_page;    /* page.c */
+struct hf_page;    /* fork.c */
 struct hf_seizure; /* seize.c */
 struct hf_waiter;  /* wait.c */
 
@@ -151,7 +151,7 @@ hf_client_patience(const struct hf_client *client, struct hf_span ttl)
     return hf_instant_add(client->now, hf_nodes_patience(&client->nodes, ttl));
 }
 
-/* ---- page.c: what a fork must not copy --------------------------------- */
+/* ---- fork.c: what a fork must not copy --------------------------------- */
 
 bool hf_page_open(struct hf_client *client);
 void hf_page_close(struct hf_client *client);

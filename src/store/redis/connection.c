@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* RECONNECTING
+ *
+ * A connection that served is made again at once, but at most once a second
+ * without back-off: a proxy that cuts each of its connections is not met with
+ * a storm of them. Every other one is made again after a back-off that doubles
+ * from 50 ms to 2 s, of which the upper half is drawn at random, so that a
+ * fleet does not return to a restarted server in one instant.
+ *
+ * A server hangs if it owes a reply and is silent, however much it owes:
+ * progress counts, not the age of the oldest request. */
 #include "store/redis/connection.h"
 
 #include "base/assert.h"
