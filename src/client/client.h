@@ -23,9 +23,8 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-struct hf_page;    /* fork.c */
-struct hf_seizure; /* seize.c */
-struct hf_waiter;  /* wait.c */
+struct hf_page;   /* fork.c */
+struct hf_waiter; /* wait.c */
 
 /* Bytes of a host's name that go into owners. */
 #define HF_HOST_MAX 64
@@ -72,11 +71,11 @@ struct hf_client {
 
     struct hf_slots slots;
     struct hf_heap heap;
-    struct hf_ops ops;           /* under way */
-    struct hf_seizure *seizures; /* taken by breaks, until given back */
-    struct hf_ops finished;      /* callbacks that hf_client_process() owes */
-    struct hf_bundle *bundles;   /* a member of theirs came to an end */
-    uint32_t events_first;       /* locks that changed, by slot */
+    struct hf_ops ops;         /* under way */
+    struct hf_ops seizures;    /* taken by breaks, until given back */
+    struct hf_ops finished;    /* callbacks that hf_client_process() owes */
+    struct hf_bundle *bundles; /* a member of theirs came to an end */
+    uint32_t events_first;     /* locks that changed, by slot */
     uint32_t events_last;
     uint32_t calls_first; /* released locks whose callback is owed */
     uint32_t calls_last;

@@ -111,24 +111,6 @@ static void write_owner(struct hf_seizure *seizure)
     memcpy(seizure->owner + seizure->owner_len, HF_LONG_MARK, HF_LONG_MARK_LEN);
 }
 
-static void link_it(struct hf_seizure *seizure, struct hf_seizure **at)
-{
-    seizure->at = at;
-    seizure->next = *at;
-    if (seizure->next != NULL) {
-        seizure->next->at = &seizure->next;
-    }
-    *at = seizure;
-}
-
-static void unlink_it(struct hf_seizure *seizure)
-{
-    *seizure->at = seizure->next;
-    if (seizure->next != NULL) {
-        seizure->next->at = seizure->at;
-    }
-}
-
 struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
                                   size_t name_len)
 {
@@ -137,7 +119,7 @@ struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
         return NULL;
     }
     hf_op_init(&seizure->op, client, HF_OP_SEIZURE);
-    link_it(seizure, &client->seizures);
+    hf_ops_append(&client->seizures, &seizure->op);
     memcpy(seizure->name, name, name_len);
     seizure->name_len = name_len;
     write_owner(seizure);
@@ -228,7 +210,7 @@ static void destroy(struct hf_seizure *seizure)
     if (seizure->back.op.client != NULL && !seizure->back.op.is_done) {
         hf_op_unlist(&seizure->back.op);
     }
-    unlink_it(seizure);
+    hf_ops_remove(&seizure->op.client->seizures, &seizure->op);
     free(seizure);
 }
 
@@ -269,11 +251,9 @@ void hf_seizure_close(struct hf_seizure *seizure)
 
 void hf_seizures_free(struct hf_client *client)
 {
-    struct hf_seizure *seizure = client->seizures;
-    while (seizure != NULL) {
-        struct hf_seizure *next = seizure->next;
-        free(seizure);
-        seizure = next;
+    struct hf_op *op = NULL;
+    while ((op = client->seizures.first) != NULL) {
+        hf_ops_remove(&client->seizures, op);
+        free(seizure_of(op));
     }
-    client->seizures = NULL;
 }

@@ -24,9 +24,7 @@ enum hf_seizure_stage {
 };
 
 struct hf_seizure {
-    struct hf_op op;        /* the parent of its questions; in no table */
-    struct hf_seizure **at; /* what points to it: client->seizures, or a next */
-    struct hf_seizure *next;
+    struct hf_op op; /* the parent of its questions; in client->seizures */
     enum hf_seizure_stage stage;
     bool gives_back;
     struct hf_look take;
