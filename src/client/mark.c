@@ -112,11 +112,9 @@ static enum hf_status merge(struct hf_client *client,
     ask.mark = *mark;
     init(&ask, client, name->name, name->name_len);
     ask.look.op.is_cleanup = is_cleanup;
-    *out = ask.marks;
-    if (!hf_look_begin(&ask.look)) {
-        return hf_fail_memory(error);
-    }
-    enum hf_status status = hf_op_await(&ask.look.op, error);
+    enum hf_status status = hf_look_begin(&ask.look)
+                                ? hf_op_await(&ask.look.op, error)
+                                : hf_fail_memory(error);
     *out = ask.marks;
     return status;
 }
