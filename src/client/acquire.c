@@ -136,13 +136,8 @@ enum hf_status hf_op_start_acquire(struct hf_client *client,
                                    hf_op_fn *done, void *user,
                                    struct hf_op **out, struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (done == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback");
-    }
-    enum hf_status status = hf_client_begin(client, error);
+    enum hf_status status =
+        hf_op_enter(client, done == NULL ? "no callback" : NULL, out, error);
     if (status == HF_OK) {
         status = start(client, request, done, user, out, error);
         hf_client_leave(client);

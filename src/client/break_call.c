@@ -120,13 +120,8 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
                   bool now, hf_break_fn *may_wait, hf_broken_fn *done,
                   void *user, struct hf_op **out, struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (done == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback for the end");
-    }
-    enum hf_status status = hf_client_begin(client, error);
+    enum hf_status status = hf_op_enter(
+        client, done == NULL ? "no callback for the end" : NULL, out, error);
     if (status != HF_OK) {
         return status;
     }

@@ -252,15 +252,10 @@ enum hf_status hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done,
                                   void *user, struct hf_op **out,
                                   struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (lock == NULL || done == NULL) {
-        return hf_fail(error, HF_INVALID, "%s",
-                       lock == NULL ? "no lock" : "no callback");
-    }
-    struct hf_client *client = lock->client;
-    enum hf_status status = hf_client_begin(client, error);
+    struct hf_client *client = lock == NULL ? NULL : lock->client;
+    const char *missing = done == NULL ? "no callback" : NULL;
+    enum hf_status status =
+        hf_op_enter(client, lock == NULL ? "no lock" : missing, out, error);
     if (status == HF_OK) {
         status = start(lock, done, user, out, error);
         hf_client_leave(client);

@@ -236,13 +236,8 @@ enum hf_status hf_op_start_inspect(struct hf_client *client, const void *name,
                                    void *user, struct hf_op **out,
                                    struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (done == NULL) {
-        return hf_fail(error, HF_INVALID, "no callback");
-    }
-    enum hf_status status = hf_client_begin(client, error);
+    enum hf_status status =
+        hf_op_enter(client, done == NULL ? "no callback" : NULL, out, error);
     if (status != HF_OK) {
         return status;
     }

@@ -334,19 +334,12 @@ static enum hf_status run(struct hf_list *list, struct hf_error *error)
     return status != HF_OK ? status : list->op.status;
 }
 
-static enum hf_status check(hf_list_fn *each, struct hf_error *error)
-{
-    return each == NULL ? hf_fail(error, HF_INVALID, "no callback") : HF_OK;
-}
-
 enum hf_status hf_client_list(struct hf_client *client, const char *pattern,
                               hf_list_fn *each, void *user,
                               struct hf_error *error)
 {
-    enum hf_status status = check(each, error);
-    if (status == HF_OK) {
-        status = hf_client_begin(client, error);
-    }
+    enum hf_status status =
+        hf_op_enter(client, each == NULL ? "no callback" : NULL, NULL, error);
     if (status != HF_OK) {
         return status;
     }
@@ -388,16 +381,9 @@ enum hf_status hf_op_start_list(struct hf_client *client, const char *pattern,
                                 hf_list_fn *each, hf_op_fn *done, void *user,
                                 struct hf_op **out, struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    enum hf_status status = check(each, error);
-    if (status == HF_OK && done == NULL) {
-        status = hf_fail(error, HF_INVALID, "no callback for the end");
-    }
-    if (status == HF_OK) {
-        status = hf_client_begin(client, error);
-    }
+    const char *missing = done == NULL ? "no callback for the end" : NULL;
+    enum hf_status status =
+        hf_op_enter(client, each == NULL ? "no callback" : missing, out, error);
     if (status == HF_OK) {
         status = start(client, pattern, each, done, user, out, error);
         hf_client_leave(client);

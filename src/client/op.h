@@ -151,6 +151,13 @@ void hf_op_forget_result(struct hf_op *op);
 /* Free an asynchronous operation. */
 void hf_op_free(struct hf_op *op);
 
+/* Enter a call that may start an operation, as hf_client_begin() does. *out is
+ * NULL from here on; out may be NULL. missing: the argument that is missing,
+ * for the error; or NULL. @return HF_OK, and hf_client_leave() is due; else as
+ * hf_client_begin(). */
+enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
+                           struct hf_op **out, struct hf_error *error);
+
 /* On the heap, with copies of the name and the text of its order. @return NULL:
  * no memory. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);

@@ -9,6 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
+                           struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (missing != NULL) {
+        return hf_fail(error, HF_INVALID, "%s", missing);
+    }
+    return hf_client_begin(client, error);
+}
+
 struct hf_op *hf_op_copy(const struct hf_op *plan)
 {
     const struct hf_order *order = &plan->order;

@@ -145,19 +145,12 @@ static enum hf_status ask(struct hf_client *client, const void *name,
     return status;
 }
 
-static enum hf_status check(hf_queue_fn *each, struct hf_error *error)
-{
-    return each == NULL ? hf_fail(error, HF_INVALID, "no callback") : HF_OK;
-}
-
 enum hf_status hf_client_queue(struct hf_client *client, const void *name,
                                size_t name_len, hf_queue_fn *each, void *user,
                                struct hf_error *error)
 {
-    enum hf_status status = check(each, error);
-    if (status == HF_OK) {
-        status = hf_client_begin(client, error);
-    }
+    enum hf_status status =
+        hf_op_enter(client, each == NULL ? "no callback" : NULL, NULL, error);
     if (status != HF_OK) {
         return status;
     }
@@ -208,16 +201,9 @@ enum hf_status hf_op_start_queue(struct hf_client *client, const void *name,
                                  hf_op_fn *done, void *user, struct hf_op **out,
                                  struct hf_error *error)
 {
-    if (out != NULL) {
-        *out = NULL;
-    }
-    enum hf_status status = check(each, error);
-    if (status == HF_OK && done == NULL) {
-        status = hf_fail(error, HF_INVALID, "no callback for the end");
-    }
-    if (status == HF_OK) {
-        status = hf_client_begin(client, error);
-    }
+    const char *missing = done == NULL ? "no callback for the end" : NULL;
+    enum hf_status status =
+        hf_op_enter(client, each == NULL ? "no callback" : missing, out, error);
     if (status != HF_OK) {
         return status;
     }
