@@ -216,7 +216,9 @@ void hf_ask_judge(struct hf_step *step)
     bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
     bool is_reached = outcome != HF_OUT_UNREACHED;
     if (queues && is_reached && hf_wait_has_ticket(step)) {
-        hf_wait_begin(step);
+        if (coming == 0 || !hf_wait_needs_reading(step)) {
+            hf_wait_begin(step);
+        }
     } else if (!queues || is_reached || !is_only_late(step, granted)) {
         give_up(step, outcome);
     }

@@ -159,6 +159,10 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted);
 /* lease_wait.c. Is there a ticket to wait under? None if no node refused: what
  * was granted ran out before the others answered. */
 bool hf_wait_has_ticket(const struct hf_step *step);
+
+/* The clock readings contradict each other: another one is worth waiting for.
+ */
+bool hf_wait_needs_reading(const struct hf_step *step);
 void hf_wait_begin(struct hf_step *step);
 void hf_wait_answer(struct hf_step *step);
 void hf_wait_grant(struct hf_step *step);

@@ -1,129 +1,154 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WAITING: A PLACE IN THE QUEUE OF EVERY NODE, UNDER ONE TICKET
+/* WAITING IN THE QUEUES
  *
- *   refused by a majority   the ticket: the median of the nodes' own times,
- *                           the same at all nodes, for as long as we wait
- *   ACQUIRE, with a place   to all nodes; again every Q/3 as a heartbeat
- *   GRANT, pushed           a vote: the releaser's script gave it to us
- *   majority at one T       held; CONFIRM brings the claim to the full ttl
+ * Each node keeps a queue for the name. A waiter has a place in all of them,
+ * under one ticket that orders the waiters:
  *
- * Nothing else is sent, unless
- *   - the holder's lease must be over: a waiter near the head looks;
- *   - the head expects no push: the holder is not one of ours, or may end
- *     unnoticed, or the node cannot reach us: it polls, more and more slowly,
- *     but behind another library's lock often enough to get a turn;
- *   - some nodes are ours, but no majority: they are asked again soon, since
- *     the queues of nodes can differ while messages travel. If an earlier
- * ticket waits at one, it is given back there (Rule Y). Without that rule three
- *     waiters can stop each other for ever; giving back on a mere time-out
- *     goes on for ever.
+ *   a majority refused      the waiter takes its ticket: the median of the
+ *                           clock readings in the replies. It never changes.
+ *   ACQUIRE with a ticket   sent to all nodes: each gives it a place, which
+ *                           lasts Q (hf_queue_lease()). Sent again every Q/3,
+ *                           as a heartbeat.
+ *   GRANT, pushed           a vote: the script that released the name on this
+ *                           node has granted it to the first live waiter
+ *   majority at counter T   held; CONFIRM then extends each vote from Q to the
+ *                           whole ttl
  *
- * A push has its pitfalls, each found by a model. It may come before the answer
- * that puts us into the queue, or be older than one: it counts if its counter
- * exceeds the one in the last "queued". And since it is unsolicited, there is
- * no sending to count from: the node ends the claim Q after it granted, which
- * was after it answered the last "queued", so it is good until the sending of
- * that request + Q - drift. */
+ * Further requests:
+ *   - When the holder's lease should have expired, the first few waiters send
+ *     ACQUIRE, in case the first of them is dead too.
+ *   - The first waiter polls, with a growing interval, if nothing will be
+ *     pushed to it: the holder took the name with another library, or may end
+ *     without a release, or the push connection to the node is down. Behind
+ *     another library's lock the interval stays short enough to get a turn.
+ *   - A waiter with some votes but no majority asks those nodes again soon,
+ *     since the queues differ while messages travel. If the reply says that an
+ *     earlier ticket waits there, it returns that vote by YIELD (Rule Y).
+ *     Without this rule three waiters can deadlock, and with a timeout in its
+ *     place they can exchange votes for ever.
+ *
+ * WHICH PUSHED GRANTS COUNT (each rule from a counter-example in model/)
+ *
+ * A grant can overtake the reply that names our place, and it can be older
+ * than the last such reply. So it counts only if its counter exceeds
+ * vote->refused, which has the counter of the last refusal, and of each grant
+ * that was returned.
+ *
+ * A vote is valid from when its request was sent. No request belongs to a
+ * pushed grant; but a grant newer than the last QUEUED reply was made after the
+ * request of that reply was sent, and the node keeps it for Q. So hf_vote_
+ * refusal() sets vote->until to: that request sent + Q - drift. */
 #include "core/lease_parts.h"
 
-/* An owner without a majority, and a head that expects no push, ask again
- * after this, then twice that … */
-#define POLL_FIRST_MS 10
-#define POLL_MOST_MS 500
+/* Polling: the first interval; each next one is twice as long, up to the last.
+ */
+#define POLL_MIN_MS 10
+#define POLL_MAX_MS 500
 
-/* The first few look when the holder's lease must be over, one after another:
- * the head may be as dead as the holder. */
-#define LOOKERS_MAX 8
-#define LOOK_APART_MS 25
+/* When the holder's lease should have expired, this many waiters send ACQUIRE,
+ * the second 25 ms after the first, and so on. */
+#define EXPIRY_CHECKERS_MAX 8
+#define EXPIRY_STAGGER_MS 25
 
-/* The expiry's own precision. */
-#define LOOK_AFTER_MS 2
+/* A key may expire a little later than its remaining time said. */
+#define EXPIRY_MARGIN_MS 2
 
-static bool may_ask(const struct hf_step *step, unsigned node)
+/* Clock readings that differ by more are not both right: 1 s. */
+#define CLOCKS_APART_US 1000000
+
+static bool may_send(const struct hf_step *step, unsigned node)
 {
     return (step->nodes->voting & hf_bit(node)) != 0 &&
            !hf_is_pending(&step->lease->votes[node], HF_VERB_ACQUIRE) &&
            !hf_is_pending(&step->lease->votes[node], HF_VERB_YIELD);
 }
 
-static void ask(struct hf_step *step, unsigned node)
+static void send_acquire(struct hf_step *step, unsigned node)
 {
-    if (may_ask(step, node)) {
+    if (may_send(step, node)) {
         hf_step_send(step, node, HF_VERB_ACQUIRE, step->lease->fence);
     }
 }
 
 /* ---- When to ask again ------------------------------------------------- */
 
-/* The beat is Q/3, so that two may be lost; jitter makes it later, never
- * earlier: a waiter is to cost next to nothing. */
-static struct hf_span beat(const struct hf_lease *lease)
+/* A third of Q, so that one heartbeat may be lost, and up to a sixteenth more,
+ * so that the waiters of a fleet do not send theirs together. */
+static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 {
     int64_t period_ns = hf_queue_lease(lease->ttl).ns / 3;
     return (struct hf_span){period_ns + period_ns / 16 / 255 * lease->jitter};
 }
 
-static struct hf_span poll_span(struct hf_step *step, struct hf_vote *vote)
+/* Counts the poll: the next interval is longer. Jitter makes it shorter, so
+ * that the longest is kept to. */
+static struct hf_span next_poll_interval(struct hf_step *step,
+                                         struct hf_vote *vote)
 {
-    struct hf_span most = hf_span_ms(POLL_MOST_MS);
+    struct hf_span longest = hf_span_ms(POLL_MAX_MS);
     if (vote->said == HF_SAID_QUEUED && step->event->look_ms != 0) {
-        most = hf_span_min(most, hf_span_ms(step->event->look_ms));
+        longest = hf_span_min(longest, hf_span_ms(step->event->look_ms));
     }
-    struct hf_span span = hf_span_ms(POLL_FIRST_MS);
-    for (unsigned i = 0; i < vote->polls && span.ns < most.ns; i++) {
+    struct hf_span span = hf_span_ms(POLL_MIN_MS);
+    for (unsigned i = 0; i < vote->polls && span.ns < longest.ns; i++) {
         span.ns *= 2;
     }
     if (vote->polls < UINT8_MAX) {
         vote->polls++;
     }
-    span = hf_span_min(span, most);
+    span = hf_span_min(span, longest);
     int64_t jitter_ns = span.ns / 4 / 255 * step->lease->jitter;
     span.ns -= jitter_ns;
-    return hf_span_min(span, beat(step->lease));
+    return hf_span_min(span, heartbeat_interval(step->lease));
 }
 
-/* The holder's lease will be over: after its `left`, the first looks. */
-static struct hf_instant look_at(const struct hf_step *step,
-                                 const struct hf_vote *vote)
+/* When this waiter checks whether the holder's lease has expired; HF_NEVER: it
+ * has no expiry, or enough waiters before us check. */
+static struct hf_instant expiry_check_at(const struct hf_step *step,
+                                         const struct hf_vote *vote)
 {
     const struct hf_event *event = step->event;
-    if (hf_vote_left_ms(vote) == UINT32_MAX || event->ahead >= LOOKERS_MAX) {
+    if (hf_vote_left_ms(vote) == UINT32_MAX ||
+        event->ahead >= EXPIRY_CHECKERS_MAX) {
         return HF_NEVER;
     }
     return hf_instant_add(
-        event->now, hf_span_ms((int64_t)hf_vote_left_ms(vote) + LOOK_AFTER_MS +
-                               (int64_t)event->ahead * LOOK_APART_MS));
+        event->now,
+        hf_span_ms((int64_t)hf_vote_left_ms(vote) + EXPIRY_MARGIN_MS +
+                   (int64_t)event->ahead * EXPIRY_STAGGER_MS));
 }
 
-/* The node has answered: when is it to be asked again? */
-static void plan(struct hf_step *step, unsigned node)
+/* The state of this vote has changed, and nothing is in flight: send ACQUIRE to
+ * its node now, or set when. */
+static void schedule(struct hf_step *step, unsigned node)
 {
     struct hf_vote *vote = &step->lease->votes[node];
     const struct hf_event *event = step->event;
-    bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0;
+    bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0; /* no pushes */
     bool was_deaf = (vote->flags & HF_VOTE_DEAF) != 0;
     if (vote->pending != 0) {
         return;
     }
-    struct hf_instant due = hf_instant_add(event->now, beat(step->lease));
+    struct hf_instant due =
+        hf_instant_add(event->now, heartbeat_interval(step->lease));
     if (vote->said == HF_SAID_QUEUED && was_deaf && !is_deaf) {
-        ask(step, node); /* it may have tried to push meanwhile */
+        send_acquire(step, node); /* a push before may have been lost */
     } else if (vote->said == HF_SAID_NOT_YOURS && vote->polls == 0) {
         vote->polls++;
-        ask(step, node); /* to what was asked before we had a ticket */
+        send_acquire(step, node); /* the refused request had no ticket yet */
     } else if (vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS ||
                (vote->said == HF_SAID_QUEUED && event->ahead == 0 &&
                 (is_deaf || event->look_ms != 0))) {
-        due = hf_instant_min(due,
-                             hf_instant_add(event->now, poll_span(step, vote)));
+        due = hf_instant_min(
+            due, hf_instant_add(event->now, next_poll_interval(step, vote)));
     } else {
         vote->polls = 0;
     }
     if (vote->pending != 0) {
-        return; /* asked at once */
+        return; /* sent just now */
     }
     if (vote->said == HF_SAID_QUEUED) {
-        due = hf_instant_min(due, look_at(step, vote));
+        due = hf_instant_min(due, expiry_check_at(step, vote));
     }
     hf_vote_set_due(step->lease, vote, due);
 }
@@ -132,7 +157,7 @@ struct hf_instant hf_wait_due(const struct hf_step *step)
 {
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
-        if (step->lease->votes[i].pending == 0 && may_ask(step, i)) {
+        if (step->lease->votes[i].pending == 0 && may_send(step, i)) {
             due = hf_instant_min(
                 due, hf_vote_due(step->lease, &step->lease->votes[i]));
         }
@@ -142,11 +167,10 @@ struct hf_instant hf_wait_due(const struct hf_step *step)
 
 /* ---- The ticket -------------------------------------------------------- */
 
-/* The median of what the refusing nodes said their time is, so that one wrong
- * clock decides nothing while a majority is right. */
-static uint64_t median_time(const struct hf_lease *lease)
+/* The clock readings in the refusals, sorted. @return how many. */
+static unsigned readings(const struct hf_lease *lease,
+                         uint64_t sorted[HF_NODES_MAX])
 {
-    uint64_t sorted[HF_NODES_MAX] = {0};
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -163,19 +187,37 @@ static uint64_t median_time(const struct hf_lease *lease)
         }
         sorted[at] = time;
     }
+    return n;
+}
+
+static uint64_t median_time(const struct hf_lease *lease)
+{
+    uint64_t sorted[HF_NODES_MAX] = {0};
+    unsigned n = readings(lease, sorted);
     return n == 0 ? 0 : sorted[(n - 1) / 2];
 }
 
-/* One node stamps the ticket itself. If several did, the queues would differ,
- * and an owner is not told how foreign tickets compare. */
+/* A single node stamps the ticket itself. If each of several nodes did, a
+ * waiter would have another place in each queue, and could not know which of
+ * two tickets is the earlier one. */
 bool hf_wait_has_ticket(const struct hf_step *step)
 {
     return step->lease->n_nodes == 1 || median_time(step->lease) != 0;
 }
 
-/* Earlier grants stay valid. We enqueue at every node, including those that
- * granted, to learn whether an earlier ticket waits there. With one node the
- * first request has asked already. */
+/* The median of three readings is right beside one wrong clock, that of two may
+ * be the wrong one: then the waiter would be served before all others, or after
+ * them. */
+bool hf_wait_needs_reading(const struct hf_step *step)
+{
+    uint64_t sorted[HF_NODES_MAX] = {0};
+    unsigned n = readings(step->lease, sorted);
+    return n > 1 && sorted[n - 1] - sorted[0] > CLOCKS_APART_US;
+}
+
+/* Votes that were granted stay valid. All nodes are asked for a place, those
+ * that granted too, to learn whether an earlier ticket waits there. With one
+ * node the first request has taken a place already. */
 void hf_wait_begin(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
@@ -188,14 +230,14 @@ void hf_wait_begin(struct hf_step *step)
     hf_lease_set_ticket(lease, ticket);
     lease->raises = 0;
     if (has_place) {
-        hf_ask_judge(step); /* it may have been pushed before this was read */
+        hf_ask_judge(step); /* the grant may have come before this reply */
     }
     if (lease->phase != HF_PHASE_WAITING) {
         return;
     }
     hf_step_report(step, HF_OUT_QUEUED);
     if (has_place) {
-        plan(step, event->node);
+        schedule(step, event->node);
         return;
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -203,14 +245,14 @@ void hf_wait_begin(struct hf_step *step)
         if (vote->pending == 0) {
             hf_vote_set_due(lease, vote, step->event->now);
         }
-        ask(step, i);
+        send_acquire(step, i);
     }
 }
 
 /* ---- Rule Y ------------------------------------------------------------ */
 
-/* Forget the vote before sending: whatever the node said of it up to now is
- * stale from here on. */
+/* Return the vote of `node`, granted at counter `grant`. Grants up to it do not
+ * count any more, whichever reply still names one. */
 static void yield(struct hf_step *step, unsigned node, uint64_t grant)
 {
     struct hf_vote *vote = &step->lease->votes[node];
@@ -231,17 +273,18 @@ static bool must_yield(const struct hf_step *step)
     const struct hf_vote *vote = &step->lease->votes[event->node];
     return event->verdict == HF_VERDICT_OK && event->ahead > 0 &&
            vote->said == HF_SAID_YOURS && vote->counter == event->counter &&
-           may_ask(step, event->node);
+           may_send(step, event->node);
 }
 
-/* Still ours, it says, at a counter that we have given back: the YIELD was lost
- * with its connection. No other waiter would be served there, nor we. */
+/* The reply says that the node has us as owner, at a counter that was returned:
+ * the YIELD was lost with its connection. Until it is sent again the node
+ * grants the name to no waiter. */
 static bool must_yield_again(const struct hf_step *step)
 {
     const struct hf_event *event = step->event;
     const struct hf_vote *vote = &step->lease->votes[event->node];
     return event->verdict == HF_VERDICT_OK && event->counter <= vote->refused &&
-           may_ask(step, event->node);
+           may_send(step, event->node);
 }
 
 /* ---- Claims ------------------------------------------------------------ */
@@ -252,8 +295,9 @@ bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
     return hf_instant_until(step->event->now, until).ns < least.ns;
 }
 
-/* The node did nothing: to ask it the same at once would be answered the same,
- * as fast as it answers; without end by a store that answers inside ask(). */
+/* An event after which the same request must not be sent at once: it would fail
+ * as quickly again, and with a store that replies before its ask() returns that
+ * would be a loop without end. */
 static bool is_failure(const struct hf_event *event)
 {
     return event->kind == HF_EV_ANSWER &&
@@ -262,10 +306,9 @@ static bool is_failure(const struct hf_event *event)
             event->verdict == HF_VERDICT_UNSENT);
 }
 
-/* Ours at a majority, but for too short a time: ask those for more whose claims
- * are about to run out. The others have answered: to ask them again, too, would
- * go on as fast as they answer, for as long as one of these does not. After a
- * failure no node is asked: plan() says when. */
+/* A majority has granted, but the votes expire too soon to start with. Renew
+ * those that do, and only those: if the others were asked too, each reply of
+ * theirs would cause the next request, for as long as one node is silent. */
 void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
@@ -275,7 +318,7 @@ void hf_wait_refresh(struct hf_step *step, uint16_t voters)
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if ((voters & hf_bit(i)) != 0 &&
             hf_wait_is_brief(step, step->lease->votes[i].until)) {
-            ask(step, i);
+            send_acquire(step, i);
         }
     }
 }
@@ -298,11 +341,11 @@ static void note(struct hf_step *step)
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
     default:
-        break; /* what was proved, stays so until it runs out */
+        break; /* an earlier vote stays valid until it expires */
     }
 }
 
-/* The node did not raise a counter. The next beat comes to it. */
+/* A CONFIRM that failed: the node's counter was not raised. */
 static bool is_vain_raise(const struct hf_event *event)
 {
     return event->verb == HF_VERB_CONFIRM && is_failure(event);
@@ -312,11 +355,11 @@ void hf_wait_answer(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (is_vain_raise(step->event)) {
-        plan(step, step->event->node); /* nothing else has changed */
+        schedule(step, step->event->node); /* with the next heartbeat */
         return;
     }
     if (step->event->verb != HF_VERB_CONFIRM) {
-        step->lease->raises = 0; /* who waits never gives up */
+        step->lease->raises = 0; /* a waiter does not give up */
     }
     note(step);
     hf_ask_judge(step);
@@ -326,7 +369,7 @@ void hf_wait_answer(struct hf_step *step)
     if (must_yield(step) || must_yield_again(step)) {
         yield(step, step->event->node, step->event->counter);
     }
-    plan(step, step->event->node);
+    schedule(step, step->event->node);
 }
 
 void hf_wait_grant(struct hf_step *step)
@@ -335,28 +378,31 @@ void hf_wait_grant(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     HF_ASSERT(hf_lease_counts_grants(step->lease));
     if (event->counter <= vote->refused || event->counter <= vote->counter) {
-        return; /* older than what we know */
+        return; /* it was returned, or a later reply named it */
     }
     vote->counter = event->counter;
     if (step->lease->phase == HF_PHASE_WAITING) {
-        vote->said = HF_SAID_YOURS; /* counts while `until` is ahead */
+        vote->said = HF_SAID_YOURS; /* it counts until vote->until */
         hf_vote_unlimit(vote);
         vote->polls = 0;
         hf_ask_judge(step);
     }
     if (step->lease->phase == HF_PHASE_WAITING) {
-        plan(step, event->node);
+        schedule(step, event->node);
     }
 }
 
-/* It is back: our place there may be gone, but not our ticket. */
+/* The node is back, perhaps without our place: take it again, with the ticket
+ * of before. */
 void hf_wait_node(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
-    ask(step, step->event->node);
+    send_acquire(step, step->event->node);
     hf_ask_judge(step);
 }
 
+/* The push connection of a node has changed: a grant from before it was open
+ * may be waiting there. */
 void hf_wait_listen(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
@@ -364,7 +410,7 @@ void hf_wait_listen(struct hf_step *step)
     const struct hf_vote *vote = &step->lease->votes[node];
     if ((step->nodes->listening & hf_bit(node)) != 0 &&
         (vote->flags & HF_VOTE_DEAF) != 0) {
-        ask(step, node);
+        send_acquire(step, node);
     }
 }
 
@@ -376,7 +422,7 @@ void hf_wait_timer(struct hf_step *step)
         if (vote->pending == 0 &&
             !hf_instant_before(step->event->now,
                                hf_vote_due(step->lease, vote))) {
-            ask(step, i);
+            send_acquire(step, i);
         }
     }
     hf_ask_judge(step);

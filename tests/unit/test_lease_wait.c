@@ -271,6 +271,29 @@ static void ticket_is_the_median(void **state)
           "[54] 2 C ok 8            | \n");
 }
 
+/* Of two readings that are hours apart neither can be known to be right: the
+ * third decides, as long as it may still come. */
+static void clocks_apart_wait_for_the_third(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                       | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 1000       | \n"
+          "[1] 1 A no 7 9 20000 9000000000 | \n"
+          "[2] 2 A no 7 9 20000 9000000500 | queued 0Q9000000000 "
+          "1Q9000000000 2Q9000000000\n");
+    story(3, TTL,
+          "[0] queue                       | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 9000000900 | \n"
+          "[1] 1 A no 7 9 20000 3          | \n"
+          "[1] 2 A error                   | queued 0Q3 1Q3 2Q3\n");
+    story(3, TTL,
+          "[0] queue                       | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 1000       | \n"
+          "[1] 1 A no 7 9 20000 9000000000 | \n"
+          "[50] timer                      | late 2 queued 0Q1000 1Q1000\n");
+}
+
 static void earlier_ticket_gets_it_back(void **state)
 {
     (void)state;
@@ -496,6 +519,7 @@ int main(void)
         cmocka_unit_test(claim_is_confirmed_in_time),
         cmocka_unit_test(extending_confirms_a_claim),
         cmocka_unit_test(ticket_is_the_median),
+        cmocka_unit_test(clocks_apart_wait_for_the_third),
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
