@@ -22,8 +22,7 @@ waits_for() { # STORE N
 # On a terminal, in the queue from before the hand-over; its steps come later.
 begin_terminal() { # STORE
     mkfifo "$W/steps.$1"
-    timeout 60 "$pty" sh -c 'stty cols 200; exec "$@"' sh \
-        holdfast run -u "${url[$1]}" job -- true \
+    timeout 60 "$pty" holdfast run -u "${url[$1]}" job -- true \
         <"$W/steps.$1" >"$W/terminal.$1" &
     terminal[$1]=$!
 }
@@ -46,6 +45,7 @@ done
 exec 5>"$W/steps.local" 6>"$W/steps.one" 7>"$W/steps.three"
 declare -A steps=([local]=5 [one]=6 [three]=7)
 for store in $stores; do
+    echo 'size 24 200' >&"${steps[$store]}"
     ok "$store: and on a terminal" wait_until 10 waits_for "$store" 2
 done
 is_new() { # STORE OLD

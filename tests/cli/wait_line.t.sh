@@ -27,12 +27,15 @@ state() { # NAME STATE WAITING
     [ "$(holdfast ls --json "$1" | jq -r '.state, .waiting' | xargs)" = \
         "$2 $3" ]
 }
-# Steps on stdin; the terminal has ROWSxCOLS. $out: what `screen` wrote.
+# Steps on stdin; the terminal has 24 rows. $out: what `screen` wrote.
 terminal() { # WHAT COLS COMMAND...
     local what=$1 columns=$2
     shift 2
-    ok "$what" timeout 100 "$pty" sh -c "stty cols $columns; exec \"\$@\"" \
-        sh "$@"
+    {
+        echo "size 24 $columns"
+        cat
+    } >"$W/steps"
+    ok "$what" timeout 100 "$pty" "$@" <"$W/steps"
     out=$(cat "$W/screen" 2>/dev/null)
 }
 
@@ -180,12 +183,12 @@ lose() {
     wait_until 20 test -e "$W/up" && server_kill one
 }
 cat >"$W/script" <<S
+size 24 300
 shows for job: next
 touch $W/up
 shows for job: ${SERVER_SOCK[one]} down: cannot connect
 S
-timeout 60 "$pty" sh -c 'stty cols 300; exec holdfast run job -- true' \
-    <"$W/script" &
+timeout 60 "$pty" holdfast run job -- true <"$W/script" &
 watcher=$!
 lose
 wait $watcher
