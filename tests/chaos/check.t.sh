@@ -32,12 +32,20 @@ fault() { # NAME EXCLUSION ORDER ON OFF
     line nemesis "$5" "\"ev\":\"off\",\"fault\":\"$1\",\"epoch\":1,\"exclusion\":$2,\"order\":$3"
 }
 
+up() { # CLIENT MS
+    line nemesis "$2" "\"ev\":\"up\",\"client\":\"$1\""
+}
+
+down() { # CLIENT MS
+    line nemesis "$2" "\"ev\":\"down\",\"client\":\"$1\""
+}
+
 # Two clients, which both acquire before, during and after a cut.
 good() {
     rm -rf "$H"
     mkdir "$H"
-    line nemesis 100 '"ev":"up","client":"c1.1"'
-    line nemesis 100 '"ev":"up","client":"c2.1"'
+    up c1.1 100
+    up c2.1 100
     fault cut 1 1 2000 3000
     line nemesis 3001 '"ev":"heal","epoch":1'
     hold c1.1 1 e1.x x 1000 1010 1100 1
@@ -51,213 +59,145 @@ good() {
     access write g e1.x 1130 2 1 2
 }
 
-end() {
+# The history of a row: the good one and its EVENTs. Each is `hold`, `fault` …
+# with its arguments, or CLIENT and what follows ATTEMPT in a hold: its third.
+forge() { # EVENT...
+    local event words
+    good
+    for event; do
+        read -ra words <<<"$event"
+        case $event in
+        c[0-9]*) hold "${words[0]}.1" 3 "${words[@]:1}" ;;
+        *) "${words[@]}" ;;
+        esac
+    done
     line nemesis 9000 '"ev":"stop"'
 }
 
-verdict() { # WHAT: judged; sets $out, $code
-    end
+judge() { # WHAT EVENT...: sets $out, $code
+    forge "${@:2}"
     capture "$check" -r "$W/report" "ours=$H"
     [ "$(wc -l <"$W/report")" -gt 20 ] || fail "$1: a report"
 }
 
-accepted() { # WHAT
-    verdict "$1"
+accepted() { # WHAT EVENT...
+    judge "$@"
     is "$code$(grep '^not ok' <<<"$out")" 0 "accepted: $1"
 }
 
-# Only that promise, and nothing else, is said to be broken.
-refused() { # WHAT REGEX
-    verdict "$1"
-    is "$code" 1 "refused: $1"
-    like "$(grep '^not ok' <<<"$out")" "^not ok - ours: $2: [0-9]+ do[^"$'\n'"]*$" \
-        "$1: and that is what it says"
+# Only PROMISE, a regex, is said to be broken.
+refused() { # PROMISE WHAT EVENT...
+    judge "${@:2}"
+    is "$code" 1 "refused: $2"
+    like "$(grep '^not ok' <<<"$out")" "^not ok - ours: $1: [0-9]+ do[^"$'\n'"]*$" \
+        "$2: and that is what it says"
+}
+
+reported() { # REGEX WHAT: in the report of the row before
+    like "$(cat "$W/report")" "$1" "$2"
 }
 
 overlap='no two believe at once that they hold'
 twice='no fence twice'
 order='fences rise in the order of time'
+whole='the history is whole'
+again='every client acquires again after each heal'
 
-good
 accepted "a good history"
 is "$(grep -c '^ok - ' <<<"$out")" 9 "each promise has its line"
-like "$(cat "$W/report")" '\| cut \| both \| 1 \| 4 \| 0 \|' "and the cut its row"
+reported '\| cut \| both \| 1 \| 4 \| 0 \|' "and the cut its row"
 
+# Each row: a verdict, what it is about, and the events after the good history.
+# A hold: CLIENT LOCK MODE BEGIN OK END FENCE [LEFT [SLOT]].
 # ---- Exclusion
-good
-hold c1.1 3 e1.x x 4000 4010 4500 5
-hold c2.1 3 e1.x x 4000 4499 4600 6
-refused "one millisecond of two holders" "$overlap"
-like "$(cat "$W/report")" '0 \(longest|1 \(longest 1 ms\)' "how long is reported"
-
-good
-hold c1.1 3 e1.x x 4000 4010 4499 5
-hold c2.1 3 e1.x x 4000 4499 4600 6
-accepted "one follows at the instant of the other's release"
-
-good
-hold c1.1 3 e1.x x 4000 4010 - 5 400
-hold c2.1 3 e1.x x 4000 4410 4500 6
-accepted "a killed holder is followed when its lease is over"
-
-good
-hold c1.1 3 e1.x x 4000 4010 - 5 400
-hold c2.1 3 e1.x x 4000 4409 4500 6
-refused "a killed holder is followed before" "$overlap"
-
-good
-hold c1.1 3 e1.x x 4000 4010 - 5 100
-line c1.1 4050 '"ev":"obs","a":3,"left":900'
-hold c2.1 3 e1.x x 4000 4200 4500 6
-refused "a renewed lease is not waited for" "$overlap"
-
-good
-begin c1.1 3 e1.x x 4000
-line c1.1 4010 '"ev":"ok","a":3,"fence":5,"slot":-1,"left":900'
-line c1.1 4300 '"ev":"lost","a":3'
-line c1.1 4600 '"ev":"release","a":3'
-line c1.1 4600 '"ev":"released","a":3,"status":"HF_LOST"'
-hold c2.1 3 e1.x x 4000 4301 4500 6
-accepted "a client that was told of the loss believes no more"
-
-good
-fault clock-ahead 0 1 3900 4200
-hold c1.1 3 e1.x x 4000 4010 4500 5
-hold c2.1 3 e1.x x 4000 4100 4600 6
-accepted "two holders while clocks are wrong"
+refused "$overlap" "one millisecond of two holders" \
+    'c1 e1.x x 4000 4010 4500 5' 'c2 e1.x x 4000 4499 4600 6'
+reported '0 \(longest|1 \(longest 1 ms\)' "how long is reported"
+accepted "one follows at the instant of the other's release" \
+    'c1 e1.x x 4000 4010 4499 5' 'c2 e1.x x 4000 4499 4600 6'
+accepted "a killed holder is followed when its lease is over" \
+    'c1 e1.x x 4000 4010 - 5 400' 'c2 e1.x x 4000 4410 4500 6'
+refused "$overlap" "a killed holder is followed before" \
+    'c1 e1.x x 4000 4010 - 5 400' 'c2 e1.x x 4000 4409 4500 6'
+refused "$overlap" "a renewed lease is not waited for" \
+    'c1 e1.x x 4000 4010 - 5 100' 'line c1.1 4050 "ev":"obs","a":3,"left":900' \
+    'c2 e1.x x 4000 4200 4500 6'
+accepted "a client that was told of the loss believes no more" \
+    'c1 e1.x x 4000 4010 - 5 900' 'line c1.1 4300 "ev":"lost","a":3' \
+    'line c1.1 4600 "ev":"release","a":3' \
+    'line c1.1 4600 "ev":"released","a":3,"status":"HF_LOST"' \
+    'c2 e1.x x 4000 4301 4500 6'
+accepted "two holders while clocks are wrong" 'fault clock-ahead 0 1 3900 4200' \
+    'c1 e1.x x 4000 4010 4500 5' 'c2 e1.x x 4000 4100 4600 6'
 like "$out" 'hold \(where it is not promised: 1\)' "it is counted"
-
-good
-fault clock-ahead 0 1 3900 3950
-hold c1.1 3 e2.x x 4000 4010 4500 5
-hold c2.1 3 e2.x x 4000 4100 4600 6
-refused "two holders of a name that was not in use then" "$overlap"
+refused "$overlap" "two holders of a name that was not in use then" \
+    'fault clock-ahead 0 1 3900 3950' \
+    'c1 e2.x x 4000 4010 4500 5' 'c2 e2.x x 4000 4100 4600 6'
 
 # ---- Sharing
-good
-hold c1.1 3 e1.rw s 4000 4010 4500 5
-hold c2.1 3 e1.rw s 4000 4100 4600 5
-accepted "two readers, with one fence"
-
-good
-hold c1.1 3 e1.rw s 4000 4010 4500 5
-hold c2.1 3 e1.rw x 4000 4100 4600 6
-refused "a reader and a writer" "$overlap"
-
-good
-hold c1.1 3 e1.rw x 4000 4010 4500 5
-hold c2.1 3 e1.rw s 4000 4100 4600 6
-refused "a writer and a reader" "$overlap"
-
-good
-hold c1.1 3 e1.rw x 4000 4010 4100 5
-hold c2.1 3 e1.rw s 4000 4200 4600 5
-refused "a reader with a writer's fence" "$twice"
-
-good
-hold c1.1 3 e1.rw x 4000 4010 4100 5
-hold c2.1 3 e1.rw s 4150 4200 4600 4
-refused "a reader below a writer of before" "$order"
+accepted "two readers, with one fence" \
+    'c1 e1.rw s 4000 4010 4500 5' 'c2 e1.rw s 4000 4100 4600 5'
+refused "$overlap" "a reader and a writer" \
+    'c1 e1.rw s 4000 4010 4500 5' 'c2 e1.rw x 4000 4100 4600 6'
+refused "$overlap" "a writer and a reader" \
+    'c1 e1.rw x 4000 4010 4500 5' 'c2 e1.rw s 4000 4100 4600 6'
+refused "$twice" "a reader with a writer's fence" \
+    'c1 e1.rw x 4000 4010 4100 5' 'c2 e1.rw s 4000 4200 4600 5'
+refused "$order" "a reader below a writer of before" \
+    'c1 e1.rw x 4000 4010 4100 5' 'c2 e1.rw s 4150 4200 4600 4'
 
 # ---- Permits
-good
-hold c1.1 3 e1.sem p 4000 4010 4500 5 1000 0
-hold c2.1 3 e1.sem p 4000 4100 4600 5 1000 1
-accepted "two permits of two, each with its own fences"
-
-good
-hold c1.1 3 e1.sem p 4000 4010 4500 5 1000 0
-hold c2.1 3 e1.sem p 4000 4100 4600 6 1000 0
-refused "one permit twice" "$overlap"
-
-good
-hold c1.1 3 e1.sem p 4000 4010 4500 5 1000 2
-refused "a third permit of two" 'no more permits than there are'
+accepted "two permits of two, each with its own fences" \
+    'c1 e1.sem p 4000 4010 4500 5 1000 0' 'c2 e1.sem p 4000 4100 4600 5 1000 1'
+refused "$overlap" "one permit twice" \
+    'c1 e1.sem p 4000 4010 4500 5 1000 0' 'c2 e1.sem p 4000 4100 4600 6 1000 0'
+refused 'no more permits than there are' "a third permit of two" \
+    'c1 e1.sem p 4000 4010 4500 5 1000 2'
 
 # ---- Fences
-good
-hold c1.1 3 e1.x x 4000 4010 4100 5
-hold c2.1 3 e1.x x 4005 4110 4200 5
-refused "a fence twice" "$twice"
-
-good
-hold c1.1 3 e1.x x 4000 4010 4100 6
-hold c2.1 3 e1.x x 4050 4110 4200 5
-refused "a smaller fence, begun after the other was complete" "$order"
-
-good
-hold c1.1 3 e1.x x 4000 4010 4100 6
-hold c2.1 3 e1.x x 4009 4110 4200 5
-accepted "a smaller fence, begun before the other was complete"
-
-good
-fault flush 0 0 3900 4000
-hold c1.1 3 e1.x x 4000 4010 4100 5
-hold c2.1 3 e1.x x 4050 4110 4200 5
-accepted "a fence twice where servers were flushed"
+refused "$twice" "a fence twice" \
+    'c1 e1.x x 4000 4010 4100 5' 'c2 e1.x x 4005 4110 4200 5'
+refused "$order" "a smaller fence, begun after the other was complete" \
+    'c1 e1.x x 4000 4010 4100 6' 'c2 e1.x x 4050 4110 4200 5'
+accepted "a smaller fence, begun before the other was complete" \
+    'c1 e1.x x 4000 4010 4100 6' 'c2 e1.x x 4009 4110 4200 5'
+accepted "a fence twice where servers were flushed" 'fault flush 0 0 3900 4000' \
+    'c1 e1.x x 4000 4010 4100 5' 'c2 e1.x x 4050 4110 4200 5'
 
 # ---- Registers
-good
-access write g e1.x 1140 1 2 3
-refused "the guarded register takes an older fence" \
-    'the guarded register takes no smaller fence'
-
-good
-access write g e1.x 1140 1 2 2 0
-accepted "the guarded register refuses an older fence"
-like "$(cat "$W/report")" 'fence refused \| 1 \|' "it is counted"
-
-good
-access write g e1.x 1140 3 1 2
-refused "an update lost in the guarded register" \
-    'the guarded register loses no update'
-
-good
-access write u e1.x 1140 3 0 1
-accepted "an update lost in the unguarded register"
-like "$(cat "$W/report")" 'lost in the unguarded register \| 1 \|' "it is counted"
+refused 'the guarded register takes no smaller fence' \
+    "the guarded register takes an older fence" 'access write g e1.x 1140 1 2 3'
+accepted "the guarded register refuses an older fence" \
+    'access write g e1.x 1140 1 2 2 0'
+reported 'fence refused \| 1 \|' "it is counted"
+refused 'the guarded register loses no update' \
+    "an update lost in the guarded register" 'access write g e1.x 1140 3 1 2'
+accepted "an update lost in the unguarded register" \
+    'access write u e1.x 1140 3 0 1'
+reported 'lost in the unguarded register \| 1 \|' "it is counted"
 
 # ---- Liveness
-good
-line nemesis 100 '"ev":"up","client":"c3.1"'
-refused "a client that acquires nothing after a heal" \
-    'every client acquires again after each heal'
-
-good
-line nemesis 100 '"ev":"up","client":"c3.1"'
-line nemesis 3500 '"ev":"down","client":"c3.1"'
-accepted "but a killed one need not"
-
-good
-line nemesis 100 '"ev":"up","client":"c3.1"'
-hold c3.1 1 e2.x x 5000 5100 5200 1
-end
+refused "$again" "a client that acquires nothing after a heal" 'up c3.1 100'
+accepted "but a killed one need not" 'up c3.1 100' 'down c3.1 3500'
+forge 'up c3.1 100' 'c3 e2.x x 5000 5100 5200 1'
 is "$("$check" -b 2 "ours=$H" | grep -c '^not ok .* after each heal')" 1 \
     "one that takes longer than it may"
 is "$("$check" -b 3 "ours=$H" | grep -c '^not ok')" 0 "or not"
 
 # ---- The history itself
-good
-line c1.1 4000 '"ev":"ok","a":9,"fence":9,"slot":-1,"left":900'
-refused "an end without a beginning" 'the history is whole'
-
-good
-line c1.1 50 '"ev":"begin","a":3,"lock":"e1.x","mode":"x","limit":0,"wait":0'
-refused "a clock that goes back" 'the history is whole'
+refused "$whole" "an end without a beginning" \
+    'line c1.1 4000 "ev":"ok","a":9,"fence":9,"slot":-1,"left":900'
+refused "$whole" "a clock that goes back" 'begin c1.1 3 e1.x x 50'
 
 rm -rf "$H" && mkdir "$H"
-line nemesis 100 '"ev":"up","client":"c1.1"'
+up c1.1 100
 touch "$H/register.jsonl"
-end
+line nemesis 9000 '"ev":"stop"'
 capture "$check" "ours=$H"
 is "$code" 1 "nothing was acquired: nothing was shown"
 
-good
-hold c1.1 3 e1.x x 4000 4010 4500 5
-hold c2.1 3 e1.x x 4000 4100 4600 5
-end
+forge 'c1 e1.x x 4000 4010 4500 5' 'c2 e1.x x 4000 4100 4600 5'
 capture "$check" -r "$W/report" "~theirs=$H"
 is "$code$out" 0 "other libraries are not judged"
-like "$(cat "$W/report")" 'promised not to happen\*\* \| 1 \(longest 400 ms\)' \
-    "but reported"
+reported 'promised not to happen\*\* \| 1 \(longest 400 ms\)' "but reported"
 finish
