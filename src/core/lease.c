@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ONE OWNER'S LIFE
+/* THE LEASE MACHINE: DISPATCH OF EVENTS
  *
  *   IDLE ──ACQUIRE──▶ ASKING ──majority at one T──▶ HOLDING ──RELEASE──┐
  *     │               │   └──refused──▶ WAITING ──────┘ ▲              │
@@ -7,16 +7,17 @@
  *     │               └──out of reach──────┴─cancelled──┼───────▶ RELEASING
  *     ├──ADOPT────▶ ADOPTING ──majority confirms────────┘              │
  *     └──DISOWN─────────────────────────────────────────────────▶ ─────┤
- *                                       nothing can be left of it ──▶ DONE
+ *                                  no node can store the owner ────▶ DONE
  *
- * Cost in round trips: one to be held, a second only if the nodes' counters
- * differ; one to give back. Nothing is sent while held but a renewal every
- * third of the lease.
+ * Cost in round trips: one to acquire, a second only if the nodes' counters
+ * differ; one to release. While held, only a renewal is sent every third of the
+ * lease.
  *
- * Safety rests on a few rules, each checked by a model: an owner lives
- * for one attempt; a vote counts for the counter that its node named; validity
- * counts from sending; a renewal needs a majority at exactly T; what was not
- * answered is unknown, and is released again until answered or expired. */
+ * Safety depends on five rules, each checked by a model. An owner is used for
+ * one attempt. A vote counts for the counter in the node's reply. Validity is
+ * counted from sending. A renewal needs a majority at exactly T. A request
+ * without a reply may have been executed, so RELEASE is repeated until it is
+ * answered or the lease has expired. */
 #include "core/lease_parts.h"
 
 #include <string.h>
@@ -39,9 +40,9 @@ void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
     }
 }
 
-/* A waiter asks for no more than a claim: what it has been given at some
- * nodes only must not outlast it for long. With one node the first request asks
- * for all at once: the lock if it is free, else a place. */
+/* A waiter requests a lease of Q only: if it dies, its grants at a minority of
+ * the nodes must expire soon. With one node the first request already enqueues,
+ * if the name is not free. */
 static void fill_send(const struct hf_lease *lease, struct hf_send *send)
 {
     bool is_waiting = lease->phase == HF_PHASE_WAITING;
@@ -64,7 +65,7 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     uint16_t may = is_ask ? step->nodes->voting : up;
     HF_ASSERT(node < step->lease->n_nodes);
     HF_ASSERT(!hf_is_pending(vote, verb));
-    /* A node in quarantine is not asked for a name, only to repair it (C4). */
+    /* A node in quarantine gets no ACQUIRE, only requests that repair (C4). */
     HF_ASSERT((may & hf_bit(node)) != 0);
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
     bool holder =
@@ -103,8 +104,9 @@ void hf_step_report(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Dispatch ---------------------------------------------------------- */
 
-/* Whether or not the answer counts as a vote. A release must then reach the
- * node, but an adoption that fails leaves the lock with its holder. */
+/* The node stores our owner, whether or not the reply counts as a vote. So a
+ * RELEASE must be sent there. (Not after an adoption that failed: it leaves the
+ * lock with its holder.) */
 static bool says_yours(const struct hf_step *step)
 {
     return step->event->verdict == HF_VERDICT_OK &&
@@ -145,7 +147,8 @@ static void on_answer(struct hf_step *step)
     }
 }
 
-/* Requests past their timeout: not lost, but not waited for either. */
+/* Mark requests that timed out: their replies still count, but no decision
+ * waits for them. */
 static void mark_late(struct hf_step *step)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
@@ -202,8 +205,8 @@ static void on_node(struct hf_step *step)
     }
 }
 
-/* A server without memory: what it said does not bind it any more. What it was
- * sent may still be on its way, so pending stays. */
+/* The server lost its data: its votes are void. Requests in flight may still be
+ * executed, so `pending` stays. */
 static void on_forgot(struct hf_step *step)
 {
     struct hf_vote *vote = &step->lease->votes[step->event->node];
@@ -215,8 +218,8 @@ static void on_forgot(struct hf_step *step)
     on_node(step);
 }
 
-/* Given up already: the RELEASE that is on its way, or will be sent, comes
- * after the grant and passes it on. */
+/* A grant during RELEASING is ignored: the RELEASE is executed after it, and
+ * grants the name to the next waiter. */
 static void on_grant(struct hf_step *step)
 {
     switch (step->lease->phase) {
@@ -244,7 +247,7 @@ static void on_release(struct hf_step *step)
         hf_release_begin(step, false);
         break;
     default:
-        break; /* given up already: it drains by itself */
+        break; /* RELEASING already */
     }
 }
 
@@ -271,7 +274,8 @@ static void dispatch(struct hf_step *step)
         if (step->lease->phase == HF_PHASE_WAITING) {
             hf_wait_listen(step);
         } else {
-            on_timer(step); /* no news; but the deadline may have come */
+            on_timer(step); /* nothing to do, but the deadline may have passed
+                             */
         }
         break;
     case HF_EV_TIMER:
@@ -296,8 +300,9 @@ static void dispatch(struct hf_step *step)
     }
 }
 
-/* In HOLDING and RELEASING `next` is moved on when it has come; while ASKING
- * or ADOPTING it is the end of waiting for connections, and stays. */
+/* In HOLDING and RELEASING `next` is set anew when it has passed. In ASKING and
+ * ADOPTING it is the end of waiting for connections, and is ignored once it has
+ * passed. */
 static struct hf_instant wake_of(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;
@@ -352,7 +357,8 @@ static uint64_t named_by(const struct hf_vote *vote)
     return vote->counter > vote->refused ? vote->counter : vote->refused;
 }
 
-/* Have `quorum` nodes passed the value, or can surely be raised to it? */
+/* True if `quorum` nodes are at the value or above, or can surely be raised to
+ * it. */
 static bool is_common(const struct hf_lease *lease, uint64_t value,
                       unsigned quorum)
 {
@@ -406,8 +412,8 @@ bool hf_lease_is_spread(const struct hf_lease *lease,
     return true;
 }
 
-/* A majority can be free once all but the `free` nodes that we need are: the
- * k-th shortest of the rivals' leases, where k nodes are still missing. */
+/* If k more grants are needed for a majority, it is the k-th shortest of the
+ * rivals' remaining leases. */
 struct hf_span hf_lease_rival_left(const struct hf_lease *lease)
 {
     unsigned quorum = lease->n_nodes / 2U + 1;

@@ -2,17 +2,19 @@
 /* ASKING: FROM THE FIRST REQUEST TO A DECISION
  *
  *   t0        ACQUIRE to every node that may vote, at once
- *   t0 + rtt  the majority's answers: one counter T in all of them: held
- *             counters differ: CONFIRM(T = the largest) to those below; a late
- *             answer may settle it first
- *   else      as soon as no majority can answer in time any more: give up
+ *   t0 + rtt  a majority has granted the same counter T: held
+ *             a majority has granted, but counters differ: CONFIRM(T = the
+ *             largest) to the nodes below T; a further reply may complete a
+ *             majority at one counter first
+ *   else      as soon as no majority can grant in time any more: fail
  *
- * The slowest node is not waited for: held at the majority, given up as soon as
- * one is out of reach, counted as votes-for that are still possible and never
- * as votes-against, so that an even split or a dead node cannot hang it. A node
- * that is still connecting is waited for only while fewer than a majority have
- * answered. What was asked and not refused is released on giving up, since no
- * answer is not a refusal. */
+ * A decision does not wait for the slowest node. The lock is held at the
+ * majority-th grant. The attempt fails as soon as the grants that are still
+ * possible are no majority; refusals are not counted, so a split vote or a dead
+ * node cannot block the decision. A node that is still connecting is waited for
+ * only while fewer than a majority have replied. A failed attempt sends RELEASE
+ * to every node that was asked and did not refuse, since a missing reply is no
+ * refusal. */
 #include "core/lease_parts.h"
 
 static void ask(struct hf_step *step, unsigned node)
@@ -55,8 +57,8 @@ static uint16_t answered(const struct hf_step *step)
                       hf_votes_said(step->lease, HF_SAID_QUEUED));
 }
 
-/* TAKEN needs one rival at a majority. With less the lock is free: treating two
- * halves of a split vote as "held" would let both stand back. */
+/* TAKEN needs one rival at a majority. Otherwise no owner holds the lock: if
+ * both halves of a split vote reported "held", neither would run. */
 static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 {
     uint16_t apart = hf_raise_apart(step, granted);
@@ -77,9 +79,9 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
 
 /* ---- Deciding ---------------------------------------------------------- */
 
-/* Some value T that a majority reports as "yours, c == T". At most one. Nodes
- * that may still be raised above it do not count: a lock held at T could never
- * be renewed there. */
+/* The nodes of a majority that replied "yours, c == T" for one value T; 0 if
+ * there is none. At most one T has a majority. Nodes that may still be raised
+ * above T do not count: a lock held at T could never be renewed there. */
 static uint16_t agreement(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;
@@ -99,7 +101,8 @@ static uint16_t agreement(const struct hf_step *step)
     return 0;
 }
 
-/* Claims last Q, less what their heartbeat is old. */
+/* A claim is valid for Q from the sending of the last heartbeat. If too little
+ * of that is left, it is refreshed before the lock is reported as held. */
 static void decide_claimed(struct hf_step *step, uint16_t voters,
                            struct hf_instant until)
 {
@@ -127,7 +130,8 @@ static void decide_held(struct hf_step *step, uint16_t voters)
     hf_hold_begin(step, voters);
 }
 
-/* Granted, and either at no odds or still answering. */
+/* The nodes of `granted` that can still vote for T: no request to them has
+ * timed out, and they are at T or may still be raised. */
 static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 {
     uint16_t mask = granted;
@@ -144,7 +148,7 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
     return mask;
 }
 
-/* Connections that are worth waiting for: none once a majority answered. */
+/* Connecting nodes that are still waited for: none once a majority replied. */
 static uint16_t awaited_connections(const struct hf_step *step)
 {
     if (hf_is_majority(step, answered(step)) ||
@@ -154,8 +158,8 @@ static uint16_t awaited_connections(const struct hf_step *step)
     return step->nodes->connecting;
 }
 
-/* No majority any more; but is it that a rival has it, or that too few nodes
- * answer? Answers that are still due tell, where some nodes are missing. */
+/* The attempt has failed, but the reason is open: fewer than a majority have
+ * replied, and pending replies may still make it TAKEN instead of UNREACHED. */
 static bool is_worth_hearing(const struct hf_step *step)
 {
     uint16_t awaited = hf_votes_awaited(step) & step->nodes->voting;
@@ -164,9 +168,9 @@ static bool is_worth_hearing(const struct hf_step *step)
     return !hf_is_majority(step, answered(step)) && hf_is_majority(step, heard);
 }
 
-/* A majority is there, and has only not answered yet: who wants to wait anyway
- * waits for that, and for its place in the order of asking. To ask anew would
- * put another request behind the one that is late. */
+/* A majority has replied or still has a request pending, though timed out. An
+ * attempt that waits anyway keeps these requests, and so its position in the
+ * nodes' queues; a new attempt would be queued behind its own late requests. */
 static bool is_only_late(const struct hf_step *step, uint16_t granted)
 {
     uint16_t coming =
@@ -202,7 +206,7 @@ void hf_ask_judge(struct hf_step *step)
         if (hf_raise_is_spoiled(step, granted)) {
             give_up(step, HF_OUT_SPLIT);
         }
-        return; /* until it is ours, or a rival gives up */
+        return; /* until a grant, or a rival's release */
     }
     uint16_t coming =
         (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |
@@ -278,8 +282,8 @@ void hf_ask_answer(struct hf_step *step)
     }
 }
 
-/* It connected: ask it, or ask it again under the same owner, which is how a
- * reply that was lost with the connection is made good. */
+/* The node connected: send ACQUIRE, or send it again with the same owner if the
+ * reply was lost with the previous connection. */
 void hf_ask_node(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);

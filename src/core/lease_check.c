@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* INVARIANTS OF A LEASE, ASSERTED AFTER EVERY STEP
  *
- * The steps are written so that these hold; a step that breaks one has a
- * mistake in it, and a process that ends is better than two that believe to
- * hold. They depend on no node's word: whatever nodes answer, they hold.
- * ARCHITECTURE.md lists them with those that nodes and tests keep. INV-6 is in
- * lease_overlay.h. */
+ * Only an error in core can violate them: they hold whatever nodes reply. If
+ * one is violated the process aborts, because two holders would be worse.
+ * ARCHITECTURE.md lists all invariants. INV-6 is in lease_overlay.h. */
 #include "core/lease_parts.h"
 
 struct hf_held hf_held_of(const struct hf_lease *lease)
@@ -21,8 +19,9 @@ static bool is_held_state(uint8_t state)
     return state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
 }
 
-/* INV-1: an owner that believes to hold has a fence and a deadline ahead of it.
- * INV-2: while it holds, its fence stays, and its deadline never moves back. */
+/* INV-1: a lease that is held has a fence and a deadline in the future.
+ * INV-2: while it is held, its fence is constant, and its deadline never moves
+ *        back. */
 static void check_held(const struct hf_lease *lease, struct hf_instant now,
                        const struct hf_held *before)
 {
@@ -39,10 +38,10 @@ static void check_held(const struct hf_lease *lease, struct hf_instant now,
     }
 }
 
-/* INV-3: a vote is for a counter above all that the node has refused.
- * INV-4: a request that is late is awaited no longer, but still unanswered.
- * INV-5: while grants are counted, a raise that may still be executed has its
- *        value noted: W4 rests on that. */
+/* INV-3: a vote is for a counter above every counter that the node has refused.
+ * INV-4: a request that timed out is still pending.
+ * INV-5: while grants are counted, the value of every raise that a node may
+ *        still execute is recorded. W4 depends on that. */
 static void check_votes(const struct hf_lease *lease)
 {
     bool counts = hf_lease_counts_grants(lease);
@@ -62,9 +61,9 @@ static void check_votes(const struct hf_lease *lease)
     }
 }
 
-/* INV-7: what is sent is noted as pending, at most one request of a verb to a
- *        node, so that its answer is taken, and a RELEASE comes behind it.
- * INV-8: the step that ends a lease says so. */
+/* INV-7: a request that was sent is pending, at most one of each verb per node.
+ *        So its reply is accepted, and a RELEASE is sent after it.
+ * INV-8: the step that ends a lease sets `done`. */
 static void check_effects(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;

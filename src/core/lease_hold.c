@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOLDING: RENEWED UNTIL IT CANNOT BE
+/* HOLDING: RENEWAL, EXTENSION AND LOSS
  *
- *   confirmed            sending of what a majority last confirmed
+ *   confirmed            sending of the last request a majority confirmed
  *   + ttl/3              renewal: CONFIRM(T, ttl) to all, as a new round;
- *                        unanswered nodes are asked again every ttl/30
+ *                        repeated every ttl/30 to nodes that did not confirm
  *   + ttl/2              still unconfirmed: AT_RISK
- *   + ttl - drift        deadline: LOST, by our own clock, for good
+ *   + ttl - drift        deadline on our own clock: LOST, which is final
  *
- * A round is renewed when a majority has answered exactly "yours, c == T" to
- * requests of this very round (in the model a renewal that checks only the
- * owner can succeed after a greater fence completed, in 16 steps). The deadline
- * follows the majority-th latest of those requests and never moves back; the
- * fence never changes. A majority of "not yours" in one round ends it at once.
+ * A round succeeds when a majority has replied exactly "yours, c == T" to
+ * requests of this round. (In the model a renewal that checks only the owner
+ * can succeed after a greater fence completed, in 16 steps.) The deadline is
+ * the sending of the majority-th latest of those requests + ttl - drift. It
+ * never moves back, and the fence never changes. If a majority replies "not
+ * yours" in one round, the lock is LOST at once.
  *
- * ADOPTING is such a round without a hold before it: nothing is taken back
- * where the owner is gone, so that a lost lock stays lost. */
+ * ADOPTING is such a round of a lock that another process acquired. Its
+ * CONFIRMs do not acquire a free name, so a lost lock stays lost. */
 #include "core/lease_parts.h"
 
-/* Renewals of many locks acquired together are spread over an eighth of the
- * period, so that they do not come in one burst for ever. */
+/* Jitter spreads the renewals of many locks acquired together over an eighth of
+ * the period, so that they are not sent in one burst each time. */
 static struct hf_instant renewal_at(const struct hf_lease *lease)
 {
     int64_t period_ns = hf_renewal_period(lease->ttl).ns;
@@ -27,9 +28,9 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
                           (struct hf_span){period_ns - early_ns});
 }
 
-/* Those whose "yours" renews: who may vote; and with a single node that is in
- * quarantine a holder whose own deadline is ahead, since no other owner can
- * have been granted the name there meanwhile. */
+/* The nodes whose confirmations renew: those that may vote. If the store is one
+ * node, it also renews a held lock during its quarantine: it grants no name to
+ * another owner in that time. */
 static uint16_t renewers(const struct hf_step *step)
 {
     bool is_sole =
@@ -76,7 +77,7 @@ static void begin_round(struct hf_step *step)
     confirm_missing(step);
 }
 
-/* C1, E1: a majority names the fence itself as ours, with proofs that last. */
+/* C1, E1: the voters are a majority with unexpired votes at the fence. */
 static void check_majority(const struct hf_step *step, uint16_t voters)
 {
     const struct hf_lease *lease = step->lease;
@@ -85,7 +86,7 @@ static void check_majority(const struct hf_step *step, uint16_t voters)
     HF_ASSERT((voters & ~all) == 0);
 }
 
-/* A majority confirmed: the deadline moves on. */
+/* A majority confirmed the round: compute the new deadline. */
 static void confirmed(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
@@ -104,8 +105,8 @@ static void confirmed(struct hf_step *step, uint16_t voters)
     lease->state = HF_STATE_HELD;
 }
 
-/* The first majority agreed on T. Granted nodes at another counter are brought
- * to T at once: later their clock floor may forbid it. */
+/* A first majority agreed on T. Nodes that granted below T are raised to T at
+ * once: later their clock floor may be above T and forbid it. */
 void hf_hold_begin(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
@@ -124,10 +125,10 @@ void hf_hold_begin(struct hf_step *step, uint16_t voters)
     }
 }
 
-/* A majority gave it to us, for Q. It is held from now on, before anything else
- * is sent; its first renewal brings it to the full lease. With several nodes
- * that is at once, since some are not at T yet, or do not know. One node knows
- * all: there most short holds are over before the claim needs it. */
+/* A majority granted the lock for Q: it is held before any further request. Its
+ * first renewal extends the claim to the full lease. With several nodes it is
+ * sent at once, since some of them are not at T yet. With one node it is sent
+ * later: most short holds are over by then, and need no renewal. */
 void hf_hold_claim(struct hf_step *step, uint16_t voters)
 {
     struct hf_lease *lease = step->lease;
@@ -152,8 +153,8 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     lease->next = hf_instant_add(step->event->now, hf_claim_period(left));
 }
 
-/* Half of what is left when the lease was last confirmed; of a claim that is
- * less than of the ttl. */
+/* AT_RISK at half of the lease. A claim is shorter than the ttl: half of the
+ * time from its start to its deadline. */
 struct hf_instant hf_hold_risk_at(const struct hf_lease *lease)
 {
     struct hf_span half = hf_risk_after(lease->ttl);
@@ -201,14 +202,15 @@ static void lose(struct hf_step *step)
     hf_step_report(step, HF_OUT_LOST);
 }
 
-/* An adoption that failed took nothing, so there is nothing to give back. */
+/* A failed adoption has acquired nothing, so the release sends nothing. */
 static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
 {
     hf_step_report(step, outcome);
     hf_release_begin(step, false);
 }
 
-/* Can enough answers still come for what the caller waits for? */
+/* True if pending replies can still complete a majority for the caller's
+ * operation. */
 static bool is_hopeful(const struct hf_step *step, uint16_t voters)
 {
     uint16_t reach = (uint16_t)(voters | hf_votes_awaited(step));
@@ -267,7 +269,7 @@ static void judge(struct hf_step *step)
         return;
     }
     if (lease->state == HF_STATE_LOST) {
-        return; /* final, whatever a node says later */
+        return; /* final, whatever a node replies later */
     }
     if (hf_is_majority(step, refusers) ||
         !hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
@@ -283,8 +285,8 @@ static void judge(struct hf_step *step)
 
 /* ---- Events ------------------------------------------------------------ */
 
-/* A late grant of the first round is brought to T; a late answer to an older
- * round is followed by a request of this one. */
+/* After a late grant below T the node is raised to T. After a late reply to an
+ * older round a request of this round is sent. */
 static void follow_up(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
@@ -309,21 +311,21 @@ void hf_hold_answer(struct hf_step *step)
         hf_vote_grant(step, vote);
         break;
     case HF_VERDICT_REFUSED:
-    case HF_VERDICT_QUEUED: /* to what was sent while we waited */
+    case HF_VERDICT_QUEUED: /* the reply to an ACQUIRE or YIELD of WAITING */
         hf_vote_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
     case HF_VERDICT_ERROR:
     default:
-        break; /* it still holds what it held; asked again in time */
+        break; /* its vote stays; the next retry asks again */
     }
     follow_up(step);
     judge(step);
 }
 
-/* One of the nodes that were behind gives it to us as well: now bring it to T,
- * and to the full lease. */
+/* A node outside the first majority pushes its grant: raise it to T, and extend
+ * it to the full lease. */
 void hf_hold_grant(struct hf_step *step)
 {
     const struct hf_event *event = step->event;
@@ -336,7 +338,8 @@ void hf_hold_grant(struct hf_step *step)
         vote->counter = event->counter;
         vote->said = HF_SAID_YOURS;
         hf_vote_unlimit(vote);
-        vote->until = HF_LONG_AGO; /* CONFIRM tells: the ttl may have changed */
+        vote->until = HF_LONG_AGO; /* unknown until the reply to CONFIRM: the
+                                      ttl may have changed */
         vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
     }
     if (is_news && lease->state != HF_STATE_LOST &&
@@ -346,9 +349,10 @@ void hf_hold_grant(struct hf_step *step)
     judge(step);
 }
 
-/* It is back, or has only now connected, after the others had decided: it gets
- * the lock, too, since a bare majority has no slack. (One that forgot is
- * repaired by the next renewal: many locks are not repaired in one burst.) */
+/* A node reconnected, or connected after the others had decided: confirm there
+ * too, since a bare majority does not survive another failure. (A node that
+ * lost its data is repaired by the next renewal, so that many locks are not
+ * repaired in one burst.) */
 void hf_hold_node(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
@@ -384,8 +388,8 @@ void hf_hold_timer(struct hf_step *step)
     }
 }
 
-/* A request that is late already keeps its place on the connection, but an
- * extension that begins now waits a full timeout for its answer. */
+/* Requests that timed out stay pending and are not sent again. An extension
+ * that begins now waits for their replies for one more timeout. */
 static void wait_anew(struct hf_step *step)
 {
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
@@ -400,8 +404,8 @@ static void wait_anew(struct hf_step *step)
     }
 }
 
-/* An earlier extension may still be under way, its caller gone. What was
- * handed over is being confirmed already. */
+/* An earlier extension may still be running after its caller returned. The
+ * first round of a claim is already an extension to the full ttl. */
 void hf_hold_extend(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;

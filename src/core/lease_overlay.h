@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INV-6: A MEMBER OF A UNION IS READ ONLY WHERE IT IS THE ONE THAT WAS WRITTEN
+/* INV-6: ONLY THE MEMBER OF A UNION THAT WAS WRITTEN LAST IS READ
  *
  *   lease  deadline        HOLDING, RELEASING
  *          raised          ASKING, WAITING
@@ -7,12 +7,12 @@
  *          ticket          WAITING
  *   vote   due             a request is pending; WAITING: always
  *          node_time       ASKING, and the node has refused, nothing pending
- *          rival, left_ms  the node said "not yours", or that we have a place
- *          raise_*         the node said "yours"
+ *          rival, left_ms  the last reply was "not yours" or "queued"
+ *          raise_*         the last reply was "yours"
  *
  * Four unions save 16 bytes a lease and 16 a vote, where a client may hold
- * 100,000 leases. Each member is asserted on reading and on writing;
- * scripts/checks/layers finds accesses beside these functions.
+ * 100,000 leases. Each function asserts its member on reading and on writing;
+ * scripts/checks/layers finds accesses without these functions.
  * hf_lease_deadline() and hf_lease_confirmed() are in lease.h. */
 #ifndef HF_CORE_LEASE_OVERLAY_H
 #define HF_CORE_LEASE_OVERLAY_H
@@ -20,13 +20,13 @@
 #include "core/lease.h"
 
 enum hf_said {
-    HF_SAID_NOTHING, /* not asked, or the request never left */
+    HF_SAID_NOTHING, /* not asked, or the request was never sent */
     HF_SAID_YOURS,
     HF_SAID_NOT_YOURS,
     HF_SAID_QUEUED, /* not ours, and we have a place there */
     HF_SAID_FREED,  /* to RELEASE: it was yours */
-    HF_SAID_ERROR,  /* it will not execute this; nothing changed */
-    HF_SAID_UNKNOWN /* sent, no answer: it may be yours */
+    HF_SAID_ERROR,  /* the node refused to execute; nothing changed */
+    HF_SAID_UNKNOWN /* sent, no reply: it may be yours */
 };
 
 /* ---- Of the lease ------------------------------------------------------- */
@@ -164,7 +164,7 @@ static inline void hf_vote_set_raise_most(struct hf_vote *vote, uint32_t most)
     vote->rival_or_raise.raise_most = most;
 }
 
-/* Nothing is known of how far it can be raised. */
+/* Reset the limits of raises: they are unknown. */
 static inline void hf_vote_unlimit(struct hf_vote *vote)
 {
     hf_vote_set_raise_least(vote, 0);

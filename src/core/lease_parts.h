@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the lease machine share. lease.c dispatches; each phase
- * has its file: lease_ask.c, lease_hold.c, lease_release.c; lease_votes.c
- * counts, lease_raise.c brings counters together, lease_check.c asserts. */
+/* Declarations shared by the files of the lease machine. lease.c dispatches
+ * events. Each phase has a file: lease_ask.c, lease_wait.c, lease_hold.c,
+ * lease_release.c. lease_votes.c counts votes, lease_raise.c makes the nodes'
+ * counters equal, lease_check.c asserts the invariants. */
 #ifndef HF_CORE_LEASE_PARTS_H
 #define HF_CORE_LEASE_PARTS_H
 
@@ -10,29 +11,29 @@
 #include "core/validity.h"
 
 enum hf_vote_flags {
-    HF_VOTE_IN_ROUND = (1 << 0),   /* `said` belongs to the present round */
-    HF_VOTE_LATE = (1 << 1),       /* its request is past its timeout */
-    HF_VOTE_MAY_HOLD = (1 << 2),   /* asked for the name: may have given it */
-    HF_VOTE_UNRELEASED = (1 << 3), /* a RELEASE must still be sent */
-    HF_VOTE_DEAF = (1 << 4),       /* the last ACQUIRE was sent while it could
-                                      not push to us */
-    HF_VOTE_OLD_ASK = (1 << 5), /* its ACQUIRE or YIELD, or its CONFIRM, was */
-    HF_VOTE_OLD_CONFIRM = (1 << 6), /* sent before another ttl was asked for,
-                                       perhaps at that very instant */
-    HF_VOTE_IN_DOUBT = (1 << 7) /* the answer to a raise was lost: it may still
-                                    be executed, at any later time */
+    HF_VOTE_IN_ROUND = (1 << 0),    /* `said` belongs to the present round */
+    HF_VOTE_LATE = (1 << 1),        /* its request has timed out */
+    HF_VOTE_MAY_HOLD = (1 << 2),    /* ACQUIRE was sent: may have granted it */
+    HF_VOTE_UNRELEASED = (1 << 3),  /* a RELEASE must still be sent */
+    HF_VOTE_DEAF = (1 << 4),        /* the last ACQUIRE was sent while the node
+                                       could not push to us */
+    HF_VOTE_OLD_ASK = (1 << 5),     /* its ACQUIRE or YIELD was sent before the
+                                       ttl changed, perhaps in that instant */
+    HF_VOTE_OLD_CONFIRM = (1 << 6), /* the same of its CONFIRM */
+    HF_VOTE_IN_DOUBT = (1 << 7) /* the reply to a raise was lost: the node may
+                                    still execute it, at any later time */
 };
 
 enum hf_lease_flags {
     HF_LEASE_ROUND_DONE = (1 << 0), /* the present renewal is confirmed */
     HF_LEASE_EXTENDING = (1 << 1),  /* a caller waits for EXTENDED */
     HF_LEASE_REPORTS = (1 << 2),    /* a caller waits for RELEASED */
-    HF_LEASE_QUEUES = (1 << 3),     /* waits in queues where it is refused */
+    HF_LEASE_QUEUES = (1 << 3),     /* if refused, wait in the queues */
     HF_LEASE_CLAIM = (1 << 4)       /* held by pushed grants, which last Q; not
                                        confirmed for the full ttl yet */
 };
 
-/* One step: the machine, what happened, and what is to be done. */
+/* The arguments of one hf_lease_step(). */
 struct hf_step {
     struct hf_lease *lease;
     const struct hf_nodes *nodes;
@@ -55,64 +56,66 @@ static inline bool hf_is_pending(const struct hf_vote *vote, enum hf_verb verb)
     return (vote->pending & (1U << verb)) != 0;
 }
 
-/* An answer may still come in time. */
+/* A request is pending and has not timed out. */
 static inline bool hf_is_awaited(const struct hf_vote *vote)
 {
     return vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0;
 }
 
-/* Ask a node, and start its timeout. */
+/* Send a request to a node, and start its timeout. */
 void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
                   uint64_t counter);
 
 /* Report the outcome of the step; at most one. */
 void hf_step_report(struct hf_step *step, enum hf_outcome outcome);
 
-/* Nodes that said `said`. */
+/* Nodes whose last reply was `said`. */
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said);
 
 /* Nodes whose `flags` include `flag`. */
 uint16_t hf_votes_flagged(const struct hf_lease *lease,
                           enum hf_vote_flags flag);
 
-/* Nodes that say "yours, c == counter" with an unexpired proof. */
+/* Nodes with an unexpired vote "yours, c == counter". */
 uint16_t hf_votes_for(const struct hf_lease *lease, uint64_t counter,
                       struct hf_instant now);
 
-/* Nodes from which an answer may still come in time. Slow ones only if the
- * majority needs them. */
+/* Nodes with a request that is pending and has not timed out. Slow nodes
+ * (hf_nodes_is_slow()) only if the others are no majority. */
 uint16_t hf_votes_awaited(const struct hf_step *step);
 
-/* The instant until which at least `quorum` of the nodes in `mask` may be
- * relied on. */
+/* The instant until which at least `quorum` votes of the nodes in `mask` are
+ * valid. */
 struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
                                  unsigned quorum);
 
 /* Greatest number of refusals that name one and the same rival. */
 unsigned hf_votes_best_rival(const struct hf_lease *lease);
 
-/* At risk from then on, unless confirmed before. */
+/* The instant at which the lease becomes AT_RISK, if not confirmed before. */
 struct hf_instant hf_hold_risk_at(const struct hf_lease *lease);
 
-/* Earliest timeout of a request that is not late yet; HF_NEVER if none. */
+/* Earliest timeout of the requests that have not timed out; HF_NEVER if none.
+ */
 struct hf_instant hf_votes_due(const struct hf_lease *lease);
 
-/* From now on another ttl is asked for: what is on its way proves nothing of
- * that. By the clock alone it could, since both may be of one instant. */
+/* The ttl changes: mark the pending requests as old. Replies to them prove no
+ * lease of the new ttl. Their sending times cannot tell, since an old and a new
+ * request may be sent in one instant. */
 void hf_votes_outdate(struct hf_lease *lease);
 
-/* The flag that says so of a request. */
+/* The flag that marks a request of this verb as old. */
 static inline uint16_t hf_vote_old(enum hf_verb verb)
 {
     return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
 }
 
-/* Note an answer of "yours" or "not yours" in the node's vote. */
+/* Record a reply "yours" or "not yours" in the node's vote. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote);
 void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote);
 
-/* lease_check.c. What of a lease does not change while it is held: taken before
- * a step, compared after it. */
+/* lease_check.c. The fields that INV-1 and INV-2 constrain: copied before a
+ * step, compared after it. */
 struct hf_held {
     bool is_held;
     uint64_t fence;
@@ -121,7 +124,7 @@ struct hf_held {
 
 struct hf_held hf_held_of(const struct hf_lease *lease);
 
-/* Assert all invariants of the lease and of what the step sends. */
+/* Assert all invariants of the lease and of the requests of this step. */
 void hf_check_step(const struct hf_step *step, const struct hf_held *before);
 
 /* lease_ask.c */
@@ -130,34 +133,33 @@ void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
 void hf_ask_judge(struct hf_step *step);
 
-/* lease_raise.c. Rounds of bringing counters together, per attempt. Each
- * settles it unless another owner moved a counter meanwhile; that many times is
- * a live-lock. */
+/* lease_raise.c. Most raises per attempt. The first ones suffice unless other
+ * owners increment counters at the same time; so many raises are a livelock. */
 #define HF_RAISES_MAX 64
 
 /* Send CONFIRM(T) to the nodes of `granted`, a majority, that are below T. */
 void hf_raise_begin(struct hf_step *step, uint16_t granted);
 
-/* Note an answer of "yours" in the node's vote, and what it says of raises. */
+/* Record a reply "yours" in the node's vote, with its limits of raises. */
 void hf_raise_note(struct hf_step *step, struct hf_vote *vote);
 
 /* No raise above `counter` can still be executed at this node. */
 bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter);
 
-/* The largest value that a majority of `granted`, or of these and `coming`, can
- * agree on; 0: none. */
+/* The largest value on which a majority of `granted` and `coming` can agree; 0
+ * if there is none. `coming`: nodes that have not replied yet. */
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
                          uint16_t coming);
 
 /* Nodes of `granted` whose counters are too far from those of the others. */
 uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted);
 
-/* WAITING: only another owner can still get a majority. */
+/* WAITING: this owner can no longer get a majority; another owner can. */
 bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted);
 
-/* lease_wait.c. Is there a ticket to wait under? None if no node refused: what
- * was granted ran out before the others answered. */
+/* lease_wait.c. True if a ticket can be computed. Without a refusal it cannot:
+ * then grants expired before the other nodes replied. */
 bool hf_wait_has_ticket(const struct hf_step *step);
 
 /* The clock readings contradict each other: another one is worth waiting for.
@@ -171,10 +173,10 @@ void hf_wait_listen(struct hf_step *step);
 void hf_wait_timer(struct hf_step *step);
 void hf_wait_refresh(struct hf_step *step, uint16_t voters);
 
-/* A claim until then is too short to be held. */
+/* A claim that expires at `until` is too short to be reported as held. */
 bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until);
 
-/* When the next node is to be asked again. */
+/* The earliest instant at which a node is to be asked again. */
 struct hf_instant hf_wait_due(const struct hf_step *step);
 
 /* lease_hold.c: HOLDING, and ADOPTING which is its first round */
@@ -194,7 +196,7 @@ void hf_release_answer(struct hf_step *step);
 void hf_release_timer(struct hf_step *step);
 void hf_release_node(struct hf_step *step);
 
-/* Nothing can be left of this owner. */
+/* End the lease: DONE. */
 void hf_release_finish(struct hf_step *step);
 
 #endif

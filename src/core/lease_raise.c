@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RAISING: BRINGING THE COUNTERS OF A MAJORITY TO ONE VALUE T
+/* RAISING: MAKING THE COUNTERS OF A MAJORITY EQUAL TO ONE VALUE T
  *
  *   granted at 7, 9    CONFIRM(9) to the node at 7
  *   "yours, c = 9"     both are at 9: held
- *   "yours, c = 7, no  the node at 7 has executed nothing; 9 is no target of
- *   further than 8"    this majority any more
- *   no answer          the node may be raised at any later time: it votes for
- *                      9 or nothing
+ *   "yours, c = 7,     the node refused to raise, and has changed nothing; 9 is
+ *   bound 8"           no target for a majority with this node any more
+ *   no reply           the node may execute the raise at any later time: until
+ *                      it replies it votes for 9 or not at all
  *
- * A node refuses to be raised too far above its own clock and counter
- * (HF_FENCE_AHEAD_MAX) and names that bound. The counter of a node whose clock
- * is far ahead is thus no target for the others: T becomes the largest value
- * that a majority can reach, and the node costs its own vote alone. A node far
- * behind refuses T itself and costs its own vote, too. The nodes decide, not
- * the client: a node that granted an hour ago can be raised further than its
- * counter then tells.
+ * A node refuses to raise a counter too far above its own clock and counter
+ * (HF_FENCE_AHEAD_MAX), and its reply has that bound. So the counter of a node
+ * whose clock is far ahead is no target for the others: T is the largest value
+ * that a majority can reach, and only that node's vote is lost. A node whose
+ * clock is far behind refuses T and loses its own vote, too. The client cannot
+ * compute the bound: if a node granted an hour ago, its clock has advanced
+ * since.
  *
- * A raise uses up the counter that the node had, and with it the agreement with
- * nodes that cannot follow. So no node is raised before it is sure that a
- * majority can follow. A node of which that is not known is asked first: its
- * refusal changes nothing. (In the model a node between two clocks far ahead
- * and two right ones was lost to the right ones in 6 steps.)
+ * A raise overwrites the node's counter. After it the node no longer agrees
+ * with nodes that cannot be raised so far. So no node is raised before it is
+ * sure that a majority can reach the value. A node whose bound is unknown is
+ * asked first: its refusal changes nothing. (In the model a node between two
+ * clocks far ahead and two right ones was raised away from the right ones in 6
+ * steps.)
  *
- * If all nodes have granted, and no majority can come to one value at once, T
- * is the counter in the middle. It is no larger than that of some right clock,
- * so the nodes below it may go there in steps, each to the bound that it named.
- */
+ * If all nodes have granted, and no majority can reach one value at once, T is
+ * the counter in the middle. It is no larger than that of some right clock, so
+ * the nodes below it are raised in steps, each to the bound in its reply. */
 #include "core/lease_parts.h"
 
-/* Further than so many bounds, 4.8 h, no node is raised. */
+/* Most steps to raise one node, each by up to HF_FENCE_AHEAD_MAX: 4.8 h. */
 #define RAISE_STEPS_MAX 4
 
-/* None was asked for, or each was answered. */
+/* True if no raise above `counter` was sent, or this node replied to each. */
 bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter)
 {
@@ -40,7 +40,8 @@ bool hf_raise_is_settled(const struct hf_lease *lease,
             (vote->flags & HF_VOTE_IN_DOUBT) == 0);
 }
 
-/* Can this node be raised to T? Until it has said otherwise, to anything. */
+/* True if this node's known limits allow a raise to `value`; unknown limits do.
+ */
 static bool is_within(const struct hf_vote *vote, uint64_t value)
 {
     uint64_t bucket = value >> HF_FLOOR_BITS;
@@ -51,14 +52,15 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
     return bucket >= hf_vote_raise_least(vote) && (most == 0 || bucket < most);
 }
 
-/* Even if it has named no bound: no node's bound is lower than this. */
+/* True if the node surely accepts the value: its bound is known (and
+ * is_within()), or the value is below every possible bound. */
 static bool is_sure(const struct hf_vote *vote, uint64_t value)
 {
     return hf_vote_raise_most(vote) != 0 ||
            value <= vote->counter + HF_FENCE_AHEAD_MAX;
 }
 
-/* May it come to vote for T? */
+/* True if the node may still vote for `value`. */
 static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
 {
@@ -67,7 +69,7 @@ static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
            (value >= hf_lease_raised(lease) || !is_in_doubt);
 }
 
-/* Can it be raised to T in a few steps, each to the bound that it names? */
+/* True if the node can be raised to `value` in RAISE_STEPS_MAX steps. */
 static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
 {
@@ -77,7 +79,7 @@ static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
            (value >= hf_lease_raised(lease) || !is_in_doubt);
 }
 
-/* What it is to be raised to next. */
+/* The next value on the way to `value`: the node's bound, if it is lower. */
 static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
 {
     uint32_t bucket = hf_vote_raise_most(vote);
@@ -101,7 +103,7 @@ static uint16_t reachers(const struct hf_step *step, uint16_t granted,
 
 struct aim {
     uint16_t granted;
-    uint16_t coming; /* would reach anything */
+    uint16_t coming; /* no reply yet: may grant at any value */
     bool surely;
 };
 
@@ -115,8 +117,8 @@ static uint64_t better(const struct hf_step *step, struct aim aim,
     return is_better ? value : best;
 }
 
-/* A candidate is what was aimed at before, what a node has, and the least that
- * a node can be raised to. */
+/* The largest value that a majority can reach. Candidates: the previous target,
+ * each node's counter, and the smallest value each node can be raised to. */
 static uint64_t best(const struct hf_step *step, struct aim aim)
 {
     const struct hf_lease *lease = step->lease;
@@ -133,9 +135,9 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     return most;
 }
 
-/* The least counter that a majority has not passed. If all nodes granted, no
- * minority of wrong clocks can make it larger than every right one. 0: it takes
- * too many steps, or an answer was lost. */
+/* The smallest node's counter that a majority does not exceed. If all nodes
+ * granted, a minority of wrong clocks cannot make it larger than every right
+ * one. 0: not all granted, it takes too many steps, or a reply was lost. */
 static uint64_t middle(const struct hf_step *step, uint16_t granted)
 {
     const struct hf_lease *lease = step->lease;
@@ -168,9 +170,9 @@ uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
     return value != 0 ? value : middle(step, granted);
 }
 
-/* What the node is to be asked for next, so that a majority comes to T; 0:
- * nothing. If it is not sure that a majority can reach T, only those are asked
- * of which it is not. If it is sure that none can, all go step by step. */
+/* The value to which this node is raised next, so that a majority reaches T; 0:
+ * no request. If a majority can surely reach T: T. If it is unknown whether one
+ * can: T, but only to nodes whose bound is unknown. If none can: one step. */
 static uint64_t next_of(const struct hf_step *step, uint16_t granted,
                         const struct hf_vote *vote, uint64_t value)
 {
@@ -185,16 +187,17 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
     return is_on_way(lease, vote, value) ? step_to(vote, value) : 0;
 }
 
-/* A majority is ours, but their counters differ. Any T is safe that a majority
- * then reports; the largest that it can reach needs the fewest raises. A node
- * whose clock floor is above T names that floor, and T becomes it. */
+/* A majority has granted, but their counters differ. Any T that a majority then
+ * confirms is safe; the largest that it can reach needs the fewest raises. A
+ * node whose clock floor is above T replies with that floor, which becomes T.
+ */
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
     HF_ASSERT(hf_is_majority(step, granted));
     uint64_t value = hf_raise_target(step, granted, 0);
     if (value == 0) {
-        return; /* until others grant it */
+        return; /* until further nodes grant */
     }
     lease->fence = value;
     uint64_t raised = hf_lease_raised(lease);
@@ -213,9 +216,9 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
     hf_lease_set_raised(lease, raised);
 }
 
-/* The node can be raised no further than its bound: it has not executed the
- * request, and never will. If no other request to raise a node is unanswered,
- * nothing above the nodes' counters is aimed at any more. */
+/* A node refused a raise beyond its bound, so that raise is never executed. If
+ * all other raises have been answered too, no raise can be executed later:
+ * reset `raised`. */
 static void take_raise_back(struct hf_lease *lease)
 {
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -235,7 +238,7 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     if (event->floor > step->lease->fence) {
         step->lease->fence = event->floor;
     }
-    bool is_yours = vote->said == HF_SAID_YOURS; /* not stale */
+    bool is_yours = vote->said == HF_SAID_YOURS; /* the reply was not stale */
     if (event->floor > 0 && is_yours) {
         hf_vote_set_raise_least(vote,
                                 (uint32_t)(event->floor >> HF_FLOOR_BITS));
@@ -248,10 +251,9 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     }
 }
 
-/* The answer to a raise was lost, and the node has since refused to be raised
- * so far. Its vote never counts for this owner again, since the lost request
- * may be executed later. If no majority is left without it, waiting is in vain.
- */
+/* The reply to a raise was lost, and the node has since refused that raise. Its
+ * vote never counts for this owner again, since the lost request may still be
+ * executed. If there is no majority without it, this attempt must end. */
 bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
 {
     const struct hf_lease *lease = step->lease;
@@ -268,7 +270,7 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
     return false;
 }
 
-/* Nodes of `granted` that can be raised to what node `of` has. */
+/* Nodes of `granted` that can be raised to the counter of node `of`. */
 static uint16_t group_of(const struct hf_step *step, uint16_t granted,
                          unsigned of)
 {
@@ -282,8 +284,8 @@ static uint16_t group_of(const struct hf_step *step, uint16_t granted,
     return mask;
 }
 
-/* The largest group stays; a node outside of it has a counter too far from
- * theirs. An answer that was lost says nothing of that. */
+/* All nodes of `granted` but the largest group that can agree. Lost replies do
+ * not matter here. */
 uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted)
 {
     uint16_t group = 0;

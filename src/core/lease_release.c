@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RELEASING: UNTIL NOTHING OF THIS OWNER CAN BE LEFT
+/* RELEASING: UNTIL NO NODE CAN STORE THIS OWNER
  *
- * RELEASE goes to every node that may have this owner, on the connection of
- * the request that it cancels and behind it; also to nodes that never
- * answered, since they may have granted. A node that cannot be reached is sent
- * it again when it is back, until it has answered or the lease that it may
- * have granted is over. The caller waits for a majority, or for one timeout,
- * and not for the rest.
+ * RELEASE is sent to every node that may store this owner, including nodes that
+ * never replied, since they may have granted. It uses the connection of the
+ * request that it cancels, so the node executes it after that request. If a
+ * node is unreachable or does not execute it, RELEASE is sent again, until the
+ * node has replied or the lease that it may have granted has expired. The
+ * caller gets a result after a majority, or after one timeout; the remaining
+ * nodes are released in the background.
  *
- * RELEASE carries the largest counter seen: a free node is aligned with it, so
- * that the next acquisition finds the nodes agreed and needs one round trip
- * (simulated: second round trips fall from 7% to 1.5%). */
+ * RELEASE carries the largest counter seen. A node where the name is free
+ * raises its counter to it, so the next acquisition finds equal counters and
+ * needs one round trip (simulated: second round trips fall from 7% to 1.5%). */
 #include "core/lease_parts.h"
 
 static void send_release(struct hf_step *step, unsigned node)
@@ -47,8 +48,9 @@ static bool is_over(const struct hf_step *step)
     return true;
 }
 
-/* What can the caller be told? Freed by a majority; or a majority says that it
- * was not ours; or neither can come any more in time. */
+/* Report the result to the caller: RELEASED if a majority freed the lock, LOST
+ * if a majority replied that it was not ours, UNKNOWN if neither is possible
+ * any more before the requests time out. */
 static void judge_report(struct hf_step *step)
 {
     struct hf_lease *lease = step->lease;
@@ -90,8 +92,8 @@ static void judge(struct hf_step *step)
     }
 }
 
-/* Release what `mask` may have; `patience`: how long to wait for those that
- * are connecting. */
+/* Send RELEASE to the nodes in `mask`. `patience`: how long the caller's result
+ * waits for nodes that are connecting. */
 static void begin(struct hf_step *step, uint16_t mask, bool reports,
                   struct hf_span patience)
 {
@@ -114,10 +116,10 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
     judge(step);
 }
 
-/* Nodes with a request in flight. Each of these requests may still find, or
- * make, this owner the holder. A refusal of an earlier request does not change
- * that: the node may have lost its data in between. An adoption takes nothing,
- * and if it fails the lock stays with its holder. */
+/* Nodes with a request in flight. Each such request may still make this owner
+ * the holder, even if the node refused an earlier one: it may have lost its
+ * data in between. An adoption acquires nothing, and if it fails the lock stays
+ * with its holder: none. */
 static uint16_t in_flight(const struct hf_lease *lease)
 {
     uint16_t mask = 0;
@@ -138,7 +140,7 @@ void hf_release_begin(struct hf_step *step, bool reports)
     uint16_t mask = hf_votes_flagged(step->lease, HF_VOTE_MAY_HOLD);
     mask |= in_flight(step->lease);
     if (reports) {
-        /* Held: also nodes that never had it, whose counter is aligned. */
+        /* It was held: also nodes without it, to align their counters. */
         mask |= (uint16_t)(step->nodes->voting | step->nodes->repairing);
         mask |= hf_votes_said(step->lease, HF_SAID_YOURS);
     }
@@ -163,7 +165,7 @@ void hf_release_answer(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     if (event->verb != HF_VERB_RELEASE) {
-        judge(step); /* the RELEASE behind it decides */
+        judge(step); /* the reply to the RELEASE after it decides */
         return;
     }
     switch (event->verdict) {
@@ -191,8 +193,8 @@ void hf_release_answer(struct hf_step *step)
     judge(step);
 }
 
-/* To every node that is up and still needs it. All before judging: several
- * nodes may have come up before we are told of the first. */
+/* To every node that is up and still needs it, and only then judge: several
+ * nodes may be up before the event of the first one arrives. */
 static void send_releases(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);

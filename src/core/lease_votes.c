@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting votes. A vote is what one node said to this owner: it counts for
- * the counter that the node named, for as long as its proof lasts, and for
- * nothing else (in the model counting "ok" for a value that the node did not
- * name gave two owners one fence in 17 steps). */
+/* COUNTING VOTES
+ *
+ * A vote is the last reply of one node to this owner. It counts for the counter
+ * in that reply only, and until it expires: sending of the request + ttl -
+ * drift. (In the model, counting "ok" for a value that was not in the reply
+ * gave two owners one fence, in 17 steps.) */
 #include "core/lease_parts.h"
 
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)
@@ -66,7 +68,7 @@ uint16_t hf_votes_awaited(const struct hf_step *step)
     return prompt;
 }
 
-/* The quorum-th largest: insertion into a sorted array of at most nine. */
+/* The quorum-th latest: insertion into a sorted array of at most nine. */
 struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
                                  unsigned quorum)
 {
@@ -137,8 +139,8 @@ static bool is_waiting(const struct hf_step *step)
     return step->lease->phase == HF_PHASE_WAITING;
 }
 
-/* A waiter has asked for Q, or before for the whole lease, which is no
- * less. */
+/* The expiry of the lease that the request asked for. A waiter requests Q; its
+ * first ACQUIRE requested the ttl, which is no less. */
 static struct hf_instant proof_until(const struct hf_step *step)
 {
     struct hf_span ttl =
@@ -146,13 +148,13 @@ static struct hf_instant proof_until(const struct hf_step *step)
     return hf_instant_add(step->event->sent, hf_validity(ttl));
 }
 
-/* An answer to a request of before this round may have asked for another ttl:
- * it proves ownership, but not until when. */
+/* Record a reply "yours". A request from before this round may have asked for
+ * another ttl: its reply proves ownership, but does not extend the vote. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
 {
     const struct hf_event *event = step->event;
     if (event->counter <= vote->refused) {
-        return; /* stale: the node has since said that it is not ours */
+        return; /* stale: a later reply was "not yours" */
     }
     bool is_new = vote->said != HF_SAID_YOURS;
     vote->said = HF_SAID_YOURS;
@@ -160,7 +162,7 @@ void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
         hf_vote_unlimit(vote);
     }
     if (is_new) {
-        vote->until = HF_LONG_AGO; /* of a grant that was never pushed */
+        vote->until = HF_LONG_AGO; /* a refusal set it for a pushed grant */
     }
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
@@ -201,9 +203,9 @@ void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
         vote->until = is_queued ? vote->until : HF_LONG_AGO; /* another Q */
         return;
     }
-    /* What was granted before proves nothing any more. Good until then is what
-     * it grants from now on, and what it had pushed already if that is newer
-     * than this answer. */
+    /* Earlier votes are void. `until` is now the expiry of a grant that the
+     * node pushes after this reply, or has pushed already with a counter above
+     * the one in this reply. */
     vote->until = hf_instant_add(event->sent, hf_validity(queue));
     if (!hf_instant_before(event->sent, step->lease->round_at)) {
         vote->flags |= HF_VOTE_IN_ROUND;

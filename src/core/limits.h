@@ -6,31 +6,32 @@
 #include <holdfast/holdfast.h>
 #include <stdint.h>
 
-/* Bytes of kernel entropy in an owner: 128 bits, so that two never meet. */
+/* Bytes of kernel entropy in an owner: 128 bits, so that owners are unique. */
 #define HF_OWNER_ID_LEN 16
 
 /* Longest owner on the wire, without its fence (core/owner.h). */
 #define HF_OWNER_MAX 448
 
-/* Shortest lease. Below it drift and a round trip leave nothing to rely on. */
+/* Shortest lease. Below it drift and a round trip use up the whole lease. */
 #define HF_TTL_MS_MIN 10
 
-/* Default lease, if `max_ttl` allows it: long enough to outlast the restart of
- * a server, short enough that a dead holder is not waited for much longer. */
+/* Default lease, if `max_ttl` allows it: long enough to survive the restart of
+ * a server, short enough for a take-over soon after a holder died. */
 #define HF_TTL_MS_DEFAULT 30000
 
 /* Default of `max_ttl`: how long a quarantine lasts. */
 #define HF_MAX_TTL_MS_DEFAULT 60000
 
-/* No `max_ttl` above a day: a lease is renewed, it need not be long, and an
- * hour of quarantine is already more than anybody will wait for. */
+/* Greatest `max_ttl`: a day. Leases are renewed and need not be long, and a
+ * quarantine of an hour is already an outage. */
 #define HF_MAX_TTL_MS_MAX 86400000
 
 /* Default of `fence_keep`: how long an idle name's counter is kept. */
 #define HF_FENCE_KEEP_MS_DEFAULT 3600000
 
-/* A counter that runs out is replaced by the clock floor, which steps by 4.2 s
- * and stands below the counter until then; clocks of one site differ, too. */
+/* Least `fence_keep`. The clock floor replaces a counter that expired. It moves
+ * in steps of 4.2 s, and clocks of one site differ: before it has passed the
+ * counter, the counter must not expire. */
 #define HF_FENCE_KEEP_MS_MIN 10000
 
 /* Default of `node_timeout`: on an open connection in one site a reply takes
@@ -43,22 +44,22 @@
 /* Greatest fence: 53 bits survive Lua numbers and JSON. */
 #define HF_FENCE_MAX ((UINT64_C(1) << 53) - 1)
 
-/* Low bits of a node's time in microseconds that the clock floor leaves
- * out: 4.2 s, in which counters of several nodes stay equal though their clocks
+/* Low bits of a node's time in microseconds that the clock floor clears: 4.2 s.
+ * Within such a step the floors of several nodes are equal though their clocks
  * differ. */
 #define HF_FLOOR_BITS 22
 
-/* A node raises a counter, or takes a hint, no further than this above what the
- * name has there or above its own clock in microseconds: 71 minutes. Without a
+/* A node raises a counter, or accepts a hint, by at most this above the name's
+ * counter there or above its own clock in microseconds: 71 minutes. Without a
  * bound one wrong client, or one wrong clock, could use up a name's fences. */
 #define HF_FENCE_AHEAD_MAX (UINT64_C(1) << 32)
 
-/* A quarantine lasts at least this long: more than a bucket of the clock floor
- * (4.2 s) and what clocks of one site differ. */
+/* Shortest quarantine: more than a step of the clock floor (4.2 s) plus the
+ * difference of clocks within a site. */
 #define HF_QUARANTINE_MS_MIN 10000
 
-/* A node that missed its timeout this often in a row decides nothing until it
- * answers again. Three: one slow reply is a hiccup, three are a fault. */
+/* After this many timeouts in a row a node is slow: requests do not wait for it
+ * until it replies again. Three: one slow reply is no fault yet. */
 #define HF_NODE_MISSES_MAX 3
 
 #endif

@@ -9,13 +9,14 @@
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* Written before an owner whose lock was released but is kept taken. */
+/* The prefix of an owner whose lock was released with a reservation. */
 static const char ended_mark[] = "ended:";
 
 #define ID_TEXT_LEN ((size_t)2 * HF_OWNER_ID_LEN)
 
-/* Cut for display, so that an owner never exceeds HF_OWNER_MAX: 32 digits, 4
- * separators, 64 of host, 20 each of pid and time, the rest for the label. */
+/* Host and label are truncated, so that an owner never exceeds HF_OWNER_MAX: 32
+ * digits, 4 separators, 64 of host, 20 each of pid and time, the rest for the
+ * label. */
 #define HOST_TEXT_MAX 64
 #define LABEL_TEXT_MAX 240
 
@@ -121,7 +122,7 @@ static bool is_control(int code)
     return code < ' ' || code == 0x7f;
 }
 
-/* The byte that an escape at text[i] stands for; -1: none is there. */
+/* The byte encoded by an escape at text[i]; -1 if there is no escape. */
 static int escaped_at(const char *text, size_t len, size_t i)
 {
     if (text[i] != '%' || len - i <= 2) {
@@ -132,9 +133,9 @@ static int escaped_at(const char *text, size_t len, size_t i)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* A field as it was before emit_escaped(), but for control characters, which
- * stay escaped: it goes to terminals. A writer that left them as they are did
- * not use emit_escaped(), and they become '?'. */
+/* Decode a field that emit_escaped() wrote. Control characters stay escaped,
+ * since the result is shown on terminals. Unescaped control characters, by
+ * another writer, become '?'. */
 static void describe_field(const char *text, size_t len, char *out, size_t cap)
 {
     size_t at = 0;
@@ -167,7 +168,7 @@ static bool describe_number(const char *text, size_t len, int64_t *out)
     return true;
 }
 
-/* Up to the next ':' or the end; moves *at behind it. */
+/* The field up to the next ':' or the end; sets *at to the byte after it. */
 static size_t next_field(const char *text, size_t len, size_t *at)
 {
     size_t start = *at;
@@ -290,13 +291,13 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
     return true;
 }
 
-/* FNV-1a's form, on words: rivals differ in 128 random bits, any mixing tells
- * them apart; a collision costs one retry. */
+/* Like FNV-1a, on words. Owners differ in 128 random bits, so any mixing
+ * suffices; a collision costs one retry. */
 uint32_t hf_owner_digest(const void *text, size_t len)
 {
     const unsigned char *bytes = text;
     uint64_t digest = UINT64_C(14695981039346656037) ^ len;
-    while (len > 0) { /* it is done for every request */
+    while (len > 0) { /* on the path of every request */
         uint64_t word = 0;
         size_t part = len < sizeof(word) ? len : sizeof(word);
         memcpy(&word, bytes, part);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The owner as nodes store it, and as people read it:
+/* The text of an owner, as nodes store it and commands print it:
  *
  *     <32 hex digits>:<host>:<pid>:<unix seconds>[:<label>]
- *     ended:<owner>                                  released, but kept taken
+ *     ended:<owner>                          released with a reservation
  *
  * The digits are 128 bits of kernel entropy, drawn for one attempt; the rest
- * says where they come from. Bytes of host and label other than letters,
+ * identifies the process. Bytes of host and label other than letters,
  * digits, '.', '-' and '_' are written %XX, so that an owner is one printable
  * word without '@', which separates it from its fence in OWNER@FENCE. A host
- * or label too long for HF_OWNER_MAX is cut for display; the digits never. */
+ * or label too long for HF_OWNER_MAX is truncated; the digits never. */
 #ifndef HF_CORE_OWNER_H
 #define HF_CORE_OWNER_H
 
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a Holdfast client, ended or not? */
+/* True if a Holdfast client wrote it, with or without "ended:". */
 bool hf_owner_is_ours(const void *text, size_t len);
 
 /* Write the owner's text; @return its length, without NUL (none is written). */
@@ -27,7 +27,7 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
                      const char *host, int64_t pid, int64_t since_s,
                      const char *label);
 
-/* Describe what a node stores under a name, by any writer: fills kind
+/* Parse the value of a name's key, by any writer: fills kind
  * (OURS, ENDED or FOREIGN), owner (printable: other bytes as %XX, cut to
  * fit), host, pid, since_s and label of @p out, and leaves the rest. */
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);
@@ -39,7 +39,7 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence);
 /* The TTL of a text that hf_owner_parse() accepts; 0 if it names none. */
 int64_t hf_owner_ttl_ms(const char *text);
 
-/* Digest to tell rivals apart; never 0. */
+/* A digest of an owner, to distinguish rivals; never 0. */
 uint32_t hf_owner_digest(const void *text, size_t len);
 
 #endif

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MAY A SERVER'S GRANTS COUNT?
+/* WHETHER A SERVER'S GRANTS COUNT
  *
- *   marker         identity            what happened               verdict
- *   whole          named by it         nothing                     votes
+ *   marker         server's identity   cause                       verdict
+ *   whole          as in the marker    no change                   votes
  *   whole          other, durable      restarted with all data     votes
- *   not whole      named, or durable   being watched               quarantine
- *   not whole      the same            watched for a span          votes
+ *   not whole      same, or durable    being watched               quarantine
+ *   not whole      same, or durable    watched for a span          votes
  *   any            other               restarted, or promoted      quarantine
  *   none           any                 new, restarted, emptied     quarantine
- *   declared       named by it         the operator says so        votes
+ *   declared       as in the marker    the operator declared it    votes
  *
  * The span is max_ttl, and at least 10 s.
  *
  * WATCHING. A marker that proves nothing is replaced by one with a fresh
- * value, which names the present identity and is not whole. Scripts that grant
- * compare the value, so grants from before the write are the only ones that
- * can have been lost, and they end within a span of it. A client reads its
- * clock after it has seen the new value at the server: that instant is later
- * than the write, so a span after it every lost lease is over. Client and host
- * may both keep the instant: the client in memory, the host as an entry in the
- * marker, under the name of its clock, so that commands which run for a moment
- * can watch together. A client that finds a span gone by sets "whole" for all.
+ * value, the present identity, and "not whole". Scripts that grant compare the
+ * value. So only grants from before that write can have been lost, and their
+ * leases expire within a span after it. A client reads its clock after it has
+ * seen the new value at the server. That instant is later than the write, so a
+ * span after it every lost lease has expired. The client keeps the instant in
+ * memory, and its host keeps it as an entry in the marker, under the identity
+ * of the host's clock, so that short-lived commands can continue each other's
+ * watch. A client that finds a full span sets "whole" for all clients.
  *
- * An entry is only ever written for a value that was seen before. If data is
- * lost in between, the value is gone, and the script that compares it writes
- * nothing, however late it arrives.
+ * An entry is only written for a value that was seen before. If the server
+ * loses its data in between, the value is gone, and the script, which compares
+ * it, writes nothing, however late it arrives.
  *
- * Under one value entries are added, "whole" is set, and neither is taken
- * back. A restart with all data and a first replica (a new replid without
- * replid2) keep the value: nothing was lost.
+ * While the value stays the same, entries are added and "whole" is set; neither
+ * is removed. A restart with all data, and the first replica of a server (a new
+ * replid without replid2), keep the value, since nothing was lost.
  *
- * Uptime and wall clocks prove nothing here: a replica may be up for weeks
- * before it is promoted, and a host may boot with a wrong clock that is set
- * right later.
+ * Uptime and wall clocks prove nothing: a replica may be up for weeks before it
+ * is promoted, and a host may boot with a wrong clock that is corrected later.
  *
- * Quarantine alone keeps holders apart (C4); fences need the clock floor of
- * the scripts besides (in the model C1 fails in 10 steps with quarantine
- * alone). */
+ * Quarantine is enough for exclusion (C4). Unique fences (C1) also need the
+ * clock floor of the scripts: with quarantine alone C1 fails in the model in 10
+ * steps. */
 #include "core/quarantine.h"
 
 #include "base/assert.h"
@@ -62,16 +61,16 @@ static void copy_id(char to[HF_SERVER_ID_MAX],
     memcpy(to, from, HF_SERVER_ID_MAX);
 }
 
-/* Promoted in place: a new replid, and the old one kept as replid2. A new
- * replid alone is a server whose first replica was attached. */
+/* True if the server was promoted: it has a new replid, and the old one as
+ * replid2. A new replid alone means that its first replica was attached. */
 static bool is_promoted(const struct hf_identity *identity,
                         const struct hf_marker *marker)
 {
     return identity->has_replid2 && !same_id(identity->replid, marker->replid);
 }
 
-/* An anonymous server (quarantine=off without the right to ask) cannot
- * contradict its marker. */
+/* A server without a run id (quarantine=off without the right to INFO) always
+ * matches its marker. */
 static bool is_named(const struct hf_identity *identity,
                      const struct hf_marker *marker)
 {
@@ -80,9 +79,10 @@ static bool is_named(const struct hf_identity *identity,
             !is_promoted(identity, marker));
 }
 
-/* Its memory is kept though it restarted: everything was on disk before it
- * was answered, then and now. A client that knows a later life than the marker
- * names has met data that are not there any more. */
+/* True if the server restarted with all its data: every write was on disk
+ * before its reply, when the marker was written and now. False if this client
+ * knows a later run id than the marker's: then the marker is an old copy, and
+ * later data was lost. */
 static bool is_durable(const struct hf_identity *identity,
                        const struct hf_marker *marker,
                        const struct hf_acquaintance *known)
@@ -112,7 +112,7 @@ void hf_quarantine_declare(const struct hf_identity *identity,
     out->shape = *shape;
 }
 
-/* The same value goes on, with what is true now. */
+/* Keep the value, and update identity and durability. */
 static void renew_marker(const struct hf_identity *identity,
                          const struct hf_marker *old,
                          const struct hf_shape *shape, struct hf_marker *out)
@@ -138,8 +138,8 @@ static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
            old->shape.fence_keep_ms != fresh->shape.fence_keep_ms;
 }
 
-/* When a process of this host first saw the value. An entry ahead of our clock
- * is none: that host's clock began anew. */
+/* When a process of this host first saw the value. An entry in the future is
+ * ignored: the host's clock has restarted since. */
 static struct hf_instant watched_since(const struct hf_marker *marker,
                                        struct hf_instant since)
 {

@@ -3,15 +3,16 @@
 
 #include "base/assert.h"
 
-/* A try is over within a second, and so is its exit: leave 100 ms for the
- * caller. It goes on that long only while it is not told "held by another". */
+/* A try returns within a second: 100 ms are left for the caller. It lasts that
+ * long only if no rival has a majority. */
 #define TRY_LIMIT_MS 900
 
-/* A store that was never reached in this time is not there: a wait without end
- * would hide a wrong URL. 200 ms are left for the caller to say so in 5 s. */
+/* If a store was never reached in this time, the call fails: a wait without a
+ * timeout would hide a wrong URL. 200 ms are left for the caller, so that the
+ * error is reported within 5 s. */
 #define NEVER_REACHED_LIMIT_MS 4800
 
-/* Leases used up before they were granted, in a row: one may be a hiccup. */
+/* Consecutive TOO_SLOW attempts after which the call fails. */
 #define TOO_SLOW_MAX 3
 
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
@@ -76,8 +77,8 @@ static struct hf_span ceiling(const struct hf_retry *retry)
     return hf_span_min(span, retry->cap);
 }
 
-/* Full jitter. Behind a rival at least half, and not past the end of its
- * lease by more than one base: a dead holder is followed at once. */
+/* Full jitter. If a rival holds the lock: at least half, and at most one base
+ * after its lease expires, so that a dead holder delays us no longer. */
 static struct hf_instant
 next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
              const struct hf_lease *lease, struct hf_instant now)
@@ -134,7 +135,7 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
     retry->attempts++;
     retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;
     note_reach(retry, nodes, outcome, refusing, now);
-    /* Of a split vote every node may have told: none is missing then. */
+    /* After a split vote every node may have replied: none is missing then. */
     bool is_out = hopeless && outcome == HF_OUT_UNREACHED;
     if (is_try(retry) && (outcome == HF_OUT_TAKEN || is_out)) {
         return over;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether, and when, a failed attempt is followed by another.
+/* Whether and when a failed attempt is retried.
  *
  * Back-off is exponential with full jitter, and bounded by the rival's
- * remaining lease: a dead holder is followed as soon as its lease ends. A
- * split vote leaves the lock free: even a try goes on until an owner has it,
- * otherwise five cron jobs that start together would all stand back.
+ * remaining lease, so that a retry follows the expiry of a dead holder's lease
+ * at once. After a split vote no owner holds the lock: even a try without
+ * waiting is retried, otherwise five cron jobs that start together might all
+ * fail.
  * Source: AWS Architecture Blog, "Exponential Backoff And Jitter" (2015). */
 #ifndef HF_CORE_RETRY_H
 #define HF_CORE_RETRY_H
@@ -17,23 +18,24 @@
 
 struct hf_retry {
     struct hf_instant began;
-    struct hf_instant until; /* HF_NEVER: waits for ever; began: a try */
+    struct hf_instant until; /* HF_NEVER: no timeout; began: a try */
     struct hf_span base;     /* of the back-off: the store's */
     struct hf_span cap;
     uint64_t seed;
     uint32_t attempts;
-    uint32_t too_slow; /* attempts in a row whose lease was used up */
-    bool has_reached;  /* a majority answered once */
-    bool is_refused;   /* a majority cannot answer, since `refused_since`: nodes
-                          report errors that waiting does not mend */
+    uint32_t too_slow; /* consecutive attempts that ended in TOO_SLOW */
+    bool has_reached;  /* a majority has replied before */
+    bool is_refused;   /* since `refused_since` nodes reply with errors that a
+                          retry does not resolve, and there is no majority
+                          without them */
     struct hf_instant refused_since;
 };
 
 enum hf_retry_kind {
     HF_RETRY_AGAIN,     /* another attempt at `at` */
-    HF_RETRY_BUSY,      /* it is over: HF_BUSY */
-    HF_RETRY_UNREACHED, /* it is over: HF_UNAVAILABLE or a nearer reason */
-    HF_RETRY_TOO_SLOW   /* it is over: no lease this short can be had */
+    HF_RETRY_BUSY,      /* fail with HF_BUSY */
+    HF_RETRY_UNREACHED, /* fail with HF_UNAVAILABLE or a more precise error */
+    HF_RETRY_TOO_SLOW   /* fail: round trips use up a lease this short */
 };
 
 struct hf_retry_verdict {
@@ -41,25 +43,25 @@ struct hf_retry_verdict {
     struct hf_instant at;
 };
 
-/* wait negative: for ever; 0: a try. `reached`: this client has reached a
+/* wait negative: no timeout; 0: a try. `reached`: this client has reached a
  * majority before. `seed`: any random number, for the jitter. */
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span wait, bool reached, struct hf_span base,
                    struct hf_span cap, uint64_t seed);
 
-/* The attempt of `lease` ended with `outcome` (TAKEN, SPLIT, UNREACHED or
- * TOO_SLOW). `refusing`: nodes
- * that reported an error which waiting may not mend (a full disk): a wait
- * without end ends when that has lasted as long as for a store that was never
- * reached. `hopeless`: every node that is missing said definitely no; it ends a
- * try that was UNREACHED. */
+/* The attempt of `lease` failed with `outcome` (TAKEN, SPLIT, UNREACHED or
+ * TOO_SLOW). `refusing`: nodes that replied with an error which a retry may not
+ * resolve (a full disk): even a wait without a timeout fails when that has
+ * lasted as long as the limit for a store that was never reached. `hopeless`:
+ * every missing node has a permanent error; it ends a try that was UNREACHED.
+ */
 struct hf_retry_verdict
 hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,
                uint16_t refusing, bool hopeless, struct hf_instant now);
 
-/* When an attempt that is under way must be given up, whatever it waits for:
- * the wait is over, or nothing was ever reached for too long. */
+/* When a running attempt must be cancelled: its wait has timed out, or the
+ * store was never reached for too long. */
 struct hf_instant hf_retry_limit(const struct hf_retry *retry);
 
 #endif
