@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Working off what cannot be done where it arises.
+/* DEFERRED WORK
  *
- * While the store is inside ask() or flush() nothing may be asked of it, so
- * answers that come there wait in the inbox, and news of nodes in two masks.
- * Here, with the store at rest, they reach the leases: nodes first, since a
- * server that forgot must not be counted; then answers in order; and at last
- * one flush() for all that was asked.
+ * A store calls back from inside ask() and flush(), where it must not be called
+ * again. So its replies are queued in the inbox, and changes of its nodes are
+ * kept in `changed`, `forgot`, `news` and `heard_from`. hf_client_settle()
+ * delivers them once the store has returned, until nothing is left:
  *
- * Timers are run by the thread that has just read the sockets, and no other: an
- * answer that has arrived is not late because no thread had time to read it.
- * Renewals that are due a little later go with those that are due now: one
- * write for many. */
+ *   1. status of nodes: the votes of a server that lost its data must not count
+ *   2. replies, in the order of arrival
+ *   3. push connections that opened or closed
+ *   4. queries that have replies, and locks on several names
+ *   5. one flush() for all requests of these steps
+ *
+ * Timers run only in the thread that has just read the sockets, so that a reply
+ * which is in the kernel already is never taken for a timeout. Timers of locks
+ * run a little early if another timer is due: renewals of many locks share one
+ * write. */
 #include "client/bundle.h"
 #include "client/client.h"
 #include "client/lock.h"
@@ -21,13 +26,13 @@
 #include "base/assert.h"
 #include "core/validity.h"
 
-static bool is_draining(struct hf_lock *lock)
+static bool is_releasing(struct hf_lock *lock)
 {
     return hf_lock_lease(lock)->phase == HF_PHASE_RELEASING;
 }
 
-static void spread_to_locks(struct hf_client *client, unsigned node,
-                            enum hf_event_kind kind, bool draining)
+static void notify_locks(struct hf_client *client, unsigned node,
+                         enum hf_event_kind kind, bool releasing)
 {
     struct hf_event event = {
         .kind = kind, .now = client->now, .node = (uint8_t)node};
@@ -39,14 +44,14 @@ static void spread_to_locks(struct hf_client *client, unsigned node,
         }
         struct hf_lock *lock = hf_lock_of(item);
         if ((lock->flags & HF_LOCK_OVER) == 0 &&
-            is_draining(lock) == draining) {
+            is_releasing(lock) == releasing) {
             hf_client_step(client, lock, &event);
         }
     }
 }
 
-/* The node has another standing; every lease and question hears of it. */
-static void spread(struct hf_client *client)
+/* The status of one node has changed: notify all locks and operations. */
+static void deliver_status(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->changed);
     uint16_t bit = (uint16_t)(1U << node);
@@ -59,11 +64,11 @@ static void spread(struct hf_client *client)
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }
-    /* What is to be given back goes first: else the next attempt of the same
-     * operation would be refused by what its last one has left there. */
+    /* Releases go first: otherwise the node would refuse the next attempt of an
+     * operation because of the owner that its last attempt has left there. */
     enum hf_event_kind kind = forgot ? HF_EV_FORGOT : HF_EV_NODE;
-    spread_to_locks(client, node, kind, true);
-    spread_to_locks(client, node, kind, false);
+    notify_locks(client, node, kind, true);
+    notify_locks(client, node, kind, false);
     struct hf_op *next = NULL;
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
@@ -71,8 +76,8 @@ static void spread(struct hf_client *client)
     }
 }
 
-/* Only for operations that wait. */
-static void spread_listening(struct hf_client *client)
+/* Push connections have changed: notify the locks that wait for a push. */
+static void deliver_listening(struct hf_client *client)
 {
     uint16_t nodes = client->heard_from;
     uint32_t end = hf_slots_end(&client->slots);
@@ -94,6 +99,7 @@ static void spread_listening(struct hf_client *client)
     }
 }
 
+/* Up to the first change of a node, which goes before the next reply. */
 static void read_inbox(struct hf_client *client)
 {
     for (size_t i = 0; i < client->inbox_count && client->changed == 0; i++) {
@@ -114,7 +120,7 @@ static void read_inbox(struct hf_client *client)
     }
 }
 
-/* Whether the timer of `item` may go off now, given that another did. */
+/* May the timer of `item`, due at `at`, run now, since another one is due? */
 static bool may_join(const struct hf_client *client, struct hf_item *item,
                      struct hf_instant at)
 {
@@ -125,7 +131,7 @@ static bool may_join(const struct hf_client *client, struct hf_item *item,
     return !hf_instant_before(hf_instant_add(client->now, slack), at);
 }
 
-static void go_off(struct hf_client *client, struct hf_item *item)
+static void run_timer(struct hf_client *client, struct hf_item *item)
 {
     switch ((enum hf_item_kind)item->kind) {
     case HF_ITEM_LOCK:
@@ -138,11 +144,12 @@ static void go_off(struct hf_client *client, struct hf_item *item)
     }
 }
 
-/* A timer that went off and did not move would go off for ever. */
+/* The pause of a timer that ran when due, and is still due. */
 #define STUCK_PAUSE_MS 1
 
-/* An item that goes off early and finds nothing to do stays where it is; the
- * others behind it then wait for their own time. */
+/* Run all timers if one is due: those that are due, and those that may join. A
+ * lock that had nothing to do yet leaves its timer unchanged; the timers behind
+ * it then run when they are due. */
 static void run_due(struct hf_client *client)
 {
     struct hf_heap *heap = &client->heap;
@@ -156,7 +163,7 @@ static void run_due(struct hf_client *client)
         if (!may_join(client, item, at)) {
             return;
         }
-        go_off(client, item);
+        run_timer(client, item);
         bool is_stuck =
             hf_heap_first(heap) == slot && hf_heap_next(heap).ns == at.ns;
         if (is_stuck && hf_instant_before(client->now, at)) {
@@ -170,7 +177,7 @@ static void run_due(struct hf_client *client)
     }
 }
 
-/* Questions that were answered: over, or to be asked on. */
+/* Queries with new replies: finish them, or send their next requests. */
 static void pump_looks(struct hf_client *client)
 {
     struct hf_op *next = NULL;
@@ -198,11 +205,11 @@ void hf_client_settle(struct hf_client *client)
     HF_ASSERT(client->in_store == 0);
     for (;;) {
         if (client->changed != 0) {
-            spread(client);
+            deliver_status(client);
         } else if (client->inbox_count > 0) {
             read_inbox(client);
         } else if (client->heard_from != 0) {
-            spread_listening(client);
+            deliver_listening(client);
         } else if (client->has_heard) {
             pump_looks(client);
         } else if (client->bundles != NULL) {

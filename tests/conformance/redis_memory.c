@@ -286,7 +286,7 @@ static void test_ineligible(struct server *server)
            strstr(said.reason, "READONLY") != NULL,
        "a server that became a replica: %s", said.reason);
     ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
-           strstr(rig.reason[0], "replica (of 127.0.0.1:1)") != NULL,
+           strstr(rig.reason[0], "replica of 127.0.0.1:1") != NULL,
        "is refused: %s", rig.reason[0]);
     told(&three[0], "REPLICAOF NO ONE");
     ok(rig_votes(&rig, 0), "and taken again when it is a primary again");

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* May this server be a node, and does it remember? Behind every greeting:
+/* MAY THIS SERVER VOTE?
  *
- *     Sentinel, Cluster, replica, same server twice   never: HF_CONFIG
- *     INIT, QUARANTINE were asked for                 declared, not judged
- *     core/quarantine.h                               votes, or does not yet
+ * Decided after each handshake, before the first request for a lock:
  *
- * What is to be written into the marker is written before the node is asked
- * anything, by a script that compares the old value: of several clients that
- * see a restart one writes, and the others ask again and read its verdict.
- * A fresh marker is written first, and our host's entry under it then: the
- * entry's time must be later than the marker. */
+ *     Sentinel, Cluster member, replica, listed twice,     refused, HF_CONFIG
+ *       other settings than this client's
+ *     an operator's order: INIT, QUARANTINE                its marker is
+ * written core/quarantine.h finds that locks may be lost       quarantine: no
+ * votes else                                                 votes
+ *
+ * The marker is a key that records which server this is, whether it has all
+ * locks, and the settings of its clients (hf_shape). Only a script that
+ * compares the old marker's value writes it: of several clients that notice a
+ * restart one writes, and the others read the marker again. A marker with a new
+ * value takes two writes: the time in our host's entry must be later than the
+ * marker. */
 #include "store/redis/node.h"
 
 #include "base/duration.h"
@@ -19,15 +24,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* This connection comes to nothing, whatever else is said on it. */
-static void condemn(struct hf_redis_node *node, enum hf_status fault,
-                    const char *why)
+/* Refuse this server and close the connection. */
+static void refuse(struct hf_redis_node *node, enum hf_status fault,
+                   const char *why)
 {
     node->greet_fault = fault;
     snprintf(node->greet_reason, sizeof(node->greet_reason), "%s", why);
     hf_redis_connection_break(&node->connection, node->greet_reason);
 }
 
+/* @return the address of another node that is the same server, or NULL. */
 static const char *find_twin(const struct hf_redis_node *node)
 {
     const struct hf_redis *store = node->store;
@@ -42,24 +48,25 @@ static const char *find_twin(const struct hf_redis_node *node)
     return NULL;
 }
 
-/* Servers that can never be a node. @return false: `why` says it. */
+/* @return false: a server of this kind cannot be a node; `why` has the reason.
+ */
 static bool is_eligible(const struct hf_redis_node *node, char *why,
                         size_t size)
 {
     const char *twin = find_twin(node);
     if (node->is_sentinel) {
-        snprintf(why, size, "is a Sentinel, not a server of data");
+        snprintf(why, size, "is a Sentinel, not a data server");
     } else if (node->is_cluster) {
         snprintf(why, size,
                  "is a Redis Cluster member: its locks move and fail over with "
                  "their slots, so it cannot be a node by itself");
     } else if (node->primary[0] != '\0') {
-        snprintf(why, size, "is a replica (of %s): give its primary",
+        snprintf(why, size, "is a replica of %s: name the primary instead",
                  node->primary);
     } else if (twin != NULL) {
         snprintf(why, size,
-                 "is the same server as %s: each node must be a "
-                 "server of its own",
+                 "is the same server as %s: each node must be "
+                 "another server",
                  twin);
     } else {
         return true;
@@ -67,9 +74,9 @@ static bool is_eligible(const struct hf_redis_node *node, char *why,
     return false;
 }
 
-/* The script compares the value, so of several clients one writes. */
-static void push_marker(struct hf_redis_node *node, const char *old,
-                        struct hf_instant now)
+/* Write judgement.marker if the server's marker still has the value `old`. */
+static void write_marker(struct hf_redis_node *node, const char *old,
+                         struct hf_instant now)
 {
     struct hf_marker *marker = &node->judgement.marker;
     if (marker->value[0] == '\0') {
@@ -130,14 +137,16 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
         [HF_SUSPECT_WATCHED] =
             "is being watched (new, restarted, emptied or promoted)",
     };
-    snprintf(out, size, "%s: locks from before may still be held%s",
-             why[node->suspicion],
-             node->store->host[0] == '\0'
-                 ? " (/proc is hidden: only clients that stay can watch it)"
-                 : "");
+    snprintf(
+        out, size, "%s: locks from before may still be held%s",
+        why[node->suspicion],
+        node->store->host[0] == '\0'
+            ? " (/proc is hidden: each client must watch it that long itself)"
+            : "");
 }
 
-/* Its memory is judged and its marker stands: it may be asked. */
+/* The marker is up to date: open the node for requests. In quarantine these are
+ * renewals and releases, and it has no vote. */
 static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_judgement *judgement = &node->judgement;
@@ -171,8 +180,8 @@ static const char *servers(int64_t n, char out[32])
     return out;
 }
 
-static void name_difference(const char *what, int64_t its_ms, int64_t our_ms,
-                            char *out, size_t size)
+static void write_difference(const char *what, int64_t its_ms, int64_t our_ms,
+                             char *out, size_t size)
 {
     char its[HF_DURATION_TEXT_MAX], ours[HF_DURATION_TEXT_MAX];
     hf_duration_emit(its, its_ms);
@@ -199,11 +208,11 @@ void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
                                           : "those of that store alone",
                  max_ttl);
     } else if (its->max_ttl_ms != ours->max_ttl_ms) {
-        name_difference("max_ttl", its->max_ttl_ms, ours->max_ttl_ms, out,
-                        size);
+        write_difference("max_ttl", its->max_ttl_ms, ours->max_ttl_ms, out,
+                         size);
     } else {
-        name_difference("fence_keep", its->fence_keep_ms, ours->fence_keep_ms,
-                        out, size);
+        write_difference("fence_keep", its->fence_keep_ms, ours->fence_keep_ms,
+                         out, size);
     }
 }
 
@@ -211,9 +220,11 @@ static void refuse_mismatch(struct hf_redis_node *node)
 {
     char why[sizeof(node->reason)];
     hf_redis_mismatch_text(node, why, sizeof(why));
-    condemn(node, HF_CONFIG, why);
+    refuse(node, HF_CONFIG, why);
 }
 
+/* The operator's word instead of what was found: is_whole, it has all locks;
+ * else it begins a quarantine. */
 static void declare(struct hf_redis_node *node, bool is_whole,
                     struct hf_instant now)
 {
@@ -222,10 +233,11 @@ static void declare(struct hf_redis_node *node, bool is_whole,
     hf_quarantine_declare(&node->identity, &node->store->shape, is_whole,
                           &node->judgement.marker);
     node->has_declared = true;
-    push_marker(node, node->marker.value, now);
+    write_marker(node, node->marker.value, now);
 }
 
-/* Does the marker say, to any client, that this node counts? */
+/* Would the node vote, with nothing to be written, for a client that is strict
+ * (quarantine=on)? */
 static bool is_trusted(const struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_judgement strict;
@@ -235,8 +247,9 @@ static bool is_trusted(const struct hf_redis_node *node, struct hf_instant now)
     return strict.trust == HF_TRUST_VOTES && !strict.write;
 }
 
-/* A marker of another shape may have been written since LOOK. */
-static void init(struct hf_redis_node *node, struct hf_instant now)
+/* INIT replaces a marker with other settings, but only the one that the survey
+ * has shown to the operator: one that was written since is of another store. */
+static void declare_init(struct hf_redis_node *node, struct hf_instant now)
 {
     if (node->judgement.trust == HF_TRUST_MISMATCH &&
         strcmp(node->marker.value, node->looked_at) != 0) {
@@ -250,7 +263,8 @@ static void init(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
-/* Survey before anything is written. @return false: it was not asked for. */
+/* Begin the survey that a job asks for, if one does: before the marker changes.
+ * @return true: begun. */
 static bool survey(struct hf_redis_node *node, struct hf_instant now)
 {
     static const enum hf_job jobs[] = {HF_JOB_LOOK, HF_JOB_COUNT, HF_JOB_LOWER};
@@ -265,9 +279,9 @@ static bool survey(struct hf_redis_node *node, struct hf_instant now)
     return false;
 }
 
-/* The marker is as in node->marker: must it be written, and on what ground does
- * the node count? The clock is read here, since a reply may be younger than the
- * loop's `now`, and the watch counts from it. */
+/* node->marker was just read or written: decide whether another one must be
+ * written, and whether the node votes. A quarantine begins with the reply,
+ * which may be later than the loop's `now`: so the clock is read here. */
 static void judge_marker(struct hf_redis_node *node)
 {
     struct hf_redis *store = node->store;
@@ -281,7 +295,7 @@ static void judge_marker(struct hf_redis_node *node)
         return;
     }
     if (hf_redis_is_asked(node, HF_JOB_INIT) && !node->is_declared) {
-        init(node, now);
+        declare_init(node, now);
     } else if (judgement->trust == HF_TRUST_MISMATCH) {
         refuse_mismatch(node);
     } else if (hf_redis_is_asked(node, HF_JOB_QUARANTINE) &&
@@ -289,7 +303,7 @@ static void judge_marker(struct hf_redis_node *node)
         declare(node, false, now);
     } else if (judgement->write) {
         node->suspicion = is_new ? judgement->suspicion : node->suspicion;
-        push_marker(node, node->marker.value, now);
+        write_marker(node, node->marker.value, now);
     } else {
         become_ready(node, now);
     }
@@ -300,7 +314,7 @@ void hf_redis_judge(struct hf_redis_node *node)
     char why[sizeof(node->reason)];
     bool is_denied = node->greet_fault == HF_DENIED;
     if (!is_denied && !is_eligible(node, why, sizeof(why))) {
-        condemn(node, HF_CONFIG, why);
+        refuse(node, HF_CONFIG, why);
         return;
     }
     if (node->greet_fault != HF_OK) {
@@ -308,9 +322,9 @@ void hf_redis_judge(struct hf_redis_node *node)
         return;
     }
     if (node->identity.run_id[0] == '\0' && node->store->strict) {
-        condemn(node, HF_UNAVAILABLE,
-                "does not say who it is (INFO lacks run_id), so that a restart "
-                "cannot be seen; quarantine=off does without");
+        refuse(node, HF_UNAVAILABLE,
+               "does not say who it is (INFO lacks run_id), so that a restart "
+               "cannot be noticed; quarantine=off accepts that");
         return;
     }
     node->identity.is_durable =
@@ -330,7 +344,7 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
         enum hf_status fault = hf_redis_fault_in(
             &hf_script_marker, hf_reply_text(reply, 0), words, sizeof(words));
         snprintf(why, sizeof(why), "its marker cannot be written: %s", words);
-        condemn(node, fault, why);
+        refuse(node, fault, why);
     } else if (hf_reply_integer(reply, 0) == 1) {
         node->marker = node->judgement.marker;
         judge_marker(node);
