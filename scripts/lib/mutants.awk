@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # All mutants of one C or Lua file, one a line:
 #
-#   FIRST LAST COLUMN CHANGE TEXT      (by tabs)
+#   FIRST LAST NAME TEXT      (by tabs)
 #
+# NAME is FILE FUNCTION: CHANGE, where CHANGE quotes the source, `i {< -> <=} n`:
+# it holds while lines move. The second of one name in a function ends in #2.
 # TEXT stands for the lines FIRST to LAST, of which there are as many in it,
-# with \001 between them; so no line number changes. -v lang=c or lua. Relies on
-# how the house formats: an operator of two operands has blanks around it.
+# with \001 between them; so no line number changes. -v lang=c or lua, -v
+# file=FILE. Relies on how the house formats: an operator of two operands has
+# blanks around it, a function begins at the left margin.
 # Assertions are left alone: to weaken one is seen only with another bug.
 
 function blanks(n,    s) {
@@ -58,13 +61,27 @@ function masked(s,    out, i, c, two, quote) {
     return out
 }
 
-function emit(first, last, column, change, text) {
-    print first "\t" last "\t" column "\t" change "\t" text
+# One line of `s`, without the blanks of its layout.
+function flat(s) {
+    gsub(/[ \t\001]+/, " ", s)
+    sub(/^ /, "", s)
+    sub(/ $/, "", s)
+    return s
+}
+
+function emit(first, last, change, text,    name) {
+    name = file (within == "" ? "" : " " within) ": " flat(change)
+    n_named[name]++
+    print first "\t" last "\t" name \
+        (n_named[name] > 1 ? " #" n_named[name] : "") "\t" text
 }
 
 # Put `new` in the place of `n` characters at `at` of line `i`.
-function replace(i, at, n, new, change) {
-    emit(i, i, at, change, substr(L[i], 1, at - 1) new substr(L[i], at + n))
+function replace(i, at, n, new,    before, old, after) {
+    before = substr(L[i], 1, at - 1)
+    old = substr(L[i], at, n)
+    after = substr(L[i], at + n)
+    emit(i, i, before "{" old " -> " new "}" after, before new after)
 }
 
 function is_word(c) {
@@ -84,11 +101,11 @@ function operators(i,    s, at, n, token, before, after) {
         n = index(substr(s, at), " ") - 1
         token = substr(s, at, n)
         if (token in SWAP) {
-            replace(i, at, n, SWAP[token], token " -> " SWAP[token])
+            replace(i, at, n, SWAP[token])
         } else if (lang == "c" && match(token, /\+\+|--/)) {
             before = substr(token, RSTART, 2)
             after = before == "++" ? "--" : "++"
-            replace(i, at + RSTART - 1, 2, after, before " -> " after)
+            replace(i, at + RSTART - 1, 2, after)
         }
         at += n
     }
@@ -104,11 +121,11 @@ function constants(i,    s, at, n, digits, new) {
             digits = substr(s, at, n)
             if (digits == "true" || digits == "false") {
                 new = digits == "true" ? "false" : "true"
-                replace(i, at, n, new, digits " -> " new)
+                replace(i, at, n, new)
             } else if (digits ~ /^[0-9]+[uUlL]*$/) {
                 sub(/[uUlL]+$/, "", digits)
                 new = digits == "1" ? "0" : sprintf("%.0f", digits + 1)
-                replace(i, at, length(digits), new, digits " -> " new)
+                replace(i, at, length(digits), new)
             }
         }
     }
@@ -119,10 +136,10 @@ function negations(i,    s, at) {
     for (at = 1; at <= length(s); at++) {
         if (lang == "c" && substr(s, at, 1) == "!" &&
             substr(s, at, 2) != "!=") {
-            replace(i, at, 1, "", "without !")
+            replace(i, at, 1, "")
         } else if (lang == "lua" && substr(s, at, 4) == "not " &&
                    !is_word(substr(s, at - 1, 1))) {
-            replace(i, at, 4, "", "without not")
+            replace(i, at, 4, "")
         }
     }
 }
@@ -173,7 +190,7 @@ function negate(i, at, last, end_at,    tail, text, opening, closing) {
         }
         text = text tail
     }
-    emit(i, last, at, "negated", text)
+    emit(i, last, "negated: " span(i, last), text)
 }
 
 function conditions(i,    k, at) {
@@ -221,6 +238,24 @@ function is_begun(i,    s) { # a line before it goes on in it
     return 0
 }
 
+# The function that line `i` is in, or begins: in `within`.
+function enter(i,    head) {
+    if (lang == "c" && M[i] ~ /^[A-Za-z_][^;=]*\(/) {
+        head = M[i]
+        sub(/ *\(.*/, "", head)
+        sub(/.*[ *]/, "", head)
+        entered = head
+    } else if (lang == "lua" &&
+               match(M[i], /^(local )?function [A-Za-z_.]+/)) {
+        head = substr(M[i], 1, RLENGTH)
+        sub(/.* /, "", head)
+        within = head
+    }
+    if (lang == "c" && M[i] ~ /^\{/) {
+        within = entered
+    }
+}
+
 function last_of(i,    depth, s) {
     depth = 0
     for (; i <= n_lines; i++) {
@@ -249,8 +284,7 @@ function statements(i,    last, text, k) {
         for (k = i; k < last; k++) {
             text = text "\001"
         }
-        match(L[i], /[^ ]/)
-        emit(i, last, RSTART, "deleted", text (lang == "c" ? ";" : ""))
+        emit(i, last, "deleted: " span(i, last), text (lang == "c" ? ";" : ""))
     }
 }
 
@@ -276,6 +310,7 @@ BEGIN {
 END {
     asserts = 0
     for (i = 1; i <= n_lines; i++) {
+        enter(i)
         asserts = asserts || M[i] ~ /HF_ASSERT\(/
         if (!asserts && M[i] !~ /^#(include|if|end|undef)/) {
             operators(i)
@@ -285,5 +320,8 @@ END {
             statements(i)
         }
         asserts = asserts && M[i] !~ /; *$/
+        if (M[i] ~ (lang == "c" ? "^}" : "^end")) {
+            within = ""
+        }
     }
 }
