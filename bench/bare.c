@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor of `holdfast run`: the least that a program can do to run a
- * command under a lock of Redis. It connects, takes a key at a majority, runs
- * the command, and gives the key back at a majority. No fence, no renewal, no
- * check of the server's identity, no keeper that would end the command.
+/* A lower bound for `holdfast run`: the least that a program can do to run a
+ * command under a lock in Redis. It connects, sets a key at a majority, runs
+ * the command, and deletes the key at a majority. No fence, no renewal, no
+ * check of the server's identity, no keeper that would kill the command.
  *
  *   bare HOST:PORT[,...] COMMAND [ARG...] */
 #include "measure.h"
@@ -35,7 +35,8 @@ static void send_all(const char *const *argv)
     }
 }
 
-/* One reply is owed by each; the slow minority is not waited for. */
+/* Wait for one reply from each server of a majority, not for the slow minority.
+ */
 static void await_majority(void)
 {
     struct pollfd polls[SERVERS_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers were asked, by their own count (INFO commandstats), and how
- * long a round trip is. Over connections of its own, so that no other
+/* The commands that servers executed, by their own count (INFO commandstats),
+ * and the time of a round trip. Over separate connections, so that no other
  * requests wait for these. */
 #ifndef HF_BENCH_COMMANDS_H
 #define HF_BENCH_COMMANDS_H
@@ -16,7 +16,7 @@ struct commands {
 /* Calls since the last reset, over all servers. */
 struct command_count {
     int64_t sent; /* requests of clients */
-    int64_t all;  /* with those that scripts made */
+    int64_t all;  /* including calls by scripts */
 };
 
 /* `list`: addresses separated by commas, or NULL for none. */
@@ -61,8 +61,8 @@ static inline void commands_reset(struct commands *c)
     }
 }
 
-/* Is a command one that only a client sends? All that the library asks is a
- * script, so what else is counted was called from inside one. */
+/* True if only a client sends this command. The library sends only scripts, so
+ * all other commands were called by scripts. */
 static inline bool command_is_sent(const char *name, size_t len)
 {
     static const char *const sent[] = {
@@ -86,7 +86,7 @@ static inline void command_line_count(struct command_count *count,
     const char *colon = memmem(line, len, calls, sizeof(calls) - 1);
     if (colon == NULL || memcmp(line, head, sizeof(head) - 1) != 0 ||
         memcmp(name, "config", 6) == 0 || memcmp(name, "info", 4) == 0) {
-        return; /* these two are our own */
+        return; /* these two are sent by this program */
     }
     int64_t n = reply_integer(colon + sizeof(calls) - 1);
     count->all += n;

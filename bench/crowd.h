@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crowd: processes that take and give back one lock in turn, and a log of
- * who had it when, in memory that all of them share.
+/* Contending processes that acquire and release one lock, and a log of all
+ * grants in shared memory.
  *
- *     ask ──▶ wait ──▶ hold ──▶ give back ──▶ rest ──▶ ask …
+ *     ask ──▶ wait ──▶ hold ──▶ release ──▶ rest ──▶ ask …
  *
- * What kind of lock it is says a struct crowd_side; everything else is the
- * same for both sides of a comparison. Every client is a process with its own
- * connections, since that is who contends in real life.
+ * A struct crowd_side implements the lock; everything else is the same for both
+ * sides of a comparison. Every client is a process with its own connections, as
+ * in production.
  *
- * Hand-over is the time from the moment a holder calls give() to the moment
- * the next one returns from take(), if that one asked before the lock was
- * given back: there is no hand-over to a client that is not there. A grant that
- * begins before the one before it was given back is an overlap. */
+ * Hand-over is the time from a holder's call of give() to the return of the
+ * next holder from take(), if the next holder called take() before. (Otherwise
+ * no client was waiting.) A grant that begins before the previous one was
+ * released is an overlap. */
 #ifndef HF_BENCH_CROWD_H
 #define HF_BENCH_CROWD_H
 
@@ -29,11 +29,11 @@
 
 #define CLIENTS_MAX 64
 #define GRANTS_MAX (1U << 19) /* 20 s at 25,000 grants a second */
-#define PATIENCE_S 20         /* more than any wait of a sound queue */
+#define PATIENCE_S 20         /* more than any wait in a correct queue */
 
 struct crowd_side {
     const char *label;
-    /* In the client's own process. @return what take and give are told. */
+    /* In the client's own process. @return the argument of take and give. */
     void *(*open)(int index, void *arg);
     void (*take)(void *client);
     void (*give)(void *client);
@@ -77,7 +77,8 @@ static inline void pause_ns(int64_t ns)
     }
 }
 
-/* Dies with its parent; sleeps as long as it says and no 50 us longer. */
+/* The process dies with its parent. Its sleeps are exact: the default timer
+ * slack of 50 us is off. */
 static inline void child_settle(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -157,7 +158,7 @@ static inline void children_kill(const pid_t *pids, int n)
     }
 }
 
-/* Wait for all to end by themselves. @return false: some failed, or hang. */
+/* Wait for all processes to exit. @return false: some failed, or hang. */
 static inline bool children_reap(pid_t *pids, int n)
 {
     int64_t until = now_ns() + PATIENCE_S * INT64_C(1000000000);
@@ -190,7 +191,7 @@ static inline int64_t children_cpu_ns(const pid_t *pids, int n)
     return sum;
 }
 
-/* What was measured between two moments of the run. */
+/* The grants between two instants of the run. */
 struct crowd_window {
     int64_t start_ns;
     int64_t end_ns;
@@ -258,7 +259,7 @@ static inline bool crowd_start(struct crowd *crowd,
     return true;
 }
 
-/* ---- What came of it --------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------- */
 
 struct crowd_figures {
     struct samples handover;
@@ -283,7 +284,7 @@ figures_count(struct crowd_figures *f, const struct crowd_window *w,
 {
     int64_t wait = grant->held_ns - grant->asked_ns;
     int64_t gap = grant->held_ns - last->held_ns;
-    if (window_has(w, grant->asked_ns)) { /* served later than the end, too */
+    if (window_has(w, grant->asked_ns)) { /* even if granted after the end */
         samples_add(&f->wait, wait);
         f->longest_wait_ns =
             wait > f->longest_wait_ns ? wait : f->longest_wait_ns;
@@ -324,7 +325,7 @@ static inline void figures_drop(struct crowd_figures *f)
     samples_fini(&f->wait);
 }
 
-/* Most turns by least: 1 is fair. A client without any: as good as never. */
+/* Most grants by least: 1 is fair. 9999 if a client had no grant. */
 static inline double figures_unfairness(const struct crowd_figures *f, int n)
 {
     uint32_t most = 0;
@@ -362,7 +363,7 @@ static inline void crowd_report(const struct crowd_figures *f,
     (void)fflush(stdout);
 }
 
-/* Options that both sides have; times in milliseconds. */
+/* Options of both sides; times in milliseconds. */
 static inline void crowd_parse(struct crowd_plan *plan, int argc, char **argv)
 {
     plan->n_clients = arg_int(argc, argv, "--clients", 10);
@@ -378,7 +379,7 @@ static inline void crowd_parse(struct crowd_plan *plan, int argc, char **argv)
     }
 }
 
-/* Run it all and print a line. @return the program's exit code. */
+/* Run all processes and print a line. @return the program's exit code. */
 static inline int crowd_run(const struct crowd_plan *plan,
                             const struct crowd_side *side)
 {

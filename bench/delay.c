@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A network in a box: passes bytes on, both ways, a fixed time after they
- * came. It prints "port=N", the port of 127.0.0.1 where it listens.
+/* A proxy with a delay: forwards bytes in both directions a fixed time after it
+ * received them. It prints "port=N", its port on 127.0.0.1.
  *
  *   delay --to ADDRESS [--us 500]
  *
- * Every byte is delayed by the same time, so what is due first came first:
- * one queue for all connections, one timer for its head. */
+ * Every byte has the same delay, so bytes are due in order of arrival: one
+ * queue for all connections, one timer for its head. */
 #include "measure.h"
 #include "wire.h"
 
@@ -17,7 +17,8 @@
 #define CHUNK_MAX (64U << 10)
 #define EVENTS_MAX 64
 
-/* One way of a connection. Its two ways free it together. */
+/* One direction of a connection. The connection is freed when both have ended.
+ */
 struct way {
     int from;
     int to;
@@ -91,7 +92,8 @@ static void way_end(struct way *way)
     }
 }
 
-/* The sockets block: what a peer does not read waits here, as on a wire. */
+/* The sockets block: if a peer does not read, its bytes wait here, as they
+ * would in a network. */
 static void chunk_pass(struct chunk *chunk)
 {
     size_t at = 0;
@@ -103,7 +105,7 @@ static void chunk_pass(struct chunk *chunk)
         ssize_t n = send(chunk->way->to, chunk->data + at, chunk->len - at,
                          MSG_NOSIGNAL);
         if (n <= 0) {
-            return; /* it is gone: its own end follows */
+            return; /* the peer has closed; its end of file follows */
         }
         at += (size_t)n;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the raw client says to a server: which commands acquire and release
- * are, with which keys and arguments, and how their replies read. */
+/* The requests of the raw client: the commands of acquire and release, their
+ * keys and arguments, and the meaning of their replies. */
 #ifndef HF_BENCH_DIALECT_H
 #define HF_BENCH_DIALECT_H
 
@@ -22,7 +22,7 @@ struct dialect_scripts {
 
 /* ---- Requests, prepared ------------------------------------------------ */
 
-/* Stand for the owner's digits and the counter until they are known. */
+/* Placeholders for the owner's digits and the counter. */
 static const char owner_mark[] = "OWNEROWNEROWNEROWNEROWNEROWNEROW";
 static const char counter_mark[] = "COUNTERCOUNTERCO";
 
@@ -30,8 +30,8 @@ struct template
 {
     char *bytes;
     size_t len;
-    char *owner;   /* where its digits stand, or NULL */
-    char *counter; /* likewise */
+    char *owner;   /* the position of its digits, or NULL */
+    char *counter; /* the same */
 };
 
 static inline void template_init(struct template *t, const char *const *argv)
@@ -115,7 +115,7 @@ static inline void script_load_file(struct wire *wire, const char *dir,
 }
 
 /* Every granting script compares the marker with the value that its client
- * knows. A server without one is declared by this value. */
+ * knows. A server without a marker gets this value. */
 static inline void marker_learn(struct wire *wire, char marker[64])
 {
     const char *set[] = {"HSETNX", "hf:node", "v", "bench-marker", NULL};
@@ -199,7 +199,7 @@ dialect_prepare(enum dialect dialect, const struct dialect_scripts *scripts,
     scripts_prepare(scripts, name, key, marker, acquire, release);
 }
 
-/* Did the node say yes? A script answers with the counter, or an array. */
+/* True if the node granted. A script replies with the counter, or an array. */
 static inline bool dialect_is_yes(enum dialect dialect, bool acquires,
                                   const struct reply *r)
 {
@@ -209,7 +209,7 @@ static inline bool dialect_is_yes(enum dialect dialect, bool acquires,
     return r->type == ':' && r->numbers[0] > 0;
 }
 
-/* The counter that it named, or 0. */
+/* The counter in the reply, or 0. */
 static inline uint64_t dialect_counter(enum dialect dialect,
                                        const struct reply *r)
 {

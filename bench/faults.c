@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Some of five servers stop answering, or die: what does it cost the caller?
+/* The latency of a caller when some of five servers stop or die.
  *
  *   faults --url URL --victims PID,PID --fault stop|kill [--seconds S]
  *
  * One client, one caller, three phases of S seconds: all healthy, the first
- * victim down, both down. Per phase a line with acquire and release (the first
- * of each apart, since it pays for finding out), how much the kernel holds for
- * peers that do not read, and how much the process has grown. Stopped victims
- * are continued at the end. */
+ * victim down, both down. Per phase it prints a line with the latency of
+ * acquire and release (the first of each separately, since it includes the
+ * detection), the bytes that the kernel buffers for peers that do not read, and
+ * the growth of the process. Stopped victims are continued at the end. */
 #include "measure.h"
 
 #include <dirent.h>
@@ -29,7 +29,8 @@ struct bench {
     long rss_kb;
 };
 
-/* Bytes that were sent and not read, over all sockets of this process. */
+/* Bytes that were sent but not acknowledged, over all sockets of this process.
+ */
 static long bytes_queued(void)
 {
     long sum = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What it costs to hold many locks: one client acquires them all, then only
- * keeps them, and is measured meanwhile.
+/* The cost of holding many locks: one client acquires all of them, then only
+ * renews them, and is measured while it does.
  *
  *   hold --url URL --pids P[,...] [--locks N] [--ttl MS] [--seconds S]
  *        [--nodes N] [--thread auto|none] [--watch 1] --count COMMAND
  *
- * Memory is what the resident set grew by from the first hundred locks to the
- * last, per lock, less the bytes of its name; so buffers that are there
- * anyway count for nothing. CPU is the whole process' while it holds, divided
- * by the renewals that the servers saw: each reports how many scripts it ran,
- * and a renewal is one script on each node. */
+ * Memory is the growth of the resident set from the first hundred locks to the
+ * last, per lock, less the bytes of its name; so fixed buffers do not count.
+ * CPU is that of the whole process while it holds, divided by the number of
+ * renewals. Servers report how many scripts they ran; a renewal is one script
+ * on each node. */
 #include "measure.h"
 
 #include <holdfast/holdfast.h>
@@ -30,7 +30,7 @@ struct bench {
     int goal;
     int ttl_ms;
     bool own_loop; /* renewed from here, not by the library's thread */
-    bool watch;    /* tell every second how it goes, on stderr */
+    bool watch;    /* print the progress every second, on stderr */
 };
 
 static void on_acquired(void *user, struct hf_lock *lock, enum hf_status status,
@@ -44,7 +44,7 @@ static void acquire_next(struct bench *b)
     (void)snprintf(name, sizeof(name), "held-%07d", b->next++);
     hf_request_init(&request, name);
     request.ttl_ms = b->ttl_ms;
-    request.wait_ms = 20000; /* a loaded server may not answer in time */
+    request.wait_ms = 20000; /* a loaded server may not reply in time */
     if (hf_op_start_acquire(b->client, &request, on_acquired, b, NULL,
                             &error) != HF_OK) {
         die_text("start", error.text);
@@ -141,8 +141,8 @@ static long resident_bytes(void)
     return resident * sysconf(_SC_PAGESIZE);
 }
 
-/* Scripts that the servers have run so far: bench/run gives a command that
- * prints their sum. */
+/* Scripts that the servers have run so far: --count is a command that prints
+ * the sum. */
 static double count_scripts(const char *command)
 {
     double sum = 0;
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     acquire_up_to(&b, FIRST);
     long before = resident_bytes();
     acquire_up_to(&b, b.n_locks);
-    hold_for(&b, b.ttl_ms / 2e3); /* every lock was renewed meanwhile */
+    hold_for(&b, b.ttl_ms / 2e3); /* until every lock was renewed once */
     long grown = resident_bytes() - before;
     double scripts = count_scripts(count);
     cpu_start(&cpu);

@@ -4,10 +4,10 @@
  *   local --url local:///DIR [--processes N] [--same] [--seconds S]
  *   local --flock FILE ...                  the same with flock(2), to compare
  *
- * Each process acquires and releases as fast as it can, a name of its own or
- * (--same) one for all, waiting its turn. "share" is the least busy process'
- * part of the average one: 1 is fair, 0 is starved. "longest" is the longest
- * time that any process went without a turn. */
+ * Each process acquires and releases as fast as it can: a name of its own, or
+ * (--same) one name for all, for which they wait. "share" is the number of
+ * grants of the process with the fewest, divided by the average: 1 is fair, 0
+ * is starved. "longest" is the longest time that any process had no grant. */
 #include "measure.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 
 #define PROCESSES_MAX 16
 
-/* What a process found, in memory that all of them share. */
+/* The results of one process, in shared memory. */
 struct result {
     int64_t cycles;
     int64_t cpu_ns;
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
     if (results == MAP_FAILED || n < 1 || n > PROCESSES_MAX) {
         die_text("usage", "local --processes 1..16");
     }
-    job.start = now_ns() + 100000000; /* all are up by then */
+    job.start = now_ns() + 100000000; /* all processes have started by then */
     job.end =
         job.start + (int64_t)(arg_double(argc, argv, "--seconds", 1) * 1e9);
     for (int i = 0; i < n; i++) {

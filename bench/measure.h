@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every bench program measures with: a steady clock, CPU time of itself
- * and of the servers, and samples with their percentiles. A program prints one
- * line of key=value pairs per measurement; bench/run compares them. Times are
- * microseconds. */
+/* Measurement for all bench programs: a monotonic clock, CPU time of the
+ * process and of the servers, and samples with their percentiles. A program
+ * prints one line of key=value pairs per measurement; bench/run compares them.
+ * Times are microseconds. */
 #ifndef HF_BENCH_MEASURE_H
 #define HF_BENCH_MEASURE_H
 
@@ -15,7 +15,7 @@
 #include <time.h>
 
 /* Most servers, threads and samples of one measurement. Two million samples
- * are ten seconds of the fastest job; what comes later is counted, not kept. */
+ * are ten seconds of the fastest job; later ones are counted, but not kept. */
 #define SERVERS_MAX 9
 #define THREADS_MAX 256
 #define SAMPLES_MAX (2U << 20)
@@ -45,7 +45,7 @@ static inline int64_t clock_ns(clockid_t id)
 {
     struct timespec t;
     if (clock_gettime(id, &t) != 0) {
-        return 0; /* a server that was killed has no clock any more */
+        return 0; /* the CPU clock of a killed server cannot be read */
     }
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
@@ -162,7 +162,7 @@ static inline void cpu_start(struct cpu *cpu)
     cpu->wall_ns = now_ns();
 }
 
-/* From now on the fields are what passed since cpu_start(). */
+/* Set the fields to the difference since cpu_start(). */
 static inline void cpu_stop(struct cpu *cpu)
 {
     cpu->wall_ns = now_ns() - cpu->wall_ns;
@@ -172,7 +172,7 @@ static inline void cpu_stop(struct cpu *cpu)
 
 /* ---- One job's figures ------------------------------------------------- */
 
-/* Acquire and release of one locker after the other. */
+/* Samples of acquire and of release. */
 struct figures {
     struct samples acquire, release, cycle;
     int64_t failed;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A crowd that waits for one lock, through libholdfast.
+/* Many processes that contend for one lock, through libholdfast.
  *
  *   queue --url URL [--clients N] [--hold MS] [--rest MS] [--seconds S]
  *         [--servers ADDRESS,...] [--ping ADDRESS] [--pids PID,...]
  *
- * Blocking calls, a client and a process each. What is measured, and what
- * the options mean: crowd.h. */
+ * Blocking calls; each process has its own client. crowd.h describes the
+ * measurements and the options. */
 #include "crowd.h"
 
 #include <holdfast/holdfast.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The raw limit of waiting: a crowd that hands one lock on with the least
- * that can do it.
+/* The raw limit of waiting: many processes that hand one lock over with the
+ * least possible work.
  *
  *   queue_raw --node ADDRESS [options of crowd.h]    a queue in Redis
  *   queue_raw --ring 1 [options of crowd.h]          no server at all
  *
- * Queue: a list of channels beside the key. Who finds the key taken appends
- * its channel and blocks on its own subscribed connection; who gives back
- * makes the first of the list the owner and publishes to it, in one script:
- * one hop. No fence, no heartbeat, and a waiter that is gone is not noticed.
- * Cost: two requests per grant, and half a round trip up and half down from
- * one holder to the next.
+ * Queue: a list of channels beside the key. If the key is held, a process
+ * appends its channel and blocks on its own subscribed connection. A release
+ * makes the first of the list the owner and publishes to it, in one script: one
+ * hop. No fence, no heartbeat, and a dead waiter is not detected. Cost: two
+ * requests per grant, and half a round trip up and half down from one holder to
+ * the next.
  *
- * Ring: a datagram to the next process' unix socket. It is what waking one
- * process from another costs, and no lock: the next one is always the same. */
+ * Ring: a datagram to the next process' unix socket. It measures the cost of
+ * waking one process from another, without a lock: the order is fixed. */
 #include "crowd.h"
 
 #include <stddef.h>
@@ -120,7 +120,7 @@ static void script_load(struct wire *w, const char *text, char hash[41])
     hash[40] = '\0';
 }
 
-/* What an earlier run that was killed may have left is forgotten. */
+/* Delete the keys that an earlier run may have left if it was killed. */
 static void scripts_load(struct scripts *scripts, const char *address)
 {
     const char *forget[] = {"DEL", key, waiters_key, NULL};
@@ -140,7 +140,8 @@ static void scripts_load(struct scripts *scripts, const char *address)
 /* ---- Ring -------------------------------------------------------------- */
 
 struct ring {
-    int fds[CLIENTS_MAX]; /* made before the fork: there until all have ended */
+    int fds[CLIENTS_MAX]; /* created before the fork: open until all have ended
+                           */
     struct sockaddr_un names[CLIENTS_MAX];
     socklen_t name_lens[CLIENTS_MAX];
     int n;
@@ -152,7 +153,7 @@ struct link {
     bool has_turn;
 };
 
-/* Abstract names that the kernel chooses: nothing to clean up. */
+/* Abstract names, chosen by the kernel: no files to remove. */
 static void ring_init(struct ring *ring, int n)
 {
     struct sockaddr_un any = {.sun_family = AF_UNIX};

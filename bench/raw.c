@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The raw limit: a bare client that takes and gives back locks over
- * non-blocking sockets, and does nothing else. It is what Holdfast is compared
- * with in the same run.
+/* The raw limit: a bare client that acquires and releases locks over
+ * non-blocking sockets, and does nothing else. Holdfast is compared with it in
+ * the same run.
  *
  *   raw --nodes A[,B,C,D,E] --pids P[,...] --dialect plain|scripts
  *       [--scripts DIR] [--inflight N] [--threads N] [--seconds S]
@@ -10,11 +10,11 @@
  *   scripts  the scripts of src/store/redis, with the same keys and arguments
  *
  * Each thread has its own connections and N lockers, each with its own name,
- * all in flight at once. An operation goes to all nodes; the locker goes on
- * at a majority, as Redlock does, and what comes later is dropped. A release
- * travels behind its acquire on each connection, so a slow node sees both in
- * order. Requests are prepared once: per operation the 32 digits of the owner
- * and the 16 of the counter are written into a copy.
+ * all in flight at once. An operation is sent to all nodes. The locker
+ * continues at a majority, as in Redlock, and later replies are dropped. A
+ * release follows its acquire on each connection, so a slow node executes both
+ * in order. Requests are formatted once: per operation the 32 digits of the
+ * owner and the 16 of the counter are written into a copy.
  *
  * Cost: per operation and node one request and one reply; one send, one poll
  * and one recv for all that are ready together. */
@@ -26,7 +26,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-/* What a node may owe before the locker must wait for it: a power of two. */
+/* Most unanswered requests of a node; at that many the locker waits for it. A
+ * power of two. */
 #define OWED_MAX (1U << 15)
 
 enum phase { PHASE_ACQUIRE, PHASE_RELEASE };
@@ -34,7 +35,7 @@ enum phase { PHASE_ACQUIRE, PHASE_RELEASE };
 struct locker {
     struct template acquire[SERVERS_MAX]; /* per node: markers differ */
     struct template release[SERVERS_MAX];
-    uint32_t seq; /* of the operation under way */
+    uint32_t seq; /* of the operation in flight */
     uint8_t phase;
     uint8_t votes;
     uint8_t answers;
@@ -52,7 +53,7 @@ struct owed {
 
 struct node {
     struct wire wire;
-    struct owed *owed; /* ring of what was sent and not answered */
+    struct owed *owed; /* ring of the requests without a reply */
     uint32_t head;
     uint32_t tail;
 };
@@ -162,7 +163,7 @@ static void reply_count(struct worker *w, struct node *node, struct reply *r)
     struct locker *l = &w->lockers[owed.locker];
     bool yes = dialect_is_yes(w->dialect, l->phase == PHASE_ACQUIRE, r);
     if (owed.seq != l->seq || !l->running) {
-        return; /* came after the majority */
+        return; /* a reply after the majority */
     }
     l->votes = (uint8_t)(l->votes + yes);
     l->answers++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library: hf_sim_redis */
-/* How many scripts does the simulated server execute in a second of one core?
+/* The number of scripts that the simulated server executes per second and core.
  *
  *     sim_redis [SECONDS]       a cycle is acquire.lua and release.lua */
 #include "redis/redis.h"
@@ -58,7 +58,7 @@ static size_t make_script(char *to, size_t size, const struct hf_script *script,
     return make(to, size, 10 + n, argv);
 }
 
-/* What is answered, which must begin so. */
+/* Execute a request; its reply must begin as expected. */
 static void ask(struct rig *rig, const char *request, size_t len, char expected)
 {
     const char *reply;

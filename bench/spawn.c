@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What whole commands cost: each is run COUNT times, in turn, and per command
- * wall time, CPU time with all its children, and the largest resident set of
- * any process in it are printed.
+/* The cost of whole commands: each is run COUNT times, alternating. Per command
+ * it prints wall time, CPU time with all its children, and the largest resident
+ * set of any process in it.
  *
  *   spawn --count N -- LABEL COMMAND... ::: LABEL COMMAND... [::: ...]
  *
- * The commands take turns run by run, so that whatever else the machine does
- * meets them alike. An exec inherits the high-water mark of the process that
- * forked it, so this one stays small: samples are not kept in advance. */
+ * The commands alternate, so that other load on the machine affects all of them
+ * alike. An exec inherits the high-water mark of the process that forked it, so
+ * this process stays small: it allocates no samples in advance. */
 #include "measure.h"
 
 #include <spawn.h>

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many who wait for one name: what each costs, and in which order they are
- * served.
+/* Many waiters of one name: the cost of each, and the order in which they are
+ * granted the lock.
  *
  *   waiters --url URL --pids P[,...] --servers ADDRESS[,...] --mode MODE
  *           [--count N] [--seconds S]
  *
- *   turns      N operations of one client in one thread queue up behind one
- *              who holds. Then each that is served gives back at once and asks
- *              again, so that N - 1 always wait: what a grant costs, all in
- *              all, with a queue of that length
- *   idle       N operations of one client wait for S seconds for one who does
- *              not give back: what a waiter costs, in requests per second and
- *              node
- *   processes  N processes queue up one after the other, each when the one
- *              before it is seen to wait; then all are served, once
+ *   turns      N operations of one client in one thread wait behind a holder.
+ *              Then each holder releases at once and acquires again, so that
+ *              N - 1 always wait: the cost of a grant, in total, with a queue
+ *              of that length
+ *   idle       N operations of one client wait for S seconds for a holder that
+ *              does not release: the cost of a waiter, in requests per second
+ *              and node
+ *   processes  N processes enqueue one after the other, each when the one
+ *              before it is listed as a waiter; then each is granted the lock
+ *              once
  *
- * "wrong" counts those who were served before a waiter with an earlier ticket;
- * "moved", those whose ticket is later than that of one who asked after them:
- * their request was not answered in time, and was made again. */
+ * "wrong" counts grants to a waiter although one with an earlier ticket waited.
+ * "moved" counts waiters whose ticket is later than that of a later waiter:
+ * their first request timed out, and was repeated. */
 #include "crowd.h"
 
 #include <holdfast/holdfast.h>
@@ -25,8 +26,7 @@
 
 #define PROCESSES_MAX 1000
 
-/* `idle` asks for the default lease, since how often a waiter is heard of
- * depends on it. */
+/* `idle` uses the default lease, since the heartbeat interval depends on it. */
 #define NAME "waiters"
 
 #define SETTLE_NS 500000000
@@ -52,10 +52,10 @@ struct bench {
     struct job *job;
     struct hf_client *client;
     struct waiter *waiters;
-    int *order; /* ring: who asked, in turn; as long as there are waiters */
+    int *order; /* ring: waiters in the order of their requests */
     int first;
     int n_asking;
-    int n_seen; /* in the roster */
+    int n_seen; /* listed as waiting */
     int64_t grants;
     int64_t wrong;
     int64_t moved;
@@ -94,7 +94,7 @@ static struct hf_lock *must_acquire(struct hf_client *client)
     return lock;
 }
 
-/* How many wait, as the servers say. */
+/* The number of waiters that the servers report. */
 static uint32_t count_waiting(struct hf_client *client)
 {
     struct hf_info *info;
@@ -139,7 +139,8 @@ static void ask(struct waiter *w)
     }
 }
 
-/* Take one who was served out of the order. @return was it its turn? */
+/* Remove a waiter that was granted the lock from the order. @return true if it
+ * was the first. */
 static bool order_take(struct bench *b, int index)
 {
     int n = b->job->n;
@@ -194,7 +195,7 @@ static void bench_open(struct bench *b, struct job *job)
     }
 }
 
-/* All that still wait give up: that must leave no place behind. */
+/* Cancel all remaining waits: that must leave no place in a queue. */
 static void bench_close(struct bench *b)
 {
     b->stopping = true;
@@ -216,7 +217,7 @@ static void process_until(struct bench *b, int64_t end)
     }
 }
 
-/* ---- Queueing up ------------------------------------------------------- */
+/* ---- Enqueueing -------------------------------------------------------- */
 
 static bool all_wait(const struct bench *b)
 {
@@ -259,7 +260,7 @@ static bool seat_read(void *user, const struct hf_queue_entry *place)
     return true;
 }
 
-/* From now on the order is that of the tickets. */
+/* Sort the order by tickets. */
 static void order_read(struct bench *b)
 {
     struct hf_error error;
@@ -277,7 +278,7 @@ static void order_read(struct bench *b)
 static void queue_up(struct bench *b, struct job *job)
 {
     bench_open(b, job);
-    (void)count_waiting(b->client); /* its connections are there then */
+    (void)count_waiting(b->client); /* opens its connections */
     for (int i = 0; i < job->n; i++) {
         ask(&b->waiters[i]);
     }
@@ -325,7 +326,8 @@ static void idle_run(struct job *job)
     struct hf_client *other = client_open(job->url, HF_THREAD_AUTO);
     struct hf_lock *lock = must_acquire(other);
     queue_up(&b, job);
-    /* What is still under way, since a majority is enough, is no waiting. */
+    /* Requests beyond the majority may still be in flight: they are no part of
+     * waiting. */
     process_until(&b, now_ns() + SETTLE_NS);
     struct command_count count = measure(&b);
     double waited = job->n * (double)job->cpu.wall_ns / 1e9;
@@ -344,7 +346,7 @@ static void idle_run(struct job *job)
 /* ---- Processes --------------------------------------------------------- */
 
 struct parade {
-    sem_t turns[PROCESSES_MAX]; /* may it ask? */
+    sem_t turns[PROCESSES_MAX]; /* posted when the process may enqueue */
     sem_t ready;
     _Atomic int n_served;
     int served[PROCESSES_MAX];

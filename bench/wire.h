@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The least that can talk to Redis: a non-blocking socket with two buffers,
- * and a reader of replies. It is the raw limit that Holdfast is compared with,
- * so it does nothing that the wire does not ask for. */
+/* A minimal Redis client: a non-blocking socket with two buffers, and a parser
+ * of replies. Holdfast is compared with it, so it does nothing that the
+ * protocol does not require. */
 #ifndef HF_BENCH_WIRE_H
 #define HF_BENCH_WIRE_H
 
@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* 256 KiB hold the requests of 64 lockers and all that a slow node owes. */
+/* 256 KiB hold the requests of 64 lockers and all replies of a slow node. */
 #define WIRE_BUFFER (256U << 10)
 
 struct wire {
@@ -28,12 +28,12 @@ struct wire {
     char *in;
 };
 
-/* One reply; of an array the first numbers and the first text. */
+/* One reply; of an array only the first numbers and the first string. */
 #define REPLY_NUMBERS_MAX 8
 struct reply {
     char type; /* '+' '-' ':' '$' '*'; '_' for nil */
     int n_numbers;
-    int64_t numbers[REPLY_NUMBERS_MAX]; /* also those written as text */
+    int64_t numbers[REPLY_NUMBERS_MAX]; /* also numbers sent as strings */
     const char *text;
     size_t text_len;
 };
@@ -132,7 +132,7 @@ static inline void wire_fill(struct wire *w)
     w->in_len += n > 0 ? (size_t)n : 0;
 }
 
-/* Keep only what was not read yet, from `at` on. */
+/* Discard the bytes before `at`, which were read. */
 static inline void wire_consume(struct wire *w, size_t at)
 {
     w->in_len -= at;
@@ -200,8 +200,8 @@ static inline size_t reply_read(struct reply *r, const char *p, size_t len)
     return used;
 }
 
-/* Send what is queued and wait for one reply: for setting up. The texts of the
- * reply stay valid until the next call on the wire. */
+/* Send the queued requests and wait for one reply, for set-up. The strings of
+ * the reply stay valid until the next call on the wire. */
 static inline void wire_call(struct wire *w, struct reply *r)
 {
     struct pollfd p = {.fd = w->fd, .events = POLLIN};
@@ -212,7 +212,7 @@ static inline void wire_call(struct wire *w, struct reply *r)
         memset(r, 0, sizeof(*r));
         size_t used = w->in_len > 0 ? reply_read(r, w->in, w->in_len) : 0;
         if (used > 0) {
-            w->in_len = 0; /* nothing follows: one call at a time */
+            w->in_len = 0; /* no further reply: one call at a time */
             return;
         }
         if (poll(&p, 1, 5000) <= 0) {
