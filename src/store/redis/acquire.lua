@@ -1,32 +1,34 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ACQUIRE: take a name if it is free, or wait for it in its queue.
--- YIELD: give back a grant first, and wait again.
+-- ACQUIRE: acquire a name if it is free, or wait for it in its queue.
+-- YIELD: return a grant first, and wait again.
 --
--- KEYS as line.lua says; 7 hf:node
+-- KEYS as in line.lua; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 hint (0: none), 4 marker, 5 ms to keep the fence
---      and, for all but a plain try:
---      6 mode, 7 "1": take it if it is free, waiters or not, 8 ms to keep a
---      place in the queue (0: none), 9 ticket (0: the node's time), 10 channel
---      and 11 cookie to push to, 12 the counter given back (0: none)
+--      and, except for a plain try:
+--      6 mode, 7 "1": acquire it if it is free, even if clients wait, 8 ms to
+--      keep a place in the queue (0: no place), 9 ticket (0: the node's time),
+--      10 channel and 11 cookie of pushes, 12 the counter of the grant that is
+--      returned (0: none)
 -- -> c                                  yours, at c
 --    {1, c, left ms, owner, 0, 0, node time us or 0, 1 or 0}
---                                       the same; c is far ahead of the node's
---                                       time; 1: an earlier ticket waits
+--                                       the same; node time: c is far ahead of
+--                                       it; 1: an earlier ticket waits
 --    {0, c, left ms, owner, 0, is a type, node time us, 0, terms, sharers}
 --                                       another owner's; left -2: free,
---                                       but others wait
+--                                       but clients wait
 --    {2, c, left ms, owner, 0, is a type, ticket, ahead, terms, sharers}
 --                                       the same, and you have a place
 --    -1                                 the marker has changed
 --
--- I1: c is only ever replaced by max(c + 1, ..).
--- I2: an owner is installed only where there is none, or who shares beside
---     those who do, at a new c; an owner that asks again keeps its c.
+-- I1: c is only replaced by max(c + 1, ..).
+-- I2: an owner is installed at a new c, and only if the name is free, or is
+--     shared and the owner shares it on the same terms. If an owner that has
+--     the name asks again, its c stays.
 -- The fence is one string, 16 digits and the owner: c and `last` in one read
--- and one write. It may expire, since the clock floor then stands above it.
--- All that can fail comes before the first write; after one, no command fails
--- for want of memory. Functions cost at every run, so that what most runs do
--- stands before them.
+-- and one write. It may expire, since the clock floor is above it by then.
+-- All commands that can fail come before the first write; after a write, no
+-- command fails for lack of memory. Lua creates functions anew at every run, so
+-- the common cases come before them.
 --@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1
@@ -40,7 +42,7 @@ if fence then
 end
 local hint = tonumber(ARGV[3])
 if hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX then
-    hint = 0 -- of a server whose clock is far ahead: it orders nothing
+    hint = 0 -- from a server whose clock is far ahead; no order depends on it
 end
 local next = math.max(c + 1, hint, us - us % FLOOR_STEP)
 if next > FENCE_MAX then
@@ -81,7 +83,7 @@ local ttl = tonumber(ARGV[2])
 local ticket = tonumber(ARGV[9] or 0)
 --@include line.lua
 
--- Is it mine? Then at which counter.
+-- The counter at which `me` has the name; nothing if it does not.
 local function mine()
     return owner == me and c or vote(me)
 end
@@ -116,7 +118,8 @@ if v then
     return yours(v)
 end
 
--- If none waits, or I am the first; then those behind me that may share it.
+-- Acquire the name for `me` if no client waits, or `me` is the first waiter, or
+-- ARGV 7 allows to overtake. Then grant it to the next waiters that may share.
 local function take()
     local first = admits(mode) and ARGV[7] ~= '1' and head()
     if not admits(mode) or (first and first.who ~= me) then

@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: Apache-2.0
--- AHEAD: which counters are further ahead than a node accepts, and set them
--- back at a node that has no vote.
+-- AHEAD: count the counters that are further ahead than a node accepts, and set
+-- them back at a node that has no vote.
 --
 -- KEYS 1 hf:node, then ARGV[2] pairs of a counter and its lock (the counter
---      twice: the lock is left alone), then queues to delete
--- ARGV 1 the marker that says that this node is watched ("": only count),
+--      twice: the lock is not touched), then queues to delete
+-- ARGV 1 the marker of this node's quarantine ("": only count),
 --      2 number of pairs, 3 ms to keep the fence, 4 the longest lease in ms
--- -> {how many counters are ahead}
---    -1 the marker has changed, or the node counts: nothing was written
+-- -> {number of counters that are ahead}
+--    -1 the marker has changed, or the node votes: nothing was written
 --
--- I1 does not hold here: this is data loss, declared. A counter is set to the
--- bound and not below: the caller has seen that a majority of nodes is not
--- beyond it, so no completed fence is greater. `last` is dropped, and the new
--- marker has voided all votes from before.
--- A lease that is longer than any can be was written by a clock that ran ahead.
+-- I1 does not hold here: this is a declared data loss. A counter is set to the
+-- bound and not below. The caller has checked that a majority of nodes is not
+-- beyond the bound, so no completed fence is greater. `last` is deleted, and
+-- the new marker has voided all earlier votes.
+-- A lease longer than ARGV 4 was written while the clock was ahead.
 --@include head.lua
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]

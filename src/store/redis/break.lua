@@ -1,31 +1,33 @@
 -- SPDX-License-Identifier: Apache-2.0
--- BREAK: take a name from its holder, or from all who share it.
+-- BREAK: take a name from its holder, or from all sharers.
 --
--- KEYS as line.lua says; 7 hf:node
--- ARGV 1 owner: the breaker's, 2 "1": free it at once, "0": keep it taken for
---      as long as it was, 3 marker, 4 ms to keep the fence, 5 the longest lease
---      in ms, 6 what the breaker took it from: give it back ('': take it)
+-- KEYS as in line.lua; 7 hf:node
+-- ARGV 1 owner: the breaker's, 2 "1": free the name at once, "0": the breaker
+--      keeps it until the holder's lease expires, 3 marker, 4 ms to keep the
+--      fence, 5 the longest lease in ms, 6 the owner from which the breaker
+--      took the name, to return it ('': take the name)
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
---                                     done; who had it, and for how long it
---                                     was still its own; left -2: free.
---                                     c: at least what comes next
---    {0, c, -1, owner, 0, is a type}  keep, but it has no expiry
+--                                     done; the former owner and the remaining
+--                                     time of its lease; left -2: free.
+--                                     c: a lower bound of the next counter
+--    {0, c, -1, owner, 0, is a type}  ARGV 2 is "0", but it has no expiry
 --    -1                               the marker has changed
 --
--- What was released and is only kept taken ("ended:") is free: its holder does
--- not believe to hold it.
--- A name that is kept taken keeps its counter, so that it can be given back:
--- its holder is owner and `last` again, as if nothing had been. The breaker's
--- RELEASE moves the counter on. Those who share are not given back.
--- No lease of Holdfast's is longer than ARGV 5. What lasts longer was written
--- by a clock that was set back since, and is cut. A lock of another library may
--- last as long as it says: the breaker's text says so, or the next breaker
--- would cut it.
+-- A name that was released with a reservation ("ended:") is free for a break:
+-- its holder does not believe that it holds the lock.
+-- While the breaker keeps a name, the counter stays, so that the name can be
+-- returned: its holder is then owner and `last` as before. The breaker's
+-- RELEASE increments the counter. A name is not returned to sharers.
+-- No lease of Holdfast is longer than ARGV 5. A longer one was written before
+-- the clock was set back, and is shortened. A lock of another library may be
+-- longer: the breaker's text then ends with LONG, so that the next breaker does
+-- not shorten it.
 --
--- I1: c is only replaced by max(c + 1, ..). I2: the breaker acquires nothing
--- and no value is its own; of a group it moves on. If the name is freed, c
--- moves on too, also where it was free: its holder may have it elsewhere; then
--- the first waiter is served, at yet another.
+-- I1: c is only replaced by max(c + 1, ..). I2: the breaker acquires nothing,
+-- and owns no value. If it takes the name from a group, c increases. If it
+-- frees the name, c increases too, even if the name was free here, since its
+-- holder may have it at other nodes; the first waiter is granted yet another
+-- value.
 --@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[3] then
     return -1

@@ -1,31 +1,32 @@
 -- SPDX-License-Identifier: Apache-2.0
--- CONFIRM: still mine? Raise its counter to T, refresh its expiry.
+-- CONFIRM: if the name is mine, raise its counter to T and refresh its expiry.
 --
--- KEYS as line.lua says; 7 hf:node
+-- KEYS as in line.lua; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 T, 4 marker, 5 ms to keep the fence,
---      6 "1": a holder, which may take back what is free, 7 mode
--- -> c                                yours, at c; of a sharer: at its own
+--      6 "1": a holder, which acquires the name again if it is free, 7 mode
+-- -> c                                yours, at c; a sharer: at its own counter
 --    {1, c, left ms, owner, floor}    yours, but T is below the floor
 --    {1, c, left ms, owner, 0, 0, bound}
 --                                     yours, but T is above the bound
 --    {0, c, left ms, owner, floor, is a type, 0, 0, terms, sharers}
 --                                     not yours; left -2: free; floor 0:
---                                     it was not the floor that forbade it
+--                                     T was not below the floor
 --    -1                               the marker has changed
 --
 -- I1: c is only replaced by a T above it.
--- I2: c rises under the owner who stays, or to a value above all that were
---     owned when one is installed; at the same c only `last`, who owned it,
---     comes back. The actual c is answered, never T: a vote is for c alone.
---     A sharer is judged by its own counter. It rises to a T that the group
---     owns, from the c at which it began up to c, or c rises with it.
--- A T below the floor is refused, or a server that lost its memory would
+-- I2: c rises while its owner stays. If an owner is installed, c rises above
+--     all values that were owned; at the same c only its last owner (`last`) is
+--     installed again. The reply has the actual c, never T: a vote is for c
+--     alone. A sharer has its own counter. It rises to a T within the group's
+--     range, from the c at which the group began up to c; or c rises with it.
+-- A T below the floor is refused, or a server that lost its data would
 -- agree to a value that another owner's majority has. The same holds for
 -- sharers, even when T lies within the group's range: in the model an older
 -- copy of a node, with an older lease in it, agreed to a writer's value.
 -- A T above the bound is refused, or one wrong client, or one wrong clock,
--- could use up the name's fences. Nothing is raised then, and nothing will be.
--- No waiter is served here: a holder comes before the waiters.
+-- could use up the name's fences. Then no counter has changed, and this request
+-- will never change one.
+-- CONFIRM grants nothing to waiters: the holder comes before them.
 --@include head.lua
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[4] then
     return -1

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ENDED: a free name with a mark is shown as ended, and kept until its end.
+-- ENDED: report a free name with a mark of --once as "ended:", with the
+-- remaining time of the mark.
 --
--- Part of scripts that only look (--@include ended.lua), behind line.lua.
+-- Part of scripts that only read (--@include ended.lua), after line.lua.
 -- KEYS 8 the mark
 local function show_mark(reply)
     local mark = not owner and redis.call('GET', KEYS[8])

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- HEAD: the constants of counters; core/limits.h gives the reasons.
 --
--- Part of other scripts (--@include head.lua), each of which is sent only the
+-- Part of other scripts (--@include head.lua). Each script contains only the
 -- constants that it uses.
 --   FENCE_MAX   greatest counter: HF_FENCE_MAX
 --   FLOOR_STEP  microseconds from one clock floor to the next: HF_FLOOR_BITS
---   AHEAD_MAX   how far a counter may be set ahead: HF_FENCE_AHEAD_MAX
+--   AHEAD_MAX   most by which a counter may be raised: HF_FENCE_AHEAD_MAX
 local FENCE_MAX = 9007199254740991
 local FLOOR_STEP = 4194304
 local AHEAD_MAX = 4294967296

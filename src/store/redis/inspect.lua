@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- INSPECT: who has a name? Writes nothing.
+-- INSPECT: read the holder of a name. Writes nothing.
 --
--- KEYS as line.lua says; 8 the mark
+-- KEYS as in line.lua; 8 the mark
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
 --                                     left -1: no expiry, -2: free
 --@include head.lua

@@ -1,32 +1,33 @@
 -- SPDX-License-Identifier: Apache-2.0
--- LINE: who has a name, who waits for it, and who is next.
+-- LINE: the holders of a name, its queue, and the grant to the next waiter.
 --
--- Part of other scripts (--@include line.lua), behind head.lua. They have set
--- these locals:
+-- Part of other scripts (--@include line.lua), after head.lua. They must set
+-- these locals before:
 --   us     the node's time in microseconds
---   owner  the lock's text; false: none; a table: a key of another type
+--   owner  the lock's value; false: free; a table: a key of another type
 --   c      the name's counter
 --   keep   ms to keep the fence
 --
 -- KEYS 1 the lock       the owner, or the text of a group that shares it
---      2 its fence      16 digits: c, and who owned it last
+--      2 its fence      16 digits: c, and the owner of that c (`last`)
 --      3 the queue      sorted set: owner, ticket (us); ties by owner
 --      4 the waiters    hash: owner -> end ms, mode, lease ms, channel, cookie
 --      5 the holders    sorted set: sharer, end of its lease (ms)
 --      6 their votes    hash: sharer -> its counter; '' -> the group's text
 --      7 hf:node
 --
--- A mode is 'x', alone, or 's' and the terms: together with others on the same
--- terms. A group's text is "shared:<terms>-<c at which it began>", so that no
--- two are alike: where the lock is absent or says something else, there are no
--- sharers, whatever is left in 5 and 6. These expire with the lock, which stays
--- exactly until the longest sharer's end; 3 and 4 with the last waiter.
--- A sharer, or a place, is live before the ms in which its lease ends. Not in
--- it: PEXPIREAT of the present ms deletes at once, and part() would end a group
--- that it counts as shared, without a grant to the first waiter.
+-- The mode is 'x', exclusive, or 's' and the terms: shared with owners of the
+-- same terms (0: readers, N: a semaphore of N permits). The value of a shared
+-- lock is "shared:<terms>-<c at which the group began>", which is unique. If
+-- the lock is absent or has another value, there are no sharers, and keys 5 and
+-- 6 are leftovers. Keys 1, 5 and 6 expire when the last sharer's lease ends,
+-- keys 3 and 4 when the last waiter's place does.
+-- A sharer, or a place, is live before the ms in which its lease ends, and not
+-- in it: PEXPIREAT of the present ms deletes at once, and part() would end a
+-- group that it counts as shared, without a grant to the first waiter.
 --
--- Every grant, a sharer's too, moves c: I1. Its new value is the owner's or
--- the group's and no other's: I2.
+-- I1: every grant, a sharer's too, increases c. I2: the new value belongs to
+-- that owner, or to the group, alone.
 local now = math.floor(us / 1000)
 local floor = us - us % FLOOR_STEP
 local sharers = 0
@@ -51,13 +52,13 @@ local function write_counter(v, last)
     c = v
 end
 
--- ---- Who has it ----------------------------------------------------------
+-- ---- Holders -------------------------------------------------------------
 
 local function admits(mode)
     return not owner or (sharers > 0 and mode == 's' .. terms)
 end
 
--- The counter at which `who` shares the name; nothing if it does not.
+-- The counter of the sharer `who`; nothing if it does not share the name.
 local function vote(who)
     local till = sharers > 0 and redis.call('ZSCORE', KEYS[5], who)
     return till and tonumber(till) > now and
@@ -71,8 +72,9 @@ local function bound()
     redis.call('PEXPIREAT', KEYS[6], last[2])
 end
 
--- ZREM needs no memory, and lets ZADD be where there is none: no owner
--- loses what it has because it is full.
+-- Extend the lease of the sharer `who`. ZREM needs no memory and comes first:
+-- after a write, ZADD does not fail for lack of memory, so no owner loses its
+-- lock because the server is full.
 local function stay(who, ms)
     local till = tonumber(redis.call('ZSCORE', KEYS[5], who))
     if till < now + ms then
@@ -115,7 +117,8 @@ local function join(who, mode, ms, v)
     bound()
 end
 
--- Where admits(mode): give it to `who` at v, above c.
+-- Make `who` an owner at counter v, above c. The caller has checked
+-- admits(mode).
 local function install(who, mode, ms, v)
     if mode == 'x' then
         redis.call('SET', KEYS[1], who, 'PX', ms)
@@ -126,15 +129,15 @@ local function install(who, mode, ms, v)
     write_counter(v, owner)
 end
 
--- ---- Who waits -----------------------------------------------------------
+-- ---- Waiters -------------------------------------------------------------
 
 local function forget(who)
     redis.call('ZREM', KEYS[3], who)
     redis.call('HDEL', KEYS[4], who)
 end
 
--- The first waiter. One that has let the lease of its place run out is
--- dropped.
+-- The first waiter; nil if there is none. Removes waiters whose place has
+-- expired.
 local function head()
     while true do
         local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
@@ -152,7 +155,8 @@ local function head()
     end
 end
 
--- A place that is there already keeps its ticket. True: there was none.
+-- Enqueue `who`, or renew its place, which keeps its ticket. Returns true if it
+-- is a new place.
 local function enter(who, mode, ms, ticket, channel, cookie)
     local is_new = redis.call('ZADD', KEYS[3], 'NX',
         string.format('%.0f', ticket), who) == 1
@@ -165,7 +169,7 @@ local function enter(who, mode, ms, ticket, channel, cookie)
     return is_new
 end
 
--- As the queue is ordered; Lua's own < would ask the locale.
+-- The order of members with equal scores; Lua's < depends on the locale.
 local function is_before(a, b)
     for i = 1, math.min(#a, #b) do
         local x, y = string.byte(a, i), string.byte(b, i)
@@ -176,7 +180,7 @@ local function is_before(a, b)
     return #a < #b
 end
 
--- 1: there is a waiter with an earlier ticket; else 0.
+-- 1 if there is a waiter with an earlier ticket; else 0.
 local function ahead_of(who, ticket)
     local first = ticket > 0 and head()
     if first and (first.ticket < ticket or
@@ -186,12 +190,13 @@ local function ahead_of(who, ticket)
     return 0
 end
 
--- Give the name to those who are first, while it admits them: `me`, who asks,
--- for ms; others, who are told by a push, for the lease of their place, since
--- they will CONFIRM. A waiter without a receiver is dropped. If this server
--- does not let us push, the first keeps its place and finds the name itself.
--- Once ZREM has written, nothing fails for want of memory: no waiter is
--- told of a grant that is not made.
+-- Grant the name to the first waiters, as long as it admits them. `me`, the
+-- caller of the script, gets it for ms. Other waiters are notified by a push,
+-- and get it for the lease of their place, since they will CONFIRM. A waiter
+-- without a subscriber is removed. If PUBLISH is not permitted, the first
+-- waiter keeps its place, and finds the free name by polling. ZREM is the first
+-- write, so no later command fails for lack of memory: every grant that is
+-- pushed is made.
 local function serve(me, ms, hint)
     while not owner or sharers > 0 do
         local first = head()
@@ -221,11 +226,12 @@ local function serve(me, ms, hint)
     end
 end
 
--- ---- What is answered ----------------------------------------------------
+-- ---- Reply ---------------------------------------------------------------
 
 -- {verdict, c, left ms, owner, floor, is a type, ticket, ahead, terms, sharers}
--- Of another client's text the first 512 bytes, here and in the other scripts:
--- it may be a value of any size, and a client refuses a reply of 4 MiB.
+-- The owner is cut to 512 bytes, here and in the other scripts: a value written
+-- by another program may be of any size, and a client refuses a reply above
+-- 4 MiB.
 local function answer(verdict, ticket, ahead)
     local text, left, is_type = owner or '', -2, 0
     if owner then

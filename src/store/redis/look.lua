@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- LOOK: which of these locks are held? Writes nothing.
+-- LOOK: count which of these locks are held. Writes nothing.
 --
 -- KEYS locks, at most a page of SCAN
--- ARGV 1 how many to name at most
--- -> {how many are held, then those named}
+-- ARGV 1 most names in the reply
+-- -> {number of locks that are held, then the names of the first ones}
 --
--- A key of another type is held: no lock is granted there. A name that is kept
--- taken after its command ended has no holder.
+-- A key of another type counts as held: no lock is granted there. A name that
+-- was released with a reservation ("ended:") has no holder.
 local held = 0
 local reply = {0}
 for _, key in ipairs(KEYS) do

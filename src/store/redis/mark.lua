@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- MARK: merge the mark of a name with the one given; --once alone looks at it.
+-- MARK: merge a mark of --once with the one that the node has.
 --
--- KEYS 1 to 6 as line.lua says; 7 hf:node, 8 the mark
--- ARGV 1 marker, 2 fence (0: only look), 3 ms until its end, 4 owner; '': a
---      tombstone, the mark of that fence is withdrawn
--- -> {1, fence, left ms, owner}       what is kept now; left -2: nothing;
+-- KEYS 1 to 6 as in line.lua; 7 hf:node, 8 the mark
+-- ARGV 1 marker of the server, 2 fence (0: only read), 3 ms until its end,
+--      4 owner; '': a tombstone, which withdraws the mark of that fence
+-- -> {1, fence, left ms, owner}       the mark after the merge; left -2: none;
 --                                     owner '': a tombstone
 --    -1                               the marker has changed
 --
 -- A mark is one string, 16 digits (the fence of its run) and the owner. The
--- greater fence is kept. Of one fence a tombstone is kept; else the mark that
--- is here, whose end never moves. So a late or repeated write changes nothing.
+-- mark with the greater fence wins. Of equal fences a tombstone wins, else the
+-- mark that the node has, whose end never moves. So a late or repeated write
+-- changes nothing.
 if redis.call('HGET', KEYS[7], 'v') ~= ARGV[1] then
     return -1
 end

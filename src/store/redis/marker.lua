@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
--- MARKER: write what this server is known as (core/quarantine.h).
+-- MARKER: write the marker of this server (core/quarantine.h).
 --
 -- KEYS 1 hf:node
--- ARGV 1 the value it must have now ("": there must be none; "*": any),
---      2 the new value, 3 "1": its memory is whole, 4 field of the caller's
---      host ("": none), 5 when that host first saw the value, in ms by its
---      own clock, then field and content, alternating
--- -> 1 written, 0 another client was faster: read it again
+-- ARGV 1 the value it must have now ("": no marker; "*": any), 2 the new value,
+--      3 "1": the server's data is complete, 4 field of the caller's host
+--      ("": none), 5 when that host first saw the value, in ms by its own
+--      clock, then field and content, alternating
+-- -> 1 written, 0 another client wrote it first: read it again
 --
--- Under one value hosts are only added and "whole" is only set; another value
--- begins with neither. Of more than 64 hosts one is dropped: it begins anew,
--- so none counts as older than it is. Which one is left to chance, so that
--- a stream of new hosts cannot push out a chosen one.
--- It has no expiry, and touches no lock.
+-- While the value stays the same, hosts are only added and "whole" is only set.
+-- A new value begins without both. Of more than 64 hosts one is removed, and
+-- begins its watch anew, so no host's watch is counted too long. Which one is
+-- random, so that a stream of new hosts cannot displace a chosen one.
+-- The marker has no expiry. The script touches no lock.
 local value = redis.call('HGET', KEYS[1], 'v') or ''
 if ARGV[1] ~= '*' and value ~= ARGV[1] then
     return 0

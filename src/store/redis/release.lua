@@ -1,22 +1,22 @@
 -- SPDX-License-Identifier: Apache-2.0
--- RELEASE: free a name that is mine, leave its queue, and give it to the
--- first there; align the counter of a free one.
+-- RELEASE: free a name that is mine, leave its queue, and grant the name to the
+-- first waiter; align the counter of a free name.
 --
--- KEYS as line.lua says; 7 hf:node
--- ARGV 1 owner, 2 T, 3 ms to keep the name taken and marked ended (0: free
---      it; who shares just leaves), 4 ms to keep the fence, 5 marker
+-- KEYS as in line.lua; 7 hf:node
+-- ARGV 1 owner, 2 T, 3 ms of a reservation, during which the name is held by
+--      "ended:" (0: free it; sharers reserve nothing), 4 ms to keep the fence,
+--      5 marker
 -- -> c                                it was yours, and is no longer
 --    {0, c, left ms, owner, 0, is a type, 0, 0, terms, sharers}
 --                                     not yours; left -2: free
 --
 -- I1: c is only replaced by a T above it.
--- I2: no owner is installed but by serve(). `last` is forgotten, else a CONFIRM
---     that comes late would bring the lock back.
--- The marker is asked for where a grant would be made, and only there: a
--- release must not fail for it. So a T out of bounds is ignored rather than
--- refused. Nor does a full memory matter: DEL comes first, and a script that
--- has written may go on; what fails in serving the others is left to their
--- heartbeats.
+-- I2: only serve() installs an owner. `last` is deleted, else a late CONFIRM
+--     would acquire the lock again.
+-- A release must never fail. So the marker is compared only before a grant, and
+-- a T out of bounds is ignored rather than refused. If the server's memory is
+-- full, DEL, the first write, still succeeds, and later writes of the script
+-- too. If a grant to a waiter fails, its next heartbeat repeats it.
 --@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
@@ -36,9 +36,10 @@ else
     first = redis.pcall('ZRANGE', KEYS[3], 0, 0)
 end
 
--- Handing over to another that wants it alone: what serve() does, in a third of
--- its time. If it cannot be done here, it is put back and left to serve().
--- tests/conformance/redis_handover holds the two equal.
+-- Fast path: an exclusive holder, and an exclusive first waiter. It does the
+-- same as serve(), in a third of the time. If it cannot, the waiter is put back
+-- into the queue for serve(). tests/conformance/redis_handover checks that both
+-- have the same results.
 if gives and first[1] and first[1] ~= me and
     redis.pcall('HGET', KEYS[7], 'v') == ARGV[5] then
     local time = redis.call('TIME')
@@ -60,8 +61,8 @@ if gives and first[1] and first[1] ~= me and
             if v > us then
                 keep = math.ceil((v - us) / 1000) + keep
             end
-            -- An owner waits in its own queue if it asked again while a break
-            -- had the name that was then given back.
+            -- The releasing owner may be in the queue itself: it asked again
+            -- while a break had taken the name, and the break returned it.
             if redis.call('HDEL', KEYS[4], first[1], me) > 1 then
                 redis.call('ZREM', KEYS[3], me)
             end

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- RIGHTS: which commands may this user run inside a script?
+-- RIGHTS: test which commands this user may run inside a script.
 --
--- KEYS as line.lua says, of a name that is used for nothing else; 7 hf:node
+-- KEYS as in line.lua, of a name that is used only for this; 7 hf:node
 -- ARGV 1 a channel of this client
--- -> {command, error, command, error, ..} of those that are refused
+-- -> {command, error, command, error, ..} of the refused commands
 --
--- Every command that another script calls is called once. The name is a string
+-- It calls every command of the other scripts once. The name is a string
 -- that expires in a second, so that the commands for other types change nothing
--- (WRONGTYPE), and it is gone at the end.
+-- (WRONGTYPE), and it is deleted at the end.
 local calls = {
     {'SET', KEYS[1], 'probe', 'PX', 1000},
     {'GET', KEYS[1]},

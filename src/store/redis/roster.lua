@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ROSTER: who has a name, and who waits for it? Writes nothing.
+-- ROSTER: list the holders and the waiters of a name. Writes nothing.
 --
--- KEYS as line.lua says; 8 the mark
--- ARGV 1 how many of each at most
+-- KEYS as in line.lua; 8 the mark
+-- ARGV 1 most holders, and most waiters, in the reply
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters,
 --     then for each: owner, left ms, ticket, mode}
---     First who share, as they came, with ticket 0; then who waits, in order.
---     Who has it alone is in the head.
+--     First the sharers, in order of arrival, with ticket 0; then the waiters,
+--     in order. An exclusive holder is in the fields before.
 --@include head.lua
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
@@ -46,7 +46,7 @@ if sharers > 0 then
     end
 end
 
--- Those whose lease is over are passed over, so that it takes a look at each.
+-- Waiters whose place has expired are skipped, so each record must be read.
 local n, at = 0, 0
 repeat
     local page = redis.call('ZRANGE', KEYS[3], at, at + 99, 'WITHSCORES')
