@@ -31,15 +31,15 @@ static const struct cli_opt opts[] = {
      .meta = "PID",
      .min = 1,
      .max = 4194304,
-     .help = "go on in the background: renew the lock until\n"
-             "that process ends, then release it"},
+     .help = "renew the lock in the background until that\n"
+             "process ends, then release it"},
     {.name = "on-lost",
      .kind = CLI_OPT_CHOICE,
      .offset = offsetof(struct cli_args, on_lost),
      .meta = "kill|warn",
      .choices = on_lost,
-     .help = "with --while-pid, when the lease cannot be\n"
-             "kept; kill: SIGTERM to PID, and to it alone;\n"
+     .help = "with --while-pid, if renewal fails; kill:\n"
+             "SIGTERM to PID, but not to its children;\n"
              "default: kill"},
     CLI_OPT_CONFLICT_CODE,
     CLI_OPT_LABEL,
@@ -144,12 +144,12 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_acquire = {
     .name = "acquire",
     .usage = "[OPTIONS] NAME",
-    .summary = "take the lock and exit, for scripts",
+    .summary = "acquire a lock and exit, for scripts",
     .text =
-        "Prints one line, \"OWNER@FENCE/TTL FENCE SECONDS_LEFT\". Nothing "
-        "renews the\nlock: it ends with its lease, unless extend is given the "
-        "owner in time; release\ngives it back. Prefer run where a command can "
-        "be named.\n\n"
+        "Prints one line, \"OWNER@FENCE/TTL FENCE SECONDS_LEFT\". No process "
+        "renews the\nlock: it is lost when its lease ends, unless extend "
+        "renews it before; release\nreleases it. Prefer run if there is one "
+        "command to run.\n\n"
         "  line=$(holdfast acquire -t 60s deploy) || exit\n"
         "  export HOLDFAST_OWNER=${line%% *}\n"
         "  ...\n"

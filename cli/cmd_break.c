@@ -20,21 +20,21 @@ static const struct cli_opt opts[] = {
     {.name = "now",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_now),
-     .help = "do not wait until the holder must have\n"
-             "stopped: until then two may run"},
+     .help = "do not wait until the holder's lease has\n"
+             "ended: until then two holders may run"},
     {.letter = 'n',
      .name = "try",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_try),
      .help = "do not wait: break it only if its holder has\n"
-             "ended"},
+             "released it (a reservation is left)"},
     {.letter = 'w',
      .name = "wait",
      .kind = CLI_OPT_DURATION,
      .offset = offsetof(struct cli_args, wait_ms),
      .meta = "DUR",
-     .help = "break it only if its holder must have stopped\n"
-             "in that time; default: for ever"},
+     .help = "break it only if the holder's lease ends in\n"
+             "that time; default: no timeout"},
     CLI_OPT_NAME,
     {.name = NULL},
 };
@@ -279,14 +279,14 @@ const struct cli_cmd cli_cmd_break = {
     .usage = "[-n | -w DUR | --now] NAME",
     .summary = "take the lock from its holder",
     .text =
-        "Waits until the holder must have stopped, its lease being over; "
-        "it is "
-        "not\ngranted before. Says what it waits for, and until when. "
-        "The fence moves on: a\nstore that checks fences refuses the old "
-        "holder. What has ended and is only kept\ntaken (--min-hold, the mark "
-        "of --once) is free at once: --once may run again.\n\n"
-        "Given up (-n, -w, Ctrl-C, SIGTERM), it gives the lock back to its "
-        "holder, which\ngoes on unless a renewal was refused meanwhile.\n",
+        "Waits until the holder's lease has ended; the name is not granted "
+        "before. Prints\nthe holder and the end of its lease. The fence "
+        "increases: a store that compares\nfences refuses writes of the old "
+        "holder. A reservation (--min-hold) and the mark\nof --once are "
+        "removed at once, so --once may run again.\n\n"
+        "A break that is cancelled (-n, -w, Ctrl-C, SIGTERM) returns the lock "
+        "to its\nholder, which keeps it unless a renewal was refused in "
+        "between.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

@@ -23,14 +23,15 @@ static const struct cli_opt opts[] = {
     {.name = "force",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_forced),
-     .help = "--init: refuse nothing. The lock of a live\n"
-             "holder may then be granted twice"},
+     .help = "with --init: skip the checks. The lock of a\n"
+             "live holder may then be granted twice"},
     {.name = "quarantine",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_quarantine),
      .help = "declare that the server ADDRESS has lost data,\n"
              "as after a restored backup: it has no vote\n"
-             "for max_ttl. \"all\" stops every client so long"},
+             "for max_ttl. \"all\" blocks every client for\n"
+             "that time"},
     {.name = NULL},
 };
 
@@ -388,11 +389,11 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_doctor = {
     .name = "doctor",
     .usage = "[--init [--force] | --quarantine [ADDRESS|all]]",
-    .summary = "is this deployment fit for locks?",
-    .text = "Prints every finding with its remedy, and last how many servers "
-            "count. With -q\nonly what is wrong and that line. Exit 0: fit, 1: "
-            "warnings, 2: unfit: no lock\ncould be acquired, or one could be "
-            "lost.\n",
+    .summary = "check whether the servers are fit for locks",
+    .text = "Prints every finding with its remedy, and last the number of "
+            "servers that may\nvote. With -q only warnings, errors and that "
+            "line. Exit 0: fit, 1: warnings, 2:\nunfit: no lock could be "
+            "acquired, or one could be lost.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

@@ -58,10 +58,10 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_extend = {
     .name = "extend",
     .usage = "NAME [--owner OWNER@FENCE] [--ttl DUR]",
-    .summary = "renew a lock that acquire took",
-    .text = "Needs a majority of the nodes that still have the owner: a lost "
-            "lock is never\nbrought back (exit 76). Without --ttl it keeps "
-            "the lock's own. Prints a line as\nacquire does.\n",
+    .summary = "renew a lock of acquire",
+    .text = "Succeeds if a majority of the nodes still has the owner: a lost "
+            "lock is not\nacquired again (exit 76). Without --ttl the lock's "
+            "ttl stays the same. Prints a\nline as acquire does.\n",
     .opts = opts,
     .takes_name = true,
     .run = run,

@@ -12,7 +12,7 @@ static const char stores_text[] =
     "The store is -u URL, else HOLDFAST_URL, else the url of\n"
     "~/.config/holdfast/config or /etc/holdfast/config, else local:\n\n"
     "  local:                          this machine, nothing to set up\n"
-    "  local:///DIR                    the same, in a folder of its own\n"
+    "  local:///DIR                    the same, in folder /DIR\n"
     "  redis://[USER:PASSWORD@]HOST[:PORT][/DB]\n"
     "                                  one Redis or Valkey\n"
     "  redis://A:6379,B:6379,C:6379    a majority of several (Redlock): an\n"
@@ -20,22 +20,23 @@ static const char stores_text[] =
     "  rediss://...                    the same with TLS\n"
     "  redis+unix:///PATH.sock         a unix socket\n"
     "  \"rediss://A redis+unix:///B redis://C\"\n"
-    "                                  several whole URLs, by blanks\n"
-    "  valkey://, valkeys://, valkey+unix:// alike\n\n"
-    "Parameters, behind ? and separated by &; in the configuration file as\n"
-    "lines `key = value`:\n"
-    "  prefix=TEXT            of every key (lock:)\n"
-    "  connect_timeout=DUR    (1s)\n"
-    "  node_timeout=DUR       for an answer (50ms, at most 5% of the ttl)\n"
+    "                                  whole URLs, separated by blanks\n"
+    "  valkey://, valkeys://, valkey+unix://  the same as redis\n\n"
+    "Parameters follow ? and are separated by &; in the configuration file\n"
+    "they are lines `key = value`:\n"
+    "  prefix=TEXT            prefix of every key (lock:)\n"
+    "  connect_timeout=DUR    timeout of connect and handshake (1s)\n"
+    "  node_timeout=DUR       timeout of a reply (50ms, at most 5% of the\n"
+    "                         ttl)\n"
     "  tls_ca=, tls_cert=, tls_key=   files\n"
-    "  quarantine=strict|off  servers that may have lost locks do not\n"
-    "                         count until every lock is over (strict)\n"
-    "  max_ttl=DUR            longest lease; the same for all (60s)\n"
-    "  fence_keep=DUR         how long an idle name's counter is kept; the\n"
-    "                         same for all (1h, at least 10s)\n\n"
-    "The configuration file has `url` and `password_file` besides. One that\n"
-    "has a password and that all users may read is refused. The variable\n"
-    "HOLDFAST_PASSWORD_FILE goes with HOLDFAST_URL and -u.\n";
+    "  quarantine=strict|off  strict: a server that may have lost locks has\n"
+    "                         no vote until these have expired (strict)\n"
+    "  max_ttl=DUR            longest lease; equal in all clients (60s)\n"
+    "  fence_keep=DUR         how long an idle name's counter is kept;\n"
+    "                         equal in all clients (1h, at least 10s)\n\n"
+    "The configuration file may also have `url` and `password_file`. If it\n"
+    "has a password and all users may read it, it is refused. The variable\n"
+    "HOLDFAST_PASSWORD_FILE is used with HOLDFAST_URL and -u.\n";
 
 static int print_end(struct cli_out *out)
 {
@@ -58,7 +59,7 @@ int cli_cmd_help_print(const struct cli_cmd *cmd)
         cli_out_text(&out, "\nOptions:\n");
         cli_opt_help(&out, cmd->opts);
     }
-    cli_out_text(&out, "\nOf every command:\n");
+    cli_out_text(&out, "\nOptions of every command:\n");
     cli_opt_help(&out, cli_opts_common);
     return print_end(&out);
 }
@@ -81,9 +82,9 @@ static int print_all(void)
         cli_out_text(&out, "\n");
     }
     cli_out_text(&out, "\n"
-                       "holdfast help COMMAND says more, holdfast help stores "
-                       "where locks can be,\nholdfast --version which this "
-                       "is. Of every command:\n");
+                       "See also holdfast help COMMAND, holdfast help stores "
+                       "(URLs) and\nholdfast --version. Options of every "
+                       "command:\n");
     cli_opt_help(&out, cli_opts_common);
     return print_end(&out);
 }
@@ -112,8 +113,8 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_help = {
     .name = "help",
     .usage = "[COMMAND | stores]",
-    .summary = "this text, a command's, or where locks can be",
-    .text = "Says what a command does and which options it takes.\n",
+    .summary = "print help on a command, or on store URLs",
+    .text = "Prints the description and the options of a command.\n",
     .words_max = 1,
     .run = run,
 };

@@ -21,18 +21,18 @@ static const struct cli_opt opts[] = {
      .name = "follow",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_follow),
-     .help = "go on, and print what changes"},
+     .help = "print each change, until interrupted"},
     {.name = "interval",
      .kind = CLI_OPT_DURATION,
      .offset = offsetof(struct cli_args, interval_ms),
      .meta = "DUR",
      .min = 10,
-     .help = "how often --follow looks (250ms)"},
+     .help = "polling interval of --follow (250ms)"},
     {.name = "name",
      .kind = CLI_OPT_TEXT,
      .offset = offsetof(struct cli_args, name),
      .meta = "NAME",
-     .help = "this very name, whatever characters it has"},
+     .help = "this exact name, not as a pattern"},
     {.name = NULL},
 };
 
@@ -137,7 +137,8 @@ static int run(struct cli_args *args)
     const char *name = args->name;
     if (args->interval_ms != CLI_UNSET && !args->is_follow) {
         return cli_message(CLI_EXIT_USAGE, NULL,
-                           "--interval is how often --follow looks");
+                           "--interval needs --follow: it is its polling "
+                           "interval");
     }
     if (name == NULL && args->n_words > 0 &&
         strpbrk(args->words[0], "*?[\\") == NULL) {
@@ -161,14 +162,14 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_ls = {
     .name = "ls",
     .usage = "[PATTERN]",
-    .summary = "who holds what, since when, fence, and who waits",
+    .summary = "list locks with holder, start, fence and waiters",
     .text =
         "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
-        "node by\nnode with its queue, nodes that agree in one line, and a "
-        "semaphore slot by\nslot. With --follow what comes and goes between "
-        "two looks is not seen. ls -q\nNAME prints nothing: exit 0 if NAME is "
-        "held, 1 if it is not. On a terminal\ncolumns are cut or left out to "
-        "fit it; a program gets lines whole.\n",
+        "node by\nnode with its queue, nodes with the same state in one line, "
+        "and a semaphore slot\nby slot. --follow misses changes that are "
+        "undone within one interval. ls -q NAME\nprints nothing: exit 0 if "
+        "NAME is held, 1 if it is not. On a terminal columns\nare cut or "
+        "omitted to fit; other output has all columns in full.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

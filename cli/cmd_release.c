@@ -43,8 +43,8 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_release = {
     .name = "release",
     .usage = "NAME [--owner OWNER@FENCE]",
-    .summary = "give back a lock that acquire took",
-    .text = "Exit 76 if it was no longer the owner's: then nothing was "
+    .summary = "release a lock of acquire",
+    .text = "Exit 76 if the owner no longer held the lock: then nothing was "
             "changed.\n",
     .opts = opts,
     .takes_name = true,

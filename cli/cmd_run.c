@@ -27,15 +27,16 @@ static const struct cli_opt opts[] = {
      .offset = FIELD(once_ms),
      .meta = "DUR",
      .min = 1,
-     .help = "cron form: held elsewhere, or started less\n"
-             "than DUR ago anywhere = print nothing, exit 0"},
+     .help = "for cron: if the lock is held, or any host has\n"
+             "started the command less than DUR ago, print\n"
+             "nothing and exit 0"},
     {.name = "on-fail",
      .kind = CLI_OPT_CHOICE,
      .offset = FIELD(on_fail),
      .meta = "keep|release",
      .choices = on_fail,
-     .help = "with --once, when COMMAND fails; release: the\n"
-             "next --once runs again; default: keep"},
+     .help = "with --once, if COMMAND fails; release: the\n"
+             "next --once runs it again; default: keep"},
     CLI_OPT_TTL,
     CLI_OPT_SHARED,
     CLI_OPT_PERMITS,
@@ -44,14 +45,14 @@ static const struct cli_opt opts[] = {
      .kind = CLI_OPT_FLAG,
      .offset = FIELD(is_again),
      .help = "leader election: when COMMAND ends or the\n"
-             "lock is lost, wait for it and run COMMAND\n"
-             "again; ends by SIGINT, SIGTERM, SIGQUIT"},
+             "lock is lost, wait for the lock and run COMMAND\n"
+             "again, until SIGINT, SIGTERM or SIGQUIT"},
     {.name = "min-hold",
      .kind = CLI_OPT_DURATION,
      .offset = FIELD(min_hold_ms),
      .meta = "DUR",
-     .help = "keep the name taken for at least that long\n"
-             "from the start; the code is returned at once"},
+     .help = "reserve the name for at least that long from\n"
+             "the start; the exit code is returned at once"},
     {.name = "max-hold",
      .kind = CLI_OPT_DURATION,
      .offset = FIELD(max_hold_ms),
@@ -62,24 +63,25 @@ static const struct cli_opt opts[] = {
      .kind = CLI_OPT_DURATION,
      .offset = FIELD(kill_grace_ms),
      .meta = "DUR",
-     .help = "SIGTERM this long before the lease ends,\n"
-             "SIGKILL in time for all to be gone before it\n"
-             "does; default: ttl/4, at most 10s"},
+     .help = "if renewal fails: SIGTERM this long before\n"
+             "the lease ends, SIGKILL in time for all\n"
+             "processes to end before it; default: ttl/4, at\n"
+             "most 10s"},
     {.name = "on-lost",
      .kind = CLI_OPT_CHOICE,
      .offset = FIELD(on_lost),
      .meta = "kill|warn",
      .choices = on_lost,
-     .help = "when the lease cannot be kept; warn: exit 76\n"
-             "if the command itself ended with 0; default:\n"
-             "kill"},
+     .help = "if renewal fails; warn: COMMAND continues, and\n"
+             "exit 76 if it ended with 0; default: kill"},
     {.name = "on-unreachable",
      .kind = CLI_OPT_CHOICE,
      .offset = FIELD(on_unreachable),
      .meta = "fail|run",
      .choices = on_unreachable,
-     .help = "when no store can be reached; run: go on with\n"
-             "HOLDFAST_FENCE=0; default: fail"},
+     .help = "if no store can be reached; run: run COMMAND\n"
+             "without the lock, with HOLDFAST_FENCE=0;\n"
+             "default: fail"},
     {.name = "on-no-proc",
      .kind = CLI_OPT_CHOICE,
      .offset = FIELD(on_no_proc),
@@ -198,16 +200,16 @@ const struct cli_cmd cli_cmd_run = {
     .usage = "[OPTIONS] NAME... -- COMMAND [ARG...]",
     .summary = "run COMMAND while holding the lock",
     .text =
-        "Takes the lock, runs COMMAND, keeps the lock renewed, and gives it "
-        "back. If\nthe lock cannot be kept, COMMAND and all that it started "
-        "are ended before\nanybody else can be granted it. Who waits is served "
-        "in order. Several names are\ntaken all or none, whatever order they "
-        "are given in. COMMAND gets HOLDFAST_NAME,\nHOLDFAST_FENCE and "
-        "HOLDFAST_OWNER, with --permits HOLDFAST_SLOT too. The exit\ncode is "
-        "that of COMMAND (128+N: signal N), or 75 not acquired, 76 lock "
-        "lost, 69\nstore unreachable, 77 not permitted, 64 usage, 78 "
-        "configuration, 70 internal\nerror, 124 --max-hold, 126/127 COMMAND "
-        "cannot run.\n\n"
+        "Acquires the lock, runs COMMAND, renews the lock while COMMAND runs, "
+        "and\nreleases it. If renewal fails, COMMAND and all processes that it "
+        "started are\nkilled before another client can be granted the lock. "
+        "Waiters are granted the\nlock in FIFO order. Several names are "
+        "acquired all or none, in any order of the\narguments. COMMAND gets "
+        "HOLDFAST_NAME, HOLDFAST_FENCE and HOLDFAST_OWNER, with\n--permits "
+        "HOLDFAST_SLOT too. The exit code is that of COMMAND (128+N: signal "
+        "N),\nor 75 not acquired, 76 lock lost, 69 store unreachable, 77 not "
+        "permitted, 64\nusage, 78 configuration, 70 internal error, 124 "
+        "--max-hold, 126/127 COMMAND\ncannot run.\n\n"
         "  holdfast run --once 1h nightly-report -- ./report.sh\n"
         "  holdfast run -w 10m migrate -- ./migrate.sh --all\n"
         "  holdfast run -p 3 render -- ./render.sh frame-17\n"

@@ -19,7 +19,7 @@ static const struct cli_opt opts[] = {
      .offset = offsetof(struct cli_args, interval_ms),
      .meta = "DUR",
      .min = 100,
-     .help = "how often it looks (1s)"},
+     .help = "polling interval (1s)"},
     {.name = NULL},
 };
 
@@ -126,10 +126,11 @@ static int run(struct cli_args *args)
 const struct cli_cmd cli_cmd_top = {
     .name = "top",
     .usage = "[PATTERN]",
-    .summary = "the same as a live table in the terminal",
+    .summary = "show locks as a live table in the terminal",
     .text =
-        "Shows who holds what and how many wait, again and again. Enter shows "
-        "who waits\nfor a name, / filters, ? tells the other keys.\n",
+        "Shows the holder and the number of waiters of each lock, and updates "
+        "them. Enter\nshows the queue of a name, / filters, ? lists the other "
+        "keys.\n",
     .opts = opts,
     .words_max = 1,
     .run = run,

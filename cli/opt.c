@@ -27,13 +27,13 @@ const struct cli_opt cli_opts_common[] = {
      .name = "verbose",
      .kind = CLI_OPT_COUNT,
      .offset = FIELD(n_verbose),
-     .help = "say on stderr what goes on inside; -vv:\n"
-             "each request too"},
+     .help = "log connections, retries and late renewals\n"
+             "on stderr; -vv: each request too"},
     {.letter = 'q',
      .name = "quiet",
      .kind = CLI_OPT_FLAG,
      .offset = FIELD(is_quiet),
-     .help = "no notices; errors are still said"},
+     .help = "no notices; errors are still printed"},
     {.letter = 'h',
      .name = "help",
      .kind = CLI_OPT_FLAG,

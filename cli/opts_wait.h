@@ -16,25 +16,25 @@
         .letter = 'w', .name = "wait", .kind = CLI_OPT_DURATION,               \
         .offset = offsetof(struct cli_args, wait_ms), .meta = "DUR",           \
         .help = "wait at most that long (250ms, 10s, 5m,\n"                    \
-                "1h30m; plain number = seconds); default: for\n"               \
-                "ever"                                                         \
+                "1h30m; plain number = seconds); default: no\n"                \
+                "timeout"                                                      \
     }
 
 #define CLI_OPT_TTL                                                            \
     {                                                                          \
         .letter = 't', .name = "ttl", .kind = CLI_OPT_DURATION,                \
         .offset = offsetof(struct cli_args, ttl_ms), .meta = "DUR", .min = 10, \
-        .help = "lease length, renewed while held: how soon\n"                 \
-                "others may take over after this host dies;\n"                 \
-                "default: 30s, at most the store's max_ttl"                    \
+        .help = "lease length: the time until another host\n"                  \
+                "can take over after this host dies; default:\n"               \
+                "30s, at most the store's max_ttl"                             \
     }
 
 #define CLI_OPT_SHARED                                                         \
     {                                                                          \
         .letter = 's', .name = "shared", .kind = CLI_OPT_FLAG,                 \
         .offset = offsetof(struct cli_args, is_shared),                        \
-        .help = "hold it together with others who ask for\n"                   \
-                "--shared: a read lock"                                        \
+        .help = "read lock: held together with other\n"                        \
+                "--shared holders"                                             \
     }
 
 #define CLI_OPT_PERMITS                                                        \
@@ -42,15 +42,16 @@
         .letter = 'p', .name = "permits", .kind = CLI_OPT_NUMBER,              \
         .offset = offsetof(struct cli_args, permits), .meta = "N", .min = 1,   \
         .max = HF_PERMITS_MAX,                                                 \
-        .help = "semaphore: at most N hold it at once; the\n"                  \
-                "same N for all who use the name"                              \
+        .help = "semaphore: at most N holders at once; all\n"                  \
+                "clients of the name must use the same N"                      \
     }
 
 #define CLI_OPT_UNFAIR                                                         \
     {                                                                          \
         .name = "unfair", .kind = CLI_OPT_FLAG,                                \
         .offset = offsetof(struct cli_args, is_unfair),                        \
-        .help = "take it if it is free, even if others wait"                   \
+        .help = "acquire it if it is free, even if clients\n"                  \
+                "are queued"                                                   \
     }
 
 #define CLI_OPT_CONFLICT_CODE                                                  \
@@ -65,7 +66,7 @@
     {                                                                          \
         .name = "label", .kind = CLI_OPT_TEXT,                                 \
         .offset = offsetof(struct cli_args, label), .meta = "TEXT",            \
-        .help = "shown by ls beside host, pid, start time"                     \
+        .help = "text that ls shows with host, pid and start"                  \
     }
 
 #define CLI_OPT_NAME                                                           \
@@ -78,8 +79,8 @@
     {                                                                          \
         .name = "owner", .kind = CLI_OPT_TEXT,                                 \
         .offset = offsetof(struct cli_args, owner), .meta = "OWNER@FENCE",     \
-        .help = "as acquire printed it; better put into\n"                     \
-                "HOLDFAST_OWNER, since others can see options"                 \
+        .help = "first word of acquire's output; better pass\n"                \
+                "it in HOLDFAST_OWNER, since ps shows options"                 \
     }
 
 #endif

@@ -122,7 +122,8 @@ refused 64 'whose\?' 'release without owner' holdfast release x
 refused 64 'whose\?' 'extend without owner' holdfast extend x
 refused 64 '.' 'malformed owner' holdfast release x --owner rubbish
 refused 64 'one pattern at a time' 'ls with two words' holdfast ls a b
-refused 64 '--interval is how often --follow looks' 'ls --interval alone' \
+refused 64 '--interval needs --follow: it is its polling interval' \
+    'ls --interval alone' \
     holdfast ls --interval 1s
 refused 64 'must be at least 10ms' 'ls --interval 0' \
     holdfast ls --follow --interval 0
