@@ -3,9 +3,7 @@
  * OpenSSL alone costs every start half of flock(1)'s whole run.
  *
  * The module exports one object, `hf_tls_module`. A program may have it linked
- * in. Else it is looked for in the folder named by HOLDFAST_MODULE_DIR, beside
- * the library, in the program's own tree (none of these in a setuid program),
- * then where it was configured to be installed. */
+ * in. Else it is loaded (io/module.h). */
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
 

@@ -9,7 +9,14 @@
  * and retries: those are core's, once for all stores. It answers every ask
  * exactly once, however it ends; it never retries one. Requests to one node
  * travel on one connection in the order they were asked, so that a release is
- * always behind what it cancels. Adding a store: ARCHITECTURE.md. */
+ * always behind what it cancels. Adding a store: ARCHITECTURE.md.
+ *
+ * Redis and the embedded store are part of the library. Any other store is a
+ * module. It is written like them, with the headers of src/base, src/core,
+ * src/io and src/store, and has a copy of the code behind them linked in
+ * (cmake/store.cmake). So it needs no symbol of the program that loads it. That
+ * works because these folders have no variables: all state is in structs such
+ * as hf_loop, which the client made and which its copy of the code reads. */
 #ifndef HF_STORE_STORE_H
 #define HF_STORE_STORE_H
 
@@ -266,9 +273,26 @@ struct hf_store {
 extern const struct hf_store_ops hf_store_redis;
 extern const struct hf_store_ops hf_store_local;
 
-/* The store of this build for a URL scheme (store/registry.c).
- * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, or its
- *         table lacks an operation. */
+/* What the module of a store, store-SCHEME.so, exports as `hf_store_module`.
+ * A module belongs to one version of the library, since both work on the same
+ * structs. `version` is read first and stays the first member. */
+struct hf_store_module {
+    const char *version; /* HF_VERSION_TEXT */
+    const struct hf_store_ops *ops;
+};
+
+/* In the module's source, once, after a declaration of it:
+ *     HF_STORE_MODULE(hf_store_NAME); */
+#define HF_STORE_MODULE(store)                                                 \
+    extern const struct hf_store_module hf_store_module;                       \
+    __attribute__((visibility("default")))                                     \
+    const struct hf_store_module hf_store_module = {HF_VERSION_TEXT, &(store)}
+
+/* The store for a URL scheme: of this build, else of a module, which is loaded
+ * and stays so (io/module.h). Any thread; reads files.
+ * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, it
+ *         cannot be loaded, is of another version, or its table lacks an
+ *         operation. */
 enum hf_status hf_store_find(const char *scheme,
                              const struct hf_store_ops **out,
                              struct hf_error *error);

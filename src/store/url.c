@@ -6,6 +6,7 @@
  *              [ "/" db ] [ "?" parameters ]
  *            | scheme "+unix://" [ user ":" password "@" ] path [ "?" … ]
  *            | "local:" [ [ "//" ] path ] [ "?" parameters ]
+ *            | scheme ":" address [ "?" parameters ]       of a module
  *
  * What stands before '@', and whatever may turn out to be the rest of a
  * password with an unescaped '/', '?' or '@', is never repeated in an error
@@ -14,7 +15,6 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
-#include "base/nearest.h"
 #include "base/secret.h"
 #include "store/url_parts.h"
 
@@ -24,10 +24,19 @@
 
 /* ---- Schemes ----------------------------------------------------------- */
 
-enum family { FAMILY_LOCAL, FAMILY_TCP, FAMILY_TLS, FAMILY_UNIX, FAMILY_LATER };
+enum family {
+    FAMILY_LOCAL,
+    FAMILY_TCP,
+    FAMILY_TLS,
+    FAMILY_UNIX,
+    FAMILY_MODULE, /* any other: whether there is one, registry.c says */
+    FAMILY_LATER
+};
+
+#define SCHEME_MAX 15
 
 struct scheme {
-    const char *name;
+    char name[SCHEME_MAX + 1];
     enum family family;
 };
 
@@ -37,67 +46,57 @@ static const struct scheme schemes[] = {
     {"valkey", FAMILY_TCP},           {"valkeys", FAMILY_TLS},
     {"valkey+unix", FAMILY_UNIX},     {"redis+sentinel", FAMILY_LATER},
     {"redis+cluster", FAMILY_LATER},  {"valkey+sentinel", FAMILY_LATER},
-    {"valkey+cluster", FAMILY_LATER}, {"postgres", FAMILY_LATER},
-    {"postgresql", FAMILY_LATER},     {"mysql", FAMILY_LATER},
-    {"mariadb", FAMILY_LATER},        {"etcd", FAMILY_LATER},
-    {"zookeeper", FAMILY_LATER},      {"consul", FAMILY_LATER},
+    {"valkey+cluster", FAMILY_LATER},
 };
 #define N_SCHEMES (sizeof(schemes) / sizeof(schemes[0]))
-#define SCHEME_MAX 15
 #define SCHEMES_OFFERED                                                        \
     "local:, redis://, rediss://, redis+unix://, valkey://, valkeys://, "      \
     "valkey+unix://"
 
-static enum hf_status fail_scheme(const char *word, struct hf_error *error)
+/* RFC 3986: a letter, then letters, digits, '+', '-', '.'. It becomes part of a
+ * file's name. */
+static bool is_scheme(struct hf_piece name)
 {
-    const char *offered[N_SCHEMES + 1];
-    size_t n = 0;
-    for (size_t i = 0; i < N_SCHEMES; i++) {
-        if (schemes[i].family != FAMILY_LATER) {
-            offered[n++] = schemes[i].name;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = (char)(name.at[i] | 0x20);
+        bool is_letter = c >= 'a' && c <= 'z';
+        bool is_other = (name.at[i] >= '0' && name.at[i] <= '9') ||
+                        strchr("+-.", name.at[i]) != NULL;
+        if (!is_letter && (i == 0 || !is_other)) {
+            return false;
         }
     }
-    offered[n] = NULL;
-    const char *near = hf_nearest(word, offered);
-    return hf_fail(
-        error, HF_INVALID,
-        "unknown store \"%s:\"%s%s%s (a store URL begins with " SCHEMES_OFFERED
-        ")",
-        word, near == NULL ? "" : ": did you mean \"", near == NULL ? "" : near,
-        near == NULL ? "" : ":\"?");
+    return name.len > 0 && name.len <= SCHEME_MAX;
 }
 
 /* Take the scheme and its ':' off the front of @p rest. */
-static enum hf_status read_scheme(struct hf_piece *rest,
-                                  const struct scheme **out,
+static enum hf_status read_scheme(struct hf_piece *rest, struct scheme *out,
                                   struct hf_error *error)
 {
     bool has_rest;
-    char word[SCHEME_MAX + 1];
     struct hf_piece name = hf_piece_cut(rest, ':', &has_rest);
-    if (!has_rest || name.len == 0 || name.len > SCHEME_MAX ||
-        hf_piece_has(name, '@') || hf_piece_has(name, '/')) {
+    if (!has_rest || !is_scheme(name)) {
         return hf_fail(error, HF_INVALID,
                        "not a store URL: it begins with " SCHEMES_OFFERED
                        " (in a path, write a blank as %%20)");
     }
+    *out = (struct scheme){.family = FAMILY_MODULE};
     for (size_t i = 0; i < name.len; i++) {
         char c = name.at[i];
-        word[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+        out->name[i] = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
     }
-    word[name.len] = '\0';
     for (size_t i = 0; i < N_SCHEMES; i++) {
-        if (strcmp(word, schemes[i].name) == 0) {
-            *out = &schemes[i];
-            return schemes[i].family != FAMILY_LATER
-                       ? HF_OK
-                       : hf_fail(error, HF_UNSUPPORTED,
-                                 "the store \"%s:\" is not part of this "
-                                 "version (it has " SCHEMES_OFFERED ")",
-                                 word);
+        if (strcmp(out->name, schemes[i].name) == 0) {
+            out->family = schemes[i].family;
         }
     }
-    return fail_scheme(word, error);
+    if (out->family == FAMILY_LATER) {
+        return hf_fail(error, HF_UNSUPPORTED,
+                       "the store \"%s:\" is not part of this version (it "
+                       "has " SCHEMES_OFFERED ")",
+                       out->name);
+    }
+    return HF_OK;
 }
 
 /* ---- The embedded store ------------------------------------------------ */
@@ -135,7 +134,41 @@ static enum hf_status read_local(struct hf_url_parse *parse,
     return status;
 }
 
+/* ---- A module ---------------------------------------------------------- */
+
+static enum hf_status read_address(struct hf_url_parse *parse,
+                                   struct hf_piece rest)
+{
+    struct hf_url *url = parse->url;
+    url->address = strndup(rest.at, rest.len);
+    if (url->address == NULL) {
+        return hf_fail_memory(parse->error);
+    }
+    if (parse->password != NULL) {
+        url->password = strdup(parse->password);
+    }
+    return parse->password != NULL && url->password == NULL
+               ? hf_fail_memory(parse->error)
+               : HF_OK;
+}
+
 /* ---- The whole --------------------------------------------------------- */
+
+/* Only servers of Redis are nodes of one store, each with a URL of its own. */
+static enum hf_status refuse_beside(const char *scheme, struct hf_error *error)
+{
+    if (strcmp(scheme, "local") == 0) {
+        return hf_fail(error, HF_CONFIG,
+                       "a local store is one folder on one machine: it cannot "
+                       "be given with other URLs (in a path, write a blank as "
+                       "%%20)");
+    }
+    return hf_fail(error, HF_CONFIG,
+                   "\"%s:\" cannot be given with other URLs: only servers of "
+                   "Redis and Valkey vote together (in a URL, write a blank as "
+                   "%%20)",
+                   scheme);
+}
 
 static enum hf_status read_family(struct hf_url_parse *parse,
                                   const struct scheme *scheme,
@@ -143,6 +176,9 @@ static enum hf_status read_family(struct hf_url_parse *parse,
 {
     if (scheme->family == FAMILY_LOCAL) {
         return read_local(parse, rest);
+    }
+    if (scheme->family == FAMILY_MODULE) {
+        return read_address(parse, rest);
     }
     if (rest.len < 2 || rest.at[0] != '/' || rest.at[1] != '/') {
         return hf_fail(parse->error, HF_INVALID,
@@ -159,24 +195,23 @@ static enum hf_status read_family(struct hf_url_parse *parse,
 
 static enum hf_status read_url(struct hf_url_parse *parse, struct hf_piece rest)
 {
-    const struct scheme *scheme = NULL;
+    struct scheme scheme = {.family = FAMILY_LATER};
     bool has_query;
     struct hf_url *url = parse->url;
     enum hf_status status = read_scheme(&rest, &scheme, parse->error);
     if (status != HF_OK) {
         return status;
     }
-    HF_ASSERT(scheme != NULL);
     bool is_first = url->scheme == NULL;
-    bool is_local = scheme->family == FAMILY_LOCAL;
-    if (!is_first && (is_local || strcmp(url->scheme, "local") == 0)) {
-        return hf_fail(parse->error, HF_CONFIG,
-                       "a local store is one folder on one machine: it cannot "
-                       "be given with other URLs (in a path, write a blank as "
-                       "%%20)");
+    if (!is_first && url->n_endpoints == 0) {
+        return refuse_beside(url->scheme, parse->error);
+    }
+    if (!is_first &&
+        (scheme.family == FAMILY_LOCAL || scheme.family == FAMILY_MODULE)) {
+        return refuse_beside(scheme.name, parse->error);
     }
     if (is_first) {
-        url->scheme = strdup(scheme->name);
+        url->scheme = strdup(scheme.name);
         if (url->scheme == NULL) {
             return hf_fail_memory(parse->error);
         }
@@ -191,7 +226,7 @@ static enum hf_status read_url(struct hf_url_parse *parse, struct hf_piece rest)
                        "a store URL has '@' behind '?': %s",
                        HF_URL_ESCAPE_HINT);
     }
-    status = read_family(parse, scheme, before);
+    status = read_family(parse, &scheme, before);
     if (status != HF_OK) {
         return status;
     }
@@ -246,6 +281,23 @@ static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
     }
 }
 
+/* What stands before the last '@' is a login: the user alone is shown. */
+static void show_address(FILE *out, const struct hf_url *url)
+{
+    const char *at = url->address;
+    const char *end = strrchr(at, '@');
+    fprintf(out, "%s:", url->scheme);
+    if (end != NULL) {
+        size_t slashes = strspn(at, "/");
+        size_t user = slashes + strcspn(at + slashes, ":@");
+        char *login = strndup(at, user);
+        show_text(out, login == NULL ? "" : login);
+        hf_secret_free(login);
+        at = end;
+    }
+    show_text(out, at);
+}
+
 /* The URL as it was understood, without passwords and parameters. */
 static char *show(const struct hf_url *url)
 {
@@ -255,7 +307,9 @@ static char *show(const struct hf_url *url)
     if (out == NULL) {
         return NULL;
     }
-    if (url->n_endpoints == 0) {
+    if (url->address != NULL) {
+        show_address(out, url);
+    } else if (url->n_endpoints == 0) {
         fputs(url->path == NULL ? "local:" : "local://", out);
         show_text(out, url->path == NULL ? "" : url->path);
     }
@@ -347,6 +401,9 @@ void hf_url_free(struct hf_url *url)
         free(url->endpoints[i].user);
         hf_secret_free(url->endpoints[i].password);
     }
+    hf_params_free(url);
+    hf_secret_free(url->address);
+    hf_secret_free(url->password);
     free(url->scheme);
     free(url->path);
     free(url->display);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters behind '?', the same for every store. */
+/* The parameters behind '?': the same for every store, and those of a module.
+ */
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/fail.h"
 #include "base/nearest.h"
+#include "base/secret.h"
 #include "store/url_parts.h"
 
 #include <inttypes.h>
@@ -179,6 +181,22 @@ static enum hf_status set_parameter(const struct hf_params *params,
     return HF_INTERNAL;
 }
 
+/* Of a module. Takes both texts. */
+static enum hf_status add_option(struct hf_url *url, char **name, char **value,
+                                 struct hf_error *error)
+{
+    struct hf_url_option *options =
+        realloc(url->options, (url->n_options + 1) * sizeof(*options));
+    if (options == NULL) {
+        return hf_fail_memory(error);
+    }
+    options[url->n_options++] = (struct hf_url_option){*name, *value};
+    url->options = options;
+    *name = NULL;
+    *value = NULL;
+    return HF_OK;
+}
+
 static enum hf_status read_one(struct hf_params *params, struct hf_piece item,
                                struct hf_url *url, struct hf_error *error)
 {
@@ -194,7 +212,7 @@ static enum hf_status read_one(struct hf_params *params, struct hf_piece item,
     while (which < N_PARAMETERS && strcmp(name, known[which]) != 0) {
         which++;
     }
-    if (which == N_PARAMETERS) {
+    if (which == N_PARAMETERS && url->address == NULL) {
         status = fail_unknown(name, error);
         goto done;
     }
@@ -204,14 +222,16 @@ static enum hf_status read_one(struct hf_params *params, struct hf_piece item,
         goto done;
     }
     status = hf_piece_decode(item, name, &value, error);
-    if (status == HF_OK) {
+    if (status == HF_OK && which == N_PARAMETERS) {
+        status = add_option(url, &name, &value, error);
+    } else if (status == HF_OK) {
         status =
             set_parameter(params, (enum parameter)which, value, url, error);
         params->given |= 1U << which;
     }
 done:
     free(name);
-    free(value);
+    hf_secret_free(value);
     return status;
 }
 
@@ -229,8 +249,36 @@ enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
     return HF_OK;
 }
 
-static bool has_tls(const struct hf_url *url)
+enum hf_status hf_url_refuse_options(const struct hf_url *url,
+                                     struct hf_error *error)
 {
+    if (url->n_options > 0) {
+        return fail_unknown(url->options[0].name, error);
+    }
+    if (url->tls_ca != NULL || url->tls_cert != NULL) {
+        return hf_fail(error, HF_INVALID,
+                       "%s is given, but a %s: store is not reached over TLS",
+                       url->tls_ca != NULL ? "tls_ca" : "tls_cert",
+                       url->scheme);
+    }
+    return HF_OK;
+}
+
+void hf_params_free(struct hf_url *url)
+{
+    for (unsigned i = 0; i < url->n_options; i++) {
+        free(url->options[i].name);
+        hf_secret_free(url->options[i].value);
+    }
+    free(url->options);
+}
+
+/* Of a module it is for the store to say. */
+static bool may_have_tls(const struct hf_url *url)
+{
+    if (url->address != NULL) {
+        return true;
+    }
     for (unsigned i = 0; i < url->n_endpoints; i++) {
         if (url->endpoints[i].is_tls) {
             return true;
@@ -258,7 +306,7 @@ enum hf_status hf_params_finish(const struct hf_params *params,
         url->fence_keep_ms = least; /* a default that follows a long max_ttl */
     }
     for (enum parameter which = P_TLS_CA; which <= P_TLS_KEY; which++) {
-        if (was_given(params, which) && !has_tls(url)) {
+        if (was_given(params, which) && !may_have_tls(url)) {
             return hf_fail(error, HF_CONFIG,
                            "%s is given, but no server of this URL is reached "
                            "over TLS: write rediss:// or valkeys://",

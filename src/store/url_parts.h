@@ -38,6 +38,9 @@ struct hf_params {
 enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
                               struct hf_url *url, struct hf_error *error);
 
+/* Wipe and free what hf_params_read() has made of a module's parameters. */
+void hf_params_free(struct hf_url *url);
+
 /* Fill in defaults, and check what must fit together. */
 enum hf_status hf_params_finish(const struct hf_params *params,
                                 struct hf_url *url, struct hf_error *error);

@@ -430,7 +430,7 @@ static void test_open_refuses(void **state)
                      HF_CONFIG);
     assert_null(client);
     assert_int_equal(hf_client_open("gopher://a", NULL, &client, &error),
-                     HF_INVALID);
+                     HF_UNSUPPORTED);
     assert_int_equal(hf_client_open("redis://a?prefx=b", NULL, &client, &error),
                      HF_INVALID);
     assert_non_null(strstr(error.text, "prefix"));

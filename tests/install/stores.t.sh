@@ -36,7 +36,7 @@ run "$local_url"
 is "$code $out" '0 ran' "it locks with the embedded store"
 run "$redis_url"
 is "$code" 64 "a URL of Redis is refused"
-like "$err" 'this build has no store for redis\+unix:' "and why"
+like "$err" 'unknown store "redis\+unix:" .this build has local:; there' "and why"
 
 ok "a build without the embedded store" build -DHF_WITHOUT_LOCAL=ON
 ok "does not need LMDB" test "$(needs liblmdb && echo needed)" = ''
@@ -45,7 +45,7 @@ run "$redis_url"
 is "$code $out" '0 ran' "it locks with Redis"
 run "$local_url"
 is "$code" 64 "a URL of the embedded store is refused"
-like "$err" 'this build has no store for local:' "and why"
+like "$err" 'unknown store "local:" .this build has redis:, ' "and why"
 
 capture cmake -S "$HF_SOURCE" -B "$W/none" -DHF_TESTS=OFF \
     -DHF_WITHOUT_REDIS=ON -DHF_WITHOUT_LOCAL=ON

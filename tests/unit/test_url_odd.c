@@ -55,8 +55,9 @@ static void schemes_that_are_none(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "",      ":",      "://a",    "a",        "r@dis://a",    "re/dis://a",
-        "redis", "redis:", "redis:a", "redis:/a", "postgres://a",
+        "",           ":",     "://a",   "a",       "r@dis://a",
+        "re/dis://a", "redis", "redis:", "redis:a", "redis:/a",
+        "a_b://a",    "1a:",   "+a:",    "a b:",    "a%41:",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_refused(bad[i]);

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+# A store that is no part of the library: a module, which is loaded by the first
+# URL with its scheme.
+#
+#   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...])
+#
+# NAME is in capitals. The C files of src/store/name/ become store-SCHEME.so,
+# named for the first scheme; each other scheme is a link to it. PACKAGES are
+# those of pkg-config. The store is left out, with a message, by HF_WITHOUT_NAME,
+# and where a package is missing. It is installed beside the TLS module.
+#
+# Every function of ours that a module calls is linked into it, from the parts
+# of the library: the library exports nothing but what is public.
+
+# store-SCHEME.so of the C files of FOLDER, and links for the other schemes.
+function(hf_store_objects folder output schemes)
+  list(POP_FRONT schemes scheme)
+  hf_glob(sources "${folder}/*.c")
+  add_library(store-${scheme} MODULE ${sources})
+  set_target_properties(store-${scheme} PROPERTIES PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY "${output}")
+  target_link_libraries(store-${scheme} PRIVATE ${ARGN} holdfast_parts
+    hf_settings)
+  target_link_options(store-${scheme} PRIVATE -Wl,--as-needed
+    -Wl,--exclude-libs,ALL)
+  if(NOT HF_SANITIZE) # a sanitizer's functions are the program's
+    target_link_options(store-${scheme} PRIVATE -Wl,-z,defs)
+  endif()
+  foreach(alias IN LISTS schemes)
+    add_custom_command(TARGET store-${scheme} POST_BUILD
+      COMMAND "${CMAKE_COMMAND}" -E create_symlink store-${scheme}.so
+        "${output}/store-${alias}.so" VERBATIM)
+  endforeach()
+endfunction()
+
+function(hf_store_module name)
+  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES")
+  option(HF_WITHOUT_${name} "Leave out the store module of this name" OFF)
+  if(HF_WITHOUT_${name})
+    return()
+  endif()
+  set(libraries "")
+  foreach(package IN LISTS store_PACKAGES)
+    pkg_check_modules(${package} IMPORTED_TARGET ${package})
+    if(NOT ${package}_FOUND)
+      message(STATUS "no ${package}: the store ${store_SCHEMES} is not built")
+      return()
+    endif()
+    list(APPEND libraries PkgConfig::${package})
+  endforeach()
+  string(TOLOWER ${name} folder)
+  hf_store_objects("src/store/${folder}" "${CMAKE_BINARY_DIR}"
+    "${store_SCHEMES}" ${libraries})
+  list(POP_FRONT store_SCHEMES scheme)
+  install(TARGETS store-${scheme}
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+  foreach(alias IN LISTS store_SCHEMES)
+    install(FILES "${CMAKE_BINARY_DIR}/store-${alias}.so" # a link
+      DESTINATION "${CMAKE_INSTALL_LIBDIR}/holdfast")
+  endforeach()
+endfunction()

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules: shared objects that are loaded only when a URL needs them, so that
+ * no other program pays their start-up time. TLS is one, and so is each store
+ * but the built-in ones.
+ *
+ * A module is looked for in the folder named by HOLDFAST_MODULE_DIR, beside the
+ * library, in the program's own tree, then in the folder that it was configured
+ * to be installed in. A program that runs with more rights than its caller
+ * (AT_SECURE) looks in the last one alone. */
+#ifndef HF_IO_MODULE_H
+#define HF_IO_MODULE_H
+
+#include <stddef.h>
+
+#define HF_MODULE_PATH_MAX 4096
+
+/* Load `file` from the first of these folders that has it. It stays loaded:
+ * its libraries may have registered handlers that run at exit.
+ * @param path    its path; "": no folder has it.
+ * @param reason  one line, if NULL is returned.
+ * @return a handle for dlsym(), or NULL. Any thread; reads files. */
+void *hf_module_load(const char *file, char path[HF_MODULE_PATH_MAX],
+                     char *reason, size_t size);
+
+#endif
