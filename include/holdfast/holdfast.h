@@ -35,23 +35,23 @@
  *   hf_client_close() frees memory without touching the wire.
  * - `@return` lists every status that a function returns. HF_INVALID is also
  *   that of a missing client or lock, of a forked child and of a client that
- *   is being closed; HF_CANCELLED comes from hf_client_interrupt() and from a
- *   callback that closes the client; HF_NO_MEMORY from a failed allocation.
- * - Times are milliseconds. They are measured on CLOCK_BOOTTIME, which counts
- *   the time in which the machine was suspended.
+ *   is being closed; HF_CANCELLED comes from a cancel token, from
+ *   hf_client_interrupt() and from a callback that closes the client;
+ *   HF_NO_MEMORY from a failed allocation.
+ * - A time's unit ends its name: _ms, _us, _s. Times are measured on
+ *   CLOCK_BOOTTIME, which counts the time in which the machine was suspended.
+ *   Lengths are bytes.
  *
- * What waits for nodes, and how long at most (node_timeout: 50 ms by default):
- * - hf_lock_acquire(): wait_ms; a try 1 s; for ever: 5 s if never reached
- * - hf_lock_release() and its form, _extend(), _add_process(), _detach(): about
- *   one node_timeout
- * - hf_lock_adopt(), hf_owner_release(), hf_client_inspect(), _queue(): 0.9 s
- * - hf_client_list(), _marked(), hf_lock_mark(), _unmark(): some times 0.9 s
- * - hf_client_break() and its form: the same, and the holder's lease
- * - hf_client_diagnose(), hf_client_close(): 5 s
- * - hf_client_init_nodes(): 25 s; hf_client_quarantine_node(): 75 s
- *
- * Nothing else does; hf_client_open() may wait 20 s for a process that sets an
- * embedded store up. A cancel token ends all but what gives back.
+ * Each function says:
+ * - Owner: of what it returns, or writes to a `**`.
+ * - Threads: which may call it. "the lock's": one at a time, as above.
+ * - Blocks: how long it may wait for nodes, where node_timeout is 50 ms unless
+ *   the URL names another; a cancel token ends that, but of what gives back.
+ *   "briefly": for the client's mutex, which is never held while a node is
+ *   waited for. On the embedded store also for a transaction: some
+ *   microseconds, or one node_timeout if a stopped process is in the store. A
+ *   callback that runs in the call takes its own time.
+ *   "never": for nothing, not even a mutex.
  */
 #ifndef HF_HOLDFAST_H
 #define HF_HOLDFAST_H
@@ -116,17 +116,20 @@ struct hf_error {
     char text[1000]; /**< one line, lower case, no newline at its end */
 };
 
-/** The symbol of a status, e.g. "HF_BUSY". Static; "HF_?" if unknown. */
+/** The symbol of a status, e.g. "HF_BUSY"; "HF_?" if unknown.
+ * Owner: static. Threads: any. Blocks: never. */
 HF_API const char *hf_status_name(enum hf_status status);
 
-/** A short text for a status. Static. */
+/** A short text for a status.
+ * Owner: static. Threads: any. Blocks: never. */
 HF_API const char *hf_status_text(enum hf_status status);
 
-/** The library's version, e.g. "0.2.0". Static. */
+/** The library's version, e.g. "0.2.0".
+ * Owner: static. Threads: any. Blocks: never. */
 HF_API const char *hf_version(void);
 
 /** Would rediss:// work here? Loads the TLS module, which may not be installed.
- */
+ * Threads: any. Blocks: on the disk, at the first call. */
 HF_API bool hf_has_tls(void);
 
 /* ---- Client ------------------------------------------------------------ */
@@ -189,7 +192,8 @@ enum hf_log_level {
  * @param level  Severity.
  * @param text   One line without newline, borrowed for the call.
  *
- * Threads: any; never two at once for one client.
+ * Threads: any; never two at once for one client. Blocks: must not; the
+ * client's mutex is held.
  */
 typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
 
@@ -206,15 +210,19 @@ typedef void hf_log_fn(void *user, enum hf_log_level level, const char *text);
  * @param state  Its new state: HELD (again), AT_RISK or LOST.
  *
  * Threads: the library's thread; with HF_THREAD_NONE one that is inside a call
- * on the client. Without any mutex of the library.
+ * on the client. Without any mutex of the library. Blocks: may; be quick.
  */
 typedef void hf_state_fn(void *user, struct hf_lock *lock, enum hf_state state);
 
 /** Credentials that a connection is waiting for; see hf_login_fn. */
 struct hf_login;
 
-/** The index of the node, and its address without password. */
+/** The index of the node.
+ * Threads: the callback's. Blocks: never. */
 HF_API int hf_login_node(const struct hf_login *login);
+
+/** The address of the node, without password.
+ * Owner: @p login. Threads: the callback's. Blocks: never. */
 HF_API const char *hf_login_address(const struct hf_login *login);
 
 /**
@@ -225,6 +233,8 @@ HF_API const char *hf_login_address(const struct hf_login *login);
  *                  node, else the server's default user.
  * @param password  Its password or token. The library copies both and wipes its
  *                  copies once the server has answered. NULL: none.
+ *
+ * Threads: the callback's. Blocks: never.
  */
 HF_API void hf_login_set(struct hf_login *login, const char *user,
                          const char *password);
@@ -237,15 +247,14 @@ HF_API void hf_login_set(struct hf_login *login, const char *user,
  * fails: the node is down with HF_DENIED, and is tried again, and the callback
  * called again, within 2 s.
  *
- * Blocking: while it runs nothing is renewed, other calls on the client wait,
- * and connect_timeout (1 s) runs. Return what is in memory, and fetch new
- * credentials in a thread of your own.
- *
  * @param user   `login_user` of the options.
  * @param login  Borrowed for the call.
  *
  * Threads: any that is in a call on the client, or the library's; never two at
  * once for one client. It must not call the library but for hf_login_*().
+ * Blocks: must not. While it runs nothing is renewed, other calls on the client
+ * wait, and connect_timeout (1 s) runs. Return what is in memory, and fetch new
+ * credentials in a thread of your own.
  */
 typedef void hf_login_fn(void *user, struct hf_login *login);
 
@@ -271,11 +280,13 @@ struct hf_client_options {
 };
 
 /** Fill the first @p size bytes of @p options with the defaults: for other
- * languages. @p size is what the caller knows as the size of the struct. */
+ * languages. @p size is what the caller knows as the size of the struct.
+ * Threads: any. Blocks: never. */
 HF_API void hf_client_options_init_sized(struct hf_client_options *options,
                                          size_t size);
 
-/** Fill @p options with the defaults. */
+/** Fill @p options with the defaults.
+ * Threads: any. Blocks: never. */
 static inline void hf_client_options_init(struct hf_client_options *options)
 {
     hf_client_options_init_sized(options, sizeof(*options));
@@ -311,7 +322,9 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  * HF_CANCELLED - the token of the options was triggered; HF_NO_MEMORY - of
  * descriptors, too.
  *
- * Threads: any.
+ * Owner: the caller. Threads: any.
+ * Blocks: not on the network. The embedded store: 20 s while another process
+ * sets its files up.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_open(const char *url, const struct hf_client_options *options,
@@ -328,8 +341,9 @@ hf_client_open(const char *url, const struct hf_client_options *options,
  *
  * @param client  NULL is fine. No other call on it may be under way.
  *
- * Units: waits at most about node_timeout (50 ms) for each answer, so a store
- * that does not answer delays it no longer; releases are pipelined.
+ * Threads: any.
+ * Blocks: until all releases are answered, at most 5 s. A store that answers
+ * nothing for node_timeout (50 ms) is not waited for. Releases are pipelined.
  */
 HF_API void hf_client_close(struct hf_client *client);
 
@@ -338,6 +352,9 @@ HF_API void hf_client_close(struct hf_client *client);
  * is left behind. Safe in a signal handler and from any thread. A call that
  * is not under way yet is not affected, except one that is interrupted before
  * it ever blocked: a program that is to end uses a cancel token.
+ *
+ * Threads: any. Blocks: never.
+ * Source: signal-safety(7).
  */
 HF_API void hf_client_interrupt(struct hf_client *client);
 
@@ -362,20 +379,24 @@ HF_API void hf_client_interrupt(struct hf_client *client);
  * @return HF_OK; HF_INVALID - nowhere to write to; HF_NO_MEMORY - of
  *         descriptors, too: a token has one.
  *
- * Threads: any, as for all functions of a token.
+ * Owner: the caller. Threads: any, for all functions of a token. Blocks: never.
  */
 HF_API HF_NODISCARD enum hf_status hf_cancel_new(struct hf_cancel **out,
                                                  struct hf_error *error);
 
 /** Trigger it; again changes nothing. NULL is fine. Safe in a signal handler:
- * an atomic flag and one write(2). Leaves errno as it was. */
+ * an atomic flag and one write(2). Leaves errno as it was.
+ * Threads: any. Blocks: never.
+ * Source: signal-safety(7). */
 HF_API void hf_cancel_trigger(struct hf_cancel *cancel);
 
-/** Was it triggered? NULL never is. Safe in a signal handler. */
+/** Was it triggered? NULL never is. Safe in a signal handler.
+ * Threads: any. Blocks: never. */
 HF_API bool hf_cancel_is_triggered(const struct hf_cancel *cancel);
 
-/** NULL is fine. No call, no operation and no client may have it any more, and
- * no signal handler may trigger it. */
+/** Free it; NULL is fine. No call, no operation and no client may have it any
+ * more, and no signal handler may trigger it.
+ * Threads: any, after all other use. Blocks: never. */
 HF_API void hf_cancel_free(struct hf_cancel *cancel);
 
 /* ---- Acquire ----------------------------------------------------------- */
@@ -436,12 +457,14 @@ struct hf_request {
 
 /** Fill the first @p size bytes of @p request like hf_request_init(): for
  * other languages. @p size and @p more_size are what the caller knows as the
- * sizes of struct hf_request and struct hf_name. */
+ * sizes of struct hf_request and struct hf_name.
+ * Threads: any. Blocks: never. */
 HF_API void hf_request_init_sized(struct hf_request *request, size_t size,
                                   size_t more_size, const char *name);
 
 /** Fill @p request: @p name (a C string; set name and name_len yourself for
- * other bytes), the default ttl, does not wait. */
+ * other bytes), the default ttl, does not wait.
+ * Threads: any. Blocks: never. */
 static inline void hf_request_init(struct hf_request *request, const char *name)
 {
     hf_request_init_sized(request, sizeof(*request), sizeof(struct hf_name),
@@ -480,7 +503,13 @@ static inline void hf_request_init(struct hf_request *request, const char *name)
  *         use with another number of permits; HF_UNSUPPORTED; HF_CANCELLED;
  *         HF_NO_MEMORY. Whatever it is, nothing is left behind.
  *
+ * Owner: the caller.
  * Threads: any number at once. I/O happens in the calling thread.
+ * Blocks: for wait_ms; a try 1 s, of which a refusal takes one round trip; with
+ * HF_WAIT_FOREVER without limit, but 5 s if this client has never reached a
+ * majority.
+ * Source: redis.io, "Distributed Locks with Redis" (a majority of independent
+ * servers); what is added to it is in docs/guarantees.md.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
@@ -495,6 +524,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  *         the background, at the latest the lease frees it; HF_DENIED - the
  *         servers do not permit it: the lease frees it; HF_INVALID - in a
  *         forked child, where nothing changes, or while the client is closed.
+ *
+ * Threads: the lock's. Blocks: for about one node_timeout.
  */
 HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 
@@ -508,6 +539,8 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
  *
  * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
  *         HF_RESERVE_MS_MAX: nothing was done, and the lock is still yours.
+ *
+ * Threads: the lock's. Blocks: for about one node_timeout.
  */
 HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
                                                int64_t reserve_ms);
@@ -535,8 +568,8 @@ HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
  *         majority answered; HF_DENIED; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
- * Threads: any number at once. Blocks for 900 ms at most, and as long again if
- * it writes back.
+ * Threads: any number at once. Blocks: 0.9 s, and as long again if it writes
+ * back.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
@@ -561,7 +594,7 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *         HF_DENIED; HF_INVALID - also a shared lock or a permit;
  *         HF_CANCELLED; HF_NO_MEMORY.
  *
- * Threads: as for the lock. Blocks for some round trips, 900 ms each at most.
+ * Threads: the lock's. Blocks: for some rounds of 0.9 s for each name.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
@@ -578,7 +611,7 @@ hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
  *         HF_QUARANTINED; HF_DENIED; HF_INVALID; HF_CANCELLED;
  *         HF_NO_MEMORY.
  *
- * Threads: as for the lock. Blocks like hf_lock_mark().
+ * Threads: the lock's. Blocks: for two rounds of 0.9 s for each name.
  */
 HF_API enum hf_status hf_lock_unmark(struct hf_lock *lock,
                                      struct hf_error *error);
@@ -586,52 +619,69 @@ HF_API enum hf_status hf_lock_unmark(struct hf_lock *lock,
 /* ---- While holding ----------------------------------------------------- */
 
 /** The fence: greater than that of every acquisition of this name that
- * completed before this one began. 0 only where the store has none. */
+ * completed before this one began. 0 only where the store has none.
+ * Threads: any. Blocks: never.
+ * Source: M. Kleppmann, "How to do distributed locking" (2016). */
 HF_API uint64_t hf_lock_fence(const struct hf_lock *lock);
 
 /**
  * Is the lock safe to rely on for the next @p ms milliseconds? Cheap enough
  * to ask before every write: one clock read, no lock, no system call.
+ *
+ * Threads: any. Blocks: never.
+ * Source: C. Gray, D. Cheriton, "Leases" (SOSP 1989).
  */
 HF_API bool hf_lock_valid_for(const struct hf_lock *lock, int64_t ms);
 
-/** The state now, judged on the local clock too. */
+/** The state now, judged on the local clock too.
+ * Threads: any. Blocks: never before the deadline, then briefly. */
 HF_API enum hf_state hf_lock_state(const struct hf_lock *lock);
 
 /** Milliseconds until the deadline; 0 if LOST or RELEASED. A lock that was
  * handed over by another holder's release is ours for at most 6 s at first;
  * its first renewal, within a second, makes that the whole ttl.
- * hf_lock_extend() does it now, and waits for it. */
+ * hf_lock_extend() does it now, and waits for it.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_lock_remaining_ms(const struct hf_lock *lock);
 
-/** `user` of the request. */
+/** `user` of the request.
+ * Owner: the caller. Threads: the lock's. Blocks: never. */
 HF_API void *hf_lock_user(const struct hf_lock *lock);
 
 /** The name, borrowed until release; its length in @p name_len unless NULL. A
- * NUL follows it. */
+ * NUL follows it.
+ * Owner: the lock. Threads: the lock's. Blocks: never. */
 HF_API const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len);
 
-/** How many names the request had: 1, or more. */
+/** How many names the request had: 1, or more.
+ * Threads: the lock's. Blocks: never. */
 HF_API size_t hf_lock_count(const struct hf_lock *lock);
 
-/** Name and fence of one of them, in the order of the request: idx 0 is what
- * hf_lock_name() and hf_lock_fence() tell. */
+/** The name at @p idx, in the order of the request: 0 is hf_lock_name(). NULL
+ * beyond the last.
+ * Owner: the lock. Threads: the lock's. Blocks: never. */
 HF_API const void *hf_lock_name_at(const struct hf_lock *lock, size_t idx,
                                    size_t *name_len);
+
+/** The fence of the name at @p idx: 0 is hf_lock_fence(). 0 beyond the last.
+ * Threads: the lock's. Blocks: never. */
 HF_API uint64_t hf_lock_fence_at(const struct hf_lock *lock, size_t idx);
 
 /** Which permit of a semaphore it is: 0 .. permits - 1; -1 if it is none. The
  * fence rises for each permit by itself: guard writes under the name and this
- * number ("name#3"). */
+ * number ("name#3").
+ * Threads: the lock's. Blocks: never. */
 HF_API int hf_lock_slot(const struct hf_lock *lock);
 
 /** "OWNER@FENCE", for logs and for other processes; see hf_lock_detach(). Of a
  * semaphore it is that of the shared hold of its name, as hf_client_queue()
- * tells it. */
+ * tells it.
+ * Threads: the lock's. Blocks: never. */
 HF_API void hf_lock_owner(const struct hf_lock *lock,
                           char text[HF_OWNER_TEXT_MAX]);
 
-/** The same of one of several names; empty if there is none. */
+/** The same of one of several names; empty if there is none.
+ * Threads: the lock's. Blocks: never. */
 HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
                              char text[HF_OWNER_TEXT_MAX]);
 
@@ -645,6 +695,8 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  * @return HF_OK - a majority confirmed; HF_LOST; HF_UNAVAILABLE, HF_DENIED,
  *         HF_NO_MEMORY, HF_CANCELLED - not confirmed, the lock stays what it
  *         was; HF_INVALID - also a ttl beyond the bounds.
+ *
+ * Threads: the lock's. Blocks: for about one node_timeout.
  */
 HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
                                      struct hf_error *error);
@@ -660,6 +712,9 @@ HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
  * @return HF_OK; HF_LOST; HF_INVALID - no such process, or more than three;
  *         HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY, HF_CANCELLED - the store
  *         did not confirm it, and may not know of the process.
+ *
+ * Threads: the lock's. Blocks: for about one node_timeout.
+ * Source: kill(2), for @p pid.
  */
 HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
 
@@ -680,6 +735,8 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  *         end (the embedded one) did not confirm that the lock outlives this
  *         process.
  *         @p text is empty unless HF_OK.
+ *
+ * Threads: the lock's. Blocks: for about one node_timeout.
  */
 HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
                                      char text[HF_OWNER_TEXT_MAX]);
@@ -705,6 +762,8 @@ HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
  *         HF_INVALID - malformed owner or request; HF_UNSUPPORTED - several
  *         names or a semaphore, or a request of a later version; HF_CANCELLED;
  *         HF_NO_MEMORY.
+ *
+ * Owner: the caller. Threads: any. Blocks: 0.9 s.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
@@ -717,6 +776,8 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
  *         at the latest the lease frees it; HF_UNAVAILABLE, HF_QUARANTINED - no
  *         node answered; HF_DENIED; HF_INVALID - also a malformed owner;
  *         HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 0.9 s.
  */
 HF_API enum hf_status
 hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
@@ -731,7 +792,9 @@ hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
  * @param client  The client.
  * @param state   Set to the new state, unless NULL or there is no change.
  *
- * @return The lock; NULL if nothing has changed. Never blocks.
+ * @return The lock; NULL if nothing has changed.
+ *
+ * Owner: the holder of the lock, as before. Threads: any. Blocks: briefly.
  */
 HF_API struct hf_lock *hf_client_next_event(struct hf_client *client,
                                             enum hf_state *state);
@@ -742,15 +805,17 @@ HF_API struct hf_lock *hf_client_next_event(struct hf_client *client,
  * call, which fails if the process may not open three more.
  *
  * @return The descriptor; -1 with errno (EMFILE), and nothing has changed.
+ *
+ * Threads: any. Blocks: briefly. The descriptor is one of epoll(7).
  */
 HF_API int hf_client_fd(struct hf_client *client);
 
 /**
- * Do what is due: read, count votes, renew, call back. Never blocks, unless a
- * callback does. Does nothing in a callback of hf_op_*().
+ * Do what is due: read, count votes, renew, call back. Does nothing in a
+ * callback of hf_op_*(), and while another thread is in it.
  *
- * Threads: callbacks of hf_op_*() run in here, and in hf_client_close(), and
- * nowhere else.
+ * Threads: any. Callbacks of hf_op_*() run in here, and in hf_client_close(),
+ * and nowhere else. Blocks: briefly, unless a callback does.
  */
 HF_API void hf_client_process(struct hf_client *client);
 
@@ -764,6 +829,8 @@ HF_API void hf_client_process(struct hf_client *client);
  * @param status  As hf_lock_acquire() or hf_lock_release() would return;
  *                HF_CANCELLED from hf_client_close().
  * @param error   Details, borrowed for the call; never NULL.
+ *
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may.
  */
 typedef void hf_op_fn(void *user, struct hf_lock *lock, enum hf_status status,
                       const struct hf_error *error);
@@ -781,7 +848,11 @@ typedef void hf_op_fn(void *user, struct hf_lock *lock, enum hf_status status,
  * @param error    Why it did not start, or NULL.
  *
  * @return HF_OK - started; HF_INVALID; HF_UNSUPPORTED - shared, in a store
- *         that cannot, or a request of a later version; HF_NO_MEMORY.
+ *         that cannot, or a request of a later version; HF_CANCELLED;
+ *         HF_NO_MEMORY.
+ *
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
@@ -796,6 +867,8 @@ hf_op_start_acquire(struct hf_client *client, const struct hf_request *request,
  *              does not matter. HF_UNKNOWN where hf_lock_release() says
  *              HF_DENIED.
  * @param user  Handed to @p done.
+ *
+ * Threads: the lock's. Blocks: briefly.
  */
 HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
                                 void *user);
@@ -807,6 +880,8 @@ HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
  * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, no lock, no
  *         callback, a forked child or a client that is being closed;
  *         HF_NO_MEMORY.
+ *
+ * Threads: the lock's. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_release_reserved(struct hf_lock *lock, int64_t reserve_ms,
@@ -816,8 +891,12 @@ hf_op_start_release_reserved(struct hf_lock *lock, int64_t reserve_ms,
  * Start hf_lock_adopt(); @p done gets the lock. Request and @p owner are
  * copied.
  *
- * @return HF_OK - started; HF_NO_MEMORY; else as hf_op_start_acquire(), and
- *         HF_INVALID for a malformed owner.
+ * @return HF_OK - started; HF_INVALID - also a malformed owner; HF_UNSUPPORTED
+ *         - several names or a semaphore, or a request of a later version;
+ *         HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_adopt(struct hf_client *client, const struct hf_request *request,
@@ -833,6 +912,9 @@ hf_op_start_adopt(struct hf_client *client, const struct hf_request *request,
  * HF_INVALID. Releasing the lock ends it with HF_CANCELLED.
  *
  * @return HF_OK - started; HF_LOST; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: the lock's. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms, hf_op_fn *done,
@@ -843,6 +925,8 @@ hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms, hf_op_fn *done,
  * borrowed for the call; NULL unless @p status is HF_OK. HF_OK, HF_LOST: the
  * lock is consumed; else it is still yours, unless you released it or the
  * client is being closed.
+ *
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may.
  */
 typedef void hf_text_fn(void *user, const char *text, enum hf_status status,
                         const struct hf_error *error);
@@ -853,6 +937,9 @@ typedef void hf_text_fn(void *user, const char *text, enum hf_status status,
  *
  * @return HF_OK - started; HF_UNSUPPORTED - of several names or a semaphore;
  *         HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. The lock is still yours.
+ *
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: the lock's. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done, void *user,
@@ -863,14 +950,18 @@ hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done, void *user,
  * given up at once; a lock that is extended or detached stays yours; a break
  * gives the name back in the background; a release goes on. Any callback may do
  * it, also for the operation whose results it is told, but `done` for its own.
- * NULL is fine. */
+ * NULL is fine.
+ * Threads: any, but not beside the `done` of this operation. Blocks: briefly.
+ */
 HF_API void hf_op_cancel(struct hf_op *op);
 
 struct hf_waiting;
 
 /** How an acquisition that is under way stands, as the nodes last said; sends
  * no request. @p out is set to what hf_waiting_free() frees. @return false: it
- * does not wait in a queue, or out of memory. */
+ * does not wait in a queue, or out of memory.
+ * Owner: the caller. Threads: any, but not beside the `done` of this
+ * operation. Blocks: briefly. */
 HF_API HF_NODISCARD bool hf_op_waiting(struct hf_op *op,
                                        struct hf_waiting **out);
 
@@ -890,88 +981,123 @@ enum hf_kind {
 /** One holder, as a node or a majority reports it. */
 struct hf_holder;
 
+/** What kind of holder it is.
+ * Threads: any. Blocks: never. */
 HF_API enum hf_kind hf_holder_kind(const struct hf_holder *holder);
 
-/** The owner as stored, printable; cut to HF_OWNER_TEXT_MAX. */
+/** The owner as stored, printable; cut to HF_OWNER_TEXT_MAX.
+ * Owner: @p holder. Threads: any. Blocks: never. */
 HF_API const char *hf_holder_owner(const struct hf_holder *holder);
 
-/** Host and process; empty and 0 for foreign holders. */
+/** Its host; empty for foreign holders.
+ * Owner: @p holder. Threads: any. Blocks: never. */
 HF_API const char *hf_holder_host(const struct hf_holder *holder);
+
+/** Its process; 0 for foreign holders.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_holder_pid(const struct hf_holder *holder);
 
 /** Unix time of the grant, up to 4.2 s early; of waiters and of those who
- * share, of the attempt; 0 unknown. */
+ * share, of the attempt; 0 unknown.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_holder_since_s(const struct hf_holder *holder);
 
-/** Empty if it has none. */
+/** Empty if it has none.
+ * Owner: @p holder. Threads: any. Blocks: never. */
 HF_API const char *hf_holder_label(const struct hf_holder *holder);
 
-/** What is left of its lease; -1: a key without expiry. */
+/** What is left of its lease; -1: a key without expiry.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_holder_remaining_ms(const struct hf_holder *holder);
 
-/** The counter; 0 unknown. */
+/** The counter; 0 unknown.
+ * Threads: any. Blocks: never. */
 HF_API uint64_t hf_holder_fence(const struct hf_holder *holder);
 
-/** HF_HOLDER_SHARED: how many hold it; else 0. */
+/** HF_HOLDER_SHARED: how many hold it; else 0.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_holder_sharers(const struct hf_holder *holder);
 
-/** HF_HOLDER_SHARED: the size of the semaphore; 0: readers. */
+/** HF_HOLDER_SHARED: the size of the semaphore; 0: readers.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_holder_permits(const struct hf_holder *holder);
 
 /** How one waiter stands; see hf_op_waiting(). */
 struct hf_waiting;
 
-/** The present holder; its kind is HF_HOLDER_NONE if no node named one. */
+/** The present holder; its kind is HF_HOLDER_NONE if no node named one.
+ * Owner: @p waiting. Threads: any. Blocks: never. */
 HF_API const struct hf_holder *
 hf_waiting_holder(const struct hf_waiting *waiting);
 
-/** How many wait before it. */
+/** How many wait before it.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_waiting_ahead(const struct hf_waiting *waiting);
 
 /** For which name, of several; its length in @p name_len unless NULL. A NUL
- * follows it. */
+ * follows it.
+ * Owner: @p waiting. Threads: any. Blocks: never. */
 HF_API const void *hf_waiting_name(const struct hf_waiting *waiting,
                                    size_t *name_len);
 
-/** NULL is fine. */
+/** Free it. NULL is fine.
+ * Threads: any. Blocks: never. */
 HF_API void hf_waiting_free(struct hf_waiting *waiting);
 
 /** A name as each node, and the majority, sees it. */
 struct hf_info;
 
-/** The holder at a majority; its kind is HF_HOLDER_NONE if free or split. */
+/** The holder at a majority; its kind is HF_HOLDER_NONE if free or split.
+ * Owner: @p info. Threads: any. Blocks: never. */
 HF_API const struct hf_holder *hf_info_holder(const struct hf_info *info);
 
-/** Held, but by no holder at a majority. */
+/** Held, but by no holder at a majority.
+ * Threads: any. Blocks: never. */
 HF_API bool hf_info_is_split(const struct hf_info *info);
 
-/** The most that wait at one node. */
+/** The most that wait at one node.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_info_waiting(const struct hf_info *info);
 
-/** Number of nodes of the store; then what node @p idx says. */
+/** Number of nodes of the store.
+ * Threads: any. Blocks: never. */
 HF_API int hf_info_nodes(const struct hf_info *info);
+
+/** Has node @p idx answered?
+ * Threads: any. Blocks: never. */
 HF_API bool hf_info_node_answered(const struct hf_info *info, int idx);
+
+/** The holder that node @p idx names.
+ * Owner: @p info. Threads: any. Blocks: never. */
 HF_API const struct hf_holder *hf_info_node_holder(const struct hf_info *info,
                                                    int idx);
+
+/** How many wait at node @p idx.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_info_node_waiting(const struct hf_info *info, int idx);
 
-/** Free what hf_client_inspect() returned. NULL is fine. */
+/** Free what hf_client_inspect() returned. NULL is fine.
+ * Threads: any. Blocks: never. */
 HF_API void hf_info_free(struct hf_info *info);
 
 /** Who holds @p name? @p out is set to what hf_info_free() frees.
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
- *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
+ *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ * Owner: the caller. Threads: any. Blocks: 0.9 s. */
 HF_API HF_NODISCARD enum hf_status
 hf_client_inspect(struct hf_client *client, const void *name, size_t name_len,
                   struct hf_info **out, struct hf_error *error);
 
 /** The end of hf_op_start_inspect(). @p info is yours, for hf_info_free(), if
- * @p status is HF_OK; else NULL. @p error is borrowed for the call. */
+ * @p status is HF_OK; else NULL. @p error is borrowed for the call.
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may. */
 typedef void hf_info_fn(void *user, struct hf_info *info, enum hf_status status,
                         const struct hf_error *error);
 
 /** Start hf_client_inspect(). @p name is copied. @return HF_OK - started;
- * HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
+ * HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly. */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_inspect(struct hf_client *client, const void *name, size_t name_len,
                     hf_info_fn *done, void *user, struct hf_op **out,
@@ -980,23 +1106,30 @@ hf_op_start_inspect(struct hf_client *client, const void *name, size_t name_len,
 /** A holder of a name, or a waiter for it, as one node sees it. */
 struct hf_queue_entry;
 
-/** The index of the node. */
+/** The index of the node.
+ * Threads: any. Blocks: never. */
 HF_API int hf_queue_entry_node(const struct hf_queue_entry *entry);
 
-/** Does it wait, or hold? */
+/** Does it wait, or hold?
+ * Threads: any. Blocks: never. */
 HF_API bool hf_queue_entry_is_waiting(const struct hf_queue_entry *entry);
 
+/** What it asks for, or holds.
+ * Threads: any. Blocks: never. */
 HF_API enum hf_mode hf_queue_entry_mode(const struct hf_queue_entry *entry);
 
-/** Size of the semaphore, or 0. */
+/** Size of the semaphore, or 0.
+ * Threads: any. Blocks: never. */
 HF_API uint32_t hf_queue_entry_permits(const struct hf_queue_entry *entry);
 
 /** The client. hf_holder_remaining_ms() tells what is left of the lease; of a
- * waiter, of its place, unless it asks again. */
+ * waiter, of its place, unless it asks again.
+ * Owner: @p entry. Threads: any. Blocks: never. */
 HF_API const struct hf_holder *
 hf_queue_entry_holder(const struct hf_queue_entry *entry);
 
-/** Of a waiter: the Unix time of its ticket in milliseconds; else 0. */
+/** Of a waiter: the Unix time of its ticket in milliseconds; else 0.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_queue_entry_since_ms(const struct hf_queue_entry *entry);
 
 /**
@@ -1006,6 +1139,9 @@ HF_API int64_t hf_queue_entry_since_ms(const struct hf_queue_entry *entry);
  * @param entry  Borrowed for the call.
  *
  * @return false to stop.
+ *
+ * Threads: the caller's of hf_client_queue(); of what is started, one in
+ * hf_client_process(). Without locks of the library. Blocks: may.
  */
 typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
 
@@ -1015,6 +1151,8 @@ typedef bool hf_queue_fn(void *user, const struct hf_queue_entry *entry);
  *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
  *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 0.9 s.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
@@ -1022,7 +1160,9 @@ hf_client_queue(struct hf_client *client, const void *name, size_t name_len,
 
 /** Start hf_client_queue(): @p each is told the entries in hf_client_process(),
  * and then @p done is called, without a lock. Both get @p user. @p name is
- * copied. @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY. */
+ * copied. @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly. */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_queue(struct hf_client *client, const void *name, size_t name_len,
                   hf_queue_fn *each, hf_op_fn *done, void *user,
@@ -1037,6 +1177,9 @@ hf_op_start_queue(struct hf_client *client, const void *name, size_t name_len,
  * @param info      Borrowed for the call.
  *
  * @return false to stop the listing.
+ *
+ * Threads: the caller's of hf_client_list(); of what is started, one in
+ * hf_client_process(). Without locks of the library. Blocks: may.
  */
 typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
                         const struct hf_info *info);
@@ -1052,6 +1195,9 @@ typedef bool hf_list_fn(void *user, const void *name, size_t name_len,
  *
  * @return HF_OK; HF_UNAVAILABLE, HF_QUARANTINED - no majority answered;
  *         HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 0.9 s for each page of names without an answer.
+ * Source: redis.io, SCAN, for @p pattern.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
@@ -1060,7 +1206,9 @@ hf_client_list(struct hf_client *client, const char *pattern, hf_list_fn *each,
 /** Start hf_client_list(): @p each is told the names in hf_client_process(), up
  * to 32 in each call of it, and at last @p done is called, without a lock. Both
  * get @p user. @p pattern is copied. @return HF_OK - started; HF_INVALID;
- * HF_CANCELLED; HF_NO_MEMORY. */
+ * HF_CANCELLED; HF_NO_MEMORY.
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly. */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_list(struct hf_client *client, const char *pattern,
                  hf_list_fn *each, hf_op_fn *done, void *user,
@@ -1091,6 +1239,9 @@ hf_op_start_list(struct hf_client *client, const char *pattern,
  *         foreign key without expiry; HF_UNKNOWN - the name becomes free, but
  *         no majority confirmed it; HF_UNAVAILABLE, HF_QUARANTINED - no
  *         majority answered; HF_DENIED; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: for some rounds of 0.9 s; without @p now also until
+ * the holder's lease is over.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_break(struct hf_client *client, const void *name, size_t name_len,
@@ -1106,6 +1257,9 @@ hf_client_break(struct hf_client *client, const void *name, size_t name_len,
  *
  * @return false to give up: the name is given back, and the break returns
  *         HF_BUSY.
+ *
+ * Threads: that of hf_client_break_wait(), or one in hf_client_process().
+ * Without locks of the library. Blocks: may.
  */
 typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
                          int64_t wait_ms);
@@ -1116,6 +1270,9 @@ typedef bool hf_break_fn(void *user, const struct hf_holder *holder,
  * may call anything, and hf_client_close() takes effect when it has returned.
  *
  * @return As hf_client_break(); HF_BUSY - also if @p may_wait returned false.
+ *
+ * Threads: any. Blocks: for some rounds of 0.9 s, and until the holder's
+ * lease is over.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_break_wait(struct hf_client *client, const void *name,
@@ -1123,7 +1280,8 @@ hf_client_break_wait(struct hf_client *client, const void *name,
                      struct hf_error *error);
 
 /** The end of hf_op_start_break(). @p held_until_ms and @p status are what
- * hf_client_break() says and returns. @p error is borrowed for the call. */
+ * hf_client_break() says and returns. @p error is borrowed for the call.
+ * Threads: one in hf_client_process() or hf_client_close(). Blocks: may. */
 typedef void hf_broken_fn(void *user, int64_t held_until_ms,
                           enum hf_status status, const struct hf_error *error);
 
@@ -1145,6 +1303,9 @@ typedef void hf_broken_fn(void *user, int64_t held_until_ms,
  * @param error     Why not, or NULL.
  *
  * @return HF_OK - started; HF_INVALID; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Owner: the library; @p out is valid until @p done is called or
+ * hf_op_cancel(). Threads: any. Blocks: briefly.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
@@ -1152,10 +1313,12 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
                   void *user, struct hf_op **out, struct hf_error *error);
 
 /** The longest lease that the store allows, `max_ttl` of its URL: 60,000 if it
- * names none. */
+ * names none.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_client_max_ttl_ms(const struct hf_client *client);
 
-/** Number of nodes of the store; 1 for the embedded one. */
+/** Number of nodes of the store; 1 for the embedded one.
+ * Threads: any. Blocks: never. */
 HF_API int hf_client_nodes(const struct hf_client *client);
 
 /** What a node is good for now. */
@@ -1169,26 +1332,34 @@ enum hf_health {
 /** One node of a store. */
 struct hf_node;
 
-/** Without password. */
+/** Its address, without password.
+ * Owner: @p node. Threads: any. Blocks: never. */
 HF_API const char *hf_node_address(const struct hf_node *node);
 
+/** What it is good for.
+ * Threads: any. Blocks: never. */
 HF_API enum hf_health hf_node_health(const struct hf_node *node);
 
-/** Why it is not HF_NODE_UP; empty otherwise. */
+/** Why it is not HF_NODE_UP; empty otherwise.
+ * Owner: @p node. Threads: any. Blocks: never. */
 HF_API const char *hf_node_reason(const struct hf_node *node);
 
-/** 0 unless quarantined. */
+/** 0 unless quarantined.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_node_quarantine_left_ms(const struct hf_node *node);
 
-/** Smoothed round trip in microseconds; 0 unknown. */
+/** Smoothed round trip in microseconds; 0 unknown.
+ * Threads: any. Blocks: never. */
 HF_API int64_t hf_node_rtt_us(const struct hf_node *node);
 
-/** NULL is fine. */
+/** Free it. NULL is fine.
+ * Threads: any. Blocks: never. */
 HF_API void hf_node_free(struct hf_node *node);
 
 /** What is known of node @p idx now, without asking it. @p out is set to what
  * hf_node_free() frees. @return HF_OK; HF_INVALID - no such node;
- * HF_NO_MEMORY. */
+ * HF_NO_MEMORY.
+ * Owner: the caller. Threads: any. Blocks: briefly. */
 HF_API enum hf_status hf_client_node(struct hf_client *client, int idx,
                                      struct hf_node **out);
 
@@ -1198,12 +1369,16 @@ enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_ERROR };
 /** One finding about a store. */
 struct hf_finding;
 
+/** How bad it is.
+ * Threads: any. Blocks: never. */
 HF_API enum hf_severity hf_finding_severity(const struct hf_finding *finding);
 
-/** The index of the node concerned, or -1. */
+/** The index of the node concerned, or -1.
+ * Threads: any. Blocks: never. */
 HF_API int hf_finding_node(const struct hf_finding *finding);
 
-/** What was found, and the remedy. */
+/** What was found, and the remedy.
+ * Owner: @p finding. Threads: any. Blocks: never. */
 HF_API const char *hf_finding_text(const struct hf_finding *finding);
 
 /**
@@ -1212,6 +1387,8 @@ HF_API const char *hf_finding_text(const struct hf_finding *finding);
  *
  * @param user     As given.
  * @param finding  Borrowed for the call.
+ *
+ * Threads: the caller's, without locks of the library. Blocks: may.
  */
 typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
 
@@ -1222,6 +1399,8 @@ typedef void hf_finding_fn(void *user, const struct hf_finding *finding);
  *
  * @return HF_OK - the findings tell; HF_INVALID - also without a callback;
  *         HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 5 s.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_diagnose(struct hf_client *client, hf_finding_fn *each, void *user,
@@ -1255,6 +1434,8 @@ enum { HF_INIT_FORCE = 1 };
  *         of another shape; HF_UNAVAILABLE, HF_DENIED - a node cannot be
  *         looked at. With it HF_UNAVAILABLE names the nodes not declared.
  *         HF_INVALID - also unknown flags; HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 25 s.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_init_nodes(struct hf_client *client, uint32_t flags,
@@ -1280,6 +1461,8 @@ hf_client_init_nodes(struct hf_client *client, uint32_t flags,
  *         HF_UNSUPPORTED - the embedded store; HF_UNAVAILABLE, HF_DENIED - the
  *         node cannot be told; HF_INVALID - also no such node; HF_CANCELLED;
  *         HF_NO_MEMORY.
+ *
+ * Threads: any. Blocks: 75 s.
  */
 HF_API HF_NODISCARD enum hf_status
 hf_client_quarantine_node(struct hf_client *client, int idx,
@@ -1287,7 +1470,8 @@ hf_client_quarantine_node(struct hf_client *client, int idx,
                           struct hf_error *error);
 
 /** The URL of the store without its password, as the client understood it:
- * for messages. Borrowed until close. */
+ * for messages.
+ * Owner: the client. Threads: any. Blocks: never. */
 HF_API const char *hf_client_url(const struct hf_client *client);
 
 #ifdef __cplusplus
