@@ -194,9 +194,7 @@ static void stand(unsigned node, uint8_t what)
 
 static void listen(unsigned node, uint8_t what)
 {
-    uint16_t bit = (uint16_t)(1U << node);
-    world.nodes.listening &= (uint16_t)~bit;
-    world.nodes.listening |= (what & 1) != 0 ? bit : 0;
+    hf_nodes_set_listening(&world.nodes, node, (what & 1) != 0);
     for (unsigned i = 0; i < LEASES; i++) {
         step(&world.leases[i],
              (struct hf_event){.kind = HF_EV_LISTEN, .node = (uint8_t)node});
@@ -297,8 +295,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool is_up = (what >> i & 4) == 0;
         hf_nodes_set(&world.nodes, i,
                      is_up ? HF_STANDING_VOTING : HF_STANDING_CONNECTING);
+        hf_nodes_set_listening(&world.nodes, i, (what & 128) != 0);
     }
-    world.nodes.listening = (what & 128) != 0 ? hf_nodes_all(&world.nodes) : 0;
     for (unsigned i = 0; in.left > 0 && i < MOVES_MAX; i++) {
         move(&in);
     }

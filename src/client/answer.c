@@ -112,7 +112,7 @@ bool hf_client_post(struct hf_client *client, uint64_t cookie,
 static void deliver(struct hf_client *client, uint64_t cookie,
                     struct hf_lock *lock, const struct hf_event *event)
 {
-    if (client->in_store > 0 || client->changed != 0 ||
+    if (client->in_store > 0 || hf_client_has_news(client) ||
         client->inbox_count > 0) {
         bool is_kept = hf_client_post(client, cookie, event);
         if (!is_kept && lock->op != NULL) {
@@ -157,8 +157,8 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening)
 {
     struct hf_client *client = user;
     uint16_t bit = (uint16_t)(1U << node);
-    client->nodes.listening &= (uint16_t)~bit;
-    client->nodes.listening |= is_listening ? bit : 0;
+    client->listens &= (uint16_t)~bit;
+    client->listens |= is_listening ? bit : 0;
     client->heard_from |= bit;
 }
 

@@ -45,7 +45,7 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
         client->reading_since = client->now;
     }
     hf_client_resume(client);
-    if (client->changed != 0) {
+    if (hf_client_has_news(client)) {
         hf_client_settle(client);
     }
     return HF_OK;

@@ -88,7 +88,8 @@ struct hf_client {
     uint16_t changed;           /* nodes whose standing is news to the leases */
     uint16_t forgot;
     uint16_t quarantined; /* and have not counted since: for the log */
-    uint16_t heard_from;  /* nodes that began or ceased to push to us */
+    uint16_t heard_from;  /* nodes whose listening is news to the leases */
+    uint16_t listens;     /* nodes that push to us, as the store says */
     uint32_t n_pending;   /* asked and not answered */
     uint64_t n_answers;
     struct hf_letter *inbox;
@@ -142,6 +143,13 @@ enum hf_status hf_client_begin(struct hf_client *client,
 bool hf_client_leave(struct hf_client *client);
 
 void hf_client_tick(struct hf_client *client);
+
+/* A node has changed, and no lease has its event yet. What comes later waits:
+ * events reach a lease in the order in which they happened. */
+static inline bool hf_client_has_news(const struct hf_client *client)
+{
+    return client->changed != 0 || client->heard_from != 0;
+}
 
 /* Until when a silent node beyond the majority is waited for. */
 static inline struct hf_instant

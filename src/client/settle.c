@@ -7,8 +7,8 @@
  * delivers them once the store has returned, until nothing is left:
  *
  *   1. status of nodes: the votes of a server that lost its data must not count
- *   2. replies, in the order of arrival
- *   3. push connections that opened or closed
+ *   2. push connections that opened or closed
+ *   3. replies, in the order of arrival
  *   4. queries that have replies, and locks on several names
  *   5. one flush() for all requests of these steps
  *
@@ -76,25 +76,22 @@ static void deliver_status(struct hf_client *client)
     }
 }
 
-/* Push connections have changed: notify the locks that wait for a push. */
+/* The push connection of one node has opened or closed: notify the locks that
+ * wait for a push. */
 static void deliver_listening(struct hf_client *client)
 {
-    uint16_t nodes = client->heard_from;
+    unsigned node = (unsigned)__builtin_ctz(client->heard_from);
+    uint16_t bit = (uint16_t)(1U << node);
     uint32_t end = hf_slots_end(&client->slots);
-    client->heard_from = 0;
+    struct hf_event event = {
+        .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
+    client->heard_from &= (uint16_t)~bit;
+    hf_nodes_set_listening(&client->nodes, node, (client->listens & bit) != 0);
     for (uint32_t i = 0; i < end; i++) {
         struct hf_item *item = hf_slots_at(&client->slots, i);
-        if (item == NULL || item->kind != HF_ITEM_LOCK ||
-            hf_lock_lease(hf_lock_of(item))->phase != HF_PHASE_WAITING) {
-            continue;
-        }
-        for (unsigned node = 0; node < client->nodes.count; node++) {
-            struct hf_event event = {.kind = HF_EV_LISTEN,
-                                     .now = client->now,
-                                     .node = (uint8_t)node};
-            if ((nodes & (1U << node)) != 0) {
-                hf_client_step(client, hf_lock_of(item), &event);
-            }
+        if (item != NULL && item->kind == HF_ITEM_LOCK &&
+            hf_lock_lease(hf_lock_of(item))->phase == HF_PHASE_WAITING) {
+            hf_client_step(client, hf_lock_of(item), &event);
         }
     }
 }
@@ -102,7 +99,8 @@ static void deliver_listening(struct hf_client *client)
 /* Up to the first change of a node, which goes before the next reply. */
 static void read_inbox(struct hf_client *client)
 {
-    for (size_t i = 0; i < client->inbox_count && client->changed == 0; i++) {
+    for (size_t i = 0; i < client->inbox_count && !hf_client_has_news(client);
+         i++) {
         struct hf_letter letter = client->inbox[i];
         struct hf_item *item = hf_slots_find(&client->slots, letter.cookie);
         client->inbox[i].cookie = 0; /* no slot has generation 0 */
@@ -115,7 +113,7 @@ static void read_inbox(struct hf_client *client)
             hf_client_step(client, lock, &letter.event);
         }
     }
-    if (client->changed == 0) {
+    if (!hf_client_has_news(client)) {
         client->inbox_count = 0;
     }
 }
@@ -206,10 +204,10 @@ void hf_client_settle(struct hf_client *client)
     for (;;) {
         if (client->changed != 0) {
             deliver_status(client);
-        } else if (client->inbox_count > 0) {
-            read_inbox(client);
         } else if (client->heard_from != 0) {
             deliver_listening(client);
+        } else if (client->inbox_count > 0) {
+            read_inbox(client);
         } else if (client->has_heard) {
             pump_looks(client);
         } else if (client->bundles != NULL) {

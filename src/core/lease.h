@@ -64,7 +64,8 @@ enum hf_event_kind {
     HF_EV_DISOWN,  /* begin: release a detached lock; counter: fence */
     HF_EV_ANSWER,  /* the result of a request */
     HF_EV_GRANT,   /* pushed: `node` granted the name to us, at `counter` */
-    HF_EV_LISTEN,  /* `node` can, or can no longer, push grants to us */
+    HF_EV_LISTEN,  /* `node` can, or can no longer, push grants to us, as
+                      struct hf_nodes says */
     HF_EV_TIMER,   /* hf_lease_wake() has come */
     HF_EV_NODE,    /* the status of `node` in struct hf_nodes changed */
     HF_EV_FORGOT,  /* `node` is another server than before, or lost its data:

@@ -44,6 +44,16 @@ void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
                nodes->down) == hf_nodes_all(nodes));
 }
 
+void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
+                            bool is_listening)
+{
+    HF_ASSERT(node < nodes->count);
+    uint16_t bit = (uint16_t)(1U << node);
+    nodes->listening &= (uint16_t)~bit;
+    nodes->listening |= is_listening ? bit : 0;
+    HF_ASSERT((nodes->listening & ~hf_nodes_all(nodes)) == 0);
+}
+
 enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node)
 {
     HF_ASSERT(node < nodes->count);

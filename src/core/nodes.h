@@ -44,6 +44,11 @@ void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
 void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
                   enum hf_standing standing);
 
+/* `node` can push grants to us from now on, or no longer. Each lease that waits
+ * gets HF_EV_LISTEN next. */
+void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
+                            bool is_listening);
+
 enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node);
 
 /* The node replied, after `took`: it is no longer slow. */

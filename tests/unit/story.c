@@ -231,10 +231,8 @@ static enum hf_standing standing_of(const char *word)
 
 static void read_listen(struct teller *teller, const char *word, unsigned node)
 {
-    uint16_t bit = (uint16_t)(1U << node);
     teller->event.node = (uint8_t)node;
-    teller->nodes.listening &= (uint16_t)~bit;
-    teller->nodes.listening |= strcmp(word, "listen") == 0 ? bit : 0;
+    hf_nodes_set_listening(&teller->nodes, node, strcmp(word, "listen") == 0);
 }
 
 static void read_event(struct teller *teller, char **words, int n)
@@ -403,8 +401,8 @@ static int64_t tell_all(unsigned n_nodes, int ttl_ms, uint8_t jitter,
     hf_nodes_init(&teller.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < n_nodes; i++) {
         hf_nodes_set(&teller.nodes, i, HF_STANDING_VOTING);
+        hf_nodes_set_listening(&teller.nodes, i, true);
     }
-    teller.nodes.listening = hf_nodes_all(&teller.nodes);
     teller.ttl = hf_span_ms(ttl_ms);
     teller.lease = new_lease(n_nodes, said);
     hf_lease_init(teller.lease, n_nodes, teller.ttl, jitter);

@@ -71,6 +71,24 @@ static void round_trips_are_smoothed(void **state)
     assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 120 * MS);
 }
 
+/* Of any standing; each node by itself. */
+static void nodes_begin_and_cease_to_listen(void **state)
+{
+    (void)state;
+    struct hf_nodes nodes = three_nodes();
+    assert_int_equal(nodes.listening, 0);
+    hf_nodes_set_listening(&nodes, 2, true);
+    hf_nodes_set_listening(&nodes, 2, true);
+    assert_int_equal(nodes.listening, 1 << 2);
+    hf_nodes_set_listening(&nodes, 0, true);
+    hf_nodes_set(&nodes, 0, HF_STANDING_DOWN);
+    assert_int_equal(nodes.listening, 1 << 2 | 1 << 0);
+    hf_nodes_set_listening(&nodes, 2, false);
+    hf_nodes_set_listening(&nodes, 1, false);
+    assert_int_equal(nodes.listening, 1 << 0);
+    assert_int_equal(hf_nodes_standing(&nodes, 0), HF_STANDING_DOWN);
+}
+
 /* Misses of one timeout are one; it takes three; more are no more. */
 static void misses_are_counted_a_timeout_apart(void **state)
 {
@@ -96,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_a_lease),
         cmocka_unit_test(round_trips_are_smoothed),
+        cmocka_unit_test(nodes_begin_and_cease_to_listen),
         cmocka_unit_test(misses_are_counted_a_timeout_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

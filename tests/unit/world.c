@@ -314,9 +314,7 @@ static bool push(void *user, uint32_t owner, uint64_t counter)
 static void hear(struct world *world, struct client *client, unsigned node,
                  bool is_listening)
 {
-    uint16_t bit = (uint16_t)(1U << node);
-    client->nodes.listening &= (uint16_t)~bit;
-    client->nodes.listening |= is_listening ? bit : 0;
+    hf_nodes_set_listening(&client->nodes, node, is_listening);
     if (!is_listening) {
         client->pushes[node].n = 0; /* what was on its way is lost */
     }
@@ -543,8 +541,8 @@ void world_run(const struct world_plan *plan, struct world_report *report)
                       hf_span_ms(1000));
         for (unsigned node = 0; node < plan->n_nodes; node++) {
             hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
+            hf_nodes_set_listening(&client->nodes, node, true);
         }
-        client->nodes.listening = hf_nodes_all(&client->nodes);
         client->idle_until = later(world, (int64_t)draw(world, 5000));
     }
     for (unsigned i = 0; i < plan->n_nodes; i++) {
