@@ -20,7 +20,8 @@
 /* Room for all that fits a terminal, and a name of control characters. */
 #define LINE_ROOM (4 * HF_NAME_MAX + 4096)
 
-/* The name leaves room for the rest: a third of the line, and at least this. */
+/* The name has a third of the line, less if the rest of the line needs it, and
+ * at least this. */
 #define NAME_PART 3
 #define NAME_LEAST 8
 
@@ -30,6 +31,9 @@
 
 /* A time, and what is said of it. */
 #define TIME_ROOM 64
+
+/* "1234 ahead, " */
+#define PLACE_ROOM 40
 
 /* Two looks at a lease that was not renewed find its end that near. */
 #define SAME_END_NS (1000 * CLI_NS_PER_MS)
@@ -138,20 +142,40 @@ void cli_line_stop(struct cli_line_gate *gate)
 
 /* ---- What it says ------------------------------------------------------ */
 
-static void put_head(struct cli_out *out, const struct cli_line *line,
-                     const void *name, size_t name_len)
+/* What is said of the holder, in parts. */
+struct holder_parts {
+    char who[LINE_ROOM];
+    char since[TIME_ROOM];
+    char lease[TIME_ROOM];
+    const char *label;
+    bool is_renewed;
+};
+
+/* `rest`: columns that are needed behind it. */
+static void put_name(struct cli_out *out, const void *name, size_t name_len,
+                     size_t rest)
 {
-    char text[CLI_DURATION_TEXT];
     char shown_name[4 * HF_NAME_MAX + 1];
     struct cli_out shown;
-    size_t room = cli_width(STDERR_FILENO) / NAME_PART;
+    size_t width = cli_width(STDERR_FILENO);
+    size_t used = cli_width_of(out->text) + rest + 1;
+    size_t room = width > used ? width - used : 0;
+    room = room < width / NAME_PART ? room : width / NAME_PART;
+    cli_out_init_text(&shown, shown_name, sizeof(shown_name));
+    (void)cli_out_shown(&shown, name, name_len);
+    (void)cli_width_cut(out, shown_name, room > NAME_LEAST ? room : NAME_LEAST);
+}
+
+/* `rest`: columns that are needed behind it. */
+static void put_head(struct cli_out *out, const struct cli_line *line,
+                     const void *name, size_t name_len, size_t rest)
+{
+    char text[CLI_DURATION_TEXT];
     int64_t waited_ms = (cli_when_now_ns() - line->began_ns) / CLI_NS_PER_MS;
     cli_out_text(out, "waiting ");
     cli_out_text(out, cli_duration_text(waited_ms - waited_ms % 1000, text));
     cli_out_text(out, " for ");
-    cli_out_init_text(&shown, shown_name, sizeof(shown_name));
-    (void)cli_out_shown(&shown, name, name_len);
-    (void)cli_width_cut(out, shown_name, room > NAME_LEAST ? room : NAME_LEAST);
+    put_name(out, name, name_len, strlen(": ") + rest);
     cli_out_text(out, ": ");
 }
 
@@ -200,53 +224,62 @@ static void fit(char *text, size_t *left)
     }
 }
 
-static void put_label(struct cli_out *out, const struct cli_holder *holder,
-                      size_t left)
+/* `label` "": none. */
+static void put_label(struct cli_out *out, const char *label, size_t left)
 {
-    char label[4 * sizeof(holder->label) + 1];
+    char text[4 * sizeof(((struct cli_holder *)NULL)->label) + 1];
     struct cli_out shown;
-    if (holder->kind == HF_HOLDER_NONE || holder->label[0] == '\0' ||
-        left < LABEL_LEAST + strlen(" ()")) {
+    if (label[0] == '\0' || left < LABEL_LEAST + strlen(" ()")) {
         return;
     }
-    cli_out_init_text(&shown, label, sizeof(label));
-    (void)cli_out_shown(&shown, holder->label, strlen(holder->label));
+    cli_out_init_text(&shown, text, sizeof(text));
+    (void)cli_out_shown(&shown, label, strlen(label));
     cli_out_text(out, " (");
-    (void)cli_width_cut(out, label, left - strlen(" ()"));
+    (void)cli_width_cut(out, text, left - strlen(" ()"));
     cli_out_text(out, ")");
+}
+
+/* The label is borrowed. */
+static void read_holder(struct holder_parts *parts, struct cli_line *line,
+                        const struct cli_holder *holder)
+{
+    struct cli_out part;
+    cli_out_init_text(&part, parts->who, sizeof(parts->who));
+    cli_show_who(&part, holder);
+    cli_out_init_text(&part, parts->since, sizeof(parts->since));
+    cli_show_since(&part, holder);
+    cli_out_init_text(&part, parts->lease, sizeof(parts->lease));
+    parts->is_renewed = put_lease(&part, line, holder);
+    parts->label = holder->kind == HF_HOLDER_NONE ? "" : holder->label;
+}
+
+/* What is left out, or cut, last: all of the holder, and its lease. */
+static size_t columns_of(const struct holder_parts *parts)
+{
+    return cli_width_of(parts->who) + cli_width_of(parts->lease);
 }
 
 /* The holder and its lease, in what is left of the line. What does not fit is
  * left out, or cut: first the label, then since when, then "(renewed)". */
-static void put_holder(struct cli_out *out, struct cli_line *line,
-                       const struct cli_holder *holder)
+static void put_holder(struct cli_out *out, struct holder_parts *parts)
 {
-    char who[LINE_ROOM];
-    char since[TIME_ROOM];
-    char lease[TIME_ROOM];
     char renewed[] = " (renewed)";
-    struct cli_out part;
     size_t used = cli_width_of(out->text);
     size_t left = cli_width(STDERR_FILENO) - 1;
     left = left > used ? left - used : 0;
-    cli_out_init_text(&part, who, sizeof(who));
-    cli_show_who(&part, holder);
-    cli_out_init_text(&part, since, sizeof(since));
-    cli_show_since(&part, holder);
-    cli_out_init_text(&part, lease, sizeof(lease));
-    if (!put_lease(&part, line, holder)) {
+    if (!parts->is_renewed) {
         renewed[0] = '\0';
     }
-    size_t lease_columns = cli_width_of(lease);
+    size_t lease_columns = cli_width_of(parts->lease);
     size_t who_room =
         left >= WHO_LEAST + lease_columns ? left - lease_columns : SIZE_MAX;
-    size_t fixed = cli_width_cut(out, who, who_room) + lease_columns;
+    size_t fixed = cli_width_cut(out, parts->who, who_room) + lease_columns;
     left = left > fixed ? left - fixed : 0;
     fit(renewed, &left);
-    fit(since, &left);
-    cli_out_text(out, since);
-    put_label(out, holder, left);
-    cli_out_text(out, lease);
+    fit(parts->since, &left);
+    cli_out_text(out, parts->since);
+    put_label(out, parts->label, left);
+    cli_out_text(out, parts->lease);
     cli_out_text(out, renewed);
 }
 
@@ -254,14 +287,21 @@ static void put_holder(struct cli_out *out, struct cli_line *line,
 static void put_waiting(struct cli_out *out, struct cli_line *line,
                         const struct cli_waiting *waiting)
 {
-    put_head(out, line, waiting->name, waiting->name_len);
+    struct holder_parts holder;
+    char place[PLACE_ROOM];
+    struct cli_out part;
+    cli_out_init_text(&part, place, sizeof(place));
     if (waiting->ahead > 0) {
-        cli_out_int(out, waiting->ahead);
-        cli_out_text(out, " ahead, ");
+        cli_out_int(&part, waiting->ahead);
+        cli_out_text(&part, " ahead, ");
     } else {
-        cli_out_text(out, "next, ");
+        cli_out_text(&part, "next, ");
     }
-    put_holder(out, line, &waiting->holder);
+    read_holder(&holder, line, &waiting->holder);
+    put_head(out, line, waiting->name, waiting->name_len,
+             cli_width_of(place) + columns_of(&holder));
+    cli_out_text(out, place);
+    put_holder(out, &holder);
 }
 
 /* Nodes of that health, and what is with them. @return the first's reason, or
@@ -317,7 +357,7 @@ static bool put_unavailable(struct cli_out *out, const struct cli_line *line,
     if (n_up > n_nodes / 2) {
         return false;
     }
-    put_head(out, line, request->name, request->name_len);
+    put_head(out, line, request->name, request->name_len, 0);
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
         const char *first = put_nodes(out, nodes, n_nodes, states[i],
                                       reason == NULL ? "" : "; ");
@@ -336,14 +376,17 @@ static void put_inspected(struct cli_out *out, struct cli_line *line,
                           const struct hf_request *request)
 {
     struct cli_info info;
+    struct holder_parts holder;
     enum hf_status status =
         cli_inspect(client, request->name, request->name_len, &info, NULL);
-    put_head(out, line, request->name, request->name_len);
-    if (status == HF_OK) {
-        put_holder(out, line, &info.holder);
-    } else {
+    if (status != HF_OK) {
+        put_head(out, line, request->name, request->name_len, 0);
         cli_out_text(out, hf_status_text(status));
+        return;
     }
+    read_holder(&holder, line, &info.holder);
+    put_head(out, line, request->name, request->name_len, columns_of(&holder));
+    put_holder(out, &holder);
 }
 
 void cli_line_tick(struct cli_line *line, struct hf_client *client,

@@ -141,9 +141,13 @@ screen $W/screen
 S
     is "$(wc -l <"$W/screen")" $((columns > 1)) \
         "a long name in $columns columns: no second line"
+    # The name is cut before the holder, and the lease last.
+    [ $columns -lt 80 ] || like "$out" \
+        ' for x+…: 1 ahead, held by .*, lease until [0-9:]{8}( \(renewed\))?$' \
+        "a long name in $columns columns: holder and lease"
     [ $columns -lt 40 ] || like "$out" "s for x+…: 1 ahead" \
         "a long name in $columns columns: and the place"
-    [ $columns -lt 20 ] || like "$out" '…$' \
+    [ $columns -lt 20 ] || [ $columns -ge 80 ] || like "$out" '…$' \
         "a long name in $columns columns: cut with an ellipsis"
 done
 for bad in 0 1 10000; do
