@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store says who owns the name; our ancestors' environments say which
- * locks they were started under. An owner is 128 random bits: the same in both
- * places is the same lock in the same store, whatever their URLs look like.
+/* The store reports the owner of the name. The environments of our ancestors
+ * have the owners of the locks under which they run. An owner has 128 random
+ * bits, so equal owners mean the same lock in the same store, even if the URLs
+ * differ.
  *
- * Our own environment has the innermost lock. Those above it stand in the
- * environments of the processes above us, which /proc shows as they were when
- * the program was started, to the same user. The walk ends where nothing can
- * be read: such an ancestor is not found, and the wait is only as long as was
- * asked for. Cost: nothing unless HOLDFAST_OWNER is set, then one question to
- * the store for each name, a second one if it is shared, and one walk if any
- * is taken. */
+ * Our own environment has the innermost lock, and those of our ancestors have
+ * the outer ones. /proc shows an environment as it was when the program was
+ * started, to the same user. The walk ends at the first process that cannot be
+ * read: then nesting is not detected, and the wait ends at its timeout. Cost:
+ * nothing unless HOLDFAST_OWNER is set; then one request per name, a second one
+ * if it is shared, and one walk if any name is held. */
 #include "ancestor.h"
 
 #include "exit_code.h"
@@ -22,17 +22,17 @@
 #include <string.h>
 #include <unistd.h>
 
-/* No sane tree is deeper; an insane one must not keep us. */
+/* Most ancestors that are examined. */
 #define DEPTH_MAX 256
 
-/* Environments are at most 128 KiB an entry; the owner is looked for in the
+/* An entry of an environment has at most 128 KiB; the owner is searched in the
  * first megabyte. */
 #define ENVIRON_MAX (1 << 20)
 
 #define KEY "HOLDFAST_OWNER="
 
-/* Is `owner` one of those in `text`, OWNER@FENCE by blanks? Owners have none.
- */
+/* True if `owner` is in `text`: OWNER@FENCE, separated by blanks. An owner has
+ * no blank. */
 static bool has_owner(const char *text, const char *owner)
 {
     size_t len = strlen(owner);
@@ -80,8 +80,8 @@ static pid_t parent_of(pid_t pid)
                                           : 0;
 }
 
-/* Who owns the locks that we run under: owners by blanks, as soon as anybody
- * asks; NULL before. */
+/* The owners of the locks under which this process runs, separated by blanks;
+ * NULL until first needed. */
 struct above {
     char *owners;
 };
@@ -129,7 +129,7 @@ static bool is_above(struct above *above, const char *owner)
     return above->owners != NULL && has_owner(above->owners, owner);
 }
 
-/* Of those who share a name. */
+/* The same for a shared name: compare each sharer. */
 struct search {
     struct above *above;
     bool found;

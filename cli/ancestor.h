@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `holdfast run a -- … holdfast run a -- …`: the inner one would wait for its
- * own ancestor for ever. */
+/* Detection of nesting: in `holdfast run a -- … holdfast run a -- …` the inner
+ * command would wait for its own ancestor for ever. */
 #ifndef CLI_ANCESTOR_H
 #define CLI_ANCESTOR_H
 
@@ -8,10 +8,10 @@
 
 #include <holdfast/holdfast.h>
 
-/* Does a process that we descend from hold one of the names, in this very
- * store? Asks the store only if we run under some `holdfast run`.
+/* Check whether an ancestor process holds one of the names in this store. Sends
+ * a request only if this process runs under some `holdfast run`.
  *
- * @return 0; the exit code, after a line on stderr that says so. */
+ * @return 0 if none does; else the exit code, after a line on stderr. */
 int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was said on the command line, checked and converted. */
+/* The arguments of the command line, checked and converted. */
 #ifndef CLI_ARGS_H
 #define CLI_ARGS_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* More words than this are not looked at. */
+/* Most words that are kept. */
 #define CLI_WORDS_MAX HF_NAMES_MAX
 
 /* A duration or number that was not given. */
@@ -46,8 +46,8 @@ struct cli_args {
     int64_t while_pid;
     int64_t status_fd;
     const char *label;
-    const char *name; /* of the lock; several, by blanks, as messages and
-                         HOLDFAST_NAME have them */
+    const char *name; /* of the lock; several names are separated by blanks, as
+                         in messages and HOLDFAST_NAME */
     struct hf_name names[HF_NAMES_MAX];
     size_t n_names;
     /* others */
@@ -56,7 +56,7 @@ struct cli_args {
     bool is_follow;
     int64_t interval_ms;
     bool is_init;
-    bool is_for_setup; /* doctor: open a store that cannot be used yet, too */
+    bool is_for_setup; /* doctor: also open a store that is not set up */
     bool is_forced;
     bool is_quarantine;
     /* words that are no options, and what follows "--" */

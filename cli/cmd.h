@@ -19,7 +19,7 @@ typedef int cli_cmd_fn(struct cli_args *args);
 
 struct cli_cmd {
     const char *name;
-    const char *usage;   /* behind "holdfast NAME " */
+    const char *usage;   /* follows "holdfast NAME " */
     const char *summary; /* one line, lower case; NULL: not shown */
     const char *text;    /* help, before the options; lines of 78 */
     const struct cli_opt *opts;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The file has lines `key = value`; `#` begins a comment line. Keys are `url`,
- * `password_file`, and the parameters that URLs have. Whether a parameter is
- * known is the library's to say: they are appended to the URL, so that there
- * is one list of them, and one place that checks them. */
+ * `password_file`, and the parameters of URLs. Parameters are appended to the
+ * URL and checked by the library, so that there is one list of them. */
 #include "config.h"
 
 #include "exit_code.h"
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* More than any configuration has; a device or a log file by mistake. */
+/* Longest file. A longer one is no configuration: a device, or a log file. */
 #define FILE_MAX 16384
 
 /* A file while it is read. */
@@ -54,7 +53,7 @@ static int read_all(const char *path, char *text, size_t room, bool *is_shared)
     struct stat info;
     size_t len = 0;
     ssize_t n = 1;
-    /* A pipe by mistake must not hang us. */
+    /* O_NONBLOCK: a FIFO must not block the open. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) {
         return errno;
@@ -85,8 +84,8 @@ static char *trimmed(char *text)
     return text;
 }
 
-/* The next password in a text of URLs, "scheme://user:password@": behind a
- * colon before the '@' of an authority. @return NULL: there is none. */
+/* The next password in a text of URLs, "scheme://user:password@": between a
+ * colon and the '@' of an authority. @return NULL if there is none. */
 static const char *find_password(const char *text, size_t *len)
 {
     for (const char *at = strstr(text, "://"); at != NULL;
@@ -110,7 +109,8 @@ static bool has_password(const char *text)
     return find_password(text, &len) != NULL;
 }
 
-/* An argument or a variable of this process, where the kernel put it. */
+/* Overwrite the passwords in an argument or a variable, in the memory that ps
+ * reads. */
 static void hide_passwords(const char *text)
 {
     size_t len;
@@ -189,7 +189,7 @@ static void note_key(struct file *file, const char *key)
     }
 }
 
-/* The first one named: behind it the text may list all that are known. */
+/* The key that is first in the text: a list of all known keys may follow it. */
 unsigned cli_config_line(const struct cli_config *config, const char *text)
 {
     unsigned line = 0;
@@ -207,8 +207,8 @@ unsigned cli_config_line(const struct cli_config *config, const char *text)
     return line;
 }
 
-/* What other formats allow, and this one takes for a part of the value.
- * @return why it is refused, or NULL. */
+/* Refuse syntax of other formats, which here would be a part of the value.
+ * @return the reason, or NULL. */
 static const char *check_value(const char *value)
 {
     size_t len = strlen(value);
@@ -284,7 +284,7 @@ static int take_line(struct file *file, char *line)
     return 0;
 }
 
-/* The file's parameters go behind those that its URL has. */
+/* Append the file's parameters to those of its URL. */
 static int join(struct file *file)
 {
     struct cli_config *config = file->config;
@@ -364,7 +364,7 @@ static int take_url(struct cli_config *config, const struct cli_args *args)
         url = getenv("HOLDFAST_URL");
         config->source = CLI_FROM_ENVIRONMENT;
     }
-    /* An empty variable is an unset one; an empty -u is a mistake. */
+    /* An empty variable counts as unset; an empty -u is an error. */
     if (args->url == NULL && (url == NULL || url[0] == '\0')) {
         config->source = CLI_FROM_NOWHERE;
         return -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which store: -u, else HOLDFAST_URL, else the first configuration file that
- * is there, else the embedded one. */
+/* The configured store: -u, else HOLDFAST_URL, else the first configuration
+ * file that exists, else the embedded store. */
 #ifndef CLI_CONFIG_H
 #define CLI_CONFIG_H
 
@@ -31,18 +31,19 @@ struct cli_config {
     char password[CLI_PASSWORD_MAX]; /* from that file; empty: none */
 };
 
-/* A password in the URL that was typed is overwritten where it stands: ps shows
- * it no longer. @return 0, or the exit code (78) after a line on stderr. */
+/* Determine the store. A password in a URL of the command line is overwritten
+ * in argv, so that ps no longer shows it. @return 0, or the exit code (78)
+ * after a line on stderr. */
 int cli_config_find(struct cli_config *config, const struct cli_args *args);
 
-/* Read a password file. @return why it cannot be used; NULL: it can. */
+/* Read a password file. @return NULL, or the reason why it cannot be used. */
 const char *cli_config_password(const char *path, char out[CLI_PASSWORD_MAX]);
 
-/* The line of the file that an error of the library is about: that of a key
- * which it names, else that of the URL. 0: no file. */
+/* The line of the file to which an error of the library refers: the line of the
+ * key in its text, else that of the URL. 0: no file. */
 unsigned cli_config_line(const struct cli_config *config, const char *text);
 
-/* Wipe what is secret. */
+/* Overwrite the passwords. */
 void cli_config_wipe(struct cli_config *config);
 
 /* The same, in a process that opens no store and starts no command: passwords

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command ends with. The numbers are a contract (holdfast(1), EXIT
- * STATUS): scripts test them. They follow sysexits.h, timeout(1) and the
- * shell where those have one. */
+/* Exit codes. They are part of the interface (holdfast(1), EXIT STATUS), since
+ * scripts test them. They follow sysexits.h, timeout(1) and the shell where
+ * those define one. */
 #ifndef CLI_EXIT_CODE_H
 #define CLI_EXIT_CODE_H
 

@@ -9,7 +9,7 @@
 /* Digits of a fence, and a blank. */
 #define FENCE_ROOM 21
 
-/* One a line, which a shell reads without a word of its own being split:
+/* One name per line, so that a shell can read names with blanks:
  * while IFS= read -r name. */
 static void export_names(const struct cli_args *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command is told of its lock, in its environment. */
+/* The environment variables of a command that runs under a lock. */
 #ifndef CLI_EXPORT_H
 #define CLI_EXPORT_H
 
@@ -10,13 +10,12 @@
 
 /* Set HOLDFAST_NAME, HOLDFAST_FENCE, HOLDFAST_OWNER, of several names by
  * blanks in the order given; HOLDFAST_NAMES, one a line; HOLDFAST_SLOT of a
- * semaphore, and of nothing else. What was inherited is replaced. @p lock NULL:
- * there is none. */
+ * semaphore, else it is unset. Inherited values are replaced. @p lock NULL: the
+ * command runs without a lock. */
 void cli_export(const struct cli_args *args, const struct hf_lock *lock);
 
-/* In a command of `run`: is this owner, as the environment has it, the one that
- * `run` holds @p name by? A text that acquire printed names its ttl, the one of
- * a running command does not. */
+/* True if HOLDFAST_OWNER was set by a `run` that holds @p name, and not copied
+ * from acquire: a text of acquire ends with the ttl, one of `run` does not. */
 bool cli_export_is_of(const char *name, const char *owner);
 
 #endif

@@ -69,7 +69,8 @@ int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_out out;
     uint64_t fence = hf_lock_fence(lock);
-    int64_t end_ns = cli_when_now_ns(); /* first: we may be stopped anywhere */
+    int64_t end_ns =
+        cli_when_now_ns(); /* first: a pause must only shorten it */
     end_ns += hf_lock_remaining_ms(lock) * CLI_NS_PER_MS;
     enum hf_status status = hf_lock_detach(lock, owner); /* takes time */
     int64_t left_ms = (end_ns - cli_when_now_ns()) / CLI_NS_PER_MS;

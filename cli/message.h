@@ -20,11 +20,11 @@ int cli_message(int code, const char *what, const char *text);
 /* WHAT: cli_message_of(@p errnum). */
 int cli_message_errno(int code, const char *what, int errnum);
 
-/* What an errno means. For a lack of descriptors it names the remedy. */
+/* The text of an errno. If descriptors ran out, it includes the remedy. */
 const char *cli_message_of(int errnum);
 
-/* Has `fd` room for a line now? A process that keeps a
- * promise in time must not be held up by a terminal that was paused. */
+/* True if a line can be written to `fd` without blocking. A process with a
+ * deadline must not block on a terminal that was paused (Ctrl-S). */
 bool cli_message_fits(int fd);
 
 #endif

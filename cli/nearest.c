@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damerau's distance (insert, delete, replace, swap neighbours) by dynamic
- * programming over three rows. Words are short: longer ones are not slips. */
+ * programming over three rows. Only short words are compared. */
 #include "nearest.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ void cli_nearest_try(struct cli_nearest *nearest, const char *known)
         return;
     }
     unsigned far = distance(nearest->word, nearest->len, known, len);
-    /* A third of either may be wrong; the start of a longer one is near. */
+    /* Similar: at most a third of either differs, or one begins the other. */
     if (nearest->len >= 3 && nearest->len < len &&
         memcmp(known, nearest->word, nearest->len) == 0) {
         far = 1;

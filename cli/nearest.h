@@ -8,7 +8,7 @@
 struct cli_nearest {
     const char *word; /* as typed */
     size_t len;
-    const char *best; /* NULL: nothing is near enough to be a slip */
+    const char *best; /* NULL: no known word is similar enough */
     unsigned distance;
 };
 

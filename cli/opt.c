@@ -113,7 +113,7 @@ static void nearest_in(struct cli_nearest *nearest, const struct cli_opt *opts)
     }
 }
 
-/* For those who come from flock(1) and its like: what it is here. */
+/* Options of flock(1) and similar tools, with the option here. */
 static const struct {
     const char *word; /* long, or one letter */
     const char *hint;
@@ -127,7 +127,8 @@ static const struct {
     {"c", "a shell is named: -- sh -c 'COMMAND'"},
 };
 
-/* Of commands that take a lock. @return false: there is none. */
+/* Suggest an option for one of another tool, for commands that acquire a lock.
+ * @return false: there is none. */
 static bool put_elsewhere(struct cli_out *out, const struct parse *parse,
                           const char *word, size_t len)
 {
@@ -308,15 +309,15 @@ static int lacks_value(const struct parse *parse, const struct cli_opt *opt)
     return end_with_hint(&out, parse);
 }
 
-/* Does it need a value that is looked for? Options that are not offered are
- * refused before their value matters. */
+/* True if the option needs a value. A reserved option is refused before its
+ * value is parsed. */
 static bool has_value(const struct cli_opt *opt)
 {
     return opt->kind != CLI_OPT_FLAG && opt->kind != CLI_OPT_COUNT &&
            opt->kind != CLI_OPT_LATER;
 }
 
-/* `parse->argv` is behind the option's own word. */
+/* `parse->argv` is after the option's own word. */
 static const char *next_value(struct parse *parse)
 {
     const char *value = *parse->argv;

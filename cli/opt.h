@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options: tables of what a command takes, and one parser for all.
+/* Options: a table for each command, and one parser for all.
  *
- * Options may stand anywhere before "--", long ones as --wait=5s or --wait 5s,
- * short ones as -w5s, -w 5s or joined (-nq). Every mistake is one line that
- * names what was probably meant, and exit 64. */
+ * Options may be anywhere before "--", long ones as --wait=5s or --wait 5s,
+ * short ones as -w5s, -w 5s or joined (-nq). An error is one line with a
+ * suggestion, and exit 64. */
 #ifndef CLI_OPT_H
 #define CLI_OPT_H
 
@@ -17,11 +17,11 @@ enum cli_opt_kind {
     CLI_OPT_FLAG,     /* bool */
     CLI_OPT_COUNT,    /* int: how often it is given */
     CLI_OPT_TEXT,     /* const char * */
-    CLI_OPT_WORD,     /* joins the words that are no options, in its place */
+    CLI_OPT_WORD,     /* its value is a word, as if it were no option */
     CLI_OPT_DURATION, /* int64_t, milliseconds */
     CLI_OPT_NUMBER,   /* int64_t from min to max */
     CLI_OPT_CHOICE,   /* int64_t, index in choices */
-    CLI_OPT_LATER     /* known, but not in this version */
+    CLI_OPT_LATER     /* reserved: refused in this version */
 };
 
 struct cli_opt {
@@ -29,7 +29,7 @@ struct cli_opt {
     const char *name; /* without "--" */
     enum cli_opt_kind kind;
     size_t offset;    /* of its field in struct cli_args; not of WORD */
-    const char *meta; /* what to call the value: "DUR"; NULL: takes none */
+    const char *meta; /* placeholder of the value: "DUR"; NULL: takes none */
     int64_t min, max; /* NUMBER; DURATION: min */
     const char *const *choices; /* NULL-terminated */
     const char *help; /* lines of at most 48 columns; NULL: not shown */
@@ -46,7 +46,7 @@ int cli_opt_parse(struct cli_args *args, const char *command,
 /* Parse leading common options; `argv` is moved to the first other word. */
 int cli_opt_parse_leading(struct cli_args *args, char ***argv);
 
-/* Does this word start options with a value in the next one? For guessing
+/* True if this word is an option whose value is the next word. Used to suggest
  * where a command begins. */
 bool cli_opt_takes_next(const struct cli_opt *opts, const char *word);
 

@@ -127,7 +127,7 @@ void cli_out_seconds(struct cli_out *out, int64_t ms)
 
 static const char hex[] = "0123456789abcdef";
 
-/* @return bytes of the character at `p` if a terminal may see it, else 0. */
+/* @return bytes of the character at `p` if a terminal may get it, else 0. */
 static size_t plain_len(const unsigned char *p, size_t len)
 {
     size_t n = cli_utf8_len(p, len);
@@ -140,7 +140,8 @@ static void escape(struct cli_out *out, unsigned char byte)
     cli_out_bytes(out, code, sizeof(code));
 }
 
-/* `escaped`: what else gets a backslash, so that the text can be read back. */
+/* `escaped`: further characters that get a backslash, so that the text can be
+ * decoded. */
 static size_t emit_plain(struct cli_out *out, const void *data, size_t len,
                          const char *escaped)
 {
@@ -241,7 +242,8 @@ static void json_unit(struct cli_out *out, uint32_t unit)
     cli_out_bytes(out, code, sizeof(code));
 }
 
-/* What a terminal must not see is escaped: JSON is looked at, too. */
+/* Characters that a terminal must not get are escaped: JSON is also printed on
+ * terminals. */
 static void json_char(struct cli_out *out, const unsigned char *p, size_t n)
 {
     uint32_t code = cli_utf8_code(p, n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output without stdio: start-up is counted in microseconds, and a message
- * must reach the terminal in one write, whole.
+/* Output without stdio: stdio costs microseconds at the start, and each message
+ * must be one write.
  *
  *     struct cli_out out;
  *     cli_out_init(&out, STDOUT_FILENO);
@@ -20,7 +20,7 @@
 
 struct cli_out {
     int fd;       /* -1: into `text` only, cut to fit */
-    int error;    /* errno of the first write that did not work */
+    int error;    /* errno of the first write that failed */
     bool has_one; /* JSON: a member was written */
     size_t len;
     size_t room;
@@ -43,16 +43,16 @@ void cli_out_pad(struct cli_out *out, size_t columns);
 /* "12.345": milliseconds as seconds. */
 void cli_out_seconds(struct cli_out *out, int64_t ms);
 
-/* Bytes for people: what a terminal must not see (utf8.h), and what is not
- * UTF-8, as \xNN; a backslash as two. @return columns. */
+/* Printable bytes: characters that a terminal must not get (utf8.h), and bytes
+ * that are not UTF-8, become \xNN; a backslash becomes two. @return columns. */
 size_t cli_out_shown(struct cli_out *out, const void *data, size_t len);
 
-/* A sentence that has something from outside in it: the same, but for the
- * backslash. Whatever is not a constant goes through this or cli_out_shown().
- */
+/* The same without doubling the backslash, for a sentence that contains foreign
+ * input. All text that is not constant must be written with this or
+ * cli_out_shown(). */
 void cli_out_plain(struct cli_out *out, const char *text);
 
-/* A word as a shell would have to be given it. */
+/* A word quoted for a shell. */
 void cli_out_quoted(struct cli_out *out, const char *word);
 
 /* One JSON object, on a line of its own. Bytes that are not UTF-8 become
@@ -67,7 +67,7 @@ void cli_out_json_fence(struct cli_out *out, uint64_t value);
 void cli_out_json_bool(struct cli_out *out, const char *key, bool value);
 void cli_out_json_close(struct cli_out *out);
 
-/* Write what is left. @return false, with out->error, if any of it is lost. */
+/* Write the buffer. @return false, with out->error, if a write failed. */
 bool cli_out_flush(struct cli_out *out);
 
 #endif

@@ -36,7 +36,7 @@ void cli_show_left(struct cli_out *out, int64_t remaining_ms)
     cli_out_text(out, " left");
 }
 
-/* How many is not known to one who was only refused. */
+/* A refusal does not contain the number of sharers. */
 static void show_group(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->permits == 0) {
@@ -53,7 +53,7 @@ static void show_group(struct cli_out *out, const struct cli_holder *holder)
         cli_out_int(out, holder->permits);
         return;
     }
-    /* Who waits for a permit is counted as a sharer too. */
+    /* Waiters for a permit are counted as sharers too. */
     cli_out_int(out, holder->sharers < holder->permits ? holder->sharers
                                                        : holder->permits);
     cli_out_text(out, " of ");

@@ -11,7 +11,7 @@
 /* "held by db3 pid 4711 since 02:00:04 (nightly job), frees by 02:00:41". */
 void cli_show_holder(struct cli_out *out, const struct cli_holder *holder);
 
-/* Of which: "held by db3 pid 4711", " since 02:00:04". */
+/* Its beginning: "held by db3 pid 4711", " since 02:00:04". */
 void cli_show_who(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_since(struct cli_out *out, const struct cli_holder *holder);
 
@@ -19,8 +19,7 @@ void cli_show_since(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_held(struct cli_out *out, const struct cli_holder *holder);
 void cli_show_frees(struct cli_out *out, const struct cli_holder *holder);
 
-/* When its lease ends, "02:00:41", rounded up: a name must not be taken longer
- * than was said. */
+/* The end of its lease, "02:00:41", rounded up: the name is free by then. */
 void cli_show_end(struct cli_out *out, const struct cli_holder *holder);
 
 /* Members of an open JSON object: state, host, pid, since … */
@@ -32,13 +31,13 @@ void cli_show_identity_json(struct cli_out *out,
                             const struct cli_holder *holder);
 void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms);
 
-/* "up", "down" …; why not, if it is not up. */
+/* "up", "down" …; the reason, if it is not up. */
 const char *cli_show_node_state(enum hf_health state);
 
 /* "12.3s left" or "no expiry". */
 void cli_show_left(struct cli_out *out, int64_t remaining_ms);
 
-/* Our own failure, told like the library's. */
+/* Fill an error of the command itself in the library's format. */
 void cli_show_error(struct hf_error *error, enum hf_status status);
 
 #endif

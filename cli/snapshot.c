@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What does not fit is cut. */
+/* A text that does not fit is truncated. */
 static void copy(char *to, size_t room, const char *from)
 {
     size_t len = strnlen(from, room - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the library reports, copied from its opaque structs: to be kept, put
- * into tables, and made up from rows. */
+/* Copies of the library's opaque reports, which can be kept, put into tables,
+ * and built from rows. */
 #ifndef CLI_SNAPSHOT_H
 #define CLI_SNAPSHOT_H
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As hf_holder_*() tell it. */
+/* The values of hf_holder_*(). */
 struct cli_holder {
     enum hf_kind kind;
     char owner[HF_OWNER_TEXT_MAX];
@@ -23,7 +23,7 @@ struct cli_holder {
     uint32_t permits;
 };
 
-/* As hf_node_*() tell it. */
+/* The values of hf_node_*(). */
 struct cli_node {
     char address[128];
     enum hf_health health;
@@ -32,7 +32,7 @@ struct cli_node {
     int64_t rtt_us;
 };
 
-/* As hf_info_*() tell it. */
+/* The values of hf_info_*(). */
 struct cli_info {
     int n_nodes;
     struct cli_holder holder;
@@ -45,7 +45,7 @@ struct cli_info {
     } nodes[HF_NODES_MAX];
 };
 
-/* As hf_queue_entry_*() tell it. */
+/* The values of hf_queue_entry_*(). */
 struct cli_queue_entry {
     int node;
     bool waits;
@@ -55,7 +55,7 @@ struct cli_queue_entry {
     int64_t since_ms;
 };
 
-/* As hf_waiting_*() tell it. */
+/* The values of hf_waiting_*(). */
 struct cli_waiting {
     struct cli_holder holder;
     uint32_t ahead;
@@ -68,12 +68,12 @@ void cli_info_read(struct cli_info *out, const struct hf_info *info);
 void cli_queue_entry_read(struct cli_queue_entry *out,
                           const struct hf_queue_entry *entry);
 
-/* hf_client_inspect(), and a copy of what it says. */
+/* hf_client_inspect(), and a copy of its result. */
 enum hf_status cli_inspect(struct hf_client *client, const void *name,
                            size_t name_len, struct cli_info *out,
                            struct hf_error *error);
 
-/* hf_client_node(); a node that cannot be told of is down. */
+/* hf_client_node(); a node without a report is down. */
 void cli_node(struct hf_client *client, int idx, struct cli_node *out);
 
 /* hf_op_waiting(). */

@@ -14,8 +14,8 @@ static void begin(struct cli_out *out, const struct cli_status *status,
     cli_out_json_text(out, "name", status->name);
 }
 
-/* A line is at most PIPE_BUF long but for monstrous names, so that a pipe that
- * has room takes it whole. */
+/* A line is at most PIPE_BUF long except with very long names, so a pipe with
+ * room accepts it in one write. */
 static void end(struct cli_out *out)
 {
     cli_out_json_close(out);

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* -v: what the library says, with -vv each request; marked so that it is no
- * error of ours. */
+/* -v: print the library's log, with -vv each request; with a prefix, so that it
+ * cannot be mistaken for an error of the command. */
 static void log_line(void *user, enum hf_log_level level, const char *text)
 {
     static const char *const names[] = {
@@ -38,8 +38,8 @@ static void log_line(void *user, enum hf_log_level level, const char *text)
     (void)cli_message_end(&out, 0);
 }
 
-/* A mistake in a URL is one of usage where it was typed, and one of
- * configuration where it was found. */
+/* An error in a URL of the command line is a usage error, else an error of
+ * configuration. */
 static int open_code(enum hf_status status, enum cli_config_source source)
 {
     int code = cli_exit_code(status);
@@ -82,14 +82,15 @@ static int open_failed(const struct cli_config *config, enum hf_status status,
     return cli_message(code, NULL, error->text);
 }
 
-/* The password as it was read last; a process opens one store. */
+/* The password that was read last; a process opens one store. */
 static struct {
     char file[sizeof(((struct cli_config *)0)->password_file)];
     char password[CLI_PASSWORD_MAX];
 } login_secret;
 
-/* At each connection, so that a password may change while a command runs. A
- * file that cannot be used now may be about to be replaced. */
+/* Called at each connection, so that a password may change while a command
+ * runs. If the file cannot be read, the last password is used: the file may be
+ * about to be replaced. */
 static void on_login(void *user, struct hf_login *login)
 {
     char password[CLI_PASSWORD_MAX];
@@ -125,9 +126,9 @@ int cli_store_open(struct cli_config *config, const struct cli_args *args,
     return status == HF_OK ? 0 : open_failed(config, status, &error);
 }
 
-/* The store is in the home folder that the password database has, and so is
- * the note that its user was told. @return true if it could not be made, too:
- * better told twice than never. */
+/* True if the notice must be printed: the file that records it was not there,
+ * or could not be created. It is in the store's folder, in the home folder of
+ * the password database. */
 static bool is_first_notice(void)
 {
     char path[512], text[4096];
@@ -184,7 +185,7 @@ int cli_store_fail(enum hf_status status, const char *name,
     return cli_message(cli_exit_code(status), name, text);
 }
 
-/* Why a node could not renew, for those that could not. */
+/* The reasons of the nodes that did not renew. */
 void cli_store_put_nodes(struct cli_out *out, struct hf_client *client)
 {
     struct cli_node node;

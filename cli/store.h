@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store that a command works on: opened, and its errors told. */
+/* Opening the store of a command, and printing its errors. */
 #ifndef CLI_STORE_H
 #define CLI_STORE_H
 
@@ -9,24 +9,25 @@
 
 #include <holdfast/holdfast.h>
 
-/* Open what @p config says; the client runs only inside our calls. Secrets in
- * @p config are wiped. @return 0, or the exit code after a line on stderr. */
+/* Open the store of @p config; the client runs only inside our calls. Passwords
+ * in @p config are overwritten. @return 0, or the exit code after a line on
+ * stderr. */
 int cli_store_open(struct cli_config *config, const struct cli_args *args,
                    struct hf_client **out);
 
-/* The same, finding the configuration first and saying the notice. */
+/* Find the configuration, open the store, and print the notice. */
 int cli_store_find(const struct cli_args *args, struct hf_client **out);
 
-/* If nothing was configured: what the lock covers. One line on stderr. */
+/* If no store was configured: one line on stderr about the scope of the
+ * embedded store. */
 void cli_store_notice(const struct cli_config *config,
                       const struct cli_args *args);
 
-/* One line for a call that failed. @return the exit code. */
+/* Print one line for a call that failed. @return the exit code. */
 int cli_store_fail(enum hf_status status, const char *name,
                    const struct hf_error *error);
 
-/* Why it could not renew, for the nodes that could not: " (NODE: REASON; ...)".
- */
+/* The nodes that did not renew, with reasons: " (NODE: REASON; ...)". */
 void cli_store_put_nodes(struct cli_out *out, struct hf_client *client);
 
 #endif

@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <string.h>
 
-/* The lease unless --ttl says otherwise, where the store allows it. */
+/* The lease without --ttl, if the store's max_ttl allows it. */
 #define TTL_MS 30000
 
 static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
@@ -24,8 +24,8 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
     take->is_over = true;
 }
 
-/* An event for the supervisor, when the place in the queue is known, and
- * when it changes. Sends no request. */
+/* Write a status event when the place in the queue becomes known or changes.
+ * Sends no request. */
 static void say_place(struct cli_take *take)
 {
     struct cli_waiting waiting;
@@ -134,17 +134,17 @@ const char *cli_take_check(const struct cli_args *args)
     return NULL;
 }
 
-/* What was handed over is ours for some seconds at first, and the renewal that
- * makes it the whole lease is on its way. A command that starts before it has
- * come might have to be ended at once, and who is handed the lock on would have
- * no time to extend it. */
+/* A lock that was handed over is valid for some seconds at first, and the
+ * renewal that extends it to the whole lease is in flight. Wait for it: a
+ * command that starts before might have to be killed at once, and a detached
+ * lock might expire before its new owner extends it. */
 static void confirm(struct cli_take *take)
 {
     enum hf_status status = HF_UNAVAILABLE;
     if (hf_lock_remaining_ms(take->lock) > take->request->ttl_ms / 2) {
         return;
     }
-    while (status == HF_UNAVAILABLE) { /* at most until it is lost */
+    while (status == HF_UNAVAILABLE) { /* until the lock is lost, at most */
         status = hf_lock_extend(take->lock, 0, &take->error);
     }
     if (status == HF_OK) {
@@ -155,7 +155,7 @@ static void confirm(struct cli_take *take)
     take->outcome = status;
 }
 
-/* Without it nothing would wake us: not an answer, and no time limit. */
+/* Without this descriptor neither replies nor timeouts would wake the loop. */
 static bool has_descriptor(struct cli_take *take)
 {
     struct cli_out out;

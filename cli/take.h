@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Take a lock, waiting if asked to, until it is cancelled,
- * with a line on the terminal meanwhile. Used by `run`, whose keeper
- * is told of signals by its wrapper, and by `acquire`, which sees its own. */
+/* Acquire a lock, with a status line on the terminal while it waits. A signal
+ * cancels the wait. Used by the keeper of `run`, which gets signals from its
+ * wrapper, and by `acquire`, which gets its own. */
 #ifndef CLI_TAKE_H
 #define CLI_TAKE_H
 
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Look at `stop_fd`, which is readable. @return the signal to stop with, 0 to
- * go on. */
+/* Read `stop_fd`, which is readable. @return the signal that cancels the wait,
+ * or 0 to continue. */
 typedef int cli_take_stop_fn(void *user);
 
 struct cli_take {
@@ -27,37 +27,38 @@ struct cli_take {
     bool is_quiet;
     pid_t foreground; /* the process group for which a line is shown */
     struct cli_line_gate *gate;
-    /* what came of it */
+    /* the result */
     struct hf_lock *lock;
     struct hf_error error;
     enum hf_status outcome;
     int signal; /* HF_CANCELLED: why */
-    /* under way */
+    /* while it runs */
     struct hf_op *op;
-    int64_t ahead; /* as last said; -1: not yet */
+    int64_t ahead; /* as last reported; -1: not yet */
     bool is_over;
 };
 
-/* Do the options of run and acquire fit together? @return why not, or NULL. */
+/* Check the combination of options of run and acquire. @return the error, or
+ * NULL. */
 const char *cli_take_check(const struct cli_args *args);
 
 /* Fill the request from the options. It borrows the names of `args`. Its ttl_ms
  * is 0 unless one was given. */
 void cli_take_request(struct hf_request *request, const struct cli_args *args);
 
-/* The shorter of 30 s and what the store allows, unless a ttl was given.
+/* Set the ttl: as given, else the shorter of 30 s and the store's max_ttl.
  * @return 0; or the exit code, after a line on stderr. */
 int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
                  const struct cli_args *args);
 
-/* @return take->outcome; HF_OK: take->lock is the caller's, for the whole
- * lease; HF_LOST: it was lost again before it had that. */
+/* Acquire the lock. @return take->outcome; HF_OK: take->lock is the caller's,
+ * for the whole lease; HF_LOST: granted, but lost before the full lease. */
 enum hf_status cli_take(struct cli_take *take);
 
-/* The line and the exit code when a signal ended the wait. */
+/* Print the line of a wait that a signal cancelled. @return the exit code. */
 int cli_take_stopped(const struct cli_args *args, int number);
 
-/* The line and the exit code when it did not succeed. */
+/* Print the error of an acquisition that failed. @return the exit code. */
 int cli_take_failed(const struct cli_take *take, const struct cli_args *args);
 
 #endif

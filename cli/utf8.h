@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names are any bytes; most are UTF-8. Which of them a terminal may be given is
- * decided here, for all that is printed. */
+/* Names are any bytes; most are UTF-8. These functions decide for all output
+ * which characters a terminal may get. */
 #ifndef CLI_UTF8_H
 #define CLI_UTF8_H
 
@@ -15,8 +15,9 @@ size_t cli_utf8_len(const unsigned char *p, size_t len);
 /* The code point of the character of `n` bytes at `p`. */
 uint32_t cli_utf8_code(const unsigned char *p, size_t n);
 
-/* Must a terminal not see it? Controls, which it obeys; and what is invisible
- * or turns the direction of writing, so that one name looks like another. */
+/* True if a terminal must not get it: control characters, and characters that
+ * are invisible or change the direction of writing, by which one name could
+ * look like another. */
 bool cli_utf8_is_unsafe(uint32_t code);
 
 /* Columns on a terminal: 2 for East Asian wide characters and emoji, 0 for

@@ -14,18 +14,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Who waits less does not want to read. */
+/* A shorter wait shows no line. */
 #define SHOW_EVERY_MS 1000
 
-/* Room for all that fits a terminal, and a name of control characters. */
+/* Room for the text of a wide terminal with an escaped name. */
 #define LINE_ROOM (4 * HF_NAME_MAX + 4096)
 
-/* The name has a third of the line, less if the rest of the line needs it, and
- * at least this. */
+/* The name gets a third of the line, less if the rest needs it, and at least
+ * this. */
 #define NAME_PART 3
 #define NAME_LEAST 8
 
-/* Less of a holder, or of its label, is not worth its columns. */
+/* A holder or a label that would be truncated below this is omitted. */
 #define WHO_LEAST 16
 #define LABEL_LEAST 5
 
@@ -35,10 +35,11 @@
 /* "1234 ahead, " */
 #define PLACE_ROOM 40
 
-/* Two looks at a lease that was not renewed find its end that near. */
+/* Two readings of the end of a lease that was not renewed differ by at most
+ * this. */
 #define SAME_END_NS (1000 * CLI_NS_PER_MS)
 
-/* A line is written in less; a keeper that stands still is not waited for. */
+/* Longest wait for a keeper that is writing the line; it may be stopped. */
 #define HIDE_NS (200 * CLI_NS_PER_MS)
 
 /* To the first column, and clear the line. */
@@ -69,7 +70,8 @@ int cli_line_timeout(const struct cli_line *line)
 
 /* ---- The terminal ------------------------------------------------------ */
 
-/* Ours to write on: in the foreground, and not paused. */
+/* True if the terminal can be written: our group is in the foreground, and the
+ * output is not paused. */
 static bool is_ours(pid_t foreground)
 {
     return tcgetpgrp(STDERR_FILENO) == foreground &&
@@ -115,7 +117,7 @@ void cli_line_clear(struct cli_line *line)
     }
 }
 
-/* @return false: it is being written, and not done. */
+/* @return false if it is still being written. */
 static bool hide(struct cli_line_gate *gate)
 {
     int64_t end_ns = cli_when_now_ns() + HIDE_NS;
@@ -140,7 +142,7 @@ void cli_line_stop(struct cli_line_gate *gate)
     }
 }
 
-/* ---- What it says ------------------------------------------------------ */
+/* ---- Text -------------------------------------------------------------- */
 
 /* What is said of the holder, in parts. */
 struct holder_parts {
@@ -179,9 +181,9 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
     cli_out_text(out, ": ");
 }
 
-/* Was the lease renewed while we looked on? Its end moved since the first look,
- * and its owner did not: a renewal a second moves it little between two looks.
- */
+/* True if the lease was renewed during this wait: its end has moved since the
+ * first reading, with the same owner. (Between two readings it may move too
+ * little to tell.) */
 static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
 {
     int64_t end_ns = cli_when_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
@@ -195,8 +197,8 @@ static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
     return line->is_renewed;
 }
 
-/* A lease that may be renewed does not say when the name will be free. @return
- * whether it is known to be renewed. */
+/* The end of a lease that is being renewed is not the time at which the name is
+ * free. @return true if the lease is known to be renewed. */
 static bool put_lease(struct cli_out *out, struct cli_line *line,
                       const struct cli_holder *holder)
 {
@@ -206,14 +208,14 @@ static bool put_lease(struct cli_out *out, struct cli_line *line,
         return false;
     }
     if (holder->remaining_ms == 0) {
-        return false; /* renewed, or it is over: not heard yet */
+        return false; /* renewed or expired: the next reply will tell */
     }
     cli_out_text(out, ", lease until ");
     cli_show_end(out, holder);
     return holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder);
 }
 
-/* Make `text` "" if it needs more than `*left` columns; else they are taken. */
+/* Make `text` "" if it needs more than `*left` columns; else subtract them. */
 static void fit(char *text, size_t *left)
 {
     size_t columns = cli_width_of(text);
@@ -283,7 +285,7 @@ static void put_holder(struct cli_out *out, struct holder_parts *parts)
     cli_out_text(out, renewed);
 }
 
-/* As the nodes last said to one who stands in the queue. */
+/* The text of a queued waiter, from the nodes' last replies. */
 static void put_waiting(struct cli_out *out, struct cli_line *line,
                         const struct cli_waiting *waiting)
 {
@@ -304,8 +306,8 @@ static void put_waiting(struct cli_out *out, struct cli_line *line,
     put_holder(out, &holder);
 }
 
-/* Nodes of that health, and what is with them. @return the first's reason, or
- * NULL if there are none. */
+/* The nodes of that health. @return the reason of the first, or NULL if there
+ * is none. */
 static const char *put_nodes(struct cli_out *out, const struct cli_node *nodes,
                              int n_nodes, enum hf_health health,
                              const char *before)
@@ -337,8 +339,8 @@ static const char *put_nodes(struct cli_out *out, const struct cli_node *nodes,
     return first->reason;
 }
 
-/* If no majority counts: which nodes do not, and why the first does not.
- * @return false: a majority counts. */
+/* If no majority of the nodes is available: the nodes that are not, and the
+ * reason of the first. @return false: a majority is available. */
 static bool put_unavailable(struct cli_out *out, const struct cli_line *line,
                             struct hf_client *client,
                             const struct hf_request *request)
@@ -370,7 +372,7 @@ static bool put_unavailable(struct cli_out *out, const struct cli_line *line,
     return true;
 }
 
-/* Of one who only tries from time to time. */
+/* The text of a wait that is not queued and retries. */
 static void put_inspected(struct cli_out *out, struct cli_line *line,
                           struct hf_client *client,
                           const struct hf_request *request)

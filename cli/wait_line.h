@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of the terminal on which a wait is shown:
+/* The status line of a wait on the terminal:
  *
  *     waiting 12s for nightly: 2 ahead, held by db3 pid 4711 since 02:00:04,
  *     lease until 02:00:41 (renewed)
  *
- * on one line, refreshed every second, cut with an ellipsis where the terminal
- * ends, and gone when the wait is over or stopped (Ctrl-Z). If no majority of
- * the nodes counts, it says which do not. */
+ * on one line, refreshed every second, truncated with an ellipsis to the width
+ * of the terminal, and removed when the wait is over or stopped (Ctrl-Z). If no
+ * majority of the nodes is available, it lists the nodes that are not. */
 #ifndef CLI_WAIT_LINE_H
 #define CLI_WAIT_LINE_H
 
@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Between what writes the line and what is stopped by Ctrl-Z, which may be two
- * processes: in memory that both see, zeros at first. */
+/* Shared by the process that writes the line and the process that Ctrl-Z stops,
+ * which may be the same: in shared memory, zeroed at first. */
 struct cli_line_gate {
     _Atomic int32_t state; /* free, being written, or hidden */
     _Atomic int32_t is_shown;
@@ -29,7 +29,7 @@ struct cli_line {
     struct cli_line_gate *gate;
     int64_t began_ns;
     int64_t next_ns;
-    /* the lease that was seen last: was its end moved since? */
+    /* the lease that was read last, to detect a renewal */
     char owner[HF_OWNER_TEXT_MAX];
     int64_t end_ns;
     bool is_renewed;
@@ -38,17 +38,17 @@ struct cli_line {
 void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground,
                    struct cli_line_gate *gate);
 
-/* Milliseconds until it is due, rounded up; -1: not at all. */
+/* Milliseconds until the next update, rounded up; -1: none is due. */
 int cli_line_timeout(const struct cli_line *line);
 
-/* Show how `op`, which is under way for `request`, stands, if that is due. Asks
- * the store only if op does not know. */
+/* If an update is due, show the state of `op`, which acquires `request`. Sends
+ * a request only if op has no holder to show. */
 void cli_line_tick(struct cli_line *line, struct hf_client *client,
                    struct hf_op *op, const struct hf_request *request);
 
 void cli_line_clear(struct cli_line *line);
 
-/* SIGTSTP, which is held back, came: stop this process, without the line until
+/* Handle SIGTSTP, which is blocked: remove the line and stop this process until
  * it is continued. Its group is the one for which the line is shown. */
 void cli_line_stop(struct cli_line_gate *gate);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks: one for decisions, one for people. */
+/* Clocks: one for decisions, one for output. */
 #ifndef CLI_WHEN_H
 #define CLI_WHEN_H
 
@@ -15,7 +15,7 @@ int64_t cli_when_now_ns(void);
 /* Set a timerfd of CLOCK_BOOTTIME to @p at_ns; INT64_MAX: off. */
 void cli_when_set_timer(int fd, int64_t at_ns);
 
-/* Unix time in milliseconds: for people and logs, never for decisions. */
+/* Unix time in milliseconds: for output and logs, never for decisions. */
 int64_t cli_when_wall_ms(void);
 
 /* "02:00:04", with the day before it if that is not today. */

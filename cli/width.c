@@ -10,15 +10,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Of a terminal that does not say. */
+/* The width of a terminal that reports none. */
 #define USUAL 80
 
-/* Lines that are narrower have no room for an indented word. */
+/* Narrower lines are not folded: they have no room for an indented word. */
 #define FOLD_MIN 20
 
 /* ---- How wide it is ---------------------------------------------------- */
 
-/* COLUMNS; 0 if it is not set, or no width. */
+/* COLUMNS; 0 if it is not set, or not a number. */
 static size_t wanted_columns(void)
 {
     const char *text = getenv("COLUMNS");
@@ -56,7 +56,7 @@ static size_t next_char(const char *text, size_t *columns)
     return n > 0 || *p == '\0' ? n : 1;
 }
 
-/* Write the character of `n` bytes, unless it is none. */
+/* Write the character of `n` bytes, unless it is malformed. */
 static void put_char(struct cli_out *out, const char *text, size_t n)
 {
     if (cli_utf8_len((const unsigned char *)text, n) == n) {
@@ -76,7 +76,7 @@ size_t cli_width_of(const char *text)
 
 /* ---- Cut --------------------------------------------------------------- */
 
-/* One column, in any encoding: no other is told apart. */
+/* The ellipsis: one column, or ~ in a locale that is not UTF-8. */
 static const char *ellipsis(void)
 {
     static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};

@@ -4,9 +4,8 @@
  *     size_t width = cli_width(STDOUT_FILENO);
  *     cli_width_fold(&out, text, 4, width);
  *
- * Texts are well-formed UTF-8 without controls, as cli_out_shown() writes. What
- * is not well-formed, such as the rest of a text that a buffer cut, is left
- * out. */
+ * Texts are well-formed UTF-8 without controls, as cli_out_shown() writes them.
+ * Malformed bytes, such as a character that a buffer truncated, are omitted. */
 #ifndef CLI_WIDTH_H
 #define CLI_WIDTH_H
 
@@ -14,12 +13,12 @@
 
 #include <stddef.h>
 
-/* No terminal: a program reads, which gets lines whole. */
+/* The output is no terminal: lines are neither truncated nor folded. */
 #define CLI_WIDTH_ANY ((size_t)-1)
 
 /* Columns of the terminal on `fd`, at least 1, or CLI_WIDTH_ANY. COLUMNS in the
- * environment makes it narrower, and is the width if the terminal does not say;
- * if neither says, it is 80. */
+ * environment reduces it, and is the width if the terminal reports none;
+ * without both it is 80. */
 size_t cli_width(int fd);
 
 /* Columns of a text. */
