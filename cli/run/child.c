@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting the command is most of what a short run costs. Off a terminal the
- * new process borrows our memory until it executes, as vfork() does: a copy of
- * the page tables, and the faults of both afterwards, would add a tenth to
- * `holdfast run x -- true`. We do not run meanwhile, which is safe because the
- * wrapper's guard ends everything if it takes until the lease ends (a program
- * on a file server that hangs). On a terminal it is a plain fork: there Ctrl-Z
- * may stop the new process before it executes, and we must go on. */
+/* Starting the command is most of the cost of a short run. Without a terminal
+ * the new process shares our memory until it executes, as with vfork(): a copy
+ * of the page tables, and the page faults afterwards, would add a tenth to
+ * `holdfast run x -- true`. The keeper does not run until then. That is safe,
+ * because the wrapper's guard kills both if it takes until the lease ends (a
+ * program on a file server that hangs). On a terminal it is a plain fork: there
+ * Ctrl-Z may stop the new process before it executes, and the keeper must
+ * continue. */
 #include "run/child.h"
 
 #include "exit_code.h"
@@ -20,9 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Stack of the process that borrows our memory: room for execvp(), which keeps
- * a path on it, and the arguments where it has to start a shell for a script
- * without "#!". Only what is touched costs memory. */
+/* Stack of the process that shares our memory: room for execvp(), which builds
+ * a path on it, and the arguments of a shell for a script without "#!". Only
+ * touched pages cost memory. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 struct birth {
@@ -30,14 +31,14 @@ struct birth {
     pid_t keeper;
 };
 
-/* In the new process. Everything of ours is closed on exec. @return what to
- * exit with. */
+/* Runs in the new process. All our descriptors are closed on exec. @return the
+ * exit code, if exec failed. */
 static int become(void *arg)
 {
     const struct birth *birth = arg;
     const struct cli_child_start *how = birth->how;
-    /* The last net: if the keeper dies, the kernel kills us. It does not look
-     * back: a keeper that died before this line is seen by our new parent. */
+    /* If the keeper dies, the kernel kills this process. A keeper that died
+     * before this call is detected by the change of parent. */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != birth->keeper) {
         return CLI_EXIT_INTERNAL;
@@ -45,9 +46,8 @@ static int become(void *arg)
     (void)setpgid(0, 0);
     (void)cli_term_move(how->term, how->foreground, getpid());
     cli_signals_restore(how->signals);
-    /* All of us may have been stopped since the lock was acquired. This look
-     * at the clock is the last act, so that no more than an execve(2) is
-     * between it and the command. */
+    /* All processes may have been stopped since the lock was acquired. So the
+     * clock is read last, with only an execve(2) between it and the command. */
     if (cli_when_now_ns() >= how->until_ns) {
         atomic_store(&how->shared->exec_errno, ETIME);
         return CLI_EXIT_LOST;
@@ -99,7 +99,7 @@ bool cli_child_start(struct cli_child *child, const struct cli_child_start *how)
     if (pid < 0) {
         return false;
     }
-    /* Here too: the group must exist before anybody signals it. */
+    /* Here too: the group must exist before it is signalled. */
     (void)setpgid(pid, pid);
     atomic_store(&how->shared->group, pid);
     child->pid = pid;

@@ -13,7 +13,7 @@
 struct cli_child {
     pid_t pid; /* and process group; 0: not started */
     bool is_over;
-    int status; /* as waitpid() tells it */
+    int status; /* of waitpid() */
 };
 
 struct cli_child_start {
@@ -25,15 +25,15 @@ struct cli_child_start {
     int64_t until_ns;            /* CLOCK_BOOTTIME: not executed after this */
 };
 
-/* Fork and execute. That a command cannot be executed is known when it ends:
- * cli_child_code(). @return false with errno if there is no process to have. */
+/* Fork and execute. If exec fails, the process ends, and cli_child_code() has
+ * the error. @return false with errno if fork failed. */
 bool cli_child_start(struct cli_child *child,
                      const struct cli_child_start *how);
 
 /* Signal the command and its process group; stopped ones wake up. */
 void cli_child_signal(const struct cli_child *child, int number);
 
-/* What a shell would say: its code, or 128+N for signal N. */
+/* The exit code as a shell computes it: its code, or 128+N for signal N. */
 int cli_child_code(const struct cli_child *child);
 
 #endif

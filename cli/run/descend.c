@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why nothing escapes. A descendant may have left the command's process group
- * and session, and its parents may be gone. But this process is a subreaper:
- * a process that loses its parent becomes our child. So the tree below us
- * always has all of them, and waitpid() says ECHILD exactly when it is empty;
- * zombies count until we reap them. One sweep kills what it sees in the tree.
- * What was forked meanwhile is in the tree for the next sweep, and a process
- * that has been killed forks no more, so that sweeps end.
+/* Why no descendant escapes. It may have left the command's process group and
+ * session, and its parents may have ended. But this process is a subreaper: a
+ * process that loses its parent becomes our child. So all descendants are in
+ * the tree below us, and waitpid() fails with ECHILD exactly when it is empty;
+ * zombies count until they are reaped. One sweep kills every process that it
+ * finds in the tree. Processes that were forked during a sweep are found by the
+ * next one, and a killed process does not fork, so the sweeps end.
  *
- * Some zombies cannot be reaped: those that a debugger holds, and children of a
- * frozen process. They run no more, and have no children: the kernel gives
- * those to a subreaper first. So if two sweeps in a row see nothing but
- * zombies, no process is left. One sweep does not suffice, since a zombie's
- * children may have become ours after ours were listed.
+ * Some zombies cannot be reaped: those traced by a debugger, and children of a
+ * frozen process. They do not run, and have no children: the kernel has
+ * reparented those to a subreaper. So if two sweeps in a row find only zombies,
+ * no process is left. One sweep does not suffice, since a zombie's children may
+ * have become ours after our children were listed.
  *
- * The kernel's list (/proc/PID/task/TID/children) costs two reads a process; a
- * kernel without it is asked for every process's parent instead. /proc must be
- * that of our own pid namespace: another one's numbers mean other processes.
- * It is opened and checked once, at the start, so that nothing mounted over it
- * later hides the tree; and two descriptors are kept for it, since this must
- * work in a process that has no descriptor left.
+ * The kernel's list (/proc/PID/task/TID/children) costs two reads per process.
+ * On a kernel without it every process's parent is read instead. /proc must
+ * belong to our own pid namespace: in another one the ids mean other processes.
+ * It is opened and checked once, at the start, so that a later mount over it
+ * cannot hide the tree. Two descriptors are reserved, since this must work even
+ * when the process has no free descriptor left.
  *
- * Out of reach are descendants that run as another user (setuid), unless we
- * are root. */
+ * Descendants that run as another user (setuid) cannot be killed, unless we are
+ * root. */
 #include "run/descend.h"
 
 #include "when.h"
@@ -36,13 +36,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Enough for most trees in one sweep; the rest is found by the next. */
+/* Enough for most trees in one sweep; the next sweep finds the rest. */
 #define TREE_MAX 1024
 
 /* Between sweeps: dying takes the kernel a fraction of a millisecond. */
 #define PAUSE_NS 500000
 
-/* cli_descend_end(): there may be some, but they cannot be seen. */
+/* cli_descend_end(): descendants may be left, but /proc does not show them. */
 #define UNSEEN (-1)
 
 struct tree {
@@ -102,7 +102,7 @@ static void add_listed(struct tree *tree, const char *path)
     tree->has_lists = true;
     for (char *at = text, *end = NULL;; at = end) {
         long pid = strtol(at, &end, 10);
-        /* A number at the very end may have been cut: left to the next. */
+        /* A number at the end may be incomplete: left to the next read. */
         if (end == at || *end == '\0') {
             return;
         }
@@ -154,7 +154,7 @@ static pid_t parent_of(int proc, pid_t pid)
     return *stat != '\0' ? (pid_t)strtol(stat + 2, NULL, 10) : 0;
 }
 
-/* /proc may hide a process that runs (hidepid): then kill(2) tells. */
+/* /proc may hide a running process (hidepid): then kill(2) detects it. */
 static bool is_over(int proc, pid_t pid)
 {
     char text[1024];
@@ -202,8 +202,8 @@ static void look(struct tree *tree)
     }
 }
 
-/* Kill what is seen. @return 0 if only zombies are; else a process that is
- * left, one that may not be killed if there is one; UNSEEN. */
+/* Kill all processes that are found. @return 0 if only zombies were found; a
+ * process that is left, preferably one that we may not kill; or UNSEEN. */
 static pid_t sweep(struct tree *tree, pid_t killed)
 {
     pid_t left = 0, denied = 0;
@@ -233,7 +233,8 @@ static bool reap(void)
     return pid < 0 && errno == ECHILD;
 }
 
-/* ---- What the other files call ------------------------------------------- */
+/* ---- Interface ------------------------------------------------------------
+ */
 
 static bool is_own_proc(int proc)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ending everything that a command started. */
+/* Killing all processes that a command started. */
 #ifndef CLI_DESCEND_H
 #define CLI_DESCEND_H
 
@@ -9,25 +9,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What finding descendants needs. A forked process uses its copy. */
+/* The descriptors for finding descendants. A forked process uses its copy. */
 struct cli_descend {
     int proc;     /* /proc; -1: it does not show our processes */
     int spare[2]; /* kept free for cli_descend_end() */
 };
 
-/* @return 0, or an errno: EMFILE and ENFILE for want of descriptors, anything
- * else if /proc does not show the processes of this pid namespace. Then
- * cli_descend_end() ends a process group and nothing else. */
+/* @return 0, or an errno: EMFILE and ENFILE if descriptors ran out, any other
+ * if /proc does not show the processes of this pid namespace. Then
+ * cli_descend_end() kills only a process group. */
 int cli_descend_open(struct cli_descend *descend);
 
-/* Kill and reap all that descends from this process, which is a subreaper.
+/* Kill and reap all descendants of this process, which is a subreaper.
  *
  * @param group     the command's process group, killed first; 0: none.
  * @param killed    a descendant that got SIGKILL before and whose end is not
  *                  waited for: the keeper, which may be frozen; 0: none.
- * @param until_ns  CLOCK_BOOTTIME: when to give up.
- * @return 0 when nothing is left that could run; else a process that would not
- * die, or -1 if there may be one and /proc does not show it.
+ * @param until_ns  CLOCK_BOOTTIME: the timeout.
+ * @return 0 when no process is left that could run; else a process that did not
+ * die in time, or -1 if there may be one that /proc does not show.
  *
  * SIGCHLD must be blocked. */
 pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of one run: open, take, start, watch, give back. Whatever happens
- * while watching, time is looked at first (keeper_end.c). */
+/* One run: open the store, acquire, start the command, watch, release. After
+ * every event the deadline is checked first (keeper_end.c). */
 #include "run/keeper.h"
 
 #include "ancestor.h"
@@ -24,7 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The lock was taken, or is gone without: no exit code, since 0 is one. */
+/* Start the command, with the lock or without. Outside the range of exit codes,
+ * since 0 is one. */
 #define START (-1)
 
 /* ---- Becoming the keeper ------------------------------------------------ */
@@ -48,9 +49,10 @@ static int set_up(struct cli_keeper *keeper)
     return 0;
 }
 
-/* ---- Taking the lock ----------------------------------------------------- */
+/* ---- Acquiring the lock ---------------------------------------------------
+ */
 
-/* --on-unreachable run: say so, and go on without. */
+/* --on-unreachable run: print a line, and continue without the lock. */
 static int go_without(const struct cli_keeper *keeper,
                       const struct cli_take *take)
 {
@@ -62,15 +64,15 @@ static int go_without(const struct cli_keeper *keeper,
     return cli_message_end(&out, START);
 }
 
-/* From the second round on our own environment has our own last lock. */
+/* From the second round on our environment has the lock of the last round. */
 static int refuse_ancestor(const struct cli_keeper *keeper)
 {
     return keeper->is_again ? 0
                             : cli_ancestor_refuse(keeper->client, keeper->args);
 }
 
-/* The command must not run without the lock, or the mark: the exit code, or
- * START. */
+/* After a failure to acquire the lock or write the mark: @return the exit code,
+ * or START if the command may run without the lock. */
 static int refuse(struct cli_keeper *keeper, const struct cli_take *take)
 {
     return take->outcome == HF_UNAVAILABLE &&
@@ -125,9 +127,9 @@ static int take_lock(struct cli_keeper *keeper,
 
 /* ---- Starting the command ------------------------------------------------ */
 
-/* Where a store sees processes end, the lock is free only when wrapper, keeper
- * and command are all gone. @return 0, or the exit code: what the store does
- * not know of must not be started. */
+/* If the store detects the end of processes, the lock is free only when
+ * wrapper, keeper and command have all ended. @return 0, or the exit code: a
+ * command must not be started if the store cannot watch it. */
 static int cover_wrapper(struct cli_keeper *keeper)
 {
     enum hf_status status =
@@ -183,7 +185,7 @@ static void set_timer(struct cli_keeper *keeper)
     }
 }
 
-/* Orphans of the command's come to us, and are reaped too. */
+/* Orphans of the command become our children, and are reaped too. */
 static void reap(struct cli_keeper *keeper)
 {
     struct signalfd_siginfo info;
@@ -210,7 +212,7 @@ static void serve(struct cli_keeper *keeper, struct pollfd *fds)
     uint64_t ticks;
     if (fds[0].revents != 0) {
         (void)!read(keeper->timer, &ticks, sizeof(ticks));
-        keeper->timer_ns = 0; /* rang: set it again, whatever is next */
+        keeper->timer_ns = 0; /* expired: it must be set again */
     }
     if (fds[1].revents != 0) {
         reap(keeper);
@@ -244,14 +246,15 @@ static void watch(struct cli_keeper *keeper)
         }
     }
     if (keeper->why != CLI_WHY_NONE) {
-        /* It obeyed; what it started may not have. */
+        /* The command ended; its descendants may not have. */
         cli_keeper_kill(keeper);
     }
 }
 
-/* ---- Giving back --------------------------------------------------------- */
+/* ---- Releasing ------------------------------------------------------------
+ */
 
-/* How long the name stays taken: --min-hold counts from the start. */
+/* Length of the reservation: --min-hold counts from the start. */
 static int64_t keep_ms(const struct cli_keeper *keeper)
 {
     int64_t hold = keeper->args->min_hold_ms;
@@ -259,7 +262,7 @@ static int64_t keep_ms(const struct cli_keeper *keeper)
     return hold > gone ? hold - gone : 0;
 }
 
-/* @return false if it had another owner by then. */
+/* @return false if the lock had another owner by then. */
 static bool give_back(struct cli_keeper *keeper, bool has_run)
 {
     struct hf_lock *lock = keeper->lock;
@@ -301,8 +304,8 @@ static int run_command(struct cli_keeper *keeper)
     return cli_keeper_code(keeper, was_ours);
 }
 
-/* More than half of the lease leaves no time to miss one renewal and get the
- * next: the command would be ended for nothing. */
+/* A grace of more than half of the lease leaves no time for a retry after one
+ * lost renewal: the command would be killed for no reason. */
 static int check_grace(const struct cli_args *args, int64_t ttl_ms)
 {
     struct cli_out out;
@@ -318,7 +321,7 @@ static int check_grace(const struct cli_args *args, int64_t ttl_ms)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* What the options ask for, as far as the store allows it. */
+/* Set the request from the options, and check it against the store. */
 static int read_request(const struct cli_keeper *keeper,
                         struct hf_request *request)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that holds the lease: takes the lock, starts the command,
- * renews, has the command dead before the lease can end, and gives back. */
+/* The process that holds the lease: it acquires the lock, starts the command,
+ * renews, kills the command before the lease can end, and releases. */
 #ifndef CLI_KEEPER_H
 #define CLI_KEEPER_H
 
@@ -16,7 +16,7 @@
 /* Runs in the forked process, and ends it with the exit code of the whole. */
 _Noreturn void cli_keeper(struct cli_run *run);
 
-/* Why the command is being ended before its time. */
+/* Why the command is being killed. */
 enum cli_why {
     CLI_WHY_NONE,
     CLI_WHY_LOST, /* the lease ends, or was lost */
@@ -24,14 +24,14 @@ enum cli_why {
     CLI_WHY_WRAPPER /* the wrapper has ended */
 };
 
-/* cli_keeper_stop(): the wrapper is gone. No signal has this number. */
+/* cli_keeper_stop(): the wrapper has ended. No signal has this number. */
 #define CLI_STOP_GONE 1000
 
-/* What the keeper's files share. Times are CLOCK_BOOTTIME in nanoseconds. */
+/* The state of the keeper. Times are CLOCK_BOOTTIME in nanoseconds. */
 struct cli_keeper {
     struct cli_run *run;
     const struct cli_args *args;
-    int link; /* our end */
+    int link; /* our end of the socket pair */
     int signals;
     int timer;
     int64_t timer_ns; /* what it is set to */
@@ -41,80 +41,81 @@ struct cli_keeper {
     struct cli_status status;
     struct cli_term term;
     struct cli_child child;
-    int64_t started_ns;  /* the lock was taken */
+    int64_t started_ns;  /* when the lock was acquired */
     int64_t deadline_ns; /* end of the lease, INT64_MAX without one */
     int64_t grace_ns;    /* from SIGTERM to SIGKILL */
     int64_t margin_ns;   /* from SIGKILL to the deadline */
     enum cli_why why;
     int64_t ending_ns;    /* when SIGTERM was sent */
-    bool is_lost;         /* it was, whatever was done about it */
-    bool was_told;        /* by a majority, with the deadline still ahead */
-    struct cli_lost lost; /* was_told: who took it */
-    bool was_asleep;      /* we woke up too late to end the command in time */
+    bool is_lost;         /* the lock was lost */
+    bool was_told;        /* lost by replies of a majority, before the deadline
+                           */
+    struct cli_lost lost; /* was_told: the present holder */
+    bool was_asleep;      /* the keeper woke too late to kill in time */
     bool is_covered;      /* the store knows of the command's process group */
     bool is_denied;       /* the store does not permit the release */
     bool is_again;        /* not the first round of --again */
-    bool was_taken;       /* the lock, in this round, whatever came of it */
+    bool was_taken;       /* the lock was acquired in this round */
     bool had_terminal;    /* the command was in the foreground to its end */
-    sigset_t handed;      /* signals that were handed on to the command */
-    pid_t survivor;       /* a descendant that would not die; 0: none */
+    sigset_t handed;      /* signals that were forwarded to the command */
+    pid_t survivor;       /* a descendant that did not die in time; 0: none */
 };
 
-/* keeper_again.c: run rounds until none is to follow. @return the exit code. */
+/* keeper_again.c: run all rounds. @return the exit code. */
 int cli_keeper_again(struct cli_keeper *keeper);
 
-/* keeper.c: take the lock, run the command, give the lock back. @return the
+/* keeper.c: acquire the lock, run the command, release the lock. @return the
  * exit code. */
 int cli_keeper_round(struct cli_keeper *keeper);
 
-/* keeper_end.c: the lock was just taken, for @p ttl_ms (or there is none). */
+/* keeper_end.c: the lock was acquired for @p ttl_ms (or there is none). */
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms);
 
-/* keeper_end.c: look at the lock after the client has done something. */
+/* keeper_end.c: read the lock's state after the client has run. */
 void cli_keeper_look(struct cli_keeper *keeper);
 
-/* keeper_end.c: tell the store of the command's process group. What it could
- * not be told is told again after the next renewal. */
+/* keeper_end.c: report the command's process group to the store. After an error
+ * it is reported again with the next renewal. */
 void cli_keeper_cover(struct cli_keeper *keeper);
 
-/* keeper_end.c: do what the time asks for; first thing after every wait.
- * @return true when everything was ended. */
+/* keeper_end.c: send the signals that are due; called first after every wait.
+ * @return true when all processes were killed. */
 bool cli_keeper_enforce(struct cli_keeper *keeper);
 
-/* keeper_end.c: when cli_keeper_enforce() wants to be called next. */
+/* keeper_end.c: when cli_keeper_enforce() must be called next. */
 int64_t cli_keeper_next(const struct cli_keeper *keeper);
 
-/* keeper_end.c: begin to end the command: SIGTERM now. */
+/* keeper_end.c: send SIGTERM to the command. */
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why);
 
-/* keeper_end.c: SIGKILL to all that descends, and wait until it is gone. */
+/* keeper_end.c: kill all descendants, and wait until they have ended. */
 void cli_keeper_kill(struct cli_keeper *keeper);
 
-/* keeper_code.c: the exit code, after its line if there is one. @p was_ours:
- * the lock was still ours when it was given back. */
+/* keeper_code.c: @return the exit code, after a line on stderr if it needs one.
+ * @p was_ours: the lock was still ours when it was released. */
 int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours);
 
-/* keeper_once.c: before anything is taken. @return false: take->outcome says
- * why not; HF_BUSY: a command was started in this period. */
+/* keeper_once.c: read the mark before the lock is acquired. @return false with
+ * take->outcome; HF_BUSY: a command was started in this period. */
 bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take);
 
-/* keeper_once.c: the lock is held; the period begins. @return false: as above,
- * and the lock was given back. */
+/* keeper_once.c: write the mark while the lock is held. @return false: as
+ * above, and the lock was released. */
 bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_take *take);
 
-/* keeper_once.c: before the lock is given back. @p has_run: the command was
- * started. */
+/* keeper_once.c: withdraw the mark if needed, before the release. @p has_run:
+ * the command was started. */
 void cli_keeper_unmark(struct cli_keeper *keeper, bool has_run);
 
 /* keeper_jobs.c: the command was stopped by a signal. */
 void cli_keeper_stopped(struct cli_keeper *keeper, int number);
 
-/* keeper_jobs.c: everything that the wrapper said.
- * @return false when the wrapper is gone. */
+/* keeper_jobs.c: process all messages of the wrapper.
+ * @return false when the wrapper has ended. */
 bool cli_keeper_hear(struct cli_keeper *keeper);
 
 /* keeper_jobs.c: the same while no command runs; a cli_take_stop_fn.
- * @return the signal to end with, CLI_STOP_GONE, or 0. */
+ * @return the signal that ends the run, CLI_STOP_GONE, or 0. */
 int cli_keeper_stop(void *user);
 
 #endif

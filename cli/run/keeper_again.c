@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leader election (--again): round after round of taking the lock, running the
- * command, and giving the lock back.
+/* Leader election (--again): rounds of acquiring the lock, running the command,
+ * and releasing the lock.
  *
  *     wait in the queue   lead            wait again, behind the others
  *     |------------------|command-------|-------------------------|command-
  *                        fence 7        ended, or lost            fence 9
  *
- * Each round begins as the first one did, with another owner and a greater
- * fence, so that nothing of one leads into the next: a lock that was lost is
- * never taken for held. The connection stays, and with it the knowledge that
- * the store is there: an outage is waited through. It is the keeper who loops,
- * and not the wrapper, since it knows how a round ended, not only its code.
+ * Each round has another owner and a greater fence, and inherits no state from
+ * the round before, so a lost lock cannot be mistaken for held. The connection
+ * stays open, and an outage of the store only delays a later round. The keeper
+ * runs the loop, not the wrapper, since the keeper knows why a round ended.
  *
- * A command that fails at once must not take the lock, and the server's time,
- * in a hot loop; nor must its host lead, if another can. So it pauses before it
- * stands again, without lock and without a place in the queue. */
+ * If a command fails at once, the host must not acquire the lock in a busy
+ * loop, and another host should lead. So the keeper pauses before the next
+ * round, without the lock and without a place in the queue. */
 #include "run/keeper.h"
 
 #include "exit_code.h"
@@ -29,7 +28,7 @@
 /* A command that ran for less than this has failed to lead. */
 #define SHORT_MS 1000
 
-/* The pause is between half of this and all of it, doubled each time. */
+/* The first pause; doubled each time, with jitter down to a half. */
 #define PAUSE_MS 2000
 #define PAUSE_MS_MAX 30000
 
@@ -40,10 +39,10 @@ static bool was_handed(const struct cli_keeper *keeper, int number)
     return sigismember(&keeper->handed, number) == 1;
 }
 
-/* The signal ends the command, and not only this round of it. What else is
- * handed on, SIGHUP to reload, say, ends it only if the command dies of it.
- * Ctrl-C goes from the terminal to the command alone, so that only its code
- * tells. */
+/* True if this signal ends the election, and not only this round. Another
+ * forwarded signal (SIGHUP to reload, say) ends the round only if the command
+ * dies by it. The terminal sends Ctrl-C to the command's group only, so it is
+ * detected by the command's exit code. */
 static bool is_asked_to_end(const struct cli_keeper *keeper)
 {
     int signal = cli_child_code(&keeper->child) - CLI_EXIT_SIGNAL;
@@ -64,7 +63,8 @@ static bool stands_again(const struct cli_keeper *keeper)
 
 /* ---- The pause between two rounds ---------------------------------------- */
 
-/* All hosts whose command fails at once should not come back at once. */
+/* With jitter: hosts whose commands fail at the same time return at different
+ * times. */
 static int64_t jittered_ms(int64_t ms)
 {
     uint32_t random = 0;
@@ -88,7 +88,7 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
             return stop;
         }
         if (n > 0 && fds[1].revents != 0) {
-            hf_client_process(keeper->client); /* a release under way */
+            hf_client_process(keeper->client); /* a release may be in flight */
         }
     }
     return 0;

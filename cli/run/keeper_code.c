@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run ends with, and the one line that says why. */
+/* The exit code of a run, and the line on stderr with its reason. */
 #include "run/keeper.h"
 
 #include "duration.h"
@@ -52,7 +52,7 @@ static int say_lost(const struct cli_keeper *keeper)
     return cli_message_end(&out, CLI_EXIT_LOST);
 }
 
-/* The code for a command that was ended by us. */
+/* The code if the keeper killed the command. */
 static int ended_code(const struct cli_keeper *keeper)
 {
     if (keeper->survivor != 0 && keeper->why != CLI_WHY_WRAPPER) {
@@ -93,7 +93,7 @@ static int own_code(const struct cli_keeper *keeper, bool was_ours)
         return code;
     }
     if (keeper->is_lost) {
-        return CLI_EXIT_LOST; /* --on-lost warn has said so */
+        return CLI_EXIT_LOST; /* --on-lost warn has printed a line already */
     }
     if (!was_ours) {
         return cli_message(CLI_EXIT_LOST, keeper->args->name,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end in time.
+/* Killing the command before the lease ends.
  *
  *     taken                 renewed …            not renewed any more
  *       |--------ttl-----------|------------------------------------|
  *                                         ^ SIGTERM      ^ SIGKILL  deadline
  *                                         |--- grace ----|- margin -|
  *
- * The deadline is the end of the validity that the library vouches for, drift
- * taken off, on a clock that counts suspend. At `deadline - grace` the
- * command is asked to end, at `deadline - margin` everything that descends from
- * it is killed, and reaped before the deadline: the margin is what that, and a
- * store that blocks for its node_timeout (5% of the ttl), may take. A keeper
- * that wakes up later than that (a stopped process, a suspended machine) kills
- * first and looks afterwards. Nothing here waits for a store. */
+ * The deadline is the end of the lease's validity as the library reports it,
+ * minus drift, on a clock that counts suspend. At `deadline - grace` the
+ * command gets SIGTERM. At `deadline - margin` all its descendants are killed,
+ * and they are reaped before the deadline: the margin is the time for that, and
+ * for a call into a store that blocks for its node_timeout (5% of the ttl). A
+ * keeper that wakes up later (it was stopped, or the machine suspended) kills
+ * first and checks the lock afterwards. No code here waits for a store. */
 #include "run/keeper.h"
 
 #include "message.h"
@@ -29,8 +29,8 @@
 /* Default grace: a quarter of the lease, and never more than: */
 #define GRACE_MS_MAX 10000
 
-/* What is left of a lease that was killed late: how long to wait for the last
- * process to be gone before we say that it is not. */
+/* After a late kill: how long to wait for the last process to end before it is
+ * reported as a survivor. */
 #define KILL_MS 5000
 
 /* Two readings of the same deadline differ by the rounding to milliseconds. */
@@ -128,7 +128,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
                       (keeper->deadline_ns - now) / CLI_NS_PER_MS);
         return;
     }
-    /* The clock was read first: the deadline is never put too late. */
+    /* The clock was read first, so the deadline can only be early. */
     int64_t deadline = now + hf_lock_remaining_ms(keeper->lock) * CLI_NS_PER_MS;
     if (deadline > keeper->deadline_ns + SAME_NS) {
         set_deadline(keeper, deadline);
@@ -143,14 +143,14 @@ void cli_keeper_look(struct cli_keeper *keeper)
 void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 {
     if (keeper->why != CLI_WHY_NONE) {
-        /* Losing the lock is the graver reason, whatever came first. */
+        /* The loss of the lock takes precedence over other reasons. */
         keeper->why = why == CLI_WHY_LOST ? why : keeper->why;
         return;
     }
     keeper->why = why;
     keeper->ending_ns = cli_when_now_ns();
     cli_child_signal(&keeper->child, SIGTERM);
-    /* A stopped command cannot obey. */
+    /* SIGCONT: a stopped command cannot handle SIGTERM. */
     cli_child_signal(&keeper->child, SIGCONT);
 }
 
@@ -222,7 +222,7 @@ bool cli_keeper_enforce(struct cli_keeper *keeper)
         cli_keeper_end(keeper, CLI_WHY_MAX_HOLD);
     }
     if (keeper->why == CLI_WHY_NONE && now >= term_at(keeper)) {
-        /* A renewal may have come in this very moment. */
+        /* A renewal may have succeeded in this moment. */
         hf_client_process(keeper->client);
         cli_keeper_look(keeper);
         if (now >= term_at(keeper)) {

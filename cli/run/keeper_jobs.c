@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Job control, and signals handed on: what the wrapper says, and what the
- * terminal does to the command (wrapper.c tells how it fits together). */
+/* Job control and forwarded signals: messages of the wrapper, and stops of the
+ * command by the terminal (wrapper.c has the overview). */
 #include "run/keeper.h"
 
 #include <signal.h>
@@ -9,8 +9,9 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
 {
     pid_t ours = keeper->run->link.wrapper_group;
     if (number == SIGTTIN || number == SIGTTOU) {
-        /* It wants the terminal, whatever its stdin is. If the shell means us
-         * to have it, so does the command: a password prompt in a pipe. */
+        /* The command wants to read the terminal, even if stdin is none: a
+         * password prompt in a pipe. If the shell gave the terminal to our
+         * group, give it to the command. */
         cli_term_open(&keeper->term);
         if (cli_term_move(&keeper->term, ours, keeper->child.pid)) {
             cli_child_signal(&keeper->child, SIGCONT);
@@ -34,8 +35,9 @@ static void resumed(struct cli_keeper *keeper)
     cli_child_signal(&keeper->child, SIGCONT);
 }
 
-/* No shell is there to continue the wrapper, hence the command. The kernel does
- * the same to a group that becomes an orphan. */
+/* There is no shell that would continue the wrapper, so the command is
+ * continued at once. The kernel does the same to a group that becomes an
+ * orphan. */
 static void unstopped(struct cli_keeper *keeper, int number)
 {
     if (number != SIGTSTP) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* --once: one command in a period.
  *
- *     look      a command was started in this period: nothing is to be done
- *     take      the lock, as always
- *     mark      the period begins: at a majority, before the command starts
+ *     look      read the mark: if there is one, the command does not run
+ *     acquire   the lock, as without --once
+ *     mark      write the mark at a majority, before the command starts
  *     run
- *     unmark    if nothing was run, or it failed with --on-fail release
- *     give back
+ *     unmark    if no command was started, or it failed with --on-fail release
+ *     release
  *
- * What dies behind the mark, the command, the keeper or the machine, leaves the
- * mark where it is. */
+ * If the command, the keeper or the machine dies after the mark was written,
+ * the mark stays. */
 #include "run/keeper.h"
 
 #include "exit_code.h"

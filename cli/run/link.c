@@ -22,7 +22,7 @@ bool cli_link_open(struct cli_link *link)
     if (link->guard < 0) {
         return false;
     }
-    /* SEQPACKET keeps words apart, and has an end of file. */
+    /* SEQPACKET keeps message boundaries, and has an end of file. */
     return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, link->fds) ==
            0;
 }
@@ -47,7 +47,8 @@ void cli_link_send(int fd, enum cli_link_what what, int value)
 struct cli_link_word cli_link_read(int fd)
 {
     struct cli_link_word word = {.what = CLI_LINK_NONE};
-    /* MSG_TRUNC: the length as it was sent, or a longer one passes. */
+    /* MSG_TRUNC returns the original length, so a longer message is detected.
+     */
     ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);
     if (n == (ssize_t)sizeof(word)) {
         return word;

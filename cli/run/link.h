@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between wrapper and keeper: a socket pair for words, whose end of file tells
- * the keeper that the wrapper died; a page that both see; and the guard, a
- * timer that the keeper sets and the wrapper polls. The guard is one object in
- * the kernel with a descriptor in each process. So the keeper moves it without
- * waking the wrapper, and it expires even if the keeper stands still. */
+/* Communication of wrapper and keeper: a socket pair for messages, on which end
+ * of file means that the other process died; a page of shared memory; and the
+ * guard, a timer that the keeper sets and the wrapper polls. The guard is one
+ * object in the kernel with a descriptor in each process. So the keeper can set
+ * it without waking the wrapper, and it expires even if the keeper is stopped.
+ */
 #ifndef CLI_LINK_H
 #define CLI_LINK_H
 
@@ -15,12 +16,12 @@
 #include <sys/types.h>
 
 enum cli_link_what {
-    CLI_LINK_NONE,      /* nothing more to read */
-    CLI_LINK_GONE,      /* the other side died */
-    CLI_LINK_SIGNAL,    /* to the keeper: hand this signal on */
-    CLI_LINK_RESUMED,   /* to the keeper: we were continued */
-    CLI_LINK_UNSTOPPED, /* to the keeper: no shell is there to continue us, so
-                           that we did not stop; value: the signal */
+    CLI_LINK_NONE,      /* no message */
+    CLI_LINK_GONE,      /* the other process died */
+    CLI_LINK_SIGNAL,    /* to the keeper: forward this signal */
+    CLI_LINK_RESUMED,   /* to the keeper: the wrapper was continued */
+    CLI_LINK_UNSTOPPED, /* to the keeper: the wrapper did not stop, since there
+                           is no shell to continue it; value: the signal */
     CLI_LINK_STOPPED    /* to the wrapper: this signal stopped the command */
 };
 
@@ -32,7 +33,7 @@ struct cli_link_word {
 struct cli_shared {
     _Atomic int32_t group;      /* the command's process group; 0: not yet */
     _Atomic int32_t exec_errno; /* why the command could not be started */
-    struct cli_line_gate line;  /* on the terminal, while it waits */
+    struct cli_line_gate line;  /* of the status line of a wait */
 };
 
 struct cli_link {
@@ -51,11 +52,12 @@ bool cli_link_open(struct cli_link *link);
 #define CLI_LINK_NEVER INT64_MAX
 void cli_link_set_guard(const struct cli_link *link, int64_t at_ns);
 
-/* In the wrapper: has the guard expired? False if the keeper set it again
- * after its descriptor became readable. Never blocks. */
+/* In the wrapper: true if the guard has expired. False if the keeper set it
+ * again after its descriptor became readable. Never blocks. */
 bool cli_link_read_guard(const struct cli_link *link);
 
-/* Never blocks; what does not fit is dropped: the other side is stopped. */
+/* Send a message. Never blocks; if the buffer is full, because the other
+ * process is stopped, the message is dropped. */
 void cli_link_send(int fd, enum cli_link_what what, int value);
 
 /* Never blocks. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* A look takes 0.9 s at most. */
+/* Timeout of the request for the present holder: 0.9 s. */
 #define LOOK_LEFT_MS 1500
 
 static bool is_ours(struct hf_lock *lock, const struct cli_holder *holder)
@@ -35,8 +35,8 @@ void cli_lost_look(struct cli_lost *lost, struct hf_client *client,
     }
 }
 
-/* What a break writes while it waits is its owner, with this label; "-foreign"
- * follows where it may have replaced another library's key. */
+/* The label of the owner that a break writes while it waits; "-foreign" follows
+ * if it may have replaced another library's key. */
 static bool is_break(const struct cli_holder *holder)
 {
     return strcmp(holder->label, "break") == 0 ||

@@ -12,10 +12,10 @@ struct cli_term {
     bool is_own; /* we opened it */
 };
 
-/* The terminal on stdin, if `group` has it. */
+/* The terminal on stdin, if `group` is in its foreground. */
 void cli_term_find(struct cli_term *term, pid_t group);
 
-/* The controlling terminal, whatever stdin is. */
+/* The controlling terminal, even if stdin is another file. */
 void cli_term_open(struct cli_term *term);
 
 void cli_term_close(struct cli_term *term);
@@ -23,7 +23,8 @@ void cli_term_close(struct cli_term *term);
 /* The group in the foreground, or -1. */
 pid_t cli_term_group(const struct cli_term *term);
 
-/* Put `to` into the foreground, if `from` is there. @return whether it is. */
+/* Put `to` into the foreground if `from` is there. @return true if `to` is in
+ * the foreground then. */
 bool cli_term_move(const struct cli_term *term, pid_t from, pid_t to);
 
 #endif

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* The words of the command line stay where the kernel put them, since they are
- * still in use: only one of the same length can take the place of another. */
+/* The command line is still in use, so its words cannot move in memory: a word
+ * is overwritten by one of the same length. */
 void cli_title_keeper(void)
 {
     static const char from[] = "holdfast", to[] = "(keeper)";

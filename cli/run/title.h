@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a keeper appears in ps: "holdfast-keeper" as its name, and "(keeper)" in
- * place of "holdfast" in its command line, so that nothing that looks for the
- * command line of `holdfast run` finds two processes. */
+/* The keeper in ps: "holdfast-keeper" is its name, and "(keeper)" replaces
+ * "holdfast" in its command line. So a search for the command line of
+ * `holdfast run` finds one process. */
 #ifndef CLI_TITLE_H
 #define CLI_TITLE_H
 

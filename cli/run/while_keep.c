@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keeper of acquire --while-pid, once it has the lock. The lease is
- * enforced by SIGTERM alone, a quarter of the ttl before its end: the process
- * is not a child of ours, so nothing here can see what it has started. */
+/* The keeper of acquire --while-pid after it acquired the lock. If renewal
+ * fails, it only sends SIGTERM, a quarter of the ttl before the lease ends: the
+ * process is not a child of the keeper, which cannot find its descendants. */
 #include "run/while_pid.h"
 
 #include "exit_code.h"
@@ -22,7 +22,7 @@
 
 #define GRACE_MS_MAX 10000
 
-/* A release waits for node_timeout at most; the rest is for a busy machine. */
+/* A release takes node_timeout at most; the rest is for a busy machine. */
 #define RELEASE_MS_MAX 10000
 
 /* Hexadecimal digits at the beginning of an owner. */
@@ -32,8 +32,8 @@ static const char prefix[] = "holdfast-keeper-";
 
 /* ---- The socket --------------------------------------------------------- */
 
-/* An abstract address: nothing is left behind. @return its length; 0: `owner`
- * is none. */
+/* An abstract address, which leaves no file. @return its length; 0: `owner` is
+ * no owner text. */
 static socklen_t address_of(const char *owner, struct sockaddr_un *address)
 {
     char *path = address->sun_path + 1;
@@ -48,8 +48,8 @@ static socklen_t address_of(const char *owner, struct sockaddr_un *address)
                        sizeof(prefix) - 1 + ID_LEN);
 }
 
-/* All clients of the store can read owners, so that an address proves
- * nothing. */
+/* All clients of the store can read owners, so the address proves nothing: the
+ * peer's user is checked. */
 static bool is_trusted(int fd)
 {
     struct ucred peer;
@@ -121,8 +121,8 @@ static void accept_peer(struct cli_while *keep)
     }
 }
 
-/* A request is the name. What is not our lock is not answered: the caller then
- * asks the store, which refuses it. */
+/* The request is the name. If it is not our lock, there is no reply; the caller
+ * then sends RELEASE to the store, which refuses it. */
 static void serve_peer(struct cli_while *keep)
 {
     char name[HF_NAME_MAX + 1];
@@ -176,7 +176,8 @@ static void begin_line(struct cli_out *out, const struct cli_while *keep,
     cli_out_int(out, keep->pid);
 }
 
-/* Once: at the loss, or as long before it as the process has to end. */
+/* Signal the process once: at the loss, or earlier by the time that it gets to
+ * end. */
 static void on_loss(struct cli_while *keep, bool is_lost)
 {
     struct cli_out out;
@@ -196,7 +197,7 @@ static void on_loss(struct cli_while *keep, bool is_lost)
     keep->is_told = true;
 }
 
-/* @return how long to wait; -1: the lock is lost. */
+/* @return the time until the next action; -1: the lock is lost. */
 static int64_t check_lock(struct cli_while *keep)
 {
     bool is_lost = hf_lock_state(keep->lock) == HF_STATE_LOST;

@@ -58,7 +58,7 @@ static int find_process(struct cli_while *keep)
     return 0;
 }
 
-/* ---- The keeper: taking the lock ---------------------------------------- */
+/* ---- The keeper: acquiring the lock ------------------------------------- */
 
 struct stop {
     int both; /* an epoll of the two */
@@ -95,8 +95,8 @@ static int take_failed(const struct cli_take *take, const struct cli_args *args)
                : cli_take_failed(take, args);
 }
 
-/* Where a store sees processes end, the lock is free only when both are gone.
- */
+/* If the store detects the end of processes, the lock is free only when keeper
+ * and process have both ended. */
 static int cover_process(struct cli_while *keep)
 {
     enum hf_status status = hf_lock_add_process(keep->lock, keep->pid);
@@ -141,8 +141,8 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 
 /* ---- The keeper: going into the background ------------------------------ */
 
-/* stderr stays, for the line about a loss, unless it is the pipe that is
- * read to its end: $(holdfast acquire ... 2>&1). */
+/* stderr stays open for a line about a loss, unless it is the same pipe as
+ * stdout: $(holdfast acquire ... 2>&1) reads it to its end. */
 static void close_output(void)
 {
     struct stat out, err;
@@ -157,8 +157,8 @@ static void close_output(void)
     }
 }
 
-/* Nothing but SIGKILL ends it before the process: it would take the lock away
- * from a process that goes on. */
+/* Only SIGKILL can end the keeper before the process ends: otherwise the
+ * process would lose the lock and continue. */
 static void go_into_background(int report)
 {
     sigset_t all;
@@ -198,9 +198,9 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
 
 /* ---- The parent --------------------------------------------------------- */
 
-/* What ends the parent ends the keeper, as long as it has not reported. The
- * shell waits for the parent, so that it is the one to stop; the keeper keeps
- * its place in the queue. */
+/* Until the keeper has reported, a signal that ends the parent also ends the
+ * keeper. Ctrl-Z stops only the parent, for which the shell waits; the keeper
+ * continues, and keeps its place in the queue. */
 static int await(const struct cli_while *keep, pid_t child, int report,
                  const sigset_t *wanted)
 {

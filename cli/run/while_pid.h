@@ -4,14 +4,14 @@
  *
  *     shell ── acquire ── keeper
  *
- * The keeper is forked first, since a client does not survive fork(). It takes
- * the lock, prints the line, closes stdout and reports the exit code to the
- * parent, which ends with it. From then on the keeper has a session of its own
- * and waits for four things: the end of the process (its pidfd), the store, the
- * moment at which the lease can no longer be kept, and `holdfast release`,
- * which asks it to give the lock back over a socket that is named after the
- * owner. Without that socket the keeper could not tell a release from a break,
- * and would end a script that goes on without the lock. */
+ * The keeper is forked first, since a client cannot be used after fork(). It
+ * acquires the lock, prints the line, closes stdout and reports the exit code
+ * to the parent, which exits with it. From then on the keeper has its own
+ * session and waits for four events: the end of the process (its pidfd),
+ * replies of the store, the time at which it must signal because renewal
+ * failed, and a request of `holdfast release` on a socket that is named after
+ * the owner. Without that socket the keeper could not distinguish a release
+ * from a break, and would signal a script that continues without the lock. */
 #ifndef CLI_WHILE_PID_H
 #define CLI_WHILE_PID_H
 
@@ -26,7 +26,7 @@
  * does not return. */
 int cli_while_pid(struct cli_args *args);
 
-/* What the keeper keeps (while_keep.c). */
+/* The state of the keeper (while_keep.c). */
 struct cli_while {
     struct cli_args *args;
     struct hf_client *client;
@@ -38,20 +38,20 @@ struct cli_while {
     int listener;        /* `release` connects here; -1: it cannot */
     int peer;            /* one that has connected; -1: none */
     int64_t deadline_ns; /* of the lease, as last seen */
-    bool is_told;        /* of the loss */
+    bool is_told;        /* the process was signalled */
 };
 
-/* Has the process ended? */
+/* True if the process has ended. */
 bool cli_while_is_over(const struct cli_while *keep);
 
 /* Open `listener`, for the owner of the lock. */
 void cli_while_listen(struct cli_while *keep);
 
-/* Keep the lock until the process ends, or it is lost or released. */
+/* Renew the lock until the process ends, or the lock is lost or released. */
 void cli_while_keep(struct cli_while *keep);
 
 /* Ask the keeper of `owner`, if this machine has one, to release `name`.
- * @return the status of the release; -1: no answer. */
+ * @return the status of the release; -1: no reply. */
 int cli_while_release(const char *owner, const char *name);
 
 #endif

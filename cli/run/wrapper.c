@@ -4,24 +4,26 @@
  *     shell ── wrapper ── keeper ── command
  *
  * The shell knows the wrapper's group; the keeper and the command have one
- * each, in the same session. So a terminal's stop, a SIGSTOP or a kill -9 that
- * reaches the wrapper does not reach the keeper, who holds the lease. The
- * wrapper's death closes its end of the link: the keeper ends the command. The
- * keeper's death makes the wrapper, a subreaper, heir of everything: it ends
- * the command. The keeper may also stand still: stopped, frozen, held by a
- * debugger, in a system call that does not return. For that there is the guard,
- * a timer between SIGKILL and the end of the lease. It is set before the
- * command is started, moves with each renewal, and is switched off when no
- * process is left to end. When it expires, the wrapper kills the keeper and the
- * command. Only both of them together can be taken out. If both die, the kernel
- * kills the command itself. If both stand still, nothing does
- * (docs/caveats.md).
+ * each, in the same session. So a stop by the terminal, a SIGSTOP or a kill -9
+ * of the wrapper does not affect the keeper, which holds the lease. If the
+ * wrapper dies, its end of the link closes, and the keeper kills the command.
+ * If the keeper dies, all descendants become children of the wrapper, a
+ * subreaper, and it kills the command. The keeper may also hang: stopped,
+ * frozen, traced by a debugger, or in a system call that does not return. For
+ * that case there is the guard, a timer that expires between SIGKILL and the
+ * end of the lease. The keeper sets it before the command is started, sets it
+ * again at each renewal, and switches it off when no process is left to kill.
+ * When it expires, the wrapper kills the keeper and the command. Only the
+ * failure of both processes lets the command outlive the lease. If both die,
+ * the kernel kills the command itself. If both are stopped, the command
+ * continues (docs/caveats.md).
  *
- * In a terminal the command's group is in the foreground, as the shell's job
- * would be. Ctrl-Z stops the command; the keeper sees it and says so; the
- * wrapper stops its own group, which is what the shell waits for. fg and bg
- * continue the wrapper, who says so; the keeper hands over the terminal, if
- * the shell gave it to the wrapper, and continues the command. */
+ * In a terminal the command's group is in the foreground, as a shell's job
+ * would be. Ctrl-Z stops the command. The keeper detects that and sends a
+ * message, and the wrapper stops its own group, for which the shell waits. fg
+ * and bg continue the wrapper, which sends a message. The keeper then gives the
+ * terminal to the command, if the shell gave it to the wrapper, and continues
+ * the command. */
 #include "run/wrapper.h"
 
 #include "exit_code.h"
@@ -39,15 +41,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A process that does not die in this time is in the hands of the kernel. */
+/* How long to wait for killed processes to end. */
 #define KILL_NS (5000 * CLI_NS_PER_MS)
 
 struct wrapper {
     struct cli_run *run;
-    int link; /* our end */
+    int link; /* our end of the socket pair */
     int signals;
     pid_t keeper;
-    int code; /* -1: goes on */
+    int code; /* the exit code; -1: still running */
 };
 
 static const char *name_of(const struct wrapper *wrapper)
@@ -55,7 +57,7 @@ static const char *name_of(const struct wrapper *wrapper)
     return wrapper->run->args->name;
 }
 
-/* The keeper is dead or as good as dead, so the wrapper ends the command.
+/* The keeper has died or hangs, so the wrapper kills the command.
  * @return a process of the command that is left; 0: none. */
 static pid_t end_all(struct wrapper *wrapper)
 {
@@ -96,8 +98,8 @@ static void on_keeper_killed(struct wrapper *wrapper, int number)
     wrapper->code = cli_message_end(&out, CLI_EXIT_INTERNAL);
 }
 
-/* The guard expired. A keeper that runs would have moved it, or would have
- * ended the command and switched the guard off. */
+/* The guard expired: the keeper hangs. Otherwise it would have set the guard
+ * again, or killed the command and switched the guard off. */
 static void check_guard(struct wrapper *wrapper)
 {
     struct cli_out out;
@@ -142,7 +144,7 @@ static void on_signal(struct wrapper *wrapper, int number)
     } else if (number == SIGCONT) {
         cli_link_send(wrapper->link, CLI_LINK_RESUMED, 0);
     } else if (number == SIGTSTP && !is_started) {
-        /* The keeper goes on waiting. */
+        /* The keeper continues to wait for the lock. */
         cli_line_stop(&wrapper->run->link.shared->line);
     } else {
         cli_link_send(wrapper->link, CLI_LINK_SIGNAL, number);
@@ -165,7 +167,7 @@ static void read_link(struct wrapper *wrapper, struct pollfd *watched)
         on_command_stopped(wrapper, word.value);
     }
     if (word.what == CLI_LINK_GONE) {
-        watched->fd = -1; /* SIGCHLD says the rest */
+        watched->fd = -1; /* SIGCHLD will follow */
     }
 }
 
@@ -191,7 +193,7 @@ static int watch(struct wrapper *wrapper)
     return wrapper->code;
 }
 
-/* Without signals we cannot hand any on: better none than a deaf one. */
+/* Without a signalfd no signal could be forwarded, so the run fails. */
 static int give_up(struct wrapper *wrapper, int error)
 {
     (void)kill(wrapper->keeper, SIGKILL);
@@ -199,7 +201,7 @@ static int give_up(struct wrapper *wrapper, int error)
     return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", error);
 }
 
-/* @return 0 to go on, or the exit code. */
+/* @return 0 to continue, or the exit code. */
 static int find_proc(struct cli_run *run)
 {
     int error = cli_descend_open(&run->descend);
@@ -235,7 +237,7 @@ int cli_wrapper(struct cli_run *run)
     if (wrapper.keeper < 0) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
     }
-    cli_config_forget(&run->config); /* the store is the keeper's */
+    cli_config_forget(&run->config); /* only the keeper opens the store */
     (void)close(run->link.fds[1]);
     wrapper.link = run->link.fds[0];
     sigset_t wanted = run->signals.relayed;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process that the shell sees. It forks the keeper at once, hands on
- * signals, stops and continues with the command, and ends with its code. */
+/* The process that the shell started. It forks the keeper at once, forwards
+ * signals, stops and continues with the command, and exits with its code. */
 #ifndef CLI_WRAPPER_H
 #define CLI_WRAPPER_H
 
@@ -18,7 +18,7 @@ struct cli_run {
     struct cli_descend descend; /* wrapper and keeper have a copy each */
 };
 
-/* Run what run->args and run->config say. @return the exit code. */
+/* Run the command of run->args. @return the exit code. */
 int cli_wrapper(struct cli_run *run);
 
 #endif
