@@ -212,7 +212,12 @@ bool hf_wait_needs_reading(const struct hf_step *step)
 {
     uint64_t sorted[HF_NODES_MAX] = {0};
     unsigned n = readings(step->lease, sorted);
-    return n > 1 && sorted[n - 1] - sorted[0] > CLOCKS_APART_US;
+    for (unsigned i = 1; i < n; i++) {
+        if (sorted[i] - sorted[i - 1] > CLOCKS_APART_US) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Votes that were granted stay valid. All nodes are asked for a place, those
