@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 300
+# The store of tests/skeleton, a module that is loaded by its URL alone, and
+# passes the contract of the client but for what it says that it lacks.
+. "$(dirname "$0")/../lib/tap.sh"
+export HOLDFAST_MODULE_DIR=$HF_BUILD/tests/skeleton
+
+# ---- Loaded by its URL --------------------------------------------------------
+
+# Sets `loaded` to the modules that the dynamic linker opens for a URL.
+watch_loading() { # URL
+    capture env LD_DEBUG=files LD_DEBUG_OUTPUT="$W/linker" holdfast run -n \
+        -u "$1" job -- printf ran
+    loaded=$(cat "$W"/linker.* | grep -o 'file=[^ ]*/store-[^ ]*' | sort -u)
+    rm -f "$W"/linker.*
+}
+
+watch_loading "local://$W/store"
+is "$code:$out:$loaded" 0:ran: 'another URL does not load it'
+watch_loading skeleton:
+is "$code:$out:$loaded" \
+    "0:ran:file=$HOLDFAST_MODULE_DIR/store-skeleton.so" 'its URL does'
+watch_loading skel:
+is "$code:$out:$loaded" "0:ran:file=$HOLDFAST_MODULE_DIR/store-skel.so" \
+    'and so does its other scheme'
+
+capture nm -D "$HOLDFAST_MODULE_DIR/store-skeleton.so"
+is "$(awk '$NF ~ /^(hf|skeleton)_/ { print $(NF - 1), $NF }' <<<"$out")" \
+    'D hf_store_module' 'of ours it exports its table alone, and needs nothing'
+
+# ---- Its URL and its commands -------------------------------------------------
+
+says() { # CODE PATTERN WHAT COMMAND...
+    local want=$1 pattern=$2 what=$3
+    shift 3
+    capture "$@"
+    is "$code" "$want" "$what: exit $want"
+    like "$err$out" "$pattern" "$what: the reason"
+}
+says 64 'unknown URL parameter "dc" \(known: prefix, ' 'a parameter of none' \
+    holdfast run -n -u 'skeleton:?dc=1' job -- true
+says 64 'tls_ca is given, but a skeleton: store is not' 'TLS' \
+    holdfast run -n -u 'skeleton:?tls_ca=/ca.crt' job -- true
+says 78 'job: in this store a name has one holder' 'a read lock' \
+    holdfast run -n --shared -u skeleton: job -- true
+says 1 'other processes are not excluded' 'doctor' \
+    holdfast doctor -u skeleton:
+
+# ---- The contract -------------------------------------------------------------
+
+# All cases of conformance/client_PART pass but those, which it lacks.
+keeps() { # PART [CASE...]
+    local part=$1 cases failed
+    shift
+    capture env HF_TEST_URL="skeleton:$part" CMOCKA_MESSAGE_OUTPUT=TAP \
+        "$HF_BUILD/tests/conformance/client_$part"
+    cases=$(grep -cE '^(not )?ok [0-9]+ - ' <<<"$out")
+    failed=$(sed -nE 's/^not ok [0-9]+ - (.*)/\1/p' <<<"$out" | tr '\n' ' ')
+    is "$failed" "${*:+$* }" "the contract, $part: all but $# of $cases cases"
+    is "1..$cases" "$(grep '^1\.\.' <<<"$out")" "the contract, $part: to its end"
+    # A case that fails leaves its client open: a leak, for a sanitizer.
+    [ $# -gt 0 ] || is "$code" 0 "the contract, $part: without any error"
+    [ "$failed" = "${*:+$* }" ] || diag "$(head -n 40 <<<"$out$err")"
+}
+
+keeps async
+keeps async_end
+keeps break
+keeps look
+keeps meet
+keeps whole
+# No sharing, and so no permits.
+keeps lock test_shared_is_not_marked
+keeps callbacks test_release_of_a_permit_beside_on_state test_close_calls_all
+# No queue.
+keeps names test_wait_for_one
+# It answers before ask() returns: there is no round trip to measure.
+keeps loop test_many_in_flight
+# A forked child would have a copy of the names, so it is refused.
+keeps threads test_fork_with_thread test_fork_without_thread
+finish
