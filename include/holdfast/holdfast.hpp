@@ -14,7 +14,21 @@
  *
  * A client is closed when it, and the last lock that it gave, are gone. A
  * moved-from or released lock is empty: it holds nothing, and may be destroyed
- * or assigned to. Callbacks are called by C: they must not throw.
+ * or assigned to.
+ *
+ * What start_*() starts ends in a callback, which client::process() calls:
+ *
+ *     holdfast::operation waits = client.start_acquire(
+ *         holdfast::request("job").wait_forever(),
+ *         [&](holdfast::lock lock, const hf_error &why) { ... });
+ *     for (;;) {
+ *         wait until client.fd() is readable
+ *         client.process();
+ *     }
+ *
+ * An operation is cancelled when it goes out of scope. A callback may be moved
+ * only, and is freed once it was called or cancelled. If it throws, the program
+ * ends with std::terminate().
  */
 #ifndef HF_HOLDFAST_HPP
 #define HF_HOLDFAST_HPP
@@ -212,6 +226,282 @@ class request
     std::string label_;
 };
 
+/** What hf_waiting_*() read; freed by itself. */
+struct waiting_free {
+    void operator()(hf_waiting *waiting) const noexcept
+    {
+        hf_waiting_free(waiting);
+    }
+};
+using waiting = std::unique_ptr<hf_waiting, waiting_free>;
+
+/** Not for programs. */
+namespace detail
+{
+
+/* An operation and its callbacks. It owns itself until it is over, and does not
+ * keep its client: closing that ends it. */
+struct pending {
+    pending() = default;
+    pending(const pending &) = delete;
+    pending &operator=(const pending &) = delete;
+    virtual ~pending() = default;
+
+    /** It is over: its callbacks live as long as what this returns. */
+    std::shared_ptr<pending> end() noexcept
+    {
+        handle = nullptr;
+        return std::move(self);
+    }
+
+    hf_op *handle = nullptr;
+    std::shared_ptr<pending> self;
+};
+
+} // namespace detail
+
+/** What start_*() started; cancelled when this goes out of scope. Empty once it
+ * is over. Use it in the thread that calls client::process(), or not at the
+ * same time. */
+class operation
+{
+  public:
+    operation() noexcept = default;
+
+    explicit operation(std::shared_ptr<detail::pending> state) noexcept
+        : state_(std::move(state))
+    {
+    }
+
+    operation(const operation &) = delete;
+    operation &operator=(const operation &) = delete;
+    operation(operation &&other) noexcept = default;
+
+    operation &operator=(operation &&other) noexcept
+    {
+        if (this != &other) {
+            cancel();
+            state_ = std::move(other.state_);
+        }
+        return *this;
+    }
+
+    ~operation()
+    {
+        cancel();
+    }
+
+    /** Is it under way? */
+    explicit operator bool() const noexcept
+    {
+        return get() != nullptr;
+    }
+
+    /** For the functions of holdfast.h; NULL once it is over. */
+    hf_op *get() const noexcept
+    {
+        return state_ ? state_->handle : nullptr;
+    }
+
+    /** Give it up, as hf_op_cancel() says: its callback is not called. A lock
+     * that is being detached is released. */
+    void cancel() noexcept
+    {
+        std::shared_ptr<detail::pending> state = std::move(state_);
+        hf_op *handle = state ? state->handle : nullptr;
+        if (handle != nullptr) {
+            std::shared_ptr<detail::pending> last = state->end();
+            hf_op_cancel(handle);
+        }
+    }
+
+    /** Let it go on without this, until its callback is called. */
+    void forget() noexcept
+    {
+        state_.reset();
+    }
+
+    /** How it waits, as hf_op_waiting() says; NULL: it does not. */
+    holdfast::waiting waiting() const noexcept
+    {
+        hf_waiting *found = nullptr;
+        bool waits = get() != nullptr && hf_op_waiting(get(), &found);
+        return holdfast::waiting(waits ? found : nullptr);
+    }
+
+  private:
+    std::shared_ptr<detail::pending> state_;
+};
+
+namespace detail
+{
+
+/* `start(state, &state->handle, &why)` calls one function of holdfast.h. */
+template <typename State, typename Start>
+operation begin(const std::shared_ptr<State> &state, Start start)
+{
+    hf_error why;
+    state->self = state;
+    if (start(state.get(), &state->handle, &why) != HF_OK) {
+        state->self.reset();
+        throw error(why);
+    }
+    return operation(state);
+}
+
+/* done(why) */
+template <typename Done> struct plain_end : pending {
+    explicit plain_end(Done what) : done(std::move(what))
+    {
+    }
+
+    static void call(void *user, hf_lock *, hf_status,
+                     const hf_error *why) noexcept
+    {
+        plain_end *state = static_cast<plain_end *>(user);
+        std::shared_ptr<pending> last = state->end();
+        state->done(*why);
+    }
+
+    Done done;
+};
+
+/* done(lock, why) */
+template <typename Done, typename Lock> struct lock_end : pending {
+    lock_end(Done what, const std::shared_ptr<hf_client> &of)
+        : done(std::move(what)), client(of)
+    {
+    }
+
+    static void call(void *user, hf_lock *got, hf_status,
+                     const hf_error *why) noexcept
+    {
+        lock_end *state = static_cast<lock_end *>(user);
+        std::shared_ptr<pending> last = state->end();
+        state->done(got == nullptr ? Lock() : Lock(state->client.lock(), got),
+                    *why);
+    }
+
+    Done done;
+    std::weak_ptr<hf_client> client;
+};
+
+/* done(text, lock, why); the lock is its own until then. */
+template <typename Done, typename Lock> struct text_end : pending {
+    text_end(Done what, const std::shared_ptr<hf_client> &of)
+        : done(std::move(what)), client(of)
+    {
+    }
+
+    ~text_end() override
+    {
+        take(); /* cancelled: released */
+    }
+
+    Lock take() noexcept
+    {
+        hf_lock *mine = lock;
+        std::shared_ptr<hf_client> owner = client.lock();
+        lock = nullptr;
+        return owner ? Lock(std::move(owner), mine) : Lock();
+    }
+
+    static void call(void *user, const char *text, hf_status status,
+                     const hf_error *why) noexcept
+    {
+        text_end *state = static_cast<text_end *>(user);
+        std::shared_ptr<pending> last = state->end();
+        if (status == HF_OK || status == HF_LOST) {
+            state->lock = nullptr;
+        }
+        state->done(std::string(text == nullptr ? "" : text), state->take(),
+                    *why);
+    }
+
+    Done done;
+    std::weak_ptr<hf_client> client;
+    hf_lock *lock = nullptr;
+};
+
+/* done(info, why) */
+template <typename Done, typename Info> struct info_end : pending {
+    explicit info_end(Done what) : done(std::move(what))
+    {
+    }
+
+    static void call(void *user, hf_info *found, hf_status,
+                     const hf_error *why) noexcept
+    {
+        info_end *state = static_cast<info_end *>(user);
+        std::shared_ptr<pending> last = state->end();
+        state->done(Info(found), *why);
+    }
+
+    Done done;
+};
+
+/* each(entry) or each(name, info), then done(why). It may be cancelled in
+ * `each`. */
+template <typename Each, typename Done> struct each_end : plain_end<Done> {
+    each_end(Each result, Done what)
+        : plain_end<Done>(std::move(what)), each(std::move(result))
+    {
+    }
+
+    static bool call_entry(void *user, const hf_queue_entry *entry) noexcept
+    {
+        each_end *state = of(user);
+        std::shared_ptr<pending> alive = state->self;
+        return state->each(entry);
+    }
+
+    static bool call_name(void *user, const void *name, size_t name_len,
+                          const hf_info *info) noexcept
+    {
+        each_end *state = of(user);
+        std::shared_ptr<pending> alive = state->self;
+        return state->each(
+            std::string(static_cast<const char *>(name), name_len), info);
+    }
+
+    /* `user` is what plain_end::call() gets, too. */
+    static each_end *of(void *user) noexcept
+    {
+        return static_cast<each_end *>(static_cast<plain_end<Done> *>(user));
+    }
+
+    Each each;
+};
+
+/* may_wait(holder, wait), and done(held_until, why) */
+template <typename May, typename Done> struct break_end : pending {
+    break_end(May ask, Done what)
+        : may_wait(std::move(ask)), done(std::move(what))
+    {
+    }
+
+    static bool call_may_wait(void *user, const hf_holder *holder,
+                              int64_t wait_ms) noexcept
+    {
+        break_end *state = static_cast<break_end *>(user);
+        std::shared_ptr<pending> alive = state->self;
+        return state->may_wait(holder, std::chrono::milliseconds(wait_ms));
+    }
+
+    static void call(void *user, int64_t held_until_ms, hf_status,
+                     const hf_error *why) noexcept
+    {
+        break_end *state = static_cast<break_end *>(user);
+        std::shared_ptr<pending> last = state->end();
+        state->done(std::chrono::milliseconds(held_until_ms), *why);
+    }
+
+    May may_wait;
+    Done done;
+};
+
+} // namespace detail
+
 /** A lock that is held until this goes out of scope. */
 class lock
 {
@@ -345,6 +635,75 @@ class lock
         return text;
     }
 
+    /** Start extend(); at its end done(const hf_error &). Throws if it did not
+     * start. */
+    template <typename Done>
+    operation start_extend(std::chrono::milliseconds ttl, Done done)
+    {
+        using state = detail::plain_end<Done>;
+        return detail::begin(std::make_shared<state>(std::move(done)),
+                             [&](state *user, hf_op **out, hf_error *why) {
+                                 return hf_op_start_extend(handle_, ttl.count(),
+                                                           state::call, user,
+                                                           out, why);
+                             });
+    }
+
+    /** Start release(), and become empty; at its end done(const hf_error &).
+     * Nothing cancels it. Throws if this is empty. */
+    template <typename Done> void start_release(Done done)
+    {
+        using state = detail::plain_end<Done>;
+        if (handle_ == nullptr) {
+            throw error(HF_INVALID);
+        }
+        std::shared_ptr<state> user = std::make_shared<state>(std::move(done));
+        user->self = user;
+        hf_op_start_release(handle_, state::call, user.get());
+        handle_ = nullptr;
+        client_.reset();
+    }
+
+    /** The same for release_reserved(). Throws if it did not start: then the
+     * lock is still here. */
+    template <typename Done>
+    void start_release_reserved(std::chrono::milliseconds span, Done done)
+    {
+        using state = detail::plain_end<Done>;
+        std::shared_ptr<state> user = std::make_shared<state>(std::move(done));
+        user->self = user;
+        hf_status status = hf_op_start_release_reserved(
+            handle_, span.count(), state::call, user.get());
+        if (status != HF_OK) {
+            user->self.reset();
+            throw error(status);
+        }
+        handle_ = nullptr;
+        client_.reset();
+    }
+
+    /** Start detach(), and become empty; at its end done(std::string text,
+     * holdfast::lock, const hf_error &). The lock is back there if it was
+     * neither detached nor lost. Throws if it did not start: then it is still
+     * here. */
+    template <typename Done> operation start_detach(Done done)
+    {
+        using state = detail::text_end<Done, lock>;
+        std::shared_ptr<state> user =
+            std::make_shared<state>(std::move(done), client_);
+        operation started =
+            detail::begin(user, [&](state *self, hf_op **out, hf_error *why) {
+                self->lock = handle_;
+                hf_status status =
+                    hf_op_start_detach(handle_, state::call, self, out, why);
+                self->lock = status == HF_OK ? handle_ : nullptr;
+                return status;
+            });
+        handle_ = nullptr;
+        client_.reset();
+        return started;
+    }
+
   private:
     std::shared_ptr<hf_client> client_; /* closed after the lock's release */
     hf_lock *handle_;
@@ -434,6 +793,127 @@ class client
             throw error(why);
         }
         return info(found);
+    }
+
+    /** Readable when process() has something to do; -1: hf_client_fd(). */
+    int fd() const noexcept
+    {
+        return hf_client_fd(get());
+    }
+
+    /** Do what is due, and call back: hf_client_process(). */
+    void process() const noexcept
+    {
+        hf_client_process(get());
+    }
+
+    /** Start acquire(); at its end done(holdfast::lock, const hf_error &), with
+     * an empty lock unless the status is HF_OK. Throws if it did not start, as
+     * all that follow. */
+    template <typename Done>
+    operation start_acquire(const request &what, Done done) const
+    {
+        using state = detail::lock_end<Done, lock>;
+        std::vector<hf_name> more;
+        hf_request plain = what.plain(more);
+        return detail::begin(std::make_shared<state>(std::move(done), handle_),
+                             [&](state *user, hf_op **out, hf_error *why) {
+                                 return hf_op_start_acquire(get(), &plain,
+                                                            state::call, user,
+                                                            out, why);
+                             });
+    }
+
+    /** Start adopt(); the same end. */
+    template <typename Done>
+    operation
+    start_adopt(const request &what, const std::string &owner, Done done) const
+    {
+        using state = detail::lock_end<Done, lock>;
+        std::vector<hf_name> more;
+        hf_request plain = what.plain(more);
+        return detail::begin(std::make_shared<state>(std::move(done), handle_),
+                             [&](state *user, hf_op **out, hf_error *why) {
+                                 return hf_op_start_adopt(
+                                     get(), &plain, owner.c_str(), state::call,
+                                     user, out, why);
+                             });
+    }
+
+    /** Start inspect(); at its end done(holdfast::info, const hf_error &). */
+    template <typename Done>
+    operation start_inspect(const std::string &name, Done done) const
+    {
+        using state = detail::info_end<Done, info>;
+        return detail::begin(std::make_shared<state>(std::move(done)),
+                             [&](state *user, hf_op **out, hf_error *why) {
+                                 return hf_op_start_inspect(
+                                     get(), name.data(), name.size(),
+                                     state::call, user, out, why);
+                             });
+    }
+
+    /** Start hf_client_queue(): bool each(const hf_queue_entry *), and at its
+     * end done(const hf_error &). */
+    template <typename Each, typename Done>
+    operation start_queue(const std::string &name, Each each, Done done) const
+    {
+        using state = detail::each_end<Each, Done>;
+        using end = detail::plain_end<Done>;
+        return detail::begin(
+            std::make_shared<state>(std::move(each), std::move(done)),
+            [&](end *user, hf_op **out, hf_error *why) {
+                return hf_op_start_queue(get(), name.data(), name.size(),
+                                         state::call_entry, end::call, user,
+                                         out, why);
+            });
+    }
+
+    /** Start hf_client_list(): bool each(const std::string &name, const hf_info
+     * *), and at its end done(const hf_error &). @p pattern "": all names. */
+    template <typename Each, typename Done>
+    operation start_list(const std::string &pattern, Each each, Done done) const
+    {
+        using state = detail::each_end<Each, Done>;
+        using end = detail::plain_end<Done>;
+        return detail::begin(
+            std::make_shared<state>(std::move(each), std::move(done)),
+            [&](end *user, hf_op **out, hf_error *why) {
+                return hf_op_start_list(
+                    get(), pattern.empty() ? nullptr : pattern.c_str(),
+                    state::call_name, end::call, user, out, why);
+            });
+    }
+
+    /** Start hf_client_break_wait(): bool may_wait(const hf_holder *,
+     * std::chrono::milliseconds), and at its end
+     * done(std::chrono::milliseconds held_until, const hf_error &). */
+    template <typename May, typename Done>
+    operation
+    start_break(const std::string &name, May may_wait, Done done) const
+    {
+        using state = detail::break_end<May, Done>;
+        return detail::begin(
+            std::make_shared<state>(std::move(may_wait), std::move(done)),
+            [&](state *user, hf_op **out, hf_error *why) {
+                return hf_op_start_break(get(), name.data(), name.size(), false,
+                                         state::call_may_wait, state::call,
+                                         user, out, why);
+            });
+    }
+
+    /** Start hf_client_break() that frees the name at once; the same end. */
+    template <typename Done>
+    operation start_break_now(const std::string &name, Done done) const
+    {
+        using may = bool (*)(const hf_holder *, std::chrono::milliseconds);
+        using state = detail::break_end<may, Done>;
+        return detail::begin(std::make_shared<state>(nullptr, std::move(done)),
+                             [&](state *user, hf_op **out, hf_error *why) {
+                                 return hf_op_start_break(
+                                     get(), name.data(), name.size(), true,
+                                     nullptr, state::call, user, out, why);
+                             });
     }
 
     /** End every blocking call with HF_CANCELLED. */
