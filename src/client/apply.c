@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an event to what is done about it: the lease is stepped, its requests
- * go to the store, its state to the readers, its outcome to the waiting call,
- * its next timer into the heap. */
+/* ONE STEP OF A LOCK
+ *
+ * Passes an event to the lease machine of core, and carries out the effects: it
+ * sends the requests to the store, copies the lease's state to where other
+ * threads read it, queues the event of a changed state, reports the outcome to
+ * the operation that waits for it, and sets the next timer. */
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
@@ -19,7 +22,7 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask)
     client->in_store--;
 }
 
-/* How long a released name stays taken; 0: not at all. */
+/* Length of the reservation of a release; 0: none. */
 static int64_t keep_ms(const struct hf_lock *lock)
 {
     if ((lock->flags & HF_LOCK_KEEPING) == 0) {
@@ -54,7 +57,8 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
         ask.ttl_ms = frees ? keep_ms(lock) : hf_span_ms_floor(send->ttl);
         ask.queue_ms = hf_span_ms_floor(send->queue);
         ask.ticket = send->ticket;
-        ask.life = frees ? NULL : hf_lock_life(lock); /* costs a look at each */
+        /* A RELEASE needs no processes: the store would read /proc for each. */
+        ask.life = frees ? NULL : hf_lock_life(lock);
         hf_client_ask(client, &ask);
     }
 }
@@ -68,7 +72,8 @@ static void note_missed(struct hf_client *client, uint16_t missed)
     }
 }
 
-/* One step. @return false: the lock is gone. */
+/* One step. @return false: the lease is done, and the lock must not be used. It
+ * is freed, or kept until its operation or callback has the outcome. */
 static bool step_once(struct hf_client *client, struct hf_lock *lock,
                       const struct hf_event *event)
 {
@@ -106,8 +111,8 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
     return true;
 }
 
-/* An outcome may ask that the attempt be given up; that is a step of its own,
- * after the one that brought the outcome. */
+/* The handling of an outcome may decide to cancel the attempt (GIVE_UP). The
+ * release is a separate step, after the one that reported the outcome. */
 void hf_client_step(struct hf_client *client, struct hf_lock *lock,
                     const struct hf_event *event)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inside a client. One mutex guards all of it but what lock.h names.
+/* The client's internals. One mutex guards all of it except the fields that
+ * lock.h lists.
  *
  *     public call            hf_client_enter()
  *       an event for a lease hf_client_step() → core → store->ops->ask()
  *       wait for its end     hf_client_wait()  (wait.c: which thread reads)
  *     return                 hf_client_leave() (flush, arm the timer)
  *
- * A store's callbacks may come in the middle of ask() and flush(); what they
- * bring is queued then, and hf_client_settle() works it off. */
+ * A store may call its callbacks during ask() and flush(). They only queue
+ * their data; hf_client_settle() processes it. */
 #ifndef HF_CLIENT_CLIENT_H
 #define HF_CLIENT_CLIENT_H
 
@@ -29,7 +30,7 @@ struct hf_waiter; /* wait.c */
 /* Bytes of a host's name that go into owners. */
 #define HF_HOST_MAX 64
 
-/* Why a node did not do what it was asked, as it last said. */
+/* The last error of a node. */
 struct hf_peer {
     enum hf_status fault;  /* HF_OK: nothing to say */
     enum hf_status config; /* HF_CONFIG while its standing says so */
@@ -202,18 +203,19 @@ void hf_client_on_login(void *user, struct hf_login *login);
 bool hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event);
 
-/* Work off the queues and flush, until nothing is left. Runs no timer. */
+/* Process the queues and flush, until they are empty. Runs no timer. */
 void hf_client_settle(struct hf_client *client);
 
-/* A call begins, and no timer was run for a while: an idle client looks after
- * no connection. Nodes that should have been connected meanwhile, are now. */
+/* Called when a call begins. An idle client runs no timers, and so does not
+ * reconnect. Connects the nodes whose reconnect is overdue. */
 void hf_client_resume(struct hf_client *client);
 
-/* Handle what hf_loop_wait() found, then what is due, and settle. */
+/* Process the I/O events that hf_loop_wait() returned, then due timers, and
+ * settle after each. */
 void hf_client_dispatch(struct hf_client *client);
 
-/* Look what has arrived, without waiting, and dispatch it; unless another
- * thread is polling, which does that. */
+/* Poll for I/O without waiting, and dispatch it. If another thread is polling,
+ * only settle: that thread reads. */
 void hf_client_look(struct hf_client *client);
 
 /* ---- timer.c, thread.c ------------------------------------------------- */
@@ -247,7 +249,8 @@ void hf_client_untell(struct hf_client *client, struct hf_lock *lock);
 /* hf_client_process() owes callbacks: make the descriptor readable. */
 void hf_client_owe(struct hf_client *client);
 
-/* Is this thread inside hf_client_process(), which will flush at its end? */
+/* True if this thread is inside hf_client_process(), which flushes at its end.
+ */
 bool hf_client_is_deferring(const struct hf_client *client);
 
 /* wait.c: the polling thread was poked. */

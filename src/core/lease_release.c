@@ -193,8 +193,8 @@ void hf_release_answer(struct hf_step *step)
     judge(step);
 }
 
-/* To every node that is up and still needs it, and only then judge: several
- * nodes may be up before the event of the first one arrives. */
+/* To every node that is up and still needs it, and only then judge: the caller
+ * may mark several nodes as up before it passes the first event. */
 static void send_releases(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);

@@ -7,11 +7,11 @@
  *        └────────────┴─────────────┴──┼──────────┴─────────┤ lost
  *                                      └────────────────────┘ marker changed
  *
- * GREETING asks for the server's identity and reads its marker, in one round
- * trip; core/quarantine.h judges them; MARKING writes the marker if it must be
- * written. Only a READY node gets requests about locks. Its connection is
- * closed at the end of an event only, so that no answer is delivered inside the
- * callback of another. */
+ * GREETING is the handshake: it reads the server's identity and its marker in
+ * one round trip, and core/quarantine.h decides whether the server votes.
+ * MARKING writes the marker if needed. Only a READY node gets requests about
+ * locks. Its connection is closed only at the end of an event, so that no reply
+ * is delivered inside the callback of another. */
 #ifndef HF_REDIS_NODE_H
 #define HF_REDIS_NODE_H
 
@@ -33,11 +33,11 @@ enum hf_redis_phase {
     HF_REDIS_CONNECTING,
     HF_REDIS_GREETING,
     HF_REDIS_MARKING,
-    HF_REDIS_SURVEYING, /* behind a greeting, for a job: survey.c */
+    HF_REDIS_SURVEYING, /* after a handshake, for a job: survey.c */
     HF_REDIS_READY
 };
 
-/* What a pending request is, besides enum hf_verb. */
+/* Kinds of pending requests, in addition to enum hf_verb. */
 enum hf_redis_request {
     HF_REDIS_AUTH = 32,
     HF_REDIS_SELECT,
@@ -47,7 +47,7 @@ enum hf_redis_request {
     HF_REDIS_APPENDONLY,
     HF_REDIS_APPENDFSYNC,
     HF_REDIS_REWRITE,
-    HF_REDIS_MARKER, /* the last of a greeting */
+    HF_REDIS_MARKER, /* the last of a handshake */
     HF_REDIS_MARK,
     HF_REDIS_PEEK,      /* in quarantine: has another client ended it? */
     HF_REDIS_MAXMEMORY, /* from here on: an examination's */
@@ -63,7 +63,7 @@ enum hf_redis_request {
     HF_REDIS_SURVEY_PAGE
 };
 
-/* Names that a survey has found: how many, and the first as text. */
+/* Names that a survey has found: their number, and the first ones as text. */
 struct hf_redis_found {
     uint64_t n;
     unsigned named;
@@ -82,13 +82,13 @@ struct hf_redis_node {
     enum hf_redis_phase phase;
     struct hf_span rtt; /* smoothed; 0: not measured */
 
-    /* What the server said of itself in the last greeting. */
+    /* The server's replies in the last handshake. */
     struct hf_identity identity;
     struct hf_marker marker;
     bool is_aof;
     bool is_fsync_always;
     bool is_rewrite_synced; /* no-appendfsync-on-rewrite no */
-    int64_t uptime_ms;      /* for people; it proves nothing */
+    int64_t uptime_ms;      /* only displayed; it proves nothing */
     int64_t time_ms;        /* its wall clock */
     bool is_cluster;
     bool is_sentinel;
@@ -96,10 +96,10 @@ struct hf_redis_node {
     char version[40];
     int64_t replicas;
     struct hf_instant clock_at; /* when time_ms was read, about */
-    enum hf_status greet_fault; /* first thing that went wrong, HF_OK */
+    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
     char greet_reason[200];
 
-    /* What we make of it. */
+    /* Our decision on it. */
     struct hf_acquaintance known;
     struct hf_judgement judgement;
     enum hf_suspicion suspicion;         /* why it is in quarantine */
@@ -108,26 +108,26 @@ struct hf_redis_node {
     enum hf_status fault;
     char reason[200];
 
-    struct hf_instant peek_at;        /* REPAIRING: next look at the marker */
+    struct hf_instant peek_at;        /* REPAIRING: next read of the marker */
     bool is_declared;                 /* INIT or QUARANTINE has been done */
     bool has_declared;                /* and has written a marker */
     char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has seen */
 
-    unsigned jobs; /* a bit per enum hf_job: asked for */
+    unsigned jobs; /* pending jobs, a bit per enum hf_job */
     struct hf_redis_examination {
         bool is_under_way;
         bool knows_config;
         int64_t maxmemory;
         int64_t min_replicas;
         char policy[32];
-        bool awaits_push;  /* all but the second connection is through */
-        char lacking[480]; /* rights, by blanks */
-        char fault[160];   /* what taking and giving back a lock met; empty */
+        bool awaits_push;  /* only the second connection is not done */
+        char lacking[480]; /* missing rights, separated by blanks */
+        char fault[160];   /* error of acquiring and releasing a lock; empty */
     } examination;
 
     struct hf_redis_survey {
         bool is_under_way;
-        bool is_cut;    /* time was up */
+        bool is_cut;    /* it timed out */
         bool is_hidden; /* keys of another prefix, which we may not read */
         unsigned stage;
         enum hf_job job;

@@ -3,11 +3,11 @@
  *
  * Decided after each handshake, before the first request for a lock:
  *
- *     Sentinel, Cluster member, replica, listed twice,     refused, HF_CONFIG
+ *     Sentinel, Cluster member, replica, listed twice,  refused: HF_CONFIG
  *       other settings than this client's
- *     an operator's order: INIT, QUARANTINE                its marker is
- * written core/quarantine.h finds that locks may be lost       quarantine: no
- * votes else                                                 votes
+ *     a job INIT or QUARANTINE is pending               its marker is written
+ *     core/quarantine.h: locks may have been lost       quarantine: no vote
+ *     otherwise                                         it votes
  *
  * The marker is a key that records which server this is, whether it has all
  * locks, and the settings of its clients (hf_shape). Only a script that
