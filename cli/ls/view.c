@@ -183,8 +183,8 @@ void cli_view_fold(struct cli_view *view)
     }
 }
 
-/* Who waits for a permit shares the name already, so that the semaphore's own
- * count tells both how many hold one and how many wait. */
+/* A waiter for a permit already shares the name of the semaphore, so its count
+ * of sharers is the sum of holders and waiters. */
 uint32_t cli_row_held(const struct cli_row *row)
 {
     return row->sharers < row->permits ? row->sharers : row->permits;
@@ -197,7 +197,7 @@ uint32_t cli_row_waiting(const struct cli_row *row)
                : row->waiting;
 }
 
-/* ---- Looking ----------------------------------------------------------- */
+/* ---- Reading the store ------------------------------------------------- */
 
 static enum hf_status fill(struct cli_view *view, struct hf_client *client,
                            const char *pattern, struct hf_error *error)
@@ -277,7 +277,7 @@ bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
     }
 }
 
-/* ---- As others tell of it ---------------------------------------------- */
+/* ---- As the library's structs ------------------------------------------ */
 
 static void copy(char *to, size_t room, const char *from)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is taken, as one look at the store shows it: sorted by name, and the
- * slots of a semaphore counted together. For ls, ls --follow and top.
+/* A snapshot of the names that are held, sorted by name, with the slots of a
+ * semaphore counted together. For ls, ls --follow and top.
  *
  *     struct cli_view view;
  *     cli_view_init(&view);
@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One taken name. A struct cli_holder is mostly room; this has what is in it.
- */
+/* One name that is held. More compact than a struct cli_holder, whose texts
+ * have fixed sizes. */
 struct cli_row {
     const char *name; /* a NUL follows it */
     size_t name_len;
@@ -59,14 +59,14 @@ enum hf_status cli_view_look_name(struct cli_view *view,
                                   struct hf_client *client, const char *name,
                                   struct hf_error *error);
 
-/* Pause between two looks: until `ms` are over (below 0: for ever), `wake_fd`
- * is readable, or `out_fd` is closed at its other end (-1: never). The client
- * goes on meanwhile, to connect again for one. @return false if it is closed.
- */
+/* Wait between two snapshots: until `ms` are over (below 0: for ever),
+ * `wake_fd` is readable, or the reader of `out_fd` has closed it (-1: not
+ * checked). The client runs during the wait, for example to reconnect. @return
+ * false if `out_fd` is closed. */
 bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
                     int out_fd);
 
-/* Tell semaphores and their slots from other names. Looking does it. */
+/* Link semaphores with their slots. cli_view_look() calls it. */
 void cli_view_fold(struct cli_view *view);
 
 /* The place of a name among the rows, or NULL. */
@@ -84,7 +84,7 @@ uint32_t cli_row_held(const struct cli_row *row);
 /* How many wait; of a semaphore, for a permit too. */
 uint32_t cli_row_waiting(const struct cli_row *row);
 
-/* The row as the library would tell of it. */
+/* The row as a copy of the library's report. */
 void cli_row_read(const struct cli_row *row, struct cli_holder *out);
 
 /* "exclusive", "shared 3", "permits 2/5". */
@@ -96,10 +96,10 @@ void cli_row_holder(struct cli_out *out, const struct cli_row *row);
 /* In eight columns: "02:00:04", "11-20" if that was not today, "-". */
 void cli_row_since(struct cli_out *out, const struct cli_row *row);
 
-/* What is left of the lease, for people: "29s", "9.5s", "never". */
+/* The remaining time of the lease as text: "29s", "9.5s", "never". */
 void cli_row_left(struct cli_out *out, const struct cli_row *row);
 
-/* The row that since, fence and label are told of: of a semaphore with one
+/* The row whose start, fence and label are shown: for a semaphore with one
  * holder that slot, else the row itself. */
 const struct cli_row *cli_row_told(const struct cli_row *row);
 

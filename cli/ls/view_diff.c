@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two sorted lists are walked side by side. Holders of a semaphore are seen at
- * its slots, each a name with one holder; who waits, at the semaphore, since it
- * stands in the queues of all slots. */
+/* Merges two sorted lists. Changes of a semaphore's holders are found at its
+ * slots, each a name with one holder. Changes of its waiters are found at the
+ * semaphore, since a waiter is in the queues of all slots. */
 #include "ls/view_diff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A node rounds, and its answer was under way. */
+/* Tolerance for a node's rounding and the delay of its reply. */
 #define SLACK_MS 50
 
 struct diff {
@@ -17,7 +17,7 @@ struct diff {
     void *user;
 };
 
-/* A group of readers goes by another identity at each node. */
+/* A group of readers has another identity at each node. */
 static bool is_same_holder(const struct cli_row *a, const struct cli_row *b)
 {
     if (a->kind == HF_HOLDER_SHARED && b->kind == HF_HOLDER_SHARED) {
@@ -26,7 +26,9 @@ static bool is_same_holder(const struct cli_row *a, const struct cli_row *b)
     return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
 }
 
-/* A lease that is kept is renewed long before it is so short. */
+/* A shorter remaining lease means that it expired: a renewal comes much
+ * earlier.
+ */
 static bool is_expired(const struct diff *diff, const struct cli_row *before)
 {
     return before->remaining_ms >= 0 &&

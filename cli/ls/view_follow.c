@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store is looked at again and again, and two looks are compared. One look
- * takes a few round trips whatever the number of names, and at most a fifth of
- * the time, so that a store with very many names is not kept busy by those who
- * watch it.
+/* Polls the store, and compares each snapshot with the one before. A snapshot
+ * takes a few round trips independent of the number of names. Polling takes at
+ * most a fifth of the time, so that watching does not load a store with very
+ * many names.
  *
  * Signals end it: their handler interrupts the client, which may be waiting for
- * a server, and wakes the pause between two looks. */
+ * a server, and the pause between two snapshots. */
 #include "ls/view_follow.h"
 
 #include "exit_code.h"
@@ -24,15 +24,15 @@
 
 #define INTERVAL_MS 250
 
-/* Pause at least so many times as long as a look took. */
+/* The pause is at least so many times the duration of a snapshot. */
 #define REST 4
 
 #define AT_NAME 24
 
-/* Of what does not fit a line of the terminal. */
+/* Indentation of folded lines. */
 #define INDENT 4
 
-/* A name of control characters, and all that is said of it. */
+/* Room for an escaped name and the text of a line. */
 #define LINE_ROOM (4 * HF_NAME_MAX + 4096)
 
 struct follow {
@@ -40,7 +40,7 @@ struct follow {
     const char *name;
     const char *pattern;
     bool is_json;
-    bool is_away; /* the store, and it was said */
+    bool is_away; /* the store is unreachable, and a line said so */
     int64_t interval_ms;
     struct cli_out out;
     struct cli_view views[2];
@@ -88,7 +88,7 @@ static bool catch_signals(struct hf_client *client)
 
 /* ---- Lines ------------------------------------------------------------- */
 
-/* The terminal may have another width by now. */
+/* The terminal's width may have changed. */
 static void put_line(struct cli_out *out, const char *text)
 {
     cli_width_fold(out, text, INDENT, cli_width(STDOUT_FILENO));
@@ -257,7 +257,7 @@ static void put_change_json(struct cli_out *out, enum cli_change change,
     cli_out_json_close(out);
 }
 
-/* ---- Looks ------------------------------------------------------------- */
+/* ---- Snapshots --------------------------------------------------------- */
 
 static void on_change(void *user, enum cli_change change,
                       const struct cli_row *before, const struct cli_row *now,
@@ -281,7 +281,7 @@ static void on_change(void *user, enum cli_change change,
     (void)cli_out_flush(out);
 }
 
-/* Not a line of a name: the store is away, or back. */
+/* A line without a name: the store is unreachable, or back. */
 static void put_store(struct follow *follow, const char *event,
                       const char *text)
 {
@@ -324,7 +324,7 @@ static void compare(struct follow *follow)
     follow->has_view = true;
 }
 
-/* Does it pass by itself? */
+/* True if the error may be temporary. */
 static bool is_outage(enum hf_status status)
 {
     return status == HF_UNAVAILABLE || status == HF_QUARANTINED;

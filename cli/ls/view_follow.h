@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ls --follow: a line for each change, as it is seen. */
+/* ls --follow: print a line for each change. */
 #ifndef CLI_VIEW_FOLLOW_H
 #define CLI_VIEW_FOLLOW_H
 

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where what a node says begins, and the number of one who waits ends. */
+/* The column where a node's state begins, and where a waiter's number ends. */
 #define AT_NODE 26
 #define AT_PLACE 9
 
-/* What continues a line. */
+/* Indentation of a folded line. */
 #define INDENT 4
 
 /* Room for a name of control characters, and a sentence. */
@@ -47,7 +47,7 @@ static struct cli_out *begin_line(struct shown *shown)
     return &shown->line;
 }
 
-/* `indent`: of what does not fit the line. */
+/* `indent`: of the folded rest of the line. */
 static void end_line(struct shown *shown, size_t indent)
 {
     cli_width_fold(shown->out, shown->text, indent, shown->width);
@@ -85,7 +85,7 @@ static void put_whole(struct shown *shown)
     end_line(shown, INDENT);
 }
 
-/* What is known of a node that did not say who holds the name. */
+/* The status of a node that did not report the holder. */
 static void put_silent(struct cli_out *out, const struct cli_node *node)
 {
     cli_out_text(out, cli_show_node_state(node->health));
@@ -142,8 +142,8 @@ static void put_places(struct shown *shown, int node)
 
 /* ---- Nodes that agree, in one line ------------------------------------- */
 
-/* A group's fence is another one at each node; what was released may be behind
- * at some. */
+/* Nodes may agree though their fences differ: a group has another fence at each
+ * node, and after a release some nodes may have an older one. */
 static bool is_same_holder(const struct cli_holder *a,
                            const struct cli_holder *b)
 {

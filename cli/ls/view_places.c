@@ -21,7 +21,7 @@ void cli_places_fini(struct cli_places *places)
     cli_places_init(places);
 }
 
-/* ---- Looking ----------------------------------------------------------- */
+/* ---- Reading the store ------------------------------------------------- */
 
 static bool reserve(struct cli_places *places)
 {
@@ -101,7 +101,7 @@ enum hf_status cli_places_look(struct cli_places *places,
     return status;
 }
 
-/* ---- What is shown ----------------------------------------------------- */
+/* ---- Selection --------------------------------------------------------- */
 
 int cli_places_queue(const struct cli_places *places, int node)
 {

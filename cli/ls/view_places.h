@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds a name and who waits for it, node by node and in order; of a
+/* The holders and the waiters of a name, node by node and in order; of a
  * semaphore, slot by slot. For ls NAME and the lower half of top. */
 #ifndef CLI_VIEW_PLACES_H
 #define CLI_VIEW_PLACES_H
@@ -18,7 +18,7 @@
 struct cli_place {
     struct cli_queue_entry at;
     int slot;
-    uint32_t ahead; /* who waits: how many before it, at this node */
+    uint32_t ahead; /* waiter: number of earlier waiters at this node */
 };
 
 struct cli_places {
@@ -26,7 +26,7 @@ struct cli_places {
     size_t count;
     size_t capacity;
     uint32_t permits; /* of the semaphore that the name is, or 0 */
-    int slot;         /* under way */
+    int slot;         /* being read */
     bool is_short;    /* memory ran out */
 };
 
@@ -44,13 +44,13 @@ enum hf_status cli_places_look(struct cli_places *places,
  * CLI_NO_SLOT: it is no semaphore, or there are no waiters. */
 int cli_places_queue(const struct cli_places *places, int node);
 
-/* Is it one that people are shown? Of a semaphore, who shares the name is not:
- * it holds a slot, or stands in the queue. `queue` as above. */
+/* True if the place is shown. A sharer of a semaphore's own name is not: it
+ * also holds a slot, or is in a queue. `queue` as above. */
 bool cli_place_is_shown(const struct cli_places *places,
                         const struct cli_place *place, int queue);
 
-/* Do two nodes have the same holders, and the same queue? Ends of leases are
- * not compared, nor the order of holders. */
+/* True if two nodes have the same holders and the same queue. Ends of leases
+ * and the order of holders are not compared. */
 bool cli_places_agree(const struct cli_places *places, int a, int b);
 
 /* "vm pid 4711 since 02:00:04 (label), frees by 02:00:41", or "vm pid 4712,

@@ -29,7 +29,7 @@ struct column {
     const char *title;
     size_t fixed; /* width for a program; 0: up to the end of the line */
     size_t least; /* on a terminal it may be cut to that; 0: it is not cut */
-    int need;     /* the least is left out first */
+    int need;     /* the column with the least is omitted first */
 };
 
 static const struct column columns[N_COLUMNS] = {
@@ -165,7 +165,7 @@ static void put_row(const struct table *table, const struct cli_row *row)
     cli_out_text(out, "\n");
 }
 
-/* ---- What fits --------------------------------------------------------- */
+/* ---- Fitting the width ------------------------------------------------- */
 
 static void measure(struct table *table, const struct cli_view *view)
 {
@@ -209,7 +209,7 @@ static int least_needed(const struct table *table)
     return found;
 }
 
-/* Columns that may be cut share what the others leave, one column in turn. */
+/* Divide the remaining width among the columns that may be truncated. */
 static void share(struct table *table, size_t left)
 {
     size_t least[N_COLUMNS];

@@ -8,9 +8,11 @@
 
 #include <stddef.h>
 
-/* Print a view that is not empty. CLI_WIDTH_ANY: in columns of fixed places,
- * which what is longer pushes to the right. Else no line is wider: names,
- * holders and labels are cut, and columns left out, the least needed first. */
+/* Print a view that is not empty. CLI_WIDTH_ANY: columns have fixed positions,
+ * and longer texts move later ones to the right. Else lines fit `width`: names,
+ * holders and labels are truncated, and columns omitted, the least needed
+ * first.
+ */
 void cli_view_table(struct cli_out *out, const struct cli_view *view,
                     size_t width);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Head, table and foot. Columns that do not fit are left out, the least needed
- * first; names, holders and labels share what the others leave. */
+/* Head, table and foot. Columns that do not fit are omitted, the least needed
+ * first; names, holders and labels share the remaining width. */
 #include "top/top.h"
 
 #include "duration.h"
@@ -16,7 +16,7 @@
 /* Longest text of a cell; the screen cuts it to its column. */
 #define CELL_TEXT 1200
 
-/* A lease that is so near its end was not renewed lately. */
+/* A lease with so little left was not renewed in time. */
 #define LOW_MS 4000
 
 /* ---- Columns ----------------------------------------------------------- */
@@ -24,7 +24,7 @@
 struct column {
     const char *title;
     int width; /* at least */
-    int share; /* of what is left over; 0: none */
+    int share; /* of the remaining width; 0: none */
     int from;  /* columns of the screen from which on it is shown */
     bool is_right;
 };
@@ -101,7 +101,7 @@ static void put_cell(struct cli_out *out, enum top_column column,
     }
 }
 
-/* A colour says something, or there is none. */
+/* Only cells that need attention have a colour. */
 static enum top_style cell_style(enum top_column column,
                                  const struct cli_row *row, bool is_selected)
 {
@@ -273,7 +273,7 @@ static void draw_counts(const struct top *top, int y)
     }
 }
 
-/* In place of the counts: what stands below is old. */
+/* In place of the counts: the rows below are old. */
 static void draw_outage(const struct top *top, int y)
 {
     char text[sizeof(top->error.text) + 128];

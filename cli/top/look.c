@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Pause at least so many times as long as a look took. */
+/* The pause is at least so many times the duration of a poll. */
 #define REST 4
 
 void top_look_free(struct top_look *look)
@@ -56,7 +56,7 @@ static struct top_look *look_now(const struct top_looker *looker,
     return look;
 }
 
-/* How long to rest; below 0: until woken. */
+/* The length of the pause; below 0: until woken. */
 static int64_t rest_ms(const struct top_wish *wish, int64_t took_ms)
 {
     int64_t pause_ms = wish->interval_ms - took_ms;
@@ -65,8 +65,8 @@ static int64_t rest_ms(const struct top_wish *wish, int64_t took_ms)
                                        : pause_ms;
 }
 
-/* After a look that took so long. A new wish begins the rest anew, unless it is
- * urgent. @return false: it is to end. */
+/* Pause after a poll of that duration. A new request restarts the pause, unless
+ * it is urgent. @return false: the thread must end. */
 static bool rest(struct top_looker *looker, int64_t took_ms)
 {
     eventfd_t count;
@@ -109,7 +109,7 @@ static void *look_on(void *user)
     return NULL;
 }
 
-/* ---- The other side ---------------------------------------------------- */
+/* ---- The main thread --------------------------------------------------- */
 
 int top_looker_start(struct top_looker *looker, struct hf_client *client,
                      const char *pattern, const struct top_wish *wish)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at the store, in a thread of its own, so that the screen and the
- * keyboard never wait for a server. It looks every `interval_ms`, at most a
- * fifth of the time, and puts each look where the other side takes it. */
+/* Polling the store in a separate thread, so that the screen and the keyboard
+ * never wait for a server. It polls every `interval_ms`, at most a fifth of the
+ * time, and passes each snapshot to the main thread. */
 #ifndef CLI_TOP_LOOK_H
 #define CLI_TOP_LOOK_H
 
@@ -11,7 +11,7 @@
 #include <holdfast/holdfast.h>
 #include <pthread.h>
 
-/* What one look showed. */
+/* The result of one poll. */
 struct top_look {
     enum hf_status status; /* other than HF_OK: no rows */
     struct hf_error error;
@@ -23,7 +23,7 @@ struct top_look {
     struct cli_places places;
 };
 
-/* What is to be looked at. */
+/* What to poll. */
 struct top_wish {
     int64_t interval_ms;
     bool is_paused;
@@ -34,28 +34,30 @@ struct top_wish {
 struct top_looker {
     struct hf_client *client;
     const char *pattern;
-    int fd;      /* readable when there is a look to take */
-    int wake_fd; /* readable when the thread is not to rest */
+    int fd;      /* readable when there is a new snapshot */
+    int wake_fd; /* readable when the thread must end its pause */
     pthread_t thread;
     pthread_mutex_t mutex;
     struct top_wish wish;
-    bool is_hurried; /* look at once, though paused */
+    bool is_hurried; /* poll at once, though paused */
     bool is_ending;
     struct top_look *latest; /* not taken yet, or NULL */
 };
 
-/* All signals are to be blocked. @return 0, or an errno. */
+/* Start the thread. The caller must have blocked all signals. @return 0, or an
+ * errno. */
 int top_looker_start(struct top_looker *looker, struct hf_client *client,
                      const char *pattern, const struct top_wish *wish);
 
 void top_looker_wish(struct top_looker *looker, const struct top_wish *wish);
 
-/* The latest look, the caller's; NULL: none since the last one. */
+/* @return the latest snapshot, which the caller owns; NULL: none since the last
+ * call. */
 struct top_look *top_looker_take(struct top_looker *looker);
 
 void top_look_free(struct top_look *look);
 
-/* Interrupts a look that is under way. */
+/* End the thread; interrupts a poll in progress. */
 void top_looker_stop(struct top_looker *looker);
 
 #endif

@@ -7,7 +7,7 @@
 
 #define LINE_TEXT 1600
 
-/* Where what a place says begins. */
+/* The column where the text of a place begins. */
 #define AT_PLACE 6
 
 /* ---- Help -------------------------------------------------------------- */
@@ -180,7 +180,7 @@ void top_draw_places(const struct top *top, int y, int end)
         return;
     }
     draw_title(y, row);
-    /* Those of a name just selected are on their way. */
+    /* The places of a name that was just selected have not been read yet. */
     if (look->name_len == row->name_len &&
         memcmp(look->name, row->name, row->name_len) == 0) {
         draw_look(look, y + 1, end);

@@ -67,7 +67,7 @@ static struct top_wish wish_of(const struct top *top)
 
 /* ---- Signals ----------------------------------------------------------- */
 
-/* All of them, so that the looking thread gets none. */
+/* Block all signals, so that the polling thread gets none. */
 static int hold_signals(void)
 {
     static const int wanted[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -89,7 +89,7 @@ static void take_signals(struct top *top, int fd)
         case SIGTSTP:
             top_screen_stop();
             break;
-        case SIGCONT: /* others may have written meanwhile */
+        case SIGCONT: /* other programs may have written to the terminal */
         case SIGWINCH:
             top_screen_resize();
             top_screen_redraw();

@@ -7,7 +7,7 @@
 
 void top_rows_init(struct top_rows *rows)
 {
-    /* What is waited for first: that is what one looks for. */
+    /* By default names with waiters come first. */
     *rows = (struct top_rows){.sort = TOP_WAITING};
 }
 

@@ -28,7 +28,7 @@ struct top_rows {
     uint64_t holders, waiting;
     enum top_column sort;
     bool is_reversed;
-    char filter[TOP_FILTER_MAX]; /* a glob, or what a name contains */
+    char filter[TOP_FILTER_MAX]; /* a glob, or a part of the name */
     size_t selected;
     size_t first; /* at the top of the screen */
     char *name;   /* of the selected row, so that it stays selected */

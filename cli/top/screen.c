@@ -24,10 +24,10 @@ static SCREEN *screen;
 /* ---- Start and end ----------------------------------------------------- */
 
 static struct termios before;
-static char leave[64]; /* what a terminal is sent at the end, prepared */
+static char leave[64]; /* the sequence that restores the terminal */
 
-/* An assertion that fails, too, leaves a terminal that can be used. Only what
- * is safe in a handler: no ncurses. */
+/* Restores the terminal if an assertion fails. Only async-signal-safe calls: no
+ * ncurses. */
 static void on_crash(int number)
 {
     (void)!write(STDOUT_FILENO, leave, strlen(leave));
@@ -173,8 +173,8 @@ static attr_t attributes(enum top_style style)
     return A_NORMAL;
 }
 
-/* The next character of `text`, and its columns. What this terminal cannot
- * show is a question mark. @return its bytes; 0: the end. */
+/* The next character of `text`, and its columns. A character that this terminal
+ * cannot show becomes a question mark. @return its bytes; 0: the end. */
 static size_t next_char(const char *text, wchar_t *out, int *columns)
 {
     mbstate_t state = {0};

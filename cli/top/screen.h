@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The terminal: ncurses' start and end, and text that is cut to its columns.
- * What is drawn is compared with what stands there, and only the difference
- * is sent: nothing flickers. */
+/* The terminal: start and end of ncurses, and text that is truncated to its
+ * columns. ncurses sends only the difference to the present screen, so it does
+ * not flicker. */
 #ifndef CLI_TOP_SCREEN_H
 #define CLI_TOP_SCREEN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a text means. On a terminal without colours they are bold, or as
- * others. */
+/* Styles by meaning. On a terminal without colours some are bold, and some are
+ * plain. */
 enum top_style {
     TOP_PLAIN,
     TOP_FAINT,    /* frame and help */
-    TOP_STRONG,   /* what the eye is to find */
+    TOP_STRONG,   /* important */
     TOP_TITLE,    /* of the columns */
     TOP_SELECTED, /* the row */
     TOP_BUSY,     /* there are waiters */

@@ -3,11 +3,11 @@
  * a command that runs under a lock must not pay for ncurses at its start.
  *
  *   main.c      options, signals, the loop
- *   look.c      looks at the store, in a thread of its own
+ *   look.c      polls the store, in a thread of its own
  *   rows.c      filter, order, selection
  *   draw.c      head, table and foot
- *   lower.c     the lower half: who holds and waits; help
- *   keyboard.c  what keys do
+ *   lower.c     the lower half: holders and waiters; help
+ *   keyboard.c  actions of keys
  *   screen.c    the terminal
  */
 #ifndef CLI_TOP_H
@@ -21,16 +21,16 @@
 
 struct top {
     const char *url;       /* without password */
-    struct top_look *look; /* the last one that worked, or NULL */
+    struct top_look *look; /* the last one that succeeded, or NULL */
     struct top_rows rows;
-    /* The last look, whether it worked or not. */
+    /* The result of the last poll, also if it failed. */
     bool has_looked;
     enum hf_status status;
     struct hf_error error;
     int n_nodes;
     struct cli_node nodes[HF_NODES_MAX];
     int64_t seen_ms; /* Unix time of `look` */
-    /* What the keys have set. */
+    /* Set by keys. */
     int64_t interval_ms;
     bool is_paused;
     bool is_typing; /* the filter */
@@ -39,10 +39,10 @@ struct top {
     bool is_ending;
 };
 
-/* Take a look over. */
+/* Process a new snapshot. */
 void top_take(struct top *top, struct top_look *look);
 
-/* Filter and sort again what is there. */
+/* Filter and sort the present rows again. */
 void top_refill(struct top *top);
 
 /* Everything, in one update of the screen. */
@@ -55,7 +55,7 @@ int top_table_rows(const struct top *top);
 void top_draw_places(const struct top *top, int y, int end);
 void top_draw_help(int y, int end);
 
-/* Do what a key says. */
+/* Handle a key. */
 void top_key(struct top *top, int key);
 
 #endif
