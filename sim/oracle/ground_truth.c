@@ -18,8 +18,9 @@
 static bool is_id(const char *text, size_t len)
 {
     size_t n = 0;
-    while (n < ID_LEN && n < len && text[n] != '\0' &&
-           strchr("0123456789abcdef", text[n]) != NULL) {
+    while (n < ID_LEN && n < len &&
+           ((text[n] >= '0' && text[n] <= '9') ||
+            (text[n] >= 'a' && text[n] <= 'f'))) {
         n++;
     }
     return n == ID_LEN;

@@ -157,9 +157,11 @@ static const struct sim_part *part_of(const struct sim_live *live,
 {
     for (unsigned i = 0; i < live->n_parts; i++) {
         char text[HF_OWNER_MAX];
+        if (live->parts[i].chain != owner->chain) {
+            continue;
+        }
         size_t len = hf_lock_emit_owner(live->parts[i].lock, text);
-        if (live->parts[i].chain == owner->chain &&
-            sim_owner_digest(text, len) == owner->digest) {
+        if (sim_owner_digest(text, len) == owner->digest) {
             return &live->parts[i];
         }
     }

@@ -17,8 +17,17 @@ struct number {
     char text[SIM_NUMBER_MAX + 1];
 };
 
+/* What Lua allocates: pieces of 16, 32 ... 496 bytes are kept for use again. */
+enum { SIM_LUA_UNIT = 16, SIM_LUA_SIZES = 32 };
+
+struct sim_piece;
+
 struct sim_lua {
     lua_State *state;
+    struct sim_piece *spare[SIM_LUA_SIZES];
+    struct sim_piece *chunks;
+    char *chunk_at; /* the part of the last chunk that was never used */
+    size_t chunk_left;
     struct sim_script *scripts;
     struct sim_call *running; /* the EVAL; NULL: none */
     size_t n_keys;            /* in KEYS now */

@@ -46,16 +46,18 @@ void sim_text_fini(struct sim_text *text)
     *text = (struct sim_text){0};
 }
 
-/* The same arguments twice: to measure, and to write. */
+/* The same arguments twice: to write, and again if there was no room. */
 static void print(struct sim_text *text, const char *format, va_list args,
                   va_list again)
 {
-    int len = vsnprintf(NULL, 0, format, args);
-    if (text->cap - text->len <= (size_t)len) {
-        sim_text_reserve(text, (size_t)len);
+    size_t room = text->cap - text->len;
+    char *end = room > 0 ? text->data + text->len : NULL;
+    size_t len = (size_t)vsnprintf(end, room, format, args);
+    if (room <= len) {
+        sim_text_reserve(text, len);
+        vsnprintf(text->data + text->len, len + 1, format, again);
     }
-    vsnprintf(text->data + text->len, (size_t)len + 1, format, again);
-    text->len += (size_t)len;
+    text->len += len;
 }
 
 void sim_text_print(struct sim_text *text, const char *format, ...)

@@ -33,16 +33,20 @@ static int rate_of(const struct sim_process *process)
     return process->world->story->rate_ppm[sim_process_host(process)];
 }
 
-struct hf_instant sim_process_clock(const struct sim_process *process,
-                                    int64_t at_ns)
+static int64_t shown_at(const struct sim_host *host, int ppm, int64_t at_ns)
 {
-    const struct sim_host *host = host_of(process);
     int64_t gone_ns = at_ns - host->since_ns;
     if (at_ns < host->still_until_ns) {
         gone_ns = 0;
     }
-    return (struct hf_instant){UPTIME_NS + host->clock_ns +
-                               rated(gone_ns, rate_of(process))};
+    return UPTIME_NS + host->clock_ns + rated(gone_ns, ppm);
+}
+
+struct hf_instant sim_process_clock(const struct sim_process *process,
+                                    int64_t at_ns)
+{
+    return (struct hf_instant){
+        shown_at(host_of(process), rate_of(process), at_ns)};
 }
 
 int64_t sim_process_when(const struct sim_process *process,
@@ -50,13 +54,16 @@ int64_t sim_process_when(const struct sim_process *process,
 {
     const struct sim_host *host = host_of(process);
     int64_t now_ns = process->world->now_ns;
-    if (clock.ns <= sim_process_clock(process, now_ns).ns) {
+    int ppm = rate_of(process);
+    if (clock.ns <= shown_at(host, ppm, now_ns)) {
         return now_ns;
     }
     int64_t span_ns = clock.ns - UPTIME_NS - host->clock_ns;
-    int64_t at_ns = host->since_ns + rated(span_ns, -rate_of(process));
-    while (sim_process_clock(process, at_ns).ns < clock.ns) {
-        at_ns += 1 + (clock.ns - sim_process_clock(process, at_ns).ns) / 2;
+    int64_t at_ns = host->since_ns + rated(span_ns, -ppm);
+    int64_t short_ns = clock.ns - shown_at(host, ppm, at_ns);
+    while (short_ns > 0) {
+        at_ns += 1 + short_ns / 2;
+        short_ns = clock.ns - shown_at(host, ppm, at_ns);
     }
     return at_ns;
 }
