@@ -38,9 +38,9 @@ local us = time[1] * 1000000 + time[2]
 local fence = redis.call('GET', KEYS[2])
 local c = 0
 if fence then
-    c = assert(tonumber(string.sub(fence, 1, 16)))
+    c = string.sub(fence, 1, 16) + 0
 end
-local hint = tonumber(ARGV[3])
+local hint = ARGV[3] + 0
 if hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX then
     hint = 0 -- from a server whose clock is far ahead; no order depends on it
 end

@@ -37,9 +37,9 @@ local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
 if fence then
-    c = assert(tonumber(string.sub(fence, 1, 16)))
+    c = string.sub(fence, 1, 16) + 0
 end
-local T = tonumber(ARGV[3])
+local T = ARGV[3] + 0
 local most = math.min(math.max(c, us) + AHEAD_MAX, FENCE_MAX)
 if type(owner) == 'table' then
     return {0, c, redis.call('PTTL', KEYS[1]), redis.call('TYPE', KEYS[1]).ok,

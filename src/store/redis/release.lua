@@ -22,10 +22,10 @@ local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
 local c = 0
 if fence then
-    c = assert(tonumber(string.sub(fence, 1, 16)))
+    c = string.sub(fence, 1, 16) + 0
 end
 local me = ARGV[1]
-local T = tonumber(ARGV[2])
+local T = ARGV[2] + 0
 local keep = ARGV[4]
 local is_mine = owner == me
 local gives = is_mine and ARGV[3] == '0'
