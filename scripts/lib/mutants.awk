@@ -3,8 +3,8 @@
 #
 #   FIRST LAST NAME TEXT      (by tabs)
 #
-# NAME is FILE FUNCTION: CHANGE, where CHANGE quotes the source, `i {< -> <=} n`:
-# it holds while lines move. The second of one name in a function ends in #2.
+# NAME is FILE FUNCTION: CHANGE, where CHANGE quotes the code, `i {< -> <=} n`:
+# it holds while lines move and comments change. The second of one name in a function ends in #2.
 # TEXT stands for the lines FIRST to LAST, of which there are as many in it,
 # with \001 between them; so no line number changes. -v lang=c or lua, -v
 # file=FILE. Relies on how the house formats: an operator of two operands has
@@ -61,8 +61,9 @@ function masked(s,    out, i, c, two, quote) {
     return out
 }
 
-# One line of `s`, without the blanks of its layout.
+# One line of `s`, without comments and the blanks of its layout.
 function flat(s) {
+    gsub(lang == "c" ? "/[*][^\001]*[*]/|/[*][^\001]*" : " -- [^\001]*", "", s)
     gsub(/[ \t\001]+/, " ", s)
     sub(/^ /, "", s)
     sub(/ $/, "", s)
