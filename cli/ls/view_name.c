@@ -189,6 +189,30 @@ static unsigned group_of(const struct shown *shown, int idx)
     return group;
 }
 
+/* "nodes 1-3, 5" */
+static void put_ranges(struct cli_out *out, unsigned group, int first,
+                       int n_nodes)
+{
+    const char *between = "nodes ";
+    for (int i = first; i < n_nodes; i++) {
+        if ((group >> i & 1) == 0) {
+            continue;
+        }
+        int end = i;
+        while ((group >> (end + 1) & 1) != 0) {
+            end++;
+        }
+        cli_out_text(out, between);
+        cli_out_int(out, i + 1);
+        cli_out_text(out, end > i + 1 ? "-" : end > i ? ", " : "");
+        if (end > i) {
+            cli_out_int(out, end + 1);
+        }
+        between = ", ";
+        i = end;
+    }
+}
+
 /* "nodes 1-3, 5 of 5", counted as the URL names them; of one its address. */
 static void put_group(struct cli_out *out, const struct shown *shown,
                       unsigned group, int idx)
@@ -205,23 +229,7 @@ static void put_group(struct cli_out *out, const struct shown *shown,
         cli_out_text(out, " nodes");
         return;
     }
-    const char *between = "nodes ";
-    for (int i = idx; i < n_nodes; i++) {
-        int end = i;
-        while ((group >> (end + 1) & 1) != 0) {
-            end++;
-        }
-        if ((group >> i & 1) != 0) {
-            cli_out_text(out, between);
-            cli_out_int(out, i + 1);
-            cli_out_text(out, end > i + 1 ? "-" : end > i ? ", " : "");
-            if (end > i) {
-                cli_out_int(out, end + 1);
-            }
-            between = ", ";
-            i = end;
-        }
-    }
+    put_ranges(out, group, idx, n_nodes);
     cli_out_text(out, " of ");
     cli_out_int(out, n_nodes);
 }

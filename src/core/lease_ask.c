@@ -183,6 +183,23 @@ static bool is_only_late(const struct hf_step *step, uint16_t granted)
     return hf_is_majority(step, coming);
 }
 
+/* A majority cannot be had any more: wait in the queues, or give up. */
+static void end_without_majority(struct hf_step *step, uint16_t granted,
+                                 uint16_t coming)
+{
+    enum hf_outcome outcome = failure(step, granted);
+    bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
+    bool is_reached = outcome != HF_OUT_UNREACHED;
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
+    if (queues && is_reached && hf_wait_has_ticket(step)) {
+        if (coming == 0 || !hf_wait_needs_reading(step)) {
+            hf_wait_begin(step);
+        }
+    } else if (!queues || is_reached || !is_only_late(step, granted)) {
+        give_up(step, outcome);
+    }
+}
+
 void hf_ask_judge(struct hf_step *step)
 {
     HF_ASSERT(hf_lease_counts_grants(step->lease));
@@ -216,16 +233,7 @@ void hf_ask_judge(struct hf_step *step)
         is_worth_hearing(step)) {
         return;
     }
-    enum hf_outcome outcome = failure(step, granted);
-    bool queues = (step->lease->flags & HF_LEASE_QUEUES) != 0;
-    bool is_reached = outcome != HF_OUT_UNREACHED;
-    if (queues && is_reached && hf_wait_has_ticket(step)) {
-        if (coming == 0 || !hf_wait_needs_reading(step)) {
-            hf_wait_begin(step);
-        }
-    } else if (!queues || is_reached || !is_only_late(step, granted)) {
-        give_up(step, outcome);
-    }
+    end_without_majority(step, granted, coming);
 }
 
 /* ---- Events ------------------------------------------------------------ */

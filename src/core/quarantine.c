@@ -169,6 +169,21 @@ static void judge_kept(const struct hf_marker *marker,
     }
 }
 
+/* The server has lost its data, or may have: it is watched from now on. */
+static void
+judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
+           const struct hf_acquaintance *known, const struct hf_shape *shape,
+           struct hf_instant now, struct hf_judgement *out)
+{
+    bool was_there = known->has_met && same_id(known->run_id, identity->run_id);
+    out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
+                     : was_there    ? HF_SUSPECT_EMPTIED
+                                    : HF_SUSPECT_NO_TRACE;
+    out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
+    hf_quarantine_declare(identity, shape, false, &out->marker);
+    out->write = true;
+}
+
 void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_marker *marker,
                          const struct hf_acquaintance *known,
@@ -194,18 +209,9 @@ void hf_quarantine_judge(const struct hf_identity *identity,
         judge_kept(marker, shape, on_host, now, out);
         out->write = is_stale(marker, &out->marker);
     } else {
-        bool was_there =
-            known->has_met && same_id(known->run_id, identity->run_id);
-        out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
-                         : was_there    ? HF_SUSPECT_EMPTIED
-                                        : HF_SUSPECT_NO_TRACE;
-        out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
-        hf_quarantine_declare(identity, shape, false, &out->marker);
-        out->write = true;
+        judge_lost(identity, marker, known, shape, now, out);
     }
-    if (out->write) {
-        HF_ASSERT(out->marker.exists);
-    }
+    HF_ASSERT(!out->write || out->marker.exists);
     out->trust = strict && hf_instant_before(now, out->until)
                      ? HF_TRUST_QUARANTINE
                      : HF_TRUST_VOTES;

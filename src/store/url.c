@@ -253,28 +253,40 @@ static void show_text(FILE *out, const char *text)
     }
 }
 
-static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
+/* What is the same for a group of endpoints: scheme and user. */
+static void show_group(FILE *out, const struct hf_url *url,
+                       const struct hf_endpoint *e)
 {
-    const struct hf_endpoint *e = &url->endpoints[i];
     bool is_valkey = strncmp(url->scheme, "valkey", 6) == 0;
-    bool is_v6 = !e->is_unix && strchr(e->host, ':') != NULL;
-    if (i > 0 && is_same_group(e - 1, e)) {
-        fputc(',', out);
-    } else {
-        fprintf(out, "%s%s%s://", i == 0 ? "" : " ",
-                is_valkey ? "valkey" : "redis",
-                e->is_unix  ? "+unix"
-                : e->is_tls ? "s"
-                            : "");
-        show_text(out, e->user == NULL ? "" : e->user);
-        fputs(e->user == NULL ? "" : "@", out);
+    const char *kind = e->is_unix ? "+unix" : e->is_tls ? "s" : "";
+    fprintf(out, "%s%s://", is_valkey ? "valkey" : "redis", kind);
+    if (e->user != NULL) {
+        show_text(out, e->user);
+        fputc('@', out);
     }
+}
+
+static void show_host(FILE *out, const struct hf_endpoint *e)
+{
+    bool is_v6 = !e->is_unix && strchr(e->host, ':') != NULL;
     fputs(is_v6 ? "[" : "", out);
     show_text(out, e->host);
     fputs(is_v6 ? "]" : "", out);
     if (!e->is_unix) {
         fprintf(out, ":%u", (unsigned)e->port);
     }
+}
+
+static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
+{
+    const struct hf_endpoint *e = &url->endpoints[i];
+    if (i > 0 && is_same_group(e - 1, e)) {
+        fputc(',', out);
+    } else {
+        fputs(i == 0 ? "" : " ", out);
+        show_group(out, url, e);
+    }
+    show_host(out, e);
     bool is_last = i + 1 == url->n_endpoints || !is_same_group(e, e + 1);
     if (is_last && e->db != 0) {
         fprintf(out, "/%d", e->db);

@@ -32,6 +32,17 @@ static int hex_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+/* The byte whose two digits stand behind the '%' at `i`; 0: none do. */
+static int decode_byte(struct hf_piece piece, size_t i)
+{
+    if (piece.len - i <= 2) {
+        return 0;
+    }
+    int high = hex_of(piece.at[i + 1]);
+    int low = hex_of(piece.at[i + 2]);
+    return high < 0 || low < 0 ? 0 : high * 16 + low;
+}
+
 enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
                                char **out, struct hf_error *error)
 {
@@ -43,10 +54,7 @@ enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
     for (size_t i = 0; i < piece.len; i++) {
         int c = (unsigned char)piece.at[i];
         if (c == '%') {
-            bool whole = piece.len - i > 2;
-            int high = whole ? hex_of(piece.at[i + 1]) : -1;
-            int low = whole ? hex_of(piece.at[i + 2]) : -1;
-            c = high < 0 || low < 0 ? 0 : high * 16 + low;
+            c = decode_byte(piece, i);
             i += 2;
         }
         if (c == 0) {

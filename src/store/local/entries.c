@@ -201,7 +201,27 @@ static bool is_of(const MDB_val *key, const unsigned char first[])
            memcmp(key->mv_data, first, 1 + 8 + 1) == 0;
 }
 
-/* Tell each() of all of a kind; without it, drop them. */
+/* What each() decides of the entry at the cursor; without it, drop it. */
+static enum hf_step visit_entry(struct hf_visit *visit, const MDB_val *value,
+                                hf_entries_fn *each, void *user)
+{
+    struct hf_entry one;
+    if (each == NULL) {
+        return HF_STEP_DROP;
+    }
+    return parse(visit, value, &one) ? each(user, &one) : HF_STEP_STOP;
+}
+
+static int drop_entry(struct hf_visit *visit, MDB_cursor *cursor,
+                      enum hf_entry_kind kind)
+{
+    int number = mdb_cursor_del(cursor, 0);
+    visit->record.n_sharers -= kind == HF_ENTRY_SHARER ? 1 : 0;
+    visit->is_changed = true;
+    return number;
+}
+
+/* Call each() with all of a kind; without it, drop them. */
 static void walk(struct hf_visit *visit, enum hf_entry_kind kind,
                  hf_entries_fn *each, void *user)
 {
@@ -209,7 +229,6 @@ static void walk(struct hf_visit *visit, enum hf_entry_kind kind,
     MDB_cursor *cursor;
     MDB_val key = {sizeof(bytes), bytes};
     MDB_val value;
-    struct hf_entry one;
     hf_entry_key(first, visit->record.queue_id, kind, 0, NULL, 0);
     memcpy(bytes, first, sizeof(bytes));
     int number =
@@ -221,14 +240,9 @@ static void walk(struct hf_visit *visit, enum hf_entry_kind kind,
     number = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     enum hf_step step = HF_STEP_ON;
     while (number == 0 && step != HF_STEP_STOP && is_of(&key, first)) {
-        step = HF_STEP_DROP;
-        if (each != NULL) {
-            step = parse(visit, &value, &one) ? each(user, &one) : HF_STEP_STOP;
-        }
+        step = visit_entry(visit, &value, each, user);
         if (step == HF_STEP_DROP) {
-            number = mdb_cursor_del(cursor, 0);
-            visit->record.n_sharers -= kind == HF_ENTRY_SHARER ? 1 : 0;
-            visit->is_changed = true;
+            number = drop_entry(visit, cursor, kind);
         }
         if (number == 0 && step != HF_STEP_STOP) {
             number = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);

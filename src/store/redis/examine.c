@@ -249,19 +249,12 @@ static void find_replicas(struct hf_redis_node *node)
     }
 }
 
-static void find_time(struct hf_redis_node *node)
+/* Each pair of nodes once. */
+static void find_skew(struct hf_redis_node *node)
 {
-    if (node->rtt.ns > node->store->node_timeout.ns) {
-        hf_redis_find(
-            node, HF_FINDING_WARNING,
-            "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
-            " ms): set node_timeout to three round trips, and use leases of "
-            "at least twenty times that",
-            node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
-    }
-    for (unsigned i = 0; i < node->store->base.n_nodes; i++) {
+    for (unsigned i = 0; i < node->index; i++) {
         const struct hf_redis_node *other = &node->store->nodes[i];
-        if (i >= node->index || other->time_ms == 0) {
+        if (other->time_ms == 0) {
             continue;
         }
         int64_t apart =
@@ -276,6 +269,19 @@ static void find_time(struct hf_redis_node *node)
                 other->address);
         }
     }
+}
+
+static void find_time(struct hf_redis_node *node)
+{
+    if (node->rtt.ns > node->store->node_timeout.ns) {
+        hf_redis_find(
+            node, HF_FINDING_WARNING,
+            "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
+            " ms): set node_timeout to three round trips, and use leases of "
+            "at least twenty times that",
+            node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
+    }
+    find_skew(node);
     int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
     if (off_s > 2 || off_s < -2) {
         hf_redis_find(node, HF_FINDING_WARNING,
