@@ -95,6 +95,7 @@ static void assert_watched_anew(const struct scene *scene,
     struct hf_judgement out = judge(scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, suspicion);
+    assert_int_equal(out.since.ns, at_ms(NOW_MS).ns);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.write);
     assert_string_equal(out.marker.value, "");
@@ -433,6 +434,56 @@ static void quarantine_off_votes_but_marks(void **state)
     assert_false(out.forgot);
 }
 
+/* The value is whole for all: no entry, and no end of a quarantine. */
+static void a_watch_that_is_over_writes_no_entry(void **state)
+{
+    (void)state;
+    struct scene scene = watched();
+    meet(&scene, NOW_MS - MAX_TTL_MS);
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.marker.is_whole);
+    assert_false(out.marker.has_entry);
+    assert_int_equal(out.until.ns, HF_LONG_AGO.ns);
+}
+
+/* A name of one character is a name, and not the empty one. */
+static void a_short_run_id_is_compared_and_written(void **state)
+{
+    (void)state;
+    struct scene scene = restarted();
+    set(scene.identity.run_id, "1");
+    assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
+    scene = restarted_durable();
+    set(scene.identity.run_id, "1");
+    struct hf_judgement out = judge(&scene);
+    assert_int_equal(out.trust, HF_TRUST_VOTES);
+    assert_true(out.write);
+    assert_string_equal(out.marker.run_id, "1");
+}
+
+/* Whatever the memory held; durable only if the server is known to be. */
+static void a_declared_marker_says_all(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct scene scene = untouched();
+        struct hf_marker out;
+        memset(&out, 0xff, sizeof(out));
+        scene.identity.knows_durability = (i & 1) != 0;
+        scene.identity.is_durable = (i & 2) != 0;
+        hf_quarantine_declare(&scene.identity, &shape, true, &out);
+        assert_true(out.exists);
+        assert_true(out.is_whole);
+        assert_int_equal(out.is_durable, i == 3);
+        assert_int_equal(out.has_entry, false);
+        assert_int_equal(out.entry.ns, 0);
+        assert_string_equal(out.value, "");
+        assert_string_equal(out.run_id, "run1");
+        assert_memory_equal(&out.shape, &shape, sizeof(shape));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -457,6 +508,9 @@ int main(void)
         cmocka_unit_test(other_settings_are_refused),
         cmocka_unit_test(an_older_marker_is_completed),
         cmocka_unit_test(quarantine_off_votes_but_marks),
+        cmocka_unit_test(a_watch_that_is_over_writes_no_entry),
+        cmocka_unit_test(a_short_run_id_is_compared_and_written),
+        cmocka_unit_test(a_declared_marker_says_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
