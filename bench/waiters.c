@@ -270,7 +270,7 @@ static void order_read(struct bench *b)
         die_text("roster", error.text);
     }
     if (b->n_seen != b->job->n) {
-        die_text("roster", "not everybody is in it once");
+        die_text("roster", "not every waiter is in it once");
     }
     b->first = 0;
 }
@@ -282,7 +282,7 @@ static void queue_up(struct bench *b, struct job *job)
     for (int i = 0; i < job->n; i++) {
         ask(&b->waiters[i]);
     }
-    await(b, all_wait, "not everybody waits");
+    await(b, all_wait, "not all wait");
 }
 
 static struct command_count measure(struct bench *b)
@@ -304,7 +304,7 @@ static void turns_run(struct job *job)
     queue_up(&b, job);
     order_read(&b);
     (void)hf_lock_release(lock);
-    await(&b, all_served, "not everybody was served");
+    await(&b, all_served, "not all were granted it");
     struct command_count count = measure(&b);
     double n = b.grants > 0 ? (double)b.grants : 1;
     (void)printf(

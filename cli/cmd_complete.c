@@ -12,7 +12,7 @@
 /* A key was pressed: better no names than to wait for a store that is away. */
 #define SECONDS_MAX 2
 
-/* More than anybody reads. */
+/* Most names that are offered. */
 #define NAMES_MAX 200
 
 struct completion {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast ls: who holds what; an exact name, node by node; what changes. */
+/* holdfast ls: list locks; show one name node by node; follow changes. */
 #include "cmd.h"
 
 #include "exit_code.h"

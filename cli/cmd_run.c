@@ -104,8 +104,7 @@ static const struct cli_opt opts[] = {
     {.name = NULL},
 };
 
-/* Who stands for election waits for it, and leads with the lock or not at
- * all. */
+/* --again waits for the lock, and never runs the command without it. */
 static const char *cannot_stand(const struct cli_args *args)
 {
     if (args->is_try) {

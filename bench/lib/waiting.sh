@@ -165,8 +165,8 @@ row_waiters() {
     return $status
 }
 
-# Without a rest the one core is the releaser's, who asks again, before the
-# next holder may run; so that is not what is compared.
+# With a rest: without one, the releasing process would acquire again before the
+# next holder runs on the one core.
 row_queue_local() {
     local i url=local://$W/local-queue
     title "embedded store, two and ten processes, hold 1 ms: hand-over, us"
