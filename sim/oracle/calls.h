@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the oracles of reserved names, breaks, reads and foreign locks are told
- * (calls.c, reads.c, foreign.c). */
+/* The oracles of reserved names, breaks, reads and foreign locks (calls.c,
+ * reads.c, foreign.c); what the world reports to them is in world/observer.h.
+ */
 #ifndef HF_SIM_ORACLE_CALLS_H
 #define HF_SIM_ORACLE_CALLS_H
 
@@ -10,28 +11,15 @@
 
 #include <holdfast/holdfast.h>
 
-#define SIM_FOREIGN_TEXT 48
-
 struct sim_calls;
 void sim_calls_free(struct sim_calls *calls);
 
 /* ---- RESERVE ------------------------------------------------------------- */
 
-/* hf_lock_release_reserved() of the lock of turn `turn` has returned: its names
- * are not granted until then. Begin it while the turn still holds. */
-void sim_reserve_begins(struct sim_oracle *oracle, uint64_t turn,
-                        int64_t reserve_ms);
-void sim_reserved(struct sim_oracle *oracle, uint64_t turn,
-                  enum hf_status status);
-
 /* It has got its names. */
 void sim_calls_held(struct sim_oracle *oracle, const struct sim_live *live);
 
 /* ---- BREAK --------------------------------------------------------------- */
-
-void sim_break_begins(struct sim_oracle *oracle, int process, int name);
-void sim_break_ended(struct sim_oracle *oracle, int process, bool now,
-                     enum hf_status status, int64_t held_until_ms);
 
 /* Its process has run. */
 void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
@@ -41,30 +29,8 @@ void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
 bool sim_break_excuses(const struct sim_oracle *oracle,
                        const struct sim_part *part);
 
-/* Was the name broken at once at a node since then? What was under way may be
- * void. */
-bool sim_break_voids(const struct sim_oracle *oracle, int name,
-                     int64_t since_ns);
-
-/* ---- READ ---------------------------------------------------------------- */
-
-/* What a call that only reads was told of a name: a holder, or one who waits,
- * with its owner as the library shows it. */
-void sim_read_told(struct sim_oracle *oracle, int process, int name,
-                   const struct hf_holder *holder, bool waits);
-
 /* ---- FOREIGN ------------------------------------------------------------- */
 
-/* A plain lock of another library is at a node until then, by the node's own
- * clock in ms; it was deleted by its owner. */
-void sim_foreign_set(struct sim_oracle *oracle, int node, int name,
-                     const char *text, int64_t until_ms);
-void sim_foreign_deleted(struct sim_oracle *oracle, int node, int name);
-
-/* It believes to hold the name until then; it gives it back, or is gone. */
-void sim_foreign_held(struct sim_oracle *oracle, int process, int lane,
-                      int name, int64_t until_ns);
-void sim_foreign_ended(struct sim_oracle *oracle, int process, int lane);
 void sim_foreign_broken(struct sim_oracle *oracle, int name);
 
 /* One of ours begins to believe. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the oracle of --once is told (once.c). All of it is called from
- * the fiber of the process, or while a node executes. */
+/* The oracle of --once (once.c); what the world reports to it is in
+ * world/observer.h. */
 #ifndef HF_SIM_ORACLE_ONCE_H
 #define HF_SIM_ORACLE_ONCE_H
 
@@ -63,23 +63,6 @@ struct sim_once {
 /* Of this world; made if there is none. */
 struct sim_once *sim_once_of(struct sim_oracle *oracle);
 void sim_once_free(struct sim_once *once);
-
-/* hf_client_marked() is called; it has returned what is left. */
-void sim_once_look_begins(struct sim_oracle *oracle, int process);
-void sim_once_looked(struct sim_oracle *oracle, int process, int name,
-                     int64_t left_ms);
-
-/* hf_lock_mark() is called by turn `turn`; it has returned. */
-void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
-                          int64_t period_ms);
-void sim_once_marked(struct sim_oracle *oracle, uint64_t turn,
-                     enum hf_status status);
-
-/* The same for hf_lock_unmark(), and of a name that is being broken. */
-void sim_once_unmark_begins(struct sim_oracle *oracle, uint64_t turn);
-void sim_once_unmarked(struct sim_oracle *oracle, uint64_t turn,
-                       enum hf_status status);
-void sim_once_break_begins(struct sim_oracle *oracle, int process, int name);
 
 /* A node has executed mark.lua; has sent what it wrote; the process has read
  * from `link`; a node has lost data. */

@@ -4,9 +4,6 @@
  * may block for long, no other lane of its process has anything meanwhile. */
 #include "world/workload.h"
 
-#include "oracle/calls.h"
-#include "oracle/once.h"
-
 #include "client/lock.h"
 
 #include <holdfast/holdfast.h>

@@ -10,7 +10,6 @@
  * is executed whole. It keeps no connection that could break. */
 #include "world/workload.h"
 
-#include "oracle/calls.h"
 #include "world/node.h"
 
 #include <inttypes.h>

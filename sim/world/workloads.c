@@ -3,8 +3,6 @@
  * crashes. */
 #include "world/workload.h"
 
-#include "oracle/calls.h"
-
 /* No turn of it needs a client now. */
 bool sim_lanes_are_idle(const struct sim_process *process)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The world in which the shipped library runs under test.
  *
- *      story ──▶ world ──▶ notes (trace.h), verdict (oracle/oracle.h)
+ *      story ──▶ world ──▶ notes (trace.h), verdict (observer.h)
  *
  *   process.c   users: each is a coroutine that calls the public API
  *   ─────────   the whole shipped library: client, store/redis, core …
@@ -16,9 +16,9 @@
 #ifndef HF_SIM_WORLD_H
 #define HF_SIM_WORLD_H
 
-#include "oracle/oracle.h"
 #include "story/random.h"
 #include "story/story.h"
+#include "world/observer.h"
 #include "world/trace.h"
 
 #include "base/time.h"
