@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A program that runs with more rights than its caller (AT_SECURE, as setuid
-# programs do) loads no TLS module from a place that the caller can choose: not
-# from HOLDFAST_MODULE_DIR, not beside the library, not in its own tree.
+# programs do) loads no module, TLS or store, from a place that the caller can
+# choose: not from HOLDFAST_MODULE_DIR, not beside the library, not in its own tree.
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 unset HOLDFAST_MODULE_DIR
@@ -22,15 +22,21 @@ __attribute__((constructor)) static void loaded(void)
     fflush(stdout);
 }
 END_OF_C
-gcc -shared -fPIC -o "$W/named/holdfast-tls.so" "$W/spy.c" || exit
+for file in holdfast-tls.so store-spy.so; do
+    gcc -shared -fPIC -o "$W/named/$file" "$W/spy.c" || exit
+done
 cat >"$W/use.c" <<'END_OF_C'
 #include <holdfast/holdfast.h>
 #include <stdio.h>
 #include <sys/auxv.h>
-int main(void)
+int main(int argc, char **argv)
 {
+    struct hf_client *client;
     printf("secure %lu\n", getauxval(AT_SECURE));
     fflush(stdout);
+    if (argc > 1) {
+        return hf_client_open(argv[1], NULL, &client, NULL) == HF_OK;
+    }
     (void)hf_has_tls();
     return 0;
 }
@@ -50,10 +56,12 @@ secure() { # COMMAND...
 }
 
 both() { # WHAT PROGRAM MODULE-DIR
-    [ "$3" = "$W/named" ] || cp "$W/named/holdfast-tls.so" "$3"
-    is "$("$2")" "secure 0"$'\n'loaded "$1: loaded without more rights"
-    is "$(secure "$2")" 'secure 1' "$1: not loaded with more rights"
-    [ "$3" = "$W/named" ] || rm "$3/holdfast-tls.so"
+    [ "$3" = "$W/named" ] || cp "$W"/named/*.so "$3"
+    is "$("$2")" "secure 0"$'\n'loaded "$1: TLS is loaded without more rights"
+    is "$(secure "$2")" 'secure 1' "$1: TLS is not loaded with more rights"
+    is "$("$2" spy:)" "secure 0"$'\n'loaded "$1: a store is, without more rights"
+    is "$(secure "$2" spy:)" 'secure 1' "$1: a store is not, with more rights"
+    [ "$3" = "$W/named" ] || rm "$3/holdfast-tls.so" "$3/store-spy.so"
 }
 
 both 'beside the library' "$W/tree/bin/shared" "$W/tree/lib/holdfast"
