@@ -90,6 +90,31 @@ shows (renewed)
 screen $W/screen
 S
 like "$out" ', lease until [0-9:]{8} \(renewed\)$' 'a lease that is renewed'
+# Renewals that each move its end by less than a second, between two looks.
+slow=$(holdfast acquire -t 40s slow)
+slow=${slow%% *}
+slow_end=$(($(date +%s%3N) + 40000))
+move_end() { # MS FILE: then, once FILE is there
+    ok "its end moves by $1 ms" wait_until 30 test -e "$2"
+    ok "its end moves by $1 ms: extended" holdfast extend slow \
+        --owner "$slow" -t $((slow_end + $1 - $(date +%s%3N)))ms
+}
+cat >"$W/script" <<S
+size 24 200
+shows waiting 2s for slow
+touch $W/looked
+shows waiting 6s for slow
+touch $W/looked-again
+shows (renewed)
+S
+timeout 60 "$pty" holdfast run -t 3s slow -- true <"$W/script" &
+watcher=$!
+move_end 700 "$W/looked"
+move_end 1400 "$W/looked-again"
+wait $watcher
+is $? 0 'a lease that is renewed bit by bit'
+holdfast release slow --owner "$slow"
+
 terminal 'quiet: no line' 200 sh -c 'holdfast run -q -w 2s job -- true; echo "co"de $?' <<S
 shows code 75
 screen $W/screen
