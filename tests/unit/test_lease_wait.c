@@ -294,6 +294,16 @@ static void clocks_apart_wait_for_the_third(void **state)
           "[50] timer                      | late 2 queued 0Q1000 1Q1000\n");
 }
 
+static void clocks_of_one_second_agree(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                       | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 9000000000 | \n"
+          "[1] 1 A no 7 9 20000 9001000000 | queued 0Q9000000000 "
+          "1Q9000000000\n");
+}
+
 static void earlier_ticket_gets_it_back(void **state)
 {
     (void)state;
@@ -520,6 +530,7 @@ int main(void)
         cmocka_unit_test(extending_confirms_a_claim),
         cmocka_unit_test(ticket_is_the_median),
         cmocka_unit_test(clocks_apart_wait_for_the_third),
+        cmocka_unit_test(clocks_of_one_second_agree),
         cmocka_unit_test(earlier_ticket_gets_it_back),
         cmocka_unit_test(lost_yield_is_sent_again),
         cmocka_unit_test(lost_raise_is_asked_again),
