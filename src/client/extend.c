@@ -123,10 +123,12 @@ enum hf_status hf_op_start_extend(struct hf_lock *lock, int64_t ttl_ms,
                                   hf_op_fn *done, void *user,
                                   struct hf_op **out, struct hf_error *error)
 {
-    struct hf_client *client = lock == NULL ? NULL : lock->client;
-    const char *missing = done == NULL ? "no callback" : NULL;
+    if (lock == NULL) {
+        return hf_op_enter(NULL, "no lock", out, error);
+    }
+    struct hf_client *client = lock->client;
     enum hf_status status =
-        hf_op_enter(client, lock == NULL ? "no lock" : missing, out, error);
+        hf_op_enter(client, done == NULL ? "no callback" : NULL, out, error);
     if (status == HF_OK) {
         status = start(lock, ttl_ms, done, user, out, error);
         hf_client_leave(client);

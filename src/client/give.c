@@ -252,10 +252,12 @@ enum hf_status hf_op_start_detach(struct hf_lock *lock, hf_text_fn *done,
                                   void *user, struct hf_op **out,
                                   struct hf_error *error)
 {
-    struct hf_client *client = lock == NULL ? NULL : lock->client;
-    const char *missing = done == NULL ? "no callback" : NULL;
+    if (lock == NULL) {
+        return hf_op_enter(NULL, "no lock", out, error);
+    }
+    struct hf_client *client = lock->client;
     enum hf_status status =
-        hf_op_enter(client, lock == NULL ? "no lock" : missing, out, error);
+        hf_op_enter(client, done == NULL ? "no callback" : NULL, out, error);
     if (status == HF_OK) {
         status = start(lock, done, user, out, error);
         hf_client_leave(client);
