@@ -318,9 +318,9 @@ static inline void hf_client_options_init(struct hf_client_options *options)
  *         HF_CONFIG - a store that cannot work, e.g. an even number of nodes;
  *         HF_UNSUPPORTED - a store of which there is no module, or none that
  *         is whole and of this version; an option of a later version;
- * HF_DENIED, HF_UNAVAILABLE - files of an embedded store that cannot be opened;
- * HF_CANCELLED - the token of the options was triggered; HF_NO_MEMORY - of
- * descriptors, too.
+ *         HF_DENIED, HF_UNAVAILABLE - files of an embedded store that cannot be
+ *         opened; HF_CANCELLED - the token of the options was triggered;
+ *         HF_NO_MEMORY - of descriptors, too.
  *
  * Owner: the caller. Threads: any.
  * Blocks: not on the network. The embedded store: 20 s while another process
