@@ -186,6 +186,7 @@ static void on_timer(struct hf_step *step)
 
 static void on_node(struct hf_step *step)
 {
+    HF_ASSERT(step->event->node < step->lease->n_nodes);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_node(step);
@@ -209,6 +210,7 @@ static void on_node(struct hf_step *step)
  * executed, so `pending` stays. */
 static void on_forgot(struct hf_step *step)
 {
+    HF_ASSERT(step->event->node < step->lease->n_nodes);
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     vote->counter = 0;
     vote->refused = 0;
@@ -222,6 +224,7 @@ static void on_forgot(struct hf_step *step)
  * grants the name to the next waiter. */
 static void on_grant(struct hf_step *step)
 {
+    HF_ASSERT(step->event->node < step->lease->n_nodes);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
     case HF_PHASE_WAITING:
@@ -237,6 +240,7 @@ static void on_grant(struct hf_step *step)
 
 static void on_release(struct hf_step *step)
 {
+    HF_ASSERT(step->event->kind == HF_EV_RELEASE);
     switch (step->lease->phase) {
     case HF_PHASE_HOLDING:
         hf_release_begin(step, true);

@@ -19,6 +19,7 @@
 
 static void ask(struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     struct hf_vote *vote = &step->lease->votes[node];
     if (vote->said == HF_SAID_YOURS || vote->said == HF_SAID_NOT_YOURS ||
         vote->said == HF_SAID_ERROR || hf_is_pending(vote, HF_VERB_ACQUIRE)) {
@@ -61,6 +62,7 @@ static uint16_t answered(const struct hf_step *step)
  * both halves of a split vote reported "held", neither would run. */
 static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t apart = hf_raise_apart(step, granted);
     if (!hf_is_majority(step, (uint16_t)(answered(step) & ~apart))) {
         return HF_OUT_UNREACHED;
@@ -73,6 +75,7 @@ static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 
 static void give_up(struct hf_step *step, enum hf_outcome outcome)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     hf_step_report(step, outcome);
     hf_release_begin(step, false);
 }
@@ -84,6 +87,7 @@ static void give_up(struct hf_step *step, enum hf_outcome outcome)
  * above T do not count: a lock held at T could never be renewed there. */
 static uint16_t agreement(const struct hf_step *step)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     const struct hf_lease *lease = step->lease;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         uint64_t counter = lease->votes[i].counter;
@@ -106,6 +110,7 @@ static uint16_t agreement(const struct hf_step *step)
 static void decide_claimed(struct hf_step *step, uint16_t voters,
                            struct hf_instant until)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (hf_wait_is_brief(step, until)) {
         hf_wait_refresh(step, voters);
         return;
@@ -115,6 +120,7 @@ static void decide_claimed(struct hf_step *step, uint16_t voters,
 
 static void decide_held(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(hf_is_majority(step, voters));
     struct hf_lease *lease = step->lease;
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
@@ -134,6 +140,7 @@ static void decide_held(struct hf_step *step, uint16_t voters)
  * timed out, and they are at T or may still be raised. */
 static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t mask = granted;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
@@ -151,6 +158,7 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 /* Connecting nodes that are still waited for: none once a majority replied. */
 static uint16_t awaited_connections(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     if (hf_is_majority(step, answered(step)) ||
         !hf_instant_before(step->event->now, step->lease->next)) {
         return 0;
@@ -162,6 +170,7 @@ static uint16_t awaited_connections(const struct hf_step *step)
  * replied, and pending replies may still make it TAKEN instead of UNREACHED. */
 static bool is_worth_hearing(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t awaited = hf_votes_awaited(step) & step->nodes->voting;
     uint16_t heard =
         (uint16_t)(answered(step) | awaited | awaited_connections(step));
@@ -173,6 +182,7 @@ static bool is_worth_hearing(const struct hf_step *step)
  * nodes' queues; a new attempt would be queued behind its own late requests. */
 static bool is_only_late(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t coming =
         (uint16_t)(answered(step) & ~hf_raise_apart(step, granted));
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {

@@ -22,6 +22,7 @@
  * the period, so that they are not sent in one burst each time. */
 static struct hf_instant renewal_at(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     int64_t period_ns = hf_renewal_period(lease->ttl).ns;
     int64_t early_ns = period_ns / 8 / 255 * lease->jitter;
     return hf_instant_add(hf_lease_confirmed(lease),
@@ -41,6 +42,7 @@ static uint16_t renewers(const struct hf_step *step)
 
 static void confirm(struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(step->lease->fence > 0);
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
     if ((up & hf_bit(node)) != 0 &&
         !hf_is_pending(&step->lease->votes[node], HF_VERB_CONFIRM)) {
@@ -50,6 +52,7 @@ static void confirm(struct hf_step *step, unsigned node)
 
 static bool has_confirmed(const struct hf_lease *lease, unsigned node)
 {
+    HF_ASSERT(lease->fence > 0);
     const struct hf_vote *vote = &lease->votes[node];
     return vote->said == HF_SAID_YOURS && vote->counter == lease->fence &&
            (vote->flags & HF_VOTE_IN_ROUND) != 0;
@@ -57,6 +60,7 @@ static bool has_confirmed(const struct hf_lease *lease, unsigned node)
 
 static void confirm_missing(struct hf_step *step)
 {
+    HF_ASSERT((step->lease->flags & HF_LEASE_ROUND_DONE) == 0);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if (!has_confirmed(step->lease, i)) {
             confirm(step, i);
@@ -68,6 +72,8 @@ static void confirm_missing(struct hf_step *step)
 
 static void begin_round(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_HOLDING);
+    HF_ASSERT(step->lease->state != HF_STATE_LOST);
     struct hf_lease *lease = step->lease;
     lease->round_at = step->event->now;
     lease->flags &= (uint8_t)~HF_LEASE_ROUND_DONE;
@@ -89,6 +95,7 @@ static void check_majority(const struct hf_step *step, uint16_t voters)
 /* A majority confirmed the round: compute the new deadline. */
 static void confirmed(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
     check_majority(step, voters);
     struct hf_instant until =
@@ -109,6 +116,7 @@ static void confirmed(struct hf_step *step, uint16_t voters)
  * once: later their clock floor may be above T and forbid it. */
 void hf_hold_begin(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase < HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
     unsigned first = (unsigned)__builtin_ctz(voters);
     lease->phase = HF_PHASE_HOLDING;
@@ -131,6 +139,7 @@ void hf_hold_begin(struct hf_step *step, uint16_t voters)
  * later: most short holds are over by then, and need no renewal. */
 void hf_hold_claim(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_lease *lease = step->lease;
     unsigned first = (unsigned)__builtin_ctz(voters);
     lease->phase = HF_PHASE_HOLDING;
@@ -157,6 +166,7 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
  * time from its start to its deadline. */
 struct hf_instant hf_hold_risk_at(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     struct hf_span half = hf_risk_after(lease->ttl);
     if ((lease->flags & HF_LEASE_CLAIM) != 0) {
         half.ns = hf_instant_until(hf_lease_confirmed(lease),
@@ -205,6 +215,7 @@ static void lose(struct hf_step *step)
 /* A failed adoption has acquired nothing, so the release sends nothing. */
 static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ADOPTING);
     hf_step_report(step, outcome);
     hf_release_begin(step, false);
 }
@@ -225,6 +236,7 @@ static bool is_hopeful(const struct hf_step *step, uint16_t voters)
  * have not contacted: RELEASE must go there, too. */
 static void take_over(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ADOPTING);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         step->lease->votes[i].flags |= HF_VOTE_MAY_HOLD;
     }
@@ -234,6 +246,7 @@ static void take_over(struct hf_step *step, uint16_t voters)
 static void judge_adoption(struct hf_step *step, uint16_t voters,
                            uint16_t refusers)
 {
+    HF_ASSERT((voters & refusers) == 0);
     if (hf_is_majority(step, voters)) {
         take_over(step, voters);
     } else if (hf_is_majority(step, refusers)) {
@@ -245,6 +258,7 @@ static void judge_adoption(struct hf_step *step, uint16_t voters,
 
 static void judge_extension(struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
     if ((lease->flags & HF_LEASE_EXTENDING) == 0) {
         return;
@@ -258,6 +272,7 @@ static void judge_extension(struct hf_step *step, uint16_t voters)
 
 static void judge(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->fence > 0);
     struct hf_lease *lease = step->lease;
     uint16_t voters =
         (uint16_t)(hf_votes_for(lease, lease->fence, step->event->now) &
@@ -305,6 +320,8 @@ static void follow_up(struct hf_step *step)
 
 void hf_hold_answer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING);
+    HF_ASSERT(step->lease->phase <= HF_PHASE_HOLDING);
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     switch (step->event->verdict) {
     case HF_VERDICT_OK:
@@ -355,6 +372,8 @@ void hf_hold_grant(struct hf_step *step)
  * repaired in one burst.) */
 void hf_hold_node(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING);
+    HF_ASSERT(step->lease->phase <= HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
     unsigned node = step->event->node;
     bool is_open = (lease->flags & HF_LEASE_ROUND_DONE) == 0;
@@ -369,6 +388,8 @@ void hf_hold_node(struct hf_step *step)
 
 void hf_hold_timer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING);
+    HF_ASSERT(step->lease->phase <= HF_PHASE_HOLDING);
     struct hf_lease *lease = step->lease;
     struct hf_instant now = step->event->now;
     judge(step);
@@ -392,6 +413,7 @@ void hf_hold_timer(struct hf_step *step)
  * that begins now waits for their replies for one more timeout. */
 static void wait_anew(struct hf_step *step)
 {
+    HF_ASSERT((step->lease->flags & HF_LEASE_EXTENDING) != 0);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
         if ((vote->flags & HF_VOTE_LATE) != 0) {

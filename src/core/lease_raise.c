@@ -90,6 +90,7 @@ static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
 static uint16_t reachers(const struct hf_step *step, uint16_t granted,
                          uint64_t value, bool surely)
 {
+    HF_ASSERT((granted & ~hf_nodes_all(step->nodes)) == 0);
     uint16_t mask = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
@@ -140,6 +141,7 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
  * one. 0: not all granted, it takes too many steps, or a reply was lost. */
 static uint64_t middle(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     const struct hf_lease *lease = step->lease;
     uint64_t value = UINT64_MAX;
     uint16_t mask = 0;
@@ -163,6 +165,7 @@ static uint64_t middle(const struct hf_step *step, uint16_t granted)
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
                          uint16_t coming)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     struct aim aim = {granted, coming, true};
     uint64_t value = best(step, aim);
     aim.surely = false;
@@ -176,6 +179,7 @@ uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
 static uint64_t next_of(const struct hf_step *step, uint16_t granted,
                         const struct hf_vote *vote, uint64_t value)
 {
+    HF_ASSERT(value > 0);
     const struct hf_lease *lease = step->lease;
     if (hf_is_majority(step, reachers(step, granted, value, true))) {
         return can_reach(lease, vote, value) ? value : 0;
@@ -233,6 +237,7 @@ static void take_raise_back(struct hf_lease *lease)
 
 void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
 {
+    HF_ASSERT(step->event->verdict == HF_VERDICT_OK);
     const struct hf_event *event = step->event;
     hf_vote_grant(step, vote);
     if (event->floor > step->lease->fence) {
@@ -256,6 +261,7 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
  * executed. If there is no majority without it, this attempt must end. */
 bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_lease *lease = step->lease;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -288,6 +294,7 @@ static uint16_t group_of(const struct hf_step *step, uint16_t granted,
  * not matter here. */
 uint16_t hf_raise_apart(const struct hf_step *step, uint16_t granted)
 {
+    HF_ASSERT((granted & ~hf_nodes_all(step->nodes)) == 0);
     uint16_t group = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         uint16_t mask = group_of(step, granted, i);

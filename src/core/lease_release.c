@@ -16,6 +16,8 @@
 
 static void send_release(struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
+    HF_ASSERT((step->lease->votes[node].flags & HF_VOTE_UNRELEASED) != 0);
     struct hf_vote *vote = &step->lease->votes[node];
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
     if ((up & hf_bit(node)) == 0) {
@@ -35,6 +37,7 @@ void hf_release_finish(struct hf_step *step)
 
 static bool is_over(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     const struct hf_lease *lease = step->lease;
     if (!hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         return true;
@@ -53,6 +56,7 @@ static bool is_over(const struct hf_step *step)
  * any more before the requests time out. */
 static void judge_report(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     struct hf_lease *lease = step->lease;
     if ((lease->flags & HF_LEASE_REPORTS) == 0) {
         return;
@@ -82,6 +86,7 @@ static void judge_report(struct hf_step *step)
 
 static void judge(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     judge_report(step);
     if (is_over(step)) {
         if ((step->lease->flags & HF_LEASE_REPORTS) != 0) {
@@ -97,6 +102,7 @@ static void judge(struct hf_step *step)
 static void begin(struct hf_step *step, uint16_t mask, bool reports,
                   struct hf_span patience)
 {
+    HF_ASSERT(step->lease->phase < HF_PHASE_RELEASING);
     struct hf_lease *lease = step->lease;
     lease->phase = HF_PHASE_RELEASING;
     lease->state = HF_STATE_RELEASED;
@@ -122,6 +128,7 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
  * with its holder: none. */
 static uint16_t in_flight(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase < HF_PHASE_RELEASING);
     uint16_t mask = 0;
     if (lease->phase == HF_PHASE_ADOPTING) {
         return 0;
@@ -207,6 +214,7 @@ static void send_releases(struct hf_step *step)
 
 void hf_release_timer(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     struct hf_lease *lease = step->lease;
     if (!hf_instant_before(step->event->now, lease->next)) {
         lease->next = HF_NEVER;
@@ -217,6 +225,7 @@ void hf_release_timer(struct hf_step *step)
 
 void hf_release_node(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_RELEASING);
     send_releases(step);
     judge(step);
 }

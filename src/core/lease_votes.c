@@ -152,6 +152,7 @@ static struct hf_instant proof_until(const struct hf_step *step)
  * another ttl: its reply proves ownership, but does not extend the vote. */
 void hf_vote_grant(struct hf_step *step, struct hf_vote *vote)
 {
+    HF_ASSERT(step->event->verdict == HF_VERDICT_OK);
     const struct hf_event *event = step->event;
     if (event->counter <= vote->refused) {
         return; /* stale: a later reply was "not yours" */
@@ -186,6 +187,7 @@ static uint32_t saturated_ms(struct hf_span left)
 
 void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote)
 {
+    HF_ASSERT(step->event->verdict != HF_VERDICT_OK);
     const struct hf_event *event = step->event;
     struct hf_span queue = hf_queue_lease(step->lease->ttl);
     bool is_queued = event->verdict == HF_VERDICT_QUEUED;

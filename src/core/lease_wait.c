@@ -58,6 +58,7 @@
 
 static bool may_send(const struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(node < step->lease->n_nodes);
     return (step->nodes->voting & hf_bit(node)) != 0 &&
            !hf_is_pending(&step->lease->votes[node], HF_VERB_ACQUIRE) &&
            !hf_is_pending(&step->lease->votes[node], HF_VERB_YIELD);
@@ -122,6 +123,7 @@ static struct hf_instant expiry_check_at(const struct hf_step *step,
  * its node now, or set when. */
 static void schedule(struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_vote *vote = &step->lease->votes[node];
     const struct hf_event *event = step->event;
     bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0; /* no pushes */
@@ -155,6 +157,7 @@ static void schedule(struct hf_step *step, unsigned node)
 
 struct hf_instant hf_wait_due(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if (step->lease->votes[i].pending == 0 && may_send(step, i)) {
@@ -202,6 +205,7 @@ static uint64_t median_time(const struct hf_lease *lease)
  * two tickets is the earlier one. */
 bool hf_wait_has_ticket(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     return step->lease->n_nodes == 1 || median_time(step->lease) != 0;
 }
 
@@ -210,6 +214,7 @@ bool hf_wait_has_ticket(const struct hf_step *step)
  * them. */
 bool hf_wait_needs_reading(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint64_t sorted[HF_NODES_MAX] = {0};
     unsigned n = readings(step->lease, sorted);
     for (unsigned i = 1; i < n; i++) {
@@ -274,6 +279,7 @@ static void yield(struct hf_step *step, unsigned node, uint64_t grant)
 
 static bool must_yield(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_event *event = step->event;
     const struct hf_vote *vote = &step->lease->votes[event->node];
     return event->verdict == HF_VERDICT_OK && event->ahead > 0 &&
@@ -286,6 +292,7 @@ static bool must_yield(const struct hf_step *step)
  * grants the name to no waiter. */
 static bool must_yield_again(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_event *event = step->event;
     const struct hf_vote *vote = &step->lease->votes[event->node];
     return event->verdict == HF_VERDICT_OK && event->counter <= vote->refused &&

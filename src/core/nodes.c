@@ -19,6 +19,7 @@ void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
 
 static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_standing standing)
 {
+    HF_ASSERT(standing <= HF_STANDING_DOWN);
     switch (standing) {
     case HF_STANDING_CONNECTING:
         return &nodes->connecting;
@@ -114,6 +115,7 @@ struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
 struct hf_span hf_nodes_patience(const struct hf_nodes *nodes,
                                  struct hf_span ttl)
 {
+    HF_ASSERT(nodes->count > 0);
     struct hf_span longest = {0};
     for (unsigned i = 0; i < nodes->count; i++) {
         longest = hf_span_max(longest, hf_nodes_timeout(nodes, i, ttl));

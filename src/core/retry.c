@@ -54,6 +54,7 @@ struct hf_instant hf_retry_limit(const struct hf_retry *retry)
  * Source: Steele, Lea, Flood, "Fast Splittable PRNGs" (OOPSLA 2014). */
 static uint64_t draw(const struct hf_retry *retry)
 {
+    HF_ASSERT(retry->attempts > 0);
     uint64_t z =
         retry->seed + (uint64_t)retry->attempts * UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -70,6 +71,7 @@ static struct hf_span fraction(struct hf_span whole, uint64_t random)
 /* base, 2 base, 4 base … cap. */
 static struct hf_span ceiling(const struct hf_retry *retry)
 {
+    HF_ASSERT(retry->base.ns > 0);
     struct hf_span span = retry->base;
     for (uint32_t i = 1; i < retry->attempts && span.ns < retry->cap.ns; i++) {
         span.ns *= 2;
@@ -83,6 +85,7 @@ static struct hf_instant
 next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
              const struct hf_lease *lease, struct hf_instant now)
 {
+    HF_ASSERT(retry->attempts > 0);
     struct hf_span top = ceiling(retry);
     uint64_t random = draw(retry);
     if (outcome != HF_OUT_TAKEN) {
@@ -99,6 +102,7 @@ next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
 
 static unsigned reachable(const struct hf_nodes *nodes, uint16_t refusing)
 {
+    HF_ASSERT(nodes->quorum > 0);
     unsigned there = (unsigned)(nodes->voting | nodes->repairing);
     return (unsigned)__builtin_popcount(there & ~(unsigned)refusing);
 }
@@ -119,6 +123,7 @@ static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
 
 static enum hf_retry_kind end_kind(enum hf_outcome outcome)
 {
+    HF_ASSERT(outcome >= HF_OUT_TAKEN);
     if (outcome == HF_OUT_UNREACHED) {
         return HF_RETRY_UNREACHED;
     }
