@@ -211,7 +211,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
     } else {
         judge_lost(identity, marker, known, shape, now, out);
     }
-    HF_ASSERT(!out->write || out->marker.exists);
+    HF_ASSERT(out->marker.exists); /* to be written, or as it is */
     out->trust = strict && hf_instant_before(now, out->until)
                      ? HF_TRUST_QUARANTINE
                      : HF_TRUST_VOTES;
