@@ -67,6 +67,7 @@ struct sim_oracle *sim_oracle_new(struct sim_world *world)
     oracle->has_expired = has_expired(world->story);
     oracle->prompt_ns = sim_oracle_prompt_ns(world->story);
     memset(oracle->free_ns, -1, sizeof(oracle->free_ns));
+    memset(oracle->kept_ns, -1, sizeof(oracle->kept_ns));
     return oracle;
 }
 

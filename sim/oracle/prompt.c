@@ -11,9 +11,9 @@
  * faults: it runs in `calm`, and when faults are over. It runs only if a
  * majority of the nodes is not kept by an owner from before, by one that did
  * not release (it crashed, or was handed on), or by one that asked on a
- * connection which its client has closed. The end of a reservation is found by
- * the waiters' next heartbeat. The time does not run against a client of
- * another library, which reports no release.
+ * connection which its client has closed. The end of a reservation, and of the
+ * lease of such an owner, is found by the waiters' next heartbeat. The time
+ * does not run against a client of another library, which reports no release.
  *
  * In the embedded store the death of a process frees its locks, and a waiter's
  * heartbeat finds it: time runs while faults go on, unless a process is paused,
@@ -200,33 +200,56 @@ static bool has_gone_sharer(const struct sim_oracle *oracle,
     return false;
 }
 
-/* Nodes at which the name is not kept by who is gone. */
-static unsigned open_nodes(const struct sim_oracle *oracle,
+/* Nodes at which an owner has the name that will not release it. */
+static unsigned kept_nodes(struct sim_oracle *oracle,
                            const struct sim_chain *chain)
 {
     unsigned mask = 0;
     for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
         size_t len;
         const char *text = sim_owner_at(oracle, chain, i, &len);
-        bool is_old =
+        bool is_kept =
             text != NULL && (is_gone(oracle, sim_owner_digest(text, len)) ||
-                             has_gone_sharer(oracle, chain));
-        is_old |= text != NULL && is_of_command(oracle, text, len);
-        bool is_ours = text == NULL || sim_owner_process(text, len) >= 0 ||
-                       strncmp(text, "shared:", 7) == 0;
-        mask |= is_ours && !is_old ? 1U << i : 0;
+                             has_gone_sharer(oracle, chain) ||
+                             is_of_command(oracle, text, len));
+        mask |= is_kept ? 1U << i : 0;
     }
     return mask;
 }
 
-static bool is_open(const struct sim_oracle *oracle, unsigned names,
-                    unsigned nodes)
+/* Nodes at which no client of another library has the name. */
+static unsigned own_nodes(const struct sim_oracle *oracle,
+                          const struct sim_chain *chain)
+{
+    unsigned mask = 0;
+    for (unsigned i = 0; i < oracle->world->story->n_nodes; i++) {
+        size_t len;
+        const char *text = sim_owner_at(oracle, chain, i, &len);
+        bool is_ours = text == NULL || sim_owner_process(text, len) >= 0 ||
+                       strncmp(text, "shared:", 7) == 0;
+        mask |= is_ours ? 1U << i : 0;
+    }
+    return mask;
+}
+
+static bool is_open_chain(struct sim_oracle *oracle, unsigned name,
+                          const struct sim_chain *chain, unsigned nodes)
+{
+    unsigned kept = kept_nodes(oracle, chain);
+    nodes &= own_nodes(oracle, chain);
+    bool is_open = is_majority(oracle, nodes & ~kept);
+    if (!is_open && is_majority(oracle, nodes)) {
+        oracle->kept_ns[name] = oracle->world->now_ns;
+    }
+    return is_open;
+}
+
+static bool is_open(struct sim_oracle *oracle, unsigned names, unsigned nodes)
 {
     for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
         for (unsigned j = 0; j <= SIM_SLOTS_MAX && (names >> i & 1) != 0; j++) {
             const struct sim_chain *chain = oracle->chains[i][j];
-            if (chain != NULL &&
-                !is_majority(oracle, nodes & open_nodes(oracle, chain))) {
+            if (chain != NULL && !is_open_chain(oracle, i, chain, nodes)) {
                 return false;
             }
         }
@@ -311,11 +334,26 @@ static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
+/* The time began when the lease of an owner ended that did not release. */
+static bool was_kept(const struct sim_oracle *oracle, unsigned names)
+{
+    int64_t since_ns = free_since(oracle, names);
+    for (unsigned i = 0; i < SIM_NAMES_MAX; i++) {
+        if ((names >> i & 1) != 0 && oracle->kept_ns[i] >= 0 &&
+            oracle->kept_ns[i] + HEARTBEAT_NS >= since_ns) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A waiter from before, also from before its clock went on, may have lost its
- * place at some nodes, and asks for it again with its next heartbeat. */
+ * place at some nodes, and asks for it again with its next heartbeat. So does
+ * one that waits for the lease of a sharer to end: it knows the end of the
+ * longest one, whose sharer may have released since. */
 static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
 {
-    if (was_reserved(oracle, names)) {
+    if (was_reserved(oracle, names) || was_kept(oracle, names)) {
         return oracle->prompt_ns + HEARTBEAT_NS;
     }
     for (unsigned i = 0; i < SIM_LIVE_MAX && has_faults(oracle); i++) {

@@ -185,6 +185,8 @@ struct sim_oracle {
     struct sim_asker owners[SIM_OWNERS];
     unsigned n_owners, n_ended;
     int64_t free_ns[SIM_NAMES_MAX]; /* PROMPT: free, and wanted; -1: not */
+    int64_t kept_ns[SIM_NAMES_MAX]; /* PROMPT: last kept from a majority by an
+                                       owner that may not release; -1: never */
     int64_t prompt_ns;
     struct sim_series gone; /* PROMPT: owners that may not release */
     struct sim_register registers[SIM_NAMES_MAX][2]; /* without guard, with */
