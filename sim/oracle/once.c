@@ -267,6 +267,13 @@ static bool may_be_lost(const struct sim_oracle *oracle,
     return true;
 }
 
+/* How long an answer in time may take: the end of a mark in it counts from when
+ * the question was sent. In the embedded store no answer takes time. */
+static int64_t question_ns(const struct sim_oracle *oracle)
+{
+    return oracle->world->machine == NULL ? in_time_ns(oracle) : 0;
+}
+
 /* The earlier ones of its name, in whose periods it began. */
 static void
 check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
@@ -277,7 +284,7 @@ check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
         struct sim_mark_run *run = &once->runs[i];
         if (run == now || run->name != now->name || !run->is_started ||
             run->fence > now->fence || run->may_be_withdrawn || run->is_over ||
-            !is_in_period(run, at_ns)) {
+            !is_in_period(run, at_ns + question_ns(oracle))) {
             continue;
         }
         bool may = may_be_lost(oracle, call, run);
