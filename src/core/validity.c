@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/validity.h"
 
-#include "base/assert.h"
-
 #define QUEUE_LEASE_MS_MAX 6000
 
 struct hf_span hf_drift(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= 0);
     return (struct hf_span){ttl.ns / 100 + 2000000};
 }
 
@@ -18,42 +15,35 @@ struct hf_span hf_validity(struct hf_span ttl)
 
 struct hf_span hf_validity_min(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= 0);
     return (struct hf_span){ttl.ns / 3};
 }
 
 struct hf_span hf_renewal_period(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns > 0);
     return (struct hf_span){ttl.ns / 3};
 }
 
 struct hf_span hf_risk_after(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns > 0);
     return (struct hf_span){ttl.ns / 2};
 }
 
 struct hf_span hf_renewal_retry(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns > 0);
     return hf_span_max(hf_span_ms(1), (struct hf_span){ttl.ns / 30});
 }
 
 struct hf_span hf_queue_lease(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns > 0);
     return hf_span_min(ttl, hf_span_ms(QUEUE_LEASE_MS_MAX));
 }
 
 struct hf_span hf_claim_period(struct hf_span left)
 {
-    HF_ASSERT(left.ns > 0);
     return (struct hf_span){left.ns / 8};
 }
 
 struct hf_span hf_renewal_slack(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns > 0);
     return hf_span_min(hf_span_ms(20), (struct hf_span){ttl.ns / 100});
 }
