@@ -140,9 +140,7 @@ have() { # SERVER...
 patient="$URLS?max_ttl=600s&node_timeout=10s&connect_timeout=60s"
 # A server that is met later takes the lock only until its clock floor has passed
 # the fence, in steps of 4.2 s: their clocks stand still.
-for s in s1 s2 s3 s4 s5; do
-    server_clock_stop $s
-done
+server_clock_stop s1 s2 s3 s4 s5
 server_pause s5
 holdfast acquire -t 300s -u "$patient" given >"$W/line" &
 taking=$!

@@ -18,8 +18,8 @@
 #   server_pause NAME / server_resume NAME     SIGSTOP / SIGCONT
 #   server_restart NAME              as it was started, same folder and address
 #   server_clock NAME SECONDS        its wall clock, off by so much
-#   server_clock_stop NAME           stands still, at the beginning of a step
-#                                    of the clock floor
+#   server_clock_stop NAME...        stand still, all at the beginning of one
+#                                    step of the clock floor
 #   tls_make                         $W/tls/{ca,server,other}.{crt,key}
 #   servers_declare URL              fresh servers have forgotten nothing
 #
@@ -219,7 +219,10 @@ server_clock() {
 }
 
 server_clock_stop() {
-    server_clock_write "$1" 1 $((EPOCHSECONDS * 1000000 / 4194304 * 4194304000))
+    local name ns=$((EPOCHSECONDS * 1000000 / 4194304 * 4194304000))
+    for name in "$@"; do
+        server_clock_write "$name" 1 $ns
+    done
 }
 
 tls_make() {
