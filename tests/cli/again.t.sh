@@ -210,8 +210,9 @@ wait $one
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 rm -f "$W"/led "$W"/events.*
 before=''
-# Time for a busy machine to end the command before the wrapper must.
-stand C --kill-grace 1s
+# Time for a busy machine to end the command before the wrapper must, but less
+# than the release then waits for the server: the lease ends meanwhile.
+stand C --kill-grace 500ms
 ok 'outage: leads' wait_until 10 leads C
 before=$(tail -n 1 "$W/led")
 server_kill one
