@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request, from the gate to the answer.
+/* One request, from the gate to the reply.
  *
  *     enter the gate ── read the clocks ── get ── verb ── put ── commit ──
- *     leave ── tell those it was given to ── answer
+ *     leave ── push the grants to their waiters ── reply
  *
- * It never blocks longer than node_timeout, at the gate. Whether a holder's
- * processes have ended is looked at outside of the gate, since that reads
- * /proc; the name is then tried again, and given away only if its owner and
- * counter are still those that were judged. */
+ * It blocks only at the gate: for node_timeout if the process inside is
+ * stopped, for ten times that if the machine is overloaded. Whether a holder's
+ * processes have ended is checked outside of the gate, since that reads /proc.
+ * If they have, the verb runs again, and evicts that holder only if the owner,
+ * the counter and the processes in the record are unchanged. */
 #include "io/clock.h"
 #include "store/local/local.h"
 
@@ -16,29 +17,28 @@
 #include <string.h>
 #include <time.h>
 
-/* The low bits of the clock that a floor leaves out: 4.2 s, in which counters
- * of several nodes stay equal though their clocks differ. */
+/* The floor is the wall clock in us without these bits: it moves every 4.2 s,
+ * so that nodes whose clocks differ by less mostly have the same floor. */
 #define FLOOR_MASK ((UINT64_C(1) << 22) - 1)
 
-/* Every so many writes, so many records are looked at: each write that may
- * make a name pays for looking at one, so that idle names never outgrow those
- * in use, at some 50 ns a write. */
+/* Each 64th write sweeps 64 records: one for each write that may have made a
+ * name, so that idle names never outnumber those in use. Some 50 ns a write. */
 #define SWEEP_EVERY 64
 #define SWEEP_RECORDS 64
 
-/* How often to make room for one request. Records that are removed may leave
- * pages that are not empty. */
+/* How often one request may make room. Several times, since the removal of
+ * records need not empty a page. */
 #define ROOM_TRIES 64
 
-/* How long a look at the paths of the files counts. It costs as much as the
- * request, so that a busy process looks for one request in thousands. */
+/* Interval between checks of both files. A check costs as much as a request, so
+ * a busy process makes one for thousands of requests. */
 #define LOOK_NS INT64_C(10000000)
 
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
 {
     struct timespec wall;
-    /* Coarse: 4 ms do not matter to buckets of 4 s, and tickets are told apart
-     * by themselves (serve.c); it costs less. */
+    /* The coarse clock is cheaper. Its 4 ms do not matter: a floor moves every
+     * 4.2 s, and new_ticket() never returns one value twice. */
     clock_gettime(CLOCK_REALTIME_COARSE, &wall);
     out->boot_ns = hf_clock_now().ns;
     out->wall_us = wall.tv_sec < 0 ? 0
@@ -91,8 +91,8 @@ static bool has_failed(struct hf_transaction *t, int number)
     return true;
 }
 
-/* Note the greatest counter before it is given out: it must be known even if
- * this boot ends now. */
+/* Before the commit: the next boot's floor must exceed each counter that was
+ * granted, even if this boot ends now. */
 static void note_counter(struct hf_gate_page *page, uint64_t counter)
 {
     if (page->granted_max < counter) {
@@ -100,7 +100,7 @@ static void note_counter(struct hf_gate_page *page, uint64_t counter)
     }
 }
 
-/* Get, act, put, commit. @return 0 or a number of the table's. */
+/* Get, act, put, commit. @return 0 or an error number of the table. */
 static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
                    struct hf_moment *now)
 {
@@ -136,7 +136,8 @@ static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
 static void sweep_at_times(struct hf_local *local, const struct hf_moment *now)
 {
     if (++local->gate.page->n_writes % SWEEP_EVERY == 0) {
-        /* What fails here is tried again later, and met by the next request. */
+        /* A sweep that failed is repeated; an error that lasts fails the next
+         * request too. */
         (void)hf_table_sweep(&local->table, SWEEP_RECORDS, local->fence_keep_ns,
                              now);
     }
@@ -214,7 +215,8 @@ static void do_verb(struct hf_visit *visit, void *user)
     HF_ASSERT(visit->ask->verb == HF_VERB_ACQUIRE);
 }
 
-/* The verb; and once more if the owner of the name turns out to be dead. */
+/* Run the verb, and again if the owner of the name turns out to be dead: this
+ * time it evicts that owner. INSPECT only reports the name as free. */
 static bool execute(struct hf_transaction *t)
 {
     struct hf_local *local = t->local;
@@ -280,10 +282,11 @@ static void answer(const struct hf_transaction *t, struct hf_instant sent)
     t->local->env.answer(t->local->env.client, &answer);
 }
 
-/* If the files were removed, replaced or cut, other processes use other files,
- * or touching these is SIGBUS. There is no way back: holders of the old files
- * may live on. Before each acquisition the path of the locks is looked up; the
- * gate's, without which no other process can find the locks, at times. */
+/* If the files were removed or replaced, other processes use other files; if
+ * they were cut, access to the map raises SIGBUS. The store does not open the
+ * new files: holders in the old ones may be alive. locks.mdb is checked before
+ * each ACQUIRE; locks.gate, without which no process finds the locks, every
+ * 10 ms. */
 static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
                        struct hf_instant now)
 {
@@ -336,7 +339,8 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
     bool is_done = execute_ask(&t, local, ask);
     if (is_done && t.visit.deed.verdict == HF_VERDICT_QUEUED &&
         local->wake.address.id == 0) {
-        /* A request that is granted at once, as most are, needs no socket. */
+        /* The socket is bound with the first wait: most requests are granted
+         * at once and need none. The second run stores its address. */
         hf_local_listen(local);
         is_done = execute_ask(&t, local, ask);
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedded store: locks for all processes of one machine, with nothing to
- * set up. Two files in one folder: the gate (gate.c), through which every
- * process goes, and the records (table.c), whose rules are in verbs.c; and a
- * socket on which waiters are woken (wake.c). */
+/* The embedded store: locks for all processes of one machine, without a server.
+ * One folder has two files: the gate (gate.c), a mutex that each transaction
+ * takes, and the records (table.c), which the verbs of verbs.c and release.c
+ * change. A waiter is notified of its grant on a unix socket (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What comes from the loop ------------------------------------------ */
+/* ---- Called from the loop ---------------------------------------------- */
 
 static void run_job(struct hf_local *local)
 {
@@ -41,7 +41,7 @@ static void run_job(struct hf_local *local)
     case HF_JOB_COUNT:
     case HF_JOB_LOWER:
     case HF_JOB_LOOK:
-        break; /* nothing there speaks against INIT */
+        break; /* no finding that speaks against INIT */
     }
     sink.done(sink.user, 0, status, status == HF_OK ? NULL : reason);
 }
@@ -60,8 +60,8 @@ static void take_turn(struct hf_timer *timer, struct hf_instant now)
 
 /* ---- Opening and closing ----------------------------------------------- */
 
-/* Inside the gate: the file's size must not change between our looking at it
- * and our mapping it. */
+/* Inside the gate, so that no process grows the file between fstat() and
+ * mmap(). */
 static enum hf_status open_table(struct hf_local *local, struct hf_error *error)
 {
     char reason[HF_REASON_MAX];
@@ -104,8 +104,8 @@ void hf_local_close(struct hf_local *local)
     local->is_open = false;
 }
 
-/* For set-up, a store that cannot be used is opened all the same: jobs say why,
- * or mend it, and requests fail. */
+/* A client for set-up gets a store even if its files cannot be opened: then
+ * jobs report the reason, or repair it, and requests fail with it. */
 static enum hf_status open_or_note(struct hf_local *local,
                                    const struct hf_url *url,
                                    struct hf_error *error)
@@ -170,7 +170,7 @@ static void close_local(struct hf_store *store, bool forked)
     free(local);
 }
 
-/* ---- For people -------------------------------------------------------- */
+/* ---- Diagnosis --------------------------------------------------------- */
 
 static void describe(const struct hf_store *store, unsigned node,
                      struct hf_instant now, struct hf_node *out)
@@ -213,7 +213,7 @@ const struct hf_store_ops hf_store_local = {
     .name = "local",
     .schemes = schemes,
     .capabilities = HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED,
-    /* A poll costs a microsecond or two, and a look into /proc. */
+    /* A poll costs a microsecond or two, and a read of /proc. */
     .retry_base = {100000},
     .retry_cap = {50000000},
     .open = open_local,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedded store, put together. */
+/* The state of the embedded store. */
 #ifndef HF_STORE_LOCAL_LOCAL_H
 #define HF_STORE_LOCAL_LOCAL_H
 
@@ -21,7 +21,7 @@
     "its files were removed, replaced or cut while in use: stop all users of " \
     "the folder, then start them again"
 
-/* A job that was asked for, until its turn comes in the loop. */
+/* A job that was requested; the loop's next timer runs it. */
 struct hf_local_job {
     enum hf_job job;
     const struct hf_job_sink *sink; /* NULL: none */
@@ -35,68 +35,69 @@ struct hf_local {
     struct hf_gate gate;
     struct hf_table table;
     struct hf_proc_view view;
-    struct hf_timer turn; /* for what must come from the loop: the job's end,
-                             and that we listen */
+    struct hf_timer turn; /* runs the job and env.listen(), which are not
+                             called from within a request */
     struct hf_local_job job;
     struct hf_wake wake;
-    bool has_news;            /* that we listen was not told yet */
-    bool is_deaf;             /* a socket could not be had, and it was said */
-    struct hf_grants grants;  /* of the last transaction: to be told */
-    struct hf_grants refused; /* those among them without a receiver */
-    struct hf_dead suspects;  /* owners whose processes may have ended */
+    bool has_news;            /* the socket is bound; env.listen() is due */
+    bool is_deaf;             /* no socket could be made; it has been logged */
+    struct hf_grants grants;  /* of the last transaction: to be pushed */
+    struct hf_grants refused; /* grants whose receiver has ended */
+    struct hf_dead suspects;  /* owners whose processes are to be checked */
     char *prefix;
     int64_t fence_keep_ns;
-    int64_t next_look_ns; /* when to look again whether the files are there */
-    bool is_cut_off;      /* the files are not what was opened */
-    bool is_open;         /* else for set-up only, and `reason` says why */
+    int64_t next_look_ns; /* when to check both files again (is_cut_off()) */
+    bool is_cut_off;      /* the files were removed, replaced or cut */
+    bool is_open;         /* else it serves only jobs; see `fault`, `reason` */
     bool is_named;        /* the URL names the folder */
     struct hf_span patience; /* node_timeout */
-    enum hf_status fault;    /* if it is not open */
+    enum hf_status fault;    /* why the store is not open */
     char reason[HF_REASON_MAX];
 };
 
-/* Open the files; @p wanted NULL: in the default folder. local.c */
+/* Open the files in the folder @p wanted; NULL: in the default one. local.c */
 enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
                              struct hf_error *error);
 void hf_local_close(struct hf_local *local);
 
-/* A transaction on one name: enter, do, leave. execute.c */
+/* A transaction on one name, inside the gate. execute.c */
 struct hf_transaction {
     struct hf_local *local;
     struct hf_table_key key;
-    struct hf_processes life; /* of the asker */
+    struct hf_processes life; /* the processes that the request names */
     struct hf_dead dead;
     struct hf_visit visit;
     enum hf_status fault;
     char reason[HF_REASON_MAX];
 };
 
-/* @p ask NULL: no request; set the key. */
+/* @p ask NULL: no request; the caller sets the key. */
 void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
                          const struct hf_ask *ask);
 
-/* What to do at the name. */
+/* Changes the record and the entries of the name. */
 typedef void hf_transaction_fn(struct hf_visit *visit, void *user);
 
-/* @return false: `fault` and `reason` say why; nothing was done. */
+/* @return false: `fault` and `reason` say why; nothing has changed. */
 bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
                        void *user);
 
-/* Should the owners of the name be checked for being alive? Then note them,
- * inside the gate. suspect.c */
+/* If this request has to check whether the owners of the name are alive, note
+ * them in `suspects`. Inside the gate. suspect.c */
 void hf_local_suspect(struct hf_local *local, struct hf_visit *visit);
 
-/* Look, outside of it. @return true: some are dead, and in @p out. */
+/* Check the noted owners in /proc. Outside the gate. @return true: some have
+ * ended; @p out has them. */
 bool hf_local_judge(struct hf_local *local, struct hf_dead *out);
 
-/* Push the grants to their waiters; a grant whose waiter cannot be reached goes
- * to the next one. deliver.c */
+/* Push the grants to their waiters. If a waiter's process has ended, its grant
+ * goes to the next waiter. deliver.c */
 void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key);
 
-/* A datagram has come. */
+/* The socket is readable: pass the grants on to the client. */
 hf_watch_fn hf_local_hear;
 
-/* Begin to listen. */
+/* Bind the socket for pushed grants, unless it is bound. */
 void hf_local_listen(struct hf_local *local);
 
 void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
@@ -113,14 +114,14 @@ void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
 /* examine.c */
 void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);
 
-/* `doctor --init`: share a folder that was named. The default one, and one that
- * is shared already, need nothing. examine.c */
+/* `doctor --init`: make the folder that the URL names a shared one. Does
+ * nothing for the default folder, or if it is shared already. examine.c */
 enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error);
 
-/* Read the clocks, inside the gate. */
+/* Read the clocks, and compute the floor (exact only inside the gate). */
 void hf_local_moment(const struct hf_local *local, struct hf_moment *out);
 
-/* Answer that nothing was done, and why. */
+/* Reply with an error; nothing was changed. */
 void hf_local_answer_fault(struct hf_local *local, const struct hf_ask *ask,
                            struct hf_instant sent, enum hf_status fault,
                            const char *reason);
