@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of a name: first come, first served.
+/* The queue of a name, in FIFO order.
  *
- * Whatever makes room serves at once, in the same transaction: it gives the
- * name to the first live waiter, with a lease of the waiter's queue span (a
- * claim, which a CONFIRM makes a lock), and notes it. So a free name never has
- * a live waiter, and only the one that is served wakes up. Neighbours that may
- * share are served together; one that may not ends it. */
+ * The transaction that frees a name, or makes room in a group, also grants it
+ * to the first live waiter. The grant is a claim: its lease is the waiter's
+ * queue_ms, and a CONFIRM extends it to the ttl. So a free name never has a
+ * live waiter, and only the waiter with the grant is notified. Waiters at the
+ * head that may share the name get it together; the first that may not ends the
+ * loop. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -56,7 +57,7 @@ static bool is_asker(const struct hf_visit *visit, const struct hf_entry *entry)
            memcmp(ask->owner, entry->owner, entry->owner_len) == 0;
 }
 
-/* The counter of a grant made now. */
+/* The counter of the next grant. Only the asker's own hint raises it. */
 static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
 {
     uint64_t next = hf_max_u64(visit->record.counter + 1, visit->now->floor);
@@ -64,7 +65,7 @@ static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
     return has_hint ? hf_max_u64(next, visit->hint) : next;
 }
 
-/* Moves (b) or (c), at a counter above all before. */
+/* Moves (b) or (c), at a counter above all earlier ones. */
 static void give(struct hf_visit *visit, struct hf_entry *entry,
                  uint64_t counter, int64_t until_ns)
 {
@@ -96,7 +97,7 @@ static void note_grant(struct hf_visit *visit, const struct hf_entry *entry,
         size_t capacity = grants->capacity * 2 + 8;
         struct hf_grant *of = realloc(grants->of, capacity * sizeof(*of));
         if (of == NULL) {
-            visit->number = ENOMEM; /* no grant without its notice */
+            visit->number = ENOMEM; /* each grant must be pushed: abort */
             return;
         }
         grants->of = of;
@@ -139,8 +140,8 @@ bool hf_visit_serve(struct hf_visit *visit)
 
 /* ---- Places ------------------------------------------------------------ */
 
-/* The time of day, but never the same twice nor earlier than before: waiters of
- * one machine are served in order of arrival, whatever its clock does. */
+/* The wall clock, but above each earlier ticket: waiters are served in order of
+ * arrival even if the clock is set back. */
 static uint64_t new_ticket(const struct hf_visit *visit)
 {
     struct hf_gate_page *page = visit->table->gate->page;
@@ -157,7 +158,7 @@ void hf_visit_enqueue(struct hf_visit *visit)
     bool has_place =
         hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before);
     if (has_place && before.until_ns <= visit->now->boot_ns) {
-        hf_entries_drop_waiter(visit, &before); /* as if it had been swept */
+        hf_entries_drop_waiter(visit, &before); /* expired: a new ticket */
         has_place = false;
     }
     visit->deed.had_place = has_place;
