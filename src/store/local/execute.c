@@ -4,11 +4,11 @@
  *     enter the gate ── read the clocks ── get ── verb ── put ── commit ──
  *     leave ── push the grants to their waiters ── reply
  *
- * It blocks only at the gate: for node_timeout if the process inside is
- * stopped, for ten times that if the machine is overloaded. Whether a holder's
- * processes have ended is checked outside of the gate, since that reads /proc.
- * If they have, the verb runs again, and evicts that holder only if the owner,
- * the counter and the processes in the record are unchanged. */
+ * At the gate it blocks for at most node_timeout if the process inside is
+ * stopped, and for ten times that if the machine is overloaded. Whether a
+ * holder's processes have ended is checked outside of the gate, since that
+ * reads /proc. If they have, the verb runs again, and evicts that holder only
+ * if the owner, the counter and the processes in the record are unchanged. */
 #include "io/clock.h"
 #include "store/local/local.h"
 

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The gate: one robust mutex for readers and writers alike.
  *
- * LMDB brings a lock of its own, but waits for it without limit, so that one
- * stopped process would block all others past every deadline; and its table of
- * readers goes by process number, which two containers that share the folder
- * both begin at 1. A stopped process is waited for no longer than node_timeout.
- * Its being one for all costs nothing: a transaction takes less than a
- * microsecond, does no system call, and a kill inside it leaves the old state
- * whole, since LMDB writes pages anew and flips to them last. The kernel passes
- * a dead process's mutex on (EOWNERDEAD); there is nothing to repair.
+ * LMDB has a lock of its own, but waits for it without a timeout: one stopped
+ * process would block all others past every deadline. And its table of readers
+ * is keyed by pid, while two containers that share the folder both have a
+ * pid 1. The gate waits for a stopped process for at most node_timeout. One
+ * mutex for all costs little: a transaction takes less than a microsecond and
+ * makes no system call. A kill inside it leaves the old state intact, since
+ * LMDB writes to new pages and switches to them last. The kernel unlocks the
+ * mutex of a dead process (EOWNERDEAD), and nothing needs repair.
  *
  * The mutex has list pointers, which the kernel and the C library follow: a
- * process that may write the file can attack the others. So the right to write
- * is checked when the file is opened (folder.h), and SECURITY.md says what
- * members of a shared folder can do to each other. LMDB's offsets in the other
- * file have the same power, so that a gate without pointers would not change
- * the trust, and fcntl locks cost two system calls a transaction, three times
- * the cycle.
+ * process that may write the file can attack the others. So owner and mode are
+ * checked when the file is opened (folder.h), and SECURITY.md says what members
+ * of a shared folder can do to each other. LMDB's offsets in the other file
+ * have the same power, so a gate without pointers would not reduce the trust
+ * that is needed; and fcntl locks cost two system calls a transaction, which
+ * makes it three times as long.
  *
- * Stop signals are not held back inside. That would be two system calls around
- * every transaction of some hundred nanoseconds, and could not hold back
- * SIGSTOP, a debugger or a freezer; the message names that process.
+ * Stop signals are not blocked inside. That would take two system calls around
+ * each transaction of some hundred nanoseconds, and could not block SIGSTOP, a
+ * debugger or a cgroup freezer. The error message names the stopped process.
  *
- * One boot. A lease is counted on CLOCK_BOOTTIME and dies with the machine, so
- * contents of another boot are void. Every user keeps a shared flock on the
- * gate for as long as it is open. A process that finds another boot's contents
- * takes the exclusive flock and makes them anew in place. It never unlinks
- * anything: a path that names two files at two times would be two locks. Fences
- * go on above all earlier ones (floor_least), whatever the clock says after the
- * boot.
+ * Reboots. A lease is counted on CLOCK_BOOTTIME and ends with the boot, so the
+ * contents of another boot are void. Each process keeps a shared flock on the
+ * gate while it has it open. A process that finds contents of another boot
+ * takes the exclusive flock and writes empty contents in place. It never
+ * unlinks a file: one path that leads to two files over time would be two
+ * locks. Fences after the boot are above all earlier ones (floor_least),
+ * whatever the clock says.
  *
- * Opening costs, when all is well: open, flock, fstat, mmap, and a read of the
- * boot id. */
+ * The usual cost of opening: open, flock, fstat, mmap, and a read of the boot
+ * id. */
 #include "store/local/gate.h"
 
 #include "base/assert.h"
@@ -51,26 +51,26 @@
 
 static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
 
-/* Of the page and of the records: another one is another store. 1 had no
- * queues, 2 no sums. */
+/* Version of the page and of the records; others are refused. 1 had no queues,
+ * 2 no checksums. */
 #define VERSION 3
 
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
 
-/* How many times node_timeout to wait for a gate that is only busy. Others'
- * transactions take a microsecond, but a process that the scheduler put aside
- * inside the gate comes back after its share: some 10 ms for each process that
- * wants to run on its processor. */
+/* How many times node_timeout to wait for a gate that is only busy. A
+ * transaction takes a microsecond, but a process that is preempted inside the
+ * gate runs again only after some 10 ms for each process that is ready to run
+ * on its CPU. */
 #define PATIENCES 10
 
-/* How long others may take to set the files up: a disk that is busy, or has to
- * spin up, takes seconds. 200 processes that came first together have failed
- * after 2 s on such a one. */
+/* How long another process may take to set the files up: a disk that is busy,
+ * or has to spin up, takes seconds. On such a disk 2 s were too short for 200
+ * processes that started together. */
 #define SETUP_MS_MAX 20000
 
-/* How long to wait for the users of contents that are complete and another
- * boot's: they do not go away. */
+/* How long to wait for processes that use complete contents with another boot
+ * id: they are not setting up, so they rarely end soon. */
 #define OTHERS_MS_MAX 2000
 
 /* ---- This boot --------------------------------------------------------- */
@@ -89,7 +89,7 @@ static bool read_boot(char boot[HF_GATE_BOOT_MAX])
     return len >= 36;
 }
 
-/* 0 where the kernel has no time namespaces: then there is one. */
+/* 0 if the kernel has no time namespaces. */
 static bool read_time_space(uint64_t *out)
 {
     struct stat about;
@@ -100,10 +100,10 @@ static bool read_time_space(uint64_t *out)
 
 /* ---- The file ---------------------------------------------------------- */
 
-/* Open it; in a private folder, make it if it is not there. Without O_CREAT
- * first: sticky folders forbid that flag for others' files. The mode is set
- * again, since the umask took its part. @return a descriptor, or -1 with
- * errno. */
+/* Open the gate; in a private folder, make it if it is missing. The first
+ * open() is without O_CREAT: in sticky folders the kernel refuses that flag for
+ * files of other users. fchmod() sets the bits that the umask removed.
+ * @return a descriptor, or -1 with errno. */
 static int open_or_make(const char *path, const struct hf_folder *folder)
 {
     int flags = hf_folder_open_flags(folder);
@@ -120,7 +120,7 @@ static int open_or_make(const char *path, const struct hf_folder *folder)
     return fd;
 }
 
-/* flock with a limit. @return 0, or an errno; EWOULDBLOCK: in use. */
+/* flock() with a timeout. @return 0, or an errno; EWOULDBLOCK: timed out. */
 static int lock_file(int fd, int kind)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
@@ -141,7 +141,7 @@ static int lock_file(int fd, int kind)
 static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
                                struct hf_error *error)
 {
-    /* Allocated, not only long enough: a full disk must not become SIGBUS. */
+    /* Allocate the page on disk, or a full disk could raise SIGBUS later. */
     int number = is_allocated ? 0 : posix_fallocate(gate->fd, 0, PAGE_BYTES);
     if (number != 0) {
         return hf_folder_fail(gate->gate_path, number, "write", error);
@@ -197,8 +197,8 @@ static bool is_of_boot(const struct hf_gate_page *page, const char *boot)
            memcmp(page->boot, boot, HF_GATE_BOOT_MAX) == 0;
 }
 
-/* A page that another program wrote, or locks without their gate: not ours to
- * overwrite. */
+/* Refuse to overwrite a page of another program, or a locks' file without its
+ * gate. */
 static enum hf_status check_foreign(const struct hf_gate *gate,
                                     struct hf_error *error)
 {
@@ -224,7 +224,8 @@ static enum hf_status check_foreign(const struct hf_gate *gate,
     return HF_OK;
 }
 
-/* Make the contents anew. We have the exclusive flock: they are not in use. */
+/* Write empty contents. The caller has the exclusive flock: no process uses
+ * them. */
 static enum hf_status renew(struct hf_gate *gate, const char *boot,
                             hf_gate_renew_fn *make, struct hf_error *error)
 {
@@ -286,7 +287,8 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
                    gate->gate_path);
 }
 
-/* With the exclusive flock, unless another process was faster. */
+/* Take the exclusive flock and renew the contents, unless another process has
+ * done it meanwhile. Returns with the shared flock. */
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {
@@ -338,8 +340,8 @@ static enum hf_status check_kind(const struct hf_gate *gate,
     return HF_OK;
 }
 
-/* A file of /proc is missing because /proc is; or the limit on descriptors was
- * reached, which says nothing about /proc. */
+/* A file of /proc cannot be read: because /proc is missing, or because the
+ * limit on descriptors was reached. */
 static enum hf_status fail_boot(int number, struct hf_error *error)
 {
     if (number == EMFILE || number == ENFILE) {
@@ -377,7 +379,8 @@ static enum hf_status open_locked(struct hf_gate *gate, hf_gate_renew_fn *make,
     return status == HF_OK ? check_kind(gate, error) : status;
 }
 
-/* Before anything is read: others may have written it. */
+/* Check owner and mode before the page is read: other users could have written
+ * it. */
 static enum hf_status check_file(const struct hf_gate *gate,
                                  struct hf_error *error)
 {
@@ -448,9 +451,9 @@ bool hf_gate_is_intact(const struct hf_gate *gate)
            about.st_size == PAGE_BYTES;
 }
 
-/* ---- Passing ----------------------------------------------------------- */
+/* ---- Entering and leaving ---------------------------------------------- */
 
-/* The one inside was seen to be stopped, by a signal or a debugger. */
+/* The process inside is known to be stopped, by a signal or a debugger. */
 static bool is_stopped(const struct hf_gate *gate)
 {
     const struct hf_gate_page *page = gate->page;
@@ -468,8 +471,9 @@ static struct timespec from_now(struct hf_span span)
     return at;
 }
 
-/* One patience after the other, as long as there is hope: others pass, or the
- * one inside is not seen to be stopped, only waiting for a processor. */
+/* Wait node_timeout, and again, at most PATIENCES times. Stop after one in
+ * which no process entered, if the process inside is known to be stopped;
+ * otherwise it may only wait for a CPU. */
 static int lock_in_time(struct hf_gate *gate)
 {
     pthread_mutex_t *mutex = &gate->page->mutex;
