@@ -2,24 +2,24 @@
 /* Have the processes that keep a lock alive ended?
  *
  * A lock is freed before its lease ends only if the answer is a certain yes,
- * since a wrong one is two holders. What makes it uncertain, and how:
+ * since a wrong yes means two holders. The cases that need care:
  *
- *   number used again    the start time differs: the old one has ended
- *   zombie               ended, unless threads of it run on: a leader that left
- *                        by pthread_exit() is a zombie with a thread count
- *   group, leader gone   the group lives while any member does; members are
- *                        found by walking /proc. Its number cannot become a
- *                        process's again while the group exists, so a leader
- *                        with another start time means that the group is over
- *   other pid namespace  its numbers mean nothing here: lives
- *   /proc hides others   (hidepid) kill(2) says whether the number is in use,
- *                        which without a start time means: lives
- *   /proc not ours       (a namespace without its own /proc) nothing can be
- *                        told: lives
+ *   pid reused           the start time differs: the old process has ended
+ *   zombie               ended, unless threads of it still run: after
+ *                        pthread_exit() of the main thread, the process is a
+ *                        zombie with a thread count above 1
+ *   group, leader ended  the group is alive while any member is; members are
+ *                        found by a walk of /proc. While the group exists its
+ *                        number is not reused as a pid, so a leader with
+ *                        another start time means that the group has ended
+ *   other pid namespace  its pids are not valid here: alive
+ *   /proc hides others   (hidepid) kill(2) tells whether the pid is in use; if
+ *                        it is, alive, since the start time is unknown
+ *   /proc not ours       (a namespace without its own /proc) unknown: alive
  *
  * Cost: kill(2) and one small read for each process, some 10 us; a walk of
- * /proc only for a group whose leader is gone. It runs outside of transactions
- * and only when a request meets a name that is held. */
+ * /proc only for a group whose leader has ended. It runs outside of
+ * transactions, and only if a request meets a name that is held. */
 #include "store/local/life.h"
 
 #include "base/assert.h"
@@ -96,7 +96,7 @@ static bool is_zombie(const struct stat_line *line)
     return (line->state == 'Z' || line->state == 'X') && line->n_threads <= 1;
 }
 
-/* The number is not in use, by a process or (negative) by a group. */
+/* No process, or (pid negative) no group, has this number. */
 static bool is_unused(int64_t pid)
 {
     return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
@@ -160,8 +160,8 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
 
 /* ---- Others ------------------------------------------------------------ */
 
-/* A member that runs; true also if that cannot be told: process 1, which is
- * of another user, is hidden where others are. */
+/* @return true: a member is alive, or members may be hidden from us. They are
+ * if process 1, which belongs to another user, is hidden. */
 static bool group_has_member(int64_t group)
 {
     struct stat_line line;
@@ -198,10 +198,10 @@ static bool group_is_over(const struct hf_process *process)
             return false;
         }
     } else if (!is_unused(leader)) {
-        return false; /* hidden from us, and so may the members be */
+        return false; /* it is hidden, and members may be hidden too */
     }
-    /* Twice: one that forked and ended behind the walk's back is found by the
-     * second. */
+    /* Twice: a member may fork and end so that one walk misses both it and its
+     * child. */
     bool has_member = group_has_member(leader);
     return !has_member && !group_has_member(leader);
 }
@@ -213,7 +213,7 @@ static bool process_is_over(const struct hf_process *process)
         return true;
     }
     if (!read_stat(process->pid, &line)) {
-        return is_unused(process->pid); /* it ended meanwhile, or is hidden */
+        return is_unused(process->pid); /* it has just ended, or is hidden */
     }
     return is_zombie(&line) ||
            (process->start != 0 && line.start != process->start);

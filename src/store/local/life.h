@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes whose end frees a name, and whether they have ended.
  *
- * A process is told from a later one with its number by its start time, and
- * numbers mean something only within one pid namespace: a record from another
- * one (a container) is judged by its lease alone. "Ended" is said only of what
- * was seen to have ended; whatever cannot be seen is taken to live. */
+ * The start time distinguishes a process from a later one with the same pid.
+ * Pids are valid within one pid namespace only: an owner of another namespace
+ * (a container) keeps the name until its lease ends. "Ended" is certain; a
+ * process that cannot be examined counts as alive. */
 #ifndef HF_STORE_LOCAL_LIFE_H
 #define HF_STORE_LOCAL_LIFE_H
 
@@ -15,11 +15,11 @@
 
 struct hf_process {
     int64_t pid;    /* negative: a process group, as in kill(2) */
-    uint64_t start; /* clock ticks since boot; 0: not known */
+    uint64_t start; /* clock ticks since boot; 0: unknown */
 };
 
 struct hf_processes {
-    uint32_t count;     /* 0: nothing but the lease */
+    uint32_t count;     /* 0: only the lease ends it */
     uint64_t pid_space; /* inode of the pid namespace */
     struct hf_process of[HF_LIFE_PROCESSES_MAX];
 };
@@ -33,19 +33,20 @@ struct hf_proc_view {
     uint64_t own_start;
 };
 
-/* Look up what tells the processes of @p set from later ones. Where /proc
- * cannot say, the result is empty: the lease alone. */
+/* Read the start times of the processes of @p set. If /proc is not that of our
+ * pid namespace, the result is empty: only the lease counts. */
 void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
                        struct hf_processes *out);
 
-/* All of them have ended, for certain. False if @p life is empty. */
+/* @return true: all of them have certainly ended. False if @p life is empty. */
 bool hf_processes_are_over(struct hf_proc_view *view,
                            const struct hf_processes *life);
 
-/* Seen to be stopped (kill -STOP, Ctrl-Z, a debugger). Our namespace's. */
+/* @p pid of our namespace is known to be stopped (kill -STOP, Ctrl-Z, a
+ * debugger). */
 bool hf_process_is_stopped(int64_t pid);
 
-/* The inode of our pid namespace; 0 if /proc does not say. */
+/* The inode of our pid namespace; 0: unknown. */
 uint64_t hf_pid_space(struct hf_proc_view *view);
 
 #endif
