@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records in an LMDB file that all processes have mapped.
+/* Records in an LMDB file that all processes map.
  *
- * Kept small and fast by what locks do not need: nothing is ever synced, since
- * contents end with the boot (a killed process loses nothing: what it wrote to
- * the map is the kernel's). MDB_WRITEMAP makes a transaction 0.6 us where
- * writing pages by system call takes 4; its price, that a page without disk
- * behind it is SIGBUS, is paid in advance: the whole file is allocated before
- * it is mapped, and when it is full it is doubled with fallocate first, so that
- * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
+ * The file is never synced: its contents end with the boot, and the kernel
+ * keeps what a killed process wrote to the map. With MDB_WRITEMAP a transaction
+ * takes 0.6 us, while writing pages by system calls takes 4. But a mapped page
+ * without disk space raises SIGBUS. So the whole file is allocated before it is
+ * mapped; when it is full, posix_fallocate() doubles it first, and a full disk
+ * is an error number. MDB_NOLOCK, since the gate is the lock.
  *
- * A killed writer: LMDB changes no page that the last commit refers to, and
- * commits by writing the older of two meta pages, its number last. So the
- * next process finds the last commit, whole. */
+ * A killed writer: LMDB changes no page that the last commit refers to. It
+ * commits by writing the older of two meta pages, with its number last. So the
+ * next process finds the last commit intact. */
 #include "store/local/table.h"
 
 #include "base/assert.h"
@@ -28,7 +27,7 @@
 
 #include <linux/fs.h>
 
-/* Some 2,000 names; made once a boot. */
+/* Initial size, for some 2,000 names. */
 #define BYTES_FIRST (UINT64_C(1) << 20)
 
 #define ENV_FLAGS                                                              \
@@ -65,7 +64,7 @@ static int env_open(const char *path, mode_t mode, uint64_t map_bytes,
     if (number == 0) {
         number = mdb_env_get_fd(env, &fd);
     }
-    /* LMDB 0.9 has no flag for it. */
+    /* LMDB 0.9 has no flag for close-on-exec. */
     if (number == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
         number = errno;
     }
@@ -77,9 +76,9 @@ static int env_open(const char *path, mode_t mode, uint64_t map_bytes,
     return 0;
 }
 
-/* On btrfs a page that is written again takes new space, which may be gone. A
- * file that is not copied on write keeps its own. Fails elsewhere, harmlessly.
- */
+/* On btrfs, rewriting a page allocates new space, and the disk may be full. A
+ * file without copy-on-write keeps its space. Other file systems refuse the
+ * flag, which does no harm. */
 static void forbid_copies(int fd)
 {
     int flags = 0;
@@ -95,9 +94,9 @@ static int make_empty(int fd, mode_t mode)
     if (ftruncate(fd, 0) != 0) {
         return errno;
     }
-    fchmod(fd, mode); /* not ours: then it has its mode already */
+    fchmod(fd, mode); /* fails on a file of another user: its mode is set */
     forbid_copies(fd);
-    /* Is there room at all? Ask before LMDB writes. */
+    /* Check for disk space before LMDB writes. */
     int number = posix_fallocate(fd, 0, (off_t)BYTES_FIRST);
     if (number == 0) {
         number = ftruncate(fd, 0) == 0 ? 0 : errno;
@@ -105,7 +104,7 @@ static int make_empty(int fd, mode_t mode)
     return number;
 }
 
-/* An empty file, whatever it held; not one that is not ours. */
+/* Make or empty the file; refuse one with a wrong owner or mode. */
 static enum hf_status make_file(const struct hf_folder *folder,
                                 const char *path, struct hf_error *error)
 {
@@ -128,7 +127,7 @@ static enum hf_status make_file(const struct hf_folder *folder,
     return status;
 }
 
-/* LMDB's own first pages. @return 0, or a number. */
+/* Write LMDB's first pages. @return 0, or an error number. */
 static int write_empty(const char *path, mode_t mode)
 {
     MDB_env *env = NULL;
@@ -168,8 +167,8 @@ enum hf_status hf_table_renew(const struct hf_folder *folder,
     return number == 0 ? HF_OK : fail_lmdb(data_path, number, error);
 }
 
-/* A file of ours, and as long as the gate says. LMDB itself would make it so,
- * and find nothing but zeros. */
+/* Check owner, mode and length. LMDB itself would extend a short file, and read
+ * zeros. */
 static enum hf_status check_file(const struct hf_gate *gate, struct stat *about,
                                  struct hf_error *error)
 {
@@ -246,7 +245,8 @@ void hf_table_close(struct hf_table *table)
 
 /* ---- Transactions ------------------------------------------------------ */
 
-/* Another process has grown the file; or the gate's page is damaged. */
+/* Map the new size: another process has grown the file, or the gate's page is
+ * damaged. */
 static int follow(struct hf_table *table, uint64_t map_bytes)
 {
     struct stat about;
@@ -297,8 +297,8 @@ void hf_table_abort(struct hf_table *table)
     }
 }
 
-/* Disk first, then our map, then the shared one: killed anywhere in between,
- * the file is merely longer than it says. */
+/* The file first, then our map, then the gate's page: after a kill in between
+ * the file is only longer than the page says. */
 int hf_table_grow(struct hf_table *table)
 {
     uint64_t old_bytes = table->map_bytes;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and their records, on LMDB. Everything but opening and closing happens
- * inside the gate.
+/* Names and their records, on LMDB. A process must be inside the gate to open,
+ * read, write, grow or sweep the table.
  *
  *     hf_table_begin(table)
- *     hf_table_get(table, prefix, name, &record)
- *     hf_table_put(table, prefix, name, &record)      only if it changed
+ *     hf_table_get(table, &key, &record)
+ *     hf_table_put(table, &key, &record)              only if it changed
  *     hf_table_commit(table) or hf_table_abort(table)
  *
- * Results are 0 or an LMDB or system error number; hf_table_text() tells what
- * they mean. HF_TABLE_FULL from put or commit: abort, hf_table_grow(), begin
+ * Functions return 0 or an LMDB or system error number, which hf_table_text()
+ * explains. HF_TABLE_FULL from put or commit: abort, hf_table_grow(), and begin
  * again. */
 #ifndef HF_STORE_LOCAL_TABLE_H
 #define HF_STORE_LOCAL_TABLE_H
@@ -27,10 +27,10 @@
 
 struct hf_table {
     MDB_env *env;
-    MDB_txn *txn; /* NULL: none under way */
+    MDB_txn *txn; /* NULL: no transaction is open */
     MDB_dbi names;
-    uint64_t map_bytes; /* as this process has it mapped */
-    dev_t dev;          /* of the file that is mapped */
+    uint64_t map_bytes; /* that this process has mapped */
+    dev_t dev;          /* of the mapped file, as is ino */
     ino_t ino;
     struct hf_gate *gate;
 };
@@ -40,12 +40,12 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error);
 void hf_table_close(struct hf_table *table);
 
-/* Makes an empty file; a hf_gate_renew_fn. */
+/* Make the file empty; a hf_gate_renew_fn. */
 enum hf_status hf_table_renew(const struct hf_folder *folder,
                               const char *data_path, uint64_t *map_bytes,
                               struct hf_error *error);
 
-/* The path leads to the file that is mapped, which is as long as the map. */
+/* The path still leads to the mapped file, which is as long as the map. */
 bool hf_table_is_intact(const struct hf_table *table);
 
 int hf_table_begin(struct hf_table *table);
@@ -53,7 +53,7 @@ int hf_table_commit(struct hf_table *table);
 void hf_table_abort(struct hf_table *table);
 int hf_table_grow(struct hf_table *table);
 
-/* A name under a prefix: the key and, if it was cut to fit, the whole text. */
+/* The LMDB key of a name under a prefix. names.c */
 struct hf_table_key {
     unsigned char bytes[HF_GATE_KEY_MAX];
     size_t len;
@@ -61,23 +61,23 @@ struct hf_table_key {
     size_t prefix_len;
     const void *name; /* borrowed */
     size_t name_len;
-    bool is_cut;
+    bool is_cut; /* `bytes` has only the beginning and a digest */
 };
 
 void hf_table_key_init(struct hf_table_key *key, const char *prefix,
                        const void *name, size_t name_len);
 
-/* MDB_NOTFOUND: there is none. */
+/* @return MDB_NOTFOUND: the name has no record. */
 int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
                  struct hf_record *out);
 int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
                  const struct hf_record *record);
 
-/* Told of one name. @return false to stop. */
+/* Called with each name. @return false to stop. */
 typedef bool hf_table_each_fn(void *user, const void *name, size_t name_len,
                               const struct hf_record *record);
 
-/* A walk over all names of a prefix, in steps, between which others may work.
+/* A walk over all names of a prefix, in steps; each step enters the gate anew.
  */
 struct hf_table_walk {
     const char *prefix; /* borrowed */
@@ -91,23 +91,24 @@ struct hf_table_walk {
 int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
                   unsigned most, hf_table_each_fn *each, void *user);
 
-/* A cursor to the first name behind @p at (at_len 0: to the first), and on. */
+/* Move a cursor to the first name after @p at (at_len 0: to the first), or to
+ * the next one. */
 int hf_table_seek(MDB_cursor *cursor, const unsigned char *at, size_t at_len,
                   MDB_val *key, MDB_val *value);
 int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
 
-/* Remove idle names among the next few, and entries that are over; begins and
- * commits by itself. sweep.c */
+/* Remove idle names among the next @p most, and expired entries. In a
+ * transaction of its own. sweep.c */
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
                    const struct hf_moment *now);
 
-/* The file is full and cannot grow: remove idle names before fence_keep is
- * over, which costs no fence its order: no grant comes below a counter that was
- * removed (floor_least). Outside of a transaction.
+/* The file is full and cannot grow: remove idle names before fence_keep has
+ * passed. Fences stay in order, since no later grant has a counter below a
+ * removed one (floor_least). No transaction may be open.
  * @return true: something was removed; try again. sweep.c */
 bool hf_table_make_room(struct hf_table *table, const struct hf_moment *now);
 
-/* How an error number is to be answered, and its text. */
+/* The status and the text for an error number. */
 enum hf_status hf_table_text(const struct hf_table *table, int number,
                              char *text, size_t size);
 
