@@ -74,10 +74,10 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
 void hf_gate_close(struct hf_gate *gate);
 
 /* Lock the mutex.
- * @return HF_OK; HF_UNAVAILABLE: the process inside did not leave. It
- *         is stopped (reported after node_timeout), or the machine is
- * overloaded (after ten times that); HF_CONFIG: the gate is damaged. On failure
- * @p text has the reason without the folder, and the mutex is not locked. */
+ * @return HF_OK; HF_UNAVAILABLE: the process inside is stopped (reported after
+ *         node_timeout), or the machine is overloaded (after ten times that);
+ *         HF_CONFIG: the gate is damaged. On failure @p text has the reason
+ *         without the folder, and the mutex is not locked. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 void hf_gate_leave(struct hf_gate *gate);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records as bytes: a fixed head, what there is to know of the entries if there
- * are any, the processes, the owner, the mark. In the machine's own byte order:
- * a file never outlives a boot, so it never travels. */
+/* Records as bytes: a fixed head, struct crowd if the name has entries, the
+ * processes, the owner, the mark. In host byte order: contents are void after a
+ * boot, so another machine never reads them. */
 #include "store/local/record.h"
 
 #include "base/assert.h"
@@ -98,7 +98,7 @@ static void parse_crowd(const unsigned char *data, struct hf_record *out)
     out->permits = (uint16_t)crowd.permits;
 }
 
-/* A name without entries is as small as if there were none. */
+/* A name without entries needs no struct crowd. */
 static bool has_crowd(const struct hf_record *record)
 {
     return record->n_sharers > 0 || record->n_waiters > 0;
