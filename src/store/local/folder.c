@@ -2,11 +2,11 @@
 /* The folder of the embedded store.
  *
  * Default: .local/state/holdfast in the home folder that the password database
- * names for the effective user, root's too. It must not depend on anything that
- * can change while locks are held: not on HOME or XDG_STATE_HOME (a login shell
- * has them, cron does not), and not on which folders exist. Two folders are two
- * stores, and then two holders. So a folder that cannot be used is an error,
- * never a reason to use another one. */
+ * names for the effective user, also for root. The choice must not depend on
+ * anything that can change while locks are held: not on HOME or XDG_STATE_HOME,
+ * which a login shell sets and cron may not, and not on which folders exist.
+ * Two folders are two stores, and a lock could have two holders. So a folder
+ * that cannot be used is an error; no other one is tried. */
 #include "store/local/folder.h"
 
 #include "base/fail.h"
@@ -23,8 +23,8 @@
 #define BELOW_HOME "/.local/state/holdfast"
 #define NAME_A_FOLDER "name a folder with -u local:///FOLDER"
 
-/* Room for an entry of the password or group database. Longer ones (a group of
- * a thousand members) are not needed here. */
+/* Buffer for an entry of the password or group database. A longer one (a group
+ * of a thousand members) is only needed for its name; the gid replaces it. */
 #define PASSWD_BYTES_MAX 16384
 
 enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
@@ -73,8 +73,8 @@ enum hf_status hf_folder_fail(const char *path, int number, const char *doing,
 
 /* ---- Choosing ---------------------------------------------------------- */
 
-/* The home folder of the effective user by the password database: the same for
- * a login, for cron and under sudo, whatever the environment says. */
+/* The home folder of the effective user from the password database: the same
+ * in a login shell, in cron and under sudo, since no variable is read. */
 static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
 {
     char text[PASSWD_BYTES_MAX];
@@ -114,8 +114,8 @@ static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
                          "the path of the home folder is too long");
 }
 
-/* Make BASE/.local/state/holdfast; BASE itself is never made: it may be a disk
- * that is not mounted yet. @return 0, or an errno. */
+/* Make the folders of BASE/.local/state/holdfast below BASE. BASE is not made:
+ * if it is missing, its disk may not be mounted yet. @return 0, or an errno. */
 static int make_below(char *path, size_t base_len)
 {
     for (char *at = strchr(path + base_len + 1, '/'); at != NULL;
@@ -160,7 +160,7 @@ static enum hf_status find_named(const char *wanted, struct hf_folder *out,
     memcpy(out->path, wanted, len + 1);
     if (strcmp(wanted, HF_FOLDER_SYSTEM) == 0 || stat(wanted, &about) == 0 ||
         errno != ENOENT || mkdir(wanted, 0700) == 0 || errno == EEXIST) {
-        return HF_OK; /* looked at by check_shape() */
+        return HF_OK; /* check_shape() reports all other errors */
     }
     return hf_folder_fail(wanted, errno, "make the folder", error);
 }
@@ -262,7 +262,7 @@ enum hf_status hf_folder_check_file(const struct hf_folder *folder,
     return HF_OK;
 }
 
-/* "holdfast", or the number. */
+/* The group's name, or its gid as text. */
 static const char *group_name(gid_t gid, char *text, size_t size)
 {
     struct group entry;
