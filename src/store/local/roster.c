@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists the holders and the waiters of a name, in order. All in one
- * transaction, so that no owner is listed twice or left out: some 100 us at
+/* Lists the holders and the waiters of a name, in order. One transaction reads
+ * them all, so that no owner is listed twice or left out: some 100 us at
  * most. */
 #include "store/local/local.h"
 
@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of holders, and of waiters. */
+/* Limit for holders, and again for waiters. */
 #define SEATS_MAX 1000
 
 struct seat {
-    struct hf_seat seat; /* its owner is set in the end */
-    uint64_t counter;    /* sharer: when it came */
+    struct hf_seat seat; /* answer() sets its owner */
+    uint64_t counter;    /* sharer: at which it joined, for the order */
     char owner[HF_RECORD_OWNER_MAX];
 };
 
@@ -21,12 +21,13 @@ struct roster {
     struct hf_local *local;
     int64_t boot_ns;
     struct seat *seats;
-    struct hf_processes life; /* of the one that holds it alone */
+    struct hf_processes life; /* of an exclusive holder */
     size_t count, capacity;
     size_t of_kind;
 };
 
-/* @return NULL: no memory. The caller sets what it does not. */
+/* @return NULL: out of memory. Sets the owner and the time left; all else is
+ * zero. */
 static struct seat *add(struct roster *roster, const char *owner,
                         size_t owner_len, int64_t until_ns)
 {
@@ -95,12 +96,12 @@ static void gather_sharers(struct gathering *gathering)
 {
     struct roster *roster = gathering->roster;
     hf_entries_each(gathering->visit, HF_ENTRY_SHARER, add_entry, gathering);
-    if (roster->count > 1) { /* kept by owner; listed as they came */
+    if (roster->count > 1) { /* stored by owner, listed in order of joining */
         qsort(roster->seats, roster->count, sizeof(*roster->seats), compare);
     }
 }
 
-/* A free name with a mark is listed as ended. */
+/* A free name with a mark gets a seat with the owner "ended:…". */
 static void add_mark(struct roster *roster, struct hf_visit *visit)
 {
     char owner[HF_RECORD_OWNER_MAX];
@@ -136,7 +137,7 @@ static void gather(struct hf_visit *visit, void *user)
     hf_entries_each(visit, HF_ENTRY_WAITER, add_entry, &gathering);
 }
 
-/* A holder whose processes have ended has it no more. */
+/* 1: leave out an exclusive holder whose processes have ended. */
 static size_t first_seat(struct roster *roster)
 {
     return hf_processes_are_over(&roster->local->view, &roster->life) ? 1 : 0;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Wake-ups by datagram.
+/* Grants pushed by datagram.
  *
- * The socket has an abstract name: a folder that others share need not be
- * writable to all, its path may be longer than a socket's can be, and a killed
- * process leaves nothing behind. Its price: the name is seen in its network
- * namespace only. A process in another one cannot send: the waiter's next
+ * The socket has an abstract name. So members of a shared folder need no right
+ * to make files in it, the folder's path may be longer than sun_path, and a
+ * killed process leaves no file. But the name is visible only in its network
+ * namespace. A releaser in another one cannot send, and the waiter's next
  * heartbeat finds the grant.
  *
- * Any process may send to an abstract name. A filter in the kernel drops what
- * does not begin with the socket's secret, which is kept in the store: a
- * process that can read it could break every lock there. So other users cannot
- * fill the receive queue either. And a note is a hint, no proof: its receiver
- * confirms it at the store before it counts for long. */
+ * Any process may send to an abstract name. A socket filter drops messages that
+ * do not begin with the socket's secret, so other users cannot fill the receive
+ * queue. The secret is kept in the store; a process that can read it there can
+ * break every lock anyway. A pushed grant is only a hint: the waiter sends
+ * CONFIRM, to which the store replies from its record. */
 #include "store/local/wake.h"
 
 #include "base/assert.h"
@@ -30,8 +30,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A full queue is one whose reader is about to run, or is stopped: some 2 ms
- * tell. It could be told by its heartbeat only, two seconds later. */
+/* The receive queue is full: its reader is about to run, or is stopped. Retry
+ * for some 2 ms; otherwise the waiter finds its grant only with its next
+ * heartbeat, up to two seconds later. */
 #define TRIES 15
 #define NAP_NS 100000
 
@@ -48,7 +49,7 @@ void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready)
     *wake = (struct hf_wake){.watch = {.fd = -1, .ready = ready}};
 }
 
-/* 0 where it cannot be told: then all such are taken for one. */
+/* 0: unknown. Processes with 0 count as in one namespace. */
 static uint64_t read_space(void)
 {
     struct stat about;
@@ -75,7 +76,8 @@ static socklen_t name_of(uint64_t id, struct sockaddr_un *out)
                        (size_t)len);
 }
 
-/* Both halves of the secret, else nothing. BPF reads in network order. */
+/* Accept a message if both halves of the secret match. BPF loads words in
+ * network byte order. */
 static bool drop_strangers(int fd, uint64_t secret)
 {
     uint32_t half[2];
@@ -85,8 +87,8 @@ static bool drop_strangers(int fd, uint64_t secret)
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[0]), 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 4),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(half[1]), 0, 1),
-        /* One byte more than a message has: a longer one is cut there, and
-         * hf_wake_read() sees it. */
+        /* A longer message is cut at one byte more than the longest valid one,
+         * and hf_wake_read() drops it. */
         BPF_STMT(BPF_RET | BPF_K, sizeof(struct message) + 1),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
@@ -104,11 +106,11 @@ bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop)
         return false;
     }
     hf_entropy(&address, sizeof(address));
-    address.id |= 1; /* 0 is none */
+    address.id |= 1; /* 0 means: no socket */
     address.space = wake->space;
     socklen_t len = name_of(address.id, &name);
-    /* A kernel without filters: then strangers can fill the queue, and no
-     * more, since hf_wake_read() looks at the secret too. */
+    /* In a kernel without filters other users can fill the queue, but not forge
+     * a grant: hf_wake_read() checks the secret too. */
     (void)drop_strangers(wake->watch.fd, address.secret);
     if (bind(wake->watch.fd, (const struct sockaddr *)&name, len) != 0 ||
         !hf_loop_watch(loop, &wake->watch)) {
@@ -135,7 +137,7 @@ hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
     memcpy(message.notes, notes, n_notes * sizeof(*notes));
     socklen_t len = name_of(to->id, &name);
     ssize_t sent = -1;
-    int tries = to->id == wake->address.id ? 1 : TRIES; /* we do not read now */
+    int tries = to->id == wake->address.id ? 1 : TRIES; /* our own: no retry */
     for (; sent < 0 && tries > 0; tries--) {
         sent = sendto(wake->watch.fd, &message, MESSAGE_LEN(n_notes),
                       MSG_NOSIGNAL, (const struct sockaddr *)&name, len);
