@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries in the table: found, put and dropped in the time that it takes to
- * find one key, however many there are. */
+/* Entries in the table. To find, put or drop one takes a few key lookups,
+ * however many entries there are. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <string.h>
 
-/* An owner that begins with another's digits: one of them is not ours, and they
- * cannot be told apart. */
+/* Two owners with the same first 32 bytes have the same key. A Holdfast client
+ * made at most one of them. */
 #define NUMBER_ALIKE EEXIST
 
-/* Queues up to here are counted at each request: 2 us. */
+/* Queues up to this length are counted at each request: 2 us. */
 #define COUNTED_MAX 32
 
 static void fail(struct hf_visit *visit, int number)
@@ -22,8 +22,8 @@ static void fail(struct hf_visit *visit, int number)
     }
 }
 
-/* A queue gets its number with its first entry. Numbers are not used again, so
- * that nothing that was left of one can be taken for another's. */
+/* A queue gets its number with its first entry. Numbers are not reused, so that
+ * a queue never gets leftover entries of another. */
 static uint64_t queue_of(struct hf_visit *visit)
 {
     if (visit->record.queue_id == 0) {
@@ -32,7 +32,7 @@ static uint64_t queue_of(struct hf_visit *visit)
     return visit->record.queue_id;
 }
 
-/* ---- One --------------------------------------------------------------- */
+/* ---- One entry --------------------------------------------------------- */
 
 static bool get(struct hf_visit *visit, enum hf_entry_kind kind,
                 uint64_t ticket, const void *owner, size_t owner_len,
@@ -78,7 +78,7 @@ static bool get_entry(struct hf_visit *visit, enum hf_entry_kind kind,
     return true;
 }
 
-/* @return true: there was none with this key. */
+/* @return true: the key is new. */
 static bool put(struct hf_visit *visit, enum hf_entry_kind kind,
                 uint64_t ticket, const struct hf_entry *one, void *data,
                 size_t len)
@@ -173,7 +173,7 @@ bool hf_entries_find_waiter(struct hf_visit *visit, const void *owner,
     bool is_there =
         get_entry(visit, HF_ENTRY_WAITER, ticket, owner, owner_len, out);
     if (!is_there) {
-        fail(visit, MDB_CORRUPTED); /* an index that leads nowhere */
+        fail(visit, MDB_CORRUPTED); /* an index without its waiter */
     }
     return is_there;
 }
@@ -192,7 +192,7 @@ void hf_entries_drop_waiter(struct hf_visit *visit, const struct hf_entry *one)
     visit->record.n_waiters--;
 }
 
-/* ---- Many -------------------------------------------------------------- */
+/* ---- All entries of a kind --------------------------------------------- */
 
 /* Is the cursor still among the entries of that kind? */
 static bool is_of(const MDB_val *key, const unsigned char first[])
@@ -201,7 +201,7 @@ static bool is_of(const MDB_val *key, const unsigned char first[])
            memcmp(key->mv_data, first, 1 + 8 + 1) == 0;
 }
 
-/* What each() decides of the entry at the cursor; without it, drop it. */
+/* Parse the entry, and call each(); NULL: drop the entry. */
 static enum hf_step visit_entry(struct hf_visit *visit, const MDB_val *value,
                                 hf_entries_fn *each, void *user)
 {
@@ -221,7 +221,7 @@ static int drop_entry(struct hf_visit *visit, MDB_cursor *cursor,
     return number;
 }
 
-/* Call each() with all of a kind; without it, drop them. */
+/* Call each() with all entries of a kind; NULL: drop them. */
 static void walk(struct hf_visit *visit, enum hf_entry_kind kind,
                  hf_entries_fn *each, void *user)
 {
@@ -291,7 +291,7 @@ bool hf_entries_head(struct hf_visit *visit, struct hf_entry *out)
         out->owner_len = 0;
         hf_entries_each(visit, HF_ENTRY_WAITER, take_first, out);
         if (visit->number == 0 && out->owner_len == 0) {
-            fail(visit, MDB_CORRUPTED); /* fewer than were counted */
+            fail(visit, MDB_CORRUPTED); /* fewer entries than n_waiters */
         }
         if (visit->number != 0 || visit->now->boot_ns < out->until_ns) {
             break;
@@ -320,7 +320,7 @@ static enum hf_step count_one(void *user, const struct hf_entry *one)
     return HF_STEP_ON;
 }
 
-/* There is no later place. */
+/* No waiter is after @p one. */
 static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
 {
     unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];
@@ -346,8 +346,8 @@ static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
 
 uint32_t hf_entries_ahead(struct hf_visit *visit, const struct hf_entry *one)
 {
-    /* A request at the end of a long queue does not count it: the answer may
-     * count some whose places are over. */
+    /* For the last of a long queue, do not count: the result may include
+     * expired waiters. */
     if (visit->record.n_waiters > COUNTED_MAX && is_last(visit, one)) {
         return visit->record.n_waiters - 1;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries as bytes; like records, they never outlive a boot. */
+/* Entries as bytes; like records, they are void after a boot. */
 #include "store/local/entry.h"
 
 #include "base/assert.h"
@@ -38,7 +38,7 @@ _Static_assert(sizeof(struct head) + sizeof(((struct hf_processes *)0)->of) +
                    HF_ENTRY_BYTES_MAX,
                "any entry fits");
 
-/* Most significant byte first: keys are compared as bytes. */
+/* Big-endian, since LMDB compares keys as bytes. */
 static unsigned char *put_u64(unsigned char *out, uint64_t value)
 {
     for (int shift = 56; shift >= 0; shift -= 8) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sharer of a name, or a waiter for it: an entry of its own beside the name's
- * record, so that a grant costs the same with a thousand of them as with ten.
+/* Each sharer and each waiter of a name has an entry beside the name's record,
+ * so that a grant costs the same with a thousand of them as with ten.
  *
- * In order of their keys, all in the one tree that has the names:
+ * Entries are in the same LMDB tree as the names, in order of these keys:
  *
  *     'z' queue_id  0  0       owner    a sharer
  *     'z' queue_id  1  ticket  owner    a waiter: the first is the head
  *     'z' queue_id  2  0       owner    a waiter's ticket, to find it by owner
  *
- * "owner" is its first 32 bytes, which are the digits that tell owners apart;
- * an entry carries the whole text, which is compared. */
+ * In a key, "owner" is the first 32 bytes of the owner: the random digits that
+ * make owners unique. The entry has the whole owner, which is compared. */
 #ifndef HF_STORE_LOCAL_ENTRY_H
 #define HF_STORE_LOCAL_ENTRY_H
 
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Above the tags of names: a walk over names ends here. */
+/* Above the tags of names (names.c): a walk over names ends at it. */
 #define HF_ENTRY_TAG 'z'
 
 enum hf_entry_kind {
@@ -31,16 +31,16 @@ enum hf_entry_kind {
 };
 
 struct hf_entry {
-    int64_t until_ns; /* CLOCK_BOOTTIME: of the lease, or of the place */
-    int64_t queue_ns; /* waiter: lease of its place, and of its claim */
+    int64_t until_ns; /* CLOCK_BOOTTIME: end of the lease, or of the place */
+    int64_t queue_ns; /* waiter: length of its place, and of its claim */
     uint64_t ticket;  /* waiter; 0: sharer */
-    uint64_t counter; /* sharer: its own v */
-    uint64_t cookie;  /* waiter: comes back with the push */
+    uint64_t counter; /* sharer: its v, the counter at which it joined */
+    uint64_t cookie;  /* waiter: part of the pushed grant */
     struct hf_address address;
     bool is_shared;
     uint16_t permits;
     uint16_t owner_len;
-    struct hf_processes life; /* their end ends the lease */
+    struct hf_processes life; /* their end also ends the lease */
     char owner[HF_OWNER_MAX];
 };
 
@@ -48,7 +48,7 @@ struct hf_entry {
 
 #define HF_ENTRY_KEY_LEN 50
 
-/* @p owner may be shorter than what stands in the key; NULL: the least key. */
+/* @p owner may be shorter than 32 bytes; NULL: the least key. */
 void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
                   enum hf_entry_kind kind, uint64_t ticket, const void *owner,
                   size_t owner_len);
@@ -59,7 +59,7 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
 size_t hf_entry_emit(const struct hf_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX]);
 
-/* @return false: no entry, the file is damaged. */
+/* @return false: the bytes are no entry, so the file is damaged. */
 bool hf_entry_parse(const unsigned char *data, size_t len,
                     struct hf_entry *out);
 

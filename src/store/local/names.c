@@ -2,9 +2,9 @@
 /* Names as LMDB keys.
  *
  * LMDB keys have at most 511 bytes, names with their prefix up to 1,280. A
- * short one is its own key; of a longer one the key is its beginning and a
- * digest, and the record carries the whole text, which is compared: two names
- * are never taken for one, whatever the digest. */
+ * short text is the key. For a longer one the key is its beginning and a
+ * digest, and the whole text follows the record. It is compared, so that two
+ * names with one digest are an error and never one lock. */
 #include "base/assert.h"
 #include "store/local/entry.h"
 #include "store/local/table.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #define TAG_WHOLE 'n'
-#define TAG_CUT 'x' /* entries come after all names: HF_ENTRY_TAG */
+#define TAG_CUT 'x' /* below HF_ENTRY_TAG: entries follow all names */
 
-/* What of a long name stands in the key, before 16 bytes of digest. */
+/* How many bytes of a long text are in the key, before 16 bytes of digest. */
 #define CUT_LEN 256
 
 /* ---- Keys -------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static uint64_t mix(uint64_t state, const unsigned char *data, size_t len)
     return state;
 }
 
-/* Copy @p len bytes of prefix and name, laid end to end. */
+/* Copy the first @p len bytes of the prefix and the name together. */
 static void copy_text(unsigned char *out, const struct hf_table_key *key,
                       size_t len)
 {
@@ -63,7 +63,7 @@ void hf_table_key_init(struct hf_table_key *key, const char *prefix,
     key->len = 1 + CUT_LEN + 16;
 }
 
-/* Does the text that a record carries say that it is this name's? */
+/* Is the text behind a record that of this name? */
 static bool is_text_of(const unsigned char *text, size_t len,
                        const struct hf_table_key *key)
 {
@@ -113,7 +113,8 @@ int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
 
 /* ---- Walks ------------------------------------------------------------- */
 
-/* 0 for a name's key; behind the last of them come the entries. */
+/* @return 0: the key of a name; MDB_NOTFOUND: of an entry, so no more names
+ * follow. */
 static int number_of(const MDB_val *key)
 {
     if (key->mv_size < 1 || key->mv_size > HF_GATE_KEY_MAX) {
@@ -147,7 +148,7 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value)
     return number == 0 ? number_of(key) : number;
 }
 
-/* Tell of one record, if its name has the prefix. */
+/* Call each() with one record, if its name has the prefix. */
 static int tell(const struct hf_table_walk *walk, const MDB_val *key,
                 const MDB_val *value, hf_table_each_fn *each, void *user,
                 bool *goes_on)
