@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the transaction that gave a name away to the one that it was given to.
+/* Pushing the grants of a transaction to their waiters.
  *
- *     commit ── leave the gate ── a datagram each ── no receiver? take it
- *                                                    back, serve the next
+ *     commit ── leave the gate ── send a datagram for each ── no receiver: take
+ *                                 the grant back, serve the next waiter
  *
- * A process that has ended is found out by its socket at once, so that a dead
- * waiter costs a microsecond. One that lives and does not read keeps its claim
- * until that is over: it may be about to read, and what was given must not be
- * given twice. Killed before it could send, the releaser leaves a claim too. */
+ * If a waiter's process has ended, its socket is gone, and sending fails at
+ * once: a dead waiter costs a microsecond. A process that is alive but does not
+ * read keeps its claim until the claim expires, since it may still read the
+ * message. A releaser that is killed before it sends leaves such a claim too.
+ */
 #include "io/clock.h"
 #include "store/local/local.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* ---- Telling ----------------------------------------------------------- */
+/* ---- Sending ----------------------------------------------------------- */
 
 static bool is_same_address(const struct hf_address *a,
                             const struct hf_address *b)
@@ -22,7 +23,7 @@ static bool is_same_address(const struct hf_address *a,
     return a->id == b->id && a->space == b->space;
 }
 
-/* How many from @p first on go to the same socket, and into one message. */
+/* How many grants from @p first on fit into one message to the same socket. */
 static size_t run_of(const struct hf_grants *grants, size_t first,
                      struct hf_wake_note notes[HF_WAKE_NOTES_MAX])
 {
@@ -36,7 +37,7 @@ static size_t run_of(const struct hf_grants *grants, size_t first,
     return n;
 }
 
-/* Of all grants keep those without a receiver. */
+/* Send all grants; keep those whose process has ended. */
 static void send_all(struct hf_local *local)
 {
     struct hf_wake_note notes[HF_WAKE_NOTES_MAX];
@@ -79,12 +80,12 @@ void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key)
         hf_transaction_init(&t, local, NULL);
         t.key = *key;
         if (!hf_local_transact(&t, take_back_all, &local->refused)) {
-            return; /* the claims will be over by themselves */
+            return; /* the claims expire */
         }
     }
 }
 
-/* ---- Being told -------------------------------------------------------- */
+/* ---- Receiving --------------------------------------------------------- */
 
 void hf_local_hear(struct hf_watch *watch, uint32_t events,
                    struct hf_instant now)
@@ -112,7 +113,7 @@ void hf_local_listen(struct hf_local *local)
         local->has_news = true;
         hf_timer_set(&local->turn, hf_clock_now());
     } else if (!local->is_deaf) {
-        local->is_deaf = true; /* once is enough */
+        local->is_deaf = true; /* log it once */
         local->env.log(local->env.client, HF_LOG_WARN,
                        "no socket to be woken by: waiting by heartbeats");
     }

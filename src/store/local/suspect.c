@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the owner of the name alive? Checked when a request cannot be granted. The
- * owners are noted inside the gate, /proc is read outside of it, and inside the
- * gate again the name is taken only from owners that are unchanged. A waiter
- * far back does not check when it is queued: the waiters before it do. It
+/* Is the owner of the name alive? Checked if a request is not granted. The
+ * owners are noted inside the gate, and /proc is read outside of it. Inside the
+ * gate again, a dead owner loses the name only if it is unchanged. A waiter far
+ * back does not check when it is queued, since the waiters before it do; it
  * checks with each heartbeat, since they may have died with the holder. */
 #include "store/local/local.h"
 
 #include <stdlib.h>
 
-/* Sharers that are looked at: some 10 us each. Those behind them are followed
- * when their leases end. */
+/* How many sharers are checked, some 10 us each. Dead ones after these keep
+ * their share until their leases end. */
 #define SHARERS_MAX 64
 
-/* The head looks; and the next, should the head be silent. */
+/* The first waiter checks, and the second in case the first does not. */
 #define AHEAD_MAX 1
 
 static bool is_worth_a_look(const struct hf_visit *visit)
 {
     const struct hf_deed *deed = &visit->deed;
-    /* Once is enough; and owners that were found dead are still in our list. */
+    /* One check for a request; `dead` may still use the list of suspects. */
     if (deed->owner_len == 0 || visit->number != 0 || visit->dead->has_holder ||
         visit->dead->n_sharers > 0) {
         return false;
     }
     if (visit->ask->verb == HF_VERB_INSPECT) {
-        return !deed->is_group; /* one among many changes nothing to see */
+        return !deed->is_group; /* one dead sharer hardly changes the reply */
     }
     return deed->verdict == HF_VERDICT_REFUSED ||
            (deed->verdict == HF_VERDICT_QUEUED &&
@@ -77,7 +77,7 @@ bool hf_local_judge(struct hf_local *local, struct hf_dead *out)
         }
     }
     suspects->has_holder = false;
-    suspects->n_sharers = 0; /* the list is the judged one's now */
+    suspects->n_sharers = 0; /* `out` uses the list now */
     out->sharers = suspects->sharers;
     out->n_sharers = n_dead;
     return out->has_holder || n_dead > 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Garbage collection. Each writer looks at a few names in passing, and removes
- * those that are idle; and the entries of waiters and sharers that died, if no
- * request has met them since. So a million waits leave nothing behind but a
- * counter, and that for fence_keep. */
+/* Garbage collection. Each 64th write (execute.c) also examines the next 64
+ * records. It removes names that are idle, and the entries of a name if all
+ * have expired. So a million waits leave only a counter, for fence_keep. */
 #include "base/assert.h"
 #include "store/local/visit.h"
 
 #include <string.h>
 
-/* Making room: so many records at once, and so many times before the request
- * that needs room fails; the next one goes on from there. Some 0.5 ms. */
+/* Making room: records in one transaction, and transactions before
+ * hf_table_make_room() fails, after some 0.5 ms. The next call continues there.
+ */
 #define ROOM_RECORDS 64
 #define ROOM_STEPS 64
 
@@ -18,10 +18,10 @@ struct sweep {
     int64_t keep_ns;
     const struct hf_moment *now;
     bool has_removed;
-    bool has_litter; /* at page->sweep_key */
+    bool has_litter; /* the name at page->sweep_key has expired entries */
 };
 
-/* Remove the record under the cursor if it is idle. */
+/* Remove the record at the cursor if it is idle. */
 static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
                      const MDB_val *value)
 {
@@ -37,8 +37,8 @@ static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
     if (!hf_record_is_idle(&record, sweep->keep_ns, sweep->now)) {
         return 0;
     }
-    /* Before the removal: then no grant comes below it, even if the clock that
-     * the floor is made of is set back. */
+    /* Before the removal, so that no grant comes below its counter, even if the
+     * wall clock, and so the floor, is set back. */
     if (page->floor_least <= record.counter) {
         page->floor_least = record.counter + 1;
     }
@@ -46,8 +46,8 @@ static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
     return mdb_cursor_del(cursor, 0);
 }
 
-/* Drop the entries of the name at sweep_key, and write its record without them:
- * what stands behind the record in the value stays. */
+/* Drop the entries of the name at sweep_key, and write its record without them.
+ * The text behind the record (names.c) stays. */
 static int drop_litter(struct sweep *sweep)
 {
     const struct hf_gate_page *page = sweep->table->gate->page;
@@ -66,7 +66,7 @@ static int drop_litter(struct sweep *sweep)
     size_t text_len = value.mv_size - used;
     unsigned char text[256 + HF_NAME_MAX];
     memcpy(text, (const unsigned char *)value.mv_data + used, text_len);
-    hf_entries_drop_all(&visit); /* moves what value points to */
+    hf_entries_drop_all(&visit); /* invalidates value.mv_data */
     value = (MDB_val){hf_record_emit(&visit.record, data), data};
     memcpy(data + value.mv_size, text, text_len);
     value.mv_size += text_len;
@@ -77,7 +77,7 @@ static int drop_litter(struct sweep *sweep)
                                        &key, &value, 0);
 }
 
-/* On from sweep_key, until litter is met or enough has been looked at. */
+/* Sweep at most *most records after sweep_key; stop at expired entries. */
 static int sweep_some(struct sweep *sweep, unsigned *most)
 {
     struct hf_gate_page *page = sweep->table->gate->page;
@@ -116,7 +116,7 @@ static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
         }
     }
     if (number == MDB_NOTFOUND) {
-        page->sweep_len = 0; /* round again */
+        page->sweep_len = 0; /* start again at the first name */
         number = 0;
     }
     *has_removed = number == 0 && sweep.has_removed;
@@ -136,8 +136,8 @@ int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
     return sweep(table, most, keep_ns, now, &has_removed);
 }
 
-/* A removal writes pages anew, too: in a file that is all but full, fewer at
- * once. */
+/* A removal needs new pages, too: in a file that is almost full, sweep fewer
+ * records in one transaction. */
 bool hf_table_make_room(struct hf_table *table, const struct hf_moment *now)
 {
     unsigned most = ROOM_RECORDS;
