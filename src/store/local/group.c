@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sharers of a name: a group. The group is the owner, under a text of its
- * own: "shared:<permits>-<n>", where n is the counter at which the group began,
- * so that no two groups of a name have the same. Each sharer has an entry with
- * its own lease and its own v, the counter at which it joined: joining moves
- * the counter too, so that every grant is above all counters reported before.
+/* The sharers of a name form a group, which is the name's owner. Its owner text
+ * is "shared:<permits>-<n>", where n is the counter at which the group began,
+ * so no two groups of a name have the same text. Each sharer has an entry with
+ * its own lease and its v, the counter at which it joined. A sharer that joins
+ * raises the name's counter, so that each grant is above all counters reported
+ * before.
  *
- * The record's lease is that of the longest sharer, exactly, or a dead one
- * would block the waiters: it is found anew when the longest one leaves. */
+ * The record's lease ends exactly with the longest lease of a sharer; were it
+ * longer, a group without sharers would block the waiters. So it is computed
+ * again when the sharer with the longest lease leaves. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -36,7 +38,7 @@ static void found(struct hf_visit *visit, uint16_t permits, uint64_t counter)
                        (unsigned)permits, counter);
     hf_visit_install(visit, text, (size_t)len, counter, visit->now->boot_ns,
                      NULL);
-    visit->record.has_last = false; /* members are judged by their own v */
+    visit->record.has_last = false; /* each sharer's v counts instead */
     visit->record.is_shared = true;
     visit->record.permits = permits;
 }
@@ -84,7 +86,7 @@ static enum hf_step measure(void *user, const struct hf_entry *one)
     return HF_STEP_ON;
 }
 
-/* How long the group lives without the sharers that have left. */
+/* Set the group's lease from the remaining sharers; drop the expired ones. */
 static void remeasure(struct hf_visit *visit)
 {
     struct longest longest = {visit->now->boot_ns, visit->now->boot_ns};

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving back, and being made to; the next one is let in by the same step. */
+/* RELEASE, BREAK and INSPECT. A verb that frees the name serves the next waiter
+ * in the same transaction. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
 
 #include <string.h>
 
-/* The owner gave back already, keeping the name taken. */
+/* The asker has released already, and kept the name taken. */
 static bool is_ended_owner(const struct hf_visit *visit)
 {
     const struct hf_record *record = &visit->record;
@@ -19,7 +20,8 @@ static bool is_ended_owner(const struct hf_visit *visit)
 
 /* ---- RELEASE ----------------------------------------------------------- */
 
-/* Keep the name taken, without an owner: move (a) but for the look of it. */
+/* Keep the name taken until the request's ttl has passed. A move (a), since no
+ * client has the owner text "ended:…". */
 static void mark_ended(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
@@ -32,7 +34,7 @@ static void mark_ended(struct hf_visit *visit)
     record->until_ns = hf_visit_asked_until(visit);
 }
 
-/* @return true: it was the asker's, alone or with others. */
+/* Release the asker's lock or share. @return true: it had a live one. */
 static bool give_back(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -56,8 +58,9 @@ static bool give_back(struct hf_visit *visit)
     return was_mine;
 }
 
-/* Move (c) or (d) to T, so that a hint is not forgotten. A T out of bounds is
- * ignored rather than refused: a release must not fail for it. */
+/* Move (c) or (d) to T, so that later grants are above each counter that the
+ * asker has seen. A T above the bound is ignored, since a release must not fail
+ * because of it. */
 static void align(struct hf_visit *visit)
 {
     struct hf_record *record = &visit->record;
@@ -69,8 +72,9 @@ static void align(struct hf_visit *visit)
     }
 }
 
-/* RELEASE. Out of the queue, and mine: move (a). Then align what was mine alone
- * or is free, and let the next one in. */
+/* RELEASE. Remove the asker from the queue. If it owns the name, or is the last
+ * sharer: move (a); an owner with a ttl: mark_ended(). If the asker owned the
+ * name, or the name is free: align(). Then serve the next waiter. */
 void hf_visit_release(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;
@@ -108,7 +112,7 @@ void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant)
 
 /* ---- BREAK, INSPECT ---------------------------------------------------- */
 
-/* What was released and is only kept taken has no holder. */
+/* A name that was released and is only kept taken has no holder. */
 static bool has_holder(const struct hf_visit *visit)
 {
     const struct hf_record *record = &visit->record;
@@ -117,8 +121,9 @@ static bool has_holder(const struct hf_visit *visit)
             memcmp(record->owner, HF_ENDED_MARK, HF_ENDED_MARK_LEN) != 0);
 }
 
-/* No move of visit.h, since the counter stays the holder's: a breaker acquires
- * nothing. The name still ends with the holder's lease or processes. */
+/* No move of visit.h, since the counter still belongs to the holder: a breaker
+ * gets no fence. The name still becomes free when the holder's lease or
+ * processes end. */
 static void rename_owner(struct hf_visit *visit, const void *owner,
                          size_t owner_len, bool is_holder)
 {
@@ -141,11 +146,12 @@ static void keep_taken(struct hf_visit *visit, uint64_t next)
     }
 }
 
-/* BREAK. The breaker has the name for as long as it was taken; the counter
- * stays, so that the name can be given back, and the breaker's RELEASE moves
- * it on. A group of sharers cannot be given it back: move (b). With `now`, or
- * without a holder, (a) and (d), and the first waiter is served: guarded stores
- * refuse the old holder. All sharers lose it. */
+/* BREAK. The breaker's owner text replaces the holder's for the rest of the
+ * lease. The counter stays, so that a second BREAK with `back` can restore the
+ * holder; the breaker's RELEASE raises it. A group of sharers cannot be
+ * restored: move (b), and all sharers lose the name. With `now`, or without a
+ * holder: (a) and (d), and the first waiter is served, whose greater fence
+ * makes guarded stores refuse the old holder. */
 void hf_visit_break(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;

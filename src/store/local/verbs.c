@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking, and keeping what was taken. The rules are those of the Redis scripts,
- * word for word; there is one node, and its clock is ours. */
+/* ACQUIRE, YIELD and CONFIRM, with the rules of the Redis scripts. There is one
+ * node, and its clock is that of this machine. */
 #include "store/local/visit.h"
 
 #include <string.h>
@@ -38,8 +38,7 @@ static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
                   a->life.count * sizeof(a->life.of[0])) == 0;
 }
 
-/* An owner that was seen to be dead loses the name, if it is still the owner.
- */
+/* Evict an owner whose processes have ended, if it is still the owner. */
 static void bury(struct hf_visit *visit)
 {
     if (visit->dead == NULL) {
@@ -52,7 +51,8 @@ static void bury(struct hf_visit *visit)
     hf_visit_bury_sharers(visit);
 }
 
-/* Mine already, a retry after a lost reply: nothing but the expiry moves. */
+/* The asker holds the name already (a retry after a lost reply, or a pushed
+ * grant): only the expiry changes. @return false: it does not hold it. */
 static bool hold_on(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -69,7 +69,8 @@ static bool hold_on(struct hf_visit *visit)
     return true;
 }
 
-/* Free for the asker, and without waiters. */
+/* Grant the name if it is free for the asker, and has no waiters or the request
+ * is unfair. */
 static bool take(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -84,7 +85,7 @@ static bool take(struct hf_visit *visit)
     return true;
 }
 
-/* Give it to the first waiter, which may be the asker. */
+/* Enqueue the asker if it waits; then serve the queue, perhaps the asker. */
 static void wait_or_leave(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -124,8 +125,8 @@ void hf_visit_acquire(struct hf_visit *visit)
     acquire(visit, visit->ask->counter);
 }
 
-/* YIELD. What was granted at `counter`: move (a), or none if others share it.
- * Then as ACQUIRE, in the place that the asker had. */
+/* YIELD. Return the grant at `counter`: move (a), or none if other sharers
+ * stay. Then ACQUIRE with the request's ticket. */
 void hf_visit_yield(struct hf_visit *visit)
 {
     struct hf_entry entry;
@@ -141,8 +142,8 @@ void hf_visit_yield(struct hf_visit *visit)
 
 /* ---- CONFIRM ----------------------------------------------------------- */
 
-/* Can a counter be raised to T? If not, because of the floor or the bound, the
- * answer names it. */
+/* Can a counter be raised to T? If the floor or the bound forbids it, the reply
+ * has its value. */
 static bool can_raise(struct hf_visit *visit, uint64_t counter)
 {
     uint64_t fence = visit->ask->counter;
@@ -154,8 +155,8 @@ static bool can_raise(struct hf_visit *visit, uint64_t counter)
     return is_above && fence >= floor && fence <= bound;
 }
 
-/* A sharer: move (c) to T, and its own v with it. Not below the floor, though T
- * be within what the group has: see the Redis script. */
+/* A sharer: move (c) to T, which also becomes its v. T must not be below the
+ * floor, even if the group's counter is above T: see the Redis script. */
 static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
 {
     uint64_t fence = visit->ask->counter;
@@ -178,8 +179,8 @@ static void confirm_mine(struct hf_visit *visit)
     hf_visit_succeed(visit, record->counter);
 }
 
-/* A holder takes back what is free: move (b), to T above c, or at c for the
- * last owner. A sharer needs a T above c. */
+/* A holder whose lock is free again gets it back: move (b), to T above c, or at
+ * c for the last owner. A sharer needs a T above c. */
 static void take_back(struct hf_visit *visit, bool is_last)
 {
     struct hf_entry entry;
@@ -198,10 +199,10 @@ static void take_back(struct hf_visit *visit, bool is_last)
     hf_visit_succeed(visit, ask->counter);
 }
 
-/* CONFIRM. Mine: move (c) to T if c < T <= bound and T is not below the floor;
- * else the counter stays, and its actual value is the answer. Else see
- * take_back(). It serves no waiter: a holder that comes back at the end of its
- * lease is before the waiters. */
+/* CONFIRM. If the asker owns the name: move (c) to T if c < T <= bound and T is
+ * not below the floor; else the counter stays, and the reply has its value. If
+ * the name is free for the asker: take_back(). No waiter is served, since a
+ * holder whose lease has just ended goes before them. */
 void hf_visit_confirm(struct hf_visit *visit)
 {
     struct hf_entry entry;
