@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mark of --once. No move of visit.h: neither owner nor counter changes. */
+/* The mark of --once. It makes no move of visit.h: neither owner nor counter
+ * changes. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -30,7 +31,7 @@ static int64_t left_ms(const struct hf_visit *visit)
     return hf_span_ms_ceil(left);
 }
 
-/* MARK, as mark.lua says. */
+/* MARK; mark.lua has the rules. */
 void hf_visit_mark(struct hf_visit *visit)
 {
     const struct hf_ask *ask = visit->ask;

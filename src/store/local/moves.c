@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every verb is made of; visit.h says why they are sound. */
+/* The parts of the verbs; visit.h says why they are sound. */
 #include "base/assert.h"
 #include "base/time.h"
 #include "store/local/visit.h"
@@ -58,7 +58,7 @@ void hf_visit_describe(struct hf_visit *visit)
     deed->owner_len = 0;
     if (hf_visit_is_taken(visit)) {
         struct hf_span left = {record->until_ns - visit->now->boot_ns};
-        /* Up, so that no client polls a millisecond early. */
+        /* Rounded up, so that no client polls a millisecond early. */
         deed->left_ms = hf_span_ms_ceil(left);
         deed->is_group = record->is_shared;
         deed->permits = record->permits;

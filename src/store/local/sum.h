@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sum over what the store writes, so that bytes that changed on disk or in
- * memory are refused, not believed. It detects accidents, not an attacker,
- * which can compute it too. Some 15 ns for a record. */
+/* A checksum of each record and entry, to refuse bytes that changed on disk or
+ * in memory. It detects accidents, not an attacker, who can compute it too.
+ * Some 15 ns for a record. */
 #ifndef HF_STORE_LOCAL_SUM_H
 #define HF_STORE_LOCAL_SUM_H
 
@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Each step is a bijection of the state, so that a change within one word is
- * always seen. */
+/* Each step is a bijection of the state, so that a change within one word
+ * always changes the 64-bit state. */
 static inline uint64_t hf_sum_add(uint64_t state, const unsigned char *data,
                                   size_t len)
 {
@@ -26,7 +26,7 @@ static inline uint64_t hf_sum_add(uint64_t state, const unsigned char *data,
     return state;
 }
 
-/* Of @p len bytes but for the four at @p check_at, where the sum is kept. */
+/* The sum of @p len bytes without the four at @p check_at, which hold it. */
 static inline uint32_t hf_sum(uint32_t kind, const unsigned char *data,
                               size_t len, size_t check_at)
 {
