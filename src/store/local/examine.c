@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this folder fit for locks? Every finding with its remedy. */
+/* The findings of `doctor` about the folder, each with its remedy. */
 #include "store/local/local.h"
 
 #include <ctype.h>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* Below it growing may fail soon: a quarter of a million names. */
+/* With less, the file may soon fail to grow. Room for 250,000 names. */
 #define FREE_BYTES_LOW (UINT64_C(100) << 20)
 
 static void find(const struct hf_job_sink *sink, enum hf_severity severity,
@@ -77,7 +77,8 @@ static void examine_modes(const struct hf_local *local,
     }
 }
 
-/* Other pid namespaces share the locks, but not the sight of processes. */
+/* Are there processes in other pid namespaces? They may share the locks, but
+ * whether they have ended cannot be checked. */
 static void examine_spaces(struct hf_local *local,
                            const struct hf_job_sink *sink)
 {
@@ -133,7 +134,7 @@ enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error)
         return HF_OK;
     }
     memcpy(path, local->folder.path, sizeof(path));
-    hf_local_close(local); /* we are no user of it meanwhile */
+    hf_local_close(local); /* hf_folder_share() may take the exclusive flock */
     enum hf_status status = hf_folder_share(path, error);
     if (status == HF_OK) {
         status = hf_local_open(local, path, error);

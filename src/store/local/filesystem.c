@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which file systems are fit: those that no other machine can have open. */
+/* Which file systems are accepted: those that no other machine can mount. */
 #include "base/fail.h"
 #include "store/local/folder.h"
 
 #include <sys/vfs.h>
 
-/* linux/magic.h and the file systems' own sources. */
+/* Magic numbers from linux/magic.h and the file systems' sources. */
 struct file_system {
     unsigned long magic;
     const char *name;
-    const char *why_not; /* NULL: fit */
+    const char *why_not; /* NULL: accepted */
 };
 
 #define SHARED_FS                                                              \

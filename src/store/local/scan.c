@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names are taken? The file is walked a few hundred records at a time,
- * so that no request waits at the gate for a listing; a name that is taken
- * throughout the walk is listed, one that changes meanwhile may be. */
+/* SCAN lists the names that are taken, or have a mark. It reads 256 records
+ * each time it enters the gate, so that no request waits for a whole listing. A
+ * name that is taken throughout the scan is listed; one that changes may be. */
 #include "base/glob.h"
 #include "store/local/local.h"
 
@@ -15,7 +15,7 @@ struct scan {
     const struct hf_ask *ask;
     int64_t boot_ns;
     bool has_memory;
-    char *bytes; /* names, laid end to end */
+    char *bytes; /* the names, without separators */
     size_t used, room;
     size_t *lengths;
     size_t count, capacity;
@@ -66,7 +66,7 @@ static bool visit(void *user, const void *name, size_t name_len,
     return true;
 }
 
-/* @return HF_OK, or the fault with its reason. */
+/* One step of the walk. @return HF_OK, or the fault with its reason. */
 static enum hf_status walk_some(struct hf_local *local,
                                 struct hf_table_walk *walk, struct scan *scan,
                                 char *reason, size_t size)

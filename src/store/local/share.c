@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making a shared folder: what `doctor --init` does as root.
+/* Making a shared folder: `doctor --init`, run by root.
  *
- *     root:GROUP 2750 FOLDER          only members enter
- *     root:GROUP 0660 locks.gate      members write, and cannot remove or
- *     root:GROUP 0660 locks.mdb       replace it: the folder is root's
+ *     root:GROUP 2750 FOLDER          only members may enter
+ *     root:GROUP 0660 locks.gate      members may write, but not remove or
+ *     root:GROUP 0660 locks.mdb       replace, since root owns the folder
  *
- * The files get their mode before the folder is opened to the group. A file
- * that others could write is not taken over: what it holds may be an attack on
- * the process that maps it next. */
+ * The files get their mode before the group gets access to the folder. A file
+ * that other users could write is refused: its contents may be an attack on the
+ * next process that maps it. */
 #include "base/fail.h"
 #include "store/local/folder.h"
 
@@ -67,7 +67,7 @@ static bool has_shape(const struct share *share)
     return (share->about.st_mode & 07777) == HF_FOLDER_SHARED_MODE;
 }
 
-/* Before a folder is made: without a group there is to be none. */
+/* Called before the folder is made, so that none is made without a group. */
 static enum hf_status find_gid(struct share *share)
 {
     bool is_there = stat(share->path, &share->about) == 0;
@@ -109,7 +109,7 @@ static bool is_ours(const char *name)
            strcmp(name, files[0]) == 0 || strcmp(name, files[1]) == 0;
 }
 
-/* -u local:///etc must not take /etc from all users. */
+/* Refuse a folder with other files: -u local:///etc must not change /etc. */
 static enum hf_status check_contents(const struct share *share)
 {
     DIR *folder = opendir(share->path);
@@ -153,7 +153,7 @@ static enum hf_status check_file(const struct share *share, const char *name,
     if (is_right) {
         return HF_OK;
     }
-    /* Processes that have it open rely on the shape that it had. */
+    /* Processes that have the file open rely on its present owner and mode. */
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         return hf_fail(share->error, HF_CONFIG,
                        "%s is in use: stop all users of the folder, then run "
