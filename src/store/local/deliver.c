@@ -7,8 +7,7 @@
  * If a waiter's process has ended, its socket is gone, and sending fails at
  * once: a dead waiter costs a microsecond. A process that is alive but does not
  * read keeps its claim until the claim expires, since it may still read the
- * message. A releaser that is killed before it sends leaves such a claim too.
- */
+ * message. A releaser that is killed before it sends leaves a claim, too. */
 #include "io/clock.h"
 #include "store/local/local.h"
 

@@ -194,7 +194,7 @@ void hf_entries_drop_waiter(struct hf_visit *visit, const struct hf_entry *one)
 
 /* ---- All entries of a kind --------------------------------------------- */
 
-/* Is the cursor still among the entries of that kind? */
+/* Is the key that of an entry of the same queue and kind? */
 static bool is_of(const MDB_val *key, const unsigned char first[])
 {
     return key->mv_size == HF_ENTRY_KEY_LEN &&

@@ -172,7 +172,7 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
         sweep_at_times(local, &now);
     }
     if (!is_done) {
-        local->grants.count = 0; /* none was committed */
+        local->grants.count = 0; /* no grant was committed */
     }
     hf_gate_leave(&local->gate);
     return is_done;

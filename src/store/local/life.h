@@ -24,7 +24,7 @@ struct hf_processes {
     struct hf_process of[HF_LIFE_PROCESSES_MAX];
 };
 
-/* What this process knows of itself and of /proc; one per store. */
+/* What /proc says of this process, and whether it is usable; one per store. */
 struct hf_proc_view {
     bool is_ready;
     bool can_see; /* /proc is that of our own pid namespace */

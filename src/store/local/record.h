@@ -26,7 +26,7 @@ struct hf_local_mark {
 };
 
 struct hf_record {
-    uint64_t counter; /* 0: the name has never been owned */
+    uint64_t counter; /* 0: nothing has raised it since the record was made */
     int64_t until_ns; /* CLOCK_BOOTTIME: is_owned: end of the lease; else the
                          name is free since then */
     bool is_owned;    /* `owner` has the lease until until_ns */

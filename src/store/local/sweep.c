@@ -7,9 +7,8 @@
 
 #include <string.h>
 
-/* Making room: records in one transaction, and transactions before
- * hf_table_make_room() fails, after some 0.5 ms. The next call continues there.
- */
+/* Making room: records in one transaction, and transactions in one call of
+ * hf_table_make_room(), some 0.5 ms. The next call continues there. */
 #define ROOM_RECORDS 64
 #define ROOM_STEPS 64
 

@@ -118,7 +118,8 @@ static void acquire(struct hf_visit *visit, uint64_t hint)
     }
 }
 
-/* ACQUIRE. Free: move (b) with c = max(c + 1, hint, floor). */
+/* ACQUIRE. A grant is move (b), or (c) into a group, with c = max(c + 1, hint,
+ * floor). */
 void hf_visit_acquire(struct hf_visit *visit)
 {
     bury(visit);

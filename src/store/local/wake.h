@@ -58,7 +58,7 @@ hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
 int hf_wake_read(struct hf_wake *wake,
                  struct hf_wake_note notes[HF_WAKE_NOTES_MAX]);
 
-/* @p loop NULL: in a forked child, which shares the loop's kernel side. */
+/* @p loop NULL: in a forked child, which shares the parent's epoll instance. */
 void hf_wake_close(struct hf_wake *wake, struct hf_loop *loop);
 
 #endif
