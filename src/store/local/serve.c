@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of a name, in FIFO order.
  *
- * The transaction that frees a name, or makes room in a group, also grants it
- * to the first live waiter. The grant is a claim: its lease is the waiter's
- * queue_ms, and a CONFIRM extends it to the ttl. So a free name never has a
- * live waiter, and only the waiter with the grant is notified. Waiters at the
- * head that may share the name get it together; the first that may not ends the
- * loop. */
+ * A transaction that frees a name also grants it to the first live waiter. The
+ * grant is a claim: its lease is the waiter's queue_ms, and a CONFIRM extends
+ * it to the ttl. So a free name never has a live waiter, and only the waiter
+ * with the grant is notified. Waiters at the head that may share the name get
+ * it together; the first that may not ends the loop. */
 #include "store/local/visit.h"
 
 #include "base/assert.h"
@@ -158,7 +157,7 @@ void hf_visit_enqueue(struct hf_visit *visit)
     bool has_place =
         hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before);
     if (has_place && before.until_ns <= visit->now->boot_ns) {
-        hf_entries_drop_waiter(visit, &before); /* expired: a new ticket */
+        hf_entries_drop_waiter(visit, &before); /* expired: no place */
         has_place = false;
     }
     visit->deed.had_place = has_place;
