@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A connection that was silent for so long may have been closed by the other
- * side: to look first tells "never sent" from "unknown". */
+/* The server may have closed a connection that was silent for this long. Check
+ * it before sending: the request is then UNSENT instead of UNKNOWN. */
 #define IDLE_MS 1000
 
-/* Two passes over the keys: locks, then marks. A cursor of ours has the pass in
- * its top bit, which no server uses: its own cursors count buckets. */
+/* A SCAN makes two passes over the keys: locks, then marks. The top bit of our
+ * cursor is the pass. No server's cursor has that bit: it counts buckets. */
 #define SCAN_MARKS (UINT64_C(1) << 63)
 
 /* ---- Asking ------------------------------------------------------------ */
@@ -196,9 +196,9 @@ static enum hf_verdict verdict_of(int64_t number)
 }
 
 /* {1 verdict, 2 c, 3 left ms, 4 owner or type, 5 floor, 6 is a type, 7 ticket,
- * node time or bound, 8 ahead, 9 terms, 10 sharers, 11 waiters}; what is
- * missing at the end is 0. Only of a group that the node knows are there
- * sharers. */
+ * node time or bound, 8 ahead, 9 terms, 10 sharers, 11 waiters}. A shorter
+ * array ends in zeros. If the lock's value is a group without live sharers,
+ * `sharers` is 0. */
 static struct hf_answer read_array(const struct hf_redis_node *node,
                                    const struct hf_pending *pending)
 {
@@ -232,9 +232,9 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
     return answer;
 }
 
-/* No script of ours would say otherwise: what is above the greatest fence, or
- * below zero, was written to the key by hand, or the server is none
- * of ours at all. Core takes it for a mistake of the store's. */
+/* Each reply of our scripts passes. A counter above the greatest fence, or
+ * below zero, was written by hand, or the peer is not a Redis server. Core
+ * asserts these ranges. */
 static bool makes_sense(const struct hf_answer *answer)
 {
     bool asks =
@@ -277,7 +277,7 @@ static void answer_array(struct hf_redis_node *node,
         return;
     }
     if (answer.verdict == HF_VERDICT_QUEUED) {
-        hf_redis_listen_want(node, now); /* most asks are served at once */
+        hf_redis_listen_want(node, now); /* only waiters need pushes */
     }
     give(node, &answer);
 }
@@ -317,8 +317,8 @@ static bool reserve_seats(struct hf_redis *store, size_t n)
     return true;
 }
 
-/* The head as for INSPECT, then the sharers and the waiters. An exclusive
- * holder is in the head only. */
+/* The reply begins like that of INSPECT; the sharers and the waiters follow. An
+ * exclusive holder is in the first part only. */
 static void answer_roster(struct hf_redis_node *node,
                           const struct hf_pending *pending)
 {
@@ -370,7 +370,7 @@ static bool is_lock_key(const struct hf_redis *store, const char *key,
            !(len >= 3 && memcmp(key, "hf:", 3) == 0);
 }
 
-/* The next page of this pass, the first of the next, or 0: that was all. */
+/* The cursor of the next page, of this pass or the next; 0: no more pages. */
 static uint64_t next_cursor(uint64_t cursor, bool is_of_marks)
 {
     if (cursor == 0) {

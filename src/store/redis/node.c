@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A request unanswered for so long means that the server hangs, or that the
- * network swallows what it says: what is queued for it must not grow. */
+/* A server that owes a reply and sends nothing for this long hangs, or the
+ * network drops its packets. The node then breaks the connection, so that its
+ * queue of requests does not grow. */
 #define HANG_MS_MIN 1000
 #define HANG_TIMEOUTS 10
 
@@ -80,8 +81,8 @@ void hf_redis_node_arm(struct hf_redis_node *node)
 
 /* ---- Losing ------------------------------------------------------------ */
 
-/* Everything unanswered is unknown, but what never left is certainly unsent.
- * Nothing is queued meanwhile: the node is not READY. */
+/* Answer all pending requests: UNSENT if no byte of it was written, else
+ * UNKNOWN. The callbacks cannot queue new requests: the node is not READY. */
 static void answer_pending(struct hf_redis_node *node, enum hf_status fault,
                            const char *reason)
 {
@@ -102,8 +103,8 @@ static void answer_pending(struct hf_redis_node *node, enum hf_status fault,
     hf_wire_wipe(wire);
 }
 
-/* Close, say why, and try again. What the server said before the end is its
- * cause. */
+/* Close the connection, report the reason, and reconnect. An error of the
+ * handshake goes before `reason`: it is the cause of the end. */
 static void lose(struct hf_redis_node *node, enum hf_status fault,
                  const char *reason, struct hf_instant now)
 {
@@ -236,7 +237,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (!hf_instant_before(now, node->quarantined_until)) {
-        hf_redis_greet(node, false, now); /* it is judged, and may be whole */
+        hf_redis_greet(node, false, now); /* decides again if it votes */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
     }
@@ -252,7 +253,7 @@ static void on_timed(struct hf_redis_connection *connection,
             connect_now(node, now);
         }
         break;
-    case HF_REDIS_CONNECTING: /* the connection's own */
+    case HF_REDIS_CONNECTING: /* connection.c checks this deadline */
         break;
     case HF_REDIS_GREETING:
     case HF_REDIS_MARKING:
@@ -276,8 +277,8 @@ static void on_settled(struct hf_redis_connection *connection,
     hf_redis_node_arm(node);
 }
 
-/* Nothing ran the timers for a while. An answer to the greeting may have come
- * in time and lies unread, or not: the server is asked again, as it is now. */
+/* No timer ran for a while. Replies of the handshake may be unread, and may
+ * have come in time or not: reconnect, and begin the handshake anew. */
 void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
 {
     if (node->phase == HF_REDIS_READY ||
@@ -287,7 +288,7 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
     if (node->phase != HF_REDIS_WAITING) {
         lose(node, node->fault, node->reason, now);
     }
-    if (node->phase == HF_REDIS_WAITING) { /* else it is on its way already */
+    if (node->phase == HF_REDIS_WAITING) { /* else lose() has reconnected */
         hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
                             node->reason);
         connect_now(node, now);
