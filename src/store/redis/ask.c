@@ -233,8 +233,8 @@ static struct hf_answer read_array(const struct hf_redis_node *node,
 }
 
 /* Each reply of our scripts passes. A counter above the greatest fence, or
- * below zero, was written by hand, or the peer is not a Redis server. Core
- * asserts these ranges. */
+ * below zero, was written by hand, or the peer is not a Redis server. In core
+ * it would fail an assertion. */
 static bool makes_sense(const struct hf_answer *answer)
 {
     bool asks =

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE HANDSHAKE: WHICH SERVER IS IT, AND HAS IT KEPT ITS DATA?
+/* THE HANDSHAKE: THE SERVER'S IDENTITY, AND WHETHER IT HAS LOST DATA
  *
  *     ──▶ AUTH, SELECT, INFO server, INFO replication, TIME, CONFIG GET
  *         of three settings, HGETALL hf:node                       one write
- *     ◀── all replies; judged                                one round trip
+ *     ◀── all replies; trust.c decides                       one round trip
  *     ──▶ marker script, if the marker is gone, stale, or lacks our host
- *     ◀── 1: written, judged again; 0: another client was faster, ask again
+ *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
- * All replies come over one connection, so they are of one server. The same is
- * asked again when a script reports another marker than the one we know
- * (FLUSHALL, or a promotion in place), when an error shows that the server has
- * changed, and when a quarantine is over. */
+ * All replies come over one connection, so they are of one server. The
+ * handshake is repeated when a script reports another marker than the one we
+ * know (FLUSHALL, or a promotion in place), when an error shows that the server
+ * has changed, and when a quarantine is over. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 
@@ -57,7 +57,7 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     memset(&node->marker, 0, sizeof(node->marker));
     if (is_fresh) {
         log_in(node, now);
-    } else { /* a look at all nodes waits for what comes of it */
+    } else { /* a query of all nodes then waits for the result */
         hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
                             node->reason);
     }
@@ -97,9 +97,9 @@ void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now)
     hf_redis_connection_flush(&node->connection);
 }
 
-/* ---- Reading what it says of itself ------------------------------------- */
+/* ---- Parsing the replies ------------------------------------------------ */
 
-/* The value of "field:value\r\n" in an INFO reply; false: it is not there. */
+/* The value of "field:value\r\n" in an INFO reply; false: no such field. */
 static bool info(const char *text, const char *field, char *out, size_t size)
 {
     size_t len = strlen(field);
@@ -120,8 +120,8 @@ static bool info(const char *text, const char *field, char *out, size_t size)
     return false;
 }
 
-/* Beyond it (285,000 years of milliseconds) it is no time, and could not be
- * reckoned with. */
+/* A greater number (285,000 years of milliseconds) is not a time, and
+ * arithmetic with it could overflow. */
 static int64_t bounded(int64_t number)
 {
     int64_t most = INT64_C(1) << 53;
@@ -210,8 +210,8 @@ static void read_marker(const struct hf_redis_node *node,
     marker->exists = marker->value[0] != '\0';
 }
 
-/* CONFIG GET answers field and value, or nothing to a server that renamed it;
- * without the right to ask it is unknown. */
+/* The reply to CONFIG GET is the field and its value, or an empty array if the
+ * server does not have the field. */
 static bool read_config(const struct hf_redis_node *node, const char *expected)
 {
     return strcmp(hf_reply_text(&node->connection.reply, 2), expected) == 0;
@@ -219,7 +219,7 @@ static bool read_config(const struct hf_redis_node *node, const char *expected)
 
 /* ---- Replies ----------------------------------------------------------- */
 
-/* The first error is the one that matters: the others follow from it. */
+/* Keep the first error only: it causes the others. */
 static void take_error(struct hf_redis_node *node, uint8_t request,
                        const char *text)
 {

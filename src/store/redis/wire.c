@@ -10,7 +10,7 @@
 #define FIRST_BYTES 4096
 #define FIRST_PENDING 32
 
-/* More than this is not kept for the next burst. */
+/* A buffer larger than this is freed when it is empty. */
 #define KEPT_BYTES (1U << 20)
 
 void hf_wire_init(struct hf_wire *wire)
@@ -30,7 +30,7 @@ void hf_wire_fini(struct hf_wire *wire)
 
 void hf_wire_reset(struct hf_wire *wire)
 {
-    if (wire->cap > KEPT_BYTES) { /* after a burst: it seldom comes again */
+    if (wire->cap > KEPT_BYTES) { /* bursts of that size are rare */
         hf_wire_fini(wire);
     }
     wire->begin = wire->sent = wire->end = 0;
@@ -47,7 +47,8 @@ void hf_wire_wipe(struct hf_wire *wire)
     }
 }
 
-/* Not realloc(), which would leave a copy of what was sent, AUTH too. */
+/* Not realloc(), which would leave a copy of the requests, AUTH too, in freed
+ * memory. */
 static bool grow(struct hf_wire *wire, size_t cap)
 {
     char *data = malloc(cap);
@@ -64,8 +65,8 @@ static bool grow(struct hf_wire *wire, size_t cap)
     return true;
 }
 
-/* Room for `len` bytes behind `end`: move the live ones to the front if that
- * frees a quarter at least, else grow. */
+/* Make room for `len` bytes behind `end`: move the unanswered bytes to the
+ * front if that leaves at least a quarter of the buffer free, else grow it. */
 static bool reserve_bytes(struct hf_wire *wire, size_t len)
 {
     size_t live = wire->end - wire->begin;
@@ -119,7 +120,7 @@ static void commit(struct hf_wire *wire, size_t len,
     wire->end += len;
 }
 
-/* A mark, a number of at most 20 digits, and the end of the line. */
+/* The RESP type byte, a number of at most 20 digits, and CRLF. */
 #define SIZE_ROOM 23
 
 static char *emit_size(char *to, char mark, size_t n)
@@ -150,8 +151,8 @@ static char *emit_argument(char *to, const char *data, size_t len)
     return to;
 }
 
-/* Written in place, and not by hiredis, which allocates and goes through
- * sprintf: that was a fifth of what a renewal costs. */
+/* Formats in place. The formatter of hiredis allocates and calls sprintf(): it
+ * took a fifth of the cost of a renewal. */
 bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
                   const size_t *lens, const struct hf_pending *pending)
 {
@@ -225,7 +226,7 @@ bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
     return wire->ring[wire->head].verb == verb || !is_followed(wire, verb);
 }
 
-/* A single request is much smaller. */
+/* Greater than any single request. */
 #define REQUEST_BYTES_MAX 65536
 
 bool hf_wire_is_full(const struct hf_wire *wire)
@@ -257,7 +258,7 @@ bool hf_wire_resend(struct hf_wire *wire)
     to = (char *)memcpy(to, pending.script->text, pending.script->len) +
          pending.script->len;
     memcpy(to, rest, pending.bytes - (size_t)(rest - old));
-    pending.has_text = true; /* EVAL cannot be answered NOSCRIPT */
+    pending.has_text = true; /* the server never replies NOSCRIPT to EVAL */
     commit(wire, len, &pending);
     hf_wire_pop(wire);
     return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection's requests: bytes on their way out, and what is expected to
- * come back, in order. Bytes stay until their reply has come, so that a
- * request that the server did not execute for want of the script's text can
- * be sent again. No lock costs memory here, only what is in flight. */
+/* The requests of one connection: a buffer of bytes to send, and a ring of
+ * pending replies in order. The bytes of a request stay until its reply, so
+ * that it can be sent again after NOSCRIPT. Only requests in flight use memory,
+ * not locks. */
 #ifndef HF_REDIS_WIRE_H
 #define HF_REDIS_WIRE_H
 
@@ -13,16 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Unanswered bytes that a node may have. A server that answers never has so
- * many; for one that hangs they must not pile up. */
+/* Limit of unanswered bytes. Only a server that hangs reaches it. */
 #define HF_WIRE_BYTES_MAX (8U << 20)
 
 struct hf_pending {
     uint64_t cookie;
     struct hf_instant sent;
-    uint32_t owner; /* digest: a release finds what it cancels; 0: none */
+    uint32_t owner; /* digest, for hf_wire_may_resend(); 0: none */
     uint32_t bytes;
-    uint8_t verb;     /* enum hf_verb, or what only the node knows */
+    uint8_t verb;     /* enum hf_verb, or a kind of the connection's owner */
     bool is_of_marks; /* SCAN: its second pass */
     bool has_text;    /* the script was sent, not its hash */
     const struct hf_script *script; /* NULL: a plain command */
@@ -31,8 +30,8 @@ struct hf_pending {
 struct hf_wire {
     char *data;
     size_t cap;
-    size_t begin; /* of the oldest unanswered request */
-    size_t sent;  /* end of what the kernel has */
+    size_t begin; /* start of the oldest unanswered request */
+    size_t sent;  /* end of the bytes written to the socket */
     size_t end;
     struct hf_pending *ring;
     size_t ring_cap; /* a power of two */
@@ -43,10 +42,10 @@ struct hf_wire {
 void hf_wire_init(struct hf_wire *wire);
 void hf_wire_fini(struct hf_wire *wire);
 
-/* Nothing is expected any more: another connection begins. */
+/* Drop all requests, for a new connection. */
 void hf_wire_reset(struct hf_wire *wire);
 
-/* Overwrite what was sent and answered: a password was among it. */
+/* Overwrite the unused bytes of the buffer, which may have held a password. */
 void hf_wire_wipe(struct hf_wire *wire);
 
 /* Queue a command. `pending->bytes` is filled in. @return false: no memory, or
@@ -54,30 +53,30 @@ void hf_wire_wipe(struct hf_wire *wire);
 bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
                   const size_t *lens, const struct hf_pending *pending);
 
-/* What is to be written. */
+/* The bytes that are not written yet. @return how many. */
 size_t hf_wire_unsent(const struct hf_wire *wire, const char **data);
 void hf_wire_wrote(struct hf_wire *wire, size_t n);
 
 /* The oldest unanswered request, sent or not; NULL: there is none. */
 const struct hf_pending *hf_wire_oldest(const struct hf_wire *wire);
 
-/* The request that the next reply belongs to, all of which has left; NULL:
- * what comes now was not asked for. */
+/* The oldest request if it is written completely: the next reply belongs to
+ * it. NULL: a reply now is unsolicited. */
 const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
 
-/* Its reply has come. */
+/* Remove the oldest request: its reply has arrived. */
 void hf_wire_pop(struct hf_wire *wire);
 
-/* The reply to the oldest was NOSCRIPT: may it be queued again? Not if a
- * request of `verb` for the same owner is behind it: a release must never be
- * overtaken by what it cancels. */
+/* The reply to the oldest request was NOSCRIPT: may it be queued again? Not if
+ * a request of `verb` for the same owner is behind it, unless it is of `verb`
+ * itself: an ACQUIRE must not move behind the RELEASE that cancels it. */
 bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb);
 
-/* Queue the oldest again, with its script's text, and pop it. @return false: as
- * for hf_wire_push(). */
+/* Queue the oldest request again, with its script's text, and pop it. @return
+ * false: as for hf_wire_push(). */
 bool hf_wire_resend(struct hf_wire *wire);
 
-/* Has hf_wire_push() failed since too many bytes are unanswered? */
+/* After hf_wire_push() failed: because of HF_WIRE_BYTES_MAX? */
 bool hf_wire_is_full(const struct hf_wire *wire);
 
 #endif
