@@ -2,24 +2,20 @@
 /* LISTENING FOR GRANTS
  *
  *     ──▶ AUTH, INFO server, SUBSCRIBE hf:push:<ours>          one write
- *     ◀── subscribed: grants reach us                   one round trip
+ *     ◀── subscribed: grants arrive from now on         one round trip
  *     ◀── message "<cookie> <counter>"                  per grant
- *     ──▶ PING, when it was silent for 5 s; ◀── pong
+ *     ──▶ PING, after 5 s of silence; ◀── pong
  *
- * The run id that INFO tells must be the one that the node's first connection
- * met: behind one address there may be two servers, an old one that still
- * serves old connections and a new one. Without the right to INFO the server is
- * trusted, as in the handshake.
+ * The run id in the INFO reply must be that of the node's first connection: one
+ * address may lead to two servers, an old one that keeps its connections and a
+ * new one. If the run id is unknown on either connection, this is not checked.
  *
- * A lost push does no harm: the waiter's heartbeat finds the grant. But the
- * client must notice that pushes no longer arrive, hence the PING: on a
- * half-open connection grants would be lost until the kernel's keepalive sees
- * it.
+ * A lost push does no harm: the waiter's heartbeat finds the grant. The PING
+ * detects a half-open connection sooner than the kernel's keepalive.
  *
- * Callbacks into the client come from the handlers of socket and timer only,
- * never from ask(), which notes the request and sets the timer. A connection is
- * closed at the end of a handler (on_settled()), so that no loop that reads
- * loses its buffer. */
+ * The client's callbacks run in the handlers of socket and timer only, never in
+ * ask(), which only sets the timer. A connection is closed at the end of a
+ * handler (on_settled()), so that the loop that reads keeps its buffer. */
 #include "store/redis/listen.h"
 
 #include "store/redis/node.h"
@@ -27,10 +23,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is expected to come back. */
+/* Kinds of pending replies. */
 enum { ASKED_AUTH, ASKED_INFO, ASKED_SUBSCRIBE, ASKED_PING };
 
-/* A waiter is heard of every 2 s at most (a third of the lease of a place). */
+/* `idle` is longer than the interval of a waiter's heartbeats: about a third of
+ * 6 s at most. */
 const struct hf_redis_listen_pace hf_redis_listen_pace_default = {
     .idle = {INT64_C(10000000000)},
     .ping = {INT64_C(5000000000)},
@@ -72,7 +69,7 @@ static bool is_wanted(const struct hf_redis_listener *listener,
     return hf_instant_before(now, idle_at(listener));
 }
 
-/* A pong is owed, or it is time to ask for one. */
+/* When a pending reply times out, or the next PING is due. */
 static struct hf_instant alive_at(const struct hf_redis_listener *listener)
 {
     const struct hf_redis_connection *connection = &listener->connection;
@@ -117,7 +114,7 @@ static void shut(struct hf_redis_listener *listener)
     }
 }
 
-/* Waiting goes on without it, by looking: worth a warning, but one. */
+/* Waiters poll instead. Warn once, until a subscription succeeds. */
 static void warn(struct hf_redis_listener *listener)
 {
     if (!listener->has_warned) {
@@ -218,7 +215,7 @@ static void take_message(struct hf_redis_listener *listener)
                           counter);
 }
 
-/* A server without run id cannot be told apart. */
+/* true also if one of the two run ids is unknown. */
 static bool is_same_server(const struct hf_redis_listener *listener)
 {
     const char *expected = listener->node->known.run_id;
@@ -234,7 +231,7 @@ static void take_error(struct hf_redis_listener *listener, uint8_t asked)
     char words[120];
     enum hf_status fault = hf_redis_fault(text, words, sizeof(words));
     if (asked == ASKED_INFO) {
-        return; /* without that right it cannot be told apart either */
+        return; /* no right to INFO: the run id is not checked */
     }
     listener->is_refused =
         fault == HF_DENIED || strncmp(text, "ERR unknown command", 19) == 0;
@@ -317,7 +314,7 @@ static void on_timed(struct hf_redis_connection *connection,
             connect_now(listener, now);
         }
         break;
-    case HF_REDIS_LISTEN_CONNECTING: /* the connection's own */
+    case HF_REDIS_LISTEN_CONNECTING: /* connection.c checks this deadline */
         break;
     case HF_REDIS_SUBSCRIBING:
         if (!hf_instant_before(now, connection->deadline)) {

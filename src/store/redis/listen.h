@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second connection, on which a node pushes grants: there while a
- * client waits at the node, and for a while after, so that a busy name does not
- * make one for each wait.
+/* The second connection, on which a node pushes grants. It is open while the
+ * client has waiters at the node, and for a while after, so that a busy name
+ * does not cause one connection per wait.
  *
  *     OFF ──▶ CONNECTING ──▶ SUBSCRIBING ──▶ LISTENING
  *      ▲          │               │              │
  *      └──────────┴───────────────┴──────────────┘ lost, refused, not needed
  *
- * The client hears of LISTENING and of its end through env.listen, and of each
- * grant through env.push. It lives at most as long as the node's first
- * connection: a place in the queue belongs to the server which that one
- * reached, and so must the pushes. */
+ * env.listen reports the begin and the end of LISTENING to the client, env.push
+ * each grant. This connection ends with the node's first connection: the
+ * places in the queue, and so the pushes, are of the server that it reached. */
 #ifndef HF_REDIS_LISTEN_H
 #define HF_REDIS_LISTEN_H
 
@@ -19,11 +18,11 @@
 
 struct hf_redis_node;
 
-/* How often what is done; the store's, so that a test can shorten it. */
+/* Intervals; kept in the store, so that a test can shorten them. */
 struct hf_redis_listen_pace {
-    struct hf_span idle;    /* no waiter for so long: close */
-    struct hf_span ping;    /* silent for so long: ask whether it is there */
-    struct hf_span refused; /* no right to listen: when to try again */
+    struct hf_span idle;    /* without a waiter, until it is closed */
+    struct hf_span ping;    /* silence before a PING */
+    struct hf_span refused; /* after a refusal, until the next attempt */
 };
 
 extern const struct hf_redis_listen_pace hf_redis_listen_pace_default;
@@ -36,27 +35,27 @@ enum hf_redis_listening {
 };
 
 struct hf_redis_listener {
-    struct hf_redis_connection connection; /* first: its events find us */
+    struct hf_redis_connection connection; /* first: events cast it to this */
     struct hf_redis_node *node;
     enum hf_redis_listening phase;
-    struct hf_instant wanted_at; /* last; HF_LONG_AGO */
-    bool is_refused;             /* because we have no right to listen */
+    struct hf_instant wanted_at; /* last hf_redis_listen_want(), or LONG_AGO */
+    bool is_refused;             /* the server refused AUTH or SUBSCRIBE */
     bool has_warned;
 };
 
-/* Part of the node's opening and closing. */
+/* Called when the node is opened and closed. */
 void hf_redis_listen_open(struct hf_redis_node *node);
 void hf_redis_listen_close(struct hf_redis_node *node, bool forked);
 
-/* A client waits at this node: see to it that its grants reach us. Called from
- * inside ask(): it makes no callback. */
+/* A lock of the client waits at this node: subscribe, or stay subscribed. Makes
+ * no callback: may be called from inside ask(). */
 void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now);
 
-/* The node's own connection is lost: what is pushed from now on may come from
- * another server. From dispatch only. */
+/* The node's first connection is lost: close this one, whose pushes may be of
+ * another server. Only from hf_loop_dispatch(). */
 void hf_redis_listen_cut(struct hf_redis_node *node);
 
-/* The node is READY (again): go on if a client still waits. */
+/* The node is READY (again): subscribe if it had a waiter within `idle`. */
 void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than this is not kept for the next connection. */
+/* A larger text buffer is freed when the next connection begins. */
 #define KEPT_BYTES 65536
 
 /* hiredis 1.0 changed the type of an array's size. */
@@ -61,8 +61,8 @@ static bool reserve_text(struct hf_reply *reply, size_t len)
     return true;
 }
 
-/* NULL makes hiredis give up the whole stream. It calls this for RESP3's big
- * numbers and verbatim strings too. */
+/* NULL makes hiredis fail the whole stream. It calls this for big numbers and
+ * verbatim strings of RESP3 too. */
 static void *add_string(const redisReadTask *task, char *data, size_t len)
 {
     struct hf_reply *reply = task->privdata;
@@ -102,8 +102,8 @@ static void *add_nil(const redisReadTask *task)
     return add(task, HF_REPLY_NIL, 0) != NULL ? task->privdata : NULL;
 }
 
-/* Left out of the table, hiredis would report success without an item, and what
- * the reply before this one left would be read as its value. */
+/* Without these functions in its table, hiredis would report success and add no
+ * item: the items of the reply before would be read instead. */
 #if HIREDIS_MAJOR >= 1
 static void *refuse_double(const redisReadTask *task, double value, char *text,
                            size_t len)
@@ -185,14 +185,14 @@ bool hf_reply_feed(struct hf_reply *reply, const char *data, size_t len)
     return redisReaderFeed(reply->reader, data, len) == REDIS_OK;
 }
 
-/* Where hiredis stopped begins a line: of the item that is not whole yet. */
+/* At `reader->pos` begins a line of the item that is not complete yet. */
 static bool has_endless_line(const redisReader *reader)
 {
     return reader->len - reader->pos > HF_REPLY_LINE_MAX &&
            memchr(reader->buf + reader->pos, '\r', HF_REPLY_LINE_MAX) == NULL;
 }
 
-/* Behind a whole reply stands the beginning of the next. */
+/* After a complete reply, `fed` counts the bytes of the next one. */
 int hf_reply_next(struct hf_reply *reply)
 {
     void *whole = NULL;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies, read by hiredis' parser into a flat list: a reply is a run of items
- * in the order of the wire, an array's item before those of its elements. The
- * memory is used again for the next one, so that reading allocates nothing
- * once it has grown.
+/* Replies. The parser of hiredis reads a reply into a flat list of items, in
+ * the order of the wire: an array's item goes before those of its elements. The
+ * next reply uses the same memory, which is seldom allocated.
  *
- * RESP2 only: Holdfast never says HELLO 3, so a RESP3 type is a peer that does
- * not follow the protocol, whatever the version of hiredis makes of it. */
+ * RESP2 only: Holdfast never sends HELLO 3, so a RESP3 type is a protocol
+ * error, also where the version of hiredis could parse it. */
 #ifndef HF_REDIS_REPLY_H
 #define HF_REDIS_REPLY_H
 
@@ -14,16 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one reply, as it arrives. The largest that a server sends when it is well
- * is a page of names: a thousand keys of at most 800 bytes. */
+/* Limit of one incomplete reply. The largest valid one is a page of SCAN: about
+ * a thousand keys of at most HF_REDIS_SIDE_KEY_MAX (2592) bytes. */
 #define HF_REPLY_BYTES_MAX (4U << 20)
 
-/* An item costs more memory than the bytes that announce it. The largest list
- * is a queue's: a thousand holders and a thousand waiters, four items each. */
+/* An item takes more memory than its bytes on the wire. The largest valid list
+ * is a queue: a thousand holders and a thousand waiters, four items each. */
 #define HF_REPLY_ITEMS_MAX 65536U
 
-/* A status, an error or a number. hiredis searches an unfinished line from its
- * beginning each time that bytes come, so a long one is slow to refuse. */
+/* Limit of a line: a status, an error or a number. hiredis searches an
+ * incomplete line from its beginning each time that bytes arrive. */
 #define HF_REPLY_LINE_MAX 65536U
 
 enum hf_reply_type {
@@ -59,22 +58,22 @@ struct hf_reply {
 bool hf_reply_init(struct hf_reply *reply);
 void hf_reply_fini(struct hf_reply *reply);
 
-/* Forget what was fed: another connection begins. @return false: no memory. */
+/* Drop all bytes, for a new connection. @return false: no memory. */
 bool hf_reply_reset(struct hf_reply *reply);
 
-/* Bytes came. @return false: no memory. */
+/* Add bytes from the connection. @return false: no memory. */
 bool hf_reply_feed(struct hf_reply *reply, const char *data, size_t len);
 
-/* The next whole reply. @return 1: it is in `items`; 0: not yet; -1: of no use
- * any more, hf_reply_fault() says why. */
+/* Parse the next reply. @return 1: it is in `items`; 0: incomplete; -1: the
+ * stream is broken, see hf_reply_fault(). */
 int hf_reply_next(struct hf_reply *reply);
 
-/* What is wrong with the other side, behind its name. Borrowed. */
+/* The error of the stream, for a text that begins with the server's address.
+ * Borrowed. */
 const char *hf_reply_fault(const struct hf_reply *reply);
 
-/* After the `len` bytes that were fed when `fed` was `before`: was a reply
- * completed, or a step of a long one? A peer that sends one byte now and then
- * is not making progress. */
+/* `len` bytes were fed when `fed` was `before`: did they complete a reply, or a
+ * step of a long one? A single byte now and then is no progress. */
 #define HF_REPLY_STEP_BYTES 65536U
 bool hf_reply_has_grown(const struct hf_reply *reply, size_t before,
                         size_t len);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Redis and Valkey: one node, or N that are asked each by itself. What each
- * verb does at a node is in the .lua files; what a connection goes through is
- * in node.h. */
+/* The store for Redis and Valkey: one or more independent nodes. The .lua files
+ * define what each verb does at a node, node.h the states of a connection. */
 #include "store/redis/node.h"
 
 #include "base/fail.h"
@@ -13,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A poll costs the server a script, and the waiter a round trip. */
+/* A poll costs the server one script execution, and the waiter a round trip. */
 #define RETRY_BASE_MS 10
 #define RETRY_CAP_MS 500
 
@@ -99,7 +98,8 @@ static char *copy_text(const char *text)
     return text == NULL ? NULL : strdup(text);
 }
 
-/* The URL is the client's; the endpoints are needed as long as the store. */
+/* The client frees its URL; the store needs the endpoints until it is closed.
+ */
 static struct hf_endpoint *copy_endpoints(const struct hf_url *url, bool *ok)
 {
     struct hf_endpoint *list = calloc(url->n_endpoints, sizeof(*list));
@@ -164,8 +164,8 @@ static void close_nodes(struct hf_redis *store, bool forked)
     }
 }
 
-/* A key that all users may read proves nothing. The members of its group are
- * the administrator's choice. A missing file is refused by TLS. */
+/* A key that all users may read does not authenticate the client. Its group is
+ * the administrator's choice. hf_tls_new() refuses a missing file. */
 static bool is_exposed(const char *key)
 {
     struct stat info;
@@ -289,7 +289,7 @@ static void redis_describe(const struct hf_store *base, unsigned index,
 
 /* ---- Jobs -------------------------------------------------------------- */
 
-/* Each job begins with a fresh greeting, or a fresh try to connect. */
+/* Each job begins with a new handshake, or a new attempt to connect. */
 static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
                       const struct hf_job_sink *sink)
 {
