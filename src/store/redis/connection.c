@@ -59,7 +59,7 @@ void hf_redis_connection_shut(struct hf_redis_connection *connection)
     connection->has_served = false;
 }
 
-/* Full jitter on the upper half, so that a fleet does not knock at once. */
+/* The upper half is random, so that a fleet does not reconnect at once. */
 static struct hf_span back_off(const struct hf_redis_connection *connection)
 {
     int64_t ms = RETRY_FIRST_MS;
@@ -73,7 +73,8 @@ static struct hf_span back_off(const struct hf_redis_connection *connection)
     return hf_span_ms(ms / 2 + (int64_t)((*seed >> 33) % (uint64_t)(ms / 2)));
 }
 
-/* Each of its successors may be cut as soon as it is made. */
+/* Reconnect without back-off? Only if this connection served, and once per
+ * RETRY_QUICK_MS: a proxy may close each connection that is made. */
 static bool may_be_quick(struct hf_redis_connection *connection,
                          struct hf_instant now)
 {
@@ -104,7 +105,8 @@ bool hf_redis_connection_plan(struct hf_redis_connection *connection,
 }
 
 /* The socket has failed. A TLS port closes a plain connection at its first
- * bytes; its alert may not arrive, since it resets what it has not read. */
+ * bytes. Its alert may be lost: it resets the connection if bytes are unread.
+ */
 static void break_with_socket(struct hf_redis_connection *connection)
 {
     const char *reason = connection->socket.reason;
@@ -159,7 +161,7 @@ void hf_redis_connection_served(struct hf_redis_connection *connection,
 {
     connection->has_served = true;
     connection->served_at = now;
-    hf_wire_wipe(&connection->wire); /* AUTH was among it */
+    hf_wire_wipe(&connection->wire); /* AUTH was in it */
 }
 
 struct hf_instant
@@ -260,7 +262,7 @@ static void check_opening(struct hf_redis_connection *connection,
 
 /* ---- Reading ----------------------------------------------------------- */
 
-/* Take the replies that are whole. Their owner may ask again meanwhile. */
+/* Deliver the complete replies. The callback may queue requests. */
 static void take_replies(struct hf_redis_connection *connection,
                          struct hf_instant now)
 {
@@ -296,8 +298,8 @@ static void read_all(struct hf_redis_connection *connection,
             hf_redis_connection_starve(connection);
             return;
         }
-        /* A short read has emptied the socket; only if its end was seen too
-         * must it be read to that end. Under TLS it says nothing. */
+        /* A short read has emptied a plain socket. If epoll has reported the
+         * end of the stream, read on until that. */
         is_more = (size_t)n == sizeof(data) || connection->socket.is_ended ||
                   connection->socket.tls != NULL;
         take_replies(connection, now);

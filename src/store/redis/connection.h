@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A connection to a server that is made again when it ends: a node has one for
- * its commands (node.h) and one for its pushes (listen.h).
+/* A connection to a server that reconnects: a node has one for its commands
+ * (node.h) and one for its pushes (listen.h).
  *
  *     socket CLOSED ──start──▶ … ──▶ OPEN ──▶ replies ──▶ broken
  *          ▲     until `retry_at`                            │
  *          └──────────────────────shut───────────────────────┘
  *
- * Its owner logs in, asks, takes the replies, and decides what an end means.
- * Nothing is torn down while bytes are read: hf_redis_connection_break() only
- * notes it, and `settled`, the last event of each turn, shuts the connection.
- * All events come from hf_loop_dispatch(). */
+ * Its owner logs in, sends requests, handles the replies, and decides what to
+ * do when it breaks. hf_redis_connection_break() only sets `is_broken`, since
+ * bytes may be being read; the owner closes the connection in `settled`, the
+ * last callback of each event. All callbacks come from hf_loop_dispatch(). */
 #ifndef HF_REDIS_CONNECTION_H
 #define HF_REDIS_CONNECTION_H
 
@@ -31,94 +31,96 @@ typedef void hf_redis_connection_fn(struct hf_redis_connection *connection,
                                     struct hf_instant now);
 
 struct hf_redis_connection_events {
-    hf_redis_connection_fn *opened;  /* bytes can be sent: log in */
-    hf_redis_connection_fn *replied; /* a whole reply is in `reply` */
+    hf_redis_connection_fn *opened;  /* connected: log in */
+    hf_redis_connection_fn *replied; /* a complete reply is in `reply` */
     hf_redis_connection_fn *timed;   /* the timer, CLOSED or OPEN */
-    hf_redis_connection_fn *settled; /* last: is it broken? set the timer */
+    hf_redis_connection_fn *settled; /* last: close if broken, set the timer */
 };
 
 struct hf_redis_connection {
-    struct hf_socket socket; /* first: its callback finds the connection */
+    struct hf_socket socket; /* first: its callback casts it to this */
     struct hf_timer timer;
     const struct hf_redis_connection_events *events;
     struct hf_redis *store;
     const struct hf_endpoint *endpoint;
     struct hf_wire wire;
     struct hf_reply reply;
-    struct hf_instant deadline;  /* of connecting, and of what the owner asks */
-    struct hf_instant retry_at;  /* CLOSED: when to start again */
-    struct hf_instant heard_at;  /* opened, or a step of a reply came */
+    struct hf_instant deadline;  /* of opening, then of the owner's requests */
+    struct hf_instant retry_at;  /* CLOSED: when to reconnect */
+    struct hf_instant heard_at;  /* opened, or last progress of a reply */
     struct hf_instant served_at; /* if `has_served` */
     struct hf_instant quick_at;  /* last retry without back-off */
-    unsigned failures;           /* connections in a row that did not serve */
+    unsigned failures;           /* for the back-off */
     bool is_open;                /* `opened` has been called */
-    bool has_heard;              /* since then, a byte of a reply */
+    bool has_heard;              /* a byte has arrived since */
     bool has_served;
-    bool is_broken;       /* to be shut; `fault`, `reason` say why */
+    bool is_broken;       /* to be closed; see `fault` and `reason` */
     enum hf_status fault; /* HF_UNAVAILABLE, HF_NO_MEMORY */
     char reason[192];     /* as long as a socket's */
 };
 
-/* CLOSED, with no wish to be started (`retry_at` is HF_NEVER). */
+/* CLOSED; `retry_at` is HF_NEVER. */
 void hf_redis_connection_init(struct hf_redis_connection *connection,
                               const struct hf_redis_connection_events *events,
                               struct hf_redis *store,
                               const struct hf_endpoint *endpoint);
 
-/* @param forked  say nothing to the server: in a forked child. */
+/* @param forked  true in a forked child: send nothing to the server. */
 void hf_redis_connection_fini(struct hf_redis_connection *connection,
                               bool forked);
 
-/* Connect. May open, or break, at once: look at `is_broken` afterwards. */
+/* Connect. May open, or break, at once: the caller must check `is_broken`. */
 void hf_redis_connection_start(struct hf_redis_connection *connection,
                                struct hf_instant now);
 
-/* When the timer is due while the connection is CLOSED or not OPEN yet; the
- * deadline of opening is kept here, what comes later is the owner's. */
+/* When the timer is due while the connection is not OPEN. The connection
+ * checks the deadline of opening, the owner all later ones. */
 struct hf_instant
 hf_redis_connection_due(const struct hf_redis_connection *connection);
 
-/* What has not come about between the start and `now`: behind its address. */
+/* What the connection waited for when it timed out at `now`. The text follows
+ * the server's address. */
 void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
 
-/* Queue a command; `what` comes back with its reply. No memory: the connection
- * breaks. @param lens  NULL: the arguments are strings without NULs. */
+/* Queue a command; `what` is the verb of its pending reply. Out of memory: the
+ * connection breaks. @param lens  NULL: the arguments are strings. */
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
                              uint8_t what, int argc, const char **argv,
                              const size_t *lens, struct hf_instant now);
 
-/* Write what is queued. */
+/* Write the queued requests. */
 void hf_redis_connection_flush(struct hf_redis_connection *connection);
 
-/* It has logged in and is of use. What was sent, AUTH too, is overwritten. */
+/* The login and the handshake have succeeded. Wipes the sent requests, AUTH
+ * too, from the buffer. */
 void hf_redis_connection_served(struct hf_redis_connection *connection,
                                 struct hf_instant now);
 
-/* It is of no use; the first reason counts. Shut by `settled`. */
+/* Mark it broken; the first reason is kept. `settled` must close it. */
 void hf_redis_connection_break(struct hf_redis_connection *connection,
                                const char *reason);
 
-/* The same for want of memory. */
+/* The same when out of memory. */
 void hf_redis_connection_starve(struct hf_redis_connection *connection);
 
-/* Since when the server owes a reply and is silent; HF_NEVER: nothing is owed.
- * Not since the oldest request: behind 10,000 renewals in one write a request
- * waits long at a server that is well, and answers all the while. */
+/* Since when a reply is pending and none has made progress; HF_NEVER: no reply
+ * is pending. The age of the oldest request is no measure: behind 10,000
+ * renewals in one write a request waits long at a server that replies. */
 struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection);
 
-/* Before it is shut: when may the next one start? At once (true) if this one
- * served, but not one after another, or else after a back-off. */
+/* Set `retry_at`, before the connection is closed. @return true: reconnect at
+ * once; only if this connection served, and once per second. */
 bool hf_redis_connection_plan(struct hf_redis_connection *connection,
                               struct hf_instant now);
 
-/* Close. What is unanswered stays on the wire, for its owner to answer, until
- * hf_wire_reset() or the next start. */
+/* Close. Pending requests stay in `wire`, so that the owner can answer them,
+ * until hf_wire_reset() or the next start. */
 void hf_redis_connection_shut(struct hf_redis_connection *connection);
 
-/* Is it being connected, TLS included? */
+/* Is it connecting (with the look-up and the TLS handshake)? */
 static inline bool
 hf_redis_connection_is_opening(const struct hf_redis_connection *connection)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: what `holdfast doctor` asks of a node. INIT and QUARANTINE are done by
- * the greeting (trust.c), which declares a marker. EXAMINE goes on behind
- * a greeting: it reads the settings that decide whether locks can be lost, and
- * takes and gives back a lock of its own, since only that shows that every
- * right is there. Each finding says what to do about it. */
+/* Jobs of `holdfast doctor` at a node. trust.c does INIT and QUARANTINE at the
+ * end of a handshake: it declares a marker. EXAMINE runs after a handshake: it
+ * reads the settings that decide whether locks can be lost, uses each right
+ * once (rights.c), and acquires and releases a lock of its own. Each finding
+ * names its remedy. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/redis/command.h"
@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Clocks further apart than that are not kept by NTP. */
+/* Clocks that are further apart are not synchronized by NTP. */
 #define SKEW_MS_MAX 1000
 
-/* KEEPTTL came with 6.0, effects replication as the default with 5.0. */
+/* SET has KEEPTTL since 6.0; scripts replicate their effects since 5.0. */
 #define VERSION_MIN 6
 
 void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
@@ -69,7 +69,8 @@ static void push_config(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* With the script's text, so that it is executed in its turn. */
+/* Send the script's text: EVALSHA could fail with NOSCRIPT and be sent again,
+ * behind the requests that follow. */
 static void push_script(struct hf_redis_node *node, uint8_t request,
                         const struct hf_redis_keys *keys,
                         const struct hf_ask *ask, struct hf_instant now)
@@ -84,7 +85,7 @@ static void push_script(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* A lock under a random name, for a second at most. */
+/* Acquire and release a lock of a random name; its lease is one second. */
 static void push_probe(struct hf_redis_node *node, struct hf_instant now)
 {
     uint64_t random[2];
@@ -118,7 +119,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 {
     if (hf_redis_is_asked(node, HF_JOB_INIT) ||
         hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
-        if (!node->is_declared) { /* asked for while another was written */
+        if (!node->is_declared) { /* not done yet: do it now */
             hf_redis_greet(node, false, now);
             return;
         }
@@ -144,7 +145,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (node->examination.is_under_way) {
-        return; /* its replies are on their way */
+        return; /* its replies are pending */
     }
     memset(&node->examination, 0, sizeof(node->examination));
     node->examination.is_under_way = true;
@@ -225,7 +226,7 @@ static void find_durability(struct hf_redis_node *node)
     }
 }
 
-/* The mark of a period outlives a quarantine at other nodes only. */
+/* A single node that loses its data loses the marks of --once. */
 static void find_once(struct hf_redis_node *node)
 {
     bool is_durable =
@@ -249,7 +250,7 @@ static void find_replicas(struct hf_redis_node *node)
     }
 }
 
-/* Each pair of nodes once. */
+/* Compare with the nodes before this one: each pair is compared once. */
 static void find_skew(struct hf_redis_node *node)
 {
     for (unsigned i = 0; i < node->index; i++) {
@@ -343,7 +344,7 @@ void hf_redis_examine_push(struct hf_redis_node *node, const char *words)
     hf_redis_jobs_end(node, HF_OK, "");
 }
 
-/* Even if it was refused a moment ago: rights change. */
+/* Subscribe again at once, also after a refusal: rights may have changed. */
 static void await_push(struct hf_redis_node *node, struct hf_instant now)
 {
     struct hf_redis_listener *listener = &node->listener;

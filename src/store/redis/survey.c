@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Surveys: a job that reads a node's keys page by page.
+/* SURVEYS: jobs that read a node's keys page by page
  *
  *     ──▶ SCAN cursor MATCH <prefix>* COUNT 1000
  *     ◀── a page of keys
  *     ──▶ EVAL look.lua, with the locks of this page
  *     ◀── how many are held, and the first of them      ... next page
  *
- * A survey runs behind a greeting and before the node is judged, so that it
- * writes no marker and the node has no vote meanwhile. It is followed by
- * another greeting.
+ * A survey runs after the handshake and before trust.c changes the marker, so
+ * the node has no vote meanwhile. Another handshake follows it.
  *
- * LOOK answers whether a node shows a holder or a waiter. It reads the lock
- * keys of this client's prefix, of any client, and all side keys: they
- * lead to the locks of other prefixes, which share the marker, and a queue
- * exists as long as its last waiter's place. What cannot be read counts as
- * held. A page is read in about a millisecond. The survey ends at the first
- * 1,000 locks, and gives up after 15 seconds.
+ * LOOK reports whether locks of the node are held or have waiters. It reads the
+ * lock keys of this client's prefix, and all side keys: these lead to the locks
+ * of other prefixes, which share the marker, and a queue exists until the place
+ * of its last waiter expires. A lock that cannot be read counts as held. A page
+ * takes about a millisecond. The survey ends after 1,000 held locks or 1,000
+ * queues, and gives up after 15 seconds.
  *
- * COUNT and LOWER read the counters (ahead.lua): are some further ahead than
- * any node accepts, since this node's clock ran ahead? LOWER sets them back,
- * and deletes queues and leases that the same clock has written. Each page
- * compares the marker, so that nothing is set back where the node has a vote.
- */
+ * COUNT and LOWER look for counters that are further ahead than any node
+ * accepts, because this node's clock was ahead (ahead.lua). LOWER sets them
+ * back, and deletes queues and leases that were written by the same clock. Its
+ * script compares the marker at each page, and writes nothing on a node that
+ * votes. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 
@@ -32,23 +31,24 @@
 
 #define PAGE "1000"
 
-/* Counted up to here; named up to there. */
+/* LOOK ends after this many locks or queues, and reports this many names. */
 #define FOUND_MAX 1000
 #define NAMED_MAX 5
 #define NAMED_TEXT "5"
 
-/* A name in a finding: what is longer is cut. */
+/* A longer name is cut in a finding. */
 #define NAME_SHOWN_MAX 40
 
-/* For all pages together. */
+/* Limits of a whole survey. */
 #define SURVEY_MS_MAX 15000
 #define LOWER_MS_MAX 60000
 
-/* What a survey goes through. */
+/* Stages: lock keys (only LOOK), then side keys. */
 enum { LOCKS, SIDES, STAGES };
 
-/* Arguments of an EVAL: the script, the number of keys, the keys, some more.
- * COUNT and LOWER: the marker, pairs of a counter and a lock, queues. */
+/* Arguments of an EVAL: the script, the number of keys, the keys, and the
+ * script's arguments. Keys of COUNT and LOWER: the marker, pairs of a counter
+ * and a lock, queues to delete. */
 struct page {
     int argc;
     const char **argv;
@@ -199,7 +199,7 @@ static void write_found(const struct hf_redis_found *found, const char *one,
              found->n > found->named ? ", ..." : "");
 }
 
-/* All that speaks against declaring this node. */
+/* Report every reason why INIT must not declare this node. */
 static void find_all(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_redis_survey *seen = &node->survey;
@@ -278,7 +278,7 @@ static void go_on(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
-/* A side key shows waiters, and locks under another prefix. */
+/* A queue has waiters. A counter of another prefix leads to its lock key. */
 static void take_side(struct hf_redis_node *node, struct page *page,
                       const char *key, size_t len)
 {
@@ -294,7 +294,7 @@ static void take_side(struct hf_redis_node *node, struct page *page,
     }
 }
 
-/* The marker, the pairs, and then what else LOWER is to delete. */
+/* Add the marker, the pairs, and the queues that LOWER deletes. */
 static void take_counters(struct hf_redis_node *node, struct page *page)
 {
     const struct hf_reply *reply = &node->connection.reply;
