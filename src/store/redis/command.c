@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of each kind in a ROSTER: a person reads no more, and a server that lists
- * them does nothing else meanwhile. */
+/* Most holders, and most waiters, in a ROSTER: the script that lists them
+ * blocks the server. */
 #define ROSTER_MAX "1000"
 
 static void add_text(struct hf_redis_command *command, const char *text)
@@ -81,7 +81,8 @@ static void begin(struct hf_redis_command *command,
     begin_with(command, script, keys, false);
 }
 
-/* What a plain try does not need is left out: it is what most ask. */
+/* The arguments that a plain attempt does not need are left out: most requests
+ * are plain attempts. */
 static void acquire(struct hf_redis_command *command,
                     const struct hf_redis_node *node, const struct hf_ask *ask)
 {
@@ -116,7 +117,8 @@ static void confirm(struct hf_redis_command *command,
     add_mode(command, ask);
 }
 
-/* While a node does not count, no lock is granted there. */
+/* A node without a vote must not grant the name to a waiter: release.lua grants
+ * only if the marker is that of the argument. */
 static void release(struct hf_redis_command *command,
                     const struct hf_redis_node *node, const struct hf_ask *ask)
 {
@@ -185,7 +187,7 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
         mark(command, node, ask);
         return &hf_script_mark;
     case HF_VERB_SCAN:
-        break; /* of no single name */
+        break; /* not about one name */
     }
     HF_ASSERT(false);
     return NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verb as a command of Redis: a script's hash, the keys of the name, and the
- * arguments as the head of that script names them. */
+/* A verb as a command of Redis: the script's hash, the keys of the name, and
+ * the arguments in the order of the script's head. */
 #ifndef HF_REDIS_COMMAND_H
 #define HF_REDIS_COMMAND_H
 
@@ -11,7 +11,7 @@
 #define HF_REDIS_ARGS_MAX 24
 #define HF_REDIS_NUMBERS_MAX 6
 
-/* Not to be moved: arguments point into it. */
+/* Must not be copied or moved: arguments point into it. */
 struct hf_redis_command {
     int argc;
     unsigned n_numbers;
@@ -26,7 +26,8 @@ void hf_redis_command_add(struct hf_redis_command *command, const void *data,
 void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number);
 
-/* Whatever is asked of one name; borrows keys and ask. @return the script. */
+/* Make the command of a verb on one name; borrows keys and ask. @return its
+ * script. */
 const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_node *node,
                                               const struct hf_redis_keys *keys,

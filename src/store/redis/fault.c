@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server's error means, in a line for people.
+/* A server's error as a status, and as one line of text.
  *
- * An error for want of a right is followed by that right. Redis names the
- * command of a plain request only. Inside a script 6 and 7.0 say just that "the
- * user can't run this command", and 6 to 8 tell the line: so the command is
- * read from the text of our script. */
+ * If a right is missing, the line names that right. Redis names the command of
+ * a plain request only. Inside a script, Redis 6 and 7.0 only report that "the
+ * user can't run this command", and 6 to 8 report the line of the script: so
+ * the command is read from that line of our script's text. */
 #include "base/fail.h"
 #include "store/redis/node.h"
 
@@ -86,7 +86,7 @@ static void add_command(char *out, size_t size, const char *name)
     }
 }
 
-/* The commands that a line of the script calls: nearly always one. */
+/* Append the commands that a line of the script calls: nearly always one. */
 static void add_line(char *out, size_t size, const struct hf_script *script,
                      long number)
 {

@@ -31,8 +31,8 @@ static unsigned slot_of(const char *text, size_t len)
     return crc % SLOTS;
 }
 
-/* What stands between the first '{' and the first '}' behind it, if anything
- * does. @return its length, 0: the key has no hash tag. */
+/* The hash tag: the text between the first '{' and the first '}' behind it.
+ * @return its length; 0: the key has no hash tag. */
 static size_t find_tag(const char *key, size_t len, const char **tag)
 {
     const char *open = memchr(key, '{', len);
@@ -51,9 +51,9 @@ unsigned hf_redis_slot(const char *key, size_t len)
     return tag_len > 0 ? slot_of(tag, tag_len) : slot_of(key, len);
 }
 
-/* The digit that, behind text of that CRC, leads to `slot`; 10: none does. A
- * CRC is linear and '0' ends in four zero bits, so that the digit is what the
- * CRC with '0' lacks. */
+/* The digit that, appended to a text of that CRC, yields `slot`; 10: none does.
+ * A CRC is linear, and '0' ends in four zero bits: the digit is the difference
+ * to the CRC with '0'. */
 static unsigned last_digit(uint16_t crc, unsigned slot)
 {
     unsigned lacks = (crc16_byte(crc, '0') ^ slot) % SLOTS;
@@ -61,8 +61,9 @@ static unsigned last_digit(uint16_t crc, unsigned slot)
     return digit < 10 && digit * 0x1021 % SLOTS == lacks ? digit : 10;
 }
 
-/* Digits that fall into `slot`. The CRC of each prefix is kept, so that a try
- * costs one step, and there are 100,000 at most: for odd names only. */
+/* Find digits whose slot is `slot`. The CRC of each prefix is kept, so that an
+ * attempt takes one step; there are 100,000 at most. Needed only for a lock key
+ * with a '}' and no hash tag. */
 static void make_tag(char digits[TAG_DIGITS], unsigned slot)
 {
     enum { LAST = TAG_DIGITS - 1 };
@@ -101,7 +102,7 @@ static const struct {
     [HF_REDIS_VOTES] = {":votes", 6},     [HF_REDIS_ONCE] = {":once", 5},
 };
 
-/* What all side keys begin with. @return its length. */
+/* The common beginning of the side keys. @return its length. */
 static size_t make_stem(const struct hf_redis_keys *keys, char *stem)
 {
     const char *tag = keys->lock;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a name:
  *
- *     <prefix><name>                the lock: what other libraries use too
+ *     <prefix><name>                the lock, as other libraries use it
  *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
- *     hf:{<lock key>}:fence         the same where the lock key is its own tag
+ *     hf:{<lock key>}:fence         the same if the lock key has no '}'
  *     ...:queue, :waiters           its waiters (line.lua)
  *     ...:holders, :votes           its sharers
  *     ...:once                      its mark (mark.lua)
  *
- * No name's keys are another name's: lock keys do not begin with "hf:", side
- * keys do, and from a side key its lock key can be read. */
+ * Two names never share a key: only side keys begin with "hf:", and a side key
+ * contains its lock key. */
 #ifndef HF_REDIS_KEYS_H
 #define HF_REDIS_KEYS_H
 
@@ -25,15 +25,15 @@
 #define HF_REDIS_LOCK_KEY_MAX (HF_REDIS_PREFIX_MAX + HF_NAME_MAX)
 #define HF_REDIS_SIDE_KEY_MAX (2 * HF_REDIS_LOCK_KEY_MAX + 32)
 
-/* In the order in which the scripts take them, behind the lock. */
+/* In the order of the scripts' KEYS, after the lock. */
 enum hf_redis_side {
     HF_REDIS_FENCE,
     HF_REDIS_QUEUE,
     HF_REDIS_WAITERS,
     HF_REDIS_HOLDERS,
     HF_REDIS_VOTES,
-    HF_REDIS_LINE_SIDES,                 /* line.lua has those above */
-    HF_REDIS_ONCE = HF_REDIS_LINE_SIDES, /* behind hf:node, where it is used */
+    HF_REDIS_LINE_SIDES,                 /* line.lua uses those above */
+    HF_REDIS_ONCE = HF_REDIS_LINE_SIDES, /* after hf:node in KEYS */
     HF_REDIS_SIDES
 };
 
@@ -48,22 +48,22 @@ struct hf_redis_keys {
     struct hf_redis_side_key sides[HF_REDIS_SIDES];
 };
 
-/* Of a Redis Cluster: CRC16 of the key, or of its hash tag, modulo 16384. */
+/* The Redis Cluster slot: CRC16 of the key, or of its hash tag, mod 16384. */
 unsigned hf_redis_slot(const char *key, size_t len);
 
 /* @return false: the lock key would begin with "hf:". */
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len);
 
-/* The pattern for SCAN of all marks, of names under any prefix. */
+/* The pattern for SCAN of all marks, for names of any prefix. */
 #define HF_REDIS_MARK_PATTERN "hf:{*:once"
 
-/* Read a side key backwards: find the lock key in it. @return its kind;
+/* Find the lock key in a side key. @return the kind of the side key;
  * HF_REDIS_SIDES: it is not a side key. */
 enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
                                       const char **lock, size_t *lock_len);
 
-/* The pattern for SCAN: prefix taken literally, then the glob or `*`.
+/* The pattern for SCAN: the prefix, escaped, then the glob or `*`.
  * @return its length; 0: it does not fit. */
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
                              size_t prefix_len, const void *glob,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AUTH, for both connections of a node: with what the URL says, or with what
- * the program's callback says now. */
+/* AUTH, for both connections of a node: with the credentials of the URL, or
+ * with those that the program's callback returns now. */
 #include "base/secret.h"
 #include "store/redis/node.h"
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Has this user every right that any verb uses? Each is used once, since only
- * that shows it: what a plain request needs as a plain request, what a script
- * calls inside a script (rights.lua), and SUBSCRIBE on a second connection
- * (listen.c). ACL DRYRUN would answer for other users too, so that no user for
- * locks should have it, and Redis 6 lacks it. */
+/* Check that the user has each right that a verb needs, by using it once: plain
+ * commands as plain requests, the commands of scripts in a script (rights.lua),
+ * and SUBSCRIBE on the second connection (listen.c). ACL DRYRUN would not do:
+ * Redis 6 lacks it, and a user who may call it can test other users too. */
 #include "store/redis/command.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Without these locks are granted and kept. */
+/* Rights that locks work without. */
 static const struct {
     const char *right;
     const char *without;
@@ -86,10 +85,10 @@ void hf_redis_rights_push(struct hf_redis_node *node,
     hf_redis_examine_ask(node, HF_REDIS_RIGHT_SCRIPT, &command, now);
 }
 
-/* ---- Hearing ----------------------------------------------------------- */
+/* ---- Replies ----------------------------------------------------------- */
 
-/* Of a key that is refused nothing is said but that: each is asked for alone.
- */
+/* The key pattern that a request needs. An error does not name the refused key,
+ * so each request uses one kind of key. */
 static void pattern(const struct hf_redis_node *node, uint8_t request,
                     char *out, size_t size)
 {
@@ -112,7 +111,7 @@ static void take_refused(struct hf_redis_node *node)
         char words[160];
         hf_redis_right(text, NULL, key, right, sizeof(right));
         if (hf_redis_fault(text, words, sizeof(words)) != HF_DENIED) {
-            continue; /* full, say: the probe will report it */
+            continue; /* for example out of memory: the probe reports it */
         }
         if (right[0] == '\0') {
             right[0] = '+';
@@ -147,7 +146,7 @@ void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
 
 /* ---- Finding ----------------------------------------------------------- */
 
-/* Take a right off the list. @return false: it was not on it. */
+/* Remove a right from the list. @return false: it was not in the list. */
 static bool remove_right(char *list, const char *right)
 {
     char rest[sizeof(((struct hf_redis_examination *)NULL)->lacking)] = "";
