@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store is: nodes that can be asked, and that answer.
+/* The interface of a store: nodes that execute requests.
  *
  *     client ── ask(verb, node, name, owner, …) ──▶ store
  *     client ◀── answer(cookie, verdict, …) ─────── store
  *     client ◀── standing(node, …) ───────────────  store
  *
- * A store speaks one server's language and knows nothing of quorums, leases
- * and retries: those are core's, once for all stores. It answers every ask
- * exactly once, however it ends; it never retries one. Requests to one node
- * travel on one connection in the order they were asked, so that a release is
- * always behind what it cancels. Adding a store: ARCHITECTURE.md.
+ * A store implements the protocol of one kind of server. Quorums, leases and
+ * retries are in core, for all stores. The store answers each request exactly
+ * once, also a failed one, and never retries it. It sends the requests for a
+ * node in order on one connection, so that a RELEASE never overtakes the
+ * request that it cancels. Adding a store: ARCHITECTURE.md.
  *
  * Redis and the embedded store are part of the library. Any other store is a
- * module. It is written like them, with the headers of src/base, src/core,
- * src/io and src/store, and has a copy of the code behind them linked in
- * (cmake/store.cmake). So it needs no symbol of the program that loads it. That
- * works because these folders have no variables: all state is in structs such
- * as hf_loop, which the client made and which its copy of the code reads. */
+ * module. It includes headers of src/base, src/core, src/io and src/store, and
+ * links its own copy of their code (cmake/store.cmake), so it needs no symbol
+ * of the program that loads it. These folders have no variables: all state is
+ * in structs such as hf_loop, which the client made and both copies use. */
 #ifndef HF_STORE_STORE_H
 #define HF_STORE_STORE_H
 
@@ -36,15 +35,15 @@ struct hf_loop; /* io/loop.h */
 
 /* What a store can do beyond exclusive leases with a fence. */
 enum hf_capability {
-    HF_CAP_LIVENESS = (1 << 0), /* sees processes end (enum hf_liveness) */
-    HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, first come
-                                   first served; grants are pushed */
-    HF_CAP_SHARED = (1 << 2)    /* several may hold together */
+    HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
+    HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
+                                   the node pushes grants */
+    HF_CAP_SHARED = (1 << 2)    /* shared locks and semaphores */
 };
 
-/* A holder or a waiter: ROSTER. All borrowed. */
+/* A holder or a waiter in the answer to ROSTER. All borrowed. */
 struct hf_seat {
-    bool waits;       /* false: holds */
+    bool waits;       /* true: a waiter; false: a holder */
     bool is_shared;   /* HF_SHARED */
     uint16_t permits; /* shared: terms; else 0 */
     const void *owner;
@@ -53,10 +52,10 @@ struct hf_seat {
     uint64_t ticket; /* waits: microseconds of Unix time */
 };
 
-/* Processes whose end frees a name, for stores with HF_CAP_LIVENESS. */
+/* Processes whose end releases the lock, for stores with HF_CAP_LIVENESS. */
 #define HF_LIFE_PROCESSES_MAX 4
 struct hf_life_set {
-    uint32_t count;                      /* 0: nothing but the lease */
+    uint32_t count;                      /* 0: only the lease's expiry */
     int64_t pids[HF_LIFE_PROCESSES_MAX]; /* negative: a process group */
 };
 
@@ -66,37 +65,37 @@ struct hf_bytes {
 };
 
 struct hf_ask {
-    uint64_t cookie; /* comes back in the answer */
+    uint64_t cookie; /* copied to the answer */
     enum hf_verb verb;
     uint8_t node;
     bool holder;       /* CONFIRM */
-    bool now;          /* BREAK: do not keep the name taken */
+    bool now;          /* BREAK: free the name before the lease expires */
     const void *name;  /* borrowed for the call, like owner and life */
-    size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; names
-                          that do not match may be answered, too */
-    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: whose run;
-                          owner_len 0: a tombstone */
+    size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; the
+                          answer may have names that do not match, too */
+    const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: owner of the
+                          run; owner_len 0: a tombstone */
     size_t owner_len;
-    const void *back; /* BREAK: what this owner has taken the name from: give it
-                         back. back_len 0: take it */
+    const void *back; /* BREAK: the holder to which this owner returns the name.
+                         back_len 0: take the name */
     size_t back_len;
-    int64_t ttl_ms;   /* ACQUIRE, CONFIRM; BREAK: the longest that a client of
-                         ours may hold; RELEASE: keep the name taken, marked
-                         ended, for so long (0: free it); MARK: until its
-                         end */
+    int64_t ttl_ms;   /* ACQUIRE, CONFIRM: the lease; BREAK: the longest lease
+                         of our clients; RELEASE: reserve the name, as
+                         "ended:", for this long (0: free it); MARK: the
+                         lifetime of the mark */
     uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
-                         MARK: fence of the run, 0: only look; SCAN: cursor,
+                         MARK: fence of the run, 0: only read; SCAN: cursor,
                          first 0 */
-    const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave as
-                                       it is */
-    bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: together with others who share
-                         on the same terms. The others find out by owner. */
+    const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave it
+                                       unchanged */
+    bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: share with holders of the same
+                         terms */
     uint16_t permits; /* shared: the terms: 0, or a semaphore's size */
-    bool is_unfair;   /* ACQUIRE: take it if free, waiters or not */
-    int64_t queue_ms; /* ACQUIRE, YIELD: if it cannot be had, keep a place in
-                         the queue for so long from now; 0: no place */
-    uint64_t ticket;  /* ACQUIRE, YIELD: the place; 0: the node's time now, or
-                         the place that this owner has already */
+    bool is_unfair;   /* ACQUIRE: acquire a free name even if it has waiters */
+    int64_t queue_ms; /* ACQUIRE, YIELD: if refused, keep a place in the queue
+                         for this long from now; 0: no place */
+    uint64_t ticket;  /* ACQUIRE, YIELD: of the place; 0: the node's time now,
+                         or the ticket that this owner already has */
 };
 
 struct hf_answer {
@@ -104,68 +103,68 @@ struct hf_answer {
     enum hf_verb verb;
     uint8_t node;
     enum hf_verdict verdict;
-    struct hf_instant sent; /* at or before the moment it was sent */
+    struct hf_instant sent; /* not later than the request was sent */
     uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
                               fence of the mark that is kept, 0: none */
-    uint64_t floor;        /* OK to CONFIRM: why it was not raised, as in */
-    uint64_t bound;        /* struct hf_event; 0: that is not why */
+    uint64_t floor;        /* OK to CONFIRM, but no raise: the cause, as in */
+    uint64_t bound;        /* struct hf_event; 0: not the cause */
     uint64_t node_time_us; /* OK to ACQUIRE: the node's time, if its counter is
                               far ahead of that; else 0 */
     uint64_t ticket;  /* QUEUED: the place; REFUSED to ACQUIRE: the node's time
                          in microseconds */
-    uint32_t ahead;   /* QUEUED: how many wait before us; OK to an ACQUIRE or
-                         YIELD with a ticket: not 0 if an earlier one waits */
-    uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of those who share; 0:
-                         plain sharing, or none shares */
-    uint32_t sharers; /* INSPECT: how many share; 0: held alone, or free */
-    uint32_t waiting; /* INSPECT: how many wait */
+    uint32_t ahead;   /* QUEUED: waiters before us; OK to an ACQUIRE or YIELD
+                         with a ticket: not 0 if an earlier ticket waits */
+    uint16_t permits; /* REFUSED, QUEUED, INSPECT: terms of the sharers; 0:
+                         plain sharing, or no sharers */
+    uint32_t sharers; /* INSPECT: number of sharers; 0: exclusive, or free */
+    uint32_t waiting; /* INSPECT: number of waiters */
     const struct hf_seat *seats; /* ROSTER: holders, then waiters in order */
     size_t n_seats;
-    int64_t left_ms; /* REFUSED, QUEUED, INSPECT, BREAK: of the holder; of those
-                        who share: the longest; negative: no expiry */
-    enum hf_kind kind; /* INSPECT: NONE: free; FOREIGN: look at owner */
+    int64_t left_ms;   /* REFUSED, QUEUED, INSPECT, BREAK: rest of the holder's
+                          lease; the longest of sharers; negative: no expiry */
+    enum hf_kind kind; /* INSPECT: NONE: free; FOREIGN: any value in `owner` */
     const void *owner; /* REFUSED, INSPECT, BREAK: as stored; MARK: of its run,
-                          owner_len 0: a tombstone; borrowed; may be NULL where
-                          the node did not say */
+                          owner_len 0: a tombstone; borrowed; NULL if the reply
+                          has none */
     size_t owner_len;
     const struct hf_bytes *names; /* SCAN: n_names names, without prefix */
     size_t n_names;
     enum hf_status fault; /* UNSENT, UNKNOWN, ERROR: HF_UNAVAILABLE, HF_DENIED,
-                             HF_CONFIG (no try will help) or HF_QUARANTINED */
-    const char *reason;   /* for those: one line; borrowed */
+                             HF_CONFIG (do not retry) or HF_QUARANTINED */
+    const char *reason;   /* UNSENT, UNKNOWN, ERROR: one line; borrowed */
 };
 
-/* What the client offers to a store. Called from inside ask(), process() and
- * flush(), in the thread that called; the callee does not call back into the
- * store from answer() when that was called from inside ask() (it queues). */
+/* Callbacks of the client. A store calls them from inside ask(), flush(),
+ * resume() and hf_loop_dispatch(), in the same thread. The client may call the
+ * store from inside answer() only if that comes from hf_loop_dispatch(); else
+ * it queues the answer. */
 typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 
-/* A node's standing, or the reason for it, changed. May be called from inside
- * open() too: the embedded store has no connection to wait for.
- * @param forgot  votes from before are void (core/quarantine.h).
+/* A node's status, or the reason for it, has changed. May be called from inside
+ * open() too: the embedded store needs no connection.
+ * @param forgot  earlier votes are void (core/quarantine.h).
  * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
- *                HF_CONFIG. HF_CONFIG fails
- *                every acquisition at once, majority or not: a replica, the
- *                same server twice, another max_ttl. */
+ *                HF_CONFIG. HF_CONFIG fails each acquisition at once, even if a
+ *                majority is up: a replica, the same server twice, another
+ *                max_ttl. */
 typedef void hf_store_standing_fn(void *client, unsigned node,
                                   enum hf_standing standing, bool forgot,
                                   enum hf_status fault, const char *reason);
 
-/* A node gave the name to the waiter that asked with this cookie. From inside
- * process() or, in the embedded store, ask(). It may come before the answer to
- * the ACQUIRE, or long after the wait is over. */
+/* A node has granted the name to the waiter whose ACQUIRE had this cookie. From
+ * inside hf_loop_dispatch() or, in the embedded store, ask(). It may come
+ * before the answer to the ACQUIRE, or long after the wait is over. */
 typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
                               uint64_t counter);
 
-/* Whether grants of a node reach us. Until it has said so they do not. A store
- * begins to listen when an ACQUIRE was first answered QUEUED. */
+/* Whether a node can push grants to the client; false until the first call. A
+ * store subscribes when it first answers an ACQUIRE with QUEUED. */
 typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
 
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,
                              const char *text);
 
-/* Credentials that the program has set for a connection: copies, to be wiped.
- */
+/* Credentials of the program for a connection. Copies: the store wipes them. */
 struct hf_login {
     unsigned node;
     const char *address;
@@ -174,7 +173,8 @@ struct hf_login {
     bool has_failed; /* no memory for the copies */
 };
 
-/* Ask the program; in every thread and place where a store may connect. */
+/* Get the credentials from the program. Called in any thread in which a store
+ * may connect. */
 typedef void hf_store_login_fn(void *client, struct hf_login *login);
 
 struct hf_store_env {
@@ -185,20 +185,20 @@ struct hf_store_env {
     hf_store_push_fn *push;
     hf_store_listen_fn *listen;
     hf_store_log_fn *log;
-    hf_store_login_fn *login; /* NULL: the URL has what there is */
-    bool is_for_setup; /* hf_client_options: open what cannot be used yet, too,
-                          for its jobs */
+    hf_store_login_fn *login; /* NULL: only those of the URL */
+    bool is_for_setup; /* hf_client_options: open a store that is not usable
+                          yet, too, for its jobs */
 };
 
-/* Open. Does not block and does not fail because a server is away.
+/* Open. Does not block, and does not fail because a server is down.
  * @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED with a
  *         text in @p error. */
 typedef enum hf_status
 hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
                  struct hf_store **out, struct hf_error *error);
 
-/* Free everything. Outstanding asks are not answered any more. @param forked
- * true: in a child process; close descriptors, but send nothing. */
+/* Free everything. Pending requests are not answered. @param forked  true in a
+ * forked child: close descriptors, but send nothing. */
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
 /* Queue one request. May answer before it returns. Never blocks on a network;
@@ -206,31 +206,33 @@ typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
                              struct hf_instant now);
 
-/* Write what was queued. Called once after a batch of asks. May be NULL. */
+/* Write the queued requests. Called once after a batch of ask(). May be NULL.
+ */
 typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
 
-/* An idle client, which runs no timer, has work again. A node whose next
- * attempt to connect was due meanwhile, or whose present one ran out of time
- * unread, is CONNECTING anew. May be NULL. */
+/* An idle client, which runs no timers, has work again. A node whose reconnect
+ * was due meanwhile, or whose attempt to connect timed out meanwhile, begins to
+ * connect again. May be NULL. */
 typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
 
-/* Addresses, state, reason, quarantine: for people. */
+/* Fill in the address, health, reason and quarantine of a node, for display. */
 typedef void hf_store_describe_fn(const struct hf_store *store, unsigned node,
                                   struct hf_instant now, struct hf_node *out);
 
-/* Set-up jobs that talk to each node on its own and take their time. Each ends
- * in one `done` per node, from process(). The store reconnects as needed. */
+/* Administrative jobs, asynchronous, at one node each. A job ends with one call
+ * of `done`. The store reconnects as needed. */
 enum hf_job {
-    HF_JOB_INIT,       /* the node has lost nothing that is still held. A marker
-                          of another shape is replaced only if LOOK saw it */
-    HF_JOB_EXAMINE,    /* is it fit for locks? */
-    HF_JOB_QUARANTINE, /* it has lost data: it must be watched anew */
-    HF_JOB_COUNT,      /* are counters further ahead than a node accepts?
+    HF_JOB_INIT,       /* declare that the node has lost no lock that is still
+                          held. A marker of another shape is replaced only if
+                          LOOK saw it */
+    HF_JOB_EXAMINE,    /* diagnose the node's settings and rights */
+    HF_JOB_QUARANTINE, /* declare that it has lost data: begin a quarantine */
+    HF_JOB_COUNT,      /* find counters further ahead than a node accepts.
                           `done`: HF_OK, none; HF_BUSY */
-    HF_JOB_LOWER,      /* set them back; only where there is no vote */
-    HF_JOB_LOOK        /* what speaks against INIT? Changes nothing. `done`:
-                          HF_OK, nothing; HF_BUSY, a holder or a waiter;
-                          HF_CONFIG, a marker of another shape */
+    HF_JOB_LOWER,      /* set them back, only while the node has no vote */
+    HF_JOB_LOOK        /* find reasons against INIT; read only. `done`: HF_OK,
+                          none; HF_BUSY, a holder or a waiter; HF_CONFIG, a
+                          marker of another shape */
 };
 struct hf_job_sink {
     void *user;
@@ -242,16 +244,16 @@ struct hf_job_sink {
 typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
                              enum hf_job job, const struct hf_job_sink *sink);
 
-/* Drop the sink of jobs that are still under way: its owner is gone. */
+/* Drop the sink of pending jobs, before its owner is freed. */
 typedef void hf_store_job_cancel_fn(struct hf_store *store);
 
-/* All must be there but those that may be NULL. */
+/* All members must be set, except those that may be NULL. */
 struct hf_store_ops {
     const char *name;           /* "redis" */
     const char *const *schemes; /* NULL-terminated */
     uint32_t capabilities;      /* enum hf_capability */
-    /* Back-off while waiting: what a poll costs this store decides. Not 0, and
-     * the cap no less than the base. */
+    /* Back-off of polling; depends on what a poll costs this store. Not 0, and
+     * the cap not less than the base. */
     struct hf_span retry_base;
     struct hf_span retry_cap;
     hf_store_open_fn *open;
@@ -273,9 +275,9 @@ struct hf_store {
 extern const struct hf_store_ops hf_store_redis;
 extern const struct hf_store_ops hf_store_local;
 
-/* What the module of a store, store-SCHEME.so, exports as `hf_store_module`.
- * A module belongs to one version of the library, since both work on the same
- * structs. `version` is read first and stays the first member. */
+/* The module of a store, store-SCHEME.so, exports this as `hf_store_module`. It
+ * works with one version of the library only, since both use the same structs.
+ * `version` is read first and stays the first member. */
 struct hf_store_module {
     const char *version; /* HF_VERSION_TEXT */
     const struct hf_store_ops *ops;
@@ -289,7 +291,7 @@ struct hf_store_module {
     const struct hf_store_module hf_store_module = {HF_VERSION_TEXT, &(store)}
 
 /* The store for a URL scheme: of this build, else of a module, which is loaded
- * and stays so (io/module.h). Any thread; reads files.
+ * and stays loaded (io/module.h). Any thread; reads files.
  * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, it
  *         cannot be loaded, is of another version, or its table lacks an
  *         operation. */
