@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store for a URL's scheme: one of this build, else the module
- * store-SCHEME.so. Nothing but the name of that file says which schemes modules
- * have, so a new store needs no line here. A store with several schemes is
- * installed under the name of one, with links for the others. */
+ * store-SCHEME.so. The scheme is found by that file name, so a new module needs
+ * no entry here. A module with several schemes is installed under the name of
+ * one, with links for the others. */
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "io/module.h"
@@ -23,7 +23,7 @@ static const struct hf_store_ops *const stores[] = {
     NULL,
 };
 
-/* The first member that must be there and is not; NULL: all are. */
+/* The first required member that is not set; NULL: all are set. */
 static const char *missing(const struct hf_store_ops *ops)
 {
     if (ops == NULL) {
@@ -64,7 +64,7 @@ static bool has_scheme(const struct hf_store_ops *ops, const char *scheme)
 
 /* ---- Modules ----------------------------------------------------------- */
 
-/* Room for the schemes of this build, and a ":, " for each. */
+/* Limits of the list of schemes in an error text. */
 #define OFFERED_MAX 32
 #define OFFERED_TEXT_MAX 512
 
@@ -94,7 +94,7 @@ static enum hf_status fail_unknown(const struct hf_store_ops *const *table,
                    why);
 }
 
-/* What @p module, which was loaded from @p path, has for @p scheme. */
+/* The store for @p scheme in @p module, which was loaded from @p path. */
 static enum hf_status
 read_module(void *module, const char *path, const char *scheme,
             const struct hf_store_ops **out, struct hf_error *error)

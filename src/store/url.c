@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Store URLs.
+/* The grammar of store URLs:
  *
- *     URLS   = URL { blanks URL }              several: one node each or more
+ *     URLS   = URL { blanks URL }              several: nodes of one store
  *     URL    = scheme "://" [ user ":" password "@" ] host { "," host }
  *              [ "/" db ] [ "?" parameters ]
  *            | scheme "+unix://" [ user ":" password "@" ] path [ "?" … ]
  *            | "local:" [ [ "//" ] path ] [ "?" parameters ]
  *            | scheme ":" address [ "?" parameters ]       of a module
  *
- * What stands before '@', and whatever may turn out to be the rest of a
- * password with an unescaped '/', '?' or '@', is never repeated in an error
- * text: texts end up in logs. */
+ * Error texts go to logs. So they never quote the text before '@', nor any text
+ * that may be the rest of a password with an unescaped '/', '?' or '@'. */
 #include "store/url.h"
 
 #include "base/assert.h"
@@ -29,7 +28,7 @@ enum family {
     FAMILY_TCP,
     FAMILY_TLS,
     FAMILY_UNIX,
-    FAMILY_MODULE, /* any other: whether there is one, registry.c says */
+    FAMILY_MODULE, /* any other scheme; registry.c looks for its module */
     FAMILY_LATER
 };
 
@@ -53,8 +52,8 @@ static const struct scheme schemes[] = {
     "local:, redis://, rediss://, redis+unix://, valkey://, valkeys://, "      \
     "valkey+unix://"
 
-/* RFC 3986: a letter, then letters, digits, '+', '-', '.'. It becomes part of a
- * file's name. */
+/* RFC 3986: a letter, then letters, digits, '+', '-', '.'. The scheme becomes
+ * part of a file's name. */
 static bool is_scheme(struct hf_piece name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -69,7 +68,7 @@ static bool is_scheme(struct hf_piece name)
     return name.len > 0 && name.len <= SCHEME_MAX;
 }
 
-/* Take the scheme and its ':' off the front of @p rest. */
+/* Parse the scheme, and remove it and its ':' from @p rest. */
 static enum hf_status read_scheme(struct hf_piece *rest, struct scheme *out,
                                   struct hf_error *error)
 {
@@ -154,7 +153,7 @@ static enum hf_status read_address(struct hf_url_parse *parse,
 
 /* ---- The whole --------------------------------------------------------- */
 
-/* Only servers of Redis are nodes of one store, each with a URL of its own. */
+/* Only Redis servers can be given as several whole URLs. */
 static enum hf_status refuse_beside(const char *scheme, struct hf_error *error)
 {
     if (strcmp(scheme, "local") == 0) {
@@ -233,7 +232,7 @@ static enum hf_status read_url(struct hf_url_parse *parse, struct hf_piece rest)
     return hf_params_read(&parse->params, rest, url, parse->error);
 }
 
-/* ---- For people -------------------------------------------------------- */
+/* ---- Display ----------------------------------------------------------- */
 
 static bool is_same_group(const struct hf_endpoint *a,
                           const struct hf_endpoint *b)
@@ -244,7 +243,7 @@ static bool is_same_group(const struct hf_endpoint *a,
            a->db == b->db && strcmp(a_user, b_user) == 0;
 }
 
-/* Control characters as they must be written in a URL: it goes to logs. */
+/* Control characters are escaped, since the text goes to logs. */
 static void show_text(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
@@ -253,7 +252,7 @@ static void show_text(FILE *out, const char *text)
     }
 }
 
-/* What is the same for a group of endpoints: scheme and user. */
+/* Print what a group of endpoints has in common: scheme and user. */
 static void show_group(FILE *out, const struct hf_url *url,
                        const struct hf_endpoint *e)
 {
@@ -293,7 +292,7 @@ static void show_endpoint(FILE *out, const struct hf_url *url, unsigned i)
     }
 }
 
-/* What stands before the last '@' is a login: the user alone is shown. */
+/* The text before the last '@' is a login: print the user only. */
 static void show_address(FILE *out, const struct hf_url *url)
 {
     const char *at = url->address;
@@ -310,7 +309,7 @@ static void show_address(FILE *out, const struct hf_url *url)
     show_text(out, at);
 }
 
-/* The URL as it was understood, without passwords and parameters. */
+/* The URL as it was parsed, without passwords and parameters. */
 static char *show(const struct hf_url *url)
 {
     char *text = NULL;

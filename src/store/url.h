@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Store URLs: one or several endpoints of one store, and parameters that are
- * the same everywhere. Parsing says in one line what is wrong and what is
- * allowed; an unknown parameter is answered with the nearest known one.
+/* Store URLs: one or several endpoints of one store, and parameters that all
+ * stores share. The error of a parse is one line with what is allowed; for an
+ * unknown parameter it suggests the nearest known one.
  *
  *     redis://user:pass@a:6379,b,c/0?prefix=x:&node_timeout=20ms
  *     rediss://a redis+unix:///run/b.sock redis://c      several whole URLs
  *     local:///var/lib/holdfast
  *     SCHEME:ADDRESS?prefix=x:&its_own=1       of a module (store/registry.c)
  *
- * What ADDRESS means is the module's business, as are parameters that are not
- * the same everywhere. */
+ * The module parses ADDRESS, and the parameters that are its own. */
 #ifndef HF_STORE_URL_H
 #define HF_STORE_URL_H
 
@@ -29,26 +28,26 @@ struct hf_endpoint {
     char *password; /* NULL: none */
 };
 
-/* A parameter that only a module knows, decoded; the value may be secret. */
+/* A parameter of a module, decoded; the value may be secret. */
 struct hf_url_option {
     char *name;
     char *value;
 };
 
 struct hf_url {
-    char *scheme;   /* of the first; lower case: "redis", "local" … */
-    char *address;  /* of a module: what stands between ':' and '?', as written;
-                       may have a password in it. NULL: a store of this build */
-    char *password; /* of a module: replaces what the address has, or NULL */
-    struct hf_url_option *options; /* of a module: parameters of its own */
+    char *scheme;   /* of the first URL; lower case: "redis", "local" … */
+    char *address;  /* module: the text between ':' and '?', not decoded; may
+                       contain a password. NULL: a store of this build */
+    char *password; /* module: replaces that of the address, or NULL */
+    struct hf_url_option *options; /* module: its own parameters */
     unsigned n_options;
     char *path; /* local: the folder, or NULL */
     struct hf_endpoint endpoints[HF_NODES_MAX];
-    unsigned n_endpoints; /* 0 for local, and of a module: one node */
+    unsigned n_endpoints; /* 0 for local and a module, which have one node */
     char *display;        /* the URL without passwords */
 
     char *prefix;                      /* "lock:" */
-    char *tls_ca, *tls_cert, *tls_key; /* NULL: system's, none, none */
+    char *tls_ca, *tls_cert, *tls_key; /* NULL: the system's CAs, none, none */
     int64_t connect_timeout_ms;
     int64_t node_timeout_ms;
     int64_t fence_keep_ms;
@@ -67,7 +66,7 @@ enum hf_status hf_url_parse(const char *text, const char *password,
 enum hf_status hf_url_refuse_options(const struct hf_url *url,
                                      struct hf_error *error);
 
-/* Passwords are wiped. NULL is fine. */
+/* Free; wipes passwords. NULL is fine. */
 void hf_url_free(struct hf_url *url);
 
 #endif

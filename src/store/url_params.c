@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters behind '?': the same for every store, and those of a module.
- */
+/* The parameters behind '?': those of all stores, and those of a module. */
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/fail.h"
@@ -13,17 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No connection and no reply is waited for longer than a minute: longer than
- * that no lease of sensible length survives anyway. */
+/* The longest timeout of a connection or a reply: usual leases expire sooner.
+ */
 #define TIMEOUT_MS_MAX 60000
 
-/* A counter that is kept for a year is kept for ever. */
+/* A year (366 days). */
 #define FENCE_KEEP_MS_MAX INT64_C(31622400000)
 
-/* Long enough for any naming scheme, short enough to leave the name room. */
 #define PREFIX_MAX 256
 
-/* In the order of `known`, with NULL at its end. */
+/* In the order of `known`, which ends with NULL. */
 enum parameter {
     P_PREFIX,
     P_CONNECT_TIMEOUT,
@@ -181,7 +179,7 @@ static enum hf_status set_parameter(const struct hf_params *params,
     return HF_INTERNAL;
 }
 
-/* Of a module. Takes both texts. */
+/* Add a parameter of a module. Takes ownership of both texts. */
 static enum hf_status add_option(struct hf_url *url, char **name, char **value,
                                  struct hf_error *error)
 {
@@ -273,7 +271,7 @@ void hf_params_free(struct hf_url *url)
     free(url->options);
 }
 
-/* Of a module it is for the store to say. */
+/* A module decides by itself (hf_url_refuse_options()). */
 static bool may_have_tls(const struct hf_url *url)
 {
     if (url->address != NULL) {
@@ -290,8 +288,8 @@ static bool may_have_tls(const struct hf_url *url)
 enum hf_status hf_params_finish(const struct hf_params *params,
                                 struct hf_url *url, struct hf_error *error)
 {
-    /* A counter must outlive every lease that may have been granted under it,
-     * and the leases of a quarantine that follows: twice the longest. */
+    /* A counter must outlive each lease granted with it, and the leases of a
+     * quarantine that follows: twice the longest lease. */
     int64_t least = 2 * url->max_ttl_ms;
     if (was_given(params, P_FENCE_KEEP) && url->fence_keep_ms < least) {
         char keep[HF_DURATION_TEXT_MAX], twice[HF_DURATION_TEXT_MAX];

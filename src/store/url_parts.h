@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The pieces of URL parsing that url.c puts together. Private to it. */
+/* The parts of the URL parser, private to url*.c. */
 #ifndef HF_STORE_URL_PARTS_H
 #define HF_STORE_URL_PARTS_H
 
@@ -7,62 +7,64 @@
 
 #include <stddef.h>
 
-/* A stretch of the URL's text. */
+/* A part of the URL's text. */
 struct hf_piece {
     const char *at;
     size_t len;
 };
 
-/* Cut @p whole at the first @p c: what is before is returned, what is behind
- * remains in @p whole; has_rest says whether there was one. */
+/* Cut @p whole at the first @p c, and keep the text behind it in @p whole.
+ * @param has_rest  set to whether there was a @p c.
+ * @return the text before it. */
 struct hf_piece hf_piece_cut(struct hf_piece *whole, char c, bool *has_rest);
 
-/* Percent-decode into a fresh string.
+/* Percent-decode into a new string.
  * @return HF_OK; HF_INVALID: a bad escape, or an encoded NUL; HF_NO_MEMORY. The
- *         text in @p error names @p what, never the piece: it may be secret. */
+ *         text in @p error names @p what, never the piece, which may be secret.
+ */
 enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
                                char **out, struct hf_error *error);
 
 bool hf_piece_has(struct hf_piece piece, char c);
 
-/* Decimal, 0 .. most. @return false if it is none. */
+/* Parse a decimal number, 0 .. most. @return false: it is not one. */
 bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out);
 
-/* Which parameters were given, to refuse contradictions between several whole
- * URLs. One bit each, in the order of the table in url_params.c. */
+/* The parameters given so far, one bit each in the order of the table in
+ * url_params.c: several whole URLs must not contradict each other. */
 struct hf_params {
     unsigned given;
 };
 
-/* Read what stands behind '?'. */
+/* Parse the text behind '?'. */
 enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
                               struct hf_url *url, struct hf_error *error);
 
-/* Wipe and free what hf_params_read() has made of a module's parameters. */
+/* Wipe and free the parameters of a module. */
 void hf_params_free(struct hf_url *url);
 
-/* Fill in defaults, and check what must fit together. */
+/* Fill in defaults, and check the parameters against each other. */
 enum hf_status hf_params_finish(const struct hf_params *params,
                                 struct hf_url *url, struct hf_error *error);
 
-/* One parse under way. */
+/* The state of one parse. */
 struct hf_url_parse {
     struct hf_url *url;
     struct hf_params params;
-    const char *password; /* replaces every other, or NULL */
-    unsigned n_nodes;     /* may exceed HF_NODES_MAX until it is refused */
+    const char *password; /* replaces those of the URL, or NULL */
+    unsigned n_nodes;     /* may exceed HF_NODES_MAX: an error, found later */
     struct hf_error *error;
 };
 
-/* What to do about a password that was not understood. For "%s". */
+/* The remedy for characters that a password must not contain. For "%s". */
 #define HF_URL_ESCAPE_HINT                                                     \
     "write / ? # , @ % in a password as %2F %3F %23 %2C %40 %25"
 
-/* Read what stands between "redis://" and '?', and add its endpoints. */
+/* Parse the text between "redis://" and '?', and add its endpoints. */
 enum hf_status hf_url_read_servers(struct hf_url_parse *parse,
                                    struct hf_piece rest, bool is_tls);
 
-/* Read what stands between "redis+unix://" and '?'. */
+/* Parse the text between "redis+unix://" and '?', and add its endpoint. */
 enum hf_status hf_url_read_socket(struct hf_url_parse *parse,
                                   struct hf_piece rest);
 

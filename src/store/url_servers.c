@@ -11,7 +11,7 @@
 
 #define PORT_DEFAULT 6379
 
-/* RFC 1035's 255, which no host name exceeds. */
+/* The longest host name (RFC 1035). */
 #define HOST_MAX 255
 
 struct login {
@@ -25,7 +25,7 @@ static void login_fini(struct login *login)
     hf_secret_free(login->password);
 }
 
-/* Take "user:password@" off the front of @p authority. */
+/* Parse "user:password@", and remove it from the front of @p authority. */
 static enum hf_status read_login(const struct hf_url_parse *parse,
                                  struct hf_piece *authority,
                                  struct login *login)
@@ -73,7 +73,7 @@ static enum hf_status add_endpoint(struct hf_url_parse *parse, bool is_tls,
     struct hf_url *url = parse->url;
     if (parse->n_nodes++ >= HF_NODES_MAX) {
         free(host);
-        return HF_OK; /* counted, to be refused with the number */
+        return HF_OK; /* hf_url_check_servers() refuses it with the number */
     }
     struct hf_endpoint *endpoint = &url->endpoints[url->n_endpoints++];
     *endpoint = (struct hf_endpoint){.is_unix = is_unix,
@@ -209,7 +209,7 @@ enum hf_status hf_url_read_socket(struct hf_url_parse *parse,
     return status;
 }
 
-/* ---- All of them ------------------------------------------------------- */
+/* ---- All servers ------------------------------------------------------- */
 
 static bool is_same_server(const struct hf_endpoint *a,
                            const struct hf_endpoint *b)
