@@ -8,21 +8,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* CLOCK_BOOTTIME: steady, and counts suspend, as a server's ttl does while
- * this machine sleeps. */
+/* CLOCK_BOOTTIME: monotonic, and counts the time of a suspend, during which the
+ * leases at a server expire. */
 struct hf_instant hf_clock_now(void);
 
 #define HF_CLOCK_NAME_MAX 64
 
-/* Which clock hf_clock_now() reads: boot id and time namespace. Processes that
- * get the same name read the same clock. @return false: /proc does not say. */
+/* The identity of the clock of hf_clock_now(): boot id and time namespace.
+ * Processes that get the same name read the same clock. @return false: /proc
+ * does not have it. */
 bool hf_clock_name(char out[HF_CLOCK_NAME_MAX]);
 
-/* Unix time in seconds: for people, never for decisions. */
+/* Unix time in seconds: for display, never for decisions. */
 int64_t hf_clock_wall_s(void);
 
-/* Fill with kernel entropy; waits for the pool at boot. Aborts if the kernel
- * has none to give: no owner may ever be guessable. */
+/* Fill with kernel entropy; blocks until the pool is ready at boot. Aborts if
+ * the kernel has none: an owner must never be guessable. */
 void hf_entropy(void *out, size_t len);
 
 #endif

@@ -2,14 +2,14 @@
 /* One epoll descriptor, and a list of timers.
  *
  * hf_loop_wait() may run without the client's mutex while another thread, with
- * the mutex, watches and unwatches descriptors. So the kernel is never given a
- * pointer: it is given a slot and the slot's generation, and dispatch, which
- * has the mutex, finds out whether the watch is still there. What was found is
- * written by the waiting thread alone, and read by the same thread after it.
+ * the mutex, watches and unwatches descriptors. So epoll's data is not a
+ * pointer, but a slot and the slot's generation: dispatch, which has the mutex,
+ * checks whether the watch still exists. Only the waiting thread writes and
+ * reads `found`.
  *
- * epoll counts CLOCK_MONOTONIC, which stands still while the machine is
- * suspended; leases do not. Waits long enough for that to matter are ended by
- * a CLOCK_BOOTTIME timer beside the descriptors; short ones save the call. */
+ * The timeout of epoll counts CLOCK_MONOTONIC, which stops while the machine is
+ * suspended; leases go on. So a timer of CLOCK_BOOTTIME among the descriptors
+ * ends a long wait; a short wait does without, which saves a system call. */
 #include "io/loop.h"
 
 #include "base/assert.h"
@@ -21,22 +21,22 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-/* Descriptors of one store: at most two for each of nine nodes, and the
- * client's own. */
+/* More than needed: at most two for each of nine nodes, and the client's own.
+ */
 #define SLOTS_MAX 64
 
 #define FOUND_MAX 32
 
-/* Waits from here on survive a suspend to the millisecond. */
+/* A wait of at least this long uses the timer of CLOCK_BOOTTIME. */
 #define LONG_WAIT_NS INT64_C(100000000)
 
-/* What the kernel hands back for the loop's own timer. */
+/* The data of epoll for the loop's own timer. */
 #define OWN_TIMER UINT64_MAX
 
 struct slot {
     struct hf_watch *watch; /* NULL: free */
     uint32_t generation;
-    bool output; /* watched for room to write too */
+    bool output; /* watched for EPOLLOUT too */
 };
 
 struct hf_loop {
@@ -131,7 +131,7 @@ bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
            errno == EEXIST;
 }
 
-/* The kernel looks at the descriptor afresh, edge or not. */
+/* EPOLL_CTL_MOD also reports a descriptor that is ready already. */
 static void modify(struct hf_loop *loop, unsigned at)
 {
     struct epoll_event event = interest(loop, at);
@@ -159,7 +159,7 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
 {
     unsigned at = slot_of(loop, watch);
     if (at == SLOTS_MAX) {
-        return; /* never watched, or not any more */
+        return; /* not watched */
     }
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     loop->slots[at].watch = NULL;
@@ -190,8 +190,8 @@ static struct timespec timespec_of(int64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* Have the loop's own timer end the wait. @return false: it cannot be had, and
- * the wait has to count by itself. */
+/* Set the loop's own timer to `until`. @return false: it failed, and the wait
+ * needs a timeout. */
 static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
 {
     if (loop->timer_fd < 0) {
@@ -218,8 +218,8 @@ static int wait_kernel(struct hf_loop *loop, int64_t left_ns)
         struct timespec limit = timespec_of(left_ns < 0 ? 0 : left_ns);
         int n = epoll_pwait2(loop->epoll_fd, loop->found, FOUND_MAX,
                              left_ns < 0 ? NULL : &limit, NULL);
-        /* EPERM is what older seccomp filters answer to what they do not
-         * know; epoll_pwait2 itself never does. */
+        /* Older seccomp filters return EPERM for unknown system calls.
+         * epoll_pwait2() itself never returns it. */
         if (n >= 0 || (errno != ENOSYS && errno != EPERM)) {
             return n;
         }
@@ -230,7 +230,7 @@ static int wait_kernel(struct hf_loop *loop, int64_t left_ns)
                       ms > INT32_MAX ? INT32_MAX : (int)ms);
 }
 
-/* Forget the loop's own timer among what was found. */
+/* Remove the loop's own timer from `found`. */
 static void drop_own_timer(struct hf_loop *loop)
 {
     for (int i = 0; i < loop->n_found; i++) {

@@ -9,7 +9,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* ---- Where the module is ----------------------------------------------- */
+/* ---- The module's path ------------------------------------------------- */
 
 /* Sets `path` if `file` is in the folder. */
 static bool is_in(const char *dir, const char *file,
@@ -24,7 +24,7 @@ static bool is_in(const char *dir, const char *file,
     return is_there;
 }
 
-/* In `folder`, from where the file `near` is. */
+/* The same for `folder`, relative to the folder of the file `near`. */
 static bool is_near(const char *near, const char *folder, const char *file,
                     char path[HF_MODULE_PATH_MAX])
 {
@@ -38,9 +38,9 @@ static bool is_near(const char *near, const char *folder, const char *file,
     return len > 0 && (size_t)len < sizeof(dir) && is_in(dir, file, path);
 }
 
-/* An installed tree may be moved: beside the library first, then where the
- * program's tree has it. The library's code is also in each store's module,
- * which has the others in its own folder. */
+/* An installed tree may be moved: search beside the library first, then in the
+ * program's tree. A store's module has a copy of this code: it searches for the
+ * other modules in its own folder. */
 static bool is_in_moved_tree(const char *file, char path[HF_MODULE_PATH_MAX])
 {
     static const char here[] = "";
@@ -59,8 +59,8 @@ static bool is_in_moved_tree(const char *file, char path[HF_MODULE_PATH_MAX])
     return is_near(program, HF_BIN_TO_MODULES, file, path);
 }
 
-/* Neither the variable nor the place of a file means anything in a setuid
- * program: its caller sets the one, and can make links to the other. */
+/* A setuid program must trust neither the variable, which its caller sets, nor
+ * its own path, since its caller can make links. */
 static bool find(const char *file, char path[HF_MODULE_PATH_MAX])
 {
     const char *dir = secure_getenv("HOLDFAST_MODULE_DIR");

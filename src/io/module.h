@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules: shared objects that are loaded only when a URL needs them, so that
- * no other program pays their start-up time. TLS is one, and so is each store
- * but the built-in ones.
+ * other programs start without their cost. TLS is a module, and so is each
+ * store except the built-in ones.
  *
- * A module is looked for in the folder named by HOLDFAST_MODULE_DIR, beside the
- * library, in the program's own tree, then in the folder that it was configured
- * to be installed in. A program that runs with more rights than its caller
- * (AT_SECURE) looks in the last one alone. */
+ * A module is searched for in the folder named by HOLDFAST_MODULE_DIR, beside
+ * the library, in the program's own tree, then in the folder of installation
+ * that was configured. A program that runs with more rights than its caller
+ * (AT_SECURE) searches only the last one. */
 #ifndef HF_IO_MODULE_H
 #define HF_IO_MODULE_H
 

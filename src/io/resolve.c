@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Shared by the thread and the caller; the last of them frees it. */
+/* Shared by the thread and the caller; the last user frees it. */
 struct hf_resolve {
     atomic_int users;
     atomic_bool is_done;
@@ -114,7 +114,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the program's own threads' business. */
+/* The thread blocks all signals: they are for the program's own threads. */
 static int start_thread(struct hf_resolve *resolve)
 {
     pthread_attr_t attr;
