@@ -14,12 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* An address may take at least this long, however many there are: less than a
- * distant round trip would skip all of them. */
+/* The least timeout of an address, also if there are many: longer than the
+ * round trip to a distant server. */
 #define PER_ADDRESS_MS_MIN 250
 
-/* Keepalive finds out that a silent peer is gone, where no request is
- * sent: first probe after 30 s, dead after four without answer. */
+/* Keepalive detects a dead peer while no request is sent: the first probe after
+ * 30 s, dead after four probes without an answer. */
 #define KEEPALIVE_IDLE_S 30
 #define KEEPALIVE_EACH_S 10
 #define KEEPALIVE_COUNT 4
@@ -90,7 +90,7 @@ static void become_open(struct hf_socket *socket)
     want_output(socket, false);
 }
 
-/* The bytes can flow: shake hands if that is asked for. */
+/* The connection is made: begin or continue the TLS handshake, or be open. */
 static void secure(struct hf_socket *socket)
 {
     struct hf_tls *tls = socket->target.tls;
@@ -130,7 +130,7 @@ static int open_stream(sa_family_t family)
     return fd;
 }
 
-/* @return false: this address will not do; errno says why. */
+/* @return false: this address failed; errno is set. */
 static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
                         socklen_t len, struct hf_instant now)
 {
@@ -138,8 +138,8 @@ static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
     if (fd < 0) {
         return false;
     }
-    /* A unix socket whose queue is full says EAGAIN and never tells when it
-     * has room: that address fails, and is tried again after the back-off. */
+    /* A unix socket with a full queue fails with EAGAIN, and epoll does not
+     * report when it has room: the address fails until the next attempt. */
     bool is_connected = connect(fd, to, len) == 0;
     if (!is_connected && errno != EINPROGRESS) {
         int error = errno;
@@ -165,7 +165,7 @@ static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
     return true;
 }
 
-/* Try addresses from `at` on until one is under way. */
+/* Try the addresses from `at` on, until one begins to connect. */
 static void try_addresses(struct hf_socket *socket, int error,
                           struct hf_instant now)
 {
@@ -333,7 +333,7 @@ static void on_ready(struct hf_watch *watch, uint32_t events,
         break;
     case HF_SOCKET_OPEN:
         if ((events & EPOLLOUT) != 0) {
-            want_output(socket, false); /* until the next write that is cut */
+            want_output(socket, false); /* until the next short write */
         }
         socket->is_ended |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
         break;
@@ -351,9 +351,9 @@ static bool is_later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* The module counts what it takes from the kernel, and not what it returns:
- * what is decrypted is never left behind, and a peer that sends nothing but
- * records without data (tickets, alerts) uses up its turn too. */
+/* With TLS the module counts the turn, in bytes from the kernel, not in bytes
+ * returned. So no decrypted bytes are left, and records without data (tickets,
+ * alerts) count too. */
 static ssize_t read_tls(struct hf_socket *socket, void *data, size_t len)
 {
     const struct hf_tls_ops *ops = hf_tls_ops(socket->target.tls);
@@ -429,8 +429,8 @@ ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
     return n;
 }
 
-/* Under TLS only the end itself is seen: waiting bytes may be its notice, but
- * a session ticket as well. */
+/* With TLS, unread bytes do not count as the end: they may be close_notify, but
+ * also a session ticket. */
 bool hf_socket_is_dead(struct hf_socket *socket)
 {
     char byte;
@@ -438,12 +438,12 @@ bool hf_socket_is_dead(struct hf_socket *socket)
     return n == 0 || (n < 0 && !is_later(errno));
 }
 
-/* A forked child shares the loop's kernel side with its parent: to unwatch
- * there would make the parent deaf. */
+/* A forked child shares the epoll instance with its parent: if it unwatched the
+ * descriptor, the parent would get no events. */
 void hf_socket_close(struct hf_socket *socket, bool quiet)
 {
     if (quiet && socket->resolve != NULL) {
-        socket->resolve = NULL; /* its thread is the parent's */
+        socket->resolve = NULL; /* only the parent has its thread */
         socket->watch.fd = -1;
     }
     drop_resolve(socket);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A byte stream to one endpoint: TCP, unix or TLS, all alike from outside.
+/* A byte stream to one endpoint: TCP, unix or TLS, with the same interface.
  *
  *     hf_socket_init(&socket, loop, on_event);
  *     hf_socket_start(&socket, &target, timeout, now);
- *     on_event:  look at socket.state; if OPEN: read and write until 0
+ *     on_event:  check socket.state; if OPEN: read and write until 0
  *
- * Nothing blocks. A name is looked up in the background; all addresses that it
- * has are tried in turn. The callback comes from hf_loop_dispatch() only. */
+ * No function blocks. A name is looked up in a thread, and its addresses are
+ * tried one after another. The callback comes from hf_loop_dispatch() only. */
 #ifndef HF_IO_SOCKET_H
 #define HF_IO_SOCKET_H
 
@@ -20,9 +20,9 @@ enum hf_socket_state {
     HF_SOCKET_CLOSED,
     HF_SOCKET_RESOLVING,
     HF_SOCKET_CONNECTING,
-    HF_SOCKET_SECURING, /* TLS shakes hands */
+    HF_SOCKET_SECURING, /* the TLS handshake */
     HF_SOCKET_OPEN,
-    HF_SOCKET_FAILED /* `reason` says why; hf_socket_close() is due */
+    HF_SOCKET_FAILED /* `reason` is set; the owner must close it */
 };
 
 struct hf_socket_target {
@@ -32,14 +32,14 @@ struct hf_socket_target {
     struct hf_tls *tls; /* NULL: plain; borrowed until closed */
 };
 
-/* One event reads at most so many bytes of a connection: a peer that never
- * stops sending must not keep timers and other connections waiting. Four full
- * reads: a server that is well seldom says so much at once. */
+/* The turn: one event reads at most this many bytes, so that a peer that sends
+ * without end does not block timers and other connections. A valid server
+ * seldom sends so much at once: four full reads. */
 #define HF_SOCKET_TURN_BYTES 65536
 
 struct hf_socket;
 
-/* Something happened: another state, bytes to read, room to write. */
+/* Called after a change of state, or when bytes can be read or written. */
 typedef void hf_socket_fn(struct hf_socket *socket, struct hf_instant now);
 
 struct hf_socket {
@@ -48,14 +48,14 @@ struct hf_socket {
     hf_socket_fn *event;
     enum hf_socket_state state;
     bool wants_output;
-    bool is_ended; /* the kernel said that no more bytes will come */
-    size_t turn; /* bytes that this event may still read; TLS counts its own */
+    bool is_ended; /* epoll has reported the end of the stream */
+    size_t turn;   /* bytes that this event may still read; not used with TLS */
     struct hf_socket_target target;
     struct hf_resolve *resolve;
     struct hf_addresses addresses;
-    unsigned at;                /* address being tried */
-    struct hf_span per_address; /* time that each may take */
-    struct hf_instant give_up;  /* hf_socket_expire() is due; HF_NEVER */
+    unsigned at;                /* index of the present address */
+    struct hf_span per_address; /* timeout of each address */
+    struct hf_instant give_up;  /* when to call hf_socket_expire() */
     void *tls;
     char reason[192];
 };
@@ -63,26 +63,26 @@ struct hf_socket {
 void hf_socket_init(struct hf_socket *socket, struct hf_loop *loop,
                     hf_socket_fn *event);
 
-/* Start connecting; the state says how far it came at once. `timeout` is
- * divided among the addresses. */
+/* Start to connect; may become OPEN or FAILED at once, without a callback.
+ * `timeout` is divided among the addresses. */
 void hf_socket_start(struct hf_socket *socket,
                      const struct hf_socket_target *target,
                      struct hf_span timeout, struct hf_instant now);
 
-/* `give_up` has come: try the next address, or fail. */
+/* Call at `give_up`: tries the next address, or fails. */
 void hf_socket_expire(struct hf_socket *socket, struct hf_instant now);
 
-/* @return bytes read; 0: no more now; -1: over (state FAILED). What is left
- * when the turn is used up is reported by another event, behind the timers. */
+/* @return bytes read; 0: none now; -1: FAILED. At the end of the turn the rest
+ * causes another event, after the timers. */
 ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len);
 
-/* @return bytes written; 0: no room now; -1: over (state FAILED). */
+/* @return bytes written; 0: none now, an event follows; -1: FAILED. */
 ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len);
 
-/* Has the other side closed meanwhile? For connections that were idle. */
+/* Has the peer closed the connection? For connections that were idle. */
 bool hf_socket_is_dead(struct hf_socket *socket);
 
-/* @param quiet  say nothing to the other side: in a forked child. */
+/* @param quiet  true in a forked child: send nothing to the peer. */
 void hf_socket_close(struct hf_socket *socket, bool quiet);
 
 #endif

@@ -32,7 +32,7 @@ struct hf_instant hf_timers_next(const struct hf_timer *list)
     return next;
 }
 
-/* The list is searched afresh each time: a handler may have changed it. */
+/* Searches the whole list again for each timer: a handler may change it. */
 void hf_timers_fire(struct hf_timer **list, struct hf_instant now)
 {
     unsigned most = 0;

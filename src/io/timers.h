@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Timers of a store: few, some per node, so a list serves. The loop
- * (io/loop.h) asks when the next one is due, and fires what is. */
+/* Timers of a store: a few per node, so a list is enough. The loop (io/loop.h)
+ * waits for the next one, and fires those that are due. */
 #ifndef HF_IO_TIMERS_H
 #define HF_IO_TIMERS_H
 
 #include "base/time.h"
 
-/* Told that a timer is due. */
+/* Called when a timer is due. */
 struct hf_timer;
 typedef void hf_timer_fn(struct hf_timer *timer, struct hf_instant now);
 
@@ -28,9 +28,9 @@ void hf_timers_drop(struct hf_timer **list, struct hf_timer *timer);
 /* The earliest; HF_NEVER if none. */
 struct hf_instant hf_timers_next(const struct hf_timer *list);
 
-/* Fire what is due at `now`, the earliest first. The handlers may add, drop
- * and set timers. A timer that sets itself into the past waits for the next
- * call. */
+/* Fire the timers due at `now`, the earliest first. The handlers may add, drop
+ * and set timers. The number of handlers run is bounded by the length of the
+ * list at the beginning. */
 void hf_timers_fire(struct hf_timer **list, struct hf_instant now);
 
 #endif

@@ -14,7 +14,7 @@ struct hf_tls {
     void *context;
 };
 
-/* A module that is linked in, see holdfast-tls.pc. */
+/* The module if the program links it (holdfast-tls.pc), else NULL. */
 extern const struct hf_tls_ops hf_tls_module __attribute__((weak));
 
 static bool find_ops(struct hf_tls *tls, char *reason, size_t size)

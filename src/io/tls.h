@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TLS, from a module that is loaded only when a URL asks for it: to link
- * OpenSSL alone costs every start half of flock(1)'s whole run.
+/* TLS, in a module that is loaded only when a URL needs it: linking OpenSSL
+ * would add half the run time of flock(1) to each start.
  *
- * The module exports one object, `hf_tls_module`. A program may have it linked
- * in. Else it is loaded (io/module.h). */
+ * The module exports one object, `hf_tls_module`. A program may link it;
+ * otherwise it is loaded (io/module.h). */
 #ifndef HF_IO_TLS_H
 #define HF_IO_TLS_H
 
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Changes with every change of the interface below. */
+/* Increase it with each change of the interface below. */
 #define HF_TLS_ABI 2
 
 struct hf_tls_settings {
@@ -20,29 +20,29 @@ struct hf_tls_settings {
     const char *key;  /* file; NULL: in `cert` */
 };
 
-/* A connection's reads and writes: bytes moved; 0: not now; -1: over, and
- * `reason` says why. */
+/* read() and write() return the number of bytes; 0: none now; -1: failed, and
+ * `reason` is set. */
 struct hf_tls_ops {
     unsigned abi;
     /* A context for many connections. @return NULL with a reason. */
     void *(*context_new)(const struct hf_tls_settings *settings, char *reason,
                          size_t size);
     void (*context_free)(void *context);
-    /* `host` must be what the server's certificate says; borrowed. */
+    /* The server's certificate must be valid for `host`; borrowed. */
     void *(*open)(void *context, int fd, const char *host, char *reason,
                   size_t size);
     /* 1: done, 0: not now, -1: failed. */
     int (*handshake)(void *tls, char *reason, size_t size);
     ssize_t (*read)(void *tls, void *data, size_t len, char *reason,
                     size_t size);
-    /* From now on take at most `bytes` from the descriptor: handshake and read
-     * then say "not now". is_cut: they did, and more may be there, of which
-     * no edge of the descriptor will tell. */
+    /* From now on read at most `bytes` from the descriptor: then handshake and
+     * read return 0. is_cut: they did so, and the descriptor may have unread
+     * bytes, for which epoll reports no further edge. */
     void (*turn)(void *tls, size_t bytes);
     bool (*is_cut)(const void *tls);
     ssize_t (*write)(void *tls, const void *data, size_t len, char *reason,
                      size_t size);
-    /* `quiet`: say nothing to the other side. Leaves the descriptor open. */
+    /* `quiet`: send nothing to the peer. Leaves the descriptor open. */
     void (*close)(void *tls, bool quiet);
 };
 
@@ -52,10 +52,10 @@ struct hf_tls;
 struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
                           size_t size);
 
-/* NULL is fine. All its connections must be closed. */
 /* Is there a module, and of this version? */
 bool hf_tls_is_there(void);
 
+/* NULL is fine. All its connections must be closed. */
 void hf_tls_free(struct hf_tls *tls);
 
 const struct hf_tls_ops *hf_tls_ops(const struct hf_tls *tls);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The module holdfast-tls.so: OpenSSL behind io/tls.h.
  *
- * The server's certificate must be signed by an authority that we trust and
- * must name the host that the URL names; there is no switch to do without.
- * Bytes go through a BIO of our own, since OpenSSL's writes with write(2),
- * which raises SIGPIPE in a program that did not ask for it. */
+ * The server's certificate must be signed by a trusted authority and must be
+ * valid for the host in the URL; no option disables this. Bytes go through a
+ * BIO of our own: OpenSSL's uses write(2), which can raise SIGPIPE in the
+ * program. */
 #include "io/tls.h"
 
 #include <arpa/inet.h>
@@ -29,10 +29,10 @@ struct context {
 struct connection {
     SSL *ssl;
     int fd;
-    size_t turn;    /* bytes that may still be taken from `fd` */
-    bool is_cut;    /* more was wanted than the turn allows */
-    bool has_none;  /* the server asked for a certificate that we lack */
-    bool has_heard; /* it said something after the handshake */
+    size_t turn;    /* bytes that may still be read from `fd` */
+    bool is_cut;    /* a read was stopped by the end of the turn */
+    bool has_none;  /* the server requested a certificate, and we have none */
+    bool has_heard; /* data has arrived after the handshake */
 };
 
 /* ---- Bytes ------------------------------------------------------------- */
@@ -55,8 +55,8 @@ static int stream_write(BIO *bio, const char *data, int len)
     return (int)n;
 }
 
-/* The turn is counted here, below OpenSSL: a call of SSL_read() goes on for as
- * long as records without data come, a handshake as long as messages do. */
+/* The turn is counted here, below OpenSSL: one SSL_read() continues as long as
+ * records without data arrive, one handshake as long as messages arrive. */
 static int stream_read(BIO *bio, char *data, int len)
 {
     struct connection *connection = connection_of(bio);
@@ -133,9 +133,9 @@ static void explain(const char *what, char *reason, size_t size)
     ERR_clear_error();
 }
 
-/* Under TLS 1.3 the handshake is over before the server has looked for our
- * certificate: it then ends the connection, and of its alert often nothing
- * arrives, since it resets what we have sent already. */
+/* In TLS 1.3 the client's handshake ends before the server checks the client
+ * certificate. The server then closes the connection, and its alert is often
+ * lost: it resets the connection if it has unread bytes. */
 static void explain_end(const struct connection *connection, int error,
                         char *reason, size_t size)
 {
@@ -147,7 +147,7 @@ static void explain_end(const struct connection *connection, int error,
              error != 0 ? ": " : "", error != 0 ? strerror(error) : "", hint);
 }
 
-/* What an SSL call that did not succeed means: 0: not now, -1: over. */
+/* The result of an SSL call that has not succeeded: 0: not yet, -1: failed. */
 static int judge(const struct connection *connection, int result,
                  const char *what, char *reason, size_t size)
 {
@@ -189,7 +189,7 @@ static void tls_context_free(void *data)
     free(context);
 }
 
-/* The server asks for a certificate and none was given. It may do without. */
+/* The server requests a certificate, and none is set. It may be optional. */
 static int on_none(SSL *ssl, X509 **cert, EVP_PKEY **key)
 {
     struct connection *connection = SSL_get_app_data(ssl);
@@ -247,8 +247,8 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
         snprintf(reason, size, "out of memory");
         return NULL;
     }
-    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL); /* the program's, not ours
-                                                     */
+    /* Whether OpenSSL cleans up at exit is for the program to decide. */
+    OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL);
     context->ssl = SSL_CTX_new(TLS_client_method());
     context->stream = stream_new();
     if (context->ssl == NULL || context->stream == NULL) {
@@ -257,12 +257,13 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
         return NULL;
     }
     SSL_CTX_set_min_proto_version(context->ssl, TLS1_2_VERSION);
-    /* Replies say how long they are: a stream cut short is seen anyway. */
+    /* Replies contain their length, so a truncated stream is detected anyway.
+     */
     SSL_CTX_set_options(context->ssl, SSL_OP_IGNORE_UNEXPECTED_EOF);
     SSL_CTX_set_options(context->ssl, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_verify(context->ssl, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_client_cert_cb(context->ssl, on_none);
-    /* What could not be written is offered again from another place. */
+    /* A write may be retried from another buffer: the wire's can move. */
     SSL_CTX_set_mode(context->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     if (!trust(context->ssl, settings->ca, reason, size) ||
@@ -275,8 +276,8 @@ static void *tls_context_new(const struct hf_tls_settings *settings,
 
 /* ---- Connections -------------------------------------------------------- */
 
-/* An address must be among the certificate's addresses, a name among its
- * names; only a name is told to the server (RFC 6066, 3). */
+/* An address must be among the certificate's addresses, a name among its names.
+ * SNI is sent for a name only (RFC 6066, 3). */
 static bool expect(SSL *ssl, const char *host)
 {
     unsigned char address[16];
