@@ -8,7 +8,7 @@
 static void put(const char *text)
 {
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
-    (void)ignored; /* we are about to abort: nothing better can be done */
+    (void)ignored; /* abort() follows */
 }
 
 _Noreturn void hf_assert_failed(const char *what, const char *file, int line)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Assertions, always on: a lock library that goes on with corrupt state is
- * worse than one that stops. For programmers' mistakes inside the library; a
- * mistake at the public door is HF_INVALID instead. */
+/* Assertions, also in release builds: a lock library that continues with
+ * corrupt state is worse than one that stops. For bugs of the library only;
+ * invalid arguments of the public API return HF_INVALID. */
 #ifndef HF_BASE_ASSERT_H
 #define HF_BASE_ASSERT_H
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 285,000 years: sums and products below it cannot overflow. */
+/* 285,000 years; sums of such numbers do not overflow. */
 #define MS_MAX (INT64_C(1) << 53)
 
 struct unit {
@@ -14,8 +14,7 @@ struct unit {
     int64_t ms;
 };
 
-/* Largest first; "ms" before "m", of which it is no prefix but the other way
- * round. */
+/* Largest first; but "ms" before "m", since "m" is a prefix of it. */
 static const struct unit units[] = {
     {"d", 86400000}, {"h", 3600000}, {"ms", 1}, {"m", 60000}, {"s", 1000},
 };
@@ -26,8 +25,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Read digits, and a fraction of at most 9 digits: value = *number / *scale.
- * @return what follows, or NULL if there is no number. */
+/* Parse digits, and a fraction of at most 9 digits: value = *number / *scale.
+ * @return the text behind them; NULL: there is no number. */
 static const char *read_number(const char *at, int64_t *number, int64_t *scale)
 {
     *number = 0;
@@ -59,7 +58,7 @@ static const char *read_number(const char *at, int64_t *number, int64_t *scale)
     return at;
 }
 
-/* The unit at @p at; seconds if nothing is there; NULL if unknown. */
+/* Parse the unit at @p at; at the end of the text: seconds; NULL: unknown. */
 static const struct unit *read_unit(const char **at)
 {
     for (size_t i = 0; i < N_UNITS; i++) {

@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a function that can fail says why: in one line, to its caller. */
+/* Errors as one line of text for the caller. */
 #ifndef HF_BASE_FAIL_H
 #define HF_BASE_FAIL_H
 
 #include <holdfast/holdfast.h>
 
-/* Make it one line, fit for a terminal: control characters become '?'. For
- * texts that have something from outside in them. */
+/* Replace control characters by '?', so that the text is one line and safe for
+ * a terminal. For texts that contain outside input. */
 void hf_make_plain(char *text);
 
-/* Write @p status and the text into @p error (NULL is fine), node -1; what
- * does not fit is cut, and the rest made plain. @return status, so that one
- * can `return hf_fail(…)`. */
+/* Set @p error (NULL is fine): the status, node -1, and the text, truncated to
+ * its size and made plain. @return status, for `return hf_fail(…)`. */
 enum hf_status
 hf_fail(struct hf_error *error, enum hf_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for memory that could not be had. */
+/* The same with HF_NO_MEMORY. */
 enum hf_status hf_fail_memory(struct hf_error *error);
 
-/* What an errno means. For a lack of descriptors it names the remedy. */
+/* The text of an errno. For EMFILE it names the remedy. */
 const char *hf_errno_text(int number);
 
 #endif

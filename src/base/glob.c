@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Only the last `*` is ever returned to: whatever an earlier one could have
- * taken, it can take as well. So a pattern full of stars is no way to keep a
- * processor busy. */
+/* Backtracks to the last `*` only: it can match whatever an earlier one could
+ * have matched. So a pattern with many stars does not take exponential time. */
 #include "base/glob.h"
 
 struct pattern {
@@ -9,7 +8,7 @@ struct pattern {
     const unsigned char *end;
 };
 
-/* A class, with `at` behind its '['; moves behind its ']'. */
+/* Match a class; `at` is behind its '[', and moves behind its ']'. */
 static bool class_has(struct pattern *pattern, unsigned char c)
 {
     bool is_negated = pattern->at < pattern->end && *pattern->at == '^';
@@ -41,7 +40,7 @@ static bool class_has(struct pattern *pattern, unsigned char c)
     return found != is_negated;
 }
 
-/* One byte of text against one item, which is not `*`; moves behind it. */
+/* Match one byte with one item, which is not `*`; `at` moves behind it. */
 static bool item_matches(struct pattern *pattern, unsigned char c)
 {
     unsigned char item = *pattern->at++;
@@ -73,7 +72,7 @@ bool hf_glob_match(const void *pattern, size_t pattern_len, const void *text,
         } else if (p.at < p.end && item_matches(&p, *t)) {
             t++;
         } else if (star_t != NULL) {
-            t = ++star_t; /* the star takes one more */
+            t = ++star_t; /* the star matches one byte more */
             p = behind_star;
         } else {
             return false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Glob patterns on any bytes, as Redis' SCAN MATCH understands them. */
+/* Glob patterns on any bytes, with the syntax of Redis' SCAN MATCH. */
 #ifndef HF_BASE_GLOB_H
 #define HF_BASE_GLOB_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `*`, `?`, `[a-z]`, `[^a-z]`, `\` takes the next byte as it is. Linear in
- * memory, at worst the product of both lengths in time. */
+/* Syntax: `*`, `?`, `[a-z]`, `[^a-z]`; `\` escapes the next byte. Allocates
+ * nothing; the time is at most the product of both lengths. */
 bool hf_glob_match(const void *pattern, size_t pattern_len, const void *text,
                    size_t text_len);
 

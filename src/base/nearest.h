@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was probably meant. */
+/* Suggestions for a misspelled word. */
 #ifndef HF_BASE_NEAREST_H
 #define HF_BASE_NEAREST_H
 
-/* The entry of the NULL-terminated @p known with the fewest letters inserted,
- * left out, replaced or swapped; NULL if none is near enough to be meant. */
+/* The entry of the NULL-terminated @p known with the least edit distance:
+ * letters inserted, deleted, replaced or swapped. NULL: none is similar. */
 const char *hf_nearest(const char *word, const char *const *known);
 
 #endif

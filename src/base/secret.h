@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts that must not stay in memory: passwords. */
+/* Texts that must be wiped from memory: passwords. */
 #ifndef HF_BASE_SECRET_H
 #define HF_BASE_SECRET_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structs that begin with the size that the caller was compiled with. */
+/* Structs of the public API that begin with their size, as compiled into the
+ * caller, so that a later version can add members. */
 #ifndef HF_BASE_SIZED_H
 #define HF_BASE_SIZED_H
 
@@ -8,8 +9,8 @@
 #include <string.h>
 
 /* Copy `size` bytes of a caller's struct to ours of `known` bytes. Members that
- * the caller's lacks become zero. @return false: ours lacks members that the
- * caller has set. */
+ * the caller's struct lacks become zero. @return false: the caller has set
+ * members that our struct lacks. */
 static inline bool hf_sized_read(void *out, size_t known, const void *from,
                                  size_t size)
 {
@@ -24,8 +25,8 @@ static inline bool hf_sized_read(void *out, size_t known, const void *from,
     return true;
 }
 
-/* Set a caller's struct of `size` bytes to ours; what ours lacks becomes
- * zero. */
+/* Copy our struct of `known` bytes to a caller's of `size` bytes. Members that
+ * our struct lacks become zero. */
 static inline void hf_sized_write(void *out, size_t size, const void *from,
                                   size_t known)
 {

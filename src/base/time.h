@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time: instants and spans are different types, so that swapping them does not
- * compile. All arithmetic on time is here, and saturates. An instant is a
- * reading of CLOCK_BOOTTIME (io/clock.h); nothing below io/ reads a clock. */
+/* Time. Instants and spans are different types, so that the compiler finds
+ * mistakes. Addition, difference and hf_span_ms() saturate. An instant is a
+ * reading of CLOCK_BOOTTIME (io/clock.h); the folders below io/ read no clock.
+ */
 #ifndef HF_BASE_TIME_H
 #define HF_BASE_TIME_H
 
@@ -16,10 +17,10 @@ struct hf_span {
     int64_t ns;
 };
 
-/* Later than every instant that occurs. */
+/* Later than every reading of the clock. */
 #define HF_NEVER ((struct hf_instant){INT64_MAX})
 
-/* Earlier than every instant that occurs. */
+/* Earlier than every reading of the clock. */
 #define HF_LONG_AGO ((struct hf_instant){INT64_MIN})
 
 static inline struct hf_span hf_span_ms(int64_t ms)
@@ -63,7 +64,7 @@ static inline struct hf_instant hf_instant_add(struct hf_instant at,
     return sum;
 }
 
-/* How long it is from `from` to `to`; negative if `to` is earlier. */
+/* The span from `from` to `to`; negative if `to` is earlier. */
 static inline struct hf_span hf_instant_until(struct hf_instant from,
                                               struct hf_instant to)
 {
