@@ -103,7 +103,7 @@ struct hf_answer {
     enum hf_verb verb;
     uint8_t node;
     enum hf_verdict verdict;
-    struct hf_instant sent; /* not later than the request was sent */
+    struct hf_instant sent; /* at or before the time of sending */
     uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
                               fence of the mark that is kept, 0: none */
     uint64_t floor;        /* OK to CONFIRM, but no raise: the cause, as in */

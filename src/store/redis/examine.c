@@ -69,8 +69,7 @@ static void push_config(struct hf_redis_node *node, uint8_t request,
     hf_redis_examine_ask(node, request, &command, now);
 }
 
-/* Send the script's text: EVALSHA could fail with NOSCRIPT and be sent again,
- * behind the requests that follow. */
+/* Send the script's text, since EVALSHA could fail with NOSCRIPT. */
 static void push_script(struct hf_redis_node *node, uint8_t request,
                         const struct hf_redis_keys *keys,
                         const struct hf_ask *ask, struct hf_instant now)

@@ -237,7 +237,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (!hf_instant_before(now, node->quarantined_until)) {
-        hf_redis_greet(node, false, now); /* decides again if it votes */
+        hf_redis_greet(node, false, now); /* it may vote from now on */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies. The parser of hiredis reads a reply into a flat list of items, in
  * the order of the wire: an array's item goes before those of its elements. The
- * next reply uses the same memory, which is seldom allocated.
+ * next reply reuses the memory, which is allocated only to grow.
  *
  * RESP2 only: Holdfast never sends HELLO 3, so a RESP3 type is a protocol
  * error, also where the version of hiredis could parse it. */
