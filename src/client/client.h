@@ -32,12 +32,13 @@ struct hf_waiter; /* wait.c */
 
 /* The last error of a node. */
 struct hf_peer {
-    enum hf_status fault;  /* HF_OK: nothing to say */
-    enum hf_status config; /* HF_CONFIG while its standing says so */
+    enum hf_status fault;  /* HF_OK: no error */
+    enum hf_status config; /* HF_CONFIG: down because it cannot be used as
+                              configured; else HF_OK */
     char reason[200];
 };
 
-/* An answer that came while the store was busy. */
+/* A reply that is queued because the store is on the stack. */
 struct hf_letter {
     uint64_t cookie;
     struct hf_event event;
@@ -48,7 +49,7 @@ struct hf_ops {
     struct hf_op *last;
 };
 
-/* A thread that is in a callback; on its stack. */
+/* A thread that runs a user's callback; on that thread's stack. */
 struct hf_caller {
     pthread_t thread;
     struct hf_caller *next;
@@ -66,32 +67,32 @@ struct hf_client {
     struct hf_store *store;
     struct hf_nodes nodes;
     struct hf_peer peers[HF_NODES_MAX];
-    bool has_reached;      /* a majority, once */
-    struct hf_instant now; /* read last; never goes back */
-    uint64_t random;       /* for jitter, not for owners */
+    bool has_reached;      /* a majority was reachable at least once */
+    struct hf_instant now; /* last clock reading; never decreases */
+    uint64_t random;       /* for jitter, not for owner ids */
 
     struct hf_slots slots;
     struct hf_heap heap;
-    struct hf_ops ops;         /* under way */
-    struct hf_ops seizures;    /* taken by breaks, until given back */
-    struct hf_ops finished;    /* callbacks that hf_client_process() owes */
-    struct hf_bundle *bundles; /* a member of theirs came to an end */
-    uint32_t events_first;     /* locks that changed, by slot */
+    struct hf_ops ops;         /* in progress */
+    struct hf_ops seizures;    /* of breaks (seize.h) */
+    struct hf_ops finished;    /* hf_client_process() runs their callbacks */
+    struct hf_bundle *bundles; /* those with a finished or lost member */
+    uint32_t events_first;     /* locks with a changed state, by slot */
     uint32_t events_last;
-    uint32_t calls_first; /* released locks whose callback is owed */
+    uint32_t calls_first; /* released locks, for hf_client_process() */
     uint32_t calls_last;
-    struct hf_teller teller; /* locks that on_state is to be told of */
+    struct hf_teller teller; /* queue of on_state */
 
     unsigned in_store;          /* depth of ask() and flush() */
-    bool is_dirty;              /* asked since the last flush */
-    bool has_heard;             /* answers to questions (look.c) */
-    uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those that changed */
-    uint16_t changed;           /* nodes whose standing is news to the leases */
-    uint16_t forgot;
-    uint16_t quarantined; /* and have not counted since: for the log */
-    uint16_t heard_from;  /* nodes whose listening is news to the leases */
-    uint16_t listens;     /* nodes that push to us, as the store says */
-    uint32_t n_pending;   /* asked and not answered */
+    bool is_dirty;              /* requests queued since the last flush */
+    bool has_heard;             /* a query has a reply (look.c) */
+    uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those in `changed` */
+    uint16_t changed;           /* nodes: new status, not delivered yet */
+    uint16_t forgot;            /* … and they lost their data */
+    uint16_t quarantined;       /* nodes: log when the quarantine ends */
+    uint16_t heard_from; /* nodes: push connection changed, not delivered */
+    uint16_t listens;    /* nodes with a push connection, per the store */
+    uint32_t n_pending;  /* requests without a reply */
     uint64_t n_answers;
     struct hf_letter *inbox;
     size_t inbox_count, inbox_capacity;
@@ -99,14 +100,14 @@ struct hf_client {
     /* wait.c */
     bool is_polling; /* a thread is in hf_loop_wait() without the mutex */
     struct hf_instant poll_until;
-    struct hf_instant reading_since; /* answers to what was sent before are
-                                        read late: they measure nothing */
+    struct hf_instant reading_since; /* replies to requests sent before this
+                                        are read late: not a round trip */
     struct hf_waiter *waiters;
     struct hf_watch poke; /* an eventfd: wakes the thread that polls */
     atomic_uint interrupts;
 
     /* timer.c, thread.c */
-    int timer_fd; /* -1: not needed yet */
+    int timer_fd; /* -1: not opened yet */
     struct hf_instant armed;
     pthread_t thread;
     bool has_thread;
@@ -122,8 +123,9 @@ struct hf_client {
 
     /* close.c */
     struct hf_caller *callers;
-    bool is_closing; /* by a callback, in `closer`, that has not returned yet */
-    bool is_ending;  /* pending callbacks are called, and nothing begins */
+    bool is_closing; /* a callback in thread `closer` closed the client, and
+                        the closing starts when it returns */
+    bool is_ending;  /* closing: pending callbacks run, and no call begins */
     pthread_t closer;
 };
 
@@ -134,25 +136,25 @@ struct hf_client {
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
-/* The same for a call that a cancel token ends. @return HF_CANCELLED, too: the
- * client's was triggered. (cancel.c) */
+/* The same for a call that a cancel token can end. @return as above, or
+ * HF_CANCELLED: the client's token was triggered. (cancel.c) */
 enum hf_status hf_client_begin(struct hf_client *client,
                                struct hf_error *error);
 
-/* Work off what is queued, see that the rest will be, and let go.
- * @return true: a callback closed the client, which is gone. */
+/* End a public call: settle, run on_state if it is due, set the timer, release
+ * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);
 
 void hf_client_tick(struct hf_client *client);
 
-/* A node has changed, and no lease has its event yet. What comes later waits:
- * events reach a lease in the order in which they happened. */
+/* A node has changed, and its event is not delivered to the leases yet. Later
+ * replies are queued: a lease gets events in the order of arrival. */
 static inline bool hf_client_has_news(const struct hf_client *client)
 {
     return client->changed != 0 || client->heard_from != 0;
 }
 
-/* Until when a silent node beyond the majority is waited for. */
+/* When to stop waiting for the other nodes, once a majority has replied. */
 static inline struct hf_instant
 hf_client_patience(const struct hf_client *client, struct hf_span ttl)
 {
@@ -168,24 +170,24 @@ bool hf_client_is_forked(const struct hf_client *client);
 /* Kernel entropy, drawn 256 bytes at a time. */
 void hf_client_entropy(struct hf_client *client, void *out, size_t len);
 
-/* A number for jitter. */
+/* A pseudo-random number, for jitter. */
 uint64_t hf_client_random(struct hf_client *client);
 
 /* ---- apply.c, answer.c, settle.c --------------------------------------- */
 
-/* Feed one event to an attempt and do what it asks for. It may be gone
- * afterwards. */
+/* Pass one event to the lock's lease and carry out the effects. May free the
+ * lock. */
 void hf_client_step(struct hf_client *client, struct hf_lock *lock,
                     const struct hf_event *event);
 
-/* The same for an event that is only a kind. */
+/* The same for an event that has only a kind. */
 void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
                       enum hf_event_kind kind);
 
-/* Give the store one request. */
+/* Pass one request to the store. */
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
 
-/* What the store calls. */
+/* The store's callbacks. */
 void hf_client_on_answer(void *user, const struct hf_answer *answer);
 void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
                            bool forgot, enum hf_status fault,
@@ -195,11 +197,11 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter);
 void hf_client_on_listen(void *user, unsigned node, bool is_listening);
 
-/* login.c: what a store calls if the options have a callback. */
+/* login.c: the store's callback if the options have one. */
 void hf_client_on_login(void *user, struct hf_login *login);
 
-/* Queue an answer for hf_client_settle(). @return false: out of memory, and it
- * is dropped, as if it had been lost on its way: safe, and rare. */
+/* Queue a reply for hf_client_settle(). @return false: out of memory, and the
+ * reply is dropped, which is as safe as a reply lost in the network. */
 bool hf_client_post(struct hf_client *client, uint64_t cookie,
                     const struct hf_event *event);
 
@@ -220,19 +222,20 @@ void hf_client_look(struct hf_client *client);
 
 /* ---- timer.c, thread.c ------------------------------------------------- */
 
-/* When something is due next; HF_NEVER while nothing is held or under way. */
+/* When the next timer is due; HF_NEVER while the client is idle. */
 struct hf_instant hf_client_due(const struct hf_client *client);
 
-/* Have the timer go off in time; only ever earlier than it stands. */
+/* Set the timer to the next due time if that is earlier than its present one.
+ */
 void hf_client_arm(struct hf_client *client);
 
-/* Set the timer exactly; clears one that went off. */
+/* Set the timer to `at`; clears an expiry that was not read. */
 void hf_client_set_timer(struct hf_client *client, struct hf_instant at);
 
-/* Make the timer if there is none. @return false: no descriptor. */
+/* Open the timer if there is none. @return false: no descriptor. */
 bool hf_client_open_timer(struct hf_client *client);
 
-/* Start the thread if there is to be one and there is none.
+/* Start the library's thread, unless it runs or the options exclude it.
  * @return HF_OK or HF_NO_MEMORY. */
 enum hf_status hf_client_start_thread(struct hf_client *client,
                                       struct hf_error *error);
@@ -240,13 +243,14 @@ void hf_client_stop_thread(struct hf_client *client);
 
 /* ---- events.c, process.c ----------------------------------------------- */
 
-/* The state of a lock that a user holds has changed. */
+/* Queue the changed state of a lock whose handle the user has. */
 void hf_client_tell(struct hf_client *client, struct hf_lock *lock);
 
-/* Take a lock out of the queue of changes. */
+/* Remove a lock from the queues of changed states. */
 void hf_client_untell(struct hf_client *client, struct hf_lock *lock);
 
-/* hf_client_process() owes callbacks: make the descriptor readable. */
+/* Callbacks are queued for hf_client_process(): make hf_client_fd() readable.
+ */
 void hf_client_owe(struct hf_client *client);
 
 /* True if this thread is inside hf_client_process(), which flushes at its end.
@@ -259,20 +263,21 @@ void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
 
 /* ---- close.c ----------------------------------------------------------- */
 
-/* Free what hf_client_open() made, as far as it got. */
+/* Free a client, also one that is only partly opened. */
 void hf_client_free(struct hf_client *client);
 
-/* Around a callback that may call anything: without the mutex. */
+/* Release the mutex before a user's callback, which may call any function, and
+ * take it again. */
 void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
 void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
 
-/* Has a callback closed it in this thread, and returned? */
+/* A callback in this thread has closed the client and has returned. */
 bool hf_client_is_to_end(const struct hf_client *client);
 
-/* Call what is pending, give back what is held, and free it. */
+/* Run all pending callbacks, release all locks, and free the client. */
 void hf_client_end(struct hf_client *client);
 
-/* A line for the user's log. */
+/* Write a line to the user's log. */
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client keeps track of: attempts (struct hf_lock) and operations
- * (struct hf_op), as items in two tables.
+/* The two tables of a client. Their items are attempts (struct hf_lock) and
+ * operations (struct hf_op).
  *
- * The slots give each item a cookie that comes back with a store's answer. A
- * cookie holds the slot's generation too, so that an answer which arrives after
- * its item is gone finds nothing. The heap says which item is due first. Room
- * in both is reserved when an item begins, so that nothing that happens to it
- * later can fail for want of memory. */
+ * The slots give each item a cookie, which the store returns with its reply. A
+ * cookie contains the slot's generation, so a reply that arrives after its item
+ * was freed finds nothing. The heap orders the items by due time. Room in both
+ * is reserved when an item begins, so that no later step of it can run out of
+ * memory. */
 #ifndef HF_CLIENT_ITEM_H
 #define HF_CLIENT_ITEM_H
 
@@ -21,7 +21,7 @@
 enum hf_item_kind {
     HF_ITEM_LOCK, /* struct hf_lock: one attempt, one owner */
     HF_ITEM_OP,   /* struct hf_op: an acquisition and its retries */
-    HF_ITEM_LOOK  /* struct hf_look: a question to all nodes */
+    HF_ITEM_LOOK  /* struct hf_look: a query to all nodes */
 };
 
 struct hf_item {
@@ -35,7 +35,7 @@ struct hf_slot {
     uint32_t next_free;
 };
 
-/* Slots never move: they come in blocks. */
+/* Slots are allocated in blocks, so they never move. */
 #define HF_SLOTS_PER_BLOCK 256
 
 struct hf_slots {
@@ -55,36 +55,36 @@ void hf_slots_remove(struct hf_slots *slots, struct hf_item *item);
 uint64_t hf_slots_cookie(const struct hf_slots *slots,
                          const struct hf_item *item);
 
-/* The item of a cookie; NULL if it is gone. */
+/* The item of a cookie; NULL if it was removed. */
 struct hf_item *hf_slots_find(const struct hf_slots *slots, uint64_t cookie);
 
-/* For going through all: the item in slot `idx` or NULL; idx below the end. */
+/* For iterating: the item in slot `idx`, or NULL; idx < hf_slots_end(). */
 struct hf_item *hf_slots_at(const struct hf_slots *slots, uint32_t idx);
 static inline uint32_t hf_slots_end(const struct hf_slots *slots)
 {
     return slots->n_blocks * HF_SLOTS_PER_BLOCK;
 }
 
-/* Three arrays, and not one of structs with a pointer into each item: going up
- * and down touches no item, which would be a cache miss each. */
+/* Three arrays, and no index inside the items: sifting touches no item, since
+ * each would be a cache miss. */
 struct hf_heap {
-    struct hf_instant *at; /* the heap: when, and whose slot */
+    struct hf_instant *at; /* the heap: due time and slot of each entry */
     uint32_t *slots;
     uint32_t count;
     uint32_t capacity;
     uint32_t reserved; /* items that may enter */
-    uint32_t *places;  /* by slot; HF_NOWHERE: not in it */
+    uint32_t *places;  /* index in the heap, by slot; or HF_NOWHERE */
     uint32_t n_places;
 };
 
 void hf_heap_init(struct hf_heap *heap);
 void hf_heap_fini(struct hf_heap *heap);
 
-/* Room for one more item, which has its slot. @return false: no memory. */
+/* Reserve room for `item`, which has its slot. @return false: no memory. */
 bool hf_heap_reserve(struct hf_heap *heap, const struct hf_item *item);
 void hf_heap_unreserve(struct hf_heap *heap);
 
-/* The item is due at `at`; HF_NEVER takes it out. */
+/* Set the due time of the item; HF_NEVER removes it. */
 void hf_heap_set(struct hf_heap *heap, const struct hf_item *item,
                  struct hf_instant at);
 
@@ -94,7 +94,7 @@ static inline struct hf_instant hf_heap_next(const struct hf_heap *heap)
     return heap->count == 0 ? HF_NEVER : heap->at[0];
 }
 
-/* Its slot. */
+/* The slot of that item. */
 static inline uint32_t hf_heap_first(const struct hf_heap *heap)
 {
     return heap->count == 0 ? HF_NOWHERE : heap->slots[0];
