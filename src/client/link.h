@@ -5,11 +5,11 @@
  *     name#3, name       permit 3 of a semaphore, and its shared hold of the
  *                        name
  *
- * The user has the first. Each is renewed by itself; the whole is as good as
- * the worst of them. If one is LOST the others are kept and renewed until the
- * user gives up, so that no other owner begins while the user may still be at
- * work. Links do not change from when the user gets the handle until it is
- * released: what any thread may ask, follows them without the mutex. */
+ * The handle is the first lock. Each lock is renewed by itself; the state of
+ * the handle is the worst of them. If one is LOST, the others are renewed until
+ * the user releases the handle, so that no other owner begins while the user
+ * may still work. Links do not change from when the user gets the handle until
+ * it is released: functions for any thread follow them without the mutex. */
 #ifndef HF_CLIENT_LINK_H
 #define HF_CLIENT_LINK_H
 
@@ -24,24 +24,24 @@ struct hf_op;
 struct hf_link {
     struct hf_lock *prev;
     struct hf_lock *next;
-    int16_t permit; /* the first, of a semaphore: which one; else -1 */
-    uint8_t told;   /* the first: enum hf_state that the user knows of */
+    int16_t permit; /* first lock, of a semaphore: its number; else -1 */
+    uint8_t told;   /* first lock: enum hf_state that was reported last */
 };
 
-/* `next` comes behind `lock`, which is the last so far. */
+/* Append `next` to `lock`, which is the last of its list. */
 void hf_link_join(struct hf_lock *lock, struct hf_lock *next);
 
-/* It goes on alone. @return one of the others, or NULL. */
+/* Take the lock out of its list. @return another lock of the list, or NULL. */
 struct hf_lock *hf_link_leave(struct hf_lock *lock);
 
-/* The one behind it, or NULL; the one in front of all. */
+/* The next lock of the list, or NULL; the first one. */
 struct hf_lock *hf_link_next(const struct hf_lock *lock);
 struct hf_lock *hf_link_first(struct hf_lock *lock);
 
-/* The worst of all from `first` on, as their leases say. */
+/* The worst state of the leases from `first` on. */
 enum hf_state hf_link_state(const struct hf_lock *first);
 
-/* Is an outcome of any of them still awaited by `op`? */
+/* Whether `op` still waits for an outcome of a lock of the list. */
 bool hf_link_is_awaited(struct hf_lock *lock, const struct hf_op *op);
 
 #endif

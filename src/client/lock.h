@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One attempt: one owner, one lease, and, if it comes to be held, the user's
- * handle. A request for several names, or for a permit of a semaphore, comes to
- * several locks, linked; the user has the first (link.h).
+/* One attempt: one owner, one lease, and, once it is held, the user's handle. A
+ * request for several names, or for a permit of a semaphore, makes several
+ * linked locks; the first is the handle (link.h).
  *
- * A client may hold 100,000, so all is in one allocation, of at most 256 bytes
- * beside the name with one node:
+ * A client may hold 100,000 locks, so each is one allocation: with one node, at
+ * most 256 bytes plus the name.
  *
  *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
  *     [struct hf_link] | [struct hf_told] | name, NUL | label or whole owner
@@ -19,10 +19,10 @@
 #include "client/tell.h"
 
 enum hf_lock_flags {
-    HF_LOCK_OURS = (1 << 0),    /* the user has the handle: tell of changes */
-    HF_LOCK_TOLD = (1 << 2),    /* in the queue of changes */
-    HF_LOCK_KEEPING = (1 << 3), /* released, but to stay taken until `keep` */
-    HF_LOCK_CALLING = (1 << 4), /* released; `done` is told the outcome */
+    HF_LOCK_OURS = (1 << 0),    /* the user has the handle: report changes */
+    HF_LOCK_TOLD = (1 << 2),    /* in the queue of changed states */
+    HF_LOCK_KEEPING = (1 << 3), /* released; the name is reserved till `keep` */
+    HF_LOCK_CALLING = (1 << 4), /* released; `done` gets the outcome */
     HF_LOCK_OWED = (1 << 5),    /* outcome known; in the queue of callbacks */
     HF_LOCK_OVER = (1 << 6),    /* its lease is done */
     HF_LOCK_GIVE_UP = (1 << 7), /* after this step: release */
@@ -32,7 +32,7 @@ struct hf_lock {
     struct hf_item item;
     uint16_t name_len;
     uint16_t text_len;
-    uint32_t since_s; /* Unix time of the attempt, for people */
+    uint32_t since_s; /* Unix time of the attempt, for display */
     uint8_t flags;
     uint8_t outcome;       /* of an asynchronous release: enum hf_status */
     _Atomic uint8_t state; /* enum hf_state */
@@ -40,10 +40,10 @@ struct hf_lock {
     bool is_unfair : 1;
     bool is_linked : 1;
     bool is_adopted : 1; /* the text is a whole owner, not a label */
-    uint16_t permits;    /* shared: the terms */
+    uint16_t permits;    /* shared hold of a semaphore: its size; else 0 */
     struct hf_client *client;
     uint8_t id[HF_OWNER_ID_LEN];
-    struct hf_op *op; /* waits for an outcome, or NULL */
+    struct hf_op *op; /* gets the next outcome; or NULL */
     union {
         void *user;
         struct hf_instant keep; /* KEEPING, without struct hf_told */
@@ -57,7 +57,7 @@ struct hf_lock {
     uint32_t queue_next;
 };
 
-/* What a caller wants: a request, checked and with lengths. Borrowed. */
+/* A user's request, checked, with lengths. Borrows its texts. */
 struct hf_order {
     const void *name;
     size_t name_len;
@@ -68,8 +68,8 @@ struct hf_order {
     bool is_shared;
     bool is_unfair;
     bool is_linked;   /* one lock of several */
-    uint16_t permits; /* shared: the terms */
-    uint16_t n_slots; /* a semaphore: how many permits; else 0 */
+    uint16_t permits; /* shared hold of a semaphore: its size; else 0 */
+    uint16_t n_slots; /* a request for a permit: number of permits; else 0 */
     uint16_t n_more;
     const struct hf_name *more; /* further names: see hf_order_more() */
     size_t more_size;
@@ -79,12 +79,13 @@ struct hf_order {
     const struct hf_cancel *cancel; /* or NULL */
 };
 
-/* A new attempt under a fresh owner, or under the one of the order. It is in
- * the tables, not yet begun. @return NULL: no memory. */
+/* A new attempt with a fresh owner, or with the owner of the order. It is in
+ * the tables, and no request is sent yet. @return NULL: no memory. */
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order);
 
-/* Out of all tables and queues, and away from the others of its request. */
+/* Remove the lock from all tables and queues and from its links, and free it.
+ */
 void hf_lock_free(struct hf_lock *lock);
 
 static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
@@ -98,19 +99,20 @@ hf_lock_lease_const(const struct hf_lock *lock)
     return (const struct hf_lease *)(lock + 1);
 }
 
-/* The processes that keep it; NULL where the store cannot see any. */
+/* The processes whose life keeps the lock; NULL: the store cannot see them. */
 struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 
-/* What holds it together with the others of its request; NULL: it is alone. */
+/* Its links to the other locks of the handle; NULL: a single lock. */
 struct hf_link *hf_lock_link(const struct hf_lock *lock);
 
-/* What on_state needs of it; NULL: there is no on_state. */
+/* Its data for on_state; NULL: on_state is not set. */
 struct hf_told *hf_lock_told(const struct hf_lock *lock);
 
-/* The next of its handle, as its user has it. Needs no mutex. */
+/* The next lock of the user's handle, or NULL. Needs no mutex. */
 const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
 
-/* Released: keep its name taken until `keep`; tell `done` what came of it. */
+/* For a release: reserve the name until `keep`; call `done` with the outcome.
+ */
 void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep);
 struct hf_instant hf_lock_keep(const struct hf_lock *lock);
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user);
@@ -118,13 +120,14 @@ hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 
 const char *hf_lock_name_bytes(const struct hf_lock *lock);
 
-/* Its owner as nodes know it. @return the length; no NUL is written. */
+/* Write its owner as the nodes store it. @return the length; no NUL is written.
+ */
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 
-/* What the lease says, where other threads read it. */
+/* Copy the lease's state and deadline to where other threads read them. */
 void hf_lock_mirror(struct hf_lock *lock);
 
-/* Its state as of client->now: LOST if the deadline has passed. */
+/* Its state at client->now: LOST if the deadline has passed. */
 enum hf_state hf_lock_state_now(struct hf_lock *lock);
 
 /* "OWNER@FENCE" */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Something that a caller waits for: an acquisition with its retries, or
- * several in one, an adoption, an extension, a release, a question to the
- * nodes, a break.
+/* An operation that a caller waits for: an acquisition with its retries, or
+ * several in one, an adoption, an extension, a release, a query to the nodes, a
+ * break.
  *
  * A blocking call has its operation on the stack, an asynchronous one on the
- * heap. An acquisition owns no owner: each of its attempts is a lock of its
- * own, and one that failed drains by itself. */
+ * heap. An acquisition has no owner id of its own. Each attempt is a separate
+ * hf_lock; a failed attempt releases itself in the background. */
 #ifndef HF_CLIENT_OP_H
 #define HF_CLIENT_OP_H
 
@@ -22,16 +22,16 @@ enum hf_op_kind {
     HF_OP_RELEASE,
     HF_OP_LOOK,   /* struct hf_look begins with it */
     HF_OP_JOB,    /* set-up work of the store */
-    HF_OP_GIVE,   /* struct hf_give begins with it: handing on */
-    HF_OP_LIST,   /* struct hf_list begins with it: many questions */
+    HF_OP_GIVE,   /* struct hf_give begins with it: detaching a lock */
+    HF_OP_LIST,   /* struct hf_list begins with it: many queries */
     HF_OP_BREAK,  /* struct hf_break begins with it */
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
-/* The holder for which a node refused us last, in that node's words. */
+/* The holder that the last refusal named, with the node's data about it. */
 struct hf_rival {
     bool is_known;
-    enum hf_kind kind; /* TYPE, or find out from `owner` */
+    enum hf_kind kind; /* TYPE; else `owner` shows it */
     unsigned node;
     int64_t left_ms;
     uint64_t counter; /* of the name */
@@ -46,41 +46,42 @@ struct hf_op {
     bool is_done;
     bool is_reserved;  /* has room in the heap */
     bool is_listed;    /* in client->ops */
-    bool is_reporting; /* its user is told results, without the mutex */
-    bool is_dropped;   /* … and has cancelled it meanwhile */
+    bool is_reporting; /* report() runs, and may release the mutex */
+    bool is_dropped;   /* … and the user has cancelled it meanwhile */
     enum hf_status status;
     struct hf_client *client;
     struct hf_op *prev, *next;
-    struct hf_lock *lock;     /* the attempt under way; at last the result;
-                                 RELEASE, EXTEND: one of those awaited */
-    struct hf_op *bundle;     /* it is a member of that; NULL: the caller's */
-    struct hf_op *parent;     /* one of its `n_children`; or NULL */
-    unsigned n_children;      /* not done yet: it is done with the last */
-    enum hf_status worst;     /* RELEASE, EXTEND: of those that are through */
-    struct hf_waiter *waiter; /* a thread that sleeps until then; or NULL */
-    unsigned interrupts;      /* of the client, when it began */
+    struct hf_lock *lock;     /* the present attempt; when done, the result;
+                                 RELEASE, EXTEND: one of the locks awaited */
+    struct hf_op *bundle;     /* the bundle that it is a member of; or NULL */
+    struct hf_op *parent;     /* it is one of the parent's children; or NULL */
+    unsigned n_children;      /* that are not done; the last one ends it */
+    enum hf_status worst;     /* RELEASE, EXTEND: of the outcomes so far */
+    struct hf_waiter *waiter; /* the thread to wake at the end; or NULL */
+    unsigned interrupts;      /* client->interrupts when it began */
     bool is_cleanup;          /* no cancel token ends it */
 
     struct hf_order order;
     uint64_t counter; /* hint, or fence */
     struct hf_retry retry;
-    struct hf_instant log_at; /* when a retry for the same reason is told again
-                               */
-    uint32_t log_why;         /* the reason told last; 0: none */
-    uint16_t spared;          /* nodes that are not asked to disown */
-    uint16_t answered;        /* nodes that voted, in this attempt */
-    uint16_t refusing;        /* nodes that said why not */
+    struct hf_instant log_at; /* when a retry for the same reason is logged
+                                 again */
+    uint32_t log_why;         /* the reason logged last; 0: none */
+    uint16_t spared;          /* DISOWN: nodes to which no RELEASE is sent */
+    uint16_t answered;        /* nodes that replied, in this attempt */
+    uint16_t refusing;        /* nodes with a failed request */
     uint16_t apart;         /* nodes that granted, but whose counter is too far
                                from the others': clock_apart.c */
     uint16_t leading;       /* nodes that granted far ahead of their own time */
-    bool has_dropped;       /* an answer, for want of memory to keep it */
-    bool is_queued;         /* this attempt waits in queues */
-    uint32_t ahead;         /* waiters before it, as a node last answered */
-    uint16_t rival_permits; /* a semaphore of another size, as a node said */
+    bool has_dropped;       /* a reply was dropped: out of memory */
+    bool is_queued;         /* this attempt waits in the nodes' queues */
+    uint32_t ahead;         /* waiters before it, per the last reply */
+    uint16_t rival_permits; /* size of the name's semaphore, if not ours */
 
-    /* Of an asynchronous one. `report`, with the mutex, hands out results if it
-     * is HF_OK, and may change that; false: it goes on. `call`, without the
-     * mutex, ends it. */
+    /* Of an asynchronous operation. `report` runs with the mutex if the status
+     * is HF_OK: it delivers results, and may change the status; it returns
+     * false if the operation continues. `call` runs without the mutex: it is
+     * the user's callback, after which the operation is freed. */
     void (*call)(struct hf_op *op);
     bool (*report)(struct hf_op *op); /* or NULL */
     void (*fini)(struct hf_op *op);   /* frees what it has; or NULL */
@@ -91,15 +92,15 @@ struct hf_op {
     struct hf_error error;
 };
 
-/* Everything but the big buffers is zero. */
+/* Zeroes all fields but the big buffers. */
 void hf_op_init(struct hf_op *op, struct hf_client *client,
                 enum hf_op_kind kind);
 
-/* Its room in the tables, for later. @return false: no memory. */
+/* Reserve its room in the tables. @return false: no memory. */
 bool hf_op_reserve(struct hf_op *op);
 
-/* Put it among those under way; it may have a timer. @return false: no
- * memory, and it had no room. */
+/* Append it to client->ops; from now on it may have a timer. @return false: it
+ * had no room reserved, and there is no memory. */
 bool hf_op_list(struct hf_op *op);
 void hf_op_unlist(struct hf_op *op);
 
@@ -107,45 +108,47 @@ void hf_op_unlist(struct hf_op *op);
 void hf_ops_append(struct hf_ops *ops, struct hf_op *op);
 void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
 
-/* It is over: tell its waiter. op->error is filled. */
+/* End the operation: notify its bundle, its parent, its callback or its waiter.
+ * Fills op->error. */
 void hf_op_finish(struct hf_op *op, enum hf_status status);
 
-/* One of the children of `parent`, which is under way, is done. */
+/* A child of `parent` is done; the last one ends the parent. */
 void hf_op_child_is_done(struct hf_op *parent);
 
-/* Over with a text. */
+/* End the operation with an error text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
-/* Stop it where it is; nothing is left behind. Not yet done. */
+/* End an operation that is not done, as cancelled. Notifies no waiter. An
+ * attempt releases itself in the background. */
 void hf_op_abandon(struct hf_op *op);
 
-/* The attempt that it waits for came to this. */
+/* The lock that it waits for has an outcome. */
 void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
                    enum hf_outcome outcome);
 
 /* Its timer went off. */
 void hf_op_due(struct hf_op *op);
 
-/* A node changed; op is under way. */
+/* The status of a node changed; the operation is listed. */
 void hf_op_node(struct hf_op *op);
 
 /* The attempt's nodes granted at counters that are too far apart. */
 void hf_op_note_apart(struct hf_op *op, const struct hf_lease *lease);
 
-/* A node answered the attempt of this operation. */
+/* A node replied to the attempt of this operation. */
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
 
 /* Abandon an asynchronous operation, or its result, and free it. */
 void hf_op_drop(struct hf_op *op);
 
-/* It is asynchronous from now on; `done` gets the lock, if there is one. */
+/* Make it asynchronous; `done` gets the lock, if there is one. */
 void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user);
 
-/* End an asynchronous operation with HF_CANCELLED: its callback is owed. */
+/* End an asynchronous operation with HF_CANCELLED, and queue its callback. */
 void hf_op_stop(struct hf_op *op);
 
-/* It is done, and its user will not have its result. */
+/* Discard the result of an operation that is done. */
 void hf_op_forget_result(struct hf_op *op);
 
 /* Free an asynchronous operation. */
@@ -158,25 +161,26 @@ void hf_op_free(struct hf_op *op);
 enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
                            struct hf_op **out, struct hf_error *error);
 
-/* On the heap, with copies of the name and the text of its order. @return NULL:
- * no memory. */
+/* A copy on the heap, with copies of the name and the text of its order.
+ * @return NULL: no memory. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);
 
-/* Is a call on the lock under way that was started? A second one is refused. */
+/* Whether an asynchronous operation on the lock is in progress: a second one is
+ * refused. */
 bool hf_lock_is_in_use(const struct hf_lock *lock);
 enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
                                     struct hf_error *error);
 
-/* The lock is given back: what was started on it ends. */
+/* The lock is being released: end the asynchronous operations on it. */
 void hf_lock_stop_calls(struct hf_lock *lock);
 
-/* The lock is not this operation's any more: it drains by itself. What is
- * linked with it, neither. */
+/* Detach op->lock and its linked locks from the operation: their outcomes are
+ * no longer reported to it. */
 void hf_op_part(struct hf_op *op);
 
 /* ---- wait.c ------------------------------------------------------------ */
 
-/* Until op is done or interrupted. @return false: interrupted. */
+/* Wait until op is done or interrupted. @return false: interrupted. */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op);
 
 /* Wait, abandon if interrupted, copy the error out. */
@@ -200,46 +204,47 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome);
 
 void hf_give_due(struct hf_op *op);
-void hf_give_heard(struct hf_op *op); /* the lock has had a step */
+void hf_give_heard(struct hf_op *op); /* its lock had a step */
 void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome);
 void hf_give_abandon(struct hf_op *op);
 void hf_list_abandon(struct hf_op *op);
 void hf_break_abandon(struct hf_op *op);
 
-/* Begin to release what op->order names by its whole owner, behind op->counter,
- * at all nodes but those of op->spared. `op` is fresh, and a DISOWN. */
+/* Begin to release the lock with the owner of op->order, with op->counter as
+ * its fence, at all nodes but those of op->spared. `op` is a new DISOWN. */
 void hf_disown_begin(struct hf_op *op);
 
-/* Begin to give a lock back. No call waits unless `op`. */
+/* Begin to release a lock. `op` gets the outcome; or NULL. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);
 
-/* The same for all that is linked with it. */
+/* The same for all locks of the handle. */
 void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
 
-/* The outcome of an asynchronous release: its callback is owed now. */
+/* Queue the callback of an asynchronous release, with its outcome. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
 
-/* What an outcome of a release is called. */
+/* The status for an outcome of a release. */
 enum hf_status hf_release_status(enum hf_outcome outcome);
 
 /* ---- blame.c, rival.c -------------------------------------------------- */
 
-/* Why there is no majority: status, and a line that names each node that is
- * missing with its reason. */
+/* Write why there is no majority: a line that names each missing node with its
+ * reason. @return the status. */
 enum hf_status hf_blame_write(struct hf_op *op);
 
-/* HF_CONFIG with a text if some node can never work as configured, HF_DENIED
- * if too many refuse us; else HF_OK. */
+/* @return HF_CONFIG with a text if some node can never work as configured;
+ * HF_DENIED if too many nodes deny access; else HF_OK. */
 enum hf_status hf_blame_final(struct hf_op *op);
 
-/* So many nodes do not permit it that no majority is left. @return true: with a
- * line that names them. */
+/* @return true: so many nodes deny access that no majority is left; the error
+ * text names them. */
 bool hf_blame_is_denied(struct hf_op *op);
 
-/* Every node that did not vote said definitely no. */
+/* Each node without a vote is down, denies access, or has a counter too far
+ * from the others'. */
 bool hf_blame_is_hopeless(const struct hf_op *op);
 
-/* The same as a struct, its remaining lease as of `now`. */
+/* Fill `out` from the rival, with its remaining lease at `now`. */
 void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
                      struct hf_holder *out);
 
@@ -254,19 +259,19 @@ enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error);
 
-/* Does it come to several locks? */
+/* Whether the request needs several locks. */
 static inline bool hf_order_is_bundle(const struct hf_order *order)
 {
     return order->n_slots > 0 || order->n_more > 0;
 }
 
-/* What the name of a semaphore is followed by in that of a permit: "#255". */
+/* A permit's name is the semaphore's name and a suffix: "#255". */
 #define HF_SLOT_TEXT_MAX 4
 
 /* Whether `a` sorts before (negative), like (0) or behind `b`, by bytes. */
 int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
 
-/* One of the further names; the caller's structs may have another size. */
+/* The further name `idx`; the caller's structs may have another size. */
 struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 
 /* A name for messages: one line, not too long. */
