@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AN ACQUISITION: ATTEMPTS UNTIL ONE IS HELD OR THE WAIT IS OVER
  *
+ * With a wait, on a store with queues:
+ *
  *   attempt 1 ── taken ── queued ── granted ── held
  *
- * on a store with queues; and for a try, on a store without, and when a
- * majority could not be reached
+ * For a try, on a store without queues, or if no majority was reached:
  *
  *   attempt 1 ── taken ── pause ── attempt 2 ── … ── held
- *      └ drains by itself              └ a new lock, a fresh owner
+ *      └ releases itself               └ a new lock, a fresh owner
  *
- * One owner per attempt: an owner that was used twice could be given a lock by
- * a late answer to its first life (in the model it breaks exclusion in 11
- * steps). What a failed attempt may have been granted it gives back by itself,
- * also after the caller has gone. The largest counter that it saw is the next
- * one's hint, so that the nodes agree in one round trip. */
+ * Each attempt has a fresh owner: if an owner were used twice, a late reply to
+ * the first attempt could count as a grant for the second (in the model this
+ * breaks exclusion in 11 steps). A failed attempt releases its grants in the
+ * background, also after the call has returned. The largest counter that it saw
+ * is the hint of the next one, so that the nodes agree in one round trip. */
 #include "client/bundle.h"
 #include "client/cancel.h"
 #include "client/log.h"
@@ -225,8 +226,8 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
     }
 }
 
-/* All users of a semaphore must agree on its size: else "at most N" means
- * nothing. */
+/* All users of a semaphore must agree on its size: otherwise more than N could
+ * hold it. */
 static bool is_misfit(const struct hf_op *op)
 {
     return op->order.permits != 0 && op->rival_permits != 0;
@@ -250,8 +251,9 @@ static void win(struct hf_op *op, struct hf_lock *lock)
     hf_op_finish(op, HF_OK); /* op->lock is the result */
 }
 
-/* Nodes with an error that no reconnecting mends. A server's errors are waited
- * through like its outages; the embedded store is this process's own. */
+/* Nodes with an error that a reconnect cannot repair. A server's error is
+ * retried like an outage; an error of the embedded store is final, since it
+ * runs in this process. */
 static uint16_t unmendable(const struct hf_op *op)
 {
     const struct hf_store_ops *store = op->client->store->ops;
@@ -265,7 +267,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     struct hf_client *client = op->client;
     const struct hf_lease *lease = hf_lock_lease(lock);
     if (is_misfit(op)) {
-        fail_misfit(op); /* the attempt has given up by itself */
+        fail_misfit(op); /* the failed attempt releases itself */
         return;
     }
     uint64_t seen = hf_lease_seen(lease);
@@ -287,8 +289,8 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* A majority has been reached, and has a place for us: from now on it waits
- * through whatever happens, until its time is up. */
+/* A majority has replied, and the attempt has its place in the queues: from now
+ * on it waits, also through outages, until the wait is over. */
 static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
 {
     if (is_misfit(op)) {
@@ -325,11 +327,12 @@ void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
     case HF_OUT_LOST:
     case HF_OUT_RELEASED:
     case HF_OUT_UNKNOWN:
-        HF_ASSERT(false); /* none of an attempt */
+        HF_ASSERT(false); /* not an outcome of ACQUIRE */
     }
 }
 
-/* The pause is over; or an attempt is under way at the end of the wait. */
+/* The timer: the pause before the next attempt is over, or the wait is over
+ * during an attempt. */
 void hf_acquire_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -340,8 +343,8 @@ void hf_acquire_due(struct hf_op *op)
     if (is_misfit(op)) {
         fail_misfit(op);
     } else {
-        /* A wait without end comes here if no majority can be reached, whatever
-         * one node has told of a holder. */
+        /* A wait without end gets here only if no majority can be reached: so
+         * HF_UNAVAILABLE, even if one node named a holder. */
         bool is_busy = op->rival.is_known && op->order.wait_ms >= 0;
         hf_op_part(op);
         finish_as(op, is_busy ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
@@ -349,7 +352,7 @@ void hf_acquire_due(struct hf_op *op)
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }
 
-/* ---- How it stands ----------------------------------------------------- */
+/* ---- Progress of a wait ------------------------------------------------ */
 
 static struct hf_waiting *describe(const struct hf_op *one,
                                    const struct hf_order *order)
@@ -379,7 +382,7 @@ bool hf_op_waiting(struct hf_op *op, struct hf_waiting **out)
     const struct hf_op *one =
         op->kind == HF_OP_BUNDLE ? hf_bundle_waiting(op) : op;
     if (one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued) {
-        /* of a semaphore it is the name, and not that of a permit */
+        /* of a semaphore: its name, without the permit's suffix */
         bool is_permit = op->order.n_slots > 0;
         *out = describe(one, is_permit ? &op->order : &one->order);
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the store says, in the core's terms. */
+/* The store's callbacks: replies, pushes and changes of nodes, translated into
+ * events of the lease machine. */
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
@@ -11,21 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* A wait of 24 days says as much as no expiry does. */
+/* Negative: the holder's lease has no expiry. */
 static struct hf_span left_of(const struct hf_answer *answer)
 {
     return answer->left_ms < 0 ? (struct hf_span){-1}
                                : hf_span_ms(answer->left_ms);
 }
 
-/* Another library frees its key without a word to us, and others of its kind
- * poll for it: a waiter that looks every half second is hardly ever first. */
+/* Another library deletes its key without a push to us, and its own clients
+ * poll for the key: with half a second between polls, our waiter would rarely
+ * get it. */
 #define LOOK_FOREIGN_MS 40
 
-/* The end of a process is found only by looking for it. */
+/* The end of a process is not pushed, only found by polling. */
 #define LOOK_MORTAL_MS 500
 
-/* 0: the holder will hand it over. */
+/* The poll interval for the first waiter. 0: the holder's release is pushed. */
 static uint16_t look_ms(const struct hf_client *client,
                         const struct hf_answer *answer)
 {
@@ -63,9 +65,9 @@ static struct hf_event event_of(const struct hf_client *client,
     };
 }
 
-/* An answer that was not read when it came does not say that the round trip has
- * grown; but it is better than no measure at all, without which a node that is
- * further away than node_timeout could never vote. */
+/* A reply that was read late does not show that the round trip has grown, so it
+ * may only lower the measure. Without any measure yet it counts: else a node
+ * with a round trip above node_timeout could never vote. */
 static void measure(struct hf_client *client, const struct hf_answer *answer)
 {
     struct hf_span took = hf_instant_until(answer->sent, client->now);
@@ -108,7 +110,8 @@ bool hf_client_post(struct hf_client *client, uint64_t cookie,
     return true;
 }
 
-/* Now, or later if the store is busy or something came before it. */
+/* Step the lock now; queue the event if the store is on the stack or an earlier
+ * event is queued. */
 static void deliver(struct hf_client *client, uint64_t cookie,
                     struct hf_lock *lock, const struct hf_event *event)
 {
@@ -134,7 +137,7 @@ static void answer_lock(struct hf_client *client, struct hf_lock *lock,
 }
 
 /* A push is unsolicited: if its lock no longer exists, drop it. The RELEASE
- * that ended the lock has given the grant to the next. */
+ * that ended the lock passes the grant to the next waiter. */
 void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {
@@ -176,7 +179,7 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     }
     struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);
     if (item == NULL) {
-        return; /* of an attempt that is over */
+        return; /* its attempt or query has ended */
     }
     if (item->kind == HF_ITEM_LOOK) {
         hf_look_answer(hf_look_of(item), answer);
@@ -185,8 +188,8 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
     }
 }
 
-/* The leases are told of one node after another (settle.c), and must not see
- * the next one's standing before they are told of it. */
+/* Leases get the status of one node at a time (settle.c), and must not see a
+ * new status before its event. So it is kept in `news` until then. */
 void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
                            bool forgot, enum hf_status fault,
                            const char *reason)

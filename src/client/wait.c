@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* WHICH THREAD READS
  *
- * A blocking call does its I/O in its own thread: no hop through a thread of
- * the library. When several wait, one of them, the leader, sleeps in epoll
- * without the mutex and reads for all; the others sleep on a condition each.
- * When an operation ends, its thread is woken. When the leader's own operation
- * ends, it hands the role to a thread that still waits. So an uncontended call
- * costs a write, an epoll_wait and a read, and a contended one a wake-up more.
+ * A blocking call does its I/O in its own thread, not in a thread of the
+ * library. If several calls wait, one thread, the leader, sleeps in epoll
+ * without the mutex and reads for all; each of the others, the followers,
+ * sleeps on its own condition variable. When an operation ends, its thread is
+ * woken. When the leader's own operation ends, it wakes a follower, which
+ * becomes the leader. So an uncontended call costs a write, an epoll_wait and a
+ * read; a contended one costs one wake-up more.
  *
- * Timers are the leader's, too; a follower whose timer is due before the
- * leader means to wake pokes it. */
+ * The leader also runs the timers. A follower whose timer is due before the
+ * leader's epoll timeout pokes the leader. */
 #include "client/cancel.h"
 #include "client/op.h"
 
@@ -53,7 +54,7 @@ static void delist(struct hf_client *client, struct hf_waiter *self)
     }
 }
 
-/* Another thread has to read from now on. */
+/* Wake a waiting thread, unless one is reading: it becomes the leader. */
 static void hand_over(struct hf_client *client)
 {
     if (client->is_polling) {
@@ -72,20 +73,20 @@ static void lead(struct hf_client *client)
 {
     struct hf_instant until = hf_client_due(client);
     client->is_polling = true;
-    client->poll_until = until; /* a follower may change it, and pokes then */
+    client->poll_until = until; /* a follower that lowers it pokes us */
     pthread_mutex_unlock(&client->mutex);
     int n_found = hf_loop_wait(client->loop, until);
     if (n_found == 0) {
-        hf_loop_wait(client->loop, HF_LONG_AGO); /* woken late: look again
-                                                    before timing out */
+        hf_loop_wait(client->loop, HF_LONG_AGO); /* a reply may have arrived
+                                                    since the timeout */
     }
     pthread_mutex_lock(&client->mutex);
     client->is_polling = false;
     hf_client_dispatch(client);
 }
 
-/* Only the leader runs timers (settle.c). If one is due before it means to
- * wake, it is poked; that is rare, since new timers are mostly the latest. */
+/* Only the leader runs timers (settle.c), so it is poked if one is due before
+ * its epoll timeout. That is rare: a new timer is usually the latest. */
 static void follow(struct hf_client *client, struct hf_waiter *self)
 {
     struct hf_instant due = hf_client_due(client);
@@ -98,7 +99,8 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
     hf_client_settle(client);
 }
 
-/* Meanwhile another call, or the library's thread, reads and runs timers. */
+/* Run on_state. Meanwhile another waiting call, or the timer's descriptor,
+ * takes care of reads and timers. */
 static void tell(struct hf_client *client, struct hf_waiter *self)
 {
     if (!hf_tell_is_due(client)) {
@@ -138,9 +140,9 @@ static bool wait(struct hf_client *client, struct hf_op *op)
     return op->is_done;
 }
 
-/* In a callback of hf_client_process() nothing is written until all callbacks
- * have returned; but a thread that waits for an answer must have sent its
- * request. */
+/* In a callback of hf_client_process() requests are written only after all
+ * callbacks have returned. A call that waits for a reply turns that off, since
+ * its request must be sent first. */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op)
 {
     bool was_deferring = hf_client_is_deferring(client);
@@ -166,9 +168,8 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error)
 
 /* ---- The poke ---------------------------------------------------------- */
 
-/* Edge-triggered, so that it need not be read; cancel tokens come here, too. A
- * call that was interrupted finds that out by itself; the others go back to
- * sleep. */
+/* Called for the eventfd and for cancel tokens. Both are edge-triggered, so
+ * they need not be read. Wakes the followers whose calls are interrupted. */
 void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
                        struct hf_instant now)
 {
@@ -195,6 +196,6 @@ void hf_client_interrupt(struct hf_client *client)
     uint64_t one = 1;
     atomic_fetch_add(&client->interrupts, 1);
     ssize_t written = write(client->poke.fd, &one, sizeof(one));
-    (void)written; /* it is full: the reader will look anyway */
+    (void)written; /* full: an earlier write wakes the reader */
     errno = saved;
 }
