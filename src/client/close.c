@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Closing: each pending operation calls its callback, as cancelled. Every lock
- * is released, in one pipeline, while answers keep coming; if the store is
- * silent for one timeout, the leases end by themselves. A forked child sends
- * nothing. Called in a callback, all this waits until it has returned. */
+/* Closing a client. The callbacks of all pending operations run, with
+ * HF_CANCELLED. All locks are released in one pipeline, until all are, or no
+ * reply arrives for one timeout: then the remaining leases expire. A forked
+ * child sends nothing. If a callback closes the client, the closing starts when
+ * the callback has returned. */
 #include "client/op.h"
 #include "client/queue.h"
 #include "client/seize.h"
@@ -14,14 +15,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Requests under way at once: enough to keep a server busy, few enough to
- * stay within its input buffers. */
+/* Requests without a reply at a time: enough to keep a server busy, few enough
+ * for its input buffers. */
 #define IN_FLIGHT_MAX 1024
 
-/* However many locks: then the process wants to end. */
+/* The limit for releasing all locks, however many: the process waits. */
 #define CLOSE_MS_MAX 5000
 
-/* What is being given back already, and could not be everywhere: once more. */
+/* For a lock that is being released already: send RELEASE again to each node
+ * that has not confirmed it. */
 static void nudge(struct hf_client *client, struct hf_lock *lock)
 {
     uint64_t cookie = hf_slots_cookie(&client->slots, &lock->item);
@@ -86,7 +88,7 @@ static void release_all(struct hf_client *client)
     }
 }
 
-/* ---- What is pending --------------------------------------------------- */
+/* ---- Pending callbacks ------------------------------------------------- */
 
 static void write_error(struct hf_error *error)
 {
@@ -104,7 +106,8 @@ static void call(struct hf_client *client, hf_op_fn *done, void *user)
     pthread_mutex_lock(&client->mutex);
 }
 
-/* Others give back in the background what a break has left behind. */
+/* @return an asynchronous operation, or NULL. The others in the list clean up
+ * after a break. */
 static struct hf_op *find_started(struct hf_client *client)
 {
     struct hf_op *op = client->ops.first;
@@ -114,8 +117,8 @@ static struct hf_op *find_started(struct hf_client *client)
     return op;
 }
 
-/* All are stopped before the first is called: a callback may still cancel
- * others. */
+/* All operations are stopped before the first callback runs: a callback may
+ * cancel other operations. */
 static void cancel_ops(struct hf_client *client)
 {
     struct hf_op *started = NULL;
@@ -138,7 +141,7 @@ static void cancel_ops(struct hf_client *client)
     }
 }
 
-/* Of several locks in one, the last carries the call. */
+/* The last lock of a handle has the callback. */
 static void cancel_call(struct hf_client *client, struct hf_lock *lock)
 {
     void *user = NULL;
@@ -181,8 +184,9 @@ static void close_fd(int fd)
     }
 }
 
-/* Of a forked child: others are on some stack of the parent's. A bundle is on
- * the heap, its members in it, and behind it in the list. */
+/* In a forked child, blocking calls have left operations on stacks of the
+ * parent's threads, which are not freed. A bundle is always on the heap; its
+ * members are part of it and follow it in the list. */
 static void free_ops(struct hf_client *client)
 {
     struct hf_op *op = client->ops.last;
@@ -284,7 +288,8 @@ void hf_client_end(struct hf_client *client)
     hf_client_free(client);
 }
 
-/* @return true: now; false: when the callback returns, or it is closed. */
+/* @return true: end it now; false: it ends when this callback returns, or is
+ * ending already. */
 static bool may_end(struct hf_client *client)
 {
     pthread_mutex_lock(&client->mutex);

@@ -103,7 +103,7 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     }
     char *name = name_of(lock);
     memcpy(name, order->name, order->name_len);
-    name[order->name_len] = '\0'; /* it is printed more often than not */
+    name[order->name_len] = '\0'; /* users print it */
     if (order->text_len > 0) {
         memcpy(name + order->name_len + 1, order->text, order->text_len);
     }
@@ -176,9 +176,10 @@ void hf_lock_free(struct hf_lock *lock)
     }
 }
 
-/* ---- What comes after the release -------------------------------------- */
+/* ---- Data of a release ------------------------------------------------- */
 
-/* Where on_state is told, a callback may still ask for user and deadline. */
+/* With on_state, a callback may still read `user` and `deadline_ns` after the
+ * release, so the union members next to them are not used. */
 
 void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
 {
@@ -225,14 +226,15 @@ size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
                          lock->since_s, lock->text_len > 0 ? label : NULL);
 }
 
-/* The deadline first: a thread that sees the new state sees it, too. */
+/* The deadline is stored first: a thread that reads the new state reads the new
+ * deadline, too. */
 void hf_lock_mirror(struct hf_lock *lock)
 {
     const struct hf_lease *lease = hf_lock_lease(lock);
     enum hf_state state = hf_lease_state(lease);
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
     if ((lock->flags & HF_LOCK_CALLING) != 0 && hf_lock_told(lock) == NULL) {
-        return; /* released: the place holds something else */
+        return; /* released: the union holds done_user */
     }
     atomic_store_explicit(&lock->deadline_ns,
                           is_held ? hf_lease_deadline(lease).ns : INT64_MIN,

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* A store that is not reached in this time is not there: a command that only
- * looks ends within a second. */
+/* The time without a majority after which a query fails, so that a command that
+ * only reads ends within a second. */
 #define LOOK_MS_MAX 900
 
 void hf_look_init(struct hf_look *look, struct hf_client *client,
@@ -71,7 +71,7 @@ static void finish(struct hf_look *look)
                  has_majority(look) ? HF_OK : hf_blame_write(&look->op));
 }
 
-/* Over, or how long still? */
+/* Finish the query if no reply is to come, or set its timer. */
 static void judge(struct hf_look *look)
 {
     struct hf_client *client = look->op.client;
@@ -81,7 +81,7 @@ static void judge(struct hf_look *look)
         finish(look);
         return;
     }
-    if (has_majority(look)) { /* the others are given one timeout more */
+    if (has_majority(look)) { /* the other nodes get one more timeout */
         struct hf_instant soft_end =
             hf_client_patience(client, hf_span_ms(client->url->max_ttl_ms));
         look->hard_end = hf_instant_min(look->hard_end, soft_end);
@@ -109,8 +109,8 @@ void hf_look_due(struct hf_look *look)
     finish(look);
 }
 
-/* Called while the store may be busy: only take note; hf_client_settle() pumps
- * afterwards. */
+/* The store may be on the stack: only note the reply. hf_client_settle() pumps
+ * the query afterwards. */
 void hf_look_answer(struct hf_look *look, const struct hf_answer *answer)
 {
     struct hf_client *client = look->op.client;

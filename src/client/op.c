@@ -161,8 +161,8 @@ void hf_op_part(struct hf_op *op)
     op->lock = NULL;
 }
 
-/* What was handed to us stays as it is; an attempt of our own is given
- * up; what is being given back, or is held, goes on without us. */
+/* An acquisition releases its attempt; an adoption stops renewing and releases
+ * nothing; a release or an extension continues without the operation. */
 void hf_op_abandon(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -196,7 +196,7 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
     HF_ASSERT(lock->op == op);
     if (op->is_done) {
         if (op->bundle != NULL) {
-            hf_bundle_heard(op); /* held for its bundle, and LOST meanwhile */
+            hf_bundle_heard(op); /* held for its bundle, and LOST since */
         }
         return;
     }
@@ -246,7 +246,7 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_GIVE:
         hf_give_due(op);
         break;
-    case HF_OP_BREAK: /* it waited for the end of a lease */
+    case HF_OP_BREAK: /* the holder's lease has expired */
         hf_op_finish(op, HF_OK);
         break;
     case HF_OP_BUNDLE:
@@ -305,10 +305,10 @@ void hf_op_note(struct hf_op *op, const struct hf_answer *answer)
 {
     uint16_t bit = (uint16_t)(1U << answer->node);
     if (op->is_done) {
-        return; /* held for its bundle: what is heard now is the lease's */
+        return; /* held for its bundle: this is a reply to a renewal */
     }
     if (op->kind == HF_OP_RELEASE && answer->verb != HF_VERB_RELEASE) {
-        return; /* of a request that the release is behind */
+        return; /* to a request from before the release */
     }
     switch (answer->verdict) {
     case HF_VERDICT_OK:
