@@ -8,42 +8,43 @@
  *     3 permits of n     all of  n (shared, on terms of 3),
  *                                any of n#0, n#1, n#2
  *
- * SWEEP: one lock of each part is tried at once, without a place in any queue:
- *   where one node has them all and they are free, that is one round trip.
- * WAIT: else what was got up to the first part that is missing is kept, and
- *   renewed; the rest is given back; that part is waited for, in all its queues
- *   at once. Then the rest is swept again.
+ * SWEEP: try one lock of each part, all at the same time, without queueing.
+ * With one node, and if all are free, that is one round trip. WAIT: otherwise
+ * keep and renew the locks of the parts before the first missing part, release
+ * those behind it, and wait for the missing part, in the queues of all its
+ * locks at the same time. Then sweep the rest again.
  *
- * There is no deadlock: a waiter holds only what sorts before. What is held
- * and sorts behind was got in a sweep, and is given back without waiting.
+ * There is no deadlock: a bundle that waits holds only locks that sort before
+ * the one that it waits for. Locks behind it come from a sweep, and are
+ * released before the wait begins.
  *
- * Never more than N hold a semaphore: there are N locks, and each is sound over
- * any majority by itself. The shared hold of its name excludes callers that
- * want another N, or the name exclusively. The first permit to try is drawn at
- * random, so that callers that start at once try different ones.
+ * A semaphore has at most N holders: it has N locks, and each of them is
+ * exclusive by its own majority. The shared hold of its name excludes requests
+ * with another N, and exclusive requests for the name. The first permit to try
+ * is random, so that requests that start together try different ones.
  *
- * A try waits a little, too, once it has some of its parts: the owner of the
- * others may be sweeping itself, and about to give them back. Otherwise two
- * tries that meet would both fail.
+ * A try that has some of its parts waits PATIENCE_MS for the others: their
+ * holder may be another sweep that is about to release them. Without this wait,
+ * two tries in conflict could both fail.
  *
- * Each member is an acquisition like any other (acquire.c). It is told apart by
- * `bundle`: what it comes to hold stays its own, until the bundle has all. */
+ * Each member is an ordinary acquisition (acquire.c) with `bundle` set: it
+ * keeps the lock that it acquires until the bundle has all its parts. */
 #include "client/bundle_parts.h"
 
 #include <stdio.h>
 
-/* How long a try waits for other sweeps that may be about to give back: some
- * round trips, and not long for a person. */
+/* How long a try waits for a release by another sweep: some round trips, and
+ * short for an interactive user. */
 #define PATIENCE_MS 100
 
-/* Like a single name's wait without end: over in 5 s if no majority was ever
- * reached, and 200 ms are left for saying so. */
+/* A wait without end fails within 5 s if no majority was ever reached, as for a
+ * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
 /* Pauses between two attempts of a try are some milliseconds long. */
 #define DUE_AGAIN_MS 10
 
-/* ---- News -------------------------------------------------------------- */
+/* ---- Finished members -------------------------------------------------- */
 
 void hf_bundle_heard(struct hf_op *member)
 {
@@ -73,9 +74,9 @@ void hf_bundle_forget_news(struct hf_bundle *bundle)
     bundle->has_news = false;
 }
 
-/* ---- Going on ---------------------------------------------------------- */
+/* ---- Steps ------------------------------------------------------------- */
 
-/* How long there still is: 0: not at all; negative: for ever. */
+/* The rest of the wait; 0: it is over; negative: without end. */
 static int64_t left_ms(const struct hf_bundle *bundle)
 {
     if (bundle->until.ns == HF_NEVER.ns) {
@@ -86,7 +87,7 @@ static int64_t left_ms(const struct hf_bundle *bundle)
     return ms > 0 ? ms : 0;
 }
 
-/* One of each part that is missing, at once. */
+/* Try one lock of each missing part. */
 static void sweep(struct hf_bundle *bundle)
 {
     bundle->stage = HF_STAGE_SWEEP;
@@ -96,7 +97,7 @@ static void sweep(struct hf_bundle *bundle)
     }
 }
 
-/* For any one of a part. */
+/* Wait for any lock of the part. */
 static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_client *client = bundle->op.client;
@@ -117,7 +118,7 @@ static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
     }
 }
 
-/* Nothing of `part` can be had as it was asked for. */
+/* All attempts for `part` have failed: wait for it, or fail the bundle. */
 static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_member *member = &part->members[part->start];
@@ -135,13 +136,13 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
         wait_for(bundle, part);
     } else {
         if (bundle->is_probing && member->op.status == HF_BUSY) {
-            member->op.status = hf_blame_write(&member->op); /* no end to it */
+            member->op.status = hf_blame_write(&member->op); /* endless wait */
         }
         hf_bundle_fail_like(bundle, member);
     }
 }
 
-/* What was held while the others were waited for is gone. */
+/* A held lock was lost during the wait for another part. */
 static void start_over(struct hf_bundle *bundle)
 {
     hf_bundle_drop_from(bundle, 0);
@@ -155,7 +156,7 @@ static void start_over(struct hf_bundle *bundle)
     hf_bundle_fail(bundle, HF_BUSY);
 }
 
-/* Another one of the same part, or another time, will not help. */
+/* A retry, or another lock of the same part, cannot help. */
 static bool is_final(enum hf_status status)
 {
     return status != HF_BUSY && status != HF_UNAVAILABLE &&
@@ -173,7 +174,7 @@ static const struct hf_member *find_final(const struct hf_bundle *bundle)
     return NULL;
 }
 
-/* LOST by what was heard, or by the clock. */
+/* Whether a held member is LOST, by a reply or by its deadline. */
 static bool has_lost(struct hf_bundle *bundle)
 {
     bool is_lost = false;
@@ -185,7 +186,8 @@ static bool has_lost(struct hf_bundle *bundle)
     return is_lost;
 }
 
-/* The first of a part that is held is kept. @return false: there is none. */
+/* Keep the first held lock of the part, and drop the others. @return false:
+ * none is held. */
 static bool choose(struct hf_part *part)
 {
     for (unsigned i = 0; i < part->count; i++) {
@@ -253,8 +255,8 @@ void hf_bundle_begin(struct hf_op *op)
     sweep(bundle);
 }
 
-/* The wait is over, and a sweep under way does not outlast it. A member in the
- * pause between two attempts is looked at again. */
+/* The wait is over: end the attempts of the present part, also those of a
+ * sweep. A member in the pause between two attempts is checked again later. */
 void hf_bundle_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
@@ -278,7 +280,7 @@ void hf_bundles_pump(struct hf_client *client)
     }
 }
 
-/* Of permits the one that is nearest. */
+/* Of several permits, the one with the fewest waiters ahead. */
 struct hf_op *hf_bundle_waiting(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);

@@ -6,8 +6,8 @@
 
 #include "client/op.h"
 
-/* Names and label are copied. On the heap, in one piece: free() it.
- * @return NULL: no memory. */
+/* A new bundle, one allocation, with copies of names and label; the caller must
+ * free() it. @return NULL: no memory. */
 struct hf_op *hf_bundle_new(struct hf_client *client,
                             const struct hf_order *order);
 
@@ -16,15 +16,15 @@ void hf_bundle_begin(struct hf_op *op);
 /* Its timer went off. */
 void hf_bundle_due(struct hf_op *op);
 
-/* The wait is over: whatever it has is given back. */
+/* Cancel the bundle's attempts and release what it holds. */
 void hf_bundle_abandon(struct hf_op *op);
 
-/* A member came to its end, or lost what it had. Noted, and worked off by
- * hf_bundles_pump(), since others may be half way through their own news. */
+/* A member has finished, or has lost its lock. Only queues the bundle:
+ * hf_bundles_pump() continues it when no step is on the stack. */
 void hf_bundle_heard(struct hf_op *member);
 void hf_bundles_pump(struct hf_client *client);
 
-/* The member that tells best how the whole stands; NULL: none waits. */
+/* The queued member with the fewest waiters ahead; NULL: none is queued. */
 struct hf_op *hf_bundle_waiting(struct hf_op *op);
 
 #endif

@@ -16,7 +16,7 @@ void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status)
     hf_op_finish(&bundle->op, status);
 }
 
-/* In a member's words; which name they are about is added. */
+/* Copy the member's error text, with the name added. */
 static void explain(struct hf_bundle *bundle, const struct hf_op *op)
 {
     struct hf_error *error = &bundle->op.error;
@@ -52,7 +52,8 @@ void hf_bundle_fail_like(struct hf_bundle *bundle,
     hf_bundle_fail(bundle, member->op.status);
 }
 
-/* Which of the user's names comes to which lock; the first is the handle. */
+/* Link the locks in the order of the user's names. @return the first: the
+ * handle. */
 static struct hf_lock *link_names(struct hf_bundle *bundle)
 {
     struct hf_lock *locks[HF_NAMES_MAX] = {NULL};

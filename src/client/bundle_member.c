@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A member is an acquisition like any other (acquire.c). What it comes to hold
- * stays its own, until the bundle has all. */
+/* A member is an ordinary acquisition (acquire.c). It keeps the lock that it
+ * acquires until the bundle has all its parts. */
 #include "client/bundle_parts.h"
 
 #include "base/fail.h"
 
-/* What it learned before of counters and of the holder is kept. */
+/* Keeps the counter hint and the known holder of the attempt before. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms)
 {
     struct hf_op *op = &member->op;

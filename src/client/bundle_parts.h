@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of a bundle share. bundle.c has the algorithm; bundle_plan.c
- * makes it of an order; bundle_member.c begins and drops one of its
- * acquisitions; bundle_end.c says what came of it. */
+/* Shared by the files of a bundle. bundle.c has the algorithm; bundle_plan.c
+ * builds a bundle from an order; bundle_member.c begins and drops its
+ * acquisitions; bundle_end.c reports the result. */
 #ifndef HF_CLIENT_BUNDLE_PARTS_H
 #define HF_CLIENT_BUNDLE_PARTS_H
 
@@ -17,8 +17,8 @@ struct hf_member {
 struct hf_part {
     struct hf_member *members; /* any one of these */
     unsigned count;
-    unsigned start;      /* which is tried first */
-    struct hf_lock *got; /* NULL: missing */
+    unsigned start;      /* index of the one to try first */
+    struct hf_lock *got; /* the held one; NULL: missing */
 };
 
 enum hf_stage { HF_STAGE_SWEEP, HF_STAGE_WAIT };
@@ -26,18 +26,18 @@ enum hf_stage { HF_STAGE_SWEEP, HF_STAGE_WAIT };
 struct hf_bundle {
     struct hf_op op;
     struct hf_bundle *next; /* in client->bundles */
-    bool has_news;          /* it is in there */
-    bool is_patient;        /* a try that waits a little */
-    bool is_probing;        /* waits for a majority to be reached at all */
+    bool has_news;          /* is in client->bundles */
+    bool is_patient;        /* a try that has begun to wait PATIENCE_MS */
+    bool is_probing;        /* no majority was ever reached: FIRST_REACH_MS */
     enum hf_stage stage;
     struct hf_instant began;
-    struct hf_instant until; /* HF_NEVER: waits for ever */
-    unsigned at;             /* parts before it are there */
+    struct hf_instant until; /* end of the wait; or HF_NEVER */
+    unsigned at;             /* first missing part: those before are held */
     unsigned n_parts;
     struct hf_part *parts;
     unsigned n_members;
     struct hf_member *members;
-    uint8_t place[HF_NAMES_MAX]; /* of each part among the user's names */
+    uint8_t place[HF_NAMES_MAX]; /* index of each part in the user's order */
 };
 
 static inline struct hf_bundle *hf_bundle_of(struct hf_op *op)
@@ -71,10 +71,10 @@ static inline bool hf_member_is_held(const struct hf_member *member)
 /* wait_ms 0: a try, without a place in a queue. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms);
 
-/* Cancelled, or given back. */
+/* Cancel the acquisition, or release its lock. */
 void hf_member_drop(struct hf_member *member);
 
-/* Drop all of a part `but` one, which is what was got; NULL: all. */
+/* Drop all members of a part except `but`, whose lock is kept; NULL: all. */
 void hf_part_keep(struct hf_part *part, const struct hf_member *but);
 
 /* Drop all of the parts from `at` on. */
@@ -82,12 +82,12 @@ void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at);
 
 /* ---- bundle_end.c ------------------------------------------------------ */
 
-/* With a text that is there already, or in a member's words. */
+/* Fail with the text that is in op.error; with the text of a member. */
 void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status);
 void hf_bundle_fail_like(struct hf_bundle *bundle,
                          const struct hf_member *member);
 
-/* All is there: from now on it is the user's. */
+/* All parts are held: link their locks to a handle and finish. */
 void hf_bundle_hand_out(struct hf_bundle *bundle);
 
 /* ---- bundle.c ---------------------------------------------------------- */

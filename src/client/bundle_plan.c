@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From what a user asks for to the parts of a bundle, in one allocation:
+/* Builds the parts of a bundle from a user's request, in one allocation:
  *
  *     struct hf_bundle | members | parts | label, names
  */
@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names in the order in which they are waited for, by insertion: few. */
+/* Sort the names by bytes, the order in which the bundle waits for them. They
+ * are few, so insertion sort. */
 static void sort(const struct hf_order *order, struct hf_name names[],
                  uint8_t place[])
 {
@@ -27,18 +28,19 @@ static void sort(const struct hf_order *order, struct hf_name names[],
     }
 }
 
-/* Bytes behind the structs: the names, those of the slots, the label. */
+/* Bytes behind the structs: the names, the permits' names, the label. */
 static size_t text_size(const struct hf_order *order)
 {
     size_t size = order->text_len + order->name_len;
     for (unsigned i = 0; i < order->n_more; i++) {
         size += hf_order_more(order, i).name_len;
     }
-    /* and a NUL that snprintf() writes */
+    /* + 1: the NUL that snprintf() writes */
     return size + order->n_slots * (order->name_len + HF_SLOT_TEXT_MAX) + 1;
 }
 
-/* A member's order: the user's but for its name. @return behind the name. */
+/* Set up a member's order: the user's, with another name. @return the end of
+ * the name in `text`. */
 static char *order_member(struct hf_bundle *bundle, struct hf_member *member,
                           const struct hf_name *name, char *text)
 {
@@ -121,13 +123,12 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
     bundle->op.order.text = text;
     memcpy(text, order->text_len > 0 ? order->text : "", order->text_len);
     text += order->text_len;
-    bundle->op.order.name = text; /* of the semaphore; or the one sorted first,
-                                     which is not used */
+    bundle->op.order.name = text; /* the semaphore's; not used for names */
     if (order->n_slots > 0) {
         plan_semaphore(bundle, order, text);
     } else {
         plan_names(bundle, order, text);
     }
-    bundle->op.order.more = NULL; /* it was borrowed */
+    bundle->op.order.more = NULL; /* borrowed from the caller */
     return &bundle->op;
 }

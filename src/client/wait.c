@@ -99,8 +99,8 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
     hf_client_settle(client);
 }
 
-/* Run on_state. Meanwhile another waiting call, or the timer's descriptor,
- * takes care of reads and timers. */
+/* Run on_state. Meanwhile another waiting call reads and runs the timers; if
+ * there is none, the timer behind hf_client_fd() is set. */
 static void tell(struct hf_client *client, struct hf_waiter *self)
 {
     if (!hf_tell_is_due(client)) {
