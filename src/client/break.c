@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a name from its holder.
+/* Breaking a lock: taking a name from its holder.
  *
- *   look at the mark that --once left
- *   BREAK to all nodes: the breaker replaces the holder, its expiry stays
- *   wait until the last of the leases that were found is over
- *   withdraw the mark, or the name would not be free for --once
- *   RELEASE to those that have answered: the counter moves on, the name is free
+ *   read the mark that --once left
+ *   BREAK to all nodes: the breaker replaces the holder; the expiry stays
+ *   wait until the last of the leases that were found has expired
+ *   withdraw the mark: it would keep --once from running
+ *   RELEASE to the nodes that replied: raises the counter and frees the name
  *
- * The holder cannot renew any more, and believes to hold until its own
- * deadline, which is before the expiry that the nodes keep: so the name is
- * granted to no client before the holder has stopped. With `now` the name is
- * freed at once and two may run until then; the fence has moved on either way.
- * A name that was released and is only kept taken is freed at once, too.
+ * From BREAK on the holder cannot renew. Its own deadline is before the expiry
+ * at the nodes, so no client gets the name before the holder has stopped. With
+ * `now` the name is freed at once, and two clients may run until that deadline;
+ * the fence increases in both cases. A name that is only reserved after a
+ * release is freed at once, too.
  *
- * If the break is given up, the nodes that have answered give the name back.
- * The holder is owner at the same counter again, and renews, unless a renewal
- * was refused by a majority meanwhile. Those who share are not given back.
+ * If the break is cancelled, the nodes that replied give the name back. The
+ * holder is owner at the same counter again and can renew, unless a majority
+ * has refused a renewal meanwhile. Shared holds are not restored.
  *
- * A client never believes to hold for longer than max_ttl from now, on which
- * all clients of a store agree. What names more has a clock that was set back
- * since: a node cuts it.
+ * No client holds for longer than max_ttl from now, on which all clients of a
+ * store agree. A longer remaining time comes from a clock that was set back:
+ * the node cuts it.
  *
- * A node in quarantine may have lost a lease. If too few others answer, the
- * break waits for the longest lease that there can be.
+ * A node in quarantine may have lost a lease. If no majority of voting nodes
+ * replied, the break waits for max_ttl.
  *
- * A node that did not answer in time may execute BREAK later, and take the name
- * from a holder to which it was granted meanwhile. A RELEASE behind that would
- * free it while that holder believes to hold it; so what BREAK leaves there
- * ends by itself, with the lease that it found.
+ * A node that did not reply in time may execute BREAK later, and take the name
+ * from a holder that got it meanwhile. A RELEASE after that would free the name
+ * while it is held. So none is sent there: the breaker's entry expires with the
+ * lease that it replaced.
  *
- * Only the mark that was seen before BREAK is withdrawn: where the name was
- * free, another run may have begun since.
+ * Only the mark that was read before BREAK is withdrawn: if the name was free,
+ * another run may have begun since.
  *
- * Each step has one child: a question, or a release. The break is done with it,
- * and begins again for the next step: in the call that waits, or in
- * hf_client_process(). So whether it may wait is asked there, too. */
+ * Each step has one child: a query or a release. When it ends, the break is
+ * done, and is listed again for the next step, by the waiting call or by
+ * hf_client_process(). So `may_wait` is called there, too. */
 #include "client/break.h"
 #include "client/cancel.h"
 
@@ -44,7 +44,7 @@
 
 #include <string.h>
 
-/* The first failure is the one that counts. */
+/* The first error is the result. */
 static void note(struct hf_break *brk, const struct hf_error *error)
 {
     if (brk->why.status == HF_OK && error->status != HF_OK) {
@@ -63,15 +63,15 @@ static void note_cancelled(struct hf_break *brk)
 
 /* ---- Waiting for the lease --------------------------------------------- */
 
-/* The old lease is over when its expiry has passed, on the slowest of the
- * clocks that are within drift of ours. */
+/* The remaining lease plus drift: by then it has expired on every clock that is
+ * within drift of ours. */
 static struct hf_span span_of(const struct hf_seizure *found)
 {
     struct hf_span left = hf_span_ms(found->left_ms);
     return (struct hf_span){left.ns + hf_drift(left).ns};
 }
 
-/* The mutex is let go meanwhile. */
+/* Calls may_wait(), without the mutex. */
 static void ask_whether(struct hf_break *brk)
 {
     struct hf_client *client = brk->op.client;
@@ -107,7 +107,7 @@ static enum hf_break_step free_it(struct hf_break *brk)
     return brk->seizure->has_long ? HF_BREAK_FREE_LONG : HF_BREAK_FREE;
 }
 
-/* The lease is over: the name is the break's, to free it. */
+/* The lease has expired: the breaker holds the name and may free it. */
 static enum hf_break_step end_lease(struct hf_break *brk)
 {
     brk->seizure->stage = HF_SEIZURE_OVER;
@@ -136,12 +136,12 @@ static enum hf_break_step wait_for_lease(struct hf_break *brk)
         ask_whether(brk);
     }
     if (brk->op.is_dropped || brk->op.client->is_closing) {
-        return HF_BREAK_OVER; /* it is given back in the background */
+        return HF_BREAK_OVER; /* hf_seizure_close() gives it back */
     }
     return brk->why.status == HF_OK ? HF_BREAK_WAIT : HF_BREAK_GIVE_BACK;
 }
 
-/* The one behind a step that is done, or that found no memory to begin. */
+/* The step after one that is done, or that could not begin: no memory. */
 static enum hf_break_step next_step(struct hf_break *brk)
 {
     bool is_well = brk->why.status == HF_OK;
@@ -167,7 +167,7 @@ static enum hf_break_step next_step(struct hf_break *brk)
     return HF_BREAK_OVER;
 }
 
-/* ---- Its steps --------------------------------------------------------- */
+/* ---- The steps --------------------------------------------------------- */
 
 static void init_release(struct hf_break *brk)
 {
@@ -188,7 +188,7 @@ static void init_release(struct hf_break *brk)
     };
 }
 
-/* Without memory it ends with HF_NO_MEMORY. */
+/* Out of memory, the release ends with HF_NO_MEMORY. */
 static void begin_release(struct hf_break *brk)
 {
     init_release(brk);
@@ -227,8 +227,9 @@ static bool begin_child(struct hf_break *brk)
     return false;
 }
 
-/* brk->op is listed. Until all has begun it is not done, however soon its child
- * is; the timer of WAIT is a child, too. */
+/* brk->op is listed. n_children is 1 too high until the child has begun, so
+ * that a child that ends at once does not end the break; for WAIT, the timer is
+ * the child. */
 static bool begin_listed(struct hf_break *brk)
 {
     struct hf_op *op = &brk->op;
@@ -260,7 +261,8 @@ bool hf_break_begin(struct hf_break *brk)
     return false;
 }
 
-/* If too few have answered, a lease may be unknown. */
+/* Without a majority of voting nodes, a lease may be unknown: assume max_ttl.
+ */
 static void judge_taken(struct hf_break *brk)
 {
     const struct hf_client *client = brk->op.client;
@@ -274,7 +276,7 @@ static void judge_taken(struct hf_break *brk)
     note(brk, &found->take.op.error);
 }
 
-/* What came of the step that is done, in brk->why. */
+/* Read the result of the step that is done into brk->why. */
 static void judge(struct hf_break *brk)
 {
     struct hf_error error = {.status = HF_OK};
@@ -323,9 +325,9 @@ bool hf_break_go_on(struct hf_op *op)
     return true;
 }
 
-/* ---- Giving up --------------------------------------------------------- */
+/* ---- Cancelling -------------------------------------------------------- */
 
-/* The lock that releases goes on by itself. */
+/* Begin a release that continues in the background. */
 static void release_behind(struct hf_break *brk, enum hf_break_step step)
 {
     brk->step = step;
@@ -336,8 +338,7 @@ static void release_behind(struct hf_break *brk, enum hf_break_step step)
     }
 }
 
-/* What was taken is given back in the background; what is being freed, freed.
- */
+/* Give the name back in the background, or free it if its lease has expired. */
 void hf_break_abandon(struct hf_op *op)
 {
     struct hf_break *brk = hf_break_of(op);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A break, step by step. */
+/* A break of a lock, as a sequence of steps. */
 #ifndef HF_CLIENT_BREAK_H
 #define HF_CLIENT_BREAK_H
 
@@ -11,7 +11,7 @@ enum hf_break_step {
     HF_BREAK_TAKE,
     HF_BREAK_WAIT,
     HF_BREAK_WITHDRAW_MARK,
-    HF_BREAK_FREE_LONG, /* where it may have been the lock of another library */
+    HF_BREAK_FREE_LONG, /* under the owner with HF_LONG_MARK (seize.h) */
     HF_BREAK_FREE,
     HF_BREAK_GIVE_BACK,
     HF_BREAK_OVER
@@ -22,13 +22,13 @@ struct hf_break {
     enum hf_break_step step;
     bool now;
     hf_break_fn *may_wait; /* or NULL */
-    hf_broken_fn *done;    /* NULL: a call waits */
+    hf_broken_fn *done;    /* NULL: a blocking call */
     int64_t held_until_ms;
-    struct hf_error why; /* what it comes to */
+    struct hf_error why; /* the result so far */
     struct hf_mark mark;
     struct hf_mark_look ask; /* HF_BREAK_FIND_MARK, HF_BREAK_WITHDRAW_MARK */
     struct hf_op release;    /* HF_BREAK_FREE_LONG, HF_BREAK_FREE */
-    struct hf_instant end;   /* of the lease */
+    struct hf_instant end;   /* when the old lease has expired */
     struct hf_seizure *seizure;
 };
 
@@ -37,15 +37,15 @@ static inline struct hf_break *hf_break_of(struct hf_op *op)
     return (struct hf_break *)(void *)op;
 }
 
-/* Begin brk->step. @return false: no memory, which is noted. */
+/* Begin brk->step. @return false: no memory, recorded in brk->why. */
 bool hf_break_begin(struct hf_break *brk);
 
-/* A step is done. @return true: it is over, with op->status; false: the next
- * step has begun. */
+/* A step is done. @return true: the break is over, with op->status; false: the
+ * next step has begun. */
 bool hf_break_go_on(struct hf_op *op);
 
-/* The call that waits was interrupted. @return true: it is over; false: the
- * name is being given back. */
+/* The blocking call was interrupted. @return true: the break is over; false:
+ * the name is being given back. */
 bool hf_break_interrupt(struct hf_break *brk);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two forms of a break: a call that waits, with its operation on the stack,
- * and one that is started, with its operation on the heap. */
+/* The two forms of a break: blocking, with its operation on the stack, and
+ * asynchronous, with its operation on the heap. */
 #include "client/break.h"
 
 #include "base/fail.h"
@@ -40,7 +40,7 @@ static void run(struct hf_break *brk, struct hf_error *error)
                       : hf_break_interrupt(brk);
     }
     hf_seizure_close(brk->seizure);
-    hf_client_start_thread(brk->op.client, NULL); /* for what goes on */
+    hf_client_start_thread(brk->op.client, NULL); /* for the background */
     if (error != NULL) {
         *error = brk->why;
     }

@@ -8,11 +8,11 @@
  *     3 permits of n     all of  n (shared, on terms of 3),
  *                                any of n#0, n#1, n#2
  *
- * SWEEP: try one lock of each part, all at the same time, without queueing.
- * With one node, and if all are free, that is one round trip. WAIT: otherwise
- * keep and renew the locks of the parts before the first missing part, release
- * those behind it, and wait for the missing part, in the queues of all its
- * locks at the same time. Then sweep the rest again.
+ * SWEEP: try one lock of each part, all at the same time, without queueing. If
+ *   all are free, on one node, that is one round trip.
+ * WAIT: otherwise keep and renew the locks of the parts before the first
+ *   missing part, release those behind it, and wait for the missing part, in
+ *   the queues of all its locks at the same time. Then sweep the rest again.
  *
  * There is no deadlock: a bundle that waits holds only locks that sort before
  * the one that it waits for. Locks behind it come from a sweep, and are
