@@ -1,33 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONCE A PERIOD
  *
- *   look     at all nodes; a live mark: write it back where it is missing, and
- *            do not run. Else:
- *   acquire  as always
- *   look     again, while the lock is held: another holder may have marked the
- *            name, run and released since the first look
- *   mark     at all nodes; a majority must have it before the command starts
+ *   read     the mark at all nodes; if it is live, write it back where it is
+ *            missing, and do not run. Otherwise:
+ *   acquire  the lock
+ *   read     again, while the lock is held: another holder may have marked the
+ *            name, run and released since the first read
+ *   mark     all nodes; a majority must have the mark before the command starts
  *
  * A mark has the fence of its run, an end, and the owner. Nodes keep the mark
  * with the greater fence and never move an end, so every write may be repeated,
  * be late, or race with another (store/redis/mark.lua).
  *
- * Why no second command starts. Two runs hold the lock one after the other. The
- * earlier one had its mark at a majority of the voting nodes while it held. The
- * later one looks at a majority of the voting nodes while it holds, which is
- * after that: some node is in both, and has the mark unless it lost its data in
- * between. One node that has it is enough, and each look waits for all nodes
- * that can answer, so all nodes with the mark must have lost it, or be out of
- * reach. Each try writes the mark back. A mark is lost only if, between two
- * tries, all nodes that had it lose their data, or those that still have it do
- * not answer the next try.
+ * Why no second command starts: two runs hold the lock one after the other. The
+ * earlier run had its mark at a majority of the voting nodes while it held the
+ * lock. The later run reads a majority of the voting nodes while it holds the
+ * lock. Some node is in both majorities, and has the mark unless it lost its
+ * data in between. One node with the mark is enough, and each read waits for
+ * all reachable nodes, and each try writes the mark back. So a mark is lost
+ * only if, between two tries, every node that had it loses its data or does not
+ * reply to the next try.
  *
- * A withdrawn mark leaves a tombstone: the same fence, no owner, and an end
- * behind every copy of the mark. It replaces the mark of its fence and those of
- * lesser ones, so a copy that comes back late is not believed.
+ * Withdrawing a mark writes a tombstone: the same fence, no owner, and an end
+ * later than that of every copy of the mark. It replaces marks with its fence
+ * or a lesser one, so a copy that is written late has no effect.
  *
  * Cost in round trips: one if the name is marked, and a second one to repair;
- * two more than an acquisition to run. */
+ * to run, three more than an acquisition: two reads and the mark. */
 #include "client/mark.h"
 
 #include "client/look.h"
@@ -43,7 +42,7 @@ static bool is_live(const struct hf_mark *mark, struct hf_instant now)
            hf_instant_before(now, mark->end);
 }
 
-/* The end counts from the sending of the question: it is never put too late. */
+/* The end counts from the sending of the request, so it is never too late. */
 static void read_mark(const struct hf_answer *answer, struct hf_mark *out)
 {
     out->fence = answer->counter;
@@ -82,7 +81,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
     return false;
 }
 
-/* Set up to merge ask->mark with what all nodes keep, and to hear what that is.
+/* Set up a query that merges ask->mark into the nodes' marks and collects them.
  */
 static void init(struct hf_mark_look *ask, struct hf_client *client,
                  const void *name, size_t name_len)
@@ -101,8 +100,8 @@ static void init(struct hf_mark_look *ask, struct hf_client *client,
     look->user = &ask->marks;
 }
 
-/* The same, until it is over. No cancel token keeps a mark from being
- * withdrawn. */
+/* Merge `mark` into the nodes' marks, and wait for the replies. is_cleanup: no
+ * cancel token ends it, for withdrawing. */
 static enum hf_status merge(struct hf_client *client,
                             const struct hf_name *name,
                             const struct hf_mark *mark, bool is_cleanup,
@@ -127,7 +126,7 @@ static enum hf_status look_at(struct hf_client *client,
     return merge(client, name, &nothing, is_cleanup, out, error);
 }
 
-/* Nodes that have what `mark` says. */
+/* The nodes that have `mark`. */
 static uint16_t having(const struct hf_marks *marks, const struct hf_mark *mark)
 {
     uint16_t mask = 0;
@@ -147,8 +146,8 @@ static bool is_majority(const struct hf_client *client, uint16_t mask)
            client->nodes.quorum;
 }
 
-/* Write the newest back where it is missing. That is a service to later tries:
- * what comes of it does not matter to this one. */
+/* Write the newest mark back where it is missing, for later tries. The result
+ * does not matter to this one. */
 static void repair(struct hf_client *client, const struct hf_name *name,
                    const struct hf_marks *marks)
 {
@@ -159,7 +158,7 @@ static void repair(struct hf_client *client, const struct hf_name *name,
     }
 }
 
-/* Look, and repair. @return HF_OK; its end if there is a live mark. */
+/* Read the marks into `out`, and repair. @return HF_OK, or an error. */
 static enum hf_status find(struct hf_client *client, const struct hf_name *name,
                            struct hf_marks *out, struct hf_error *error)
 {
@@ -198,8 +197,8 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
 
 /* ---- Withdrawing ------------------------------------------------------- */
 
-/* `mark` as a tombstone. It outlives every copy, also one that was written late
- * and one that a slower clock counts. */
+/* The tombstone of `mark`. Its end is later than that of every copy, also of
+ * one that is written late or expires by a slower clock. */
 static struct hf_mark tombstone_of(const struct hf_client *client,
                                    const struct hf_mark *mark)
 {
@@ -224,7 +223,7 @@ check_withdrawn(const struct hf_client *client, const struct hf_marks *marks,
     return HF_OK;
 }
 
-/* @return HF_OK: a majority has the tombstone, or what replaced it. */
+/* @return HF_OK: a majority has the tombstone, or a newer mark replaced it. */
 static enum hf_status
 withdraw(struct hf_client *client, const struct hf_name *name,
          const struct hf_mark *mark, struct hf_error *error)
@@ -243,7 +242,7 @@ static bool begin(struct hf_mark_look *ask, struct hf_op *parent,
                   const void *name, size_t name_len)
 {
     init(ask, parent->client, name, name_len);
-    ask->look.op.is_cleanup = true; /* its parent is cancelled, or not */
+    ask->look.op.is_cleanup = true; /* cancelled only with its parent */
     ask->look.op.parent = parent;
     parent->n_children++;
     if (!hf_look_begin(&ask->look)) {
@@ -293,7 +292,7 @@ static struct hf_name name_of(const struct hf_lock *lock)
                             .name_len = lock->name_len};
 }
 
-/* The newest mark is of another run if it has another fence. */
+/* A newest mark with another fence is of another run, and stays. */
 static enum hf_status unmark(struct hf_lock *lock, struct hf_error *error)
 {
     struct hf_marks marks;
@@ -327,8 +326,8 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
 
 /* ---- Marking ----------------------------------------------------------- */
 
-/* @return HF_OK: a majority that votes says that no command was started;
- * HF_BUSY: one was. */
+/* @return HF_OK: a majority of the voting nodes replied, none with a live mark;
+ * HF_BUSY: the newest mark is live. */
 static enum hf_status check_unmarked(struct hf_lock *lock,
                                      struct hf_error *error)
 {
@@ -373,7 +372,7 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
     return status;
 }
 
-/* All or none; none if the lock was lost meanwhile. */
+/* Mark all names or none; none if the lock was lost meanwhile. */
 static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
                                struct hf_error *error)
 {

@@ -5,7 +5,7 @@
 
 #include "client/look.h"
 
-/* What a node keeps; as marks are compared. */
+/* The mark that a node keeps. */
 struct hf_mark {
     uint64_t fence; /* of its run; 0: there is none */
     struct hf_instant end;
@@ -13,7 +13,7 @@ struct hf_mark {
     char owner[HF_OWNER_MAX];
 };
 
-/* What all nodes keep. */
+/* The marks that all nodes keep. */
 struct hf_marks {
     struct hf_mark newest;
     uint64_t fence[HF_NODES_MAX];
@@ -21,29 +21,29 @@ struct hf_marks {
     uint16_t answered;
 };
 
-/* A mark, merged with what nodes keep. */
+/* A query that merges `mark` into the marks of the nodes. */
 struct hf_mark_look {
     struct hf_look look;
-    struct hf_mark mark; /* without fence it only asks */
+    struct hf_mark mark; /* fence 0: only read */
     struct hf_marks marks;
 };
 
-/* Ask for the mark of a name; it is not written back where it is missing. Name
- * and `ask` are borrowed until the question is over, `parent` has a child more
- * until then. @return false: no memory. */
+/* Read the mark of a name, without writing it back where it is missing. Name
+ * and `ask` are borrowed, and `parent` has one child more, until the query has
+ * ended. @return false: no memory. */
 bool hf_mark_find_begin(struct hf_mark_look *ask, struct hf_op *parent,
                         const void *name, size_t name_len);
 
-/* It is over: the live mark; fence 0: there is none. */
+/* The query has ended: read the live mark; fence 0: there is none. */
 void hf_mark_found(const struct hf_mark_look *ask, struct hf_mark *out);
 
-/* Withdraw `mark`; that of a later run stays. */
+/* Withdraw `mark`; the mark of a later run stays. */
 bool hf_mark_withdraw_begin(struct hf_mark_look *ask, struct hf_op *parent,
                             const void *name, size_t name_len,
                             const struct hf_mark *mark);
 
-/* It is over. @return HF_OK: a majority has the tombstone, or what replaced the
- * mark. */
+/* The query has ended. @return HF_OK: a majority has the tombstone, or a newer
+ * mark replaced it. */
 enum hf_status hf_mark_withdrawn(const struct hf_mark_look *ask,
                                  struct hf_error *error);
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a name, and giving it back.
+/* Taking a name with BREAK, and giving it back.
  *
  *   IDLE -> TAKING -> TAKEN -> RETURNING -> OVER
  *
- * The question that gives back has its room before BREAK is asked, so what was
- * taken can always be given back. Nodes may be asked again for that: a node
- * gives the name back only while the breaker has it.
+ * The query that gives back has its room reserved before BREAK is sent, so it
+ * cannot run out of memory. It may be repeated: a node gives the name back only
+ * while the breaker has it.
  *
- * What is given up while nodes still answer BREAK is given back when they have.
- * At nodes that do not answer the breaker is left, until the lease is over. */
+ * If the break is cancelled before all nodes have replied to BREAK, the name is
+ * given back when they have, or at the timeout. At a node that did not reply,
+ * the breaker's entry stays until the lease expires. */
 #include "client/seize.h"
 
 #include "client/inspect.h"
@@ -22,7 +23,7 @@
 
 static const char break_label[] = "break";
 
-/* To give back: for requests that were lost, or found no memory. */
+/* Retries of giving back, for requests that were lost or ran out of memory. */
 #define REPEATS_MAX 3
 
 static struct hf_seizure *seizure_of(struct hf_op *op)
@@ -47,8 +48,8 @@ static void note_rival(struct hf_seizure *seizure,
     memcpy(rival->owner, len == 0 ? "" : answer->owner, rival->len);
 }
 
-/* One that was cut cannot be given back, nor a group or a key of another
- * type. */
+/* Keep the owner that the node replaced, for giving back. Not if the reply has
+ * cut it, nor for a group of sharers or a key of another type. */
 static void note_text(struct hf_seizure *seizure,
                       const struct hf_answer *answer)
 {
@@ -60,7 +61,7 @@ static void note_text(struct hf_seizure *seizure,
     }
 }
 
-/* Whether it may be the lock of another library, as break.lua says. */
+/* Whether it may be the lock of another library, by the rule of break.lua. */
 static bool is_long(const struct hf_answer *answer)
 {
     const char *text = answer->owner;
@@ -157,7 +158,7 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
         return false;
     }
     seizure->stage = HF_SEIZURE_TAKING;
-    seizure->op.n_children = 2; /* one of them ends below */
+    seizure->op.n_children = 2; /* one ends below */
     seizure->op.parent = parent;
     parent->n_children++;
     if (!hf_look_begin(&seizure->take)) {

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BREAK at all nodes, and what undoes it. It outlives the break that began it:
- * a break that is given up leaves it behind, to give the name back in the
- * background. */
+/* BREAK at all nodes, and its undoing. A seizure can outlive its break: after a
+ * cancelled break, it gives the name back in the background. */
 #ifndef HF_CLIENT_SEIZE_H
 #define HF_CLIENT_SEIZE_H
 
 #include "client/look.h"
 
-/* What break.lua writes behind the breaker's owner, over what may be the lock
- * of another library. */
+/* The suffix that break.lua appends to the breaker's owner if the key may be
+ * the lock of another library. */
 #define HF_LONG_MARK "-foreign"
 #define HF_LONG_MARK_LEN (sizeof(HF_LONG_MARK) - 1)
 
-/* A node says no more of a text. */
+/* A node cuts a longer text in its reply. */
 #define HF_SEIZED_TEXT_MAX 512
 
 enum hf_seizure_stage {
@@ -24,19 +23,19 @@ enum hf_seizure_stage {
 };
 
 struct hf_seizure {
-    struct hf_op op; /* the parent of its questions; in client->seizures */
+    struct hf_op op; /* the parent of its queries; in client->seizures */
     enum hf_seizure_stage stage;
     bool gives_back;
     struct hf_look take;
-    struct hf_look back; /* has its room before BREAK is asked */
+    struct hf_look back; /* its room is reserved before BREAK is sent */
 
-    struct hf_rival rival; /* whose lease is the longest */
-    int64_t left_ms;       /* its */
+    struct hf_rival rival; /* the holder with the longest lease */
+    int64_t left_ms;       /* of that lease */
     bool is_endless;
     bool is_refused;
     bool has_long; /* some node may have written HF_LONG_MARK */
     uint64_t counter;
-    uint16_t heard;  /* nodes that have answered */
+    uint16_t heard;  /* nodes that replied */
     uint16_t voting; /* … and that vote */
     struct hf_bytes replaced[HF_NODES_MAX];
     char texts[HF_NODES_MAX][HF_SEIZED_TEXT_MAX];
@@ -51,26 +50,26 @@ struct hf_seizure {
 struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
                                   size_t name_len);
 
-/* Take the name; `parent` has one child more until all nodes have answered.
- * now: free it at once, and give nothing back. @return false: no memory, and no
- * request was sent. */
+/* Take the name; `parent` has one child more until all nodes have replied, or
+ * the query has timed out. now: free it at once, and give nothing back. @return
+ * false: no memory, and no request was sent. */
 bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
                       struct hf_op *parent);
 
-/* Give back what was taken, also what is still being taken; `parent` has one
- * child more until that is over. NULL: it frees itself then. */
+/* Give the name back, also while it is still being taken; `parent` has one
+ * child more until that is done. NULL: the seizure frees itself then. */
 void hf_seizure_give_back(struct hf_seizure *seizure, struct hf_op *parent);
 
-/* It has no parent from now on. What was taken is given back, unless it is the
- * caller's to release (HF_SEIZURE_OVER), or `now`. Freed when that is over.
- * NULL is fine. */
+/* Detach it from its parent. The name is given back, unless the caller releases
+ * it (HF_SEIZURE_OVER) or it was freed at once (`now`). The seizure is freed
+ * afterwards. NULL is fine. */
 void hf_seizure_close(struct hf_seizure *seizure);
 
-/* Its questions have been answered (op.c). */
+/* Its queries have ended (op.c). */
 void hf_seizure_heard(struct hf_op *op);
 
-/* Free all of a client that is being freed: in a forked child, or what could
- * not be given back. */
+/* Free the seizures of a client that is being freed: in a forked child, or
+ * those that have not finished giving back. */
 void hf_seizures_free(struct hf_client *client);
 
 #endif
