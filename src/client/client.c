@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a client, and the way into and out of every public call. */
+/* Opening a client; the begin and the end of every public call. */
 #include "client/client.h"
 
 #include "client/cancel.h"
@@ -71,7 +71,7 @@ static void on_log(void *user, enum hf_log_level level, const char *text)
     hf_client_log(user, level, "%s", text);
 }
 
-/* What version 0.1.0 knew of them. */
+/* The size of the struct in version 0.1.0. */
 #define OPTIONS_SIZE_MIN offsetof(struct hf_client_options, is_for_setup)
 
 void hf_client_options_init_sized(struct hf_client_options *options,
@@ -109,7 +109,7 @@ static enum hf_status read_options(const struct hf_client_options *options,
     return HF_OK;
 }
 
-/* What does not depend on the store. */
+/* Allocate a client and initialise what does not depend on the store. */
 static struct hf_client *make(void)
 {
     struct hf_client *client = calloc(1, sizeof(*client));
@@ -217,7 +217,7 @@ enum hf_status hf_client_open(const char *url,
         hf_client_free(client);
         return status;
     }
-    client->options.password = NULL; /* borrowed for the call */
+    client->options.password = NULL; /* borrowed only for this call */
     *out = client;
     return HF_OK;
 }

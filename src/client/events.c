@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes of state: queued for the callback (tell.h), and kept for
- * hf_client_next_event(), a lock at most once. The queue is made of the locks
- * themselves, so that it can be neither full nor out of memory. */
+/* Changed states of locks, queued for on_state (tell.h) and for
+ * hf_client_next_event(); each lock at most once. The locks themselves are the
+ * entries of the queues, so queueing needs no memory and cannot fail. */
 #include "client/lock.h"
 #include "client/queue.h"
 
@@ -46,7 +46,7 @@ void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
 
 /* ---- Changes ----------------------------------------------------------- */
 
-/* The user knows only the whole: what does not change that, is no news. */
+/* @return false: the state of the handle, which the user sees, is unchanged. */
 static bool is_news(struct hf_lock *first, enum hf_state state)
 {
     struct hf_link *link = hf_lock_link(first);

@@ -80,7 +80,7 @@ static const char *show(const struct hf_lock *lock, char out[HF_NAME_SHOWN_MAX])
     return hf_name_show(hf_lock_name_bytes(lock), lock->name_len, out);
 }
 
-/* The nodes of `mask`, and what each last said: "a: timed out; b". */
+/* The nodes of `mask`, each with its last error: "a: timed out; b". */
 static const char *reasons(const struct hf_client *client, uint16_t mask,
                            char *out, size_t size)
 {
@@ -104,7 +104,7 @@ static const char *reasons(const struct hf_client *client, uint16_t mask,
     return out;
 }
 
-/* Those that do not count, or have not answered for a while. */
+/* The nodes that have no vote, or are slow. */
 static uint16_t missing(const struct hf_client *client)
 {
     uint16_t mask = 0;
@@ -237,7 +237,7 @@ static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
                           show(lock, name),
                           reasons(client, missing(client), why, sizeof(why)));
         }
-        break; /* of an acquisition when it is tried again, or has failed */
+        break; /* an acquisition logs it with the retry or the failure */
     case HF_OUT_UNEXTENDED:
     case HF_OUT_UNKNOWN:
         hf_client_log(client, HF_LOG_WARN, "%s: %s not confirmed: %s",
@@ -254,7 +254,7 @@ static void log_outcome(struct hf_client *client, const struct hf_lock *lock,
     case HF_OUT_TOO_SLOW:
     case HF_OUT_EXTENDED:
     case HF_OUT_LOST:
-        break; /* said when it is tried again, has failed, or is lost */
+        break; /* logged with the retry, the failure or the state */
     }
 }
 
@@ -324,8 +324,8 @@ void hf_log_begin(const struct hf_op *op)
                   wanted(op, name), (long long)op->order.ttl_ms);
 }
 
-/* The back-off begins at milliseconds: a reason is told once, and again after
- * this, lest an outage fill the log. */
+/* The back-off begins at milliseconds, so an outage would fill the log: the
+ * same reason is logged again only after this time. */
 #define RETRY_TOLD_MS 10000
 
 static enum hf_log_level retry_level(struct hf_op *op, uint32_t why)

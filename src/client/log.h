@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log: what happens to a lock, and to a node, each line with its name.
+/* The log of locks and nodes; each line begins with the lock or the node.
  *
  *     ERROR  a lock is lost
- *     WARN   what may come to that: at risk; a node is out of reach, or does
- *            not count; what could not be confirmed
- *     INFO   the story of an acquisition and of its lock; nodes that come back
- *     DEBUG  each request and each answer; retries for a reason that INFO had
+ *     WARN   a lock is at risk; a node is down, in quarantine or lost its data;
+ *            a release or extension is not confirmed
+ *     INFO   steps of an acquisition and of its lock; nodes that reconnect
+ *     DEBUG  each request and each reply; retries for a reason logged before
  *
- * It changes nothing, and costs a comparison where there is no log. */
+ * Logging changes no state. Without a log it costs one comparison. */
 #ifndef HF_CLIENT_LOG_H
 #define HF_CLIENT_LOG_H
 
@@ -20,19 +20,19 @@ static inline bool hf_log_is_on(const struct hf_client *client)
     return client->options.log != NULL;
 }
 
-/* A node has another standing; `was` is the one before. */
+/* The status of a node has changed; `was` is the one before. */
 void hf_log_standing(struct hf_client *client, unsigned node,
                      enum hf_standing was, bool forgot);
 
-/* A request goes to a node; its answer has come. */
+/* A request is sent to a node; its reply has arrived. */
 void hf_log_ask(struct hf_client *client, const struct hf_ask *ask);
 void hf_log_answer(struct hf_client *client, const struct hf_answer *answer);
 
-/* A lock has had a step. `was`: its phase before. */
+/* After a step of a lock. `was`: its phase before the step. */
 void hf_log_step(struct hf_client *client, const struct hf_lock *lock,
                  enum hf_phase was, const struct hf_effects *effects);
 
-/* An acquisition begins; is tried again after a pause; was not to be had. */
+/* An acquisition begins; will be tried again at `at`; has failed. */
 void hf_log_begin(const struct hf_op *op);
 void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
                   struct hf_instant at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues of locks, linked by slots: a lock is in one of them at most. */
+/* Queues of locks, linked by slots. A lock is in at most one of them. */
 #ifndef HF_CLIENT_QUEUE_H
 #define HF_CLIENT_QUEUE_H
 

@@ -55,7 +55,7 @@ void hf_tell_remove(struct hf_client *client, struct hf_lock *lock)
     }
 }
 
-/* ---- Telling ----------------------------------------------------------- */
+/* ---- The callbacks ----------------------------------------------------- */
 
 bool hf_tell_is_due(const struct hf_client *client)
 {
@@ -78,7 +78,7 @@ static void tell(struct hf_client *client, struct hf_lock *lock)
     enum hf_state state = hf_link_state(lock);
     hf_tell_remove(client, lock);
     if (told->state == (uint8_t)state) {
-        return; /* at risk and back again, before its callback could run */
+        return; /* it has changed back before its callback ran */
     }
     told->state = (uint8_t)state;
     client->teller.lock = lock;
@@ -94,7 +94,7 @@ void hf_tell_all(struct hf_client *client)
 {
     struct hf_teller *teller = &client->teller;
     if (teller->is_telling) {
-        return; /* a call, that began to before there was a thread */
+        return; /* a call does, which began before the thread did */
     }
     teller->is_telling = true;
     while (teller->first != HF_NOWHERE && !client->is_closing) {
