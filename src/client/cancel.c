@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cancel tokens: a flag that is never taken back, and a descriptor that wakes
- * the clients that wait. The flag is set first, and each call looks at it
- * before it sleeps, with the descriptor watched: so a trigger is never lost,
- * whether it comes before the call, or at any moment in it. */
+/* Cancel tokens: a flag that is never cleared, and an eventfd that wakes
+ * waiting clients. A trigger sets the flag first. A call watches the eventfd
+ * and then reads the flag before it sleeps, so no trigger is lost, neither
+ * before the call nor during it. */
 #include "client/cancel.h"
 
 #include "base/fail.h"
@@ -48,7 +48,7 @@ void hf_cancel_free(struct hf_cancel *cancel)
     }
 }
 
-/* Only what a signal handler may do: an atomic and a write. */
+/* Async-signal-safe: an atomic operation and a write. */
 void hf_cancel_trigger(struct hf_cancel *cancel)
 {
     if (cancel == NULL || atomic_exchange(&cancel->is_triggered, true)) {
@@ -57,7 +57,7 @@ void hf_cancel_trigger(struct hf_cancel *cancel)
     int saved = errno;
     uint64_t one = 1;
     ssize_t written = write(cancel->fd, &one, sizeof(one));
-    (void)written; /* it is the only one: there is room */
+    (void)written; /* the only write: it cannot block */
     errno = saved;
 }
 
@@ -92,7 +92,7 @@ bool hf_op_is_cancelled(const struct hf_op *op)
             hf_cancel_is_triggered(op->client->options.cancel));
 }
 
-/* One at a time: to end one may end its members, too. */
+/* The search begins anew each time: ending a bundle ends its members, too. */
 static struct hf_op *find_cancelled(struct hf_client *client)
 {
     struct hf_op *op = client->ops.first;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A FORK MUST NOT COPY
+/* DETECTING A FORK
  *
- * Two processes that go on with one client would speak on one connection and,
- * worse, draw the same owners: a lock with two holders. So the pool of entropy
- * lies in a page that the kernel hands to a child as zeros (MADV_WIPEONFORK),
- * and a byte in that page that is not zero tells whether we are in one. That
- * costs one load per call, and no system call. Where the kernel cannot do it,
- * the process id tells. */
+ * If parent and child both used one client, they would write to the same
+ * connections and, worse, generate the same owners: a lock with two holders. So
+ * the pool of entropy is in a page that the kernel gives to a child as zeros
+ * (MADV_WIPEONFORK), and a flag in that page, 1 in the parent, shows a child.
+ * That costs one load per call, and no system call. If the kernel lacks
+ * MADV_WIPEONFORK, the process id is compared. */
 #include "client/client.h"
 
 #include "io/clock.h"

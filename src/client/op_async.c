@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that were started: they are on the heap, and end in a callback. */
+/* Asynchronous operations: they are on the heap, and end in a callback. */
 #include "client/bundle.h"
 #include "client/op.h"
 
@@ -74,8 +74,8 @@ void hf_op_stop(struct hf_op *op)
     hf_client_owe(op->client);
 }
 
-/* What is being handed on is still its user's; what was adopted is what its
- * text names, again; a break may be between two of its steps. */
+/* A lock that is being detached stays the user's. An adopted lock is detached
+ * again. A break may be between two of its steps. A new lock is released. */
 void hf_op_forget_result(struct hf_op *op)
 {
     if (op->kind == HF_OP_GIVE) {
@@ -109,7 +109,7 @@ void hf_op_drop(struct hf_op *op)
     hf_op_free(op);
 }
 
-/* ---- Started on a lock ------------------------------------------------- */
+/* ---- Operations on a lock ---------------------------------------------- */
 
 bool hf_lock_is_in_use(const struct hf_lock *lock)
 {
@@ -127,7 +127,7 @@ enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
     return HF_OK;
 }
 
-/* It may be done, and its callback still owed. */
+/* The operation may be done, with its callback still queued. */
 void hf_lock_stop_calls(struct hf_lock *lock)
 {
     if (!hf_lock_is_in_use(lock)) {
@@ -154,7 +154,7 @@ void hf_op_cancel(struct hf_op *op)
     pthread_mutex_lock(&client->mutex);
     hf_client_tick(client);
     hf_op_drop(op);
-    if (client->is_ending) { /* one callback cancels another's operation */
+    if (client->is_ending) { /* called by a callback */
         pthread_mutex_unlock(&client->mutex);
     } else {
         hf_client_leave(client);

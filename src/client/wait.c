@@ -186,7 +186,7 @@ void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
     }
 }
 
-/* Only what a signal handler may do: an atomic and a write. */
+/* Async-signal-safe: an atomic operation and a write. */
 void hf_client_interrupt(struct hf_client *client)
 {
     if (client == NULL || hf_client_is_forked(client)) {
