@@ -4,14 +4,15 @@
  *
  *     hf_client_fd() = epoll of { the sockets' epoll, the timer, an eventfd }
  *
- * It is an epoll of its own because a blocking call in another thread takes
- * events out of the sockets' epoll: what is owed to hf_client_process() must
- * stay readable until that has run. With the library's thread the timer is
- * the thread's; without, it is in here.
+ * It is a separate epoll because a blocking call in another thread consumes the
+ * events of the sockets' epoll: the eventfd stays readable until
+ * hf_client_process() has run the queued callbacks. The timer is in this set
+ * only if there is no library's thread; otherwise that thread polls it.
  *
- * Callbacks run in hf_client_process() alone, and at last in hf_client_close(),
- * without the mutex, so that they may call anything. What they start is written
- * at the end in one go, unless they wait for it. */
+ * Callbacks run only in hf_client_process(), and at the end in
+ * hf_client_close(). They run without the mutex, so they may call any function.
+ * Requests that they start are written together at the end, unless a callback
+ * waits for a reply. */
 #include "client/op.h"
 #include "client/queue.h"
 
@@ -97,8 +98,8 @@ int hf_client_fd(struct hf_client *client)
 
 /* ---- Callbacks --------------------------------------------------------- */
 
-/* @return true: over. While it reports, its user may cancel it, or close the
- * client, which then calls back. */
+/* @return true: call back. In op->report() the user may cancel the operation,
+ * or close the client, which then runs the callback. */
 static bool report(struct hf_client *client, struct hf_op *op)
 {
     if (op->status != HF_OK || op->report == NULL) {
@@ -172,8 +173,9 @@ static unsigned count_calls(const struct hf_client *client)
     return n;
 }
 
-/* As many as are owed now; what callbacks finish is for the next time, so that
- * a store which answers at once cannot keep the loop in here for ever. */
+/* Run the callbacks that are queued now. Those that are queued meanwhile wait
+ * for the next call: with a store that replies at once, the loop might never
+ * end. */
 static void call_back(struct hf_client *client)
 {
     unsigned n_ops = count_ops(client);
@@ -211,7 +213,7 @@ static void process(struct hf_client *client)
     }
 }
 
-/* A timer that went off stays readable until it is set again. */
+/* An expired timer stays readable until it is set again. */
 static void rearm(struct hf_client *client)
 {
     if (client->options.thread == HF_THREAD_NONE && client->timer_fd >= 0 &&

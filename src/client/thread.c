@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library's own thread: renews while the program does something else.
+/* The library's thread: it renews leases while no call is in the library.
  *
- * It starts with the first lock that is held or still being given back, blocks
- * all signals, calls on_state (tell.h), and sleeps on the timer (timer.c). When
- * that goes off it does what is due, unless some call is waiting, which does it
- * anyway. While requests are under way or a node is not reached, and no call
- * waits, it also listens on the sockets; it stops doing so as soon as a call
- * waits, so that it never comes between a caller and its reply. */
+ * It starts with the first lock or asynchronous operation, blocks all signals,
+ * calls on_state (tell.h), and sleeps until the timer (timer.c) expires. Then
+ * it runs the due timers, unless a call waits: that call runs them. While
+ * replies are missing or a node is not connected, it also polls the sockets. It
+ * does not while a call waits, so that it never reads the reply of that call.
+ */
 #include "client/client.h"
 
 #include "base/assert.h"
@@ -16,11 +16,12 @@
 #include <poll.h>
 #include <signal.h>
 
-/* If the timer goes off so soon anyway, replies are read then: thousands of
- * renewals in a few reads, and not one wake-up for each packet. */
+/* If the timer expires within this time, replies are read then, and not before:
+ * thousands of renewals need a few reads, and not one wake-up per packet. */
 #define SOON_MS 25
 
-/* A node that is down may be in the middle of a handshake. */
+/* Whether to poll the sockets: replies are missing, or a node is not connected
+ * and may be in a handshake. */
 static bool should_listen(const struct hf_client *client)
 {
     const struct hf_nodes *nodes = &client->nodes;
@@ -31,7 +32,7 @@ static bool should_listen(const struct hf_client *client)
            (client->n_pending > 0 || (misses && client->slots.n_used > 0));
 }
 
-/* Sleep until the timer goes off or, listening, something arrives. */
+/* Sleep until the timer expires or, if should_listen(), data arrives. */
 static void sleep_until_due(struct hf_client *client)
 {
     struct pollfd fds[2] = {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timer that goes off when no call is inside the library: a descriptor on
- * CLOCK_BOOTTIME, since a lease runs on while the machine is suspended. It
- * wakes the library's thread, or, without one, makes hf_client_fd() readable.
+/* The timer for work that is due while no call is in the library: a descriptor
+ * on CLOCK_BOOTTIME, since a lease continues while the machine is suspended. It
+ * wakes the library's thread; without that, it makes hf_client_fd() readable.
  *
- * It is set only to go off earlier than it stands, and never taken back: a
- * program that takes and gives back locks all day pays for it once in a third
- * of a lease, and it goes off for nothing then. */
+ * hf_client_arm() only sets it to an earlier time and never disarms it. So a
+ * program that acquires and releases locks all the time sets it once in a third
+ * of a lease; it then expires without effect. */
 #include "client/client.h"
 
 #include "base/assert.h"
@@ -15,7 +15,7 @@
 struct hf_instant hf_client_due(const struct hf_client *client)
 {
     if (client->heap.count == 0 && client->ops.first == NULL) {
-        return HF_NEVER; /* idle: not even connections are looked after */
+        return HF_NEVER; /* idle: no reconnects either */
     }
     return hf_instant_min(hf_heap_next(&client->heap),
                           hf_loop_next_timer(client->loop));
@@ -48,7 +48,7 @@ void hf_client_set_timer(struct hf_client *client, struct hf_instant at)
 void hf_client_arm(struct hf_client *client)
 {
     if (client->timer_fd < 0 || client->waiters != NULL) {
-        return; /* the waiting call looks after the timers */
+        return; /* the waiting call runs the timers */
     }
     struct hf_instant due = hf_client_due(client);
     if (hf_instant_before(due, client->armed)) {
