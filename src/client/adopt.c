@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Locks that are handed from process to process as "OWNER@FENCE". Adopting is
- * one renewal that takes nothing back: it succeeds only if a majority says
- * that the owner still has it, at that fence. */
+/* Detached locks, which pass between processes as the text "OWNER@FENCE/TTL".
+ * Adopting is one renewal that never acquires: it succeeds only if a majority
+ * confirms that the owner still holds the lock at that fence. */
 #include "client/cancel.h"
 #include "client/op.h"
 
@@ -26,7 +26,7 @@ static enum hf_status read_owner(const char *text, struct hf_order *order,
     return HF_OK;
 }
 
-/* Start the one attempt of `op`. */
+/* Begin the only attempt of `op`. */
 static void begin(struct hf_op *op, enum hf_event_kind kind)
 {
     struct hf_client *client = op->client;
@@ -82,8 +82,8 @@ void hf_adopt_due(struct hf_op *op)
     }
 }
 
-/* What the text names, within what the store allows. A text of version 0.1.0
- * names nothing: the default. */
+/* The ttl in the text, at most max_ttl; the default if there is none: a text of
+ * version 0.1.0. */
 static int64_t own_ttl_ms(const struct hf_client *client, const char *owner,
                           int64_t default_ms)
 {
@@ -95,7 +95,7 @@ static int64_t own_ttl_ms(const struct hf_client *client, const char *owner,
     return ttl_ms < max_ms ? ttl_ms : max_ms;
 }
 
-/* What is asked for, and with which text. */
+/* Check the request and the text, and fill op->order. */
 static enum hf_status read_adoption(struct hf_op *op,
                                     const struct hf_request *request,
                                     const char *owner, struct hf_error *error)
@@ -215,7 +215,7 @@ static enum hf_status disown(struct hf_client *client,
     op.counter = counter;
     hf_disown_begin(&op);
     enum hf_status status = hf_op_await(&op, error);
-    hf_client_start_thread(client, NULL); /* for what is not answered yet */
+    hf_client_start_thread(client, NULL); /* for missing replies */
     return status;
 }
 

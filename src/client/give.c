@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a lock on. There are no renewals from then on, to make good what a
- * node has missed: so it first comes to every node that is up, since a bare
- * majority has no slack. One timeout for that, and no more.
+/* Detaching a lock. A detached lock is not renewed, so no renewal repairs a
+ * node that has missed it, and a bare majority has no slack. So the lock is
+ * first brought to every node that is up, for at most one timeout.
  *
- *   OUTLIVE   a store that sees processes end is told that none keeps the lock
- *   SPREAD    to every node that is up
- *   hand_on() the lock becomes a text
+ *   OUTLIVE   on a store that watches processes: remove those of the lock
+ *   SPREAD    wait until every node that is up has the lock
+ *   hand_on() write the text, stop renewing
  *
- * Until then the lock is its caller's, and renewed. The last step is taken by
- * the call that waits, or right before the callback: so a lock that is released
- * meanwhile, is. */
+ * Until hand_on() the lock is the caller's, and is renewed. hand_on() runs in
+ * the blocking call, or right before the callback: so the lock can still be
+ * released until then. */
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -24,7 +24,7 @@ struct hf_give {
     struct hf_op op; /* first: it is the item in the tables */
     enum stage stage;
     struct hf_lock *lock;
-    uint32_t n_processes; /* that kept it */
+    uint32_t n_processes; /* to restore if it is abandoned; or 0 */
     hf_text_fn *done;
     char text[HF_OWNER_TEXT_MAX];
 };
@@ -34,7 +34,7 @@ static struct hf_give *give_of(struct hf_op *op)
     return (struct hf_give *)(void *)op;
 }
 
-/* It stays in the lock's `op` until the lock is handed on. */
+/* On success it stays in lock->op until hand_on(). */
 static void finish(struct hf_give *give, enum hf_status status)
 {
     if (status != HF_OK) {
@@ -70,20 +70,20 @@ static void spread(struct hf_give *give)
                 hf_client_patience(op->client, lease->ttl));
 }
 
-/* A store that could not be told frees the lock when this process ends, so the
- * caller keeps the handle then. */
+/* If the extension of OUTLIVE fails, the store would free the lock at the end
+ * of this process: the detach fails, and the caller keeps the handle. */
 void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
 {
     struct hf_give *give = give_of(op);
     if (give->stage == SPREAD) {
-        return; /* it hears of every step */
+        return; /* hf_give_heard() runs after every step */
     }
     if (outcome == HF_OUT_EXTENDED) {
         spread(give);
         return;
     }
     if (outcome == HF_OUT_LOST) {
-        finish(give, HF_OK); /* hand_on() finds it */
+        finish(give, HF_OK); /* hand_on() returns HF_LOST */
         return;
     }
     enum hf_status status = hf_blame_write(op);
@@ -93,7 +93,7 @@ void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
                      : HF_UNAVAILABLE);
 }
 
-/* The next renewal says so again. */
+/* Restore the processes; the next renewal sends them. */
 void hf_give_abandon(struct hf_op *op)
 {
     struct hf_give *give = give_of(op);
@@ -105,7 +105,7 @@ void hf_give_abandon(struct hf_op *op)
     }
 }
 
-/* Nothing but the lease frees it from now on. */
+/* Remove the processes: from now on the lock is freed only by its expiry. */
 static void outlive(struct hf_give *give)
 {
     struct hf_life_set *life = hf_lock_life(give->lock);
@@ -118,7 +118,7 @@ static void outlive(struct hf_give *give)
     hf_client_signal(give->op.client, give->lock, HF_EV_EXTEND);
 }
 
-/* @return HF_INVALID, HF_UNSUPPORTED: not begun. HF_NO_MEMORY. */
+/* @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY: not begun. */
 static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
                             struct hf_error *error)
 {
@@ -146,8 +146,8 @@ static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
     return HF_OK;
 }
 
-/* The lease goes with the text, so that extending it needs no other source:
- * stores keep only what is left of it. */
+/* The text includes the length of the lease, which the adopter needs for
+ * renewals: stores keep only the remaining time. */
 static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 {
     hf_lock_write_owner(lock, text);
@@ -156,14 +156,14 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
              (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
 }
 
-/* @return HF_OK: `text` is the lock; HF_LOST. */
+/* @return HF_OK: give->text names the detached lock; HF_LOST. */
 static enum hf_status hand_on(struct hf_give *give)
 {
     struct hf_client *client = give->op.client;
     struct hf_lock *lock = give->lock;
     hf_op_part(&give->op);
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
-        hf_release_start(lock, NULL); /* a lost one is still freed */
+        hf_release_start(lock, NULL); /* lost: still release it */
         return HF_LOST;
     }
     write_text(lock, give->text);
