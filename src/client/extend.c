@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renewing on demand: with another ttl, or since other processes keep it. */
+/* Extending: a renewal on demand, with another ttl or for another process. */
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -23,7 +23,7 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
     op->worst = status;
     lock->op = NULL;
     if (hf_link_is_awaited(lock, op)) {
-        return; /* of the others */
+        return; /* for the other locks of the handle */
     }
     op->lock = NULL;
     if (status == HF_LOST) {
@@ -33,7 +33,7 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* @return HF_LOST, HF_INVALID: not begun. */
+/* @return HF_OK; HF_LOST, HF_INVALID: it must not begin. */
 static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
                             struct hf_error *error)
 {
@@ -151,13 +151,13 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
     if (hf_lock_is_in_use(lock)) {
         return HF_INVALID;
     }
-    if (life == NULL) { /* the store sees no processes */
+    if (life == NULL) { /* the store does not watch processes */
         return hf_link_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
     }
     if (life->count >= HF_LIFE_PROCESSES_MAX) {
         return HF_INVALID;
     }
-    struct hf_lock *one = lock; /* there is one at least */
+    struct hf_lock *one = lock; /* not NULL */
     do {
         struct hf_life_set *its = hf_lock_life(one);
         its->pids[its->count++] = pid;

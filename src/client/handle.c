@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a holder asks of its lock. These read two words that the lease keeps up
- * to date (lock.h) and the clock: no mutex, no system call. Only a deadline
- * that has passed is taken to the core, which decides that the lock is LOST;
- * so no caller sees LOST of a lock that is HELD again a moment later. Of a
- * handle that is several locks, the worst counts. */
+/* Functions for the holder of a lock. They read the clock and two words of the
+ * lock (lock.h): no mutex, no system call. Only when the deadline has passed,
+ * they take the mutex and step the lease, which decides that the lock is LOST:
+ * so no caller sees LOST and then HELD again. For a handle of several locks,
+ * the worst state counts. */
 #include "client/op.h"
 
 #include "io/clock.h"
@@ -52,7 +52,7 @@ const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len)
     return hf_lock_name_at(lock, 0, name_len);
 }
 
-/* ---- Several in one ---------------------------------------------------- */
+/* ---- Several locks ----------------------------------------------------- */
 
 int hf_lock_slot(const struct hf_lock *lock)
 {
@@ -83,7 +83,7 @@ static const struct hf_lock *lock_at(const struct hf_lock *lock, size_t idx)
     return lock;
 }
 
-/* The name of a semaphore is that of its shared hold. */
+/* For a semaphore: its shared hold, which has the semaphore's name. */
 static const struct hf_lock *named_at(const struct hf_lock *lock, size_t idx)
 {
     const struct hf_lock *named = lock_at(lock, idx);
@@ -160,7 +160,7 @@ static enum hf_state whole_state_now(struct hf_lock *lock)
     return worst;
 }
 
-/* Another thread may have released it meanwhile, beside a callback. */
+/* During a callback, another thread may have released the lock meanwhile. */
 static enum hf_state judge(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE TIMERS OF ALL LOCKS
+/* THE TIMERS OF ALL LOCKS AND OPERATIONS
  *
- * A heap with four children per entry: half as deep as a binary one, and the
- * four keys that are compared lie beside each other. Where an item is, is kept
- * by its slot, so that a renewal moves it in O(log n) without searching, and
- * without touching the items that make room for it: of 100,000, hardly one is
- * in the cache. */
+ * A heap with four children per entry: half as deep as a binary heap, and the
+ * four keys that are compared are adjacent in memory. An array by slot has the
+ * place of each item, so that a renewal moves an item in O(log n) without a
+ * search, and without touching other items: of 100,000, few are cached. */
 #include "client/item.h"
 
 #include "base/assert.h"

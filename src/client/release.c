@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving back. The handle is consumed at once: from then on no callback begins
- * for the lock, whose object lives on until no node can have its owner any
- * more. Nothing here allocates, but hf_op_start_release_reserved(). */
+/* Releasing. The handle is invalid at once, and no callback begins for the
+ * lock. The struct hf_lock exists until no node can store its owner any more.
+ * Only hf_op_start_release_reserved() allocates memory. */
 #include "client/op.h"
 #include "client/queue.h"
 
@@ -26,7 +26,7 @@ void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
         hf_lock_stop_calls(lock);
     }
     for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
-        one->op = op; /* the first outcome is not the last */
+        one->op = op; /* all before the first outcome */
     }
     while (lock != NULL) {
         struct hf_lock *next = hf_link_next(lock);
@@ -43,7 +43,7 @@ enum hf_status hf_release_status(enum hf_outcome outcome)
     return outcome == HF_OUT_LOST ? HF_LOST : HF_UNKNOWN;
 }
 
-/* Of several locks: what the user has to know first. */
+/* The status of several locks: HF_LOST, else the first error. */
 static enum hf_status worse(enum hf_status one, enum hf_status other)
 {
     return one == HF_OK || other == HF_LOST ? other : one;
@@ -71,7 +71,7 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* for_ms: keep the names taken for so long; 0: free them. */
+/* for_ms: reserve the names for so long; 0: free them. */
 static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
 {
     struct hf_instant keep =
@@ -93,7 +93,7 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     hf_op_init(&op, client, HF_OP_RELEASE);
     begin(lock, for_ms, &op);
     enum hf_status status = hf_op_await(&op, NULL);
-    hf_client_start_thread(client, NULL); /* for what is not answered yet */
+    hf_client_start_thread(client, NULL); /* for missing replies */
     hf_client_leave(client);
     return status;
 }
@@ -117,7 +117,7 @@ enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
 
 /* ---- Asynchronous ------------------------------------------------------ */
 
-/* Of several locks the last one carries the outcome of all. */
+/* The last lock of a handle collects the worst outcome and has the callback. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
@@ -150,7 +150,7 @@ void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
     hf_client_leave(client);
 }
 
-/* An operation of its own: a lock has no room for the time and the callback. */
+/* Needs an operation: a lock has no room for both the time and the callback. */
 enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
                                             int64_t reserve_ms, hf_op_fn *done,
                                             void *user)
@@ -171,7 +171,7 @@ enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
     bool has_room = op != NULL && hf_op_list(op);
     if (has_room) {
         begin(lock, reserve_ms, op);
-        hf_client_start_thread(client, NULL); /* for what is not answered yet */
+        hf_client_start_thread(client, NULL); /* for missing replies */
     } else {
         free(op);
     }
