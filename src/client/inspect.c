@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The holder of a name: each node's answer, and the result of a majority of
- * them. */
+/* The holder of a name, at each node and at a majority. */
 #include "client/inspect.h"
 
 #include "base/fail.h"
@@ -10,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An owner says when its attempt began, which may have waited for hours. Its
- * fence is at least the clock floor of the moment of the grant, and above it
- * only where the counter ran ahead of the clock: such a fence lies in the
- * future, or within the 4.2 s of a floor. So the later of the two is never
- * later than the grant by the server's clock, and at most 4.2 s before it. */
+/* An owner contains the time at which its attempt began, which may have waited
+ * for hours. Its fence is at least the clock floor at the time of the grant. It
+ * is above that only if the counter was ahead of the clock: such a fence is in
+ * the future, or within the 4.2 s of one floor. So the later of the two times
+ * is never after the grant by the server's clock, and at most 4.2 s before it.
+ */
 void hf_holder_date(struct hf_holder *out, uint64_t counter)
 {
     int64_t floor_s = (int64_t)(counter / 1000000);
@@ -57,7 +57,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 static bool is_same(const struct hf_holder *a, const struct hf_holder *b)
 {
     if (a->kind == HF_HOLDER_SHARED && b->kind == HF_HOLDER_SHARED) {
-        return a->permits == b->permits; /* a group goes by a node's counter */
+        return a->permits == b->permits; /* group ids differ by node */
     }
     return a->kind == b->kind && strcmp(a->owner, b->owner) == 0;
 }
@@ -70,9 +70,8 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* How many nodes have the holder of node `idx`; those behind it only, so that
- * each holder is counted once. `out` gets the soonest end and the largest
- * counter of them all. */
+/* @return the number of nodes from `idx` on with the holder of node `idx`.
+ * `out` gets the soonest expiry and the largest counter of these nodes. */
 static int count_same(const struct hf_info *info, int idx,
                       struct hf_holder *out)
 {
@@ -189,7 +188,7 @@ static void call(struct hf_op *op)
     struct inspection *inspection = (struct inspection *)(void *)op;
     struct hf_info *info = NULL;
     if (op->status == HF_OK) {
-        info = inspection->info; /* the user's now */
+        info = inspection->info; /* the user frees it */
         inspection->info = NULL;
     }
     inspection->done(op->user, info, op->status, &op->error);

@@ -6,19 +6,19 @@
 #include "client/look.h"
 #include "core/opaque.h"
 
-/* Set it up for hf_look_begin(); `info` is filled as answers come, name and
- * info are borrowed until it is done. */
+/* Set up a query for hf_look_begin(). Replies fill `info`; name and info are
+ * borrowed until the query is done. */
 void hf_inspect_init(struct hf_look *look, struct hf_client *client,
                      const void *name, size_t name_len, struct hf_info *info);
 
-/* It is done: judge what a majority says. */
+/* The query is done: merge the replies into the result of a majority. */
 void hf_inspect_merge(struct hf_look *look);
 
-/* since_s of a holder that has the name alone: when it was granted, as far as
- * the name's counter tells. */
+/* Set since_s of an exclusive holder to the time of the grant, as far as the
+ * name's counter shows it. */
 void hf_holder_date(struct hf_holder *out, uint64_t counter);
 
-/* What one node said. */
+/* Fill `out` from one node's reply. */
 void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taken names, sorted. Every node is scanned page by page, the names of all
- * are merged, and each is inspected, a window of them at a time: one round
- * trip for the window, not for each. */
+/* The held names, sorted. Every node is scanned page by page, and the names are
+ * merged. Then they are inspected, WINDOW at a time: one round trip for each
+ * window, not for each name. */
 #include "client/cancel.h"
 #include "client/inspect.h"
 
@@ -31,16 +31,16 @@ struct peek {
     const struct name *name;
 };
 
-/* Its children are the scan, and then the inspections of one window. It is done
- * with the last of them, and begins again for the next window, when its results
- * have been reported. */
+/* The children are first the scan, then the inspections of one window. The last
+ * child ends the operation, which is listed again for the next window when the
+ * results have been reported. */
 struct hf_list {
     struct hf_op op; /* first: it is the item in the tables */
     struct hf_look scan;
     struct names names;
     struct peek *window; /* NULL: scanning */
     size_t n_peeks;
-    size_t n_seen; /* of the names */
+    size_t n_seen; /* names in windows so far */
     hf_list_fn *each;
     void *user; /* of `each` */
     char pattern[];
@@ -56,7 +56,7 @@ static struct hf_list *list_of(struct hf_op *op)
 static void add_name(struct names *names, const struct hf_bytes *bytes)
 {
     if (bytes->len == 0 || bytes->len > HF_NAME_MAX) {
-        return; /* no name of ours */
+        return; /* cannot be a name of ours */
     }
     if (names->count == names->capacity) {
         size_t capacity = names->capacity == 0 ? 64 : 2 * names->capacity;
@@ -136,8 +136,8 @@ static void add_child(struct hf_list *list, struct hf_look *look)
     list->op.n_children++;
 }
 
-/* Until begin_done() it is not done, however soon its children are. @return
- * false: no memory. */
+/* List the operation, with one child more until begin_done(), so that children
+ * which end at once do not end it. @return false: no memory. */
 static bool begin(struct hf_list *list)
 {
     list->op.is_done = false;
@@ -150,7 +150,7 @@ static void begin_done(struct hf_list *list)
     hf_op_child_is_done(&list->op);
 }
 
-/* @return HF_OK; HF_NO_MEMORY: nothing is under way. */
+/* @return HF_OK; HF_NO_MEMORY: not begun. */
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)
 {
     struct hf_look *look = &list->scan;
@@ -216,13 +216,12 @@ void hf_list_abandon(struct hf_op *op)
 
 /* ---- Inspecting -------------------------------------------------------- */
 
-/* The user's function may call anything, so the mutex is let go. @return false:
- * to stop. */
+/* Call the user's function, without the mutex. @return false: stop. */
 static bool tell(struct hf_list *list, const struct peek *peek)
 {
     struct hf_client *client = list->op.client;
     if (peek->info.holder.kind == HF_HOLDER_NONE && !peek->info.split) {
-        return true; /* freed since it was seen */
+        return true; /* freed since the scan */
     }
     struct hf_caller self;
     hf_client_let_out(client, &self);
@@ -232,8 +231,8 @@ static bool tell(struct hf_list *list, const struct peek *peek)
     return goes_on && !client->is_closing && !list->op.is_dropped;
 }
 
-/* Up to WINDOW names more. Those that no memory is left for are of the next
- * window, unless none is begun. */
+/* Inspect up to WINDOW more names. If memory runs out, the rest is inspected in
+ * the next window; if it runs out at the first name, that is an error. */
 static enum hf_status begin_window(struct hf_list *list)
 {
     struct hf_client *client = list->op.client;
@@ -266,7 +265,8 @@ static enum hf_status begin_window(struct hf_list *list)
     return HF_OK;
 }
 
-/* @return HF_OK: there may be more. */
+/* Report the window. *goes_on = false: the user stops. @return HF_OK, or the
+ * error of an inspection. */
 static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 {
     for (size_t i = 0; i < list->n_peeks; i++) {
@@ -297,7 +297,8 @@ static enum hf_status report_scan(struct hf_list *list)
     return HF_OK;
 }
 
-/* @return true: it is over, with op->status; false: it has begun again. */
+/* @return true: the list is over, with op->status; false: the next window has
+ * begun. */
 static bool report(struct hf_op *op)
 {
     struct hf_list *list = list_of(op);

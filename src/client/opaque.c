@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what the library reports. Callers have no layout of these structs,
- * so a program goes on working when they grow. NULL is answered as a struct
- * without content, and a node out of range as one that has not answered. */
+/* Accessors of the opaque structs. Programs do not know their layout, so the
+ * structs may grow. NULL is treated as an empty struct, and a node out of range
+ * as one that did not reply. */
 #include "core/opaque.h"
 
 #include <stdlib.h>

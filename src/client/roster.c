@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The holders and waiters of a name, as each node lists them. The store lends
- * the entries for the time of its callback, so they are copied and kept until
- * all nodes have answered and the user's callback may be called. */
+/* The holders and waiters of a name at each node. The store's entries are valid
+ * only in its callback, so they are copied, and reported when the query is
+ * done. */
 #include "client/inspect.h"
 
 #include "base/fail.h"
@@ -49,8 +49,8 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
     out->since_ms = (int64_t)(seat->ticket / 1000);
 }
 
-/* The counter is that of the latest grant: of several sharers it belongs to one
- * only. */
+/* The counter is that of the latest grant, so of several sharers only one has
+ * it as its fence. */
 static void date_holder(struct hf_queue_entry *place, uint64_t counter)
 {
     place->who.fence = place->waits ? 0 : counter;
@@ -72,7 +72,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
     return false;
 }
 
-/* A question with what was answered. */
+/* The query and the entries from its replies. */
 struct roster {
     struct hf_look look; /* first: it is the item in the tables */
     struct places places;
@@ -90,8 +90,7 @@ static void roster_init(struct roster *roster, struct hf_client *client,
     roster->places = (struct places){0};
 }
 
-/* The user's function may call anything, so the mutex is let go. @return false:
- * to stop. */
+/* Call the user's function, without the mutex. @return false: stop. */
 static bool tell(struct roster *roster, const struct hf_queue_entry *entry)
 {
     struct hf_client *client = roster->look.op.client;
@@ -102,7 +101,7 @@ static bool tell(struct roster *roster, const struct hf_queue_entry *entry)
     return goes_on && !client->is_closing && !roster->look.op.is_dropped;
 }
 
-/* Stable: holders first, waiters in order, as the node gave them. */
+/* Node by node, in the order of its reply: holders, then waiters. */
 static bool report(struct hf_op *op)
 {
     struct roster *roster = (struct roster *)(void *)op;
