@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public door: what users hand in is checked here, and nowhere below. */
+/* Checks the arguments of public calls; no code below checks them again. */
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Longest label kept; what is shown is shorter. */
+/* Longest label that is stored; messages show less. */
 #define LABEL_MAX 255
 
-/* Not in the middle of a UTF-8 character. */
+/* @return the length to store, without a partial UTF-8 character. */
 static size_t cut_label(const char *label)
 {
     size_t len = strnlen(label, LABEL_MAX + 1);
@@ -96,14 +96,14 @@ static enum hf_status check_mode(enum hf_mode mode, struct hf_error *error)
     return HF_OK;
 }
 
-/* The least that one of `more` has ever been. */
+/* struct hf_name in its first version. */
 struct first_name {
     const void *name;
     size_t name_len;
     enum hf_mode mode;
 };
 
-/* @return false: it asks for what we do not know. */
+/* @return false: a member that this version does not know is set. */
 static bool read_more(const struct hf_request *request, size_t idx,
                       struct hf_name *out)
 {
@@ -121,7 +121,7 @@ struct hf_name hf_order_more(const struct hf_order *order, size_t idx)
     return name;
 }
 
-/* Is the name of `idx` among those before it? */
+/* Whether the name `idx` equals an earlier one. */
 static bool is_given_before(const struct hf_request *request, size_t idx)
 {
     struct hf_name first = {request->name, request->name_len, request->mode};
@@ -172,7 +172,7 @@ static enum hf_status check_more(const struct hf_request *request,
     return HF_OK;
 }
 
-/* Each permit is a lock of its own: NAME#0, NAME#1, ... */
+/* Each permit is a separate lock: NAME#0, NAME#1, ... */
 static enum hf_status check_permits(const struct hf_request *request,
                                     struct hf_error *error)
 {
@@ -200,7 +200,7 @@ static enum hf_status check_permits(const struct hf_request *request,
     return HF_OK;
 }
 
-/* Can the store do it? A semaphore shares its name. */
+/* Whether the store supports the modes; a semaphore needs a shared hold. */
 static enum hf_status check_store(const struct hf_client *client,
                                   const struct hf_request *request,
                                   struct hf_error *error)
@@ -219,13 +219,13 @@ static enum hf_status check_store(const struct hf_client *client,
     return HF_OK;
 }
 
-/* ---- All of it --------------------------------------------------------- */
+/* ---- The request ------------------------------------------------------- */
 
-/* What version 0.1.0 knew of it. */
+/* The size of the struct in version 0.1.0. */
 #define SIZE_MIN offsetof(struct hf_request, mode)
 
-/* A request of an earlier version is shorter: what it lacks is zero. One of a
- * later version may be longer: what we do not know of it has to be unused. */
+/* A request of an earlier version is shorter: missing members are zero. One of
+ * a later version may be longer: unknown members must be unset. */
 static enum hf_status read_size(const struct hf_request *request,
                                 struct hf_request *out, struct hf_error *error)
 {
@@ -236,7 +236,7 @@ static enum hf_status read_size(const struct hf_request *request,
     if (!hf_sized_read(out, sizeof(*out), request, request->size)) {
         return hf_fail(error, HF_UNSUPPORTED, "%s", unknown_members);
     }
-    if (out->more_size == 0) { /* from before it was a member */
+    if (out->more_size == 0) { /* from before more_size existed */
         out->more_size = sizeof(struct first_name);
     }
     return HF_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Set-up jobs: each node works on its own, and says when it is done. */
+/* Set-up jobs: the store runs the job on each node, and reports its end. */
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For all that a job does on one node, connecting included. A node that does
- * not answer ends its job sooner: the store limits each step. */
+/* Timeouts of a whole job on one node, connecting included. For a node that
+ * does not reply the job ends earlier, since the store limits each step. */
 #define JOB_MS_MAX 4500
 #define SURVEY_MS_MAX 20000
 #define LOWER_MS_MAX 65000
 
-/* Kept until the client is left: the callback may call it again. */
+/* Kept until hf_client_leave(): the callback may call the client. */
 struct finding {
     struct finding *next;
     struct hf_finding told;
-    bool is_away; /* the node could not be reached */
+    bool is_away; /* the node was not reachable */
     char text[];
 };
 
@@ -27,14 +27,14 @@ struct job {
     struct hf_op op;
     enum hf_job what;
     uint16_t nodes; /* on which it runs */
-    uint16_t clean; /* that ended well */
-    bool is_forced; /* LOOK: what it finds is reported, and does not count */
+    uint16_t clean; /* where it succeeded */
+    bool is_forced; /* LOOK: its errors are only warnings */
     uint16_t done;
     struct finding *first;
     enum hf_status worst;
 };
 
-/* ---- What came of it --------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------- */
 
 static void on_finding(void *user, enum hf_severity severity, int node,
                        const char *text)
@@ -55,7 +55,7 @@ static void on_finding(void *user, enum hf_severity severity, int node,
     finding->is_away = false;
     struct finding **at = &job->first;
     while (*at != NULL && (*at)->told.node <= node) {
-        at = &(*at)->next; /* by node, whichever answered first */
+        at = &(*at)->next; /* sorted by node */
     }
     finding->next = *at;
     *at = finding;
@@ -73,7 +73,8 @@ static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
     }
 }
 
-/* A lock that is held, or may be, is what the caller must know first. */
+/* The status of several nodes. HF_BUSY, a lock is or may be held, goes before
+ * all others except HF_NO_MEMORY. */
 static enum hf_status worse(enum hf_status one, enum hf_status other)
 {
     static const enum hf_status order[] = {HF_NO_MEMORY, HF_BUSY, HF_CONFIG,
@@ -216,8 +217,7 @@ static bool has_error(const struct job *job, int node)
     return at != NULL;
 }
 
-/* A node counts if it has a vote and nothing that was found makes the vote
- * worthless. */
+/* The nodes that have a vote and no finding with an error. */
 static int count_nodes(const struct job *job)
 {
     struct hf_client *client = job->op.client;
@@ -230,7 +230,7 @@ static int count_nodes(const struct job *job)
     return count;
 }
 
-/* What quorums are for: a minority that is away is no error. */
+/* With a quorum, an unreachable minority is only a warning. */
 static void tolerate_away(struct job *job)
 {
     for (struct finding *at = job->first; at != NULL; at = at->next) {
@@ -281,8 +281,8 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     return status;
 }
 
-/* Declare nothing while any node shows, or could show, that its locks matter:
- * all nodes are looked at first. */
+/* Survey all nodes before anything is declared. Fails while any node has, or
+ * cannot rule out, locks that are held. */
 static enum hf_status look(struct hf_client *client, bool is_forced,
                            struct job *job, struct hf_error *error)
 {
@@ -319,8 +319,9 @@ enum hf_status hf_client_init_nodes(struct hf_client *client, uint32_t flags,
     return status;
 }
 
-/* Counters beyond the bound may be set back only if no fence beyond it can have
- * completed: a majority of the nodes has none. With one node each has. */
+/* Counters beyond the bound may be lowered only if no lock can have been held
+ * with a fence beyond it: a majority of the nodes has no such counter. With one
+ * node, each counter may be a fence, so none is lowered. */
 static void lower(struct hf_client *client, unsigned node, uint16_t clean,
                   struct job *job, enum hf_status *status,
                   struct hf_error *error)
