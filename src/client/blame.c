@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A line that is put together; what does not fit is cut. */
+/* A line that is appended to, and cut at its end. */
 struct line {
     char *at;
     char *end;
@@ -30,7 +30,8 @@ static void add(struct line *line, const char *format, ...)
     }
 }
 
-/* An extension asks for each lock of a handle: one refusal is a refusal. */
+/* An extension sends a request per lock of the handle: if one fails, the node
+ * counts as missing. */
 static uint16_t missing_of(const struct hf_op *op)
 {
     uint16_t refusing = op->kind == HF_OP_EXTEND ? op->refusing : 0;
@@ -43,7 +44,7 @@ static bool is_in(uint16_t mask, unsigned node)
     return (mask & (1U << node)) != 0;
 }
 
-/* What this node's not voting is called. */
+/* The status for the missing vote of a node. */
 static enum hf_status fault_of(const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
@@ -80,8 +81,8 @@ bool hf_blame_is_hopeless(const struct hf_op *op)
     return true;
 }
 
-/* Several nodes in quarantine for one reason are one reason, behind the
- * addresses of all; the last to count says when. @return those of the fold. */
+/* Add the nodes in quarantine for the same reason as `first`: their addresses,
+ * the reason once, and the longest remaining time. @return these nodes. */
 static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
                                 uint16_t missing, unsigned first)
 {
@@ -109,7 +110,7 @@ static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
     return fold;
 }
 
-/* The reason of a node that did not vote. */
+/* Add the address and the reason of a node that did not vote. */
 static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
@@ -131,8 +132,9 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     }
 }
 
-/* Nodes that count and have missed nothing: the attempt ended before they could
- * answer. They are no reason, if the others deny a majority without them. */
+/* Voting nodes without an error or timeout: the attempt ended before they could
+ * reply. They are left out if the other missing nodes alone prevent a majority.
+ */
 static uint16_t blameless(const struct hf_op *op, uint16_t missing)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
@@ -151,7 +153,7 @@ static void write_line(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
-    if (missing == 0) { /* answers that there was no memory to keep */
+    if (missing == 0) { /* replies were dropped: out of memory */
         missing = hf_nodes_all(nodes);
     }
     uint16_t fine = blameless(op, missing);
@@ -193,7 +195,7 @@ enum hf_status hf_blame_write(struct hf_op *op)
         status = HF_DENIED;
     } else if (op->has_dropped ||
                (lacking > 0 && count(op, missing, HF_NO_MEMORY) >= lacking)) {
-        status = HF_NO_MEMORY; /* ours: for the store's part is in here */
+        status = HF_NO_MEMORY; /* of this process */
     } else if (lacking > 0 && count(op, missing, HF_QUARANTINED) >= lacking) {
         status = HF_QUARANTINED;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes whose counters are too far apart to agree, since a clock is, or was,
- * far off. The nodes that are nearer to each other than HF_FENCE_AHEAD_MAX form
- * the largest group; each other node is named, with the time between them. If
- * two groups are of one size, this machine's clock decides which of them is
- * named: it decides nothing but this message. */
+/* Nodes whose counters are too far apart to agree, because a clock is, or was,
+ * far off. The error names each node that is further than HF_FENCE_AHEAD_MAX
+ * from the largest group of nodes, with the difference. If two groups have the
+ * same size, the group nearer to this machine's clock is taken as right; this
+ * clock affects only the message. */
 #include "client/op.h"
 
 #include "core/limits.h"
@@ -27,8 +27,8 @@ static unsigned group_size(const struct hf_op *op, const struct hf_lease *lease,
     return n;
 }
 
-/* The counter of the largest group; of two, of the one that is nearer to now.
- * 0: no node granted. */
+/* @return the counter of the largest group; if two are equal, of the one nearer
+ * to now; 0: no node granted. */
 static uint64_t reference(const struct hf_op *op, const struct hf_lease *lease)
 {
     uint64_t now_us = (uint64_t)hf_clock_wall_s() * 1000000;
@@ -49,7 +49,7 @@ static uint64_t reference(const struct hf_op *op, const struct hf_lease *lease)
 static void write_span(uint64_t us, char *out, size_t size)
 {
     static const struct {
-        uint64_t s; /* from twice as long on */
+        uint64_t s; /* used from twice this length on */
         const char *name;
     } units[] = {{31557600, "years"}, {86400, "days"}, {3600, "h"}};
     uint64_t s = us / 1000000;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Describes the holder of a lock, for people. */
+/* Describes the holder of a lock in messages. */
 #include "client/inspect.h"
 #include "client/op.h"
 
