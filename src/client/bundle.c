@@ -5,7 +5,7 @@
  * locks":
  *
  *     a, b, c            all of  a, b, c             sorted by bytes
- *     3 permits of n     all of  n (shared, on terms of 3),
+ *     3 permits of n     all of  n (shared, of size 3),
  *                                any of n#0, n#1, n#2
  *
  * SWEEP: try one lock of each part, all at the same time, without queueing. If
@@ -41,7 +41,8 @@
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
-/* Pauses between two attempts of a try are some milliseconds long. */
+/* After the wait: how often to check a member that is in a pause between two
+ * attempts, which takes some milliseconds. */
 #define DUE_AGAIN_MS 10
 
 /* ---- Finished members -------------------------------------------------- */

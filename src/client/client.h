@@ -132,7 +132,8 @@ struct hf_client {
 /* ---- client.c ---------------------------------------------------------- */
 
 /* Begin a public call: take the mutex, read the clock.
- * @return HF_OK; HF_INVALID with a text - no client, or a forked child. */
+ * @return HF_OK; HF_INVALID with a text: no client, a client of the parent
+ * process, or one that is being closed. */
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 

@@ -19,7 +19,7 @@
  * for its input buffers. */
 #define IN_FLIGHT_MAX 1024
 
-/* The limit for releasing all locks, however many: the process waits. */
+/* The limit for releasing all locks, however many there are. */
 #define CLOSE_MS_MAX 5000
 
 /* For a lock that is being released already: send RELEASE again to each node
@@ -106,8 +106,8 @@ static void call(struct hf_client *client, hf_op_fn *done, void *user)
     pthread_mutex_lock(&client->mutex);
 }
 
-/* @return an asynchronous operation, or NULL. The others in the list clean up
- * after a break. */
+/* @return an asynchronous operation, or NULL. The other operations in the list
+ * are parts of those, or clean up after a break. */
 static struct hf_op *find_started(struct hf_client *client)
 {
     struct hf_op *op = client->ops.first;

@@ -182,7 +182,7 @@ static void begin_back(struct hf_seizure *seizure)
     }
     bool has_some = seizure->heard & (uint16_t)~back->asked;
     seizure->stage = HF_SEIZURE_RETURNING;
-    seizure->op.n_children = has_some ? 2 : 1; /* one of them ends below */
+    seizure->op.n_children = has_some ? 2 : 1; /* one ends below */
     if (has_some) {
         bool has_room = hf_look_begin(back);
         HF_ASSERT(has_room); /* it was reserved */

@@ -281,8 +281,8 @@ enum hf_status hf_client_diagnose(struct hf_client *client, hf_finding_fn *each,
     return status;
 }
 
-/* Survey all nodes before anything is declared. Fails while any node has, or
- * cannot rule out, locks that are held. */
+/* Survey all nodes before anything is declared. Unless forced, it fails
+ * while any node has, or cannot rule out, locks that are held. */
 static enum hf_status look(struct hf_client *client, bool is_forced,
                            struct job *job, struct hf_error *error)
 {
