@@ -132,8 +132,9 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     }
 }
 
-/* Voting nodes without an error or timeout: the attempt ended before they could
- * reply. They are left out if the other missing nodes alone prevent a majority.
+/* Voting nodes with no error and no late reply: the attempt ended before they
+ * replied. They are left out if the other missing nodes alone prevent a
+ * majority.
  */
 static uint16_t blameless(const struct hf_op *op, uint16_t missing)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Closing a client. The callbacks of all pending operations run, with
- * HF_CANCELLED. All locks are released in one pipeline, until all are, or no
- * reply arrives for one timeout: then the remaining leases expire. A forked
- * child sends nothing. If a callback closes the client, the closing starts when
- * the callback has returned. */
+ * HF_CANCELLED. All locks are released in one pipeline. That ends when
+ * all are, when no reply arrives for one timeout, or after 5 s; the remaining
+ * leases expire. A forked child sends nothing. If a callback closes the client,
+ * the closing starts when the callback has returned. */
 #include "client/op.h"
 #include "client/queue.h"
 #include "client/seize.h"
