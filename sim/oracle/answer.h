@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call of the library that is under way, and what the nodes did meanwhile. */
+/* A call of the library that is under way, and what the nodes have executed
+ * since it began. */
 #ifndef HF_SIM_ORACLE_ANSWER_H
 #define HF_SIM_ORACLE_ANSWER_H
 
 #include "oracle/ground_truth.h"
 
-/* The name and all permits of a semaphore; or several names. */
+/* A semaphore's name and all of its permits; or several names. */
 #define SIM_WANTS_MAX (1 + SIM_SLOTS_MAX)
 
-/* Of the owners of a turn's attempts so many are remembered. */
+/* The owners of the latest attempts of a turn that are kept. */
 #define SIM_ATTEMPTS_MAX 16
 
-/* A lock that an acquisition needs, or one of several of which any will do. */
+/* A lock that an acquisition needs, or one of several permits. */
 struct sim_want {
     struct sim_chain *chain;
-    /* until when another owner kept the name from us at each node; -1: none has
-     * since the call began */
+    /* the end of the lease by which another owner excluded this call at each
+     * node; -1: none since the call began */
     int64_t taken_ns[SIM_NODES_MAX];
     uint64_t mine[SIM_ATTEMPTS_MAX];
     unsigned n_mine;
 };
 
-/* A lock that is renewed, adopted or given back. */
+/* A lock that is renewed, adopted or released. */
 struct sim_target {
     struct sim_chain *chain;
     uint64_t owner;
     uint64_t fence;
     bool was_lost;   /* when the call began */
     unsigned done;   /* nodes that executed it (bit i is node i) … */
-    unsigned denied; /* … and that said that it is not ours */
-    unsigned apart; /* … or ours at another counter: no vote for this fence */
+    unsigned denied; /* … that replied that the owner does not have the name */
+    unsigned apart;  /* … that it has it at another counter: no vote */
 };
 
 struct sim_asking {
@@ -37,7 +38,7 @@ struct sim_asking {
     enum sim_call_kind kind;
     const struct sim_process *process;
     const struct sim_turn *turn;
-    bool has_rivals_within; /* other lanes of its process: see below */
+    bool has_rivals_within; /* other lanes of its process (answer.c) */
     int64_t begun_ns;
     int64_t begun_clock_ns; /* by the clock of its process */
     int64_t ms;
@@ -49,10 +50,10 @@ struct sim_asking {
 
 struct sim_answers {
     struct sim_asking calls[SIM_PROCESSES_MAX][SIM_LANES_MAX];
-    int64_t broken_ns[SIM_NAMES_MAX]; /* BREAK was executed last; 0: never */
+    int64_t broken_ns[SIM_NAMES_MAX]; /* last BREAK at a node; 0: never */
 };
 
-/* answer_judge.c: the call has been answered. */
+/* answer_judge.c: the call has returned `status`. */
 void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
                       enum hf_status status, const struct hf_lock *lock);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The oracles of reserved names, breaks, reads and foreign locks (calls.c,
- * reads.c, foreign.c); what the world reports to them is in world/observer.h.
- */
+ * reads.c, foreign.c). The functions by which the world reports to them are in
+ * world/observer.h. */
 #ifndef HF_SIM_ORACLE_CALLS_H
 #define HF_SIM_ORACLE_CALLS_H
 
@@ -16,16 +16,16 @@ void sim_calls_free(struct sim_calls *calls);
 
 /* ---- RESERVE ------------------------------------------------------------- */
 
-/* It has got its names. */
+/* The turn has acquired its names. */
 void sim_calls_held(struct sim_oracle *oracle, const struct sim_live *live);
 
 /* ---- BREAK --------------------------------------------------------------- */
 
-/* Its process has run. */
+/* The process of the turn has run. */
 void sim_break_look(struct sim_oracle *oracle, const struct sim_live *live);
 
-/* Was it taken from its holder at once, by the operator's will? Then it may
- * believe beside the next. */
+/* Did a break that does not wait take the part from its holder? Then its belief
+ * may overlap the next holder's. */
 bool sim_break_excuses(const struct sim_oracle *oracle,
                        const struct sim_part *part);
 
@@ -33,7 +33,7 @@ bool sim_break_excuses(const struct sim_oracle *oracle,
 
 void sim_foreign_broken(struct sim_oracle *oracle, int name);
 
-/* One of ours begins to believe. */
+/* The belief of a Holdfast client begins. */
 void sim_foreign_check(struct sim_oracle *oracle, const struct sim_live *live,
                        const struct sim_part *part);
 
@@ -45,7 +45,7 @@ void sim_calls_forgot(struct sim_oracle *oracle, int node);
 
 /* Shared by the files above. */
 struct sim_owners {
-    uint64_t *digests; /* of who has asked for a name */
+    uint64_t *digests; /* of the owners that have requested a name */
     size_t n, cap;
 };
 
@@ -66,7 +66,7 @@ struct sim_broken {
     int64_t at_ns[SIM_RECENT];   /* … when, at one node */
     unsigned n;
     struct {
-        uint64_t by, from; /* a break that waits, and whose lease it keeps */
+        uint64_t by, from; /* owner of a break that waits; broken owner */
     } kept[SIM_RECENT];
     unsigned n_kept;
 };
@@ -90,10 +90,10 @@ struct sim_calls {
     struct {
         uint64_t turn;
         int name;
-        int64_t until_ns; /* it may believe until then */
+        int64_t until_ns; /* its belief must end by then */
     } limits[SIM_LIVE_MAX];
     struct sim_broken broken[SIM_NAMES_MAX];
-    int64_t freed_ns[SIM_NAMES_MAX]; /* a node broke it at once; 0: none did */
+    int64_t freed_ns[SIM_NAMES_MAX]; /* last break without a wait; 0: none */
     struct sim_owners owners[SIM_NAMES_MAX];
     struct sim_foreign_key keys[SIM_NODES_MAX][SIM_NAMES_MAX];
     struct sim_foreign_belief beliefs[SIM_PROCESSES_MAX][SIM_LANES_MAX];
@@ -101,7 +101,7 @@ struct sim_calls {
 
 struct sim_calls *sim_calls_of(struct sim_oracle *oracle);
 
-/* "lock:a" and "lock:a#0" are of name 0. @return -1: neither. */
+/* @return the name's number: 0 for "lock:a" and "lock:a#0"; -1: none. */
 int sim_run_name(const struct sim_run *run);
 
 void sim_read_script(struct sim_oracle *oracle, const struct sim_run *run,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the nodes' own memory says of a lock: the ground truth that answers of
- * the library are compared with (answer.c). */
+/* The state of a lock in the memory of the nodes: the ground truth to which
+ * results of the library are compared (answer.c). */
 #ifndef HF_SIM_ORACLE_GROUND_TRUTH_H
 #define HF_SIM_ORACLE_GROUND_TRUTH_H
 
@@ -8,29 +8,29 @@
 
 #include "core/limits.h"
 
-/* An owner as nodes know it. */
+/* An owner, as it is stored at nodes. */
 struct sim_owner {
     char text[HF_OWNER_MAX];
     size_t len;
     bool is_shared;
 };
 
-/* Has the node this owner as a holder of the name, at `fence`? Then for how
- * much longer, by its own clock. */
+/* Is the owner a holder of the name at the node, with `fence`? Then `left_ns`
+ * is the rest of its lease, by the node's clock. */
 bool sim_memory_holds(const struct sim_oracle *oracle,
                       const struct sim_chain *chain, int node,
                       const struct sim_owner *owner, uint64_t fence,
                       int64_t *left_ns);
 
-/* Does another owner keep `turn` from the name at the node, one that is not
- * among the `n` digests of `mine`? @return until when, by the world's clock;
- * -1: no. */
+/* Does another owner, whose digest is not among the `n` of `mine`, exclude
+ * `turn` from the name at the node? @return the end of its lease, by the
+ * world's clock; -1: no. */
 int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
                                const struct sim_chain *chain, int node,
                                const struct sim_turn *turn,
                                const uint64_t *mine, unsigned n);
 
-/* Does a client other than `owner` wait there? */
+/* Does a client other than `owner` wait in the queue of the node? */
 bool sim_memory_has_queue(const struct sim_oracle *oracle,
                           const struct sim_chain *chain, int node,
                           const char *owner, size_t len);
