@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHO BELIEVES WHAT. A turn believes to hold a name from when it is told until
- * the deadline that its lock shows, or until it gives it back. Two beliefs can
- * only begin to overlap when one of them begins, or begins anew after it had
- * ended: an ordinary renewal needs no comparison. Others' deadlines are read
- * afresh then, since a clock that stood still has moved them. */
+/* BELIEFS OF HOLDERS. A turn believes that it holds a name from the callback or
+ * return of its acquisition until the deadline that its lock shows, or until
+ * it releases the lock. Two beliefs can only begin to overlap when one of them
+ * begins, or begins again after its end: an ordinary renewal needs no
+ * comparison. The comparison computes the deadlines of the other holders again,
+ * since a clock that stood still has moved them. */
 #include "oracle/state.h"
 
 #include "oracle/calls.h"
@@ -49,7 +50,7 @@ static void tell_conflict(struct sim_oracle *oracle, const struct sim_live *a,
         (double)sim_part_until(oracle, b, of_b) / 1e6);
 }
 
-/* One of them was broken at once. */
+/* Was one of the two taken by a break that does not wait? */
 static bool is_excused(const struct sim_oracle *oracle,
                        const struct sim_part *a, const struct sim_part *b)
 {
@@ -75,7 +76,7 @@ static void check_part(struct sim_oracle *oracle, const struct sim_live *live,
     }
 }
 
-/* As the user sees it: while all of it is covered. */
+/* As the user sees it: a turn holds while all of its parts are valid. */
 static bool believes(const struct sim_oracle *oracle,
                      const struct sim_live *live)
 {
@@ -88,7 +89,7 @@ static bool believes(const struct sim_oracle *oracle,
     return live->is_holding;
 }
 
-/* The limit is what the turn asked for, whatever its lock says. */
+/* The limit is the number that the turn asked for, not that of its lock. */
 static void check_permits(struct sim_oracle *oracle,
                           const struct sim_live *live)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* COUNTERS AT THE NODES. After each script the counter of its name is looked
- * at: it never decreases (I1), and a value of it belongs to one owner, or one
- * group of sharers (I2). Since it only rises, I2 needs the present value's
- * owner alone. A node that forgot may have what it has; but once it moves a
- * counter, that must be above all that it ever had, or the same owner's. A
- * counter that expired is compared with what comes after it. */
+/* COUNTERS AT THE NODES. The oracle reads the counter of a name after each
+ * script on it: it never decreases (I1), and each value of it belongs to one
+ * owner, or one group of sharers (I2). Since it only rises, I2 needs the owner
+ * of the present value alone. A node that lost its data may start at any value;
+ * but the values that it grants then must be above the greatest that it had
+ * before, or belong to the same owner. A counter that expired is treated in the
+ * same way. */
 #include "oracle/state.h"
 
 #include "oracle/calls.h"
@@ -22,13 +23,13 @@
 #define FENCE_KEY 4
 #define OWNER 10
 
-/* Arguments of CONFIRM: T, and "1": of a holder. */
+/* Arguments of CONFIRM: T, and "1" if a holder sends it. */
 #define FENCE_ARG 12
 #define HOLDER_ARG 15
 
 #define PREFIX "lock:"
 
-/* Of the digest of an owner. */
+/* The low bits of an owner's digest. */
 enum { IS_SOMEBODY = 1, IS_SHARED = 2 };
 
 static uint64_t digest(const char *owner, size_t len)
@@ -43,7 +44,7 @@ static uint64_t digest(const char *owner, size_t len)
     return sum << 2 | (is_shared ? IS_SHARED : 0) | (len > 0 ? IS_SOMEBODY : 0);
 }
 
-/* "0000000000000017 owner". @return false: it is none. */
+/* Read "0000000000000017 owner". @return false: the text is no fence. */
 static bool read_fence(const char *text, size_t len, uint64_t *counter,
                        uint64_t *owner)
 {
@@ -58,7 +59,7 @@ static bool read_fence(const char *text, size_t len, uint64_t *counter,
     return true;
 }
 
-/* A holder's CONFIRM, which puts its fence back where it is gone. */
+/* Is the script a holder's CONFIRM, which restores a lost fence? */
 static bool is_repair(const struct sim_run *run, uint64_t counter)
 {
     return strcmp(run->script, "confirm") == 0 && run->argc > HOLDER_ARG &&
@@ -67,13 +68,14 @@ static bool is_repair(const struct sim_run *run, uint64_t counter)
            strtoull(run->argv[FENCE_ARG].data, NULL, 10) == counter;
 }
 
-/* C3 is an order of acquisitions. The node may have offered what it forgot to
- * attempts that never completed, at values above the clock floor of that time:
- * its clock was ahead, or one attempt followed another within a step of the
- * floor. A holder whose fence is less repairs the node also while it is in
- * quarantine, as no vote. That is in order unless an acquisition completed at a
- * value in between, or the fence is below the floor; and nothing but a repair
- * may be so. Those who share are in no order among themselves. */
+/* C3 orders acquisitions that completed. The counter that the node lost may
+ * have been granted to an attempt that never completed, at a value above the
+ * clock floor of that time: the node's clock was ahead, or two attempts came
+ * within one step of the floor. A holder with a smaller fence then repairs the
+ * node, also in quarantine, where the repair is no vote. Only such a repair may
+ * be below the lost value: if no acquisition completed at a value in between,
+ * and the fence is not below the floor. Sharers have no order among themselves.
+ */
 static bool is_in_order(const struct sim_chain *chain,
                         const struct sim_run *run, const struct sim_seen *seen,
                         uint64_t now_us)
@@ -92,10 +94,9 @@ static bool is_in_order(const struct sim_chain *chain,
     return run != NULL && is_repair(run, counter) && !is_below_floor;
 }
 
-/* The name was granted since the node lost its data. (A RELEASE and a BREAK
- * leave a fence without a grant. Each of several sharers may take back its
- * own.)
- */
+/* The node has granted the name since it lost its data: check C3. (A RELEASE
+ * and a BREAK leave a fence without a grant. Each of several sharers may
+ * restore its own fence.) */
 static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
                        int node, const struct sim_run *run)
 {
@@ -115,7 +116,7 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
     }
 }
 
-/* @return whether it is another than before. */
+/* @return whether the counter has changed. */
 static bool check_counter(struct sim_oracle *oracle, struct sim_chain *chain,
                           int node, uint64_t counter, uint64_t owner)
 {
@@ -235,7 +236,7 @@ static void forget(const struct sim_oracle *oracle, struct sim_chain *chain,
     }
 }
 
-/* What comes after it is judged as at a node that forgot. */
+/* Later counters are judged as at a node that lost its data. */
 void sim_oracle_counter_gone(struct sim_oracle *oracle, const char *name)
 {
     struct sim_chain *chain = sim_oracle_chain(oracle, name, strlen(name));

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT NOTHING HAS DISTURBED. Rules about time hold from when the last fault
- * that touches a process and a node is over. Faults are read from the story, as
- * they begin, and end when calm begins; whether a node votes is read from the
- * client, since it says so itself. Both are on the safe side: more is taken for
- * disturbed than is. */
+/* TIMES WITHOUT A FAULT. Rules about time hold after the last fault that
+ * touches a process and a node is over. The oracle reads each fault from the
+ * story when it begins; most end when calm begins, at the latest. It reads from
+ * the client whether a node votes. Both are conservative: a time may count as
+ * disturbed though it is not, never the other way round. */
 #include "oracle/state.h"
 
-/* What was held back is sent again up to so much later. */
+/* Blocked data is retransmitted at most this much after the block ends. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
 #define MS INT64_C(1000000)
 
-/* To notice that the time at the gate is over, besides 1% of it. */
+/* The delay of a timeout at the gate, in addition to 1% of its time. */
 #define GATE_NS (2 * MS)
 
 static int64_t most(int64_t a, int64_t b)
@@ -70,13 +70,13 @@ static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
         span_ns = most(span_ns, fault->amount);
     }
     if (fault->kind == SIM_FAULT_SLOW) {
-        span_ns += 2 * fault->amount; /* what was sent last, and its answer */
+        span_ns += 2 * fault->amount; /* the last request, and its reply */
     }
     int64_t until_ns = fault->at_ns + span_ns + RETRANSMIT_NS;
     const struct sim_story *story = oracle->world->story;
     if (fault->at_ns < story->calm_ns && story->regime != SIM_FAILOVER &&
         until_ns > story->calm_ns) {
-        until_ns = story->calm_ns; /* but what a promotion left goes on */
+        until_ns = story->calm_ns; /* not for a server that was replaced */
     }
     if (fault->kind == SIM_FAULT_PROCESS_CLOCK && fault->amount < 0) {
         until_ns -= fault->amount; /* its clock stands still that long */
@@ -117,8 +117,8 @@ static void note_faults(struct sim_oracle *oracle)
     oracle->next_fault_ns = next_ns;
 }
 
-/* A pause in the middle of a call begins some time after its fault, and ends
- * when it would. */
+/* A pause in the middle of a call begins some time after its fault, and takes
+ * the whole span from then on. */
 static void note_midway(struct sim_oracle *oracle, int process)
 {
     int64_t *span_ns = &oracle->midway_ns[process];
@@ -129,7 +129,8 @@ static void note_midway(struct sim_oracle *oracle, int process)
     }
 }
 
-/* The store promises to wait no longer than that: of more it is no excuse. */
+/* The store promises to wait for the gate no longer than node_timeout: a longer
+ * wait excuses nothing. */
 void sim_oracle_held_up(struct sim_oracle *oracle, int process,
                         int64_t since_ns)
 {
@@ -140,7 +141,7 @@ void sim_oracle_held_up(struct sim_oracle *oracle, int process,
     }
 }
 
-/* ---- What is asked ----------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------- */
 
 int64_t sim_reach_runs_since(struct sim_oracle *oracle, int process)
 {

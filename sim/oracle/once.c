@@ -2,22 +2,23 @@
 /* PERIOD: ONE COMMAND IN A PERIOD. A run is a call of hf_lock_mark(): its
  * command starts when the call returns HF_OK. Then
  *
- *   - a majority of the nodes has taken the mark by that time;
- *   - no run of that name whose period is not over was started before, unless
+ *   - a majority of the nodes has stored the mark by that time;
+ *   - no earlier run of that name has started whose period is not over, unless
  *     its mark was withdrawn, or is lost: each node that ever had the mark has
- *     lost its data since it last got it, or did not answer this run in time
- *     (docs/guarantees.md, client/mark.c);
- *   - a try is not told of a mark if all marks of the name are withdrawn (or,
- *     in the embedded store, over), as long as no node has lost data;
- *   - when nothing goes wrong any more, a try that finds the mark at some of
- *     the nodes that answered leaves it at all of them.
+ *     lost its data since it last stored it, or did not reply to this run in
+ *     time (docs/guarantees.md, client/mark.c);
+ *   - a try returns no mark if all marks of the name are withdrawn (or, in the
+ *     embedded store, over), as long as no node has lost data;
+ *   - after the last fault, a try that finds the mark at some of the nodes that
+ *     replied writes it to all of them.
  *
- * In time is less than the least time for which a look waits for those who are
- * not needed: a node's timeout, at most a twentieth of the longest lease
- * (core/nodes.c). An answer is heard when the process has read its bytes.
+ * "In time" is a little less than the time for which a look waits for replies
+ * beyond a majority: a node's timeout, at most a twentieth of the longest lease
+ * (core/nodes.c). A reply has arrived when the process has read its bytes.
  *
- * A period ends early by what clocks may differ, and by what each copy lost on
- * its way: a copy's end counts from the question that found it. */
+ * A period may end early by the difference of the clocks, and by the time that
+ * each copy of a mark took: the end of a copy counts from the request that
+ * found the mark. */
 #include "oracle/once.h"
 
 #include "base/assert.h"
@@ -27,7 +28,7 @@
 
 #define MS INT64_C(1000000)
 
-/* For how long one look lasts at most (client/look.c). */
+/* The longest time of one look (client/look.c). */
 #define LOOK_NS (900 * MS)
 
 struct sim_once *sim_once_of(struct sim_oracle *oracle)
@@ -97,8 +98,8 @@ static bool is_in_time(const struct sim_oracle *oracle,
            look->read_ns - call->first_ns[name] <= in_time_ns(oracle);
 }
 
-/* Of an embedded store, a mark ends a period after it was written: there are no
- * copies, and no late ones. */
+/* In an embedded store a mark ends one period after it was written, since there
+ * are no copies. */
 static bool may_last(const struct sim_oracle *oracle,
                      const struct sim_mark_run *run, int64_t since_ns)
 {
@@ -106,7 +107,7 @@ static bool may_last(const struct sim_oracle *oracle,
            since_ns <= run->taken_ns + run->period_ns + slack_ns(run);
 }
 
-/* Is there a mark that this call may be told of? */
+/* Is there a mark that this call may have returned? */
 static void check_cause(struct sim_oracle *oracle, int name,
                         const struct sim_mark_call *call)
 {
@@ -132,7 +133,7 @@ void sim_once_look_begins(struct sim_oracle *oracle, int process)
     begin_call(oracle, process);
 }
 
-/* Nodes whose answer was heard in time, and that did not have the mark. */
+/* Nodes whose reply was read in time, and that did not have the mark. */
 static uint8_t lacking(const struct sim_oracle *oracle,
                        const struct sim_mark_call *call,
                        const struct sim_mark_run *run)
@@ -148,7 +149,7 @@ static uint8_t lacking(const struct sim_oracle *oracle,
     return mask;
 }
 
-/* The answer by which a look found it, of all the newest. */
+/* Did the look find this mark, and no newer one? */
 static bool has_found(const struct sim_oracle *oracle,
                       const struct sim_mark_call *call,
                       const struct sim_mark_run *run)
@@ -165,7 +166,7 @@ static bool has_found(const struct sim_oracle *oracle,
     return has;
 }
 
-/* What was written back has arrived by now. */
+/* The copies that a look has written have arrived by now. */
 static void on_repaired(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_oracle *oracle = object;
@@ -216,7 +217,7 @@ static struct sim_live *live_of(struct sim_oracle *oracle, uint64_t turn)
     return oracle->records[turn - 1].live;
 }
 
-/* Calls for its run of that part of a turn. */
+/* The latest run for this part of a turn. */
 static struct sim_mark_run *run_of(struct sim_once *once,
                                    const struct sim_part *part)
 {
@@ -246,7 +247,7 @@ void sim_once_mark_begins(struct sim_oracle *oracle, uint64_t turn,
     }
 }
 
-/* May the mark of `run` be unknown to the nodes that answered this call? */
+/* May the mark of `run` be missing in all replies to this call? */
 static bool may_be_lost(const struct sim_oracle *oracle,
                         const struct sim_mark_call *call,
                         const struct sim_mark_run *run)
@@ -267,14 +268,15 @@ static bool may_be_lost(const struct sim_oracle *oracle,
     return true;
 }
 
-/* How long an answer in time may take: the end of a mark in it counts from when
- * the question was sent. In the embedded store no answer takes time. */
+/* The longest round trip that is in time: the end of a mark in the reply counts
+ * from the time when the request was sent. In the embedded store a reply takes
+ * no time. */
 static int64_t question_ns(const struct sim_oracle *oracle)
 {
     return oracle->world->machine == NULL ? in_time_ns(oracle) : 0;
 }
 
-/* The earlier ones of its name, in whose periods it began. */
+/* Check the run against earlier runs of its name whose periods are not over. */
 static void
 check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
               const struct sim_mark_run *now, int64_t at_ns, bool is_last)
@@ -301,7 +303,7 @@ check_earlier(struct sim_oracle *oracle, const struct sim_mark_call *call,
     }
 }
 
-/* By now all answers that were in time have been read. */
+/* By now the process has read all replies that were in time. */
 static void on_heard(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_oracle *oracle = object;
@@ -349,7 +351,7 @@ void sim_once_marked(struct sim_oracle *oracle, uint64_t turn,
         run->is_started = status == HF_OK;
         check_run(oracle, run);
     }
-    if (status == HF_BUSY && live->n_parts == 1) { /* else of which name? */
+    if (status == HF_BUSY && live->n_parts == 1) { /* else: which name? */
         check_cause(oracle, live->parts[0].chain->text[0] - 'a',
                     &oracle->once->calls[live->process]);
     }

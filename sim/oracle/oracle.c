@@ -14,10 +14,10 @@
 
 #define MS INT64_C(1000000)
 
-/* A clock floor rises every so often (2^22 us). */
+/* One step of the clock floor: 2^22 us. */
 #define BUCKET_NS (INT64_C(4194304) * 1000)
 
-/* `fence_keep`: how long a counter outlives its last use. */
+/* `fence_keep`: how long a counter is kept after its last use. */
 #define KEEP_NS (INT64_C(3600000) * MS)
 
 /* ---- Life -------------------------------------------------------------- */
@@ -27,8 +27,8 @@ static int64_t magnitude(int64_t ns)
     return ns < 0 ? -ns : ns;
 }
 
-/* The floor is above what was granted, by any node's clock, and all that was
- * under way is over. */
+/* The time after which each node's floor is above the fences granted before a
+ * loss of data, and the leases and requests from before are over. */
 static int64_t later_ns(const struct sim_story *story)
 {
     int64_t skew_ns = 0;
@@ -39,9 +39,9 @@ static int64_t later_ns(const struct sim_story *story)
     return BUCKET_NS + 2 * skew_ns + 2 * story->max_ttl_ms * MS;
 }
 
-/* May a node's clock have gone so far and come back that a counter expired
- * which its floor is not above? Not if a clock that was far ahead is set right:
- * nothing expires then. */
+/* May the clock of a node have jumped ahead, so that a counter expired, and
+ * back, so that its floor is below that counter? A fault that sets a clock
+ * right which was far ahead does not count: nothing expires then. */
 static bool has_expired(const struct sim_story *story)
 {
     int64_t jumped_ns = 0;
@@ -131,7 +131,8 @@ static struct sim_record *record_of(struct sim_oracle *oracle, uint64_t turn)
                                                  : &oracle->records[turn - 1];
 }
 
-/* NULL: it was answered already, or never asked. */
+/* @return NULL: the turn never began, is over, or is in the other state; that
+ * is a breach of ONCE. */
 static struct sim_live *live_of(struct sim_oracle *oracle, uint64_t turn,
                                 bool is_holding, const char *what)
 {
@@ -187,7 +188,7 @@ uint64_t sim_oracle_begin(struct sim_oracle *oracle,
     return live->turn;
 }
 
-/* How long it waited since nothing breaks any more. */
+/* LIVE: how long the turn has waited since the last fault ended. */
 static void note_wait(struct sim_oracle *oracle, const struct sim_live *live)
 {
     int64_t from_ns =
@@ -242,7 +243,7 @@ static void find_process(const struct sim_oracle *oracle, struct sim_live *live,
     }
 }
 
-/* Its locks, each with its chain. */
+/* Add the locks of the turn, each with its chain. */
 static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
                        struct hf_lock *lock)
 {
@@ -329,7 +330,7 @@ void sim_oracle_adopted(struct sim_oracle *oracle, uint64_t turn, uint64_t from,
     sim_beliefs_begin(oracle, live);
 }
 
-/* ---- What takes no counter --------------------------------------------- */
+/* ---- Reports for once.c and calls.c ------------------------------------ */
 
 void sim_oracle_script(struct sim_oracle *oracle, const struct sim_link *link,
                        const struct sim_run *run)
@@ -350,7 +351,7 @@ void sim_oracle_read(struct sim_oracle *oracle, const struct sim_link *link)
 
 /* ---- After each run of a process --------------------------------------- */
 
-/* Does it hear of grants by every node? */
+/* Does the process receive the pushes of every node? */
 static void note_listening(struct sim_oracle *oracle, int process)
 {
     const struct hf_client *client = oracle->world->processes[process].client;
@@ -363,7 +364,7 @@ static void note_listening(struct sim_oracle *oracle, int process)
     }
 }
 
-/* Nothing breaks, and a renewal has time to be answered, twice. */
+/* No fault happens, and the lease is longer than six round trips. */
 static bool must_keep(struct sim_oracle *oracle, const struct sim_live *live)
 {
     const struct sim_story *story = oracle->world->story;

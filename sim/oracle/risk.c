@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A HOLDER IS TOLD, AND WHEN. As the header has it, a lock is AT_RISK if
- * it was not confirmed lately and LOST if its deadline has passed. In figures:
+/* RISK: THE STATE CALLBACKS OF A HOLDER. According to the public header, a lock
+ * is AT_RISK if it was not confirmed lately and LOST if its deadline has
+ * passed. In figures:
  *
- *   confirmed           a majority's answers were requested then
+ *   confirmed           a majority replied to requests sent at that time
  *   + ttl/2             AT_RISK, unless a round has succeeded since
  *   + ttl - 1% - 2 ms   the deadline: LOST
  *
- * The deadline is what users see, so that AT_RISK is due when less than
- * ttl/2 - 1% - 2 ms are left; of a claim that was pushed, half of what was left
- * when it was got. Both are due at that moment, not at the next answer: a
- * process that runs its timers must get the callback within 2 ms. A process
- * that was paused gets it when it goes on; so does one that waits at the gate
- * of an embedded store, for node_timeout at most. No caller is given a lock of
- * which a part is LOST, or a remaining time that is too long. */
+ * Users see the deadline, so AT_RISK is due when less than ttl/2 - 1% - 2 ms
+ * are left; for a grant that was pushed, when less than half of the time is
+ * left that was left when it was acquired, if that is later. Both states are
+ * due at that moment, not at the next reply: a process that runs its timers
+ * must get the callback within 2 ms. A process that was paused gets it when it
+ * resumes; so does one that waits at the gate of an embedded store, for
+ * node_timeout at most. No call returns a lock of which a part is LOST, or a
+ * remaining time that is too long. */
 #include "oracle/state.h"
 
 #include "core/lease.h"
@@ -22,7 +24,7 @@
 
 #define MS INT64_C(1000000)
 
-/* Timers are late by so much at most. */
+/* The longest delay of a timer. */
 #define LATE_NS (2 * MS)
 
 static int64_t deadline_of(const struct sim_part *part)
@@ -36,7 +38,7 @@ static int64_t ttl_ns(const struct sim_oracle *oracle,
     return oracle->records[live->turn - 1].turn->ttl_ms * MS;
 }
 
-/* When so little is left that it must say AT_RISK. */
+/* The lock must be AT_RISK when no more than this is left. */
 static int64_t margin_ns(const struct sim_oracle *oracle,
                          const struct sim_live *live,
                          const struct sim_risk *risk)
@@ -47,7 +49,8 @@ static int64_t margin_ns(const struct sim_oracle *oracle,
     return risk->is_renewed || half_ns < claim_ns ? half_ns : claim_ns;
 }
 
-/* By the world's clock, since the process' own may have stood still. */
+/* Compute the times when the states are due, by the world's clock: that of the
+ * process may have stood still. */
 static void plan(struct sim_oracle *oracle, const struct sim_live *live,
                  struct sim_risk *risk)
 {
@@ -75,8 +78,8 @@ static void note_deadline(struct sim_oracle *oracle,
     plan(oracle, live, risk);
 }
 
-/* Another lane of its process was blocked in a call since it asked: what is
- * told by a callback is told after that call. */
+/* Was another lane of the process blocked in a call since the turn began?
+ * Callbacks run after that call. */
 static bool was_deferred(const struct sim_oracle *oracle,
                          const struct sim_live *live)
 {
@@ -141,7 +144,7 @@ void sim_risk_look(struct sim_oracle *oracle, const struct sim_live *live,
     risk->state = state;
 }
 
-/* The clock is read before, since the process may stand still in the call. */
+/* The process' clock is read before the call, in which it may be paused. */
 void sim_oracle_look_at_time(struct sim_oracle *oracle, uint64_t turn)
 {
     const struct sim_live *live = oracle->records[turn - 1].live;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which guarantee holds when what goes wrong: docs/guarantees.md as a table. */
+/* Which guarantees hold under which faults: docs/guarantees.md as a table. */
 #include "oracle/state.h"
 
-/* Yes; no: it is counted; later: promised once every node's clock floor stands
- * above all that was granted before the last loss of memory, and whatever was
- * under way then is over. */
+/* N: a breach is only counted. Y: promised. L ("later"): promised once every
+ * node's clock floor is above all fences granted before the last loss of data,
+ * and all leases and requests from before are over. */
 enum promise { N, Y, L };
 
 /* clang-format off */
@@ -40,23 +40,24 @@ static const uint8_t promises[SIM_REGIMES][SIM_PERIOD] = {
 #define IN(regime) (1U << (regime))
 #define EVERYWHERE ((1U << SIM_REGIMES) - 1)
 
-/* Where commands that are marked have fences in order, and hold alone. */
+/* Where the fences of marked commands are in order, and locks are exclusive. */
 #define WHERE_MEMORY_IS_KEPT                                                   \
     (IN(SIM_CALM) | IN(SIM_NETWORK) | IN(SIM_RATES) | IN(SIM_RESTART_DURABLE))
 #define WHERE_C4_AND_ORDER                                                     \
     (WHERE_MEMORY_IS_KEPT | IN(SIM_AMNESIA) | IN(SIM_FLUSH))
 
-/* Of the rules that one kind of turn has, and of those of time. */
+/* The rules from PERIOD on: those for one kind of turn, and those about time.
+ */
 static const uint16_t promised_in[SIM_RULES] = {
     [SIM_PERIOD] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
     [SIM_RESERVE] = WHERE_C4_AND_ORDER | IN(SIM_LOCAL),
     [SIM_BREAK] = WHERE_MEMORY_IS_KEPT | IN(SIM_LOCAL),
-    /* What a promotion left behind answers too, and is not followed. */
+    /* A server that a promotion replaced replies too; it is not observed. */
     [SIM_READ] = EVERYWHERE & ~IN(SIM_FAILOVER),
     [SIM_FOREIGN] = WHERE_MEMORY_IS_KEPT,
-    /* Of time, not of memory. */
+    /* It depends on time, not on the nodes' data. */
     [SIM_PROMPT] = EVERYWHERE,
-    /* Of one store there is no second node to bring a lock to. */
+    /* An embedded store has no second node. */
     [SIM_SPREAD] = EVERYWHERE & ~IN(SIM_LOCAL),
     [SIM_RISK] = EVERYWHERE,
 };
@@ -98,7 +99,7 @@ static bool is_of_fences(enum sim_rule rule)
            rule == SIM_E1 || rule == SIM_GUARD;
 }
 
-/* What an embedded store keeps ends with the boot of its host. */
+/* An embedded store loses its data when its host restarts. */
 static bool has_reboot(const struct sim_story *story)
 {
     for (unsigned i = 0; i < story->n_faults; i++) {
@@ -124,11 +125,11 @@ bool sim_oracle_promises(const struct sim_oracle *oracle, enum sim_rule rule)
         return false;
     }
     if (rule == SIM_FIFO && !sim_order_is_total(story)) {
-        return false; /* order is that of the nodes' clocks then */
+        return false; /* the nodes' clocks decide the order then */
     }
     if (rule == SIM_FIFO && story->regime == SIM_LOCAL &&
         (story->n_faults > 0 || story->late_ppm > 0)) {
-        return false; /* as in other worlds where something goes wrong */
+        return false; /* as in all regimes with faults */
     }
     if (is_of_fences(rule) && oracle->has_expired) {
         return false;
