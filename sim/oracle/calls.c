@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RESERVE: a name that was released and reserved is not granted before the time
- * is over, if a majority has confirmed the release. A reservation that is
+/* RESERVE: a name that was released with a reservation is not granted before
+ * the reservation ends, if a majority has confirmed the release. A reservation
  * longer than the longest lease may be lost with a node's data.
  *
  * BREAK: when a break that waits has returned HF_OK, no process that held the
- * name when it began believes any more. A break that does not wait returns for
- * how long they may believe, and none does for longer. Where a break waits,
- * exclusion stays promised; where it does not, the operator ends it for the
- * owners that were found, at the first node that executes it. */
+ * name when the break began believes that it still holds it. A break that does
+ * not wait returns the longest time for which such a process may believe it.
+ * Exclusion stays promised if the break waits. If it does not, exclusion ends
+ * for the owners that the break found, when the first node executes it. */
 #include "oracle/calls.h"
 
 #include "redis/redis.h"
@@ -27,8 +27,8 @@
 #define PREFIX "lock:"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 
-/* By how much two clocks are apart after so long, and the precision of an
- * expiry: 1% and 2 ms, whatever the library allows for. */
+/* The drift of two clocks during `span_ns`, plus the precision of an expiry: 1%
+ * and 2 ms, independent of the library's own allowance. */
 static int64_t apart_ns(int64_t span_ns)
 {
     return span_ns / 100 + 2 * MS;
@@ -182,8 +182,8 @@ static void check_limit(struct sim_oracle *oracle, const struct sim_live *live,
     }
 }
 
-/* At how many nodes was it broken at once since then, by process `by`, or by
- * any if that is -1? */
+/* The number of nodes at which a break without a wait took the part since
+ * `since_ns`. The break must be called by process `by`, if that is not -1. */
 static unsigned broken_at(const struct sim_oracle *oracle,
                           const struct sim_part *part, int by, int64_t since_ns)
 {
@@ -217,8 +217,8 @@ bool sim_break_excuses(const struct sim_oracle *oracle,
     return broken_at(oracle, part, -1, 0) > 0;
 }
 
-/* Another break may have taken it before: what this one says of it is said
- * then of what was left. */
+/* Does the result of this break apply to the part? Not if another break had
+ * taken it before: the result then covers only the rest of its lease. */
 static bool is_judged(const struct sim_oracle *oracle, int process,
                       const struct sim_part *part, bool now)
 {
@@ -272,7 +272,7 @@ static void add_broken(struct sim_broken *broken, uint64_t owner, int by,
     broken->at_ns[at] = at_ns;
 }
 
-/* The owner that a break replaced, as its answer says; "": none. */
+/* The owner that a break replaced, according to its reply; "": none. */
 static const char *replaced_by(const struct sim_run *run, size_t *len)
 {
     const char *text = memchr(run->reply, '$', run->reply_len);
@@ -285,8 +285,8 @@ static const char *replaced_by(const struct sim_run *run, size_t *len)
     return owner + 1;
 }
 
-/* A break that waits keeps the name taken for the broken holder, which still
- * believes to hold it. */
+/* A break that waits keeps the name for the rest of the broken holder's lease,
+ * since that holder still believes that it holds the name. */
 static void note_kept(struct sim_broken *broken, const struct sim_run *run)
 {
     size_t len;
@@ -297,7 +297,8 @@ static void note_kept(struct sim_broken *broken, const struct sim_run *run)
     broken->kept[at].from = sim_owner_digest(owner, len);
 }
 
-/* A break that waits for a lease is broken with its holder. */
+/* If the broken owner is a break that waits, the holder for whose lease it
+ * waits is broken too. */
 static void add_with_kept(struct sim_broken *broken, uint64_t owner, int by,
                           int64_t at_ns)
 {
@@ -311,7 +312,8 @@ static void add_with_kept(struct sim_broken *broken, uint64_t owner, int by,
     }
 }
 
-/* Of a group no owner is told: all who share the name, or a permit of it. */
+/* The reply to the break of a group names no owner: all its sharers, and all
+ * holders of a permit, count as broken. */
 static void note_broken(struct sim_oracle *oracle, int name, int by,
                         const struct sim_run *run)
 {
@@ -337,7 +339,7 @@ static void note_broken(struct sim_oracle *oracle, int name, int by,
     }
 }
 
-/* ---- What nodes do ------------------------------------------------------- */
+/* ---- Scripts at nodes ---------------------------------------------------- */
 
 void sim_calls_script(struct sim_oracle *oracle, const struct sim_link *link,
                       const struct sim_run *run)

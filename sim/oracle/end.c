@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHEN NOTHING BREAKS ANY MORE, AND AT THE END. */
+/* LIVE AFTER THE LAST FAULT, AND THE CHECKS AT THE END OF A RUN. */
 #include "oracle/state.h"
 
 #include "local/machine.h"
@@ -14,7 +14,7 @@
 
 #define MS INT64_C(1000000)
 
-/* For how long one works then, with what it takes to begin and to end. */
+/* The time for which a turn holds its lock after the last fault. */
 #define WORK_NS (50 * MS)
 
 /* ---- LIVE -------------------------------------------------------------- */
@@ -46,9 +46,10 @@ static struct load load_of(const struct sim_story *story)
     return load;
 }
 
-/* By how much a node's clock is behind the furthest that it ever was: a lease
- * that was set then lasts that much longer. The clock of an outlier, one of a
- * minority, may be set right: its node is not needed. */
+/* The difference between a node's clock and its greatest earlier offset: a
+ * lease that was set at that offset lasts longer by the difference. A fault
+ * that sets an outlier's clock right does not count: outliers are a minority,
+ * and not needed. */
 static int64_t behind_ns(const struct sim_story *story, int node)
 {
     int64_t off_ns = 0;
@@ -80,7 +81,7 @@ static int64_t set_back_ns(const struct sim_story *story)
     return sum_ns;
 }
 
-/* Where every node keeps its memory and its clock, none has to be doubted. */
+/* No node needs a quarantine in regimes where all keep their data. */
 static bool may_quarantine(const struct sim_story *story)
 {
     return story->has_quarantine && story->regime >= SIM_RESTART_DURABLE;
@@ -110,7 +111,7 @@ void sim_oracle_calm(struct sim_oracle *oracle)
 
 /* ---- RESIDUE ----------------------------------------------------------- */
 
-/* A line is "key type left value"; keys of ours need no quotes. */
+/* A line is "key type left value"; the key may be in quotes. */
 static bool may_stay(const char *line, size_t len)
 {
     static const char fence[] = ":fence";
@@ -156,7 +157,7 @@ static void look_for_residue(struct sim_oracle *oracle, unsigned node)
 
 /* ---- The end ----------------------------------------------------------- */
 
-/* A lane that waits for an answer which never comes. */
+/* ONCE: a lane whose release has not returned. */
 static void look_for_silence(struct sim_oracle *oracle)
 {
     for (unsigned i = 0; i < SIM_PROCESSES_MAX; i++) {

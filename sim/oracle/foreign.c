@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FOREIGN: clients of the plain format, SET NX PX and compare-and-delete at a
- * majority, and those of Holdfast exclude each other on one key, as long as
- * nodes keep their data: a plain client knows no quarantine. No script but a
- * break takes a plain lock away before its expiry. */
+/* FOREIGN: clients of the plain format (SET NX PX and compare-and-delete, at a
+ * majority) and those of Holdfast exclude each other on one key, as long as
+ * nodes keep their data: a plain client knows no quarantine. No script except
+ * BREAK deletes a plain lock before its expiry. */
 #include "oracle/calls.h"
 
 #include "redis/redis.h"
@@ -62,7 +62,7 @@ void sim_foreign_script(struct sim_oracle *oracle, const struct sim_run *run,
     }
 }
 
-/* ---- Who believes -------------------------------------------------------- */
+/* ---- Beliefs ------------------------------------------------------------- */
 
 static void tell(struct sim_oracle *oracle, int name, int foreign,
                  const struct sim_live *live, const struct sim_part *part)
@@ -78,7 +78,8 @@ static bool is_of(const struct sim_part *part, int name)
     return !part->chain->is_slot && part->chain->text[0] == 'a' + name;
 }
 
-/* Two of them do what they do: that is no promise of ours. */
+/* Only compared with holders of Holdfast: no promise covers two clients of
+ * other libraries. */
 void sim_foreign_held(struct sim_oracle *oracle, int process, int lane,
                       int name, int64_t until_ns)
 {
@@ -103,7 +104,7 @@ void sim_foreign_ended(struct sim_oracle *oracle, int process, int lane)
     sim_calls_of(oracle)->beliefs[process][lane].is_on = false;
 }
 
-/* At once, by the operator's will. */
+/* A break that does not wait ends the beliefs of plain clients at once. */
 void sim_foreign_broken(struct sim_oracle *oracle, int name)
 {
     for (int p = 0; p < SIM_PROCESSES_MAX; p++) {

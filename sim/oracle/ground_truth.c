@@ -40,7 +40,7 @@ uint64_t sim_owner_digest(const char *text, size_t len)
     return sum | 1;
 }
 
-/* "<32 hex digits>:p2:…" is p2's. */
+/* The owner "<32 hex digits>:p2:…" belongs to p2. */
 int sim_owner_process(const char *text, size_t len)
 {
     bool is_ours =
@@ -64,7 +64,7 @@ struct key {
     size_t len;
 };
 
-/* A scene of the unit tests has servers without nodes around them. */
+/* In unit tests the servers may have no simulated node around them. */
 static struct view view_of(const struct sim_oracle *oracle,
                            const struct sim_chain *chain, int node)
 {
@@ -87,7 +87,7 @@ static struct key side(const struct view *view, const char *what)
     return key;
 }
 
-/* What is left of the lock key, in milliseconds; -1: the name is free. */
+/* The remaining time of the lock key; -1: the name is free. */
 static int64_t lock_left_ms(const struct view *view)
 {
     int64_t end_ms = sim_redis_end_ms(view->redis, view->lock, view->lock_len);
@@ -102,7 +102,7 @@ static bool is_group(const char *text, size_t len)
     return len > 7 && memcmp(text, "shared:", 7) == 0;
 }
 
-/* ---- Who holds it ------------------------------------------------------ */
+/* ---- Holders ----------------------------------------------------------- */
 
 static bool holds_alone(const struct view *view, const struct sim_owner *owner,
                         uint64_t fence, int64_t *left_ms)
@@ -144,7 +144,7 @@ static bool holds_shared(const struct view *view, const struct sim_owner *owner,
     return vote != NULL && strtoull(vote, NULL, 10) == fence && *left_ms >= 0;
 }
 
-/* The same in the embedded store. */
+/* Both cases in the embedded store. */
 static bool holds_locally(const struct sim_machine *machine, const char *name,
                           const struct sim_owner *owner, uint64_t fence,
                           int64_t *left_ns)
@@ -179,9 +179,9 @@ bool sim_memory_holds(const struct sim_oracle *oracle,
     return holds;
 }
 
-/* ---- Who excludes ------------------------------------------------------ */
+/* ---- Exclusion --------------------------------------------------------- */
 
-/* A group admits every sharer on its terms. */
+/* A group admits each sharer with the same number of permits. */
 static bool is_admitted(const char *group, const struct sim_chain *chain,
                         const struct sim_turn *turn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHICH NODE HAS WHICH MARK, and what of it a process has heard: each run of
- * mark.lua is followed, from its reply to the bytes that its process reads
- * (once.c judges by that). */
+/* THE MARKS AT THE NODES, and the replies about them that a process has read.
+ * The oracle follows each run of mark.lua from its reply to the time when the
+ * process reads that reply's bytes. once.c judges by this state. */
 #include "oracle/once.h"
 
 #include "local/machine.h"
@@ -19,7 +19,7 @@
 #define PREFIX "lock:"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 
-/* The number behind the n-th ':' of a reply. */
+/* The number after the n-th ':' of a reply. */
 static bool number_of(const struct sim_run *run, int n, int64_t *out)
 {
     const char *at = run->reply;
@@ -35,7 +35,7 @@ static bool number_of(const struct sim_run *run, int n, int64_t *out)
     return true;
 }
 
-/* What a node says that it keeps: "*4 :1 :fence :left $len owner". */
+/* The mark at a node, from the reply "*4 :1 :fence :left $len owner". */
 struct kept {
     uint64_t fence;
     bool is_live;
@@ -66,7 +66,7 @@ static int name_of(const struct sim_run *run)
     return name < SIM_NAMES_MAX ? name : -1;
 }
 
-/* What a node now keeps of the name decides which of the marks it has. */
+/* Update the set of nodes that have each mark of the name, from a reply. */
 static void note_kept(struct sim_once *once, int name, int node, int process,
                       const struct kept *kept, int64_t now_ns)
 {
@@ -88,8 +88,8 @@ static void note_kept(struct sim_once *once, int name, int node, int process,
     }
 }
 
-/* A break withdraws what is marked when it looks, which may be later than when
- * it was called. */
+/* A break withdraws the mark that it finds when its script runs, which may be
+ * later than its call. */
 static void note_tombstone(struct sim_once *once, int name, int process,
                            uint64_t fence)
 {
@@ -141,7 +141,7 @@ void sim_once_script(struct sim_oracle *oracle, const struct sim_link *link,
     }
 }
 
-/* The answers to what was executed are on their way. */
+/* The replies to the scripts executed so far have been sent. */
 static void note_sent(struct sim_mark_call *call, const struct sim_link *link)
 {
     for (int name = 0; name < SIM_NAMES_MAX; name++) {
@@ -180,7 +180,7 @@ void sim_once_read(struct sim_oracle *oracle, const struct sim_link *link)
     }
 }
 
-/* Has the node this very mark in its memory? */
+/* Does the node have the mark of this run? */
 static bool keeps(const struct sim_oracle *oracle, int node,
                   const struct sim_mark_run *run)
 {

@@ -7,8 +7,8 @@
 
 #define BIT(kind) (UINT64_C(1) << (kind))
 
-/* A node whose memory, marker or identity may be another one afterwards, so
- * that clients quarantine it. */
+/* Faults after which the data, the marker or the identity of a node may differ,
+ * so that clients quarantine it. */
 #define OF_MEMORY                                                              \
     (BIT(SIM_FAULT_RESTART) | BIT(SIM_FAULT_AGE) | BIT(SIM_FAULT_EMPTY) |      \
      BIT(SIM_FAULT_PROMOTE) | BIT(SIM_FAULT_FLUSH) | BIT(SIM_FAULT_EVICT) |    \
@@ -35,7 +35,7 @@ static bool is_meant(int wanted, int index)
     return wanted < 0 || wanted == index;
 }
 
-/* A host has one clock. */
+/* A clock fault of a process touches all processes on its host. */
 static bool is_of(const struct sim_process *process,
                   const struct sim_fault *fault)
 {
@@ -46,8 +46,8 @@ static bool is_of(const struct sim_process *process,
                 sim_process_host(process));
 }
 
-/* Does the fault concern the process, the node, or the link between them? A
- * kind that is not known here concerns all. */
+/* Does the fault touch the process, the node, or the link between them? A kind
+ * that is in no set above touches all. */
 static bool concerns(const struct sim_process *process, int node,
                      const struct sim_fault *fault)
 {
@@ -66,7 +66,8 @@ static bool concerns(const struct sim_process *process, int node,
     return (OF_NODE & bit) == 0 || is_meant(fault->node, node);
 }
 
-/* A node that is down when all faults end comes back in its time. */
+/* Faults end when calm begins, at the latest; but a fault of memory lasts its
+ * whole time, since a node that is down then starts later. */
 static int64_t end_of(const struct sim_story *story,
                       const struct sim_fault *fault)
 {
@@ -79,8 +80,8 @@ static int64_t end_of(const struct sim_story *story,
     return !goes_on && end_ns > story->calm_ns ? story->calm_ns : end_ns;
 }
 
-/* Watching a node takes one quarantine, by a host that must not itself be
- * disturbed; those who see it late begin then. */
+/* One quarantine, observed by a host without faults, and one more for clients
+ * that begin to observe it late. */
 static int64_t quarantine_ns(const struct sim_story *story)
 {
     int64_t ms = story->max_ttl_ms > HF_QUARANTINE_MS_MIN
@@ -89,7 +90,7 @@ static int64_t quarantine_ns(const struct sim_story *story)
     return story->has_quarantine ? 2 * ms * MS : 0;
 }
 
-/* Until when something was wrong. */
+/* The end of the last fault or late message between process and node. */
 static int64_t trouble_ns(const struct sim_process *process, int node)
 {
     const struct sim_world *world = process->world;
@@ -120,7 +121,8 @@ static int64_t trouble_ns(const struct sim_process *process, int node)
 
 /* ---- Well -------------------------------------------------------------- */
 
-/* In the embedded store a paused process may be inside the gate. */
+/* In the embedded store a process that was paused may have been inside the
+ * gate, where it blocks all others. */
 static bool has_anyone_stood(const struct sim_world *world, int64_t since_ns)
 {
     bool has_stood = false;

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A RELEASE LEAVES BEHIND. An owner is known from the first ACQUIRE that a
- * node executes. When its lock is released, or its turn is given up, RELEASE
- * goes to every node that may have it, and again until the node has answered.
- * So its lock must be gone from a node
+/* RESIDUE OF A RELEASE. The oracle knows an owner from the first ACQUIRE that a
+ * node executes. When its lock is released, or its turn is given up, the client
+ * sends RELEASE to every node that may have the lock, and repeats it until the
+ * node replies. So a node must not have the owner any more
  *
  *     2 ways + node_timeout + 100 ms
  *
- * after that, or after the last fault between the two, if the process has lived
- * on and the lease that RELEASE was repeated for is not over: of an attempt
- * that came to nothing, the one that it asked for last, since the turn that it
- * is ascribed to may have ended later than its own. Not claimed where a request
- * came by a connection that was closed, since the node may execute it after the
- * RELEASE; where a node went back to an older memory; and of commands, which
- * end with their turn. Nor of a lock that was handed on: requests of its first
- * holder may be under way. */
+ * later, or that long after the last fault between process and node. The
+ * process must still run, and the lease for which RELEASE is repeated must not
+ * be over. For a failed attempt that is the lease it last requested: the turn
+ * to which the oracle assigns it may have ended later than its own. Not
+ * checked:
+ *
+ *   - if a request came on a connection that was closed, since the node may
+ *     execute it after the RELEASE;
+ *   - if the node restarted with older data;
+ *   - for commands, which end with their turn;
+ *   - for a lock that was handed on: requests of its first holder may still be
+ *     in flight. */
 #include "oracle/state.h"
 
 #include "local/machine.h"
@@ -29,9 +33,9 @@
 /* EVALSHA, hash, 7, keys, then the arguments. */
 #define OWNER 10
 #define TTL 11
-#define BACK 15 /* of BREAK: the owner that it gives the name back to */
+#define BACK 15 /* of BREAK: the owner to which it returns the name */
 
-/* Between two attempts to send it, and what its process takes. */
+/* The interval between two RELEASE requests, and delays of the process. */
 #define AGAIN_NS (100 * MS)
 
 /* ---- Owners ------------------------------------------------------------ */
@@ -89,11 +93,11 @@ static struct sim_asker *add(struct sim_oracle *oracle, struct sim_chain *chain,
     return owner;
 }
 
-/* ---- What nodes execute ------------------------------------------------ */
+/* ---- Scripts at nodes -------------------------------------------------- */
 
-/* A break that is given up gives the name back to an owner that may have
- * released meanwhile, when it was the breaker's: it is left there until its
- * lease ends (docs/caveats.md). */
+/* A break that is given up returns the name to the broken owner. If that owner
+ * has sent its RELEASE in the meantime, it stays there until its lease ends
+ * (docs/caveats.md). */
 static void given_back(struct sim_oracle *oracle, const struct sim_chain *chain,
                        int node, const struct sim_run *run)
 {
@@ -121,8 +125,8 @@ void sim_owner_ran(struct sim_oracle *oracle, struct sim_chain *chain, int node,
     struct sim_asker *owner = find(oracle, chain, digest);
     uint8_t bit = (uint8_t)(1U << node);
     bool is_acquire = strcmp(run->script, "acquire") == 0;
-    /* A copy that was on its way since before a fault may come after the
-     * RELEASE, which went another way. */
+    /* An ACQUIRE that was sent before a fault may arrive after the RELEASE,
+     * which was sent on another connection. */
     bool is_late = process >= 0 && is_acquire &&
                    sim_reach_since(oracle, process, (unsigned)node) >
                        oracle->world->now_ns;
@@ -150,7 +154,7 @@ void sim_owner_forgot(struct sim_oracle *oracle, int node)
     }
 }
 
-/* ---- Turns end --------------------------------------------------------- */
+/* ---- The end of a turn ------------------------------------------------- */
 
 static const struct sim_part *part_of(const struct sim_live *live,
                                       const struct sim_asker *owner)
@@ -168,7 +172,7 @@ static const struct sim_part *part_of(const struct sim_live *live,
     return NULL;
 }
 
-/* Another turn of its process may have made this attempt. */
+/* May another turn of the process have made this attempt? */
 static bool may_be_anothers(const struct sim_oracle *oracle,
                             const struct sim_live *live,
                             const struct sim_asker *owner)
@@ -228,12 +232,12 @@ void sim_owner_handed_on(struct sim_oracle *oracle, const struct sim_live *live)
         struct sim_asker *owner = &oracle->owners[i];
         if (owner->digest != 0 && owner->ended_ns < 0 &&
             part_of(live, owner) != NULL) {
-            owner->done = UINT8_MAX; /* it stays known, and unwatched */
+            owner->done = UINT8_MAX; /* not checked at any node */
         }
     }
 }
 
-/* ---- What is left ------------------------------------------------------ */
+/* ---- The check --------------------------------------------------------- */
 
 static int64_t patience_ns(const struct sim_world *world)
 {
@@ -248,7 +252,7 @@ static void look_at(struct sim_oracle *oracle, struct sim_asker *owner,
     int64_t reach_ns = sim_reach_since(oracle, owner->process, node);
     int64_t from_ns = reach_ns > owner->ended_ns ? reach_ns : owner->ended_ns;
     if (from_ns < oracle->calm_ns) {
-        from_ns = oracle->calm_ns; /* what is late comes then */
+        from_ns = oracle->calm_ns; /* delayed messages arrive then */
     }
     if (from_ns == INT64_MAX || now_ns > owner->until_ns ||
         now_ns <= from_ns + patience_ns(oracle->world)) {
