@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ARE ANSWERS TRUE? What is known of a call that is under way. Of an
- * acquisition: until when another owner kept each of its names from it, at each
- * node; looked up in the node's memory after each script. Of a renewal, an
- * adoption and a release: which nodes executed it, and which refused. Whether
- * the answer fits is judged in answer_judge.c. */
+/* THE FACTS BY WHICH ANSWER IS JUDGED, collected while a call is under way. For
+ * an acquisition: until when another owner had each of its names, at each node,
+ * read from the node's memory after each script. For a renewal, an adoption and
+ * a release: the nodes that executed it, and those that refused it.
+ * answer_judge.c compares the result of the call with these facts. */
 #include "oracle/answer.h"
 #include "oracle/calls.h"
 
@@ -51,7 +51,7 @@ static void look_at_want(const struct sim_oracle *oracle,
     if (until_ns >= 0) {
         *taken_ns = until_ns;
     } else if (*taken_ns > oracle->world->now_ns) {
-        *taken_ns = oracle->world->now_ns; /* it was given back just now */
+        *taken_ns = oracle->world->now_ns; /* it was released just now */
     }
 }
 
@@ -117,8 +117,8 @@ static void add_adopted(struct sim_oracle *oracle, struct sim_asking *call,
     target->owner = sim_owner_digest(text, len);
 }
 
-/* A lane of the same process makes owners that look like ours: what one of them
- * has, counts as another's then. */
+/* Has the process other lanes? Their owners look like those of this lane, so
+ * every owner then counts as another's. */
 static bool has_other_lanes(const struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
@@ -170,9 +170,9 @@ void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
     }
 }
 
-/* ---- What nodes do meanwhile ------------------------------------------- */
+/* ---- Scripts executed during a call ------------------------------------ */
 
-/* A script's answer: ":c", "*8 :1 :c …", "*10 :2 …", "*… :0 …", ":-1". */
+/* A script's reply: ":c", "*8 :1 :c …", "*10 :2 …", "*… :0 …", ":-1". */
 struct reply {
     bool is_yours, is_refusal;
     uint64_t counter;
@@ -200,11 +200,12 @@ static struct reply read_reply(const struct sim_run *run)
     return reply;
 }
 
-/* Refused, though no other client has the name. Either a waiter comes first, or
- * came first in the same step (an embedded store grants the name to all waiters
- * that may share it). Or an earlier attempt of this turn still has it: its
- * RELEASE is behind the next attempt's ACQUIRE at a server that does not know
- * the script yet. */
+/* The node refused the request though the name is not taken by another client's
+ * lease. That is right if a waiter is in the queue, or was granted the name in
+ * the same step (an embedded store grants it to all waiters that may share it).
+ * It is also right if an earlier attempt of this turn still has the name: its
+ * RELEASE may be executed after the next attempt's ACQUIRE, if the server does
+ * not know the script yet. */
 static void note_refusal(const struct sim_oracle *oracle,
                          const struct sim_asking *call, struct sim_want *want,
                          int node, const struct sim_run *run)
@@ -224,7 +225,7 @@ static void note_refusal(const struct sim_oracle *oracle,
     }
 }
 
-/* Heartbeats come under one owner; each attempt has another. */
+/* Heartbeats repeat the owner of their attempt; each attempt has a new one. */
 static void note_attempt(struct sim_want *want, uint64_t owner)
 {
     unsigned last = (want->n_mine + SIM_ATTEMPTS_MAX - 1) % SIM_ATTEMPTS_MAX;
@@ -250,7 +251,8 @@ static void note_want(struct sim_oracle *oracle, struct sim_asking *call,
     }
 }
 
-/* A renewal counts for the lease that was asked for alone. */
+/* An extension counts only if it carries the lease that the caller asked for.
+ */
 static void note_target(const struct sim_asking *call,
                         struct sim_target *target, int node,
                         const struct sim_run *run)

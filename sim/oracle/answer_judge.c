@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ANSWER. What a call may return, judged by the memory of the nodes, by the
- * scripts that they executed and by the story's faults:
+/* ANSWER. The statuses that a call may return, judged by the memory of the
+ * nodes, by the scripts that they executed and by the story's faults:
  *
- *   OK           of an acquisition: each of its locks is held by a majority of
- *                the nodes, at its fence, and good for a third of min(ttl, 6 s)
- *                still, when the library decided. Of an adoption, a renewal and
- *                a release: a majority of the nodes has executed it since the
- *                call began, for the lease that was asked for.
- *   BUSY         another owner kept one of the names from it, so that no
- *                majority was possible without the nodes that it could not
- *                reach; and its wait is over. Never of a wait without end.
+ *   OK           acquisition: when the library decided, a majority of the nodes
+ *                holds each lock at its fence, for at least a third of
+ *                min(ttl, 6 s) more. Adoption, renewal, release: a majority of
+ *                the nodes has executed it since the call began, for the lease
+ *                that the caller asked for.
+ *   BUSY         the wait is over, and another owner had one of the names, so
+ *                that no majority was possible among the nodes in reach. Never
+ *                returned by a wait without end.
  *   UNAVAILABLE, QUARANTINED, and UNKNOWN of a release: no majority of the
- *                nodes was well for it (reach.h) all the time.
+ *                nodes was well (reach.h) during the whole call.
  *   LOST         the deadline has passed, or a majority of the nodes does not
  *                have the owner any more.
  *
- * A try is answered within a second, and any other acquisition within a second
- * after its wait is over. Anything else is no answer to such a call, unless
- * the story uses one name as two semaphores.
+ * A try returns within a second, and any other acquisition within a second
+ * after its wait is over. No other status is possible, except INVALID if the
+ * story uses one name as two semaphores.
  *
- * Not claimed: of the nodes' memory, where clocks jump or memory is lost (C4 is
- * not promised there either); of the nodes that a process could reach, in the
- * same regimes, and of leases shorter than six round trips. A process that is
- * paused between reading its clock and answering has used up time that was
- * there. In the embedded store a paused process may be inside the gate: then
- * the store is well for no process. */
+ * Not checked: the nodes' memory, if clocks jump or data is lost (C4 is not
+ * promised there either); the nodes in reach, if clocks are wild or servers
+ * fail over, or if the lease is shorter than six round trips. A process that is
+ * paused between its clock reading and its return has lost that time. In the
+ * embedded store a paused process may be inside the gate: then the store is
+ * well for no process. */
 #include "oracle/answer.h"
 #include "oracle/reach.h"
 
@@ -42,8 +42,8 @@
  * end (core/retry.c), and milliseconds are rounded. */
 #define EARLY_NS (20 * MS)
 
-/* A try ends within a second, and a wait at most a second after its end; plus
- * the time of an answer that is read then. */
+/* The longest time of a try, and of a wait beyond its end: a second, plus the
+ * time to read a reply. */
 #define TRY_NS (1020 * MS)
 
 /* ---- Words ------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static void breach(struct sim_oracle *oracle, const struct sim_asking *call,
         name_of(call), (double)call->begun_ns / 1e6, why);
 }
 
-/* ---- What can be judged ------------------------------------------------ */
+/* ---- What can be checked ----------------------------------------------- */
 
 static bool is_many(const struct sim_oracle *oracle, unsigned nodes)
 {
@@ -91,7 +91,7 @@ static bool is_many(const struct sim_oracle *oracle, unsigned nodes)
            oracle->world->story->n_nodes / 2;
 }
 
-/* Memory is what it was, and leases end when they should. */
+/* No node has lost data since then, and leases end on time. */
 static bool is_memory_true(const struct sim_oracle *oracle, int64_t since_ns)
 {
     return sim_oracle_promises(oracle, SIM_C4) && oracle->forgot_ns < since_ns;
@@ -102,10 +102,12 @@ static bool acquires(const struct sim_asking *call)
     return call->kind == SIM_CALL_ACQUIRE || call->kind == SIM_CALL_ADOPT;
 }
 
-/* A lease is six round trips long, as for LIVE; 40 where a node has a twentieth
- * of it to answer: two round trips, since a connection may have to wake up, or
- * the node to be sent the script first. A wait lasts at least twelve round
- * trips for each lock: a shorter one need not have reached any node. */
+/* Is the call long enough to be judged? An acquisition's lease must be longer
+ * than six round trips, as for LIVE. The lease of other calls must be longer
+ * than 40: a node has a twentieth of it to reply, and may need two round trips,
+ * since the client may have to check the connection or to send the script. A
+ * wait must be longer than twelve round trips for each lock: a shorter one need
+ * not have reached any node. */
 static bool has_time(const struct sim_oracle *oracle,
                      const struct sim_asking *call)
 {
@@ -117,10 +119,10 @@ static bool has_time(const struct sim_oracle *oracle,
            (!waits || call->ms * MS > 12 * trip_ns * call->n_wants);
 }
 
-/* Nodes that had no reason not to vote, from before the call began. A try is
- * over at once if the client knows every node to be down, and a client without
- * a call under way does not look after its connections: what it knows may be as
- * old as the last fault. */
+/* Nodes that had no reason not to vote, from before the call began. A try fails
+ * at once if the client takes every node to be down. A client without a call
+ * under way does not maintain its connections, so for a try a fault at any
+ * earlier time counts. */
 static unsigned well_nodes(const struct sim_oracle *oracle,
                            const struct sim_asking *call)
 {
@@ -142,7 +144,7 @@ static int64_t elapsed_ns(const struct sim_asking *call)
 
 /* ---- OK ---------------------------------------------------------------- */
 
-/* Since the library decided; 0 but for who stands still in the middle. */
+/* The time since the library decided; 0 unless the process was paused. */
 static int64_t lag_ns(const struct sim_asking *call)
 {
     const struct sim_process *process = call->process;
@@ -150,14 +152,14 @@ static int64_t lag_ns(const struct sim_asking *call)
            process->client->now.ns;
 }
 
-/* It read its clock, stood still, and decided by what it had read. */
+/* Was the process paused between reading its clock and deciding? */
 static bool has_stood(const struct sim_asking *call)
 {
     const struct sim_process *process = call->process;
     return process->stood_ns > 0 && process->stood_ns == process->world->now_ns;
 }
 
-/* Nodes that have it for at least that long. */
+/* Nodes that hold the lock for at least that long. */
 static unsigned holders_of(const struct sim_oracle *oracle,
                            const struct hf_lock *lock, int64_t least_ns)
 {
@@ -187,8 +189,7 @@ static unsigned down_nodes(const struct sim_oracle *oracle)
     return down;
 }
 
-/* When an operator last took it away from its owner, or gave it back, at some
- * node; 0: never. */
+/* When a node last executed BREAK on the lock's name; 0: never. */
 static int64_t broken_ns(const struct sim_oracle *oracle,
                          const struct hf_lock *lock)
 {
@@ -248,7 +249,7 @@ static void judge_acquired(struct sim_oracle *oracle,
     }
 }
 
-/* Each of several was executed by a majority. */
+/* For each lock, a majority must have executed the call. */
 static void judge_executed(struct sim_oracle *oracle,
                            const struct sim_asking *call)
 {
@@ -266,7 +267,7 @@ static void judge_executed(struct sim_oracle *oracle,
 
 /* ---- BUSY -------------------------------------------------------------- */
 
-/* Free, and in reach, at a majority all the time. */
+/* Was the lock free at a majority, among the nodes that were well? */
 static bool was_free(const struct sim_oracle *oracle,
                      const struct sim_asking *call, const struct sim_want *want,
                      unsigned well)
@@ -280,7 +281,7 @@ static bool was_free(const struct sim_oracle *oracle,
     return is_many(oracle, unused);
 }
 
-/* All of several names; or the name and any permit. */
+/* Were all names free; or the semaphore's name and any of its permits? */
 static bool could_be_had(const struct sim_oracle *oracle,
                          const struct sim_asking *call, unsigned well)
 {
@@ -311,7 +312,7 @@ static void judge_busy(struct sim_oracle *oracle, const struct sim_asking *call)
     }
 }
 
-/* ---- The others -------------------------------------------------------- */
+/* ---- Other statuses ---------------------------------------------------- */
 
 static void judge_unreached(struct sim_oracle *oracle,
                             const struct sim_asking *call,
@@ -347,7 +348,7 @@ static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
            "no majority says so, and it was not over before");
 }
 
-/* Another turn uses the name as a semaphore of another size, or as none. */
+/* Does another turn use the name with another number of permits, or none? */
 static bool may_misfit(const struct sim_oracle *oracle,
                        const struct sim_asking *call)
 {
@@ -362,7 +363,7 @@ static bool may_misfit(const struct sim_oracle *oracle,
     return false;
 }
 
-/* By its own clock, unless that has jumped. */
+/* The time that it took counts by its own clock, unless that has jumped. */
 static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
                        enum hf_status status)
 {
@@ -378,7 +379,7 @@ static void judge_late(struct sim_oracle *oracle, const struct sim_asking *call,
     }
 }
 
-/* Is there such an answer to such a call? */
+/* May a call of this kind return this status at all? */
 static bool is_possible(const struct sim_oracle *oracle,
                         const struct sim_asking *call, enum hf_status status)
 {
@@ -404,12 +405,12 @@ static bool is_possible(const struct sim_oracle *oracle,
     case HF_NO_MEMORY:
     case HF_INTERNAL:
     default:
-        return false; /* nothing in a story leads there */
+        return false; /* no story can cause these */
     }
 }
 
-/* Another lane of its process has been blocked in a call since this one began:
- * what is told by a callback is told after it. */
+/* Has another lane of its process been blocked in a call since this one began?
+ * The callback of this call runs after that one. */
 static bool is_deferred(const struct sim_oracle *oracle,
                         const struct sim_asking *call)
 {
@@ -445,8 +446,8 @@ void sim_answer_judge(struct sim_oracle *oracle, const struct sim_asking *call,
 
 /* ---- A lock that is held became LOST ----------------------------------- */
 
-/* A majority refused a renewal for a break, and some of them have it again: the
- * break was given up. */
+/* Was there a break since the last renewal began? A majority may have refused
+ * the renewal, and have the owner again since the break was given up. */
 static bool was_given_back(const struct sim_oracle *oracle,
                            const struct sim_process *process,
                            const struct sim_part *part)
@@ -455,8 +456,8 @@ static bool was_given_back(const struct sim_oracle *oracle,
     return at_ns > 0 && sim_process_clock(process, at_ns).ns >= part->round_at;
 }
 
-/* Before the deadline that its user was shown: a majority must have let it go.
- */
+/* A lock may be LOST before the deadline that its user has seen only if no
+ * majority of the nodes has its owner. */
 void sim_answer_lost(struct sim_oracle *oracle, const struct sim_live *live)
 {
     const struct sim_process *process =

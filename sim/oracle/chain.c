@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FENCES OF ONE NAME. The only order that can be right is that by fence (it is
- * a register of "next larger number"), so that no search is needed: C1 looks
- * whether the number is there already; C2 and E1 compare with the greatest one
- * that had completed at a moment, and moments are numbers of completions.
- * Cost: two binary searches an acquisition, and nothing is ever swept.
- * Source: Porcupine's and Jepsen's fenced mutex, with the order known. */
+/* FENCES OF ONE NAME. Acquisitions can only be linearized in the order of their
+ * fences, so the oracle need not search for an order. C1: is the fence new? C2,
+ * E1: is it greater than the greatest fence that had completed at a given
+ * moment? Moments are counted in completions. An acquisition costs two binary
+ * searches; no entry is ever removed. Source: the fenced mutex of Porcupine and
+ * Jepsen, with the order known. */
 #include "oracle/state.h"
 
 #include "base/assert.h"
@@ -84,7 +84,7 @@ void sim_chain_free(struct sim_chain *chain)
     }
 }
 
-/* "a" or "a#2". */
+/* `name` is "a" or "a#2". */
 struct sim_chain *sim_oracle_chain(struct sim_oracle *oracle, const char *name,
                                    size_t len)
 {
@@ -158,8 +158,8 @@ void sim_chain_completed(struct sim_oracle *oracle, const struct sim_live *live,
 
 /* ---- E1 ---------------------------------------------------------------- */
 
-/* Within one look no time passes, so that what was confirmed is the round that
- * was under way before. */
+/* No time passes during one look, so a newly confirmed round is the round that
+ * was in flight at the look before. */
 void sim_part_look(struct sim_oracle *oracle, const struct sim_live *live,
                    struct sim_part *part)
 {

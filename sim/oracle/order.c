@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FIFO: THE ORDER OF GRANTS. With one node, fences are the order in which it
+/* FIFO: THE ORDER OF GRANTS. With one node, fences are in the order in which it
  * granted a name. Two waiters that were in its queue at the same time must have
- * fences in the order of their first requests there. Not claimed:
+ * fences in the order of their first requests there. Not checked:
  *
- *   - of two first requests within 2 us: their tickets may be equal;
- *   - against a waiter that could have missed its grant (docs/waiting.md: "the
- *     first wait of a process"): one that has not asked since its process
- *     listens;
- *   - of unfair requests, and of permits, which come from several queues.
+ *   - two first requests within 2 us: their tickets may be equal;
+ *   - a waiter that could have missed its grant (docs/waiting.md: "the first
+ *     wait of a process"): it has sent no request since its process receives
+ *     pushes;
+ *   - unfair requests, and permits, which come from several queues.
  *
- * With several nodes whose clocks are equal, tickets are in that order, and a
- * waiter is sure when every node has given it a place: from then on no node
- * may grant the name to a later ticket. (A value that a raise has made may have
- * been granted before.) If clocks differ, the order is that of being told
- * "queued", and inversions are only counted. Each waiter that is served is
- * compared with the few before it. */
+ * With several nodes whose clocks are equal, the order is that of the tickets.
+ * A waiter is "sure" when every node has given it a place: from then on no node
+ * may grant the name to a later ticket. (A counter that was raised may belong
+ * to an earlier grant.) If clocks differ, the order is that of the callbacks
+ * "queued", and inversions are only counted. Each acquisition is compared with
+ * the SIM_RECENT before it. */
 #include "oracle/state.h"
 
 #include "redis/redis.h"
@@ -26,7 +26,7 @@
 /* EVALSHA, hash, 7, keys, then the arguments from 1 on. */
 #define ARG(n) (9 + (n))
 
-/* Less than two tickets are surely apart. */
+/* First requests that are this far apart have different tickets. */
 #define TIE_NS 2000
 
 static struct sim_place *place_of(struct sim_chain *chain, uint64_t owner)
@@ -56,7 +56,7 @@ static enum answer answer_of(const struct sim_run *run)
     return next[2] == '1' ? YOURS : next[2] == '2' ? QUEUED : REFUSED;
 }
 
-/* Is it sure to be told of a grant by every node from now on? */
+/* Is it queued at every node, and does its process receive their pushes? */
 static bool is_sure(const struct sim_oracle *oracle,
                     const struct sim_place *place, const char *text, size_t len)
 {
@@ -84,8 +84,8 @@ static void note_place(struct sim_oracle *oracle, struct sim_chain *chain,
     }
 }
 
-/* With one node, the order in which it heard of them; with several, that of
- * the tickets, which are the same everywhere. 0: it has no place. */
+/* With one node, the order in which it executed the first requests; with
+ * several, the ticket, which is the same at all nodes. 0: no ticket. */
 static uint64_t order_of(struct sim_oracle *oracle, const struct sim_run *run)
 {
     if (oracle->world->story->n_nodes == 1) {
@@ -122,8 +122,8 @@ void sim_order_asked(struct sim_oracle *oracle, struct sim_chain *chain,
     }
 }
 
-/* Clocks that say the same: then tickets are in the order in which a majority
- * was asked. */
+/* If all clocks are equal, tickets are in the order of the requests to a
+ * majority. */
 bool sim_order_is_total(const struct sim_story *story)
 {
     for (unsigned i = 1; i < story->n_nodes; i++) {
@@ -150,14 +150,14 @@ void sim_order_moved(struct sim_oracle *oracle, struct sim_chain *chain,
 
 /* ---- Served ------------------------------------------------------------ */
 
-/* When a node was first seen to have given that away. */
+/* When a node was first seen with this fence or a later one. */
 static int64_t granted_ns(const struct sim_chain *chain, uint64_t fence)
 {
     const struct sim_pair *move = sim_series_from(&chain->moves, fence);
     return move == NULL ? -1 : (int64_t)move->value;
 }
 
-/* `late` came first, and was served after `early`: was it passed over? */
+/* `late` asked before `early`, and was served after it: is that a breach? */
 static bool
 is_inverted(const struct sim_oracle *oracle, const struct sim_chain *chain,
             const struct sim_served *late, const struct sim_served *early)

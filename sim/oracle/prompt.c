@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A FREE NAME IS TAKEN AT ONCE. Names that one turn wants together form a
- * group. While no name of a group is held, and a client that wants one of them
- * is connected to a majority, some client must be granted what it wants within
+/* PROMPT: A FREE NAME IS GRANTED SOON. Names that one turn wants together form
+ * a group. While no name of a group is held, and the clients that want one of
+ * them are connected to a majority, some client must be granted its names
+ * within
  *
- *     1 s + 40 ways (a way: one message)
+ *     1 s + 40 ways (a way: the delay of one message)
  *
  * A hand-over takes one way, a split vote some round trips, and a client that
- * does not queue polls every 0.5 s: this bound contains no lease. (LIVE, which
- * counts leases, comes to 110 s in the median.) The time starts again after
- * faults: it runs in `calm`, and when faults are over. It runs only if a
- * majority of the nodes is not kept by an owner from before, by one that did
- * not release (it crashed, or was handed on), or by one that asked on a
- * connection which its client has closed. The end of a reservation, and of the
- * lease of such an owner, is found by the waiters' next heartbeat. The time
- * does not run against a client of another library, which reports no release.
+ * does not queue polls every 0.5 s: this bound contains no lease. (The bound of
+ * LIVE, which counts leases, is 110 s in the median.)
  *
- * In the embedded store the death of a process frees its locks, and a waiter's
- * heartbeat finds it: time runs while faults go on, unless a process is paused,
- * perhaps inside the gate, or the disk is full. */
+ * The time runs in the regime `calm`, and after the last fault. It runs only
+ * while, at a majority of the nodes, the name is not taken by an owner that may
+ * never release it: an owner from before the faults ended, one that crashed or
+ * was handed on, or one whose request came on a connection that its client had
+ * closed. Waiters find the end of a reservation, and of such an owner's lease,
+ * by their next heartbeat. The time does not run while a client of another
+ * library has the name, since it publishes no release.
+ *
+ * In the embedded store the end of a process frees its locks, and a waiter's
+ * heartbeat finds that: the time runs also during faults, unless a process is
+ * paused, perhaps inside the gate, or the disk is full. */
 #include "oracle/calls.h"
 
 #include "local/machine.h"
@@ -55,9 +58,9 @@ static bool has_faults(const struct sim_oracle *oracle)
                             : story->regime != SIM_CALM;
 }
 
-/* What was on its way when the faults ended has arrived, and the places of
- * those who died before are over: each may be granted the name once, in vain.
- */
+/* Is the time of PROMPT measured now? Messages from before the end of the
+ * faults must have arrived, and the places of dead waiters be over: each may be
+ * granted the name once, in vain. */
 static bool is_watching(const struct sim_oracle *oracle)
 {
     return !has_faults(oracle) || is_local(oracle) ||
@@ -93,9 +96,9 @@ void sim_prompt_ran(struct sim_oracle *oracle, const struct sim_chain *chain,
     sim_prompt_look(oracle);
 }
 
-/* A command whose release failed, since the gate was shut or the disk full,
- * does not try again. In an embedded store the end of its process frees the
- * name; here the process goes on, with its next turn. */
+/* A command whose release failed (the gate was shut, or the disk full) does not
+ * retry it. In a real embedded store the end of its process frees the name;
+ * here the process continues with its next turn. */
 static bool is_command(const struct sim_oracle *oracle, int process)
 {
     return is_local(oracle) && process >= 0 &&
@@ -113,8 +116,8 @@ void sim_prompt_kept(struct sim_oracle *oracle, const struct sim_arg *owner)
     note_gone(oracle, sim_owner_digest(owner->data, owner->len));
 }
 
-/* In the embedded store a process that ends frees what it has, wherever it
- * stood: time begins anew. */
+/* In the embedded store the end of a process frees its locks, in whatever state
+ * it was: sim_prompt_anew() then starts the time again. */
 static bool has_ended(struct sim_oracle *oracle, const struct sim_live *live)
 {
     const struct sim_process *process =
@@ -143,7 +146,7 @@ void sim_prompt_anew(struct sim_oracle *oracle)
     }
 }
 
-/* ---- Who wants what ---------------------------------------------------- */
+/* ---- Groups of names, and their waiters -------------------------------- */
 
 static unsigned names_of(const struct sim_oracle *oracle,
                          const struct sim_live *live)
@@ -151,7 +154,7 @@ static unsigned names_of(const struct sim_oracle *oracle,
     return oracle->records[live->turn - 1].turn->names;
 }
 
-/* All names that hang together with `names`. */
+/* The group of `names`: all names that turns want together with any of them. */
 static unsigned group_of(const struct sim_oracle *oracle, unsigned names)
 {
     for (unsigned before = 0; before != names;) {
@@ -172,7 +175,7 @@ static bool is_majority(const struct sim_oracle *oracle, unsigned mask)
            oracle->world->story->n_nodes;
 }
 
-/* Nodes that vote for its process, and whose clock lets them agree. */
+/* Nodes that vote for the process, and whose clock is not an outlier. */
 static unsigned connected(struct sim_oracle *oracle,
                           const struct sim_live *live)
 {
@@ -186,7 +189,7 @@ static unsigned connected(struct sim_oracle *oracle,
     return mask;
 }
 
-/* Of those who share it in an embedded store, one does not release. */
+/* In an embedded store, does any sharer of the name not release it? */
 static bool has_gone_sharer(const struct sim_oracle *oracle,
                             const struct sim_chain *chain)
 {
@@ -200,7 +203,7 @@ static bool has_gone_sharer(const struct sim_oracle *oracle,
     return false;
 }
 
-/* Nodes at which an owner has the name that will not release it. */
+/* Nodes at which the owner of the name may not release it. */
 static unsigned kept_nodes(struct sim_oracle *oracle,
                            const struct sim_chain *chain)
 {
@@ -269,7 +272,7 @@ static bool is_in_hand(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* A client wants some of them, no client has any, and nothing is in the way. */
+/* A client wants one of the names, none is held, and a grant is possible. */
 static bool is_due(struct sim_oracle *oracle, unsigned names)
 {
     bool is_wanted = false;
@@ -305,7 +308,7 @@ static void set_free(struct sim_oracle *oracle, unsigned names, int64_t ns)
     }
 }
 
-/* The latest of them: none was wanted in vain for longer. */
+/* The latest time at which one of the names became free. */
 static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
 {
     int64_t since_ns = -1;
@@ -317,8 +320,8 @@ static int64_t free_since(const struct sim_oracle *oracle, unsigned names)
     return since_ns;
 }
 
-/* No grant of one of them since it was reserved: no node says when that is
- * over. */
+/* Was one of the names reserved with its last release? No node publishes the
+ * end of a reservation. */
 static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
 {
     for (unsigned i = 0; i < SIM_NAMES_MAX && oracle->calls != NULL; i++) {
@@ -334,7 +337,7 @@ static bool was_reserved(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* The time began when the lease of an owner ended that did not release. */
+/* Did the time begin when the lease of an owner that did not release ended? */
 static bool was_kept(const struct sim_oracle *oracle, unsigned names)
 {
     int64_t since_ns = free_since(oracle, names);
@@ -347,10 +350,10 @@ static bool was_kept(const struct sim_oracle *oracle, unsigned names)
     return false;
 }
 
-/* A waiter from before, also from before its clock went on, may have lost its
- * place at some nodes, and asks for it again with its next heartbeat. So does
- * one that waits for the lease of a sharer to end: it knows the end of the
- * longest one, whose sharer may have released since. */
+/* A waiter from before the end of the faults, or of its clock's standstill, may
+ * have lost its place at some nodes; its next heartbeat restores it. A waiter
+ * that waits for the leases of sharers also needs a heartbeat: it knows the end
+ * of the longest lease, which may have been released since. */
 static int64_t allowed_ns(struct sim_oracle *oracle, unsigned names)
 {
     if (was_reserved(oracle, names) || was_kept(oracle, names)) {
@@ -394,7 +397,7 @@ static void look_at(struct sim_oracle *oracle, unsigned names)
 void sim_prompt_look(struct sim_oracle *oracle)
 {
     unsigned done = 0;
-    /* Without queues each of those who wait polls, and votes may be split. */
+    /* Without queues each waiter polls, and votes may be split. */
     if (!is_watching(oracle) || !oracle->world->story->queues) {
         return;
     }

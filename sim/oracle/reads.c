@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* READ: a call that only reads changes no node: its scripts run no command that
- * may write; in an embedded store it commits nothing. Its answer names real
- * owners: each owner that is shown has asked for that name, and each plain text
- * is another library's that was at a node. A fence is not above the counter of
- * a node. */
+ * may write; in an embedded store it commits nothing. Each Holdfast owner in
+ * its result has requested that name, and no fence in it is above the counters
+ * of all nodes. */
 #include "oracle/calls.h"
 
 #include "redis/redis.h"
@@ -46,7 +45,7 @@ static void add_owner(struct sim_owners *owners, uint64_t digest)
     owners->digests[owners->n++] = digest;
 }
 
-/* Does any turn of the story look, or break? Else no owner need be kept. */
+/* Does any turn of the story list holders? Else no owner need be kept. */
 static bool is_asked(const struct sim_oracle *oracle)
 {
     const struct sim_story *story = oracle->world->story;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE PROTECTED STORE, with a guard and without. The guarded register takes a
- * message if its fence is not below the newest that it has seen: then no write
- * of an earlier holder comes between a later one's read and its write. An
- * update is lost where what is written does not follow what is there. */
+/* THE PROTECTED STORE, with a guard and without. The guarded register accepts a
+ * request if its fence is not below the newest fence that it has seen: then no
+ * write of an earlier holder comes between the read and the write of a later
+ * one. An update is lost if the written value is not the stored value plus one.
+ */
 #include "oracle/state.h"
 
 #include <inttypes.h>
 
-/* @return false: the guard refuses. */
+/* @return false: the guard refuses the request. */
 static bool pass(struct sim_oracle *oracle, int name, uint64_t fence,
                  bool is_guarded)
 {
@@ -37,7 +38,7 @@ uint64_t sim_register_newest(const struct sim_oracle *oracle, int name)
     return oracle->newest[name];
 }
 
-/* Updates that were acknowledged and are not in the value. */
+/* The number of acknowledged updates that the value does not contain. */
 static uint64_t lost(const struct sim_register *reg)
 {
     return reg->writes - reg->value;

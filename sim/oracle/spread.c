@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHERE A LOCK IS. A bare majority has no slack: if a node of it fails, the
- * lock is lost. So a holder brings the lock to every node, with each renewal.
- * A node must have it once two renewals in a row could have brought it there:
+/* SPREAD: THE NODES THAT HAVE A LOCK. A bare majority has no slack: if one of
+ * its nodes fails, the lock is lost. So each renewal of a holder acquires the
+ * lock at the nodes that lack it. A node must have the lock after two renewals
+ * in a row that could have reached it:
  *
  *   - the node votes, and no fault has touched it and the holder since before
  *     the first of them began;
@@ -9,7 +10,7 @@
  *   - the node may accept the fence: its clock floor and its counter are not
  *     above it, and it is not more than 71 minutes ahead of the node's clock.
  *
- * Sharers are not looked at: they are members of a group. */
+ * Sharers are not checked: they are members of a group. */
 #include "oracle/state.h"
 
 #include "redis/redis.h"
@@ -27,7 +28,7 @@
 #define FLOOR_US (INT64_C(1) << 22)
 #define BOUND_US (INT64_C(1) << 32)
 
-/* When a node's clock says 0 (world/node.c). */
+/* The wall clock of a node at time 0 (world/node.c). */
 #define WALL_US INT64_C(1700000000000000)
 
 /* ---- A node ------------------------------------------------------------ */
@@ -58,7 +59,7 @@ static bool clock_admits(const struct sim_oracle *oracle,
     const struct sim_node *at = &oracle->world->nodes[node];
     int64_t fence = (int64_t)part->fence;
     if (at->world == NULL) {
-        return true; /* without a clock: a test's */
+        return true; /* a unit test's node, without a clock */
     }
     int64_t us = WALL_US + sim_node_wall(at, oracle->world->now_ns) / 1000;
     return fence >= us - us % FLOOR_US && fence <= us + BOUND_US;
@@ -93,7 +94,8 @@ void sim_spread_begin(struct sim_oracle *oracle, struct sim_part *part)
     }
 }
 
-/* A renewal has just succeeded. It began later than the one before it did. */
+/* A renewal has just succeeded, which began later than the one before it. Count
+ * it for `node` if its request could have brought the lock there. */
 static void count_round(struct sim_oracle *oracle, const struct sim_live *live,
                         struct sim_part *part, unsigned node)
 {

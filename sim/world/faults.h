@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong, happens here. */
+/* The faults of a story. */
 #ifndef HF_SIM_FAULTS_H
 #define HF_SIM_FAULTS_H
 
@@ -8,11 +8,11 @@
 /* Put all faults of the story into the heap. */
 void sim_faults_plan(struct sim_world *world);
 
-/* Everything works again, at once. */
+/* End all faults now. */
 void sim_faults_end(struct sim_world *world);
 
-/* A process that ended starts again then, unless it has by then or its host is
- * down. */
+/* Start a process that has ended at `at_ns`, unless it runs by then or its host
+ * is down. */
 void sim_faults_start_later(struct sim_process *process, int64_t at_ns);
 
 #endif

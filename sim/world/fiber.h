@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Coroutines: what lets simulated users make blocking calls, and stand still in
- * the middle of one. */
+/* Coroutines: they let simulated users make blocking calls, and pause in the
+ * middle of one. */
 #ifndef HF_SIM_FIBER_H
 #define HF_SIM_FIBER_H
 
@@ -11,7 +11,7 @@ struct sim_fiber;
 /* Aborts if there is no memory. */
 struct sim_fiber *sim_fiber_new(void (*body)(void *user), void *user);
 
-/* It may be freed wherever it stands; what it has on its stack is gone. */
+/* It may be freed at any yield; the objects on its stack are lost. */
 void sim_fiber_free(struct sim_fiber *fiber);
 
 /* Run it until it yields. @return false: its body has returned. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* HOSTS: what the processes of one machine share, its clock and its boot. Host
- * i is the one on which process i runs, unless the story names another. */
+/* HOSTS: the processes of one machine share its clock and its boot. Process i
+ * runs on host i, unless the story names another. */
 #include "local/machine.h"
 
 /* CLOCK_BOOTTIME of every host when the world begins. */
@@ -75,7 +75,7 @@ void sim_process_jump(struct sim_process *process, int64_t by_ns)
     int64_t still_ns = host->still_until_ns - now_ns;
     host->clock_ns = sim_process_clock(process, now_ns).ns - UPTIME_NS;
     if (by_ns > 0 && still_ns > 0) {
-        by_ns -= still_ns; /* it still had to stand for so long */
+        by_ns -= still_ns; /* the rest of an earlier standstill */
     }
     host->since_ns = host->still_until_ns = by_ns > 0 ? now_ns : now_ns - by_ns;
     host->clock_ns += by_ns > 0 ? by_ns : 0;

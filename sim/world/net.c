@@ -2,15 +2,15 @@
 /* THE NETWORK
  *
  * A link is one TCP connection: two byte streams that keep their order, delay
- * and stall; it ends on one side before it ends on the other. What a network
- * loses, TCP sends again, so a silence is a delay: bytes wait until it is over.
- * What arrives is a beginning of what was sent, without a gap: nothing is read
- * behind an end, and no answer comes in place of one that was lost before it.
- * Nothing is duplicated but by those who ask again on another connection.
+ * and stall; it ends on one side before it ends on the other. TCP retransmits
+ * lost packets, so a silent network is a delay: bytes wait until it is over.
+ * The bytes that arrive are a prefix of the bytes sent: no byte arrives after
+ * the end, and no reply arrives if an earlier one was lost. The network does
+ * not duplicate bytes; a client may, by a retry on another connection.
  *
- * The interesting bytes are those on their way when a connection ends: how many
- * still arrive is drawn. A request that is executed after its sender gave the
- * connection up is a ghost; it may come long after the same request on the next
+ * When a connection ends, the simulator draws how many of the bytes in flight
+ * still arrive. A request that is executed after its sender has closed the
+ * connection is a ghost; it may arrive long after the same request on the next
  * connection (sim_links_haunt()). */
 #include "world/world.h"
 
@@ -21,15 +21,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After a silence a retransmission comes as late as this. */
+/* The longest delay of a retransmission after a silence. */
 #define RETRANSMIT_NS INT64_C(200000000)
 
-/* A server notices that a peer vanished without a word. */
+/* A server closes a connection whose peer sends nothing, not even an end. */
 #define VANISHED_NS INT64_C(40000000000)
 
 #define PPM 1000000
 
-/* ---- How long it takes ------------------------------------------------- */
+/* ---- Delays ------------------------------------------------------------ */
 
 static struct sim_passage *passage_of(const struct sim_link *link)
 {
@@ -63,7 +63,7 @@ static bool is_up(const struct sim_link *link, const struct sim_pipe *pipe)
     return pipe == &link->up;
 }
 
-/* Until when nothing passes; the past if something does. */
+/* The time until which no byte passes; in the past if the way is open. */
 static int64_t blocked_until(const struct sim_link *link,
                              const struct sim_pipe *pipe)
 {
@@ -108,8 +108,8 @@ static void free_link(struct sim_link *link)
     free(link);
 }
 
-/* Frees links that no process or node has any more, and to which nothing is on
- * its way. */
+/* Free the links that are closed on both sides and have no event in the heap.
+ */
 static void sweep(struct sim_world *world)
 {
     struct sim_link **at = &world->links;
@@ -168,7 +168,7 @@ static void send_bytes(struct sim_link *link, struct sim_pipe *pipe,
                        const char *data, size_t len)
 {
     if (pipe->has_end) {
-        return; /* the writer does not know yet */
+        return; /* the end has not reached the writer yet */
     }
     unsigned ppm = link->world->is_calm ? 0 : link->world->story->shatter_ppm;
     size_t first = len;
@@ -238,7 +238,8 @@ static void tell_process(struct sim_link *link)
     }
 }
 
-/* The server's kernel answers, whatever the server does; if there is one. */
+/* The server's kernel replies, even if the server is paused; it refuses the
+ * connection if the server is down. */
 static void arrive_syn(struct sim_link *link)
 {
     struct sim_node *node = link->node;
@@ -287,7 +288,7 @@ static void arrive_down(struct sim_link *link, const struct sim_chunk *chunk)
         memcpy(link->inbox + link->inbox_len, chunk->data, chunk->len);
         link->inbox_len += chunk->len;
     }
-    link->is_open = true; /* the first is the answer to SYN */
+    link->is_open = true; /* the first chunk is the reply to SYN */
     link->is_ended |= chunk->ends;
     tell_process(link);
 }
@@ -299,7 +300,7 @@ static void on_arrival(struct sim_world *world, void *object, uint64_t arg)
     struct sim_chunk *chunk = pipe->first;
     link->n_events--;
     if (chunk == NULL || chunk->at_ns > world->now_ns) {
-        return; /* lost with its connection, or held up behind another */
+        return; /* lost with its connection, or delayed behind another */
     }
     int64_t until_ns = blocked_until(link, pipe);
     if (until_ns > world->now_ns) {
@@ -329,7 +330,7 @@ static void on_arrival(struct sim_world *world, void *object, uint64_t arg)
 
 /* ---- Ends -------------------------------------------------------------- */
 
-/* Of what is on its way some still arrives, cut at any byte. */
+/* Drop a suffix of the bytes in flight; the cut may be at any byte. */
 static void lose_some(struct sim_pipe *pipe)
 {
     struct sim_chunk **at = &pipe->first;
@@ -364,8 +365,9 @@ static void on_vanished(struct sim_world *world, void *object, uint64_t arg)
     disconnect(link);
 }
 
-/* The process has closed it: what it wrote before still goes out, and then the
- * end; unless nothing passes, and the kernel gives up. */
+/* The process has closed the link: the bytes that it wrote before still arrive,
+ * and then the end. If the way is blocked, the kernel may give up: then the
+ * server gets neither, and disconnects after VANISHED_NS. */
 void sim_link_close(struct sim_link *link)
 {
     struct sim_world *world = link->world;
@@ -383,8 +385,8 @@ void sim_link_close(struct sim_link *link)
     }
 }
 
-/* The connection breaks in the middle: both sides learn of it, each in its
- * time. `by_node`: the server's side is gone with all that it knew. */
+/* The network breaks the connection: each side gets the end after its own
+ * delay. `by_node`: the server has ended, its session is gone at once. */
 void sim_link_cut(struct sim_link *link, bool by_node)
 {
     if (by_node) {
@@ -418,7 +420,8 @@ void sim_links_cut(struct sim_world *world, int process, int node, bool by_node)
     }
 }
 
-/* A middlebox has reset the connection, and keeps what it was sent. */
+/* A middlebox resets the connection for the process, and keeps the bytes for
+ * the server. */
 static void on_reset(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_link *link = object;

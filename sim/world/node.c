@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* When the world begins: 2023-11-14, in microseconds. */
+/* The wall clock when the world begins: 2023-11-14, in microseconds. */
 #define WALL_US INT64_C(1700000000000000)
 
-/* The uptime of a server that was there before the world, or is promoted. */
+/* The uptime of a server at the begin of the world, or at a promotion. */
 #define OLD_US INT64_C(86400000000)
 
 static int64_t scaled(int64_t ns, int ppm)
@@ -53,7 +53,7 @@ static void wrote(void *user, struct sim_session *session)
     struct sim_node *node = user;
     struct sim_link *link = sim_session_user(session);
     if (link == NULL) {
-        return; /* sim_node_ask() takes it */
+        return; /* a session of sim_node_ask(), which reads the reply */
     }
     sim_link_reply(link);
     if (link->redis == node->redis) {
@@ -82,7 +82,8 @@ static void ran(void *user, struct sim_session *session,
     }
 }
 
-/* For who reads only: the request comes again, with its text. */
+/* The server does not know the script: only noted. The client will send the
+ * request again with the script's text. */
 static void missed(void *user, struct sim_session *session,
                    const struct sim_run *run)
 {
@@ -135,8 +136,8 @@ void sim_node_set_sync(struct sim_node *node)
     sim_redis_set_sync(node->redis, &sync);
 }
 
-/* `replid2`: of the primary whose replica it was; NULL: none. A replica has
- * been up for long. */
+/* `replid2`: the id of the primary whose replica it was; NULL: none. A replica
+ * has a long uptime. */
 static void set_identity(struct sim_node *node, const char *replid2)
 {
     char run_id[41];
@@ -163,8 +164,8 @@ static struct sim_redis *new_redis(struct sim_node *node)
     return sim_redis_new(node->lua, &hooks);
 }
 
-/* The marker that `doctor --init` writes: else every run would begin with a
- * quarantine. */
+/* Write the marker that `doctor --init` writes. Without it every run would
+ * begin with a quarantine. */
 static void declare(struct sim_node *node)
 {
     const struct sim_story *story = node->world->story;
@@ -232,7 +233,7 @@ void sim_node_remember(struct sim_node *node)
     }
 }
 
-/* The latest memory that is at least so old; NULL: none. */
+/* The latest image that is at least `age_ns` old; NULL: none. */
 static const struct sim_image *memory_of(const struct sim_node *node,
                                          int64_t age_ns)
 {

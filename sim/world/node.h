@@ -1,58 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers: their faults, and what they do when bytes arrive. */
+/* Servers: their faults, and how they execute the bytes that arrive. */
 #ifndef HF_SIM_NODE_H
 #define HF_SIM_NODE_H
 
 #include "world/world.h"
 
-/* With what it comes back. */
+/* The data with which a server restarts. */
 enum sim_return {
-    SIM_WITH_ALL,   /* its memory as it was */
-    SIM_WITH_OLDER, /* as it was at `age_ns` */
+    SIM_WITH_ALL,   /* its data as it was */
+    SIM_WITH_OLDER, /* its data of `age_ns` ago */
     SIM_WITH_NOTHING,
-    SIM_WITH_REPLICA /* another server's, as it was at `age_ns`; that one has
-                        been up for long */
+    SIM_WITH_REPLICA /* the same, but as a replica's, with another identity and
+                        a long uptime */
 };
 
 void sim_node_start(struct sim_node *node, struct sim_lua *lua);
 void sim_node_free(struct sim_node *node);
 
-/* Down now, and back at `back_ns` with this. */
+/* Stop the server now; start it at `back_ns` with this data. */
 void sim_node_restart(struct sim_node *node, int64_t back_ns,
                       enum sim_return with, int64_t age_ns);
 
-/* A replica that is `age_ns` behind takes the address; the old primary goes on
- * serving its open connections until `until_ns`. */
+/* A replica that is `age_ns` behind takes the address; the old primary
+ * continues to serve its open connections until `until_ns`. */
 void sim_node_promote(struct sim_node *node, int64_t age_ns, int64_t until_ns);
 
-/* The one that a promotion left behind has the address again; the promoted
- * one goes on serving its connections for as long as the other would have. */
+/* The server that a promotion replaced takes the address back; the promoted one
+ * continues to serve its connections for as long as the other would have. */
 void sim_node_return(struct sim_node *node);
 
-/* Read anew how it syncs: everysec_ns or unsynced_ns is other, or over. */
+/* Set the server's sync configuration from everysec_ns and unsynced_ns, after
+ * one of them has changed or has passed. */
 void sim_node_set_sync(struct sim_node *node);
 
-/* Its memory as of now, for a restart or a promotion later on. */
+/* Save its data as of now, for a later restart or promotion. */
 void sim_node_remember(struct sim_node *node);
 
-/* What it executed, in words, for notes: server_trace.c. */
+/* server_trace.c: notes about the requests that the server executes. */
 struct sim_run;
 struct sim_told *sim_told_new(void);
 void sim_told_free(struct sim_told *told);
 
-/* It executed this. */
+/* The server has executed this request. */
 void sim_told_ran(struct sim_node *node, struct sim_link *link,
                   const struct sim_run *run);
 
-/* What it wrote on `link` is on its way. */
+/* The server's replies on `link` have been sent. */
 void sim_told_sent(struct sim_node *node, struct sim_link *link);
 
 void sim_node_jump(struct sim_node *node, int64_t by_ns);
 
-/* Its server reads the clock when it executes something, and now. */
+/* Set the server's clock to the present. (It is also set when it executes a
+ * request.) */
 void sim_node_tick(struct sim_node *node);
 
-/* What it answers to a command of another library: the beginning of it. */
+/* Execute a command of another library. `reply` is its reply, cut to `size`. */
 void sim_node_ask(struct sim_node *node, const char *command, size_t len,
                   char *reply, size_t size);
 

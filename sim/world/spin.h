@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A livelock: something is done again and again, and time does not go on. It is
- * told as a breach of LIVE that names the instant and what spins; the batch
- * adds the seed. Three kinds are seen:
- *   - events without end at one instant (the world's loop);
- *   - a process that runs on without end and never sleeps (its clock reads);
- *   - a step that calls nothing of the simulator: it is killed by a timer of
- *     CPU time, and says where it was. */
+/* A livelock: work repeats, and simulated time does not advance. The first two
+ * of three kinds are reported as a breach of LIVE that names the time and the
+ * source; the batch adds the seed.
+ *   - endless events at one time (counted in the world's loop);
+ *   - a process that runs without sleeping (counted by its clock reads);
+ *   - a step that does not call the simulator: a timer of CPU time ends hfsim
+ *     with a message that names the time. */
 #ifndef HF_SIM_SPIN_H
 #define HF_SIM_SPIN_H
 
@@ -15,11 +15,11 @@
 void sim_spin_begin(const struct sim_world *world);
 void sim_spin_end(void);
 
-/* An event is about to be fired. @return true: it was one too many; the breach
- * is told. */
+/* An event is about to fire. @return true: there are too many at this time; the
+ * breach is reported. */
 bool sim_spin_event(struct sim_world *world, const struct sim_event *event);
 
-/* A process that runs has read its clock. @return true: once too often. */
+/* A process has read its clock. @return true: too often without a sleep. */
 bool sim_spin_clock(struct sim_process *process);
 
 #endif

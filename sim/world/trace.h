@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened, for people: the world passes notes to a listener. Two
- * listeners are here: lines of text, and a picture. */
+/* The trace of a run for readers: the world passes notes to a listener. There
+ * are two listeners: one prints lines of text, one draws a picture. */
 #ifndef HF_SIM_TRACE_H
 #define HF_SIM_TRACE_H
 
@@ -9,35 +9,35 @@
 #include <stdint.h>
 
 enum sim_note_kind {
-    SIM_NOTE_BEGIN,    /* process, lane: begins a turn; text: for what */
-    SIM_NOTE_GIVEN_UP, /* …: did not get it; text: why */
-    SIM_NOTE_HELD,     /* …: has it; fence; until_ns: its deadline */
-    SIM_NOTE_RENEWED,  /* …: until_ns moved */
+    SIM_NOTE_BEGIN,    /* process, lane: begins a turn; text: its request */
+    SIM_NOTE_GIVEN_UP, /* …: acquired nothing; text: why */
+    SIM_NOTE_HELD,     /* …: acquired the lock; fence; until_ns: deadline */
+    SIM_NOTE_RENEWED,  /* …: until_ns: the new deadline */
     SIM_NOTE_AT_RISK,  /* … */
-    SIM_NOTE_LOST,     /* …: has been told, or has found out */
-    SIM_NOTE_RELEASED, /* …: begins to give it back */
-    SIM_NOTE_GIVEN,    /* …: handed it on to process `other` */
-    SIM_NOTE_ADOPTED,  /* …: took it on */
-    SIM_NOTE_WRITE,    /* …: the guarded register took it; fence */
+    SIM_NOTE_LOST,     /* …: by a callback, or when it read the state */
+    SIM_NOTE_RELEASED, /* …: begins its release */
+    SIM_NOTE_GIVEN,    /* …: handed the lock on to process `other` */
+    SIM_NOTE_ADOPTED,  /* …: adopted the lock */
+    SIM_NOTE_WRITE,    /* …: the guarded register accepted a write; fence */
     SIM_NOTE_REFUSED,  /* …: … refused it, having seen fence `counter` */
-    SIM_NOTE_ASKED,    /* node executed what process asked: text: "acquire",
+    SIM_NOTE_ASKED,    /* node executed a request of process: text: "acquire",
                           "confirm 7", "release" …; result: "yours 7", "held by
                           p2", "queued", "free", "not yours", "NOSCRIPT" …;
                           sent_ns; at_ns: executed; until_ns: the reply arrives,
                           or -1: never */
-    SIM_NOTE_PUSHED,   /* node told process of a grant; counter; at_ns: sent;
+    SIM_NOTE_PUSHED,   /* node pushed a grant to process; counter; at_ns: sent;
                           until_ns: arrives, -1: never */
-    SIM_NOTE_FAULT, /* text: what; process, node: target; until_ns: its end */
+    SIM_NOTE_FAULT, /* text: which; process, node: target; until_ns: its end */
     SIM_NOTE_NODE_DOWN,
     SIM_NOTE_NODE_UP, /* text: "with its memory", "empty" … */
     SIM_NOTE_STANDING, /* process sees node as text: "votes", "quarantined" … */
     SIM_NOTE_PAUSED,   /* process, or node if process is -1; until_ns */
     SIM_NOTE_CRASHED,
     SIM_NOTE_STARTED,
-    SIM_NOTE_CALM,      /* from here on nothing goes wrong */
+    SIM_NOTE_CALM,      /* the last fault is over */
     SIM_NOTE_VIOLATION, /* text: which guarantee, and how */
     SIM_NOTE_CALLED     /* process, lane, name: text: a call other than those
-                           above; result: what came of it */
+                           above; result */
 };
 
 struct sim_note {
@@ -49,13 +49,13 @@ struct sim_note {
     int other; /* process; -1: none */
     int name;  /* which name, -1: none */
     bool is_shared;
-    bool is_old; /* ASKED, PUSHED: by what a promotion left behind */
+    bool is_old; /* ASKED, PUSHED: by a server that a promotion replaced */
     uint64_t fence;
     uint64_t counter;
     int64_t sent_ns;
     int64_t until_ns;
-    int64_t lease_ns; /* ASKED, PUSHED: how long the node keeps it for the
-                         process from at_ns on, if it does; 0: unknown */
+    int64_t lease_ns; /* ASKED, PUSHED: the lease that the node has granted
+                         from at_ns on; 0: none, or unknown */
     const struct sim_fault *fault; /* FAULT */
     const char *text;              /* borrowed for the call; may be NULL */
     const char *result;            /* the same */
@@ -68,7 +68,7 @@ typedef void sim_trace_fn(void *user, const struct sim_note *note);
  * `user` is a FILE. */
 void sim_trace_text(void *user, const struct sim_note *note);
 
-/* svg/svg.c: collects; draw at the end. */
+/* svg/svg.c: collects the notes; they are drawn at the end. */
 struct sim_picture;
 struct sim_picture *sim_picture_new(void);
 void sim_picture_free(struct sim_picture *picture);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What workload.c and guarded_write.c share. */
+/* Functions shared by the files of the workload. */
 #ifndef HF_SIM_WORKLOAD_H
 #define HF_SIM_WORKLOAD_H
 
 #include "world/world.h"
 
-/* The first of its names. */
+/* The first name of the turn. */
 static inline int sim_lane_name(const struct sim_turn *turn)
 {
     return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
@@ -14,7 +14,7 @@ static inline int sim_lane_name(const struct sim_turn *turn)
 /* One step of its writes: a read, or the write of what was read before. */
 void sim_lane_write(struct sim_lane *lane);
 
-/* It has read what it will write at the next step. */
+/* Has the lane read a value that it will write at its next step? */
 bool sim_lane_is_writing(const struct sim_lane *lane);
 
 /* ---- workload.c ---------------------------------------------------------- */
@@ -22,15 +22,15 @@ bool sim_lane_is_writing(const struct sim_lane *lane);
 void sim_lane_note(struct sim_lane *lane, enum sim_note_kind kind,
                    const char *text);
 
-/* Its turn is over. */
+/* The lane's turn is over. */
 void sim_lane_rest(struct sim_lane *lane);
 
-/* No other lane of its process has something that would stand still. */
+/* Is every other lane of the process between two turns? */
 bool sim_lane_is_alone(const struct sim_lane *lane);
 
 /* ---- workload_calls.c ---------------------------------------------------- */
 
-/* A turn that is no acquisition. */
+/* Run a turn that is no acquisition. */
 void sim_lane_call(struct sim_lane *lane);
 
 /* Was a command started in the period? */
@@ -40,7 +40,7 @@ bool sim_lane_is_marked(struct sim_lane *lane);
 bool sim_lane_mark(struct sim_lane *lane);
 void sim_lane_withdraw(struct sim_lane *lane);
 
-/* Gives its lock back, and keeps the name taken. */
+/* Release the lock with a reservation. */
 void sim_lane_reserve(struct sim_lane *lane);
 
 /* ---- workload_foreign.c -------------------------------------------------- */

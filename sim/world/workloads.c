@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All lanes of a process: are they done, and what is left of them when it
- * crashes. */
+/* All lanes of a process: whether they are idle or over, and their end when the
+ * process crashes. */
 #include "world/workload.h"
 
-/* No turn of it needs a client now. */
+/* Does no turn of the process need a client now? */
 bool sim_lanes_are_idle(const struct sim_process *process)
 {
     for (unsigned i = 0; i < process->n_lanes; i++) {
