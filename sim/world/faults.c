@@ -5,7 +5,7 @@
 #include "redis/redis.h"
 #include "world/node.h"
 
-/* ---- Who is meant ------------------------------------------------------ */
+/* ---- The targets of a fault -------------------------------------------- */
 
 static bool is_meant(int wanted, unsigned index)
 {
@@ -17,7 +17,7 @@ static void raise_to(int64_t *to, int64_t ns)
     *to = *to < ns ? ns : *to;
 }
 
-/* For every pair of a process and a node that is meant. */
+/* Called for every pair of a process and a node that the fault touches. */
 typedef void each_passage_fn(struct sim_passage *passage,
                              const struct sim_fault *fault, int64_t until_ns);
 
@@ -165,8 +165,8 @@ static void stop(struct sim_node *node, const struct sim_fault *fault)
     raise_to(&node->resumes_ns, node->world->now_ns + fault->span_ns);
 }
 
-/* How a server syncs stands in its configuration, which a crash does not
- * change. */
+/* The sync settings of a server are in its configuration, which survives a
+ * crash. */
 static void keep_sync(struct sim_node *node)
 {
     int64_t now_ns = node->world->now_ns;
@@ -316,7 +316,7 @@ static void on_remember(struct sim_world *world, void *object, uint64_t arg)
     sim_node_remember(object);
 }
 
-/* A memory to come back with must have been kept in time. */
+/* A fault that needs older data: plan to save the data at that earlier time. */
 static void plan_memory(struct sim_world *world, const struct sim_fault *fault)
 {
     int64_t at_ns =

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fiber is begun by swapcontext(). From then on _longjmp() switches, since
- * swapcontext() asks the kernel twice for the signal mask, which took a tenth
- * of a run. Sanitizers keep to swapcontext(): they replace longjmp(), and take
- * it that it stays on one stack. So does the fortified one of glibc. */
+/* swapcontext() starts a fiber. From then on _longjmp() switches, since
+ * swapcontext() makes two system calls for the signal mask, a tenth of the time
+ * of a run. Under a sanitizer swapcontext() is always used: sanitizers replace
+ * longjmp(), and assume that it stays on one stack. So does the fortified
+ * longjmp() of glibc, which is why _FORTIFY_SOURCE is off here. */
 #undef _FORTIFY_SOURCE
 #include "world/fiber.h"
 
@@ -55,7 +56,7 @@ struct sim_fiber {
 #endif
 };
 
-/* ---- A sanitizer has to be told which stack it is on ------------------- */
+/* ---- Report the current stack to a sanitizer --------------------------- */
 
 static void leave_for_inside(struct sim_fiber *fiber)
 {
@@ -131,7 +132,7 @@ static void switch_to_outside(struct sim_fiber *fiber)
 
 /* ---- The fiber --------------------------------------------------------- */
 
-/* makecontext() hands on ints only. */
+/* makecontext() passes only ints. */
 static void begin(unsigned high, unsigned low)
 {
     struct sim_fiber *fiber =

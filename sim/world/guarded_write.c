@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a lane writes with its lock: read-modify-writes of two registers for
- * each name, one that compares fences and one that does not.
+/* The writes of a lane that holds a lock: read-modify-writes of two registers
+ * for each name, one that compares fences and one that does not.
  *
- * Read at one step, write at the next: in between anything may happen. It
- * looks at its lock before it begins, and not again, as careless users do: a
- * write that has begun is made, though the lease be over by then. Nor does it
- * read again before the last write was answered: fences keep holders apart,
- * not the messages of one. */
+ * The lane reads at one step and writes at the next; the lease may end between
+ * the two. It checks its lock before the read and not again, as careless users
+ * do: a write that has begun is sent even if the lease is over. It does not
+ * read again before its last write has arrived: fences order the requests of
+ * different holders, not those of one. */
 #include "world/workload.h"
 
 #include <holdfast/holdfast.h>
 
-/* A message to a register, carrying what the lane had in hand. */
+/* A request to a register, with the fence that the lane had when it sent it. */
 struct errand {
     struct sim_lane *lane;
     uint64_t number;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The floor that is replaced: src/io, in a made-up world.
- *
- * What the library asks of the system is answered here for the process whose
- * fiber runs: its clock, its entropy, its connections. All above is linked as
- * shipped. */
+/* The replacement of src/io, the layer below the library, in the simulated
+ * world. It implements the clock, the entropy and the connections of the
+ * process whose fiber runs. All layers above are linked as shipped. */
 #include "world/spin.h"
 #include "world/world.h"
 
@@ -19,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Two for each node, and some that are being closed. */
+/* Two connections for each node, and some that are being closed. */
 #define LINKS_MAX 64
 
 static struct sim_process *self(void)
@@ -31,8 +29,8 @@ static struct sim_process *self(void)
 
 /* ---- Clock and entropy ------------------------------------------------- */
 
-/* The worst moment to stand still is between reading the clock and acting on
- * it. */
+/* A pause has the worst effect between reading the clock and acting on it, so
+ * it may begin here. */
 struct hf_instant hf_clock_now(void)
 {
     struct sim_process *process = self();
@@ -129,7 +127,7 @@ int hf_loop_fd(const struct hf_loop *loop)
     return -1;
 }
 
-/* The client's own eventfd, which is never written to, and the embedded store's
+/* The client's own eventfd, which is never written, and the embedded store's
  * socket. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch)
 {

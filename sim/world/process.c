@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process: one client of the shipped library, and the loop around it that
- * every user of hf_client_process() writes. It is a fiber, so that it may also
- * block, and stand still in the middle of a call. */
+ * every user of hf_client_process() writes. It is a fiber, so that it can also
+ * block, and be paused in the middle of a call. */
 #include "world/world.h"
 
 #include "local/machine.h"
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long to start a program takes; and to wait before it opens a store again
- * that could not be had. */
+/* The time to start a program, and the pause before it retries to open a store.
+ */
 #define EXEC_NS INT64_C(1000000)
 #define OPEN_AGAIN_NS INT64_C(20000000)
 
@@ -64,7 +64,7 @@ static void on_wake(struct sim_world *world, void *object, uint64_t arg)
 {
     struct sim_process *process = object;
     if (arg != process->wake_order || process->fiber == NULL) {
-        return; /* it was woken otherwise, or is gone */
+        return; /* another event has woken it, or it has ended */
     }
     if (world->now_ns < process->resumes_ns) {
         plan_wake(process);
@@ -116,7 +116,7 @@ void sim_process_pause(struct sim_process *process, int64_t until_ns)
 {
     if (process->is_alive && until_ns > process->resumes_ns) {
         process->resumes_ns = until_ns;
-        if (process->stood_ns < until_ns) { /* it may stand in a call, too */
+        if (process->stood_ns < until_ns) { /* also for a pause in a call */
             process->stood_ns = until_ns;
         }
         sim_world_note(process->world,
@@ -127,7 +127,7 @@ void sim_process_pause(struct sim_process *process, int64_t until_ns)
     }
 }
 
-/* ---- Its life ---------------------------------------------------------- */
+/* ---- From start to end ------------------------------------------------- */
 
 static void write_url(const struct sim_world *world, char *out, size_t size)
 {
@@ -180,8 +180,8 @@ static bool try_open(struct sim_process *process)
     return status == HF_OK;
 }
 
-/* The embedded store may be held up by another process, or by a full disk: as a
- * user would, try again. */
+/* Another process, or a full disk, may prevent the embedded store from opening:
+ * retry, as a user would. */
 void sim_process_open(struct sim_process *process)
 {
     while (process->client == NULL && !process->world->is_ending &&
@@ -191,8 +191,8 @@ void sim_process_open(struct sim_process *process)
     }
 }
 
-/* When the library wants to run again: at once, if it owes callbacks, as its
- * descriptor would say (client/process.c). */
+/* The time when the library must run again: at once if callbacks are pending,
+ * for which its descriptor would be readable (client/process.c). */
 static int64_t due(const struct sim_process *process)
 {
     const struct hf_client *client = process->client;
@@ -236,7 +236,7 @@ static void close_client(struct sim_process *process)
            sizeof(process->standings));
 }
 
-/* Is it a command, which lives for one turn and remembers nothing? */
+/* Is it a command, which opens a client for one turn only? */
 static bool is_brief(const struct sim_process *process)
 {
     return (process->world->story->brief >> process->index & 1) != 0;
@@ -256,7 +256,7 @@ static void live(void *user)
             hf_client_process(process->client);
             note_standings(process);
         } else {
-            process->is_ready = false; /* no loop is there to take it */
+            process->is_ready = false; /* there is no loop to handle it */
         }
         int64_t lanes_ns = sim_lanes_run(process);
         if (is_brief(process) && process->client != NULL &&
@@ -296,9 +296,9 @@ void sim_process_start(struct sim_process *process)
                                                      .node = -1});
 }
 
-/* kill -9: its memory is gone, its connections are closed by the kernel. To the
- * library it looks like a fork's child, where the kernel has wiped a page
- * (client/fork.c): it sends nothing. */
+/* kill -9: the memory of the process is lost, and the kernel closes its
+ * connections. The library takes itself for the child of a fork, where the
+ * kernel has wiped a page (client/fork.c): it sends nothing. */
 void sim_process_crash(struct sim_process *process)
 {
     if (!process->is_alive) {

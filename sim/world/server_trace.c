@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers are asked and answer, in words. A note needs to know when its
- * reply arrives, which is drawn when it is sent: until then it waits here. */
+/* Notes about requests and replies of servers, in words. A note has the time
+ * when its reply arrives, which is known once the reply is sent: until then the
+ * note is kept here. */
 #include "world/node.h"
 
 #include "redis/redis.h"
@@ -15,12 +16,12 @@
 
 #define WAITING_MAX 64
 
-/* Of keys, as long as a story's URL names no other. */
+/* The prefix of keys: stories do not set another one. */
 #define PREFIX "lock:"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
 
-/* Arguments of the scripts, as their heads name them, behind EVALSHA, hash, 7
- * and the keys. */
+/* Arguments of the scripts, numbered as in their heads; EVALSHA, hash, 7 and
+ * the keys precede them. */
 #define KEY 3
 #define ARG(n) (9 + (n))
 
@@ -36,8 +37,8 @@ struct told_one {
     char result[48];
 };
 
-/* A place in a queue, of the past perhaps: how long it is kept, and so a grant
- * that is pushed. */
+/* A place in a queue, which may be over: the node keeps it, and a grant that it
+ * pushes to it, for keep_ns. */
 struct told_place {
     char key[8]; /* "a", "a#0" */
     int64_t keep_ns;
@@ -90,7 +91,7 @@ static void say_verb(char *out, size_t size, const struct sim_run *run)
     }
 }
 
-/* "<32 hex digits>:p2:2:…" is p2's. */
+/* The owner "<32 hex digits>:p2:2:…" belongs to p2. */
 static void say_owner(char *out, size_t size, const char *text)
 {
     const char *host = strchr(text, ':');
@@ -101,7 +102,7 @@ static void say_owner(char *out, size_t size, const char *text)
     }
 }
 
-/* Scripts that grant and release nothing: what they do, and what they found. */
+/* Is it a script of a call that neither acquires nor releases? */
 static bool is_call(const struct sim_run *run)
 {
     static const char *const calls[] = {"mark", "inspect", "roster", "look",
@@ -114,7 +115,8 @@ static bool is_call(const struct sim_run *run)
     return false;
 }
 
-/* ":7" yours; "*4 :0 :c :left $owner" not; ":-1" another marker; "-ERR" */
+/* ":7" granted; "*4 :0 :c :left $owner" refused; ":-1" another marker; "-ERR"
+ */
 static void say_result(char *out, size_t size, const struct sim_run *run)
 {
     const char *reply = run->reply;
@@ -149,7 +151,7 @@ static void say_result(char *out, size_t size, const struct sim_run *run)
     }
 }
 
-/* "lock:a" and "lock:a#0" are of name 0. */
+/* @return the name's number: 0 for "lock:a" and "lock:a#0". */
 static int name_of(const struct sim_run *run)
 {
     if (run->argc <= KEY || strncmp(run->argv[KEY].data, "lock:", 5) != 0) {
@@ -163,7 +165,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Its place there; a new one if need be. */
+/* The place of the process in the queue of `key`; added if it is new. */
 static struct told_place *place_of(struct sim_told *told, int process,
                                    const char *key)
 {
@@ -177,7 +179,7 @@ static struct told_place *place_of(struct sim_told *told, int process,
     return &places[0];
 }
 
-/* How long the node keeps what it granted, and who waits there. */
+/* Note the lease that the node granted, or that of a place in its queue. */
 static void see_lease(struct sim_told *told, struct told_one *one,
                       const struct sim_run *run)
 {
@@ -243,8 +245,8 @@ static uint64_t counter_of(const struct sim_link *link, const char *key)
     return text == NULL ? 0 : strtoull(text, NULL, 10);
 }
 
-/* A push names a counter, no name: of those that it has waited for, the one
- * whose counter that is. NULL: none. */
+/* A push has a counter but no name: find the name, among those for which the
+ * process has waited, whose counter that is. NULL: none. */
 static const struct told_place *granted_place(const struct sim_told *told,
                                               const struct sim_link *link,
                                               uint64_t counter)

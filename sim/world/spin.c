@@ -10,16 +10,16 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* 800 seeds have 409 events at one instant, at most. */
+/* The most events at one time; 800 seeds reach 409 at most. */
 #define EVENTS_MAX 20000
 
-/* Of the last so many it is counted who they belong to. */
+/* The last events of these are counted by process and node. */
 #define SAMPLE 1000
 
 /* Clock reads of a process between two sleeps: 12 at most in 800 seeds. */
 #define READS_MAX 100000
 
-/* CPU seconds of one world: they take some hundredths of one. */
+/* CPU seconds of one world, which usually takes some hundredths of one. */
 #define CPU_S_MAX 120
 
 static const struct sim_world *current;
@@ -33,7 +33,7 @@ static struct {
 
 /* ---- A step without end ------------------------------------------------ */
 
-/* Only what is safe in a handler: the instant goes out digit by digit. */
+/* Uses only functions that are safe in a signal handler. */
 static void on_timer(int signal)
 {
     static const char head[] = "hfsim: a livelock: one step uses CPU without "
@@ -49,7 +49,7 @@ static void on_timer(int signal)
     ssize_t written = write(STDERR_FILENO, head, sizeof(head) - 1);
     written += write(STDERR_FILENO, digits + at, sizeof(digits) - at);
     (void)written;
-    raise(signal); /* by default from here on: the batch names the seed */
+    raise(signal); /* the default action now: the batch reports the seed */
 }
 
 static void set_timer(time_t seconds)

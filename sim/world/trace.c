@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes as lines: when, who, what, and the rest in words.
+/* Notes as lines: the time, the subject, the verb, and the details in words.
  *
  *     [    100.250] p1     acquire   a for 2s
  *     [    100.750] n1     yours 7   p1 acquire a, sent 100.250, back 101.250
@@ -39,7 +39,7 @@ static bool is_of_turn(enum sim_note_kind kind)
     return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_CALLED;
 }
 
-/* The subject of the line is the node where a node did it. */
+/* Is the node the subject of the line? */
 static bool is_by_node(const struct sim_note *note)
 {
     return note->node >= 0 &&
@@ -66,7 +66,7 @@ static void put_who(FILE *out, const struct sim_note *note)
     fprintf(out, "%-6s ", who);
 }
 
-/* What a line lists after its verb, separated by commas. */
+/* The details after the verb of a line, separated by commas. */
 struct list {
     FILE *out;
     int pad; /* columns left of the verb's */

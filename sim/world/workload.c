@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users do: think, ask, work, give back. Each lane of a process takes its
- * turns one after another; the work is to read and write registers with the
- * fence in hand, and to look first whether the lock still covers that. */
+/* The workload: a turn waits its think time, acquires, works and releases. Each
+ * lane of a process runs its turns one after another. The work is to read and
+ * write registers with the lock's fence, if the lock is still valid. */
 #include "world/workload.h"
 
 #include "base/assert.h"
@@ -14,7 +14,7 @@
 /* After the last fault no turn works for longer than this. */
 #define CALM_WORK_NS INT64_C(20000000)
 
-/* Between a step that LOST was found at, and its giving up. */
+/* The delay between the callback LOST and the lane's next step. */
 #define HABIT_NS INT64_C(1000000)
 
 static int64_t now_of(const struct sim_lane *lane)
@@ -24,8 +24,9 @@ static int64_t now_of(const struct sim_lane *lane)
 
 /* ---- Notes ------------------------------------------------------------- */
 
-/* By its own clock, of the first of its locks that ends. To be told of must not
- * change anything, so that no clock is read: hf_lock_remaining_ms() does. */
+/* The earliest deadline of the lane's locks, by the clock of its process. A
+ * trace must not change the run, so this does not call hf_lock_remaining_ms(),
+ * which reads the clock. */
 static int64_t deadline_of(const struct sim_lane *lane)
 {
     int64_t deadline_ns = INT64_MAX;
@@ -166,8 +167,9 @@ static void on_asked(void *user, struct hf_lock *lock, enum hf_status status,
     asked(lane, lock, status, error);
 }
 
-/* A blocking call while another lane of the process has, or may get, a lock may
- * wait for its own process: an error of the program, which is not tested. */
+/* If another lane of the process has, or may acquire, a lock, a blocking call
+ * may wait for its own process: an error of the program, which is not tested.
+ */
 bool sim_lane_is_alone(const struct sim_lane *lane)
 {
     const struct sim_process *process = lane->process;
@@ -240,7 +242,7 @@ static void begin(struct sim_lane *lane)
 
 /* ---- Working ----------------------------------------------------------- */
 
-/* To the longest lease of all, then back to its own. */
+/* Extend to the longest ttl of any turn, and back to its own, alternately. */
 static void extend(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
@@ -275,7 +277,7 @@ static void work_step(struct sim_lane *lane)
     }
 }
 
-/* ---- Giving back, handing on ------------------------------------------- */
+/* ---- Release and hand-over --------------------------------------------- */
 
 static void returned(struct sim_lane *lane, enum hf_status status)
 {
@@ -330,8 +332,9 @@ static void give_back(struct sim_lane *lane)
     return_lock(lane);
 }
 
-/* Not while a write is under way: it would have the fence of the process that
- * adopts the lock. @return false: no process can adopt it. */
+/* Hand the lock on to another process. Not while a write is in flight: its
+ * fence would be that of the process that adopts the lock. @return false: no
+ * process can adopt it. */
 static bool hand_on(struct sim_lane *lane)
 {
     struct sim_world *world = lane->process->world;
@@ -348,7 +351,7 @@ static bool hand_on(struct sim_lane *lane)
     end_belief(lane);
     enum hf_status status = hf_lock_detach(lane->lock, parcel.text);
     if (status != HF_OK && status != HF_LOST) {
-        return_lock(lane); /* the store could not be told: it is ours still */
+        return_lock(lane); /* the store was not reached: it is still ours */
         return true;
     }
     if (status == HF_LOST) {
@@ -367,7 +370,7 @@ static bool hand_on(struct sim_lane *lane)
     return true;
 }
 
-/* What was handed to us: taken on in a lane that is free. */
+/* Adopt the lock that was handed to this process, if the lane is free. */
 static bool take_on(struct sim_lane *lane)
 {
     struct sim_process *process = lane->process;
@@ -412,8 +415,8 @@ static bool take_on(struct sim_lane *lane)
 
 /* ---- Turn by turn ------------------------------------------------------ */
 
-/* The next one of this lane. When nothing breaks any more, each takes one more,
- * to see that it is served. */
+/* Choose the lane's next turn. After the last fault each lane runs one more, to
+ * check that it is served. */
 static bool next_turn(struct sim_lane *lane)
 {
     const struct sim_story *story = lane->process->world->story;
@@ -445,7 +448,7 @@ static void cancel(struct sim_lane *lane)
 {
     sim_oracle_given_up(lane->process->world->oracle, lane->number);
     sim_oracle_uncalled(lane->process->world->oracle, lane);
-    lane->number = 0; /* it may be killed in the next call */
+    lane->number = 0; /* the process may be killed in the next call */
     hf_op_cancel(lane->op);
     sim_lane_note(lane, SIM_NOTE_GIVEN_UP, "cancelled");
     sim_lane_rest(lane);
@@ -462,7 +465,7 @@ static void look_at_queue(struct sim_lane *lane)
     }
 }
 
-/* The period begins, or nothing does. */
+/* --once: write the mark, and work only if that succeeded. */
 static void mark(struct sim_lane *lane)
 {
     if (sim_lane_mark(lane)) {
@@ -562,7 +565,7 @@ int64_t sim_lanes_run(struct sim_process *process)
     return next_ns;
 }
 
-/* From inside the library: a lock has changed its state. */
+/* The library's callback: a lock has changed its state. */
 void sim_lanes_changed(struct sim_process *process, struct hf_lock *lock,
                        int state)
 {

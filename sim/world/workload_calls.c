@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users do besides acquiring: --once, as the command does it
- * (cli/run/keeper_once.c), breaking, and looking. These calls block; where one
- * may block for long, no other lane of its process has anything meanwhile. */
+/* Calls other than acquisitions: --once, as the command does it
+ * (cli/run/keeper_once.c), breaks, and reads. These calls block; one that may
+ * block for long starts only while no other lane of its process is in a turn.
+ */
 #include "world/workload.h"
 
 #include "client/lock.h"
@@ -86,7 +87,7 @@ void sim_lane_reserve(struct sim_lane *lane)
 
 /* ---- Breaking ------------------------------------------------------------ */
 
-/* Who waits no longer than that gives up, and gives the name back. */
+/* A break whose wait would be longer is given up, and returns the name. */
 static bool may_wait(void *user, const struct hf_holder *holder,
                      int64_t wait_ms)
 {

@@ -3,11 +3,11 @@
  * others, on the keys that Holdfast uses.
  *
  *   SET key text NX PX ttl   to all nodes
- *   a majority, in time      it believes for ttl - 1% - 2 ms from before that
- *   else, and at its end     deletes what is its own, everywhere
+ *   a majority, in time      it holds for ttl - 1% - 2 ms from before the SET
+ *   else, and at its end     it deletes its own text at all nodes
  *
- * Each message takes its time, is late or lost as the story's faults say, and
- * is executed whole. It keeps no connection that could break. */
+ * The story's faults delay or drop each message; each command is executed
+ * whole. There are no connections that could break. */
 #include "world/workload.h"
 
 #include "world/node.h"
@@ -40,7 +40,7 @@ static int64_t now_of(const struct sim_lane *lane)
     return lane->process->world->now_ns;
 }
 
-/* ---- The way ------------------------------------------------------------- */
+/* ---- Delays -------------------------------------------------------------- */
 
 /* @return when it arrives; -1: never. */
 static int64_t arrival_ns(struct message *message, int64_t blocked_ns)
@@ -232,7 +232,7 @@ static void end(struct sim_lane *lane)
     sim_lane_rest(lane);
 }
 
-/* What it was waiting for is over. */
+/* The lane's timer is due: retry, release, or end the turn. */
 void sim_foreign_go_on(struct sim_lane *lane)
 {
     struct sim_foreign *foreign = &lane->foreign;

@@ -13,14 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* After the last turn: until every lease that could be left is over, and what
- * drains has drained. */
+/* After the last turn, and one longest ttl: the time in which the remaining
+ * leases expire and releases in the background end. */
 #define REST_NS INT64_C(8000000000)
 
-/* However it goes, a world ends: LIVE is broken long before. */
+/* Every world ends by then; LIVE would be broken long before. */
 #define LONGEST_NS INT64_C(3600000000000)
 
-/* ---- The heap: earliest first, then as put in -------------------------- */
+/* ---- The heap: earliest first, then in order of adding ----------------- */
 
 static bool is_before(const struct sim_event *a, const struct sim_event *b)
 {
@@ -176,7 +176,7 @@ static void on_end(struct sim_world *world, void *object, uint64_t arg)
     }
 }
 
-/* The turns are over: wait for what drains, then end all lanes. */
+/* If all turns are over, end all lanes once the remaining leases are over. */
 static void look_for_end(struct sim_world *world)
 {
     if (world->is_calm && world->quiet_ns == SIM_NEVER &&
@@ -188,8 +188,8 @@ static void look_for_end(struct sim_world *world)
     }
 }
 
-/* One for all worlds, one after another: scripts leave nothing behind in it,
- * and need not be compiled again. */
+/* One interpreter for all worlds of this process, so that scripts are compiled
+ * once: scripts leave no state in it. */
 static struct sim_lua *shared_lua(void)
 {
     static struct sim_lua *lua;
