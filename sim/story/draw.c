@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DRAWING A STORY: who there is, and what each does.
+/* DRAWING A STORY: its processes, nodes and turns.
  *
- * A swarm: each seed leaves most of what is possible out, so that what is left
- * comes often enough to meet. Everything is measured by the lease: how long
- * people hold, how long what goes wrong lasts (draw_faults.c), and for how
- * long it goes on. */
+ * Swarm testing: each seed leaves out most of the possible kinds of turns and
+ * faults, so that those left occur often enough to interact. All times are
+ * relative to the lease: how long turns hold their locks, how long faults last
+ * (draw_faults.c), and how long the faulty part of the story is. */
 #include "story/story_parts.h"
 
 #include "core/limits.h"
 
-/* How often waiters may ask again, all together. */
+/* The number of heartbeats in a story, of all waiters together. */
 #define BEATS 800
 
-/* Where there is no quarantine: so long that a node can be away for a step of
- * the clock floor, and more, in a quarter of it. */
+/* The length of a story without quarantine: a node can be down for more than a
+ * step of the clock floor in a quarter of it. */
 #define FLOOR_ALONE_MS 24000
 
-/* Streams of a seed; the world's own are others. */
+/* Streams of a seed; the world uses other ones. */
 enum {
     STREAM_WORLD = 0x51010,
     STREAM_TURNS = 0x51020,
     STREAM_OUTLIERS = 0x51030,
-    STREAM_CALLS = 0x51040, /* and one for each lane behind it */
+    STREAM_CALLS = 0x51040, /* the next ones belong to the lanes */
     STREAM_HOSTS = 0x51080
 };
 
-/* How far off an outlier's clock is. */
+/* The offset of an outlier's clock. */
 #define OUTLIER_MIN_NS (INT64_C(3600) * SIM_S)
 #define OUTLIER_MAX_NS (INT64_C(10) * 365 * 86400 * SIM_S)
 
-/* What the turns of one seed have in common. All chances in percent. */
+/* The parameters of the turns of one seed. All chances in percent. */
 struct swarm {
     unsigned lanes; /* of each process */
     unsigned turns; /* of each lane */
@@ -89,9 +89,9 @@ static bool loses_memory(enum sim_regime regime)
            regime == SIM_BOOT_CLOCKS;
 }
 
-/* Where a memory is lost, half of the leases are longer than the shortest
- * quarantine: only these need more than it. Much shorter ones would be renewed
- * and asked for too often in that time. */
+/* In regimes that lose data, half of the leases are longer than the shortest
+ * quarantine: only these need a longer one. Much shorter leases would need too
+ * many renewals and heartbeats in that time. */
 static int64_t draw_ttl_ms(struct sim_random *random, enum sim_regime regime)
 {
     if (loses_memory(regime) && sim_chance(random, 50)) {
@@ -121,8 +121,8 @@ static void draw_network(struct sim_story *story, struct sim_random *random,
     }
 }
 
-/* Every pair is less than 1% apart, which is what drift pays for; half of the
- * seeds have clocks at the very ends of that. */
+/* The rates of two clocks differ by less than 1%, which the allowance for drift
+ * covers; half of the seeds have clocks near the ends of that range. */
 static int draw_rate(struct sim_random *random, bool is_extreme)
 {
     static const int most_ppm = 4500;
@@ -151,8 +151,8 @@ static void draw_clocks(struct sim_story *story, struct sim_random *random)
     }
 }
 
-/* Clocks of a minority are off by hours, or by years. Only where no memory is
- * lost: order then rests on clocks. */
+/* The clocks of a minority are off by hours, or by years. Only in regimes that
+ * keep data: after a loss, the order of fences depends on the clocks. */
 static void draw_outliers(struct sim_story *story)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_OUTLIERS);
@@ -171,8 +171,8 @@ static void draw_outliers(struct sim_story *story)
     }
 }
 
-/* Some share a host; some are commands, which remember nothing from one turn
- * to the next. */
+/* Some processes share a host; some are commands, which keep no state from one
+ * turn to the next. */
 static void draw_hosts(struct sim_story *story)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_HOSTS);
@@ -192,7 +192,7 @@ static void draw_hosts(struct sim_story *story)
     }
 }
 
-/* ---- Who does what ---------------------------------------------------------
+/* ---- Turns -----------------------------------------------------------------
  */
 
 static int sometimes(struct sim_random *random, int seeds, int turns)
@@ -222,8 +222,8 @@ static void draw_modes(struct sim_story *story, struct swarm *swarm,
     }
 }
 
-/* A break takes a name from all who share it, and from those who have a permit;
- * the oracles know it of one holder. */
+/* Are all locks of the swarm exclusive? A break takes a name from all sharers
+ * or holders of permits, but the oracles judge breaks of a single holder. */
 static bool is_held_alone(const struct swarm *swarm)
 {
     unsigned permits = 0;
@@ -233,14 +233,14 @@ static bool is_held_alone(const struct swarm *swarm)
     return permits == 0 && swarm->shared == 0;
 }
 
-/* Other calls than locking, in some seeds. In a calm world no lock is broken.
- * The embedded store knows no other libraries. */
+/* Some seeds have other calls than acquisitions. Without faults no lock is
+ * broken. Other libraries do not use the embedded store. */
 static void draw_calls(const struct sim_story *story, struct swarm *swarm)
 {
     struct sim_random random = sim_random_of(story->seed, STREAM_CALLS);
     int64_t calm_ms = story->calm_ns / SIM_MS;
     if (story->regime == SIM_LOCAL && story->seed % 2 != 0) {
-        return; /* half of them lock alone, which some faults need */
+        return; /* half of the seeds have only locks; some faults need that */
     }
     swarm->once = sometimes(&random, 30, 60);
     swarm->withdraws = sometimes(&random, 50, 30);
@@ -283,9 +283,9 @@ static void draw_call(const struct swarm *swarm, struct sim_turn *turn,
     }
 }
 
-/* For how long things go wrong: some leases, and where a memory is lost some
- * quarantines. Each who waits asks again every third of a place's lease, at
- * every node, which bounds what a seed may cost. */
+/* The length of the faulty part: some leases, and in regimes that lose data
+ * some quarantines. It is bounded by the cost of the heartbeats, which each
+ * waiter sends to every node every third of a place's lease. */
 static int64_t draw_period(const struct sim_story *story,
                            const struct swarm *swarm, struct sim_random *random)
 {
@@ -304,9 +304,9 @@ static int64_t draw_period(const struct sim_story *story,
     return most(ms, 400) * SIM_MS;
 }
 
-/* As many turns as the work of a seed allows; a turn costs more with more
- * nodes. They come so densely that the lanes want `load` percent of the names'
- * time. */
+/* Choose the number of turns, less with more nodes, since each turn then costs
+ * more. Hold and think times are such that the lanes want `load` percent of the
+ * names' time. */
 static void draw_pace(struct sim_story *story, struct swarm *swarm,
                       struct sim_random *random)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DRAWING WHAT GOES WRONG
+/* DRAWING FAULTS
  *
- * Each kind is off in about half of the seeds. What is on comes a few times,
- * often close to something else, for spans around the length of a lease. Some
- * seeds have plots besides (plots.c). */
+ * About half of the seeds leave out a given kind of fault. The other kinds
+ * occur a few times, often close to other faults, for spans around the length
+ * of a lease. Some seeds also have plots (plots.c). */
 #include "story/plan.h"
 
 #include "base/assert.h"
 
 enum { STREAM_FAULTS = 0x51100 };
 
-/* Some ten are a request. */
+/* A request takes about ten calls. */
 #define CALLS_MAX 64
 
-/* What may go wrong in which regime; what is required is always there. */
+/* The kinds of faults that each regime may have, and those that it always has.
+ */
 #define BIT(kind) (UINT32_C(1) << (kind))
 #define OF_NETWORK                                                             \
     (BIT(SIM_FAULT_CUT) | BIT(SIM_FAULT_SILENCE) | BIT(SIM_FAULT_DEAFNESS) |   \
@@ -33,7 +34,7 @@ enum { STREAM_FAULTS = 0x51100 };
 
 static const struct {
     uint32_t possible;
-    uint32_t required; /* are always there */
+    uint32_t required; /* in every seed */
 } kinds_of[SIM_REGIMES] = {
     [SIM_NETWORK] = {OF_NETWORK, 0},
     [SIM_RATES] = {OF_NETWORK, 0},
@@ -79,7 +80,7 @@ int64_t sim_plan_time(struct sim_plan *plan)
     return sim_plan_between(plan, centre, centre + plan->ttl_ns);
 }
 
-/* Around a lease: a third, where renewals are due, and past its end. */
+/* Near a third of a lease, where renewals are due, or past its end. */
 int64_t sim_plan_span(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;
@@ -91,7 +92,7 @@ int64_t sim_plan_span(struct sim_plan *plan)
                     : sim_plan_between(plan, ttl, 3 * ttl);
 }
 
-/* It begins and is over before the calm; what would be too short is left
+/* Shorten the fault to end before the calm; if it is then too short, leave it
  * out. */
 void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
 {
@@ -125,10 +126,10 @@ void sim_plan_add(struct sim_plan *plan, struct sim_fault fault)
 /* ---- One by one ------------------------------------------------------------
  */
 
-/* Mostly up to some leases, seldom up to an hour. A process's clock that is
- * set back stands still until it is caught up: not for an hour. A node's clock
- * that is set back prolongs leases, and a waiter asks again all that time: not
- * for thousands of leases. */
+/* Mostly up to some leases, seldom up to an hour. Steps back are smaller. A
+ * process' clock that is set back stands still for that time: not for an hour.
+ * A node's clock that is set back makes leases longer, while the waiters send
+ * heartbeats: not for thousands of leases. */
 static int64_t a_jump(struct sim_plan *plan, enum sim_fault_kind kind)
 {
     bool is_long = sim_plan_chance(plan, 20);
@@ -163,8 +164,7 @@ int64_t sim_plan_amount(struct sim_plan *plan, enum sim_fault_kind kind)
     return ns / 1000 * 1000;
 }
 
-/* Some are parted from the others: most often a minority of the nodes and
- * some of the processes. */
+/* One side of a partition: any set of processes and nodes, but not empty. */
 static uint32_t a_mask(struct sim_plan *plan)
 {
     const struct sim_story *story = plan->story;
@@ -225,7 +225,7 @@ void sim_faults_draw(struct sim_story *story, int64_t ttl_ns)
             sim_plan_between(&plan, 0, story->calm_ns * 9 / 10);
     }
     if (story->regime == SIM_LOCAL && sim_plan_chance(&plan, 25)) {
-        return; /* in order, then: FIFO */
+        return; /* without faults FIFO is checked */
     }
     add_kinds(&plan);
     if (story->regime != SIM_LOCAL) {

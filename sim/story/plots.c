@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* PLOTS: faults that follow one another, of the sort that happens at the worst
- * moment. */
+/* PLOTS: sequences of faults, each at the worst moment after the one before. */
 #include "story/plan.h"
 
 enum { STREAM_PLOTS = 0x51200 };
@@ -27,7 +26,7 @@ static void plot_renewal(struct sim_plan *plan)
     }
 }
 
-/* Nodes fall silent one after another, and are healed in another order. */
+/* Nodes become unreachable one after another, and return in another order. */
 static void plot_swizzle(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;
@@ -57,8 +56,8 @@ static void add_cut(struct sim_plan *plan, int64_t at_ns)
                                           .node = sim_plan_node(plan)});
 }
 
-/* All nodes stand still at once, and what was sent waits in their buffers;
- * some connections end meanwhile. */
+/* All nodes are paused at once, with requests in their buffers; some
+ * connections end before they resume. */
 static void plot_ghosts(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
@@ -79,8 +78,8 @@ static void plot_ghosts(struct sim_plan *plan)
     }
 }
 
-/* A connection stalls and ends; its process asks again on the next one, and
- * what it had asked before comes up to `late_ns` after that. */
+/* A connection stalls and ends. Its process repeats its requests on the next
+ * one; those of the old connection arrive up to `late_ns` later. */
 static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
                       int node, int64_t late_ns)
 {
@@ -95,7 +94,7 @@ static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
                      .span_ns = end_ns + sim_plan_between(plan, 0, late_ns)});
 }
 
-/* The same at most nodes at once, again and again. */
+/* The same at most nodes at once, repeatedly. */
 static void plot_haunting(struct sim_plan *plan)
 {
     int process = sim_plan_chance(plan, 30) ? -1 : sim_plan_process(plan);
@@ -110,7 +109,7 @@ static void plot_haunting(struct sim_plan *plan)
     }
 }
 
-/* Connections end again and again, each with something on its way. */
+/* Connections end repeatedly, with data in flight. */
 static void plot_flaky(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
@@ -120,7 +119,8 @@ static void plot_flaky(struct sim_plan *plan)
     }
 }
 
-/* A process is cut off from a majority, or all but the others are. */
+/* A partition: one process reaches only a minority of the nodes, the others
+ * reach only the majority. */
 static void plot_minority(struct sim_plan *plan)
 {
     uint32_t nodes = (UINT32_C(1) << (plan->story->n_nodes / 2)) - 1;
@@ -131,7 +131,7 @@ static void plot_minority(struct sim_plan *plan)
                                           .mask = process | nodes << 16});
 }
 
-/* What this regime's nodes come back with. */
+/* A kind of restart that fits the regime. */
 static enum sim_fault_kind a_restart(struct sim_plan *plan)
 {
     if (!sim_plan_has(plan, SIM_FAULT_EMPTY)) {
@@ -148,7 +148,7 @@ static bool has_restarts(const struct sim_plan *plan)
            sim_plan_has(plan, SIM_FAULT_EMPTY);
 }
 
-/* One after another, all of them. */
+/* All nodes restart, one after another. */
 static void plot_rolling(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
@@ -166,8 +166,8 @@ static void plot_rolling(struct sim_plan *plan)
     }
 }
 
-/* Nodes lose their data while a process that may hold is paused or cut off, and
- * believes for another lease. */
+/* Nodes lose their data while a process that may hold a lock is paused or cut
+ * off, and believes that it holds it until its lease ends. */
 static void plot_oblivion(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;
@@ -200,8 +200,8 @@ static void plot_oblivion(struct sim_plan *plan)
     }
 }
 
-/* The clocks of a minority, far off, are set right. (That of a sole server, set
- * back, prolongs the leases there by years.) */
+/* The outliers' clocks, those of a minority, are set right. (A sole server's
+ * clock is not: setting it back would make leases there years longer.) */
 static void plot_set_right(struct sim_plan *plan)
 {
     const struct sim_story *story = plan->story;
@@ -217,7 +217,7 @@ static void plot_set_right(struct sim_plan *plan)
     }
 }
 
-/* ---- Servers that start with a wrong clock, or keep less than they say --- */
+/* ---- Servers that start with a wrong clock, or sync too seldom ----------- */
 
 static void add_to_node(struct sim_plan *plan, enum sim_fault_kind kind,
                         int node, int64_t at_ns, int64_t span_ns,
@@ -231,9 +231,9 @@ static void add_to_node(struct sim_plan *plan, enum sim_fault_kind kind,
                                           .amount = amount});
 }
 
-/* A wall clock before it is set right: behind by up to decades, as without a
- * battery; or ahead, but not for longer than a story, since a lease that was
- * set meanwhile lasts that much longer. */
+/* The offset of a wall clock before it is set right: behind by up to decades,
+ * as without a battery; or ahead by less than a story, since a lease that is
+ * set in that time lasts longer by the offset. */
 static int64_t a_wrong_wall(struct sim_plan *plan)
 {
     return sim_plan_chance(plan, 75)
@@ -247,8 +247,8 @@ static int64_t until_set_right(struct sim_plan *plan)
     return most_ns <= 0 ? 0 : sim_plan_between(plan, 0, most_ns);
 }
 
-/* A node comes back without its memory, and with a wrong clock that is set
- * right soon after. */
+/* A node restarts without its data, and with a wrong clock that is set right
+ * soon after. */
 static void plot_boot_clock(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
@@ -267,7 +267,7 @@ static void plot_boot_clock(struct sim_plan *plan)
     add_to_node(plan, kind, node, at, down, sim_plan_amount(plan, kind));
 }
 
-/* A durable server is told to sync seldom, and loses its last seconds. */
+/* A durable server is configured to sync seldom, and loses its last seconds. */
 static void plot_unsynced(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
@@ -281,7 +281,7 @@ static void plot_unsynced(struct sim_plan *plan)
     }
     int64_t loss = at + sim_plan_between(plan, 0, 2 * plan->ttl_ns);
     if (lost > loss - at) {
-        lost = loss - at; /* what was written before is on the disk */
+        lost = loss - at; /* earlier writes are on the disk */
     }
     if (loss + down < plan->story->calm_ns * 9 / 10) {
         sim_story_add_fault(

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Randomness by counting: the n-th draw of a stream depends on the seed, the
- * stream and n alone. A stream for each link, node, process and kind of fault.
+/* Counter-based random numbers: the n-th draw of a stream depends on the seed,
+ * the stream and n alone. Links, nodes and processes have streams of their own.
  */
 #ifndef HF_SIM_RANDOM_H
 #define HF_SIM_RANDOM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what write.c describes and writes. */
+/* Reads stories in the format of write.c. */
 #include "story/reader.h"
 
 #include "core/limits.h"
@@ -145,7 +145,7 @@ static bool read_shatter(struct sim_reader *reader)
     return read_ppm(reader, "shatter", &reader->story->shatter_ppm);
 }
 
-/* @return index of the process that is named next; -1: none is. */
+/* @return the index of the process in the next word; -1: it names none. */
 static int read_process(struct sim_reader *reader, const char *what)
 {
     char *word = sim_reader_need(reader, what);
@@ -258,7 +258,7 @@ static bool read_line(struct sim_reader *reader)
     return sim_reader_fail(reader, "no line begins with \"%.40s\"", word);
 }
 
-/* What was not said follows from what was. */
+/* Complete and check the story, once all lines are read. */
 static bool complete(struct sim_reader *reader)
 {
     struct sim_story *story = reader->story;

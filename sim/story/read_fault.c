@@ -21,8 +21,8 @@ static bool read_mask(struct sim_reader *reader, uint32_t *mask)
     return true;
 }
 
-/* The process and the node of a fault. @return the first word that is neither.
- */
+/* Read the process and the node of a fault. `next` is the first word after
+ * them. */
 static bool read_whom(struct sim_reader *reader, struct sim_fault *fault,
                       char **next)
 {

@@ -50,7 +50,7 @@ static bool read_small(struct sim_reader *reader, const char *what,
     return true;
 }
 
-/* @return false if it is no such word, and *flag unchanged. */
+/* @return false: the word is no flag, and the turn is unchanged. */
 static bool is_flag(struct sim_turn *turn, const char *word)
 {
     const struct {
@@ -69,7 +69,7 @@ static bool is_flag(struct sim_turn *turn, const char *word)
     return false;
 }
 
-/* @return false if it is no such word. */
+/* @return false: the word is no kind of turn. */
 static bool is_kind(struct sim_turn *turn, const char *word)
 {
     for (int kind = SIM_TURN_LOCK + 1; kind < SIM_TURN_KINDS; kind++) {
@@ -144,7 +144,7 @@ static bool read_lane(struct sim_reader *reader, struct sim_turn *turn)
     return true;
 }
 
-/* What the library would refuse is a slip in the story. */
+/* A turn that the library would refuse is an error in the story. */
 static bool check_turn(const struct sim_reader *reader,
                        const struct sim_turn *turn)
 {

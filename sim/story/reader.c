@@ -132,7 +132,7 @@ bool sim_reader_number(struct sim_reader *reader, const char *what,
                what, *number, least, most);
 }
 
-/* "p3" or "n2", counted from 1. @return -1 if it is no such thing. */
+/* @return the index of "p3" or "n2", which count from 1; -1: no such thing. */
 int sim_reader_who(const struct sim_reader *reader, const char *word,
                    char letter)
 {

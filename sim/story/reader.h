@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of a story, word by word; each says false once it has said why. */
+/* Reads one line of a story, word by word. A function that returns false has
+ * written the reason to `why`. */
 #ifndef HF_SIM_STORY_READER_H
 #define HF_SIM_STORY_READER_H
 
@@ -10,7 +11,7 @@
 struct sim_reader {
     struct sim_story *story;
     char *rest;    /* of the line */
-    unsigned line; /* 0: none in particular */
+    unsigned line; /* its number; 0: the error is in no single line */
     char *why;
     size_t size;
 };
@@ -21,7 +22,8 @@ bool sim_reader_fail(const struct sim_reader *reader, const char *format, ...)
 /* Fails: "p3" does not exist. */
 bool sim_reader_fail_who(const struct sim_reader *reader, const char *word);
 
-/* The next word; NULL at the end of the line, which `need` complains of. */
+/* The next word; NULL at the end of the line, which is an error for
+ * sim_reader_need(). */
 char *sim_reader_word(struct sim_reader *reader);
 char *sim_reader_need(struct sim_reader *reader, const char *what);
 
@@ -35,11 +37,11 @@ bool sim_reader_number(struct sim_reader *reader, const char *what,
                        const char *unit, int64_t least, int64_t most,
                        int64_t *number);
 
-/* "p3" or "n2", counted from 1, as an index. @return -1: no such thing. */
+/* @return the index of "p3" or "n2", which count from 1; -1: no such thing. */
 int sim_reader_who(const struct sim_reader *reader, const char *word,
                    char letter);
 
-/* What stands behind "turn", and behind "at". */
+/* Read the rest of a line "turn …", and of a line "at …". */
 bool sim_reader_turn(struct sim_reader *reader);
 bool sim_reader_fault(struct sim_reader *reader);
 

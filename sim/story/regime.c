@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT LIES WITHIN A REGIME
+/* THE LIMITS OF A REGIME
  *
- * A regime says how far the world deviates from what Holdfast assumes; a story
- * that goes further breaks guarantees that were never given. The faults of a
- * drawn story keep to its regime one with another: a server that loses seconds
- * was told to sync seldom, a clock that starts wrong is set right, everything
- * is over before the calm. A story that is cut or changed must keep to it too,
- * so these conditions stand here, apart from the drawing. */
+ * A regime limits how far the world deviates from Holdfast's assumptions; a
+ * story beyond it may break guarantees that are not promised. In a drawn story
+ * some faults need others to stay within the regime: a server that loses
+ * seconds was configured to sync seldom, a clock that starts wrong is set
+ * right, all faults end before the calm. A story that was cut or edited must
+ * meet the same conditions, so they are checked here, apart from the drawing.
+ */
 #include "story/story_parts.h"
 
 #include "core/limits.h"
 
-/* A node's clock is set back by less than this many leases, and forward by less
- * than an hour: else leases there would run for ever. */
+/* The largest steps of a node's clock, back and forward: with larger ones
+ * leases there would last almost for ever. */
 #define JUMP_BACK_LEASES 120
 #define JUMP_AHEAD_NS (3600 * SIM_S)
 
-/* Instants and spans are drawn to the microsecond, each by itself. */
+/* Times and spans are rounded to the microsecond, each separately. */
 #define ROUNDING_NS 2000
 
 static bool forgets(const struct sim_fault *fault)
@@ -25,8 +26,9 @@ static bool forgets(const struct sim_fault *fault)
            fault->kind == SIM_FAULT_REPLICA;
 }
 
-/* Where the clock floor alone keeps fences apart, a node that forgot is away
- * for a step of it, and for what clocks differ. */
+/* In SIM_FLOOR_ALONE only the clock floor separates old fences from new ones: a
+ * node that loses its data must be down for a step of the floor, plus the
+ * difference of the clocks. */
 int64_t sim_span_least_ns(const struct sim_story *story,
                           const struct sim_fault *fault)
 {
@@ -59,8 +61,8 @@ static bool is_within(int64_t at_ns, const struct sim_fault *fault,
            at_ns <= fault->at_ns + fault->span_ns + more_ns;
 }
 
-/* A durable server loses no more than what it was told not to sync, and is told
- * so still. */
+/* A durable server may lose only writes from a time when it was configured to
+ * sync seldom, and while it still is. */
 static bool is_unsynced(const struct sim_story *story,
                         const struct sim_fault *age)
 {
@@ -77,7 +79,7 @@ static bool is_unsynced(const struct sim_story *story,
     return false;
 }
 
-/* Did its node restart right before, so that its clock may be wrong still? */
+/* Did the node of this clock step restart shortly before it? */
 static bool is_at_boot(const struct sim_story *story,
                        const struct sim_fault *step, int64_t more_ns)
 {
@@ -91,8 +93,8 @@ static bool is_at_boot(const struct sim_story *story,
     return false;
 }
 
-/* A clock that a node starts with is put wrong while it is down, and set right
- * by the same soon after: there is one of each. */
+/* Two steps make a clock wrong at a restart: one while the node is down, and
+ * the opposite one soon after its start. Are there equal numbers of both? */
 static bool is_set_right(const struct sim_story *story,
                          const struct sim_fault *step)
 {
@@ -140,7 +142,7 @@ bool sim_fault_is_within(const struct sim_story *story,
            is_unsynced(story, fault);
 }
 
-/* A minority of the clocks may be far off. A sole node agrees with itself. */
+/* A minority of the clocks may be far off. So may that of a sole node. */
 static unsigned outliers_most(const struct sim_story *story)
 {
     return story->n_nodes == 1 ? 1 : (story->n_nodes - 1) / 2;

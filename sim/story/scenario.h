@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories that come with hfsim: sim/scenarios/NAME.story, built in. A story's
- * first comment line is its title, those right below it are its caption. */
+/* Stories built into hfsim: sim/scenarios/NAME.story. The first comment line of
+ * a story is its title, the lines right below it are its caption. */
 #ifndef HF_SIM_SCENARIO_H
 #define HF_SIM_SCENARIO_H
 
@@ -11,7 +11,7 @@ struct sim_scenario {
     const char *text; /* for sim_story_read() */
 };
 
-/* By name; NULL ends it (generated from the folder). */
+/* Sorted by name, ends with name NULL. Generated from the folder. */
 extern const struct sim_scenario sim_scenarios[];
 
 /* NULL: none of that name. */

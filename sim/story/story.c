@@ -94,7 +94,7 @@ const char *sim_fault_name(enum sim_fault_kind kind)
     return sim_fault_form(kind)->name;
 }
 
-/* ---- Lists: their room doubles at each power of two ---------------------- */
+/* ---- Lists: their capacity doubles at each power of two ------------------ */
 
 static void *grow(void *list, size_t n, size_t size)
 {

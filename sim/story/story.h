@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A story: all that decides how a simulation goes. Who there is, what each of
- * them does, in turns, and what goes wrong, and when. Drawn from a seed, read
- * from a file, or cut down to the few lines that break a guarantee; the same
- * story always ends the same way, to the byte.
+/* A story: the complete input of a simulation. It names the processes and
+ * nodes, the turns of each process, and the faults with their times. A story is
+ * drawn from a seed, read from a file, or cut down to the few lines that break
+ * a guarantee. The same story always gives the same run, to the byte.
  *
- * What a story leaves open (how long each message takes, when a client jitters)
- * is drawn from streams of its own for each link and process, by counting: to
- * take one line out changes no other draw. */
+ * Details that a story does not contain (the delay of each message, the jitter
+ * of a client) are drawn from a counted stream for each link and process:
+ * removing one line changes no draw of another. */
 #ifndef HF_SIM_STORY_H
 #define HF_SIM_STORY_H
 
@@ -20,26 +20,26 @@
 #define SIM_LANES_MAX 3 /* turns of one process at the same time */
 #define SIM_NAMES_MAX 4 /* "a", "b", … */
 
-/* How far the world is off what Holdfast assumes; decides which guarantees are
- * checked (oracle/oracle.h). */
+/* How far the world deviates from Holdfast's assumptions. The regime decides
+ * which guarantees are promised (oracle/oracle.h). */
 enum sim_regime {
-    SIM_CALM,            /* nothing goes wrong */
+    SIM_CALM,            /* no faults */
     SIM_NETWORK,         /* delay, loss, cuts, partitions; processes pause
                             and crash; nodes pause */
-    SIM_RATES,           /* the same, and clocks run apart within 1% */
-    SIM_RESTART_DURABLE, /* the same, and nodes restart with their memory */
-    SIM_AMNESIA,         /* the same, and nodes restart empty, or older;
-                            walls right; quarantine */
-    SIM_FLOOR_ALONE,     /* the same without quarantine; nodes are away for
+    SIM_RATES,           /* the same, and clocks drift apart within 1% */
+    SIM_RESTART_DURABLE, /* the same, and nodes restart with their data */
+    SIM_AMNESIA,         /* the same, and nodes restart empty or with older
+                            data; wall clocks are right; quarantine */
+    SIM_FLOOR_ALONE,     /* the same without quarantine; nodes are down for
                             longer than a step of the clock floor */
-    SIM_WILD_CLOCKS,     /* the network's, and every clock jumps */
-    SIM_AMNESIA_WILD,    /* both: fences may be broken too */
+    SIM_WILD_CLOCKS,     /* SIM_NETWORK's faults, and every clock jumps */
+    SIM_AMNESIA_WILD,    /* lost data and wild clocks: fences may be broken */
     SIM_FAILOVER,        /* a lagging replica takes over while the old
                             primary keeps its connections */
     SIM_EVICT,           /* keys disappear; connections stay */
     SIM_FLUSH,           /* FLUSHALL; connections stay */
-    SIM_BOOT_CLOCKS,     /* the amnesia's, and a node's wall is wrong when it
-                            starts and is set right seconds later */
+    SIM_BOOT_CLOCKS,     /* SIM_AMNESIA's faults, and a node's wall clock is
+                            wrong when it starts, and set right soon after */
     SIM_LOCAL,           /* the embedded store: its processes stop and die in
                             any call; the host restarts; the disk is full */
     SIM_REGIMES
@@ -50,46 +50,46 @@ enum sim_fault_kind {
                                -1: all) */
     SIM_FAULT_SILENCE,      /* for `span` nothing arrives from a at b … */
     SIM_FAULT_DEAFNESS,     /* … or from node b at a (either -1: all) */
-    SIM_FAULT_PARTITION,    /* for `span`: processes and nodes whose bits in
-                               `mask` differ do not hear each other; process i
+    SIM_FAULT_PARTITION,    /* for `span`: no message passes between processes
+                               and nodes whose bits in `mask` differ; process i
                                is bit i, node i is bit 16 + i */
     SIM_FAULT_SLOW,         /* for `span`: delays of a with b are `amount` ns
                                longer, one way each */
     SIM_FAULT_GHOST,        /* connections of process a with node b end after
-                               `amount`, and what a has sent on them until then
-                               arrives after `span` */
-    SIM_FAULT_PAUSE,        /* process a stands still for `span`; its clock, as
-                               CLOCK_BOOTTIME does, goes on */
-    SIM_FAULT_PAUSE_MIDWAY, /* the same, right after it next reads its clock:
-                               in the middle of a call */
-    SIM_FAULT_CRASH,        /* process a is gone; after `span` it starts anew */
-    SIM_FAULT_STOP,         /* node b stands still for `span` (SIGSTOP) */
-    SIM_FAULT_RESTART, /* node b is down for `span`; comes back with all its
-                          memory */
-    SIM_FAULT_AGE,     /* … with its memory of `amount` ns ago */
+                               `amount`; the requests that a has sent on them
+                               until then arrive after `span` */
+    SIM_FAULT_PAUSE,        /* process a is paused for `span`; its clock runs
+                               on, as CLOCK_BOOTTIME does */
+    SIM_FAULT_PAUSE_MIDWAY, /* the same, right after its next clock reading: in
+                               the middle of a call */
+    SIM_FAULT_CRASH,        /* process a ends; after `span` it starts again */
+    SIM_FAULT_STOP,         /* node b is paused for `span` (SIGSTOP) */
+    SIM_FAULT_RESTART, /* node b is down for `span`; it restarts with all its
+                          data */
+    SIM_FAULT_AGE,     /* … with its data of `amount` ns ago */
     SIM_FAULT_EMPTY,   /* … empty */
     SIM_FAULT_PROMOTE, /* a replica that is `amount` ns behind takes node b's
-                          address; connections with the old one go on for
-                          `span` */
+                          address; connections with the old primary stay open
+                          for `span` */
     SIM_FAULT_FLUSH,   /* FLUSHALL at node b */
     SIM_FAULT_EVICT,   /* `amount` keys of node b disappear */
-    SIM_FAULT_FULL,    /* node b refuses what needs memory, for `span` */
+    SIM_FAULT_FULL,    /* node b refuses commands that need memory for `span` */
     SIM_FAULT_FORGET_SCRIPTS, /* SCRIPT FLUSH at node b */
     SIM_FAULT_NODE_CLOCK,     /* node b's wall clock jumps by `amount` ns */
     SIM_FAULT_PROCESS_CLOCK,  /* process a's clock jumps by `amount` ns, or
                                  stands still that long if it is negative (a
                                  suspend that CLOCK_BOOTTIME did not count) */
     SIM_FAULT_REBOOT,   /* the host of process a is down for `span`: all its
-                           processes are gone, its clock begins at 0 */
-    SIM_FAULT_REPLICA,  /* node b is gone; after `span` a replica that has been
-                           up for long, `amount` ns behind, has its address */
-    SIM_FAULT_RETURN,   /* the old primary that a promotion left behind has
-                           node b's address again */
+                           processes end, its clock begins at 0 */
+    SIM_FAULT_REPLICA,  /* node b is down; after `span` a replica with a long
+                           uptime, `amount` ns behind, has its address */
+    SIM_FAULT_RETURN,   /* the old primary that a promotion replaced has node
+                           b's address again */
     SIM_FAULT_EVERYSEC, /* node b runs with appendfsync everysec for `span` */
     SIM_FAULT_UNSYNCED, /* … with no-appendfsync-on-rewrite yes */
-    SIM_FAULT_STOP_IN_CALL, /* process a stops for `span` in its call number
-                               `amount` from now on (local/machine.h) */
-    SIM_FAULT_KILL_IN_CALL, /* … dies there; after `span` it starts anew */
+    SIM_FAULT_STOP_IN_CALL, /* process a stops for `span` in its `amount`-th
+                               call from now on (local/machine.h) */
+    SIM_FAULT_KILL_IN_CALL, /* … ends there; after `span` it starts again */
     SIM_FAULTS
 };
 
@@ -117,22 +117,22 @@ struct sim_turn {
     uint8_t process;
     uint8_t lane;
     uint8_t kind;       /* enum sim_turn_kind */
-    bool withdraws;     /* its command fails and leaves the period to others */
+    bool withdraws;     /* its command fails, and it withdraws the mark */
     int64_t period_ms;  /* --once: hf_lock_mark() before it works; 0: none */
     int64_t reserve_ms; /* --min-hold: hf_lock_release_reserved(); 0: none */
     bool is_shared;
     bool is_unfair;
     bool is_blocking;  /* hf_lock_acquire() rather than hf_op_start_acquire() */
-    bool hands_on;     /* gives it to the next process, which adopts it */
-    bool forsakes;     /* never releases: renews until it crashes or ends */
+    bool hands_on;     /* hands the lock to another process, which adopts it */
+    bool forsakes;     /* never releases: renews until its process ends */
     uint8_t names;     /* bit mask of names; several: all or nothing */
     uint8_t permits;   /* 0: no semaphore */
     uint8_t writes;    /* read-modify-writes, spread over the hold */
     uint8_t extends;   /* hf_lock_extend() calls */
     int64_t think_ns;  /* before it begins, after the lane's last turn */
     int64_t wait_ms;   /* as in struct hf_request */
-    int64_t cancel_ns; /* gives up after so long; 0: does not */
-    int64_t hold_ns;   /* how long it works */
+    int64_t cancel_ns; /* cancels its wait after this time; 0: never */
+    int64_t hold_ns;   /* the time of its work */
     int64_t ttl_ms;
 };
 
@@ -144,35 +144,36 @@ struct sim_story {
     unsigned n_processes;
     int64_t max_ttl_ms;
     int64_t node_timeout_ms;
-    int64_t delay_ns;     /* shortest way from anywhere to anywhere */
-    int64_t jitter_ns;    /* the mean of what comes on top */
-    unsigned late_ppm;    /* messages that come later … */
-    int64_t late_ns;      /* … by so much, at most */
+    int64_t delay_ns;     /* the shortest delay of a message */
+    int64_t jitter_ns;    /* the mean of its additional delay */
+    unsigned late_ppm;    /* share of messages that are later … */
+    int64_t late_ns;      /* … by this time, at most */
     unsigned shatter_ppm; /* writes that arrive in two pieces */
     bool queues;          /* else every turn is unfair or a try */
     bool has_quarantine;
-    uint8_t host_of[SIM_PROCESSES_MAX]; /* shares the host of this process,
-                                           counted from 1; 0: has its own */
+    uint8_t host_of[SIM_PROCESSES_MAX]; /* number of the process whose host it
+                                           shares, from 1; 0: has its own */
     uint8_t brief; /* bit mask: processes that open a client for each turn, as
                       a command does */
-    int rate_ppm[SIM_PROCESSES_MAX]; /* clocks: off by so much */
+    int rate_ppm[SIM_PROCESSES_MAX]; /* errors of the clocks' rates */
     int node_rate_ppm[SIM_NODES_MAX];
-    int64_t node_wall_ns[SIM_NODES_MAX]; /* walls: off by so much */
-    int64_t calm_ns; /* from here on nothing goes wrong, and turns end */
+    int64_t node_wall_ns[SIM_NODES_MAX]; /* offsets of the wall clocks */
+    int64_t calm_ns; /* faults end then, and turns soon after */
     struct sim_turn *turns;
     size_t n_turns;
     struct sim_fault *faults; /* by at_ns */
     size_t n_faults;
 };
 
-/* Draw one: what is on, how strong, and who does what (a swarm: most seeds
- * leave most faults out). `regime` < 0: drawn too. */
+/* Draw a story: the kinds of faults, their strength, and the turns. Most seeds
+ * leave most kinds of faults out (a swarm). `regime` < 0: drawn too. */
 void sim_story_draw(struct sim_story *story, uint64_t seed, int regime);
 
 void sim_story_copy(struct sim_story *to, const struct sim_story *from);
 void sim_story_fini(struct sim_story *story);
 
-/* Text, one line for each thing; `read` says in `why` which line is wrong. */
+/* Stories as text (write.c). If a line is wrong, sim_story_read() returns false
+ * and `why` names the line. */
 void sim_story_write(const struct sim_story *story, FILE *out);
 bool sim_story_read(struct sim_story *story, const char *text, char *why,
                     size_t size);
@@ -180,10 +181,11 @@ bool sim_story_read(struct sim_story *story, const char *text, char *why,
 const char *sim_regime_name(enum sim_regime regime);
 const char *sim_fault_name(enum sim_fault_kind kind);
 
-/* The word for it in a turn; "" for SIM_TURN_LOCK. */
+/* The word for this kind in the text of a turn; "" for SIM_TURN_LOCK. */
 const char *sim_turn_name(enum sim_turn_kind kind);
 
-/* Its clock is so far off that it cannot agree with others on a counter. */
+/* Is the node's clock so far off that it cannot agree with others on a counter?
+ */
 static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
 {
     const int64_t far_ns = (INT64_C(1) << 32) * 1000;
@@ -191,7 +193,7 @@ static inline bool sim_is_outlier(const struct sim_story *story, unsigned node)
            story->node_wall_ns[node] < -far_ns;
 }
 
-/* A clock that was far ahead is set right. */
+/* Does the fault set right a clock that was far ahead? */
 static inline bool sim_is_set_back(const struct sim_story *story,
                                    const struct sim_fault *fault)
 {

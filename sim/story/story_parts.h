@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of a story share: story.c keeps it, draw.c and
+/* Functions shared by the files of a story: story.c stores it, draw.c and
  * draw_faults.c draw it, write.c writes and read.c reads it. */
 #ifndef HF_SIM_STORY_PARTS_H
 #define HF_SIM_STORY_PARTS_H
@@ -7,10 +7,10 @@
 #include "story/random.h"
 #include "story/story.h"
 
-/* How a kind of fault is told, and what of it counts. */
+/* The text of a kind of fault, and the fields that it uses. */
 struct sim_fault_form {
     const char *name;
-    const char *amount; /* the word before it; NULL: it has none */
+    const char *amount; /* the word before the amount; NULL: it has none */
     bool has_process;
     bool has_node;
     bool has_span;
@@ -22,12 +22,12 @@ const struct sim_fault_form *sim_fault_form(enum sim_fault_kind kind);
 
 void sim_story_add_turn(struct sim_story *story, const struct sim_turn *turn);
 
-/* Keeps the order of time; of those at one time, the order of adding. */
+/* Add a fault in order of time; faults at one time stay in order of adding. */
 void sim_story_add_fault(struct sim_story *story,
                          const struct sim_fault *fault);
 
-/* "1.25s", "300us": exact, with the largest unit that leaves no zero in front.
- * Reading takes ns, us, ms, s, m, h, and a sign. */
+/* "1.25s", "300us": exact, in the largest unit that gives no leading zero.
+ * Reading accepts ns, us, ms, s, m, h, and a sign. */
 void sim_time_write(int64_t ns, FILE *out);
 bool sim_time_read(const char *text, int64_t *ns);
 
@@ -39,7 +39,7 @@ static inline bool sim_chance(struct sim_random *random, int percent)
     return sim_draw_below(random, 100) < percent;
 }
 
-/* Every order of magnitude is as likely as another. */
+/* Draw a number so that every order of magnitude is equally likely. */
 static inline int64_t sim_draw_log(struct sim_random *random, int64_t least,
                                    int64_t most)
 {
@@ -51,26 +51,25 @@ static inline int64_t sim_draw_log(struct sim_random *random, int64_t least,
     return sim_draw_between(random, low, 2 * low < most ? 2 * low : most);
 }
 
-/* ---- What lies within a story's regime: regime.c ------------------------- */
+/* ---- The limits of a regime: regime.c ------------------------------------ */
 
-/* A fault of this kind lasts so long at least. */
+/* @return the shortest span that such a fault may have. */
 int64_t sim_span_least_ns(const struct sim_story *story,
                           const struct sim_fault *fault);
 
-/* A clock that was wrong when its node started is set right after so long at
- * most: less than a quarantine. What a holder repairs at a sole node counts
- * before the end of the quarantine, so that no lease may reach from before the
- * step to that end. */
+/* @return the longest time after which a clock that was wrong when its node
+ * started is set right: less than a quarantine. A holder's repair at a sole
+ * node counts before the quarantine ends, so no lease may last from before the
+ * clock's step to that end. */
 int64_t sim_set_right_most_ns(const struct sim_story *story);
 
 bool sim_fault_is_within(const struct sim_story *story,
                          const struct sim_fault *fault);
 
-/* How many of its parts go beyond what its regime says; of what is drawn, none.
- */
+/* @return the number of parts beyond the story's regime; 0 if it was drawn. */
 unsigned sim_story_strays(const struct sim_story *story);
 
-/* What goes wrong until story->calm_ns, in a story that is drawn otherwise. */
+/* Draw the faults until story->calm_ns, once the rest of the story is drawn. */
 void sim_faults_draw(struct sim_story *story, int64_t ttl_ns);
 
 #endif

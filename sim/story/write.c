@@ -2,38 +2,39 @@
 /* STORIES AS TEXT
  *
  *   nodes 3                        1, 3 or 5; they are n1, n2 …
- *   store local                    instead: the embedded store, on one host
+ *   store local                    instead of nodes: the embedded store
  *   processes 2                    p1, p2 …
- *   seed 17                        of what the story leaves open
- *   regime amnesia-quarantined     what is promised (docs/simulation.md)
+ *   seed 17                        for details that the story does not contain
+ *   regime amnesia-quarantined     see docs/simulation.md
  *   max_ttl 2s                     as in a store's URL; default: the longest
  *   node_timeout 50ms
  *   quarantine off                 as in a store's URL
  *   queues off                     waiters poll, in no order
- *   delay 200us                    shortest way of a message
- *   jitter 300us                   mean of what comes on top
- *   late 100ppm by 4s              messages that take up to so much longer
+ *   delay 200us                    the shortest delay of a message
+ *   jitter 300us                   the mean of its additional delay
+ *   late 100ppm by 4s              messages that take up to 4s longer
  *   shatter 5000ppm                writes that arrive in two pieces
  *   host p3 p1                     p3 runs on p1's host
  *   brief p2                       it opens a client for each of its turns
  *   rate p1 3000ppm                a clock that is fast (n1 -200ppm: slow)
  *   wall n1 1.5s                   a wall clock that is ahead
- *   calm 20s                       from here on nothing goes wrong
+ *   calm 20s                       all faults end
  *   turn p1.2 name a,b ttl 2s hold 50ms writes 2
- *                                  what lane 2 of p1 does next; lane 1 is "p1"
- *   at 1.25s pause p2 for 3s       what goes wrong
+ *                                  the next turn of lane 2 of p1; lane 1 is
+ *                                  "p1"
+ *   at 1.25s pause p2 for 3s       a fault
  *
- * A turn may say, in any order: name a[,b…]  think T: before it begins
+ * The words of a turn, in any order: name a[,b…]  think T: before it begins
  * wait T|forever|none  ttl T  hold T  writes N  extends N  permits N  cancel T
  * shared  unfair  blocking  hands-on  forsakes  once T: works if no command
- * was started in that period  withdraws: gives the period back, its command
- * failed  reserve T: the name stays taken for so long from the release on. It
- * is of "a", ttl 2s, and waits for ever, if it does not say otherwise.
+ * was started in that period  withdraws: its command fails, and it withdraws
+ * the mark of the period  reserve T: releases the name with a reservation. The
+ * defaults are name a, ttl 2s, wait forever.
  *
- * A turn that says break, break-now, look or foreign is another call on one
- * name: take it from its holder, look at it, or lock it as other libraries do.
+ * A turn with the word break, break-now, look or foreign is another call on one
+ * name: break its lock, inspect it, or lock it as other libraries do.
  *
- * What goes wrong (p: a process, n: a node; if left out, all of them):
+ * Faults (p: a process, n: a node; if left out, all of them):
  *   cut p n                silence p n for T         deafness p n for T
  *   slow p n by T for T    partition p1,n1 for T     ghost p n by T for T
  *   pause p for T
@@ -43,8 +44,8 @@
  *   full n for T           forget-scripts n          node-clock n by T
  *   process-clock p by T   reboot p for T            replica n by T for T
  *   return n               everysec n for T          unsynced n for T
- * and with the embedded store, in the call number N of the process from then on
- * that it makes to the kernel or to LMDB:
+ * and with the embedded store, in the N-th call from then on that the process
+ * makes to the kernel or to LMDB:
  *   stop-in-call p number N for T                    kill-in-call p number N
  * for T
  *
