@@ -19,12 +19,12 @@
 
 #define JOBS_MAX 64
 
-/* Seen by all workers. Seeds are handed out in order: when one fails, all
- * smaller ones are under way or done. */
+/* Memory shared by all workers. Seeds are handed out in order: when one fails,
+ * all smaller ones are running or done. */
 struct board {
     atomic_uint_fast64_t next;
     atomic_bool stops;
-    atomic_uint_fast64_t at[JOBS_MAX]; /* what each is working on */
+    atomic_uint_fast64_t at[JOBS_MAX]; /* the seed that each worker runs */
 };
 
 _Static_assert(sizeof(struct sim_outcome) <= 4096,
@@ -138,7 +138,7 @@ static void collect(int in, struct sim_tally *tally)
     }
 }
 
-/* Collects the workers. One that died did so on a seed, which is reported. */
+/* Wait for the workers. If a signal has killed one, report its seed. */
 static void reap(const pid_t *pids, unsigned n, struct board *board,
                  struct sim_tally *tally)
 {
@@ -157,7 +157,7 @@ static void reap(const pid_t *pids, unsigned n, struct board *board,
     }
 }
 
-/* Its standard streams are not for what the parent had not written yet. */
+/* Start a worker, which must not write the parent's unflushed output. */
 static pid_t start(const struct sim_batch *plan, struct board *board,
                    unsigned job, const int ends[2])
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many seeds, by worker processes: what one of them breaks, or crashes on,
- * ends the batch. The lowest failing seed is the same whatever the number of
- * workers. */
+/* Runs many seeds in worker processes. A seed that breaks a promise, or crashes
+ * its worker, ends the batch. The lowest failing seed does not depend on the
+ * number of workers. */
 #ifndef HF_SIM_BATCH_H
 #define HF_SIM_BATCH_H
 
@@ -12,16 +12,16 @@ struct sim_batch {
     uint64_t first, last;
     int regime; /* < 0: drawn */
     unsigned jobs;
-    int64_t seconds;   /* no new seed after so long; 0: no limit */
+    int64_t seconds;   /* no new seed starts after this time; 0: no limit */
     bool goes_on;      /* do not stop at a broken promise */
     bool is_listening; /* rare states are counted; costs a little */
 };
 
-/* What came of one seed. */
+/* The outcome of one seed. */
 struct sim_outcome {
     uint64_t seed;
     enum sim_regime regime;
-    int signal; /* the worker died of it; 0: it did not */
+    int signal; /* that killed the worker; 0: none */
     struct sim_verdict verdict;
     struct sim_rares rares;
 };
@@ -30,13 +30,13 @@ struct sim_tally {
     uint64_t seeds;
     int64_t cpu_ns;
     struct sim_verdict sum;                  /* its counters */
-    uint64_t broken[SIM_RULES][SIM_REGIMES]; /* seeds in which it was */
-    bool is_unkept[SIM_RULES][SIM_REGIMES];  /* … where it was promised */
+    uint64_t broken[SIM_RULES][SIM_REGIMES]; /* seeds that broke the rule */
+    bool is_unkept[SIM_RULES][SIM_REGIMES];  /* … though it was promised */
     uint64_t tried[SIM_REGIMES];
     uint64_t grants[SIM_REGIMES];
     uint64_t rare[SIM_RARES];
     bool has_failed;
-    struct sim_outcome failed; /* the lowest */
+    struct sim_outcome failed; /* of the lowest failing seed */
 };
 
 void sim_batch_run(const struct sim_batch *plan, struct sim_tally *tally);

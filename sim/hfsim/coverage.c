@@ -41,7 +41,7 @@ static bool begins(const char *text, const char *word)
     return text != NULL && strncmp(text, word, strlen(word)) == 0;
 }
 
-/* The number behind the last blank; 0 if there is none. */
+/* The number after the last blank; 0 if there is none. */
 static uint64_t last_number(const char *text)
 {
     const char *blank = strrchr(text, ' ');
@@ -62,7 +62,7 @@ static void on_raise(struct sim_rares *rares, const struct sim_note *note)
     }
 }
 
-/* The owner has the name: had it the name before? */
+/* A node replied that the owner has the name: had it the name there before? */
 static void on_yours(struct sim_rares *rares, const struct sim_note *note,
                      int8_t *owner)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Sometimes": states that a batch of seeds must have been in, or it has not
- * tried what it seems to. Seen from the notes alone. */
+/* Coverage: rare states that a batch of seeds must reach at least once, or its
+ * success proves little. They are detected from the notes alone. */
 #ifndef HF_SIM_COVERAGE_H
 #define HF_SIM_COVERAGE_H
 
@@ -37,7 +37,7 @@ enum sim_rare {
 
 const char *sim_rare_name(enum sim_rare rare);
 
-/* What must be remembered of earlier notes; all zeros at the beginning. */
+/* The state kept from earlier notes; all zeros at the beginning. */
 struct sim_rares {
     uint64_t seen[SIM_RARES];
     int8_t owner[SIM_NODES_MAX][SIM_NAMES_MAX]; /* process + 1; 0: none */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hfsim: run stories, one or many, and say what they break. */
+/* hfsim: run one story or many, and report the rules that they break. */
 #include "hfsim/options.h"
 
 #include "hfsim/batch.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 0: all is well, or broke as expected; 1: it did not; 64: usage. */
+/* 0: no rule was broken, or the expected one; 1: otherwise; 64: usage. */
 enum { EXIT_WELL = 0, EXIT_BROKEN = 1, EXIT_USAGE = 64 };
 
 static bool write_file(const char *path, const struct sim_story *story)
@@ -40,7 +40,7 @@ static bool draw_file(const char *path, const struct sim_picture *picture,
 /* ---- One story -------------------------------------------------------------
  */
 
-/* Cut it down, and show what is left. */
+/* Shrink the story, and print the result. */
 static void shrink(const struct sim_options *options, struct sim_story *story,
                    enum sim_rule rule)
 {

@@ -121,7 +121,7 @@ static void list(const char *what, const char *(*at)(size_t i))
 
 #define NAMES_MAX 64
 
-/* Index of a name; -1: it has said that there is none. */
+/* @return the index of a name; -1: there is none, and that was reported. */
 static int find(const char *what, const char *word, const char *(*at)(size_t i))
 {
     const char *known[NAMES_MAX + 1] = {NULL};

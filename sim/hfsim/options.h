@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hfsim was asked for. */
+/* The options of hfsim. */
 #ifndef HF_SIM_OPTIONS_H
 #define HF_SIM_OPTIONS_H
 
@@ -7,7 +7,7 @@
 #include "story/scenario.h"
 #include "story/story.h"
 
-/* Instead of a rule: nothing is to break. */
+/* Instead of a rule: no rule is expected to be broken. */
 #define SIM_EXPECT_WELL (-1)
 
 struct sim_options {
@@ -18,8 +18,8 @@ struct sim_options {
     int64_t seconds;
     bool traces, shrinks, is_outside, is_bench;
     bool is_rare;      /* fail if a rare state is not reached */
-    bool is_terse;     /* neither shrink nor list what was never reached */
-    bool is_done;      /* all that was wanted was a text */
+    bool is_terse;     /* neither shrink nor list states not reached */
+    bool is_done;      /* an option printed a text; there is nothing to run */
     const char *svg;   /* NULL: none */
     const char *write; /* NULL: none */
     const struct sim_scenario *scenario;
@@ -28,13 +28,13 @@ struct sim_options {
     int n_files;
 };
 
-/* @return false: it has said what is wrong with them. */
+/* @return false: an option is wrong, and that was reported. */
 bool sim_options_read(struct sim_options *options, int argc, char **argv);
 
-/* A file as a string, to be freed; NULL: it has said why. */
+/* A file as a string; the caller frees it. NULL: the error was reported. */
 char *sim_read_whole(const char *path);
 
-/* What a line "# expect: RULE" of a story says. */
+/* The expected rule, from the line "# expect: RULE" of a story. */
 int sim_expected_of(const char *text);
 
 bool sim_is_expected(const struct sim_verdict *verdict, int expected);

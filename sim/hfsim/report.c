@@ -59,7 +59,7 @@ void sim_report_replay(const char *what, const struct sim_options *options)
     }
 }
 
-/* @return false: all were reached. */
+/* Print the rare states that were not reached. @return whether any exist. */
 static bool print_unreached(const struct sim_tally *tally)
 {
     bool is_any = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What hfsim prints of its runs. */
+/* The reports that hfsim prints about its runs. */
 #ifndef HF_SIM_REPORT_H
 #define HF_SIM_REPORT_H
 
@@ -15,12 +15,12 @@ void sim_report_tally(const struct sim_tally *tally,
 void sim_report_failed(const struct sim_outcome *outcome,
                        const struct sim_options *options);
 
-/* Rules by regimes. @return false: a rule was never seen broken where it is
- * not promised: it checks nothing. */
+/* Print the broken rules by regimes. @return false: a rule was never broken in
+ * regimes that do not promise it, so its check may be vacuous. */
 bool sim_report_outside(const struct sim_tally *tally);
 
-/* Has the batch tried what it is for? It says what was missing: acquisitions,
- * in all and in each regime; and if `is_rare`, rare states. */
+/* Print what the batch did not reach: acquisitions, in all and in each regime;
+ * and if `is_rare`, rare states. @return true: something was missing. */
 bool sim_report_missing(const struct sim_tally *tally, bool is_rare);
 
 #endif

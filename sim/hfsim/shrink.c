@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHRINKING
  *
- * Whatever is left out must leave the same rule broken. In turn, until a whole
- * round has cut nothing:
- *   - faults, then turns, by halves, quarters … one by one (ddmin); those of a
- *     lane that are left keep their time, if they can;
+ * A cut is kept if the shorter story still breaks the same rule. A round tries
+ * these cuts in turn; rounds repeat until one has cut nothing:
+ *   - faults, then turns, by halves, quarters … one by one (ddmin); the other
+ *     turns of a lane keep their times, if possible;
  *   - whole processes and nodes, the last first;
- *   - what a turn or a fault says: each of its details set to nothing, each
- *     span halved;
- *   - the world: delays, rates and walls to their plainest;
- *   - time: what follows a gap comes earlier (shrink_time.c).
- * What is left never goes further beyond its regime than what was given
- * (story/regime.c): else another rule may break than the one that was promised.
- * Since every draw of the world is counted in a stream of its own, leaving
- * something out moves nothing else. Each trial runs in a process of its own: it
+ *   - the fields of a turn or a fault: each detail removed, each span halved;
+ *   - the world: delays, rates and wall clocks set to their simplest values;
+ *   - time: faults and turns after a gap move earlier (shrink_time.c).
+ * A cut story never deviates from its regime more than the original did
+ * (story/regime.c): otherwise it might break the rule where it is not promised.
+ * Each part of the world draws from a counted stream of its own, so a cut does
+ * not change the other draws. Each trial runs in a process of its own, since it
  * may crash, or never end. */
 #include "hfsim/shrink.h"
 
@@ -28,7 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Seconds that a trial may take. */
+/* The longest time of a trial, in seconds. */
 #define TRIAL_S 20
 
 /* Exit statuses of a trial. */
@@ -82,7 +81,7 @@ bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial)
 /* ---- Lists -----------------------------------------------------------------
  */
 
-/* Without `n` items from `at` on. */
+/* Remove `n` items from `at` on. */
 static void cut_out(void *list, size_t *length, size_t size, size_t at,
                     size_t n)
 {
@@ -92,8 +91,8 @@ static void cut_out(void *list, size_t *length, size_t size, size_t at,
     *length -= n;
 }
 
-/* What is left out of a lane takes as long as before: the lane's next turn
- * waits for that. */
+/* Add the time of turns that are removed to the think time of the lane's next
+ * turn. */
 static void keep_time(struct sim_story *story, size_t at, size_t n)
 {
     for (size_t i = at; i < at + n; i++) {
@@ -124,15 +123,15 @@ static bool cut_turns(struct sim_shrinker *shrinker, size_t at, size_t n)
     return false;
 }
 
-/* What is beyond its regime without what was cut goes with it: a clock that is
- * no longer set right, a loss at a server that syncs always. */
+/* Also remove the faults that are beyond the regime since others were removed:
+ * a clock that is no longer set right, a loss at a server that always syncs. */
 static void cut_strays(struct sim_story *story)
 {
     for (size_t i = story->n_faults; i-- > 0;) {
         if (!sim_fault_is_within(story, &story->faults[i])) {
             cut_out(story->faults, &story->n_faults, sizeof(*story->faults), i,
                     1);
-            i = story->n_faults; /* others may stray now */
+            i = story->n_faults; /* this may put others beyond the regime */
         }
     }
 }
@@ -171,7 +170,7 @@ static void thin(struct sim_shrinker *shrinker, const size_t *length,
     }
 }
 
-/* ---- Who there is -----------------------------------------------------------
+/* ---- Processes and nodes ----------------------------------------------------
  */
 
 static bool concerns(const struct sim_fault *fault, int process, int node)
@@ -180,7 +179,7 @@ static bool concerns(const struct sim_fault *fault, int process, int node)
            (node >= 0 && fault->node == node);
 }
 
-/* Without its turns and faults. */
+/* Remove a process with its turns and faults. */
 static void cut_process(struct sim_shrinker *shrinker, int process)
 {
     struct sim_story trial;
@@ -219,7 +218,7 @@ static void cut_process(struct sim_shrinker *shrinker, int process)
     sim_shrink_keep(shrinker, &trial);
 }
 
-/* Two at once: their number stays odd. */
+/* Remove two nodes at once: their number stays odd. */
 static void cut_nodes(struct sim_shrinker *shrinker)
 {
     struct sim_story trial;
@@ -250,7 +249,8 @@ static void cut_crowd(struct sim_shrinker *shrinker)
 /* ---- Details ----------------------------------------------------------------
  */
 
-/* Applies to one turn, fault or story; @return false: nothing to change. */
+/* Simplify a detail of one turn, fault or story. @return false: it is simple.
+ */
 typedef bool plain_fn(struct sim_story *story, size_t at, int detail);
 
 #define PLAIN(field, value)                                                    \
@@ -262,7 +262,7 @@ typedef bool plain_fn(struct sim_story *story, size_t at, int detail);
         return true;                                                           \
     } while (0)
 
-/* Half as long, to the millisecond; below it, none. */
+/* Halve a span, to the millisecond; below one, to zero. */
 static bool halve(int64_t *span)
 {
     int64_t half = *span / 2 / SIM_MS * SIM_MS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What shrink.c and shrink_time.c share. */
+/* The state shared by shrink.c and shrink_time.c. */
 #ifndef HF_SIM_SHRINK_PARTS_H
 #define HF_SIM_SHRINK_PARTS_H
 
@@ -18,7 +18,7 @@ struct sim_shrinker {
  * regime. */
 bool sim_shrink_keep(struct sim_shrinker *shrinker, struct sim_story *trial);
 
-/* Faults and turns come earlier, and the calm with them. */
+/* Move faults and turns earlier, and the calm with them. */
 void sim_shrink_time(struct sim_shrinker *shrinker);
 
 #endif

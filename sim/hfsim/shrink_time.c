@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SHRINKING TIME
  *
- * A story that broke something after minutes is mostly waiting. Each gap before
+ * A story that breaks a rule after minutes is mostly idle time. Each gap before
  * a fault or a turn is closed, or made shorter by a half of it, a quarter …:
- *   - for all that follows it: faults, turns and the calm come earlier
- * together;
+ *   - for all that follows it: faults, turns and the calm move earlier
+ *     together;
  *   - for the faults and the calm alone;
- *   - for one fault alone, which comes closer to the one before.
- * At the end the calm follows the last fault. Every move makes some instant
+ *   - for one fault alone, which moves closer to the one before.
+ * At the end the calm follows the last fault. Every move makes some time
  * earlier by a millisecond at least, and none later, so this ends.
  *
- * When a turn begins depends on the run, on what its lane waited for. As
- * written, it begins after all that its lane thinks and holds before: what is
- * moved by that is a guess, and the trial says whether it was a good one. */
+ * The begin of a turn depends on the run, since its lane may wait. The code
+ * assumes that it begins after the sum of its lane's think and hold times
+ * before it. That is an estimate: a trial decides whether the move is kept. */
 #include "hfsim/shrink_parts.h"
 
 /* A gap is tried whole, and down to this part of it. */
@@ -20,7 +20,7 @@
 
 enum scope { ALL, FAULTS, ONE_FAULT };
 
-/* What begins at `from_ns` or later comes earlier by `by_ns`. */
+/* Faults and turns that begin at `from_ns` or later move earlier by `by_ns`. */
 struct move {
     enum scope scope;
     size_t fault; /* the one */
@@ -32,8 +32,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The first turn of each lane that begins at `from_ns` or later is thought
- * about for less long. */
+/* Shorten the think time of each lane's first turn that begins at `from_ns` or
+ * later. */
 static void pull_turns(struct sim_story *story, int64_t from_ns, int64_t by_ns)
 {
     int64_t end_ns[SIM_PROCESSES_MAX][SIM_LANES_MAX] = {{0}};
@@ -92,7 +92,7 @@ static void close_before_fault(struct sim_shrinker *shrinker, size_t at,
     close_gap(shrinker, move, faults[at].at_ns - before_ns);
 }
 
-/* When it begins, as written. */
+/* The estimated begin of a turn. */
 static int64_t begin_of(const struct sim_story *story, size_t at)
 {
     const struct sim_turn *turn = &story->turns[at];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who listens to a run: a digest of all that happened, the rare states, and if
- * wanted a text and a picture. */
+/* The listener of a run: it computes a digest of all notes and the rare states,
+ * and on request writes a text and a picture. */
 #ifndef HF_SIM_SINKS_H
 #define HF_SIM_SINKS_H
 
