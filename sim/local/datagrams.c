@@ -27,7 +27,7 @@ static int fail(int number)
     return -1;
 }
 
-/* The text behind "\0holdfast-". */
+/* The text after "\0holdfast-". */
 static void read_id(const struct sockaddr *name, socklen_t len, char *out,
                     size_t size)
 {
@@ -113,7 +113,7 @@ bool sim_box_close(struct sim_task *task, int fd)
 
 /* ---- Sending ----------------------------------------------------------- */
 
-/* Under way, to a name. */
+/* A datagram in flight to a name. */
 struct letter {
     struct sim_machine *machine;
     char id[24];
@@ -136,7 +136,7 @@ static void on_letter(struct sim_world *world, void *object, uint64_t arg)
     sim_world_forget(world, letter);
 }
 
-/* How long it takes to `task`, by the story; negative: it is lost. */
+/* The delay of a datagram to `task`, from the story; negative: it is lost. */
 static int64_t delay_to(struct sim_task *task)
 {
     const struct sim_world *world = task->machine->world;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FILES: a folder with the two files of the store, and what it reads of /proc.
+/* FILES: a folder with the two files of the store, and the files of /proc that
+ * it reads.
  *
- * Each file is anonymous memory with a descriptor of its own; to open it is to
- * open that memory once more, so that locks, maps, lengths and modes are the
- * kernel's own. A file of /proc is written when it is opened. Whatever else is
- * opened is the simulator's, or LMDB's, which is led to the memory. */
+ * Each file is anonymous memory with a descriptor of its own. Opening the file
+ * opens that memory again, so that locks, maps, lengths and modes are the
+ * kernel's own. A file of /proc is written when it is opened. Other files are
+ * the simulator's; paths of LMDB are redirected to the memory. */
 #include "local/machine_parts.h"
 
 #include "base/assert.h"
@@ -30,7 +31,7 @@ static const char *const names[SIM_FILES] = {
     [SIM_FILE_DATA] = SIM_FOLDER "/locks.mdb",
 };
 
-/* The task that names something of its machine; NULL: not ours. */
+/* The running task, if the path is one of its machine; NULL: it is not. */
 static struct sim_task *task_at(const char *path)
 {
     static const char own[] = "/proc/self/fd/";
@@ -73,7 +74,7 @@ static int own(struct sim_task *task, int fd)
     return fd;
 }
 
-/* The memory behind a descriptor, once more: with flock() and offset apart. */
+/* Open the memory of a descriptor again, with its own flock() and offset. */
 static int reopen(int fd, int flags)
 {
     char path[32];
@@ -189,11 +190,11 @@ int __wrap_mkdir(const char *path, mode_t mode)
     return 0;
 }
 
-/* ---- Looking ----------------------------------------------------------- */
+/* ---- stat() ------------------------------------------------------------ */
 
 int __real_fstat(int fd, struct stat *out);
 
-/* Memory has no name: a file has one. */
+/* Like fstat(), but anonymous memory gets the link count of a named file. */
 static int look(int fd, struct stat *out)
 {
     int failed = __real_fstat(fd, out);
@@ -276,7 +277,7 @@ ssize_t __wrap_readlink(const char *path, char *out, size_t size)
     return (ssize_t)len;
 }
 
-/* ---- Calls that are ours to count, to refuse, or to answer -------------- */
+/* ---- Calls that may fail, or stop or end their process ------------------ */
 
 int __real_flock(int fd, int kind);
 int __wrap_flock(int fd, int kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedded store has of a lock, as the table said when it was last
- * looked at (transactions.c), by the clock of the machine. */
+/* The state of a lock in the embedded store, as it was in the table when that
+ * was last read (transactions.c), by the clock of the machine. */
 #include "local/machine_parts.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes as the kernel knows them: numbers, start times, and where they stop
- * or die. */
+/* Processes in the simulated kernel: their numbers, start times, and the calls
+ * in which they stop or end. */
 #include "local/machine_parts.h"
 
 #include "world/faults.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of /proc/PID/stat. */
+/* The clock tick of /proc/PID/stat. */
 #define TICK_NS INT64_C(10000000)
 
 enum { STREAM_BOXES = 0xa000 };
@@ -76,8 +76,8 @@ struct sim_task *sim_task_find(struct sim_machine *machine, int64_t pid)
     return NULL;
 }
 
-/* The next one that is free, and was not given away within the same tick, which
- * could not be told from the one before. */
+/* The next free number that was not used within the same tick: two processes
+ * with equal numbers and start times could not be distinguished. */
 static int new_pid(struct sim_machine *machine, uint64_t start)
 {
     int n = (int)machine->world->story->n_processes + 2;
@@ -125,8 +125,8 @@ void sim_machine_ended(struct sim_process *process)
         }
     }
     sim_box_close(task, task->box.fd);
-    /* Half of them are not waited for by their parents until they start anew:
-     * drawn from what tells this life from others. */
+    /* Half of the processes stay zombies until they start again, since their
+     * parents do not wait for them: drawn from process and incarnation. */
     task->is_zombie =
         (sim_mix((uint64_t)process->index << 32 | process->starts) & 1) != 0;
     task->calls = 0;
@@ -139,7 +139,7 @@ int sim_machine_pid(const struct sim_process *process)
     return sim_task_of(process)->pid;
 }
 
-/* ---- Dying between two calls ------------------------------------------- */
+/* ---- Ends between two calls -------------------------------------------- */
 
 void sim_machine_disown(struct sim_process *process)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the simulated machine share. */
+/* The state shared by the files of the simulated machine. */
 #ifndef HF_SIM_MACHINE_PARTS_H
 #define HF_SIM_MACHINE_PARTS_H
 
@@ -13,7 +13,7 @@
 
 #define SIM_FOLDER "/hfsim"
 
-/* Descriptors that one process has of files here. */
+/* The most descriptors that a process has for files of the machine. */
 #define SIM_FDS_MAX 16
 
 /* Process numbers: few, so that they are used again. */
@@ -37,7 +37,7 @@ struct sim_box {
     struct sim_datagram *inbox[SIM_INBOX_MAX];
 };
 
-/* A process, as the kernel knows it. */
+/* The kernel's state of a process. */
 struct sim_task {
     struct sim_machine *machine;
     struct sim_process *process;
@@ -46,18 +46,18 @@ struct sim_task {
     bool is_zombie;   /* it has ended, and keeps its number */
     bool is_disowned; /* its calls fail (machine.h) */
     bool waits;       /* for the mutex */
-    int64_t calls;    /* until it stops or dies in one; 0: it does not */
-    int64_t span_ns;  /* … for so long */
+    int64_t calls;    /* until it stops or ends in one; 0: no such fault */
+    int64_t span_ns;  /* … for this time */
     bool dies;
     int fds[SIM_FDS_MAX];         /* 0: none */
-    MDB_txn *txn;                 /* NULL: none under way */
-    const struct hf_visit *visit; /* what it does there; NULL: nothing yet */
-    bool only_reads;              /* LIST or QUEUE is under way */
+    MDB_txn *txn;                 /* NULL: none is open */
+    const struct hf_visit *visit; /* its request; NULL: none yet */
+    bool only_reads;              /* the request is LIST or QUEUE */
     struct sim_box box;
-    struct sim_random random; /* delays of what is sent to it */
+    struct sim_random random; /* delays of datagrams to it */
 };
 
-/* What the table said last: the judge's. */
+/* The contents of the table after the last commit, for the oracle. */
 #define SIM_ROWS_MAX 64
 #define SIM_ROW_ENTRIES 128
 
@@ -74,7 +74,7 @@ struct sim_row {
     uint64_t counter;
     uint64_t counter_at_calm;
     int64_t until_ns;
-    int64_t waits_until_ns; /* the longest place; 0: no waiters */
+    int64_t waits_until_ns; /* the end of the last place; 0: no waiters */
     bool is_there, is_owned, is_shared;
     struct hf_local_mark mark;
     unsigned n_entries; /* at most SIM_ROW_ENTRIES are kept */
@@ -88,42 +88,42 @@ struct sim_machine {
     bool has_folder;
     int files[SIM_FILES]; /* memory; -1: it does not exist */
     int pid_last;
-    int n_bursts; /* numbers that were given away because none was free */
-    uint64_t starts[SIM_PIDS_MAX]; /* when a number was last given away in this
-                                      boot, plus 1; 0: not yet */
+    int n_bursts; /* process numbers beyond the usual range that were used */
+    uint64_t starts[SIM_PIDS_MAX]; /* start time of the last process with this
+                                      number in this boot, plus 1; 0: none */
     bool is_full;
     struct sim_task tasks[SIM_PROCESSES_MAX];
     struct sim_row rows[SIM_ROWS_MAX];
     unsigned n_rows;
 };
 
-/* The one that runs now; NULL: none, or not on such a machine: then the call is
- * the simulator's own. */
+/* The task that runs now; NULL: none, or not on such a machine: then the call
+ * is the simulator's own. */
 struct sim_task *sim_task_running(void);
 struct sim_task *sim_task_of(const struct sim_process *process);
 
-/* It makes a call: it may be stopped here, or never come back.
- * @return false: the call fails, the process being dead. */
+/* The task makes a system call: it may be stopped here, or killed and not
+ * return. @return false: the call fails, since the process has been killed. */
 bool sim_task_call(struct sim_task *task);
 
 /* A live process or a zombie with this number; NULL: none. */
 struct sim_task *sim_task_find(struct sim_machine *machine, int64_t pid);
 
-/* Its mutex is free: who waits for it tries again. */
+/* A mutex is free: wake its waiters, which retry. */
 void sim_mutex_wake(struct sim_machine *machine);
 
-/* @return false: it is no socket of this process. */
+/* @return false: `fd` is no socket of this process. */
 bool sim_box_close(struct sim_task *task, int fd);
 
-/* A transaction has ended, by a commit if `has_written`: the oracle is told
- * what the request did. Call it after sim_table_look(). */
+/* A transaction has ended, by a commit if `has_written`: report the request to
+ * the oracle. Call it after sim_table_look(). */
 void sim_verb_done(struct sim_task *task, bool has_written);
 
-/* The disk was full: what was to be released is not, and a process that does
- * not try again keeps it. */
+/* The disk was full: a RELEASE had no effect, and a process that does not retry
+ * keeps the lock. */
 void sim_verb_failed(const struct sim_task *task);
 
-/* Look at the table after a commit, or at its state as it is. */
+/* Read the table, after a commit or at any other time. */
 void sim_table_look(struct sim_machine *machine, MDB_env *env);
 
 #endif

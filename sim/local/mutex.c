@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* THE GATE'S MUTEX, AND CLOCKS. A robust mutex between processes is kept where
- * the store keeps it, in its page: the process that holds it, and its
- * incarnation. If that incarnation has died, the next process gets the mutex
- * with EOWNERDEAD. Mutexes of other kinds are the client's own. */
+/* THE GATE'S MUTEX, AND CLOCKS. The state of a robust mutex between processes
+ * is in the store's own page: the process that holds it, and its incarnation.
+ * If that incarnation has ended, the next process gets the mutex with
+ * EOWNERDEAD. Mutexes of other kinds are local to a client. */
 #include "local/machine_parts.h"
 
 #include "base/assert.h"
@@ -23,7 +23,7 @@ struct mutex {
 
 _Static_assert(sizeof(struct mutex) <= sizeof(pthread_mutex_t), "it fits");
 
-/* NULL: not one of ours. */
+/* @return NULL: it is no simulated mutex. */
 static struct mutex *ours(pthread_mutex_t *mutex)
 {
     struct mutex *found = (struct mutex *)(void *)mutex;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TRANSACTIONS, AND THE JUDGE. LMDB is real. A transaction may be left at any
- * step; the disk may be full. After each commit the whole table is read, by the
- * store's own parsers, and held against the rules of all nodes
- * (oracle/oracle.h): its counters, who came when; and that entries and records
- * belong together. */
+/* TRANSACTIONS, AND THEIR CHECKS. LMDB is real. A process may end at any step
+ * of a transaction; the disk may be full. After each commit the whole table is
+ * read, by the store's own parsers, and checked: its counters and the order of
+ * its waiters by the rules of all nodes (oracle/oracle.h), and whether entries
+ * and records are consistent. */
 #include "local/machine_parts.h"
 
 #include "store/local/entry.h"
@@ -29,7 +29,7 @@ void __real_mdb_txn_abort(MDB_txn *txn);
 
 /* ---- Reading the table ------------------------------------------------- */
 
-/* A queue: what its record counts, and what is there. */
+/* A queue: the numbers in its record, and the entries found. */
 struct queue {
     uint64_t id;
     unsigned n_waiters, n_sharers;
@@ -178,7 +178,7 @@ static void look_at_queues(struct look *look)
     }
 }
 
-/* What is not there has no owner. */
+/* Clear the rows: a name that is not found in the table has no owner. */
 static void forget_rows(struct sim_machine *machine)
 {
     for (unsigned i = 0; i < machine->n_rows; i++) {
@@ -190,7 +190,7 @@ static void forget_rows(struct sim_machine *machine)
     }
 }
 
-/* Names that were swept, or ended with a boot. */
+/* Report names that are gone: they were swept, or a reboot ended them. */
 static void note_gone(struct sim_machine *machine)
 {
     for (unsigned i = 0; i < machine->n_rows; i++) {
@@ -245,8 +245,9 @@ void sim_machine_calm(struct sim_machine *machine)
     }
 }
 
-/* An exclusive holder since the calm is alive and has released: the name has no
- * owner, even before its lease ends. (A group may have had a dead member.) */
+/* A name that was locked exclusively after the last fault must have no owner,
+ * even before the lease ends: its holder was alive and has released it. (A
+ * group may have had a dead member.) */
 void sim_machine_judge_end(struct sim_machine *machine)
 {
     const struct sim_world *world = machine->world;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHAT A REQUEST HAS DONE. Each verb of the embedded store is followed from its
- * visit to the end of the transaction: committed, or ended without a change.
- * Then the oracle is told of it in the form in which it is told of a script
- * that a server has run (redis.h), so that one set of rules judges both. */
+/* REPORTS OF REQUESTS. Each verb of the embedded store is followed from its
+ * visit to the end of the transaction: a commit, or an end without a change.
+ * Then it is reported to the oracle in the same form as a script that a server
+ * has executed (redis.h), so that one set of rules judges both. */
 #include "local/machine_parts.h"
 
 #include "redis/redis.h"
@@ -86,7 +86,7 @@ static void form_reply(struct form *form, const struct hf_deed *deed)
              (int)deed->owner_len, deed->owner);
 }
 
-/* The request and its answer are one step here. */
+/* Report a request; here the request and its reply are one step. */
 static void tell(const struct sim_task *task, const struct sim_run *run)
 {
     struct sim_world *world = task->machine->world;
