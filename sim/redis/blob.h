@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of a keyspace, from its pools: for keyspace.c, items.c. */
+/* Blocks of bytes from the pools of a keyspace, for keyspace.c and items.c. */
 #ifndef SIM_REDIS_BLOB_H
 #define SIM_REDIS_BLOB_H
 
@@ -13,7 +13,7 @@ struct sim_blob *sim_blob_new(struct sim_keyspace *space, const char *data,
 /* NULL is ignored. */
 void sim_blob_free(struct sim_keyspace *space, struct sim_blob *blob);
 
-/* In place where there is room. `data` is none of the blob's own bytes. */
+/* In place if there is room. `data` must not overlap the blob. */
 void sim_blob_set(struct sim_keyspace *space, struct sim_blob **blob,
                   const char *data, size_t len);
 
@@ -31,7 +31,7 @@ static inline bool sim_blob_is(const struct sim_blob *blob, const char *data,
     return blob->len == len && memcmp(blob->data, data, len) == 0;
 }
 
-/* The same in every run: eight bytes a step. */
+/* A hash that is the same in every run; takes eight bytes per step. */
 static inline uint32_t sim_hash_of(const char *data, size_t len)
 {
     uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ len;

@@ -13,7 +13,7 @@
         name, sizeof(name) - 1, arity, flags, run                              \
     }
 
-/* What the scripts call stands first. */
+/* The commands that the scripts call come first. */
 static const struct sim_command commands[] = {
     COMMAND("hget", 3, 0, sim_hget),
     COMMAND("time", 1, 0, sim_time),
@@ -107,7 +107,7 @@ bool sim_command_takes(const struct sim_command *command, size_t argc)
                               : argc >= (size_t)-command->arity;
 }
 
-/* ---- What commands have in common ---------------------------------------- */
+/* ---- Helpers of commands ------------------------------------------------- */
 
 bool sim_arg_is(const struct sim_arg *arg, const char *word)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* EVAL, EVALSHA, SCRIPT: which scripts a server knows. */
+/* EVAL, EVALSHA, SCRIPT, and the set of scripts that a server knows. */
 #include "redis/server.h"
 
 static const struct sim_script *find(const struct sim_redis *redis,
@@ -21,7 +21,7 @@ static const struct sim_script *find(const struct sim_redis *redis,
     return NULL;
 }
 
-/* @return NULL: it does not compile, and that was replied. */
+/* @return NULL: it does not compile; the error was replied. */
 static const struct sim_script *learn(struct sim_call *call,
                                       const struct sim_arg *text)
 {

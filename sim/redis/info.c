@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server says of itself, and what concerns it as a whole. */
+/* Commands about the server as a whole, and its connection commands. */
 #include "redis/server.h"
 
 #include <inttypes.h>
@@ -64,7 +64,7 @@ void sim_info(struct sim_call *call)
     sim_text_fini(&text);
 }
 
-/* By whole names: no patterns. */
+/* Takes whole names, no patterns. */
 void sim_config_get(struct sim_call *call)
 {
     const struct sim_redis *redis = call->redis;

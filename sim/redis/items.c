@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes and sorted sets: an array of items each. Names are looked for one by
- * one, by their hash first: queues are short. */
+/* Hashes and sorted sets: each is an array of items. Names are searched
+ * linearly, comparing hashes first, since queues are short. */
 #include "redis/blob.h"
 #include "redis/text.h"
 
@@ -88,7 +88,7 @@ static int compare_names(const char *a, size_t a_len, const char *b,
     return order != 0 ? order : (a_len > b_len) - (a_len < b_len);
 }
 
-/* Where a member of that score and name belongs. */
+/* The rank for a member of that score and name. */
 static size_t place(const struct sim_key *key, double score, const char *name,
                     size_t len)
 {

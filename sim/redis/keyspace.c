@@ -11,7 +11,7 @@
 
 /* ---- Bytes --------------------------------------------------------------- */
 
-/* Pools of 32, 64, 128, 256 and 512 bytes; larger ones are not kept. */
+/* Pools of 32, 64, 128, 256 and 512 bytes; larger blocks are not pooled. */
 static size_t pool_of(size_t len)
 {
     size_t pool = 0;

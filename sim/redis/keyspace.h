@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a simulated server keeps: keys in the order in which they came, each a
- * string, a hash (fields in the order in which they came) or a sorted set
- * (members by score, ties by name), with the time at which it expires.
+/* The data of a simulated server: keys in order of insertion, each a string, a
+ * hash (fields in order of insertion) or a sorted set (members by score, ties
+ * by name), with an expiry time.
  *
- * Keys expire as in Redis: `now_ms` is when the command began, or the script
- * around it; a key whose time is before that is removed when it is looked for.
- * Memory is used again, so that a cycle of lock and unlock allocates nothing.
- */
+ * Keys expire as in Redis: `now_ms` is the time when the command began, or the
+ * script around it; an expired key is removed when it is looked up. Memory is
+ * reused, so that a cycle of lock and unlock allocates nothing. */
 #ifndef SIM_REDIS_KEYSPACE_H
 #define SIM_REDIS_KEYSPACE_H
 
@@ -58,7 +57,7 @@ enum { SIM_POOLS = 5 };
 struct sim_keyspace {
     struct sim_key **buckets;
     size_t n_buckets; /* a power of two */
-    size_t n_keys;    /* those that are expired, but not looked for, too */
+    size_t n_keys;    /* including expired keys that were not looked up */
     struct sim_key *oldest;
     struct sim_key *newest;
     uint64_t next_number;
@@ -70,27 +69,27 @@ struct sim_keyspace {
 void sim_keyspace_init(struct sim_keyspace *space);
 void sim_keyspace_fini(struct sim_keyspace *space);
 
-/* The keys; `to` loses what it had, but its time. */
+/* Copy the keys; `to` keeps only its time. */
 void sim_keyspace_copy(struct sim_keyspace *to,
                        const struct sim_keyspace *from);
 void sim_keyspace_clear(struct sim_keyspace *space);
 
-/* NULL: there is none, or no longer. */
+/* @return NULL: there is no such key, or it has expired. */
 struct sim_key *sim_keyspace_find(struct sim_keyspace *space, const char *name,
                                   size_t len);
 
-/* The same, but an expired key stays where it is. */
+/* The same, but does not remove an expired key. */
 const struct sim_key *sim_keyspace_look(const struct sim_keyspace *space,
                                         const char *name, size_t len);
 bool sim_keyspace_is_expired(const struct sim_keyspace *space,
                              const struct sim_key *key);
 
-/* There is no key of that name. The new one is an empty `type`, forever. */
+/* Add a key whose name must be new. It is empty, and has no expiry. */
 struct sim_key *sim_keyspace_add(struct sim_keyspace *space, const char *name,
                                  size_t len, enum sim_type type);
 void sim_keyspace_remove(struct sim_keyspace *space, struct sim_key *key);
 
-/* It becomes a string, whatever it was. Its expiry stays. */
+/* Turn a key of any type into a string. Its expiry stays. */
 void sim_key_set_text(struct sim_keyspace *space, struct sim_key *key,
                       const char *data, size_t len);
 
@@ -105,7 +104,7 @@ bool sim_hash_set(struct sim_keyspace *space, struct sim_key *key,
                   const char *name, size_t name_len, const char *text,
                   size_t text_len);
 
-/* @return false: no such field. An empty key is left to the caller. */
+/* @return false: no such field. The caller removes an empty key. */
 bool sim_hash_remove(struct sim_keyspace *space, struct sim_key *key,
                      const char *name, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a script may call, as in Redis 7.0: redis.call() and the like, what it
- * sees of a reply, and the words of its errors. */
+/* The functions that a script may call, as in Redis 7.0: redis.call() and
+ * others, the conversion of replies to Lua values, and the texts of errors. */
 #include "redis/lua.h"
 #include "redis/sha1.h"
 
@@ -16,7 +16,8 @@ static struct sim_lua *lua_of(lua_State *state)
 
 /* ---- Errors -------------------------------------------------------------- */
 
-/* {err = "CODE words"}, of "-CODE words" or of "words", which have none. */
+/* Push {err = "CODE words"}, from "-CODE words" or from "words" without a code.
+ */
 static void push_error(lua_State *state, const char *text)
 {
     const char *words = text;
@@ -37,7 +38,7 @@ static void push_error(lua_State *state, const char *text)
     lua_setfield(state, -2, "err");
 }
 
-/* Of a command: Redis has counted it already. */
+/* The error of a command, which Redis has counted already. */
 static void push_command_error(lua_State *state, const char *text)
 {
     push_error(state, text);
@@ -45,7 +46,7 @@ static void push_command_error(lua_State *state, const char *text)
     lua_setfield(state, -2, "ignore_error_stats_update");
 }
 
-/* Where an error came from: the Lua code that runs, or that called C. */
+/* The source of an error: the Lua code that runs, or that called C. */
 static bool find_place(lua_State *state, lua_Debug *place)
 {
     for (int level = 1; level <= 2; level++) {
@@ -87,7 +88,7 @@ static int handle_error(lua_State *state)
 
 static const char *push_reply(lua_State *state, const char *at);
 
-/* "<number>\r\n". @return what follows. */
+/* Read "<number>\r\n". @return the text after it. */
 static const char *read_number(const char *at, int64_t *out)
 {
     bool is_negative = *at == '-';
@@ -109,7 +110,8 @@ static const char *push_array(lua_State *state, const char *at, int64_t n)
     return at;
 }
 
-/* One reply at `at`, which is whole and ours. @return what follows. */
+/* Push one reply at `at`, which is complete and valid. @return the text after
+ * it. */
 static const char *push_reply(lua_State *state, const char *at)
 {
     int64_t number;
@@ -154,7 +156,7 @@ static void reserve_args(struct sim_lua *lua, size_t n)
     lua->cap_args = n;
 }
 
-/* @return false: there is one that is neither text nor number. */
+/* @return false: an argument is neither text nor number. */
 static bool read_args(struct sim_lua *lua, lua_State *state, int n)
 {
     reserve_args(lua, (size_t)n);
@@ -175,8 +177,8 @@ static bool read_args(struct sim_lua *lua, lua_State *state, int n)
     return true;
 }
 
-/* NULL: it may be executed. A script that has written goes on when memory is
- * full, since it cannot be undone. */
+/* @return NULL: the command may be executed. A script that has written may
+ * continue when memory is full, since it cannot be undone. */
 static const char *refuse(const struct sim_command *command, size_t argc,
                           const struct sim_redis *redis)
 {
@@ -201,7 +203,7 @@ static const char *refuse(const struct sim_command *command, size_t argc,
     return NULL;
 }
 
-/* @return true: what was pushed is an error. */
+/* @return true: the pushed value is an error. */
 static bool execute(struct sim_lua *lua, lua_State *state, size_t argc)
 {
     struct sim_redis *redis = lua->running->redis;
@@ -259,7 +261,7 @@ static int redis_pcall(lua_State *state)
     return command(state, false);
 }
 
-/* ---- The rest of what a script may call ---------------------------------- */
+/* ---- Other functions for scripts ----------------------------------------- */
 
 static int error_reply(lua_State *state)
 {
@@ -301,7 +303,7 @@ static int sha1hex(lua_State *state)
     return 1;
 }
 
-/* pcall(): of an error of Redis it returns the words, not the table. */
+/* pcall(): for an error of Redis it returns the text, not the table. */
 static int protected_call(lua_State *state)
 {
     int argc = lua_gettop(state);
@@ -341,16 +343,16 @@ static int no_random(lua_State *state)
 
 /* ---- Memory -------------------------------------------------------------- */
 
-/* What Lua has is small and short-lived, and Lua says how large it was: lists
- * of spare pieces, one for each size, are the whole of it. malloc() took a
- * sixth of a run. */
+/* An allocator of free lists, one for each size: Lua's blocks are small and
+ * short-lived, and Lua passes their sizes. With malloc() allocation took a
+ * sixth of the time of a run. */
 #define CHUNK_BYTES 65536
 
 struct sim_piece {
     struct sim_piece *next;
 };
 
-/* In units of 16 bytes; SIM_LUA_SIZES: too large to be kept. */
+/* In units of 16 bytes; SIM_LUA_SIZES: too large for the free lists. */
 static size_t size_class(size_t size)
 {
     size_t units = (size + SIM_LUA_UNIT - 1) / SIM_LUA_UNIT;
@@ -469,9 +471,9 @@ static void close_globals(struct sim_lua *lua)
     lua_settop(state, AT_ARGV);
 }
 
-/* Collect garbage when there is this much, in percent of what is used. More of
- * it does not fit into a processor's cache: at 1000 a run takes a quarter more.
- */
+/* A garbage collection starts when memory is this large, in percent of that in
+ * use after the last one. With more garbage the heap leaves the processor's
+ * cache: at 1000 a run takes a quarter longer. */
 #define GC_PAUSE 130
 
 struct sim_lua *sim_lua_new(void)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interpreter, for lua.c and script.c.
  *
- * At the bottom of Lua's stack stay what every run needs: the handler of
- * errors, KEYS and ARGV. The two tables are used again, which a script cannot
- * tell as long as it does not write into them: none of ours does. */
+ * The bottom of Lua's stack has the values for every run: the handler of
+ * errors, KEYS and ARGV. Runs share the two tables, so a script must not write
+ * to them; none of Holdfast's does. */
 #ifndef SIM_REDIS_LUA_H
 #define SIM_REDIS_LUA_H
 
@@ -17,7 +17,7 @@ struct number {
     char text[SIM_NUMBER_MAX + 1];
 };
 
-/* What Lua allocates: pieces of 16, 32 ... 496 bytes are kept for use again. */
+/* Blocks of 16, 32 ... 496 bytes that Lua frees are kept for reuse. */
 enum { SIM_LUA_UNIT = 16, SIM_LUA_SIZES = 32 };
 
 struct sim_piece;

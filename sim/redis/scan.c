@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SCAN: a cursor is the number of the last key seen, so that who is there all
- * the time is seen, and once. */
+/* SCAN: a cursor is the number of the last key seen, so that a key that exists
+ * during the whole scan is returned exactly once. */
 #include "redis/server.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ struct text {
     const char *end;
 };
 
-/* [set], at `pattern` behind the bracket, which moves behind its end. */
+/* Match [set]: `pattern` is after the bracket, and moves past the set. */
 static bool is_in_set(struct text *pattern, char c)
 {
     bool is_found = false;
@@ -42,7 +42,7 @@ static bool is_in_set(struct text *pattern, char c)
     return is_found != is_negated;
 }
 
-/* One step that is no star. @return false: it does not match. */
+/* Match one element that is no star. @return false: no match. */
 static bool match_one(struct text *pattern, char c)
 {
     char p = *pattern->at++;
@@ -58,8 +58,8 @@ static bool match_one(struct text *pattern, char c)
     return p == c;
 }
 
-/* Behind a star that fails, the last star takes one byte more. In Redis no
- * star matches an empty name. */
+/* After a mismatch, the last star takes one byte more. In Redis no star matches
+ * an empty name. */
 static bool matches(struct text pattern, struct text name)
 {
     bool is_empty = name.at == name.end;
@@ -147,8 +147,8 @@ static struct sim_key *first_after(struct sim_call *call, uint64_t cursor)
     return key;
 }
 
-/* Up to `count` keys on from the cursor, which moves. What matches and has
- * expired is removed. @return where the next scan begins. */
+/* Visit up to `count` keys from the cursor on, which moves. Remove keys that
+ * match and have expired. @return the key where the next scan begins. */
 static const struct sim_key *look(struct sim_call *call, struct scan *scan,
                                   size_t *found)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scripts are compiled and run, and their values become replies, as in Redis
+/* Compiles and runs scripts, and converts their values to replies, as in Redis
  * 7.0. */
 #include "redis/lua.h"
 #include "redis/sha1.h"
@@ -69,7 +69,7 @@ static void fill(lua_State *state, int table, const struct sim_arg *args,
 
 static void reply_value(lua_State *state, struct sim_text *out);
 
-/* The field, if it is text. @return NULL: it is not; nothing stays pushed. */
+/* @return the field, if it is text; NULL: it is not, and nothing is pushed. */
 static const char *text_field(lua_State *state, const char *name, size_t *len)
 {
     lua_pushstring(state, name);
@@ -128,7 +128,7 @@ static void reply_table(lua_State *state, struct sim_text *out)
     }
 }
 
-/* Of the value on top, which is taken away. */
+/* Reply the value on top of the stack, and pop it. */
 static void reply_value(lua_State *state, struct sim_text *out)
 {
     size_t len;

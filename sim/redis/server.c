@@ -76,7 +76,7 @@ void sim_redis_set_mute(struct sim_redis *redis, bool is_mute)
     redis->is_mute = is_mute;
 }
 
-/* ---- Its memory as a whole ----------------------------------------------- */
+/* ---- Images of its data -------------------------------------------------- */
 
 struct sim_image *sim_redis_save(const struct sim_redis *redis)
 {
@@ -140,7 +140,7 @@ bool sim_redis_evict(struct sim_redis *redis, uint64_t random)
     return true;
 }
 
-/* ---- What oracles look at ------------------------------------------------ */
+/* ---- For oracles --------------------------------------------------------- */
 
 size_t sim_redis_count(const struct sim_redis *redis)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the simulated server share.
+/* The state shared by the files of the simulated server.
  *
- *     server.c      a server, its memory and its sessions
- *     session.c     bytes in: one command after another is executed
- *     commands.c    which commands there are
- *     strings.c hash.c zset.c scan.c info.c pubsub.c eval.c    what they do
- *     script.c      scripts are run, their values become replies
- *     lua.c         what they may call */
+ *     server.c      a server, its data and its sessions
+ *     session.c     parses requests and executes them one by one
+ *     commands.c    the table of commands
+ *     strings.c hash.c zset.c scan.c info.c pubsub.c eval.c    the commands
+ *     script.c      runs scripts, converts their values to replies
+ *     lua.c         the functions for scripts */
 #ifndef SIM_REDIS_SERVER_H
 #define SIM_REDIS_SERVER_H
 
@@ -18,17 +18,17 @@ struct sim_script;
 
 enum { SIM_ID_SIZE = 41 };
 
-/* A session listens to a channel. */
+/* The subscription of a session to a channel. */
 struct sim_listening {
     uint32_t hash;
     struct sim_blob *channel;
     struct sim_session *session;
 };
 
-/* The script that runs, as far as it decides what it may do. */
+/* The state of the running script that decides what it may do. */
 struct sim_running {
     struct sim_session *session; /* NULL: none runs */
-    bool is_full;                /* it was when it began */
+    bool is_full;                /* memory was full when the script began */
     bool has_written;
 };
 
@@ -50,7 +50,7 @@ struct sim_redis {
     struct sim_listening *listening;
     size_t n_listening;
     size_t cap_listening;
-    const struct sim_script **known; /* that it was sent the text of */
+    const struct sim_script **known; /* scripts whose text it has received */
     size_t n_known;
     size_t cap_known;
     struct sim_running running;
@@ -70,7 +70,7 @@ struct sim_session {
     struct sim_text in;
     size_t at;        /* read so far */
     int64_t n_wanted; /* arguments to come; 0: a command begins */
-    int64_t bulk_len; /* of the one that comes; -1: not known yet */
+    int64_t bulk_len; /* of the next argument; -1: not known yet */
     size_t *offsets;  /* of the arguments in `in` */
     struct sim_arg *argv;
     size_t argc;
@@ -86,7 +86,7 @@ struct sim_call {
     const struct sim_command *command;
     const struct sim_arg *argv;
     size_t argc;
-    struct sim_text *out; /* where the reply goes */
+    struct sim_text *out; /* receives the reply */
 };
 
 typedef void sim_command_fn(struct sim_call *call);
@@ -101,38 +101,38 @@ enum {
 
 struct sim_command {
     const char *name; /* "script|load": a subcommand */
-    size_t len;       /* of what stands before '|' */
+    size_t len;       /* of the part before '|' */
     int arity;        /* with the name; negative: at least */
     unsigned flags;
     sim_command_fn *run;
 };
 
-/* NULL: none, and `is_container` says whether its subcommand is what is not
- * known. */
+/* @return NULL: the command is unknown, or, if `is_container`, its subcommand.
+ */
 const struct sim_command *sim_command_find(const struct sim_arg *argv,
                                            size_t argc, bool *is_container);
 bool sim_command_takes(const struct sim_command *command, size_t argc);
 
-/* ---- What commands have in common ---------------------------------------- */
+/* ---- Helpers of commands ------------------------------------------------- */
 
 bool sim_arg_is(const struct sim_arg *arg, const char *word);
 void sim_call_wrong_type(struct sim_call *call);
 void sim_call_syntax_error(struct sim_call *call);
 void sim_call_wrong_arity(struct sim_call *call);
 
-/* @return false: it is none, and that was replied. */
+/* @return false: the argument is no number; the error was replied. */
 bool sim_call_integer(struct sim_call *call, size_t at, int64_t *out);
 bool sim_call_double(struct sim_call *call, size_t at, double *out);
 
-/* The key named by the first argument. @return false: it has another type, and
- * that was replied; `key` NULL: there is none. */
+/* The key named by the first argument; NULL: there is none. @return false: it
+ * has another type; the error was replied. */
 bool sim_call_key(struct sim_call *call, enum sim_type type,
                   struct sim_key **key);
 
 /* The same, for a command that adds to it. @return NULL: another type. */
 struct sim_key *sim_call_key_or_new(struct sim_call *call, enum sim_type type);
 
-/* Redis removes what has become empty. */
+/* Redis removes a key that has become empty. */
 void sim_call_remove_if_empty(struct sim_call *call, struct sim_key *key);
 
 sim_command_fn sim_auth;
@@ -179,7 +179,7 @@ sim_command_fn sim_zscore;
 
 /* ---- Sessions ------------------------------------------------------------ */
 
-/* Where a push to it goes; its owner will be told. */
+/* The output for a push to the session; the `wrote` hook will be called. */
 struct sim_text *sim_session_out(struct sim_session *session);
 
 /* Drops all subscriptions of the connection, without a reply. */
@@ -196,10 +196,11 @@ struct sim_script {
     char text[];
 };
 
-/* "acquire" …; "": none of ours has this hash. */
+/* "acquire" …; "": no script of Holdfast has this hash. */
 const char *sim_script_name(const char *sha1);
 
-/* Compiled if it is new to `lua`. @return NULL: `out` has the error. */
+/* Compile the script if it is new to `lua`. @return NULL: `out` has the error.
+ */
 const struct sim_script *sim_script_compile(struct sim_lua *lua,
                                             const char *text, size_t len,
                                             struct sim_text *out);

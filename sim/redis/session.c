@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the bytes of a connection to executed commands. A request that is cut
- * is read on where it stopped. */
+/* Parses the bytes of a connection and executes the commands. The parser
+ * resumes an incomplete request where it stopped. */
 #include "redis/server.h"
 
 #include <stdlib.h>
 
-/* A line without end, and an argument, that Redis does not take. */
+/* The limits of Redis for an unterminated line, and for an argument. */
 #define LINE_MAX_BYTES (64 * 1024)
 #define BULK_MAX_BYTES (INT64_C(512) * 1024 * 1024)
 #define ARGS_MAX INT32_MAX
@@ -21,7 +21,7 @@ static int break_off(struct sim_session *session, const char *why)
     return BROKEN;
 }
 
-/* The rest of a line behind its first byte. */
+/* Read the rest of a line after its first byte. */
 static int read_line(struct sim_session *session, const char *what,
                      bool *is_number, int64_t *out)
 {
@@ -116,7 +116,7 @@ static int read_arg(struct sim_session *session)
     return WHOLE;
 }
 
-/* Up to the end of one request; an empty one has no arguments. */
+/* Read to the end of one request; an empty one has no arguments. */
 static int read_request(struct sim_session *session)
 {
     int status = WHOLE;
@@ -132,7 +132,7 @@ static int read_request(struct sim_session *session)
     return status;
 }
 
-/* What is read is forgotten. */
+/* Drop the bytes that were read from the buffer. */
 static void shift(struct sim_session *session)
 {
     size_t keep = session->n_wanted > 0 && session->argc > 0
@@ -177,7 +177,7 @@ static void reply_unknown(const struct sim_call *call, bool is_container)
     sim_text_fini(&args);
 }
 
-/* @return false: it may not be executed, and that was replied. */
+/* @return false: it may not be executed; the error was replied. */
 static bool may_execute(struct sim_call *call)
 {
     const struct sim_command *command = call->command;
@@ -293,7 +293,7 @@ void *sim_session_user(const struct sim_session *session)
     return session->user;
 }
 
-/* ---- Coming and going ---------------------------------------------------- */
+/* ---- Connect and disconnect ---------------------------------------------- */
 
 struct sim_session *sim_redis_connect(struct sim_redis *redis, void *user)
 {

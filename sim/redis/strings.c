@@ -103,7 +103,7 @@ static bool read_conditions(struct sim_call *call, struct conditions *out)
     return true;
 }
 
-/* A key without expiry stays for ever, which no time is later than. */
+/* A key without expiry counts as expiring later than any time. */
 static bool are_met(const struct conditions *conditions, int64_t current,
                     int64_t when)
 {
@@ -186,7 +186,7 @@ static enum clock read_clock(const struct sim_arg *word)
                                       : NONE;
 }
 
-/* One option at `i`, which moves on. @return false: a syntax error. */
+/* Read one option at `i`, and advance `i`. @return false: a syntax error. */
 static bool read_option(struct sim_call *call, size_t *i,
                         struct set_options *out)
 {
@@ -211,7 +211,7 @@ static bool read_option(struct sim_call *call, size_t *i,
     return true;
 }
 
-/* @return false: no time that can be, and that was replied. */
+/* @return false: the time is out of range; the error was replied. */
 static bool read_expiry(struct sim_call *call,
                         const struct set_options *options, int64_t *out)
 {

@@ -161,7 +161,7 @@ bool sim_double_parse(const char *data, size_t len, double *out)
     return true;
 }
 
-/* What the processors do that Redis runs on, where C does not say it. */
+/* Out of range, where C leaves it undefined, as x86-64 processors do. */
 int64_t sim_double_truncate(double number)
 {
     return number >= -TWO_TO_63 && number < TWO_TO_63 ? (int64_t)number

@@ -15,7 +15,7 @@ struct sim_text {
     size_t cap;
 };
 
-/* Memory, or an end of the program: a simulation without it is none. */
+/* Allocate memory; abort if there is none. */
 void *sim_alloc(size_t size);
 void *sim_realloc(void *old, size_t size);
 
@@ -51,7 +51,7 @@ size_t sim_integer_format(char to[SIM_NUMBER_MAX], int64_t number);
 /* "%.17g", and "inf". @return the length; no NUL. */
 size_t sim_double_format(char to[SIM_NUMBER_MAX], double number);
 
-/* Redis' string2ll: no sign but '-', no zero in front, nothing around. */
+/* Redis' string2ll: no sign but '-', no leading zero, no other characters. */
 bool sim_integer_parse(const char *data, size_t len, int64_t *out);
 
 /* Redis' string2d. `data` is followed by a NUL. */
@@ -69,7 +69,7 @@ void sim_reply_array(struct sim_text *out, size_t n);
 void sim_reply_null(struct sim_text *out);
 void sim_reply_status(struct sim_text *out, const char *text);
 
-/* "ERR …", without line ends: what would break the protocol becomes a space. */
+/* Reply "ERR …"; line ends in the text become spaces. */
 __attribute__((format(printf, 2, 3))) void
 sim_reply_error(struct sim_text *out, const char *format, ...);
 

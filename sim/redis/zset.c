@@ -16,8 +16,8 @@ struct add {
     size_t first; /* argument: the first score */
     int64_t added;
     int64_t updated;
-    bool is_done; /* INCR: it was not left alone */
-    double score; /* INCR: what it is now */
+    bool is_done; /* INCR: the score was changed or added */
+    double score; /* INCR: the new score */
 };
 
 static void read_add_options(const struct sim_call *call, struct add *add)
@@ -206,7 +206,7 @@ void sim_zpopmin(struct sim_call *call)
     }
 }
 
-/* ---- Looking ------------------------------------------------------------- */
+/* ---- Queries ------------------------------------------------------------- */
 
 void sim_zcard(struct sim_call *call)
 {
@@ -216,8 +216,8 @@ void sim_zcard(struct sim_call *call)
     }
 }
 
-/* The rank of the member that the second argument names. @return false: there
- * is none, and that was replied. */
+/* The rank of the member in the second argument. @return false: there is none;
+ * that was replied. */
 static bool find_member(struct sim_call *call, struct sim_key **key,
                         size_t *rank)
 {
@@ -252,8 +252,8 @@ void sim_zrank(struct sim_call *call)
     }
 }
 
-/* A bound: a number, "(" before it if it is itself outside. What follows a NUL
- * is not looked at, as in Redis. */
+/* A bound: a number, with "(" before it if it is exclusive. Text after a NUL is
+ * ignored, as in Redis. */
 static bool read_bound(const struct sim_arg *arg, double *out, bool *is_open)
 {
     char *end;
