@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lanes, and the states of a whole lane: gone, cut off, in quarantine,
- * paused. */
+/* Draws the lanes, and the states of a whole lane: down, cut off, in
+ * quarantine, paused. */
 #include "svg/svg.h"
 
 static void draw_lane(struct svg_page *page, int y, int height,
@@ -15,7 +15,7 @@ static void draw_lane(struct svg_page *page, int y, int height,
     }
 }
 
-/* Where a span's band lies; @return false: on no lane. */
+/* The position of a span's band. @return false: it is on no lane. */
 static bool find_band(const struct svg_page *page, const struct svg_span *span,
                       int *y, int *height)
 {
@@ -69,9 +69,9 @@ static void draw_quarantine(struct svg_page *page, int node, int64_t from_ns,
     }
 }
 
-/* Processes see a quarantine begin and end one by one: it is drawn from the
- * first that sees it to the first for which it is over. A process that does not
- * ask finds out later. */
+/* Processes see the begin and the end of a quarantine at different times: it is
+ * drawn from the first begin to the first end. A process that sends no requests
+ * sees it later. */
 static void draw_quarantines(struct svg_page *page)
 {
     int64_t from_ns[SIM_NODES_MAX];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a picture has room for: who, from when to when; and what can only be
- * said of the whole: the order of fences, and who believed at one time. */
+/* The extent of a picture: its processes, nodes and times; and the properties
+ * of the whole run: the order of fences, and overlapping holds. */
 #include "svg/svg.h"
 
 #include <stdlib.h>
@@ -44,7 +44,7 @@ unsigned svg_rank(const struct svg_model *model, uint64_t fence)
     return at == NULL ? 0 : (unsigned)(at - model->fences) + 1;
 }
 
-/* ---- Who believed at one time -------------------------------------------- */
+/* ---- Overlapping holds --------------------------------------------------- */
 
 static void compare(struct svg_model *model, const struct svg_hold *one,
                     const struct svg_hold *other)
@@ -79,9 +79,9 @@ static void find_overlaps(struct svg_model *model)
     }
 }
 
-/* ---- From when to when --------------------------------------------------- */
+/* ---- The shown time ------------------------------------------------------ */
 
-/* From the first who wants it to the last who has it. */
+/* The picture shows the time from the first to the last note of such a kind. */
 static bool is_shown_for(enum sim_note_kind kind)
 {
     return kind <= SIM_NOTE_REFUSED || kind == SIM_NOTE_VIOLATION;
@@ -114,7 +114,7 @@ static void find_times(struct svg_model *model,
     model->to_ns += span_ns / 50;
 }
 
-/* What goes on when the picture ends, ends there; what lies outside goes. */
+/* Cut spans at the ends of the shown time; drop those outside of it. */
 static void clip(struct svg_model *model)
 {
     size_t kept = 0;
@@ -136,7 +136,7 @@ static void clip(struct svg_model *model)
     model->n_spans = kept;
 }
 
-/* ---- Who ------------------------------------------------------------------
+/* ---- Processes and nodes --------------------------------------------------
  */
 
 static void count_rows(struct svg_model *model, const struct sim_note *note)

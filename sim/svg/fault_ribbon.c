@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong, in words, on a ribbon above the lanes. */
+/* The faults, in words, on a ribbon above the lanes. */
 #include "story/story_parts.h"
 #include "svg/svg.h"
 
-/* With more faults than that their beginnings are not drawn through all lanes.
- */
+/* If there are more faults, their begins are not drawn through all lanes. */
 #define SINCE_MAX 8
 
 static void say_mask(uint32_t mask, char *text, size_t size)
@@ -88,7 +87,7 @@ static void say_fault(const struct svg_span *span, char *text, size_t size)
     }
 }
 
-/* In the ribbon's second row if something still goes on in the first. */
+/* In the ribbon's second row if a fault in the first row has not ended. */
 static int fault_y(const struct svg_page *page, const struct svg_span *span,
                    int64_t *busy_ns)
 {

@@ -7,7 +7,7 @@
 
 #define TICKS 8
 
-/* Of the caption's print there fit so many in 950 pixels. */
+/* Characters of the caption that fit into 950 pixels. */
 #define CAPTION_COLUMNS 122
 
 static const struct sim_note *find_violation(const struct svg_page *page)
@@ -37,7 +37,7 @@ static void say_counts(const struct svg_model *model, char *text, size_t size)
              model->n_writes, model->n_refused, both);
 }
 
-/* How much of the caption a line takes, blank behind it included. */
+/* The length of the caption's next line, with the blank after it. */
 static size_t line_of(const char *text)
 {
     size_t len = strlen(text);
@@ -110,7 +110,7 @@ static int64_t step_of(int64_t span_ns)
     }
 }
 
-/* The shortest that says it: "0.5 s", "250 ms", "3 s". */
+/* The shortest exact text: "0.5 s", "250 ms", "3 s". */
 static void say_time(int64_t ns, bool in_s, char *text, size_t size)
 {
     char digits[32];

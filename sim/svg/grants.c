@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each node kept, for which owner: from the request that took the name
- * there to the one that gave it back, another's, or the end of the lease on the
- * node. */
+/* The grants of each node: from the request that acquired the name there to its
+ * release, another owner's grant, or the end of the lease at the node. */
 #include "svg/svg.h"
 
 #include <stdlib.h>
@@ -24,8 +23,8 @@ static uint64_t number_in(const char *text)
     return blank == NULL ? 0 : strtoull(blank + 1, NULL, 10);
 }
 
-/* The span of the process that has the name at that node now; a sharer may be
- * one of several. */
+/* The open grant of the name at that node: of the note's process if `is_mine`,
+ * else of another. Sharers have one each. */
 static struct svg_span *find(struct svg_model *model,
                              const struct sim_note *note, bool is_mine)
 {
@@ -41,7 +40,7 @@ static struct svg_span *find(struct svg_model *model,
     return NULL;
 }
 
-/* When what a promotion left behind goes. */
+/* The end of the old primary that a promotion replaced. */
 static int64_t end_of_old(const struct svg_model *model,
                           const struct sim_note *note)
 {
@@ -122,8 +121,8 @@ static void forget(struct svg_model *model, int node, int64_t at_ns)
     }
 }
 
-/* A promoted replica has older data, of which no note exists; the old primary
- * keeps its own, for as long as it is up. */
+/* A promotion: the replica has older data, for which there are no notes; the
+ * old primary keeps its grants for as long as it is up. */
 static void leave_behind(struct svg_model *model, const struct sim_note *note)
 {
     size_t n = model->n_spans;

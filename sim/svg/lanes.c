@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processes do on their lanes: wait, hold, lose, hand on. */
+/* The lanes of processes: waits, holds, losses, hand-overs. */
 #include "svg/svg.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const char *class_of(char *out, size_t size, const char *classes,
     return out;
 }
 
-/* Dark ink on what is bright. */
+/* Is the process' colour bright, so that its text must be dark? */
 static bool is_bright(int process)
 {
     return process == 1 || process == 3 || process == 4 || process == 7;
@@ -131,7 +131,7 @@ static void draw_both(struct svg_page *page, const struct svg_span *span)
                    "two holders at once");
 }
 
-/* From the end of one's hold to where the next one goes on with it. */
+/* From the end of one hold to the process that adopts the lock. */
 static void draw_given(struct svg_page *page, const struct sim_note *note)
 {
     for (size_t i = 0; i < page->model.n_holds; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What marks mean: those that occur, in as many lines as they take; and what
- * the picture leaves out. */
+/* The legend: the meaning of the marks that occur, in as many lines as needed;
+ * and remarks about parts that the picture leaves out. */
 #include "svg/svg.h"
 
 #include <inttypes.h>
@@ -56,7 +56,7 @@ static const char *const texts[ITEMS] = {
     [ITEM_REFUSED] = "write refused, older fence",
 };
 
-/* ---- Which occur ----------------------------------------------------------
+/* ---- Marks that occur -----------------------------------------------------
  */
 
 static unsigned of_spans(const struct svg_page *page)
@@ -118,7 +118,7 @@ static unsigned find_items(const struct svg_page *page)
     return found & ((1U << ITEMS) - 1);
 }
 
-/* ---- What they look like ----------------------------------------------- */
+/* ---- Swatches ---------------------------------------------------------- */
 
 /* From the back to the front: bar, pattern on it, line, dot, cross. */
 struct swatch {
@@ -198,7 +198,7 @@ static void draw_swatch(FILE *out, enum item item, int x, int y)
 /* ---- Lines -----------------------------------------------------------------
  */
 
-/* @return how far down they go; without `out` nothing is drawn. */
+/* @return the y of the last line; without `out` nothing is drawn. */
 static int flow(const struct svg_page *page, FILE *out)
 {
     unsigned found = find_items(page);
@@ -222,7 +222,7 @@ static int flow(const struct svg_page *page, FILE *out)
     return y;
 }
 
-/* What else is to be said; @return false: nothing. */
+/* The remarks below the legend. @return false: there are none. */
 static bool say_remarks(const struct svg_page *page, char *text, size_t size)
 {
     const struct svg_model *model = &page->model;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From notes, which are instants, to what a picture shows: stretches of time.
+/* Converts notes, which are points in time, to the spans that a picture shows.
  *
- * A hold is believed from "held" until it ended for the process, or until its
- * deadline if that came first: hf_lock_valid_for() and hf_lock_state() say no
- * from then on, whether the process asks or not. */
+ * A hold is believed from "held" until its end for the process, or until its
+ * deadline if that is earlier: from then on hf_lock_valid_for() returns false,
+ * and hf_lock_state() LOST, whether or not the process calls them. */
 #include "svg/svg.h"
 
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static struct svg_hold *open_hold(struct svg_model *model,
     return NULL;
 }
 
-/* What is open, and of this kind and lane, goes on no longer. @return it. */
+/* End the open span of this kind and lane. @return that span. */
 static struct svg_span *close_span(struct svg_model *model, enum svg_kind kind,
                                    const struct sim_note *note)
 {
@@ -86,7 +86,7 @@ static void renew(struct svg_model *model, const struct sim_note *note)
     }
 }
 
-/* A process that releases relies on none of its deadlines any more. */
+/* A process that releases no longer relies on its deadlines: cut its leases. */
 static void cut_leases(struct svg_model *model, const struct sim_note *note)
 {
     for (size_t i = 0; i < model->n_spans; i++) {
@@ -113,7 +113,7 @@ static void end_hold(struct svg_model *model, const struct sim_note *note,
     }
 }
 
-/* ---- What stands still --------------------------------------------------- */
+/* ---- Pauses and ends ----------------------------------------------------- */
 
 static void crash(struct svg_model *model, const struct sim_note *note)
 {
@@ -125,7 +125,7 @@ static void crash(struct svg_model *model, const struct sim_note *note)
     svg_model_add(model, SVG_GONE, note, INT64_MAX)->node = -1;
 }
 
-/* ---- All of it ----------------------------------------------------------- */
+/* ---- All notes ----------------------------------------------------------- */
 
 static void give_up(struct svg_model *model, const struct sim_note *note)
 {

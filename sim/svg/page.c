@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where everything stands. */
+/* The layout of the page. */
 #include "svg/svg.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@
 #define WIRES 480 /* between processes and nodes: four rows of labels */
 #define KEPT_ROW 200
 
-/* A hold wants so much to be told from the next one. */
+/* The width that a hold needs to be distinguished from the next one. */
 #define HOLD_WIDTH 160
 
 static int count_names(unsigned names)
@@ -33,7 +33,7 @@ static int width_for(const struct svg_model *model)
                                 : (int)wanted;
 }
 
-/* As many rows as needed that no two spans of a row meet; two at most. */
+/* The number of rows in which no two spans overlap; two at most. */
 static int fault_rows(const struct svg_model *model, size_t *n_faults)
 {
     int64_t busy_ns = INT64_MIN;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The marks that a picture is made of, and how they look. */
+/* The marks of a picture, and their styles. */
 #include "svg/svg.h"
 
 #include <string.h>
 
-/* Okabe and Ito's colours, which all eyes tell apart, by process: c1 … c8. Red
- * is for what goes wrong alone, and never without a shape of its own. Patterns
- * tell states apart without any colour. */
+/* Okabe and Ito's colours, which colour-blind readers can distinguish, by
+ * process: c1 … c8. Red is only for faults and breaches, always with a shape of
+ * its own. Patterns distinguish states without any colour. */
 static const char style[] =
     "<style>\n"
     "text{font-family:'Inter','Segoe UI','Helvetica Neue',Helvetica,Arial,"
@@ -115,7 +115,7 @@ void svg_put_escaped(FILE *out, const char *text)
 void svg_put_rect(FILE *out, int x, int y, int width, int height,
                   const char *classes)
 {
-    int least = width < 5 ? 5 : width; /* what is short is still seen */
+    int least = width < 5 ? 5 : width; /* a short span stays visible */
     fprintf(out,
             "<rect x=\"" SVG_PX "\" y=\"" SVG_PX "\" width=\"" SVG_PX
             "\" height=\"" SVG_PX "\" class=\"%s\"/>\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between processes and nodes: what is asked, answered and pushed; and what
- * the nodes keep. */
+/* Requests, replies and pushes between processes and nodes; and the grants of
+ * the nodes. */
 #include "svg/svg.h"
 
 #include <inttypes.h>
@@ -10,9 +10,9 @@
     4 /* that many fit between processes and nodes: page.c                     \
        */
 #define LABEL_ROW 130
-#define LABEL_AGAIN 600 /* nearer than that the same is not said again */
+#define LABEL_AGAIN 600 /* an equal label nearer than this is left out */
 
-/* ---- What nodes keep ------------------------------------------------------
+/* ---- Grants of nodes ------------------------------------------------------
  */
 
 void svg_draw_kept(struct svg_page *page)
@@ -49,8 +49,8 @@ static int bottom_of(const struct svg_page *page, int process)
     return page->process_y[process] + page->process_h[process];
 }
 
-/* The first word says it: "renew 7", "raise to 7". @return false: it is of no
- * interest here, as who a server is. */
+/* The verb is the first word: "renew 7", "raise to 7". @return false: the
+ * request gets no label, as that for the marker in a handshake. */
 static bool say_verb(const struct sim_note *note, char *out, size_t size)
 {
     const char *text = note->text == NULL ? "" : note->text;
@@ -66,7 +66,7 @@ static bool say_verb(const struct sim_note *note, char *out, size_t size)
     return is_told;
 }
 
-/* In the first row between processes and nodes that has room. */
+/* Place a label in the first row between processes and nodes that has room. */
 static bool label_row(struct svg_page *page, int process, int x,
                       const char *text)
 {
@@ -81,8 +81,7 @@ static bool label_row(struct svg_page *page, int process, int x,
     return false;
 }
 
-/* Once for what is asked of several nodes, or again and again within a moment.
- */
+/* Label only once the same request to several nodes, or repeated soon after. */
 static void label_once(struct svg_page *page, int process, int at, int x,
                        const char *text)
 {
@@ -180,7 +179,7 @@ each_message(struct svg_page *page,
     }
 }
 
-/* No line runs over a label. */
+/* Draw all messages; no line crosses a label. */
 void svg_draw_messages(struct svg_page *page)
 {
     if (page->has_messages) {

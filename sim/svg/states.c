@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The states of processes and nodes, as stretches of time. */
+/* The states of processes and nodes, as spans of time. */
 #include "svg/svg.h"
 
 #include <string.h>
 
-/* The last one that is still open, of this process or node. */
+/* End the last open span of this process or node. */
 void svg_befall_back(struct svg_model *model, const struct sim_note *note)
 {
     for (size_t i = model->n_spans; i-- > 0;) {
@@ -18,7 +18,8 @@ void svg_befall_back(struct svg_model *model, const struct sim_note *note)
     }
 }
 
-/* A node's word does not count for one process: one band for all of them. */
+/* The quarantine of a node, as one process sees it. background.c draws one band
+ * for all processes. */
 void svg_befall_standing(struct svg_model *model, const struct sim_note *note)
 {
     bool counts =
@@ -39,7 +40,7 @@ void svg_befall_standing(struct svg_model *model, const struct sim_note *note)
     }
 }
 
-/* ---- What goes wrong ----------------------------------------------------- */
+/* ---- Faults -------------------------------------------------------------- */
 
 /* Lanes on the smaller side of a partition are marked. */
 static void part(struct svg_model *model, const struct sim_note *note,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How a picture is made, for this folder alone:
  *
- *   notes ──▶ model (model.c, …)                  stretches of time
- *         ──▶ page (page.c)                       where each lane is
+ *   notes ──▶ model (model.c, …)                  spans of time
+ *         ──▶ page (page.c)                       positions of the lanes
  *         ──▶ marks (lanes.c, requests.c, frame.c), by put.c
  *
- * From top to bottom: what goes wrong, what is guarded, processes, nodes; time
- * runs to the right. Places are whole tenths of a pixel, so that the same
- * notes give the same bytes with any compiler. */
+ * From top to bottom: faults, the guarded register, processes, nodes; time runs
+ * to the right. Positions are whole tenths of a pixel, so that the same notes
+ * give the same bytes with any compiler. */
 #ifndef HF_SIM_SVG_H
 #define HF_SIM_SVG_H
 
@@ -19,24 +19,24 @@
 #include <stdio.h>
 
 struct sim_picture {
-    struct sim_note *notes; /* their texts are the picture's own */
+    struct sim_note *notes; /* with copies of their texts */
     size_t n, cap;
 };
 
-/* Room for one more; aborts without memory. @return the array. */
+/* Make room for one more element; aborts without memory. @return the array. */
 void *svg_grow(void *array, size_t n, size_t *cap, size_t size);
 
 /* ---- Model --------------------------------------------------------------- */
 
 enum svg_end {
-    SVG_END_OPEN, /* still going on when the picture ends */
+    SVG_END_OPEN, /* not ended when the picture ends */
     SVG_END_RELEASED,
     SVG_END_LOST,
     SVG_END_GIVEN,
     SVG_END_CRASHED
 };
 
-/* From "held" until it ended for the process. */
+/* A hold: from "held" until its end for the process. */
 struct svg_hold {
     int process, lane, name;
     uint64_t fence;
@@ -47,16 +47,16 @@ struct svg_hold {
 };
 
 enum svg_kind {
-    SVG_WAIT,       /* process, lane: between asking and having it */
+    SVG_WAIT,       /* process, lane: from the request to the grant */
     SVG_RISK,       /* …: at risk */
     SVG_LEASE,      /* …: a renewal, and its deadline */
-    SVG_PAUSE,      /* process or node stands still */
+    SVG_PAUSE,      /* process or node is paused */
     SVG_GONE,       /* process crashed, or node down */
-    SVG_QUARANTINE, /* node: its word does not count for process */
+    SVG_QUARANTINE, /* node: does not vote for process */
     SVG_APART,      /* process or node: on the smaller side of a partition */
-    SVG_FAULT,      /* as told, for the ribbon */
-    SVG_BOTH,       /* two at once believed that they held `name` */
-    SVG_GRANT       /* node kept `name` for process, under `fence` */
+    SVG_FAULT,      /* for the ribbon, with the note's text */
+    SVG_BOTH,       /* two holds of `name` overlap */
+    SVG_GRANT       /* node has granted `name` to process, with `fence` */
 };
 
 struct svg_span {
@@ -65,7 +65,7 @@ struct svg_span {
     int64_t from_ns, to_ns;
     uint64_t fence;
     bool is_shared;
-    bool is_old;                   /* of what a promotion left behind */
+    bool is_old;                   /* of a server that a promotion replaced */
     bool is_cut;                   /* ended before its time */
     const struct sim_fault *fault; /* of the note; may be NULL */
     const char *text;              /* the same */
@@ -77,12 +77,12 @@ struct svg_model {
     struct svg_span *spans;
     size_t n_spans, cap_spans;
     size_t n_messages, n_writes, n_refused;
-    size_t n_later;         /* faults after all that is shown */
-    int64_t from_ns, to_ns; /* what is shown */
+    size_t n_later;         /* faults after the shown time */
+    int64_t from_ns, to_ns; /* the shown time */
     int rows[SIM_PROCESSES_MAX];
     int n_processes, n_nodes;
     unsigned names;   /* bit mask of those that occur */
-    bool has_old;     /* was anything left behind by a promotion? */
+    bool has_old;     /* a promotion replaced a server that stayed up */
     unsigned permits; /* … of semaphores */
     uint64_t *fences; /* of completed acquisitions, sorted */
     size_t n_fences;
@@ -92,35 +92,35 @@ void svg_model_make(struct svg_model *model, const struct sim_picture *picture,
                     const struct sim_story *story);
 void svg_model_free(struct svg_model *model);
 
-/* Add one; borrowed until the next. */
+/* Add a span; borrowed until the next one is added. */
 struct svg_span *svg_model_add(struct svg_model *model, enum svg_kind kind,
                                const struct sim_note *note, int64_t to_ns);
 
-/* Until when it was believed: its end, or its deadline. */
+/* The end of the process' belief: the hold's end, or its deadline. */
 int64_t svg_believed_to(const struct svg_hold *hold);
 
-/* Its place in order, from 1; 0: no acquisition completed with it (extent.c).
+/* The rank of a fence, from 1; 0: no acquisition completed with it (extent.c).
  */
 unsigned svg_rank(const struct svg_model *model, uint64_t fence);
 
-/* Who is there, from when to when, which fences, who overlaps. */
+/* Compute processes, nodes, times, fences, and overlapping holds. */
 void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
                      const struct sim_story *story);
 
-/* The states of processes and nodes, note by note (states.c): it is back, its
- * vote counts or does not, a fault. */
+/* The states of processes and nodes, note by note (states.c): a start, a
+ * change of a node's vote, a fault. */
 void svg_befall_back(struct svg_model *model, const struct sim_note *note);
 void svg_befall_standing(struct svg_model *model, const struct sim_note *note);
 void svg_befall_fault(struct svg_model *model, const struct sim_note *note,
                       const struct sim_story *story);
 
-/* A request that was granted, or did what it should. */
+/* Was the request granted, or otherwise successful? */
 bool svg_is_yes(const struct sim_note *note);
 
-/* The node does not know the script: the request comes again, with its text. */
+/* Did the node not know the script? The client then sends its text. */
 bool svg_is_missed(const struct sim_note *note);
 
-/* What each node kept, for which owner (grants.c). */
+/* The grants of each node (grants.c). */
 void svg_grants_make(struct svg_model *model,
                      const struct sim_picture *picture);
 
@@ -154,7 +154,7 @@ struct svg_page {
         char verb[24];
         int x;
     } said[SIM_PROCESSES_MAX];           /* the last label of a message */
-    struct svg_box boxes[SVG_BOXES_MAX]; /* where labels stand */
+    struct svg_box boxes[SVG_BOXES_MAX]; /* the places of labels */
     size_t n_boxes;
 };
 
@@ -171,7 +171,7 @@ int svg_x(const struct svg_page *page, int64_t at_ns);
 int svg_row_y(const struct svg_page *page, int process, int lane);
 int svg_kept_y(const struct svg_page *page, const struct svg_span *grant);
 
-/* So long that it can be seen: did the hold go on after its deadline? */
+/* Did the hold last so long beyond its deadline that it is visible? */
 bool svg_is_late(const struct svg_page *page, const struct svg_hold *hold);
 
 /* Is this place free of labels? Takes it if so. */
@@ -204,7 +204,7 @@ void svg_put_text(FILE *out, int x, int y, const char *classes,
                   const char *text);
 int svg_text_width(const char *text); /* of small print; an upper bound */
 
-/* Legend and remarks: how high are they? (legend.c) */
+/* The height of legend and remarks (legend.c). */
 int svg_legend_height(struct svg_page *page);
 
 /* The head: size, palette, patterns. */

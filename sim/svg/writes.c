@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes to what the lock protects, each with its fence. */
+/* Writes to the register that the lock protects, each with its fence. */
 #include "svg/svg.h"
 
 #include <string.h>
@@ -24,7 +24,8 @@ static void draw_write(struct svg_page *page, const struct sim_note *note)
     svg_page_take(page, x - 50, y - 50, 100, 100);
 }
 
-/* Right of it, or left, or in short, wherever nothing else is. */
+/* Label a refused write at its right, at its left, or with a shorter text,
+ * whichever place is free first. */
 static void label_refused(struct svg_page *page, const struct sim_note *note)
 {
     char text[48];
