@@ -79,7 +79,7 @@ static void note_fault(struct sim_oracle *oracle, const struct sim_fault *fault)
         until_ns = story->calm_ns; /* not for a server that was replaced */
     }
     if (fault->kind == SIM_FAULT_PROCESS_CLOCK && fault->amount < 0) {
-        until_ns -= fault->amount; /* its clock stands still that long */
+        until_ns -= fault->amount; /* the clock stops for that time */
     }
     for (int i = 0; i < (int)story->n_processes; i++) {
         for (unsigned j = 0; j < story->n_nodes; j++) {
@@ -129,7 +129,7 @@ static void note_midway(struct sim_oracle *oracle, int process)
     }
 }
 
-/* The store promises to wait for the gate no longer than node_timeout: a longer
+/* The store promises to wait no longer than node_timeout for the gate. A longer
  * wait excuses nothing. */
 void sim_oracle_held_up(struct sim_oracle *oracle, int process,
                         int64_t since_ns)

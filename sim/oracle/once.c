@@ -60,7 +60,8 @@ static struct sim_mark_run *add_run(struct sim_once *once,
     return &once->runs[once->n++];
 }
 
-/* By how much its mark may end early: a node's clock is fast by 1% at most. */
+/* The time by which a mark may end early: a node's clock may be 1% fast, and
+ * each copy may lose the time of a look. */
 static int64_t slack_ns(const struct sim_mark_run *run)
 {
     return run->period_ns / 100 + 5 * MS + run->copies * (LOOK_NS + 2 * MS);

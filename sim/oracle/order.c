@@ -157,7 +157,7 @@ static int64_t granted_ns(const struct sim_chain *chain, uint64_t fence)
     return move == NULL ? -1 : (int64_t)move->value;
 }
 
-/* `late` asked before `early`, and was served after it: is that a breach? */
+/* `late` has the earlier place but the greater fence: is that a breach? */
 static bool
 is_inverted(const struct sim_oracle *oracle, const struct sim_chain *chain,
             const struct sim_served *late, const struct sim_served *early)

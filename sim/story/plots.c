@@ -94,7 +94,7 @@ static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
                      .span_ns = end_ns + sim_plan_between(plan, 0, late_ns)});
 }
 
-/* The same at most nodes at once, repeatedly. */
+/* Such ghosts at most nodes at once, repeatedly. */
 static void plot_haunting(struct sim_plan *plan)
 {
     int process = sim_plan_chance(plan, 30) ? -1 : sim_plan_process(plan);

@@ -11,7 +11,7 @@ static inline int sim_lane_name(const struct sim_turn *turn)
     return __builtin_ctz(turn->names | 1U << SIM_NAMES_MAX);
 }
 
-/* One step of its writes: a read, or the write of what was read before. */
+/* One step of its writes: a read, or the write that follows it. */
 void sim_lane_write(struct sim_lane *lane);
 
 /* Has the lane read a value that it will write at its next step? */

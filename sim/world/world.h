@@ -144,7 +144,7 @@ struct sim_process {
 struct sim_host {
     int64_t clock_ns; /* its clock at since_ns */
     int64_t since_ns;
-    int64_t still_until_ns; /* its clock stands still until then */
+    int64_t still_until_ns; /* its clock does not advance until then */
     unsigned boots;         /* its boot id */
     int64_t back_ns;        /* the end of its last reboot */
 };
