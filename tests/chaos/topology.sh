@@ -167,7 +167,7 @@ nodes_start() {
         proxy_start "$i"
         ADDRESSES+=${ADDRESSES:+,}$(node_host "$i"):$(node_port "$i")
     done
-    URL="redis://$ADDRESSES?max_ttl=2s${PARAMETERS:+&$PARAMETERS}"
+    URL="redis://$ADDRESSES?max_ttl=$((2 * TTL_MS))ms${PARAMETERS:+&$PARAMETERS}"
 }
 
 # ---- Clients -----------------------------------------------------------------

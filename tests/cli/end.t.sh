@@ -192,8 +192,8 @@ wait "$wrapper"
 is $? 137 'the wrapper ends with the command'
 rest
 
-# ---- --max-hold against the hydra
-start -t 5s --max-hold 300ms --kill-grace 200ms
+# ---- --max-hold against the hydra, which needs a moment to start
+start -t 5s --max-hold 2s --kill-grace 200ms
 wait "$wrapper"
 is $? 124 '--max-hold: exit 124'
 ok '--max-hold: everything is gone' all_gone
