@@ -179,7 +179,8 @@ static enum hf_status set_parameter(const struct hf_params *params,
     return HF_INTERNAL;
 }
 
-/* Add a parameter of a module. Takes ownership of both texts. */
+/* An unknown parameter of a module's URL is kept: only the module knows its
+ * parameters. Takes ownership of both texts. */
 static enum hf_status add_option(struct hf_url *url, char **name, char **value,
                                  struct hf_error *error)
 {
@@ -271,7 +272,8 @@ void hf_params_free(struct hf_url *url)
     free(url->options);
 }
 
-/* A module decides by itself (hf_url_refuse_options()). */
+/* Whether the address of a module leads to TLS is known to the module alone,
+ * which refuses the options that it does not use (hf_url_refuse_options()). */
 static bool may_have_tls(const struct hf_url *url)
 {
     if (url->address != NULL) {

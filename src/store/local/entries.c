@@ -320,7 +320,8 @@ static enum hf_step count_one(void *user, const struct hf_entry *one)
     return HF_STEP_ON;
 }
 
-/* No waiter is after @p one. */
+/* Two steps of a cursor instead of a count: the usual asker in a long queue is
+ * the one that has just joined at its end. */
 static bool is_last(struct hf_visit *visit, const struct hf_entry *one)
 {
     unsigned char first[HF_ENTRY_KEY_LEN], bytes[HF_ENTRY_KEY_LEN];

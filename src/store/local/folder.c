@@ -262,7 +262,8 @@ enum hf_status hf_folder_check_file(const struct hf_folder *folder,
     return HF_OK;
 }
 
-/* The group's name, or its gid as text. */
+/* An error should name the group that the user must join. A group that was
+ * deleted has only its number. */
 static const char *group_name(gid_t gid, char *text, size_t size)
 {
     struct group entry;

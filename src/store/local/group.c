@@ -30,7 +30,8 @@ bool hf_visit_find_sharer(struct hf_visit *visit, const void *owner,
            visit->now->boot_ns < out->until_ns;
 }
 
-/* Move (b): a group without members yet. */
+/* Move (b). The lease of a group without sharers is over at once: the first
+ * sharer that joins sets it. */
 static void found(struct hf_visit *visit, uint16_t permits, uint64_t counter)
 {
     char text[48];

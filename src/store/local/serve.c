@@ -64,7 +64,8 @@ static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
     return has_hint ? hf_max_u64(next, visit->hint) : next;
 }
 
-/* Moves (b) or (c), at a counter above all earlier ones. */
+/* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
+ * fence of the grant. */
 static void give(struct hf_visit *visit, struct hf_entry *entry,
                  uint64_t counter, int64_t until_ns)
 {

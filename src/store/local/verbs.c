@@ -69,8 +69,8 @@ static bool hold_on(struct hf_visit *visit)
     return true;
 }
 
-/* Grant the name if it is free for the asker, and has no waiters or the request
- * is unfair. */
+/* A request that finds waiters must queue behind them, even if the name is
+ * free: waiters are granted in FIFO order, unless the request is unfair. */
 static bool take(struct hf_visit *visit)
 {
     struct hf_entry entry;

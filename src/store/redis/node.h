@@ -25,7 +25,8 @@
 
 struct hf_redis_command; /* command.h */
 
-/* In quarantine, how often to see whether the server was declared new. */
+/* While a node is in quarantine, how often to read its marker: `doctor --init`
+ * by another client ends the quarantine at once. */
 #define HF_REDIS_PEEK_MS 500
 
 enum hf_redis_phase {
@@ -49,8 +50,8 @@ enum hf_redis_request {
     HF_REDIS_REWRITE,
     HF_REDIS_MARKER, /* the last of a handshake */
     HF_REDIS_MARK,
-    HF_REDIS_PEEK,      /* in quarantine: has another client ended it? */
-    HF_REDIS_MAXMEMORY, /* from here on: an examination's */
+    HF_REDIS_PEEK,      /* another client may have ended the quarantine */
+    HF_REDIS_MAXMEMORY, /* from here on: of an examination */
     HF_REDIS_POLICY,
     HF_REDIS_MIN_REPLICAS,
     HF_REDIS_RIGHT_PLAIN,
@@ -58,8 +59,8 @@ enum hf_redis_request {
     HF_REDIS_RIGHT_SIDE,
     HF_REDIS_RIGHT_SCRIPT,
     HF_REDIS_PROBE_TAKE,
-    HF_REDIS_PROBE_GIVE,  /* its last */
-    HF_REDIS_SURVEY_SCAN, /* from here on: a survey's */
+    HF_REDIS_PROBE_GIVE,  /* the last of an examination */
+    HF_REDIS_SURVEY_SCAN, /* from here on: of a survey */
     HF_REDIS_SURVEY_PAGE
 };
 
@@ -73,7 +74,8 @@ struct hf_redis_found {
 struct hf_redis;
 
 struct hf_redis_node {
-    struct hf_redis_connection connection; /* first: its events find the node */
+    struct hf_redis_connection connection; /* first: its handlers cast to the
+                                              node */
     struct hf_redis *store;
     const struct hf_endpoint *endpoint;
     unsigned index;
@@ -82,7 +84,7 @@ struct hf_redis_node {
     enum hf_redis_phase phase;
     struct hf_span rtt; /* smoothed; 0: not measured */
 
-    /* The server's replies in the last handshake. */
+    /* The server's replies in the last handshake; text is cut to fit. */
     struct hf_identity identity;
     struct hf_marker marker;
     bool is_aof;
@@ -95,11 +97,12 @@ struct hf_redis_node {
     char primary[96]; /* of which it is a replica; empty: of none */
     char version[40];
     int64_t replicas;
-    struct hf_instant clock_at; /* when time_ms was read, about */
+    struct hf_instant clock_at; /* when time_ms was read, to within a round
+                                   trip */
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
     char greet_reason[200];
 
-    /* Our decision on it. */
+    /* The decision on these replies (trust.c). */
     struct hf_acquaintance known;
     struct hf_judgement judgement;
     enum hf_suspicion suspicion;         /* why it is in quarantine */
@@ -109,9 +112,11 @@ struct hf_redis_node {
     char reason[200];
 
     struct hf_instant peek_at;        /* REPAIRING: next read of the marker */
-    bool is_declared;                 /* INIT or QUARANTINE has been done */
-    bool has_declared;                /* and has written a marker */
-    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has seen */
+    bool is_declared;                 /* a job INIT or QUARANTINE has
+                                         succeeded */
+    bool has_declared;                /* and that job has written a marker */
+    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has read; INIT
+                                         replaces no other */
 
     unsigned jobs; /* pending jobs, a bit per enum hf_job */
     struct hf_redis_examination {
@@ -120,15 +125,16 @@ struct hf_redis_node {
         int64_t maxmemory;
         int64_t min_replicas;
         char policy[32];
-        bool awaits_push;  /* only the second connection is not done */
+        bool awaits_push;  /* only the reply to SUBSCRIBE is missing */
         char lacking[480]; /* missing rights, separated by blanks */
         char fault[160];   /* error of acquiring and releasing a lock; empty */
     } examination;
 
     struct hf_redis_survey {
         bool is_under_way;
-        bool is_cut;    /* it timed out */
-        bool is_hidden; /* keys of another prefix, which we may not read */
+        bool is_cut;    /* it timed out: some keys were not read */
+        bool is_hidden; /* keys of another prefix, which the user may not
+                           read */
         unsigned stage;
         enum hf_job job;
         uint64_t ahead; /* COUNT, LOWER */
@@ -155,14 +161,14 @@ struct hf_redis {
     bool strict;
     struct hf_endpoint *endpoints;
     struct hf_tls *tls;
-    char channel[40]; /* where grants are pushed to (listen.h) */
+    char channel[40]; /* channel on which grants are pushed (listen.h) */
     struct hf_redis_listen_pace listen_pace;
     struct hf_job_sink sink;
     bool has_sink;
     uint64_t seed;          /* of the back-off's jitter */
-    struct hf_bytes *names; /* of a SCAN's answer */
+    struct hf_bytes *names; /* from the reply to a SCAN */
     size_t names_cap;
-    struct hf_seat *seats; /* of a ROSTER's */
+    struct hf_seat *seats; /* from the reply to a ROSTER */
     size_t seats_cap;
     struct hf_redis_node nodes[];
 };
@@ -172,25 +178,28 @@ struct hf_redis {
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_node_close(struct hf_redis_node *node, bool forked);
 
-/* Connect now if an attempt was due, or ran out of time, while no timer ran. */
+/* If a timer was due and could not run (the program did not poll), do now what
+ * it would have done: connect, or give up an attempt that timed out. */
 void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now);
 
-/* Can it be asked? */
+/* Whether requests about locks may be sent now. */
 static inline bool hf_redis_is_ready(const struct hf_redis_node *node)
 {
     return node->phase == HF_REDIS_READY && !node->connection.is_broken;
 }
 
-/* Set the timer to whatever comes first. */
+/* Set the timer to the earliest of what is next in this phase: a retry, a
+ * timeout, the next read of the marker. */
 void hf_redis_node_arm(struct hf_redis_node *node);
 
-/* Tell the client where the node stands. */
+/* Set the node's status and its reason, and report both to the client if either
+ * changed. `forgot`: the server lost its data, so earlier votes are void. */
 void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
                          bool forgot, enum hf_status fault, const char *reason);
 
 /* ---- greet.c: the handshake -------------------------------------------- */
 
-/* Ask, on a connection that is open; `is_fresh`: log in first. */
+/* Begin a handshake on an open connection. `is_fresh`: authenticate first. */
 void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
                     struct hf_instant now);
 
@@ -201,73 +210,82 @@ bool hf_redis_log_in(struct hf_redis_node *node,
                      struct hf_redis_connection *connection, uint8_t what,
                      struct hf_instant now);
 
-/* The server may not be what it said it was: ask again, log in again. */
+/* The server's identity is in doubt: stop sending requests, authenticate again
+ * and repeat the handshake. */
 void hf_redis_doubt(struct hf_redis_node *node, const char *why,
                     struct hf_instant now);
 
-/* Quarantined: has another client ended it (doctor --init)? */
+/* In quarantine: read the marker, to see whether another client ended the
+ * quarantine (doctor --init). */
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now);
 
-/* A reply to a greeting, to marking or to a peek. */
+/* Handle a reply to the handshake, to the marker script or to a peek. */
 void hf_redis_greeted(struct hf_redis_node *node,
                       const struct hf_pending *pending, struct hf_instant now);
 
-/* ---- trust.c: does it remember? ------------------------------------------ */
+/* ---- trust.c: has the server lost data? --------------------------------- */
 
-/* A greeting is complete: may the node be asked about locks? */
+/* The handshake is complete: decide whether the server is admitted, and whether
+ * its replies count as votes. */
 void hf_redis_judge(struct hf_redis_node *node);
 
-/* A reply to the marker script. */
+/* Handle the reply to the marker script. */
 void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
 
-/* Why a quarantined node does not count: behind its address. */
+/* Write why a quarantined node has no vote, to follow its address in a
+ * message. */
 void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
                               size_t size);
 
-/* How the marker's store differs from this client's: behind its address. */
+/* Write how the settings in the server's marker differ from this client's, to
+ * follow its address in a message. */
 void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
                             size_t size);
 
-/* ---- ask.c: verbs to commands, replies to answers ----------------------- */
+/* ---- ask.c: requests to commands, replies to answers -------------------- */
 
 void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                   struct hf_instant now);
 void hf_redis_answer(struct hf_redis_node *node,
                      const struct hf_pending *pending, struct hf_instant now);
 
-/* A request that has no reply: UNSENT or UNKNOWN. */
+/* Report a request that was not executed, or may not have been: UNSENT if no
+ * byte of it was written, UNKNOWN if no reply arrived, ERROR after an error
+ * reply. */
 void hf_redis_answer_none(struct hf_redis_node *node,
                           const struct hf_pending *pending,
                           enum hf_verdict verdict, enum hf_status fault,
                           const char *reason);
 
-/* ---- fault.c: the server's words ---------------------------------------- */
+/* ---- fault.c: error replies --------------------------------------------- */
 
-/* What an error reply means; `out` gets the server's words, shortened. */
+/* @return the status that an error reply means; `out` gets the text of the
+ * reply, shortened. */
 enum hf_status hf_redis_fault(const char *text, char *out, size_t size);
 
-/* The same of an error that a script of ours ended with: a missing right is
- * named, which not every server does. */
+/* The same for an error from one of our scripts. Names the missing right, which
+ * not every version of the server does. */
 enum hf_status hf_redis_fault_in(const struct hf_script *script,
                                  const char *text, char *out, size_t size);
 
-/* The right that an error asks for, "+zadd", or `key` if it is about a key;
- * empty: the error is about something else, or does not say. `script` may be
- * NULL. */
+/* Write the right that an error reply demands: "+zadd", or `key` if it is about
+ * a key. Empty: the error has another cause, or does not name the right.
+ * `script` may be NULL. */
 void hf_redis_right(const char *text, const struct hf_script *script,
                     const char *key, char *out, size_t size);
 
-/* Does it mean that the server is no longer what it said it was? */
+/* Whether the error shows that the server's identity has changed, as after a
+ * failover. */
 bool hf_redis_fault_is_identity(const char *text);
 
 /* ---- examine.c: jobs ----------------------------------------------------- */
 
-/* A greeting ended well, and the node is READY: go on with what was asked. */
+/* The handshake is complete and the node is READY: begin the pending jobs. */
 void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now);
 void hf_redis_examined(struct hf_redis_node *node,
                        const struct hf_pending *pending, struct hf_instant now);
 
-/* Tell the sink of a job. */
+/* Report one finding of a job to its sink. */
 void hf_redis_find(struct hf_redis_node *node, enum hf_severity severity,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -278,35 +296,34 @@ static inline bool hf_redis_is_asked(const struct hf_redis_node *node,
     return (node->jobs & (1U << job)) != 0;
 }
 
-/* End the jobs asked of a node. */
+/* End all pending jobs of a node with this status. */
 void hf_redis_jobs_end(struct hf_redis_node *node, enum hf_status status,
                        const char *reason);
 
-/* Ask a question of the examination's. */
+/* Send one request of the examination. */
 void hf_redis_examine_ask(struct hf_redis_node *node, uint8_t request,
                           const struct hf_redis_command *command,
                           struct hf_instant now);
 
-/* The second connection listens, or was refused for `words`. */
+/* The second connection has subscribed (`words` is empty), or its subscription
+ * failed with the error `words`. */
 void hf_redis_examine_push(struct hf_redis_node *node, const char *words);
 
-/* ---- rights.c: may this user do it all? ------------------------------------
- */
+/* ---- rights.c: has this user all rights? -------------------------------- */
 
-/* Use each right once, with a name of the examination's own. */
+/* Use each right once, on a lock of a random name. */
 void hf_redis_rights_push(struct hf_redis_node *node,
                           const struct hf_redis_keys *keys,
                           struct hf_instant now);
 void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request);
 
-/* Add a right to those that are missing. */
+/* Add a right to the list of missing ones. */
 void hf_redis_rights_lack(struct hf_redis_node *node, const char *right);
 void hf_redis_rights_find(struct hf_redis_node *node);
 
-/* ---- survey.c: what keys are there? ----------------------------------------
- */
+/* ---- survey.c: which keys are there? ------------------------------------ */
 
-/* A greeting is complete, and `job` was asked for: LOOK, COUNT or LOWER. */
+/* The handshake is complete and `job` is pending: LOOK, COUNT or LOWER. */
 void hf_redis_survey(struct hf_redis_node *node, enum hf_job job,
                      struct hf_instant now);
 void hf_redis_surveyed(struct hf_redis_node *node,

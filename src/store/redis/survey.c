@@ -199,7 +199,8 @@ static void write_found(const struct hf_redis_found *found, const char *one,
              found->n > found->named ? ", ..." : "");
 }
 
-/* Report every reason why INIT must not declare this node. */
+/* INIT on a node with held locks could grant them twice. Report every reason at
+ * once, so that the operator need not run the job once for each. */
 static void find_all(struct hf_redis_node *node, struct hf_instant now)
 {
     const struct hf_redis_survey *seen = &node->survey;
