@@ -26,7 +26,8 @@ static enum hf_status read_owner(const char *text, struct hf_order *order,
     return HF_OK;
 }
 
-/* Begin the only attempt of `op`. */
+/* An adoption has one attempt: a second one would need a fresh owner, and the
+ * text names the owner that the nodes store. hf_retry only limits the wait. */
 static void begin(struct hf_op *op, enum hf_event_kind kind)
 {
     struct hf_client *client = op->client;
@@ -68,7 +69,9 @@ void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* The wait is over. */
+/* The timeout of the wait. A DISOWN may have been executed at a node, so its
+ * result is unknown. An adoption that fails must not leave a lock that renews
+ * itself: detach it again. */
 void hf_adopt_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -95,7 +98,8 @@ static int64_t own_ttl_ms(const struct hf_client *client, const char *owner,
     return ttl_ms < max_ms ? ttl_ms : max_ms;
 }
 
-/* Check the request and the text, and fill op->order. */
+/* Without a ttl in the request, the ttl in the text counts, so that an adopted
+ * lock keeps the length of lease that its first holder chose. */
 static enum hf_status read_adoption(struct hf_op *op,
                                     const struct hf_request *request,
                                     const char *owner, struct hf_error *error)

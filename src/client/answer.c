@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Negative: the holder's lease has no expiry. */
+/* A store may report "no expiry" as any negative number; core tests the sign
+ * only. */
 static struct hf_span left_of(const struct hf_answer *answer)
 {
     return answer->left_ms < 0 ? (struct hf_span){-1}
@@ -27,7 +28,8 @@ static struct hf_span left_of(const struct hf_answer *answer)
 /* The end of a process is not pushed, only found by polling. */
 #define LOOK_MORTAL_MS 500
 
-/* The poll interval for the first waiter. 0: the holder's release is pushed. */
+/* The first waiter polls only where the end of the holder is not pushed: a
+ * process that dies, a key of another library. 0: do not poll. */
 static uint16_t look_ms(const struct hf_client *client,
                         const struct hf_answer *answer)
 {

@@ -44,7 +44,8 @@ static bool is_in(uint16_t mask, unsigned node)
     return (mask & (1U << node)) != 0;
 }
 
-/* The status for the missing vote of a node. */
+/* An error of a node counts only if the node refused this operation or is down
+ * now: an older error may be over, and would mislead the caller. */
 static enum hf_status fault_of(const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
@@ -110,7 +111,8 @@ static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
     return fold;
 }
 
-/* Add the address and the reason of a node that did not vote. */
+/* The latest cause goes first: a refusal of this request, then a timeout, then
+ * why the connection is down. */
 static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;

@@ -98,7 +98,9 @@ static void sweep(struct hf_bundle *bundle)
     }
 }
 
-/* Wait for any lock of the part. */
+/* Wait in the queues of all locks of the part at once, since any one of them is
+ * enough. An endless wait is limited until a majority was reached once: it must
+ * fail if the servers cannot be reached at all. */
 static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_client *client = bundle->op.client;
@@ -281,7 +283,8 @@ void hf_bundles_pump(struct hf_client *client)
     }
 }
 
-/* Of several permits, the one with the fewest waiters ahead. */
+/* For a semaphore, the place in the queue that is reported to the user is that
+ * of the permit which is likely to be granted first. */
 struct hf_op *hf_bundle_waiting(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);

@@ -109,7 +109,8 @@ static enum hf_status read_options(const struct hf_client_options *options,
     return HF_OK;
 }
 
-/* Allocate a client and initialise what does not depend on the store. */
+/* Set each descriptor to -1 before any step that can fail, so that one function
+ * can close a client that is only half open. */
 static struct hf_client *make(void)
 {
     struct hf_client *client = calloc(1, sizeof(*client));

@@ -93,7 +93,8 @@ void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
                      : HF_UNAVAILABLE);
 }
 
-/* Restore the processes; the next renewal sends them. */
+/* The caller keeps the handle after a failure, so the lock must end with its
+ * processes again. The next renewal sends them to the nodes. */
 void hf_give_abandon(struct hf_op *op)
 {
     struct hf_give *give = give_of(op);

@@ -84,7 +84,8 @@ static const char *text_bytes(const struct hf_lock *lock)
     return hf_lock_name_bytes(lock) + lock->name_len + 1;
 }
 
-/* The bytes behind the lease. */
+/* Optional members follow the lease in the same allocation, so that a plain
+ * lock on one server pays for none of them. */
 static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
 {
     struct hf_life_set *life = hf_lock_life(lock);

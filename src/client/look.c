@@ -71,7 +71,8 @@ static void finish(struct hf_look *look)
                  has_majority(look) ? HF_OK : hf_blame_write(&look->op));
 }
 
-/* Finish the query if no reply is to come, or set its timer. */
+/* Finish as soon as no further reply can come. With a majority, wait one more
+ * timeout for the others, so that the result names the state of a slow node. */
 static void judge(struct hf_look *look)
 {
     struct hf_client *client = look->op.client;

@@ -126,7 +126,8 @@ static enum hf_status look_at(struct hf_client *client,
     return merge(client, name, &nothing, is_cleanup, out, error);
 }
 
-/* The nodes that have `mark`. */
+/* A tombstone has the fence of the mark that it withdraws, so the fence alone
+ * does not tell them apart. */
 static uint16_t having(const struct hf_marks *marks, const struct hf_mark *mark)
 {
     uint16_t mask = 0;

@@ -54,7 +54,8 @@ static void delist(struct hf_client *client, struct hf_waiter *self)
     }
 }
 
-/* Wake a waiting thread, unless one is reading: it becomes the leader. */
+/* If no thread polls, wake one to become the leader: otherwise no thread would
+ * read the replies of the others. */
 static void hand_over(struct hf_client *client)
 {
     if (client->is_polling) {
