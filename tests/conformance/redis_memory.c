@@ -268,8 +268,11 @@ static void test_ineligible(struct server *server)
     server_remove(&three[1]);
 
     struct server cluster;
+    char bus[8];
+    snprintf(bus, sizeof(bus), "%u", free_port());
     server_name(&cluster);
-    server_run(&cluster, "--cluster-enabled", "yes", NULL);
+    server_run(&cluster, "--cluster-enabled", "yes", "--cluster-port", bus,
+               NULL);
     rig_strict(&rig, 1, &cluster, 60000);
     ok(until_standing(&rig, 0, HF_STANDING_DOWN) && rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "Cluster member") != NULL,

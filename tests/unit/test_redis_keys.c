@@ -2,14 +2,17 @@
 /* Keys of a name: where they fall in a Cluster, and that none is another's. */
 #include "store/redis/keys.h"
 
+#include <arpa/inet.h>
 #include <hiredis/hiredis.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +25,53 @@ struct oracle {
     redisContext *redis;
 };
 
+/* A TCP port that is free now: without one for its bus, each server that has
+ * Cluster support binds port 10000, and a second one ends. */
+static unsigned free_port(void)
+{
+    struct sockaddr_in any = {.sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(any);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    bool is_bound = fd >= 0 && bind(fd, (struct sockaddr *)&any, len) == 0 &&
+                    getsockname(fd, (struct sockaddr *)&any, &len) == 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return is_bound ? ntohs(any.sin_port) : 0;
+}
+
+static void launch(struct oracle *oracle, const char *path)
+{
+    char bus[8];
+    snprintf(bus, sizeof(bus), "%u", free_port());
+    oracle->pid = fork();
+    if (oracle->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
+               path, "--save", "", "--dir", oracle->dir, "--cluster-enabled",
+               "yes", "--bind", "127.0.0.1", "--cluster-port", bus, "--logfile",
+               "log", (char *)NULL);
+        _exit(127);
+    }
+}
+
+/* The server accepts clients before it has bound the port of the cluster bus,
+ * and ends if another process was given that port meanwhile. */
+static bool answers(struct oracle *oracle, const char *path)
+{
+    oracle->redis = redisConnectUnix(path);
+    redisReply *reply = oracle->redis == NULL || oracle->redis->err != 0
+                            ? NULL
+                            : redisCommand(oracle->redis, "PING");
+    bool is_up = reply != NULL && reply->type == REDIS_REPLY_STATUS;
+    freeReplyObject(reply);
+    if (!is_up) {
+        redisFree(oracle->redis);
+    }
+    return is_up;
+}
+
 static int oracle_start(void **state)
 {
     static struct oracle oracle;
@@ -31,21 +81,15 @@ static int oracle_start(void **state)
         return -1;
     }
     snprintf(path, sizeof(path), "%s/s", oracle.dir);
-    oracle.pid = fork();
-    if (oracle.pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket",
-               path, "--save", "", "--dir", oracle.dir, "--cluster-enabled",
-               "yes", "--logfile", "log", (char *)NULL);
-        _exit(127);
-    }
+    launch(&oracle, path);
     for (int i = 0; i < 4000; i++) {
-        oracle.redis = redisConnectUnix(path);
-        if (oracle.redis != NULL && oracle.redis->err == 0) {
+        if (answers(&oracle, path)) {
             *state = &oracle;
             return 0;
         }
-        redisFree(oracle.redis);
+        if (waitpid(oracle.pid, NULL, WNOHANG) == oracle.pid) {
+            launch(&oracle, path);
+        }
         usleep(5000);
     }
     return -1;
