@@ -111,7 +111,7 @@ static void begin(struct one *one, struct fuzz_input *in)
     if (what % 8 == 6 && counter > 0) {
         event.kind = HF_EV_ADOPT;
     } else if (what % 8 == 7) {
-        event.kind = HF_EV_DISOWN;
+        event.kind = HF_EV_RELEASE_FOREIGN;
     }
     step(one, event);
 }
@@ -180,14 +180,14 @@ static void answer(struct one *one, unsigned node, int verb, uint8_t what,
 
 static void stand(unsigned node, uint8_t what)
 {
-    static const enum hf_standing standings[] = {
-        HF_STANDING_VOTING, HF_STANDING_CONNECTING, HF_STANDING_REPAIRING,
-        HF_STANDING_DOWN};
+    static const enum hf_node_status standings[] = {
+        HF_NODE_STATUS_VOTING, HF_NODE_STATUS_CONNECTING,
+        HF_NODE_STATUS_REPAIRING, HF_NODE_STATUS_DOWN};
     hf_nodes_set(&world.nodes, node, standings[what % 4]);
     for (unsigned i = 0; i < LEASES; i++) {
         step(&world.leases[i],
-             (struct hf_event){.kind =
-                                   (what & 4) != 0 ? HF_EV_FORGOT : HF_EV_NODE,
+             (struct hf_event){.kind = (what & 4) != 0 ? HF_EV_NODE_RESET
+                                                       : HF_EV_NODE,
                                .node = (uint8_t)node});
     }
 }
@@ -222,7 +222,7 @@ static void use(struct one *one, uint8_t what, struct fuzz_input *in)
     if (what % 8 == 0) {
         step(one, (struct hf_event){.kind = HF_EV_RELEASE});
     } else if (what % 64 == 1 && is_holding) {
-        step(one, (struct hf_event){.kind = HF_EV_FORSAKE});
+        step(one, (struct hf_event){.kind = HF_EV_DETACH});
     } else if (is_holding) {
         int64_t ms = what % 2 == 0 ? 0 : read_ttl_ms(in);
         step(one,
@@ -294,7 +294,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned i = 0; i < world.nodes.count; i++) {
         bool is_up = (what >> i & 4) == 0;
         hf_nodes_set(&world.nodes, i,
-                     is_up ? HF_STANDING_VOTING : HF_STANDING_CONNECTING);
+                     is_up ? HF_NODE_STATUS_VOTING : HF_NODE_STATUS_CONNECTING);
         hf_nodes_set_listening(&world.nodes, i, (what & 128) != 0);
     }
     for (unsigned i = 0; in.left > 0 && i < MOVES_MAX; i++) {

@@ -87,7 +87,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_ADOPT:
         oracle->is_adopted = true;
         break;
-    case HF_EV_DISOWN:
+    case HF_EV_RELEASE_FOREIGN:
         oracle->owes_release = true;
         break;
     case HF_EV_ANSWER:
@@ -104,7 +104,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
             heard->until = hf_instant_max(heard->until, heard->claim);
         }
         break;
-    case HF_EV_FORGOT:
+    case HF_EV_NODE_RESET:
         heard->counter = heard->refused = 0;
         heard->until = HF_LONG_AGO;
         heard->kept = HF_LONG_AGO;
@@ -117,7 +117,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_RELEASE:
         oracle->owes_release |= oracle->phase == HF_PHASE_HOLDING;
         break;
-    case HF_EV_FORSAKE:
+    case HF_EV_DETACH:
         oracle->is_forsaken = true;
         break;
     case HF_EV_LISTEN:

@@ -34,7 +34,7 @@ static bool is_same(const char *a, const char *b)
 struct scene {
     struct hf_identity identity;
     struct hf_marker marker;
-    struct hf_acquaintance known;
+    struct hf_known_server known;
     struct hf_shape shape;
     bool strict;
     bool on_host;
@@ -133,7 +133,8 @@ static void check_write(const struct scene *s, const struct hf_marker *out)
     }
 }
 
-static void check(const struct scene *s, const struct hf_judgement *judgement)
+static void check(const struct scene *s,
+                  const struct hf_quarantine_verdict *judgement)
 {
     FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch(s));
     if (is_mismatch(s)) {
@@ -167,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
     struct scene scene;
-    struct hf_judgement judgement;
+    struct hf_quarantine_verdict judgement;
     read_scene(&in, &scene);
     hf_quarantine_judge(&scene.identity, &scene.marker, &scene.known,
                         &scene.shape, scene.strict, scene.on_host, scene.now,

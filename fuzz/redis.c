@@ -160,14 +160,14 @@ static void on_answer(void *user, const struct hf_answer *answer)
     }
 }
 
-static void on_standing(void *user, unsigned node, enum hf_standing standing,
+static void on_standing(void *user, unsigned node, enum hf_node_status standing,
                         bool forgot, enum hf_status fault, const char *reason)
 {
     (void)user;
     (void)forgot;
     FUZZ_CHECK(client.store == NULL || node < client.store->n_nodes);
-    FUZZ_CHECK(standing <= HF_STANDING_DOWN);
-    FUZZ_CHECK((standing == HF_STANDING_VOTING) == (fault == HF_OK));
+    FUZZ_CHECK(standing <= HF_NODE_STATUS_DOWN);
+    FUZZ_CHECK((standing == HF_NODE_STATUS_VOTING) == (fault == HF_OK));
     check_plain(reason);
 }
 

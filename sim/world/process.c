@@ -209,13 +209,13 @@ static int64_t due(const struct sim_process *process)
 static void note_standings(struct sim_process *process)
 {
     static const char *const texts[] = {
-        [HF_STANDING_CONNECTING] = "not known yet",
-        [HF_STANDING_VOTING] = "votes",
-        [HF_STANDING_REPAIRING] = "quarantined",
-        [HF_STANDING_DOWN] = "down",
+        [HF_NODE_STATUS_CONNECTING] = "not known yet",
+        [HF_NODE_STATUS_VOTING] = "votes",
+        [HF_NODE_STATUS_REPAIRING] = "quarantined",
+        [HF_NODE_STATUS_DOWN] = "down",
     };
     for (unsigned i = 0; i < process->world->story->n_nodes; i++) {
-        enum hf_standing standing =
+        enum hf_node_status standing =
             hf_nodes_standing(&process->client->nodes, i);
         if (process->standings[i] != standing) {
             process->standings[i] = (uint8_t)standing;
@@ -232,7 +232,7 @@ static void close_client(struct sim_process *process)
 {
     hf_client_close(process->client);
     process->client = NULL;
-    memset(process->standings, HF_STANDING_CONNECTING,
+    memset(process->standings, HF_NODE_STATUS_CONNECTING,
            sizeof(process->standings));
 }
 
@@ -277,7 +277,7 @@ void sim_process_start(struct sim_process *process)
 {
     uint64_t stream = UINT64_C(0x7000) + (uint64_t)process->index;
     process->starts++;
-    memset(process->standings, HF_STANDING_CONNECTING,
+    memset(process->standings, HF_NODE_STATUS_CONNECTING,
            sizeof(process->standings));
     process->random = sim_random_of(process->world->story->seed,
                                     stream << 16 | process->starts);

@@ -81,7 +81,7 @@ void hf_adopt_due(struct hf_op *op)
                          ? HF_UNKNOWN
                          : hf_blame_write(op));
     if (op->kind == HF_OP_ADOPT) {
-        hf_client_signal(op->client, lock, HF_EV_FORSAKE);
+        hf_client_signal(op->client, lock, HF_EV_DETACH);
     }
 }
 
@@ -139,7 +139,7 @@ static enum hf_status adopt(struct hf_client *client,
         status = hf_client_start_thread(client, error);
         *out = status == HF_OK ? op.lock : NULL;
         if (status != HF_OK) {
-            hf_client_signal(client, op.lock, HF_EV_FORSAKE);
+            hf_client_signal(client, op.lock, HF_EV_DETACH);
         }
     }
     return status;
@@ -206,7 +206,7 @@ enum hf_status hf_op_start_adopt(struct hf_client *client,
 
 void hf_disown_begin(struct hf_op *op)
 {
-    begin(op, HF_EV_DISOWN);
+    begin(op, HF_EV_RELEASE_FOREIGN);
 }
 
 static enum hf_status disown(struct hf_client *client,

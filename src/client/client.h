@@ -86,7 +86,7 @@ struct hf_client {
     unsigned in_store;          /* depth of ask() and flush() */
     bool is_dirty;              /* requests queued since the last flush */
     bool has_heard;             /* a query has a reply (look.c) */
-    uint8_t news[HF_NODES_MAX]; /* enum hf_standing, of those in `changed` */
+    uint8_t news[HF_NODES_MAX]; /* enum hf_node_status, of those in `changed` */
     uint16_t changed;           /* nodes: new status, not delivered yet */
     uint16_t forgot;            /* … and they lost their data */
     uint16_t quarantined;       /* nodes: log when the quarantine ends */
@@ -190,9 +190,9 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
 
 /* The store's callbacks. */
 void hf_client_on_answer(void *user, const struct hf_answer *answer);
-void hf_client_on_standing(void *user, unsigned node, enum hf_standing standing,
-                           bool forgot, enum hf_status fault,
-                           const char *reason);
+void hf_client_on_standing(void *user, unsigned node,
+                           enum hf_node_status standing, bool forgot,
+                           enum hf_status fault, const char *reason);
 
 void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter);

@@ -170,7 +170,7 @@ static enum hf_status hand_on(struct hf_give *give)
     write_text(lock, give->text);
     hf_client_untell(client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
-    hf_client_signal(client, lock, HF_EV_FORSAKE);
+    hf_client_signal(client, lock, HF_EV_DETACH);
     return HF_OK;
 }
 

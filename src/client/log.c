@@ -119,9 +119,9 @@ static uint16_t missing(const struct hf_client *client)
 /* ---- Nodes ------------------------------------------------------------- */
 
 void hf_log_standing(struct hf_client *client, unsigned node,
-                     enum hf_standing was, bool forgot)
+                     enum hf_node_status was, bool forgot)
 {
-    enum hf_standing is = hf_nodes_standing(&client->nodes, node);
+    enum hf_node_status is = hf_nodes_standing(&client->nodes, node);
     uint16_t bit = (uint16_t)(1U << node);
     const char *reason = client->peers[node].reason;
     struct hf_node info;
@@ -135,10 +135,10 @@ void hf_log_standing(struct hf_client *client, unsigned node,
                       info.address);
     }
     switch (is) {
-    case HF_STANDING_CONNECTING:
+    case HF_NODE_STATUS_CONNECTING:
         hf_client_log(client, HF_LOG_INFO, "%s: connecting", info.address);
         break;
-    case HF_STANDING_VOTING:
+    case HF_NODE_STATUS_VOTING:
         hf_client_log(client, HF_LOG_INFO,
                       (client->quarantined & bit) != 0
                           ? "%s: quarantine is over, it counts"
@@ -146,12 +146,12 @@ void hf_log_standing(struct hf_client *client, unsigned node,
                       info.address);
         client->quarantined &= (uint16_t)~bit;
         break;
-    case HF_STANDING_REPAIRING:
+    case HF_NODE_STATUS_REPAIRING:
         client->quarantined |= bit;
         hf_client_log(client, HF_LOG_WARN, "%s: in quarantine: %s",
                       info.address, reason[0] != '\0' ? reason : info.reason);
         break;
-    case HF_STANDING_DOWN:
+    case HF_NODE_STATUS_DOWN:
         hf_client_log(client, HF_LOG_WARN, "%s: lost: %s", info.address,
                       reason[0] != '\0' ? reason : "no connection");
         break;

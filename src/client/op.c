@@ -180,7 +180,7 @@ void hf_op_abandon(struct hf_op *op)
     if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
         hf_client_signal(op->client, lock, HF_EV_RELEASE);
     } else if (lock != NULL && op->kind == HF_OP_ADOPT) {
-        hf_client_signal(op->client, lock, HF_EV_FORSAKE);
+        hf_client_signal(op->client, lock, HF_EV_DETACH);
     }
     hf_op_unlist(op);
     op->is_done = true;

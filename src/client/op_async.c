@@ -86,7 +86,7 @@ void hf_op_forget_result(struct hf_op *op)
     } else if (op->kind == HF_OP_ADOPT && op->status == HF_OK) {
         hf_client_untell(op->client, op->lock);
         op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
-        hf_client_signal(op->client, op->lock, HF_EV_FORSAKE);
+        hf_client_signal(op->client, op->lock, HF_EV_DETACH);
         op->lock = NULL;
     } else if (op->status == HF_OK) {
         hf_release_whole(op->lock, NULL);

@@ -58,15 +58,15 @@ static void deliver_status(struct hf_client *client)
     bool forgot = (client->forgot & bit) != 0;
     client->changed &= (uint16_t)~bit;
     client->forgot &= (uint16_t)~bit;
-    enum hf_standing was = hf_nodes_standing(&client->nodes, node);
-    hf_nodes_set(&client->nodes, node, (enum hf_standing)client->news[node]);
+    enum hf_node_status was = hf_nodes_standing(&client->nodes, node);
+    hf_nodes_set(&client->nodes, node, (enum hf_node_status)client->news[node]);
     hf_log_standing(client, node, was, forgot);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }
     /* Releases go first: otherwise the node would refuse the next attempt of an
      * operation because of the owner that its last attempt has left there. */
-    enum hf_event_kind kind = forgot ? HF_EV_FORGOT : HF_EV_NODE;
+    enum hf_event_kind kind = forgot ? HF_EV_NODE_RESET : HF_EV_NODE;
     notify_locks(client, node, kind, true);
     notify_locks(client, node, kind, false);
     struct hf_op *next = NULL;

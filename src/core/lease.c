@@ -257,7 +257,7 @@ static void on_release(struct hf_step *step)
 
 static void dispatch(struct hf_step *step)
 {
-    HF_ASSERT(step->event->kind <= HF_EV_FORSAKE);
+    HF_ASSERT(step->event->kind <= HF_EV_DETACH);
     switch (step->event->kind) {
     case HF_EV_ACQUIRE:
         hf_ask_begin(step);
@@ -265,7 +265,7 @@ static void dispatch(struct hf_step *step)
     case HF_EV_ADOPT:
         hf_hold_adopt(step);
         break;
-    case HF_EV_DISOWN:
+    case HF_EV_RELEASE_FOREIGN:
         hf_release_disown(step);
         break;
     case HF_EV_ANSWER:
@@ -288,7 +288,7 @@ static void dispatch(struct hf_step *step)
     case HF_EV_NODE:
         on_node(step);
         break;
-    case HF_EV_FORGOT:
+    case HF_EV_NODE_RESET:
         on_forgot(step);
         break;
     case HF_EV_EXTEND:
@@ -297,7 +297,7 @@ static void dispatch(struct hf_step *step)
     case HF_EV_RELEASE:
         on_release(step);
         break;
-    case HF_EV_FORSAKE:
+    case HF_EV_DETACH:
     default:
         hf_release_finish(step);
         break;

@@ -59,20 +59,20 @@ enum hf_verdict {
 };
 
 enum hf_event_kind {
-    HF_EV_ACQUIRE, /* begin: ask all nodes; counter: hint or 0 */
-    HF_EV_ADOPT,   /* begin: confirm a detached lock; counter: fence */
-    HF_EV_DISOWN,  /* begin: release a detached lock; counter: fence */
-    HF_EV_ANSWER,  /* the result of a request */
-    HF_EV_GRANT,   /* pushed: `node` granted the name to us, at `counter` */
-    HF_EV_LISTEN,  /* `node` can, or can no longer, push grants to us, as
-                      struct hf_nodes says */
-    HF_EV_TIMER,   /* hf_lease_wake() has come */
-    HF_EV_NODE,    /* the status of `node` in struct hf_nodes changed */
-    HF_EV_FORGOT,  /* `node` is another server than before, or lost its data:
-                      its earlier votes are void */
-    HF_EV_EXTEND,  /* renew now; ttl: new lease, or 0 for the present one */
-    HF_EV_RELEASE, /* cancel or release; ends in effects.done */
-    HF_EV_FORSAKE  /* detached: stop at once, and release nothing */
+    HF_EV_ACQUIRE,         /* begin: ask all nodes; counter: hint or 0 */
+    HF_EV_ADOPT,           /* begin: confirm a detached lock; counter: fence */
+    HF_EV_RELEASE_FOREIGN, /* begin: release a detached lock; counter: fence */
+    HF_EV_ANSWER,          /* the result of a request */
+    HF_EV_GRANT,      /* pushed: `node` granted the name to us, at `counter` */
+    HF_EV_LISTEN,     /* `node` can, or can no longer, push grants to us, as
+                         struct hf_nodes says */
+    HF_EV_TIMER,      /* hf_lease_wake() has come */
+    HF_EV_NODE,       /* the status of `node` in struct hf_nodes changed */
+    HF_EV_NODE_RESET, /* `node` is another server than before, or lost its data:
+                     its earlier votes are void */
+    HF_EV_EXTEND,     /* renew now; ttl: new lease, or 0 for the present one */
+    HF_EV_RELEASE,    /* cancel or release; ends in effects.done */
+    HF_EV_DETACH      /* detached: stop at once, and release nothing */
 };
 
 struct hf_event {

@@ -17,27 +17,27 @@ void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
     nodes->connect_timeout = connect_timeout;
 }
 
-static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_standing standing)
+static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_node_status standing)
 {
-    HF_ASSERT(standing <= HF_STANDING_DOWN);
+    HF_ASSERT(standing <= HF_NODE_STATUS_DOWN);
     switch (standing) {
-    case HF_STANDING_CONNECTING:
+    case HF_NODE_STATUS_CONNECTING:
         return &nodes->connecting;
-    case HF_STANDING_VOTING:
+    case HF_NODE_STATUS_VOTING:
         return &nodes->voting;
-    case HF_STANDING_REPAIRING:
+    case HF_NODE_STATUS_REPAIRING:
         return &nodes->repairing;
-    case HF_STANDING_DOWN:
+    case HF_NODE_STATUS_DOWN:
     default:
         return &nodes->down;
     }
 }
 
 void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
-                  enum hf_standing standing)
+                  enum hf_node_status standing)
 {
     HF_ASSERT(node < nodes->count);
-    HF_ASSERT(standing <= HF_STANDING_DOWN);
+    HF_ASSERT(standing <= HF_NODE_STATUS_DOWN);
     uint16_t bit = (uint16_t)(1U << node);
     *mask_of(nodes, hf_nodes_standing(nodes, node)) ^= bit;
     *mask_of(nodes, standing) |= bit;
@@ -55,18 +55,19 @@ void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
     HF_ASSERT((nodes->listening & ~hf_nodes_all(nodes)) == 0);
 }
 
-enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node)
+enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
+                                      unsigned node)
 {
     HF_ASSERT(node < nodes->count);
     unsigned bit = 1U << node;
     if ((nodes->voting & bit) != 0) {
-        return HF_STANDING_VOTING;
+        return HF_NODE_STATUS_VOTING;
     }
     if ((nodes->repairing & bit) != 0) {
-        return HF_STANDING_REPAIRING;
+        return HF_NODE_STATUS_REPAIRING;
     }
-    return (nodes->connecting & bit) != 0 ? HF_STANDING_CONNECTING
-                                          : HF_STANDING_DOWN;
+    return (nodes->connecting & bit) != 0 ? HF_NODE_STATUS_CONNECTING
+                                          : HF_NODE_STATUS_DOWN;
 }
 
 /* Weight of a new round trip: one eighth, as TCP's own estimate (RFC 6298). */

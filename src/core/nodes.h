@@ -13,13 +13,13 @@
 #include <stdint.h>
 
 /* The status of a node. */
-enum hf_standing {
-    HF_STANDING_CONNECTING, /* status unknown until the handshake is done */
-    HF_STANDING_VOTING,     /* identified, data complete: its replies are votes
-                             */
-    HF_STANDING_REPAIRING,  /* in quarantine: no ACQUIRE; CONFIRM repairs its
-                               key but is no vote; its refusals do not count */
-    HF_STANDING_DOWN        /* not reachable, or not usable at all */
+enum hf_node_status {
+    HF_NODE_STATUS_CONNECTING, /* status unknown until the handshake is done */
+    HF_NODE_STATUS_VOTING, /* identified, data complete: its replies are votes
+                            */
+    HF_NODE_STATUS_REPAIRING, /* in quarantine: no ACQUIRE; CONFIRM repairs its
+                              key but is no vote; its refusals do not count */
+    HF_NODE_STATUS_DOWN       /* not reachable, or not usable at all */
 };
 
 struct hf_nodes {
@@ -42,14 +42,15 @@ void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
                    struct hf_span node_timeout, struct hf_span connect_timeout);
 
 void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
-                  enum hf_standing standing);
+                  enum hf_node_status standing);
 
 /* `node` can push grants to us from now on, or no longer. Each lease that waits
  * gets HF_EV_LISTEN next. */
 void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
                             bool is_listening);
 
-enum hf_standing hf_nodes_standing(const struct hf_nodes *nodes, unsigned node);
+enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
+                                      unsigned node);
 
 /* The node replied, after `took`: it is no longer slow. */
 void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,

@@ -85,7 +85,7 @@ static bool is_named(const struct hf_identity *identity,
  * later data was lost. */
 static bool is_durable(const struct hf_identity *identity,
                        const struct hf_marker *marker,
-                       const struct hf_acquaintance *known)
+                       const struct hf_known_server *known)
 {
     bool is_latest = !known->has_met || same_id(known->run_id, marker->run_id);
     return marker->is_durable && identity->knows_durability &&
@@ -148,7 +148,7 @@ static struct hf_instant watched_since(const struct hf_marker *marker,
 
 static void judge_kept(const struct hf_marker *marker,
                        const struct hf_shape *shape, bool on_host,
-                       struct hf_instant now, struct hf_judgement *out)
+                       struct hf_instant now, struct hf_quarantine_verdict *out)
 {
     struct hf_span span = hf_quarantine_span(shape->max_ttl_ms);
     out->suspicion = HF_SUSPECT_WATCHED;
@@ -172,8 +172,8 @@ static void judge_kept(const struct hf_marker *marker,
 /* The server has lost its data, or may have: it is watched from now on. */
 static void
 judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
-           const struct hf_acquaintance *known, const struct hf_shape *shape,
-           struct hf_instant now, struct hf_judgement *out)
+           const struct hf_known_server *known, const struct hf_shape *shape,
+           struct hf_instant now, struct hf_quarantine_verdict *out)
 {
     bool was_there = known->has_met && same_id(known->run_id, identity->run_id);
     out->suspicion = marker->exists ? HF_SUSPECT_REPLACED
@@ -186,10 +186,10 @@ judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
 
 void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_marker *marker,
-                         const struct hf_acquaintance *known,
+                         const struct hf_known_server *known,
                          const struct hf_shape *shape, bool strict,
                          bool on_host, struct hf_instant now,
-                         struct hf_judgement *out)
+                         struct hf_quarantine_verdict *out)
 {
     memset(out, 0, sizeof(*out));
     out->trust = HF_TRUST_MISMATCH;

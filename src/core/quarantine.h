@@ -55,7 +55,7 @@ struct hf_marker {
 };
 
 /* The state of the node at this client's last handshake. */
-struct hf_acquaintance {
+struct hf_known_server {
     bool has_met;                  /* there was one; else the rest is empty */
     char value[HF_SERVER_ID_MAX];  /* of the marker, as last seen */
     char run_id[HF_SERVER_ID_MAX]; /* of the server, as last seen */
@@ -77,7 +77,7 @@ enum hf_suspicion {
                           */
 };
 
-struct hf_judgement {
+struct hf_quarantine_verdict {
     enum hf_trust trust;
     enum hf_suspicion suspicion; /* QUARANTINE */
     struct hf_instant since;     /* when this client first saw the value */
@@ -102,10 +102,10 @@ struct hf_judgement {
  * marker's value, the server's run id, and `since` there. */
 void hf_quarantine_judge(const struct hf_identity *identity,
                          const struct hf_marker *marker,
-                         const struct hf_acquaintance *known,
+                         const struct hf_known_server *known,
                          const struct hf_shape *shape, bool strict,
                          bool on_host, struct hf_instant now,
-                         struct hf_judgement *out);
+                         struct hf_quarantine_verdict *out);
 
 /* The marker with which a declaration overwrites the present one: whole, or
  * with is_whole false to begin a quarantine (the operator knows that data was

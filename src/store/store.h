@@ -148,7 +148,7 @@ typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
  *                majority is up: a replica, the same server twice, another
  *                max_ttl. */
 typedef void hf_store_standing_fn(void *client, unsigned node,
-                                  enum hf_standing standing, bool forgot,
+                                  enum hf_node_status standing, bool forgot,
                                   enum hf_status fault, const char *reason);
 
 /* A node has granted the name to the waiter whose ACQUIRE had this cookie. From

@@ -290,7 +290,7 @@ struct rig {
     struct said *said; /* in the order of coming */
     unsigned n_said;
     uint64_t cookie;
-    enum hf_standing standing[HF_NODES_MAX];
+    enum hf_node_status standing[HF_NODES_MAX];
     enum hf_status fault[HF_NODES_MAX];
     char reason[HF_NODES_MAX][300];
     unsigned forgot[HF_NODES_MAX];
@@ -360,7 +360,7 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
 }
 
 static inline void rig_standing(void *client, unsigned node,
-                                enum hf_standing standing, bool forgot,
+                                enum hf_node_status standing, bool forgot,
                                 enum hf_status fault, const char *reason)
 {
     struct rig *rig = client;
@@ -470,8 +470,8 @@ static inline void rig_turn(struct rig *rig, int64_t ms)
 
 static inline bool rig_votes(struct rig *rig, unsigned node)
 {
-    rig_until(rig, rig->standing[node] == HF_STANDING_VOTING, PATIENCE_MS);
-    return rig->standing[node] == HF_STANDING_VOTING;
+    rig_until(rig, rig->standing[node] == HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    return rig->standing[node] == HF_NODE_STATUS_VOTING;
 }
 
 /* One node on `server`, quarantine off, ready to be asked. */

@@ -75,15 +75,16 @@ static void on_answer(void *client, const struct hf_answer *answer)
     }
 }
 
-static void on_standing(void *client, unsigned node, enum hf_standing standing,
-                        bool forgot, enum hf_status fault, const char *reason)
+static void on_standing(void *client, unsigned node,
+                        enum hf_node_status standing, bool forgot,
+                        enum hf_status fault, const char *reason)
 {
     struct driver *d = client;
     (void)node;
     (void)forgot;
     (void)fault;
     (void)reason;
-    d->is_voting = standing == HF_STANDING_VOTING;
+    d->is_voting = standing == HF_NODE_STATUS_VOTING;
 }
 
 static void on_log(void *client, enum hf_log_level level, const char *text)

@@ -217,16 +217,16 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
     }
 }
 
-static enum hf_standing standing_of(const char *word)
+static enum hf_node_status standing_of(const char *word)
 {
     if (strcmp(word, "voting") == 0) {
-        return HF_STANDING_VOTING;
+        return HF_NODE_STATUS_VOTING;
     }
     if (strcmp(word, "repairing") == 0) {
-        return HF_STANDING_REPAIRING;
+        return HF_NODE_STATUS_REPAIRING;
     }
-    return strcmp(word, "connecting") == 0 ? HF_STANDING_CONNECTING
-                                           : HF_STANDING_DOWN;
+    return strcmp(word, "connecting") == 0 ? HF_NODE_STATUS_CONNECTING
+                                           : HF_NODE_STATUS_DOWN;
 }
 
 static void read_listen(struct teller *teller, const char *word, unsigned node)
@@ -241,12 +241,18 @@ static void read_event(struct teller *teller, char **words, int n)
         const char *word;
         enum hf_event_kind kind;
     } kinds[] = {
-        {"acquire", HF_EV_ACQUIRE}, {"adopt", HF_EV_ADOPT},
-        {"disown", HF_EV_DISOWN},   {"extend", HF_EV_EXTEND},
-        {"release", HF_EV_RELEASE}, {"forsake", HF_EV_FORSAKE},
-        {"timer", HF_EV_TIMER},     {"node", HF_EV_NODE},
-        {"forgot", HF_EV_FORGOT},   {"queue", HF_EV_ACQUIRE},
-        {"listen", HF_EV_LISTEN},   {"deaf", HF_EV_LISTEN},
+        {"acquire", HF_EV_ACQUIRE},
+        {"adopt", HF_EV_ADOPT},
+        {"disown", HF_EV_RELEASE_FOREIGN},
+        {"extend", HF_EV_EXTEND},
+        {"release", HF_EV_RELEASE},
+        {"forsake", HF_EV_DETACH},
+        {"timer", HF_EV_TIMER},
+        {"node", HF_EV_NODE},
+        {"forgot", HF_EV_NODE_RESET},
+        {"queue", HF_EV_ACQUIRE},
+        {"listen", HF_EV_LISTEN},
+        {"deaf", HF_EV_LISTEN},
     };
     struct hf_event *event = &teller->event;
     if (words[0][0] >= '0' && words[0][0] <= '9') {
@@ -263,7 +269,7 @@ static void read_event(struct teller *teller, char **words, int n)
                 read_listen(teller, words[0], (unsigned)number);
             }
             event->ttl = hf_span_ms((int64_t)number);
-            if (event->kind == HF_EV_NODE || event->kind == HF_EV_FORGOT) {
+            if (event->kind == HF_EV_NODE || event->kind == HF_EV_NODE_RESET) {
                 event->node = (uint8_t)number;
             }
             if (event->kind == HF_EV_NODE) {
@@ -323,7 +329,7 @@ static void tell_line(struct teller *teller, const char *line)
     }
     if (strcmp(words[0], "up") == 0) {
         hf_nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
-                     HF_STANDING_VOTING);
+                     HF_NODE_STATUS_VOTING);
         return;
     }
     if (strcmp(words[0], "spread") == 0 || strcmp(words[0], "sparse") == 0) {
@@ -400,7 +406,7 @@ static int64_t tell_all(unsigned n_nodes, int ttl_ms, uint8_t jitter,
     memset(&teller, 0, sizeof(teller));
     hf_nodes_init(&teller.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < n_nodes; i++) {
-        hf_nodes_set(&teller.nodes, i, HF_STANDING_VOTING);
+        hf_nodes_set(&teller.nodes, i, HF_NODE_STATUS_VOTING);
         hf_nodes_set_listening(&teller.nodes, i, true);
     }
     teller.ttl = hf_span_ms(ttl_ms);

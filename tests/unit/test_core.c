@@ -130,7 +130,7 @@ static void refused(struct attempt *attempt, int64_t left_ms)
     struct hf_effects effects;
     struct hf_event event = {.kind = HF_EV_ACQUIRE, .now = at_ms(0)};
     hf_nodes_init(&attempt->nodes, 1, hf_span_ms(50), hf_span_ms(1000));
-    hf_nodes_set(&attempt->nodes, 0, HF_STANDING_VOTING);
+    hf_nodes_set(&attempt->nodes, 0, HF_NODE_STATUS_VOTING);
     hf_lease_init(lease_of(attempt), 1, hf_span_ms(1000), 0);
     hf_lease_step(lease_of(attempt), &attempt->nodes, &event, &effects);
     event.kind = HF_EV_ANSWER;
@@ -229,7 +229,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     struct attempt attempt;
     struct hf_retry retry;
     refused(&attempt, 40);
-    hf_nodes_set(&attempt.nodes, 0, HF_STANDING_DOWN);
+    hf_nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_DOWN);
     retry_of(&retry, -1, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 100).kind,
@@ -237,7 +237,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).kind,
                      HF_RETRY_UNREACHED);
     /* reached once, or in quarantine: an outage is waited for */
-    hf_nodes_set(&attempt.nodes, 0, HF_STANDING_REPAIRING);
+    hf_nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_REPAIRING);
     retry_of(&retry, -1, 1);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
                      HF_RETRY_AGAIN);

@@ -81,12 +81,12 @@ static void nodes_begin_and_cease_to_listen(void **state)
     hf_nodes_set_listening(&nodes, 2, true);
     assert_int_equal(nodes.listening, 1 << 2);
     hf_nodes_set_listening(&nodes, 0, true);
-    hf_nodes_set(&nodes, 0, HF_STANDING_DOWN);
+    hf_nodes_set(&nodes, 0, HF_NODE_STATUS_DOWN);
     assert_int_equal(nodes.listening, 1 << 2 | 1 << 0);
     hf_nodes_set_listening(&nodes, 2, false);
     hf_nodes_set_listening(&nodes, 1, false);
     assert_int_equal(nodes.listening, 1 << 0);
-    assert_int_equal(hf_nodes_standing(&nodes, 0), HF_STANDING_DOWN);
+    assert_int_equal(hf_nodes_standing(&nodes, 0), HF_NODE_STATUS_DOWN);
 }
 
 /* Misses of one timeout are one; it takes three; more are no more. */

@@ -21,7 +21,7 @@ static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000};
 struct scene {
     struct hf_identity identity;
     struct hf_marker marker;
-    struct hf_acquaintance known;
+    struct hf_known_server known;
     bool has_no_clock_name;
     bool is_off;
 };
@@ -74,14 +74,14 @@ static struct hf_instant at_ms(int64_t ms)
 
 static void meet(struct scene *scene, int64_t since_ms)
 {
-    scene->known = (struct hf_acquaintance){
+    scene->known = (struct hf_known_server){
         .has_met = true, .value = "v1", .run_id = "run1"};
     scene->known.since = at_ms(since_ms);
 }
 
-static struct hf_judgement judge(const struct scene *scene)
+static struct hf_quarantine_verdict judge(const struct scene *scene)
 {
-    struct hf_judgement out;
+    struct hf_quarantine_verdict out;
     hf_quarantine_judge(&scene->identity, &scene->marker, &scene->known, &shape,
                         !scene->is_off, !scene->has_no_clock_name,
                         at_ms(NOW_MS), &out);
@@ -92,7 +92,7 @@ static struct hf_judgement judge(const struct scene *scene)
 static void assert_watched_anew(const struct scene *scene,
                                 enum hf_suspicion suspicion)
 {
-    struct hf_judgement out = judge(scene);
+    struct hf_quarantine_verdict out = judge(scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, suspicion);
     assert_int_equal(out.since.ns, at_ms(NOW_MS).ns);
@@ -112,7 +112,7 @@ static void the_same_server_votes(void **state)
 {
     (void)state;
     struct scene scene = untouched();
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
     assert_false(out.forgot);
@@ -156,7 +156,7 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     struct scene scene = untouched();
     meet(&scene, 1);
     set(scene.identity.replid, "repl2"); /* its first replica was attached */
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.forgot);
     assert_true(out.write); /* so that a promotion after it is seen */
@@ -175,7 +175,7 @@ static void an_old_primary_names_itself(void **state)
     meet(&scene, 1);
     set(scene.known.value, "v2"); /* of the other server, meanwhile */
     set(scene.known.run_id, "run2");
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.forgot);
 }
@@ -200,7 +200,7 @@ static void declared_lost_it_is_watched_anew(void **state)
     hf_quarantine_declare(&scene.identity, &shape, false, &scene.marker);
     set(scene.marker.value, "v2");
     meet(&scene, 1);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.forgot);
@@ -213,7 +213,7 @@ static void a_durable_restart_votes(void **state)
     (void)state;
     struct scene scene = restarted_durable();
     meet(&scene, 1);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.forgot);
     assert_true(out.write);
@@ -267,7 +267,7 @@ static void a_durable_restart_goes_on_watching(void **state)
     scene.marker.is_whole = false;
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS - 20000);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS - 20000).ns);
     assert_true(out.write);
@@ -280,7 +280,7 @@ static void durability_that_changed_is_written_down(void **state)
     (void)state;
     struct scene scene = untouched();
     scene.identity.knows_durability = scene.identity.is_durable = true;
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_true(out.write);
     assert_true(out.marker.is_durable);
     assert_string_equal(out.marker.value, "v1");
@@ -301,7 +301,7 @@ static void the_first_sight_is_written_for_the_host(void **state)
 {
     (void)state;
     struct scene scene = watched();
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.suspicion, HF_SUSPECT_WATCHED);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
@@ -327,7 +327,7 @@ static void a_span_later_it_is_whole(void **state)
     struct scene scene = watched();
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS - MAX_TTL_MS + 1);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + 1).ns);
     assert_false(out.write);
@@ -353,7 +353,7 @@ static void a_client_that_stays_can_watch_alone(void **state)
     assert_true(judge(&scene).marker.is_whole);
     /* but only of the value that it saw */
     set(scene.marker.value, "v2");
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
     assert_true(out.forgot);
@@ -366,7 +366,7 @@ static void an_entry_ahead_of_the_clock_is_none(void **state)
     struct scene scene = watched();
     scene.marker.has_entry = true;
     scene.marker.entry = at_ms(NOW_MS + 5000);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
 }
@@ -394,7 +394,7 @@ static void other_settings_are_refused(void **state)
                                       {MAX_TTL_MS, 3, 3600001}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         scene.marker.shape = others[i];
-        struct hf_judgement out = judge(&scene);
+        struct hf_quarantine_verdict out = judge(&scene);
         assert_int_equal(out.trust, HF_TRUST_MISMATCH);
         assert_false(out.write);
         assert_false(out.forgot);
@@ -409,7 +409,7 @@ static void an_older_marker_is_completed(void **state)
     struct scene scene = untouched();
     assert_false(judge(&scene).write);
     scene.marker.shape.fence_keep_ms = 0;
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_int_equal(out.marker.shape.fence_keep_ms, 3600000);
@@ -421,7 +421,7 @@ static void quarantine_off_votes_but_marks(void **state)
     struct scene scene = restarted();
     scene.is_off = true;
     meet(&scene, 1);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_true(out.forgot);
@@ -440,7 +440,7 @@ static void a_watch_that_is_over_writes_no_entry(void **state)
     (void)state;
     struct scene scene = watched();
     meet(&scene, NOW_MS - MAX_TTL_MS);
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.marker.is_whole);
     assert_false(out.marker.has_entry);
@@ -456,7 +456,7 @@ static void a_short_run_id_is_compared_and_written(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
     scene = restarted_durable();
     set(scene.identity.run_id, "1");
-    struct hf_judgement out = judge(&scene);
+    struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
     assert_string_equal(out.marker.run_id, "1");

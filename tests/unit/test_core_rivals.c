@@ -34,7 +34,7 @@ static void taken(struct attempt *attempt, unsigned count,
     struct hf_event event = {.kind = HF_EV_ACQUIRE};
     hf_nodes_init(&attempt->nodes, count, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < count; i++) {
-        hf_nodes_set(&attempt->nodes, i, HF_STANDING_VOTING);
+        hf_nodes_set(&attempt->nodes, i, HF_NODE_STATUS_VOTING);
     }
     hf_lease_init(lease_of(attempt), count, hf_span_ms(1000), 0);
     attempt->effects.outcome = HF_OUT_NONE;

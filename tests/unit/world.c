@@ -263,7 +263,7 @@ static void break_wire(struct world *world, struct client *client,
             wire->letters[i].event.kind = HF_EV_NODE; /* a ghost */
         }
     }
-    hf_nodes_set(&client->nodes, node, HF_STANDING_CONNECTING);
+    hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_CONNECTING);
     for (unsigned i = 0; i < n_cut && client->is_busy; i++) {
         if (cut[i].owner == client->owner &&
             cut[i].event.kind == HF_EV_ANSWER) {
@@ -271,7 +271,7 @@ static void break_wire(struct world *world, struct client *client,
             step(world, client, cut[i].event);
         }
     }
-    hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
+    hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
     if (client->is_busy) {
         step(world, client,
              (struct hf_event){.kind = HF_EV_NODE, .node = (uint8_t)node});
@@ -540,7 +540,7 @@ void world_run(const struct world_plan *plan, struct world_report *report)
         hf_nodes_init(&client->nodes, plan->n_nodes, hf_span_ms(50),
                       hf_span_ms(1000));
         for (unsigned node = 0; node < plan->n_nodes; node++) {
-            hf_nodes_set(&client->nodes, node, HF_STANDING_VOTING);
+            hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
             hf_nodes_set_listening(&client->nodes, node, true);
         }
         client->idle_until = later(world, (int64_t)draw(world, 5000));

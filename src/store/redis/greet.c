@@ -58,7 +58,7 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     if (is_fresh) {
         log_in(node, now);
     } else { /* a query of all nodes then waits for the result */
-        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
+        hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
                             node->reason);
     }
     push(node, HF_REDIS_INFO_SERVER, 2, (const char *[]){"INFO", "server"},
@@ -84,7 +84,7 @@ void hf_redis_doubt(struct hf_redis_node *node, const char *why,
     if (!hf_redis_is_ready(node)) {
         return;
     }
-    hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
+    hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
                         why);
     hf_redis_greet(node, true, now);
 }
@@ -258,7 +258,7 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
     read_marker(node, &marker);
     if (strcmp(marker.value, node->known.value) != 0) {
         hf_redis_doubt(node, "its marker has changed", now);
-    } else if (marker.is_whole && node->standing == HF_STANDING_REPAIRING) {
+    } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
         hf_redis_greet(node, false, now);
     }
 }

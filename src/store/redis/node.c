@@ -30,8 +30,9 @@ static struct hf_span hang_span(const struct hf_redis_node *node)
 
 /* ---- Standing ---------------------------------------------------------- */
 
-void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
-                         bool forgot, enum hf_status fault, const char *reason)
+void hf_redis_node_stand(struct hf_redis_node *node,
+                         enum hf_node_status standing, bool forgot,
+                         enum hf_status fault, const char *reason)
 {
     bool is_same = node->standing == standing && node->fault == fault &&
                    strcmp(node->reason, reason) == 0;
@@ -70,7 +71,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
         break;
     case HF_REDIS_READY:
         at = hangs_at(node);
-        if (node->standing == HF_STANDING_REPAIRING) {
+        if (node->standing == HF_NODE_STATUS_REPAIRING) {
             at = hf_instant_min(at, node->quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
@@ -123,10 +124,10 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
     hf_redis_connection_shut(connection);
     hf_redis_listen_cut(node);
     if (is_quick) {
-        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, HF_UNAVAILABLE,
-                            why);
+        hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false,
+                            HF_UNAVAILABLE, why);
     } else {
-        hf_redis_node_stand(node, HF_STANDING_DOWN, false, fault, why);
+        hf_redis_node_stand(node, HF_NODE_STATUS_DOWN, false, fault, why);
         hf_redis_jobs_end(node, fault, why);
     }
     answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
@@ -233,7 +234,7 @@ static void check_handshake(struct hf_redis_node *node, struct hf_instant now)
 
 static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (node->standing != HF_STANDING_REPAIRING) {
+    if (node->standing != HF_NODE_STATUS_REPAIRING) {
         return;
     }
     if (!hf_instant_before(now, node->quarantined_until)) {
@@ -289,7 +290,7 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
         lose(node, node->fault, node->reason, now);
     }
     if (node->phase == HF_REDIS_WAITING) { /* else lose() has reconnected */
-        hf_redis_node_stand(node, HF_STANDING_CONNECTING, false, node->fault,
+        hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
                             node->reason);
         connect_now(node, now);
     }
@@ -303,7 +304,7 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
         on_opened, on_replied, on_timed, on_settled};
     hf_redis_connection_init(&node->connection, &events, node->store,
                              node->endpoint);
-    node->standing = HF_STANDING_CONNECTING;
+    node->standing = HF_NODE_STATUS_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
     node->quarantined_until = HF_LONG_AGO;

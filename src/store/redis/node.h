@@ -103,11 +103,11 @@ struct hf_redis_node {
     char greet_reason[200];
 
     /* The decision on these replies (trust.c). */
-    struct hf_acquaintance known;
-    struct hf_judgement judgement;
+    struct hf_known_server known;
+    struct hf_quarantine_verdict judgement;
     enum hf_suspicion suspicion;         /* why it is in quarantine */
     struct hf_instant quarantined_until; /* HF_LONG_AGO */
-    enum hf_standing standing;
+    enum hf_node_status standing;
     enum hf_status fault;
     char reason[200];
 
@@ -194,8 +194,9 @@ void hf_redis_node_arm(struct hf_redis_node *node);
 
 /* Set the node's status and its reason, and report both to the client if either
  * changed. `forgot`: the server lost its data, so earlier votes are void. */
-void hf_redis_node_stand(struct hf_redis_node *node, enum hf_standing standing,
-                         bool forgot, enum hf_status fault, const char *reason);
+void hf_redis_node_stand(struct hf_redis_node *node,
+                         enum hf_node_status standing, bool forgot,
+                         enum hf_status fault, const char *reason);
 
 /* ---- greet.c: the handshake -------------------------------------------- */
 

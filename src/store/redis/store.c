@@ -262,10 +262,10 @@ static void redis_describe(const struct hf_store *base, unsigned index,
                            struct hf_instant now, struct hf_node *out)
 {
     static const enum hf_health states[] = {
-        [HF_STANDING_CONNECTING] = HF_NODE_CONNECTING,
-        [HF_STANDING_VOTING] = HF_NODE_UP,
-        [HF_STANDING_REPAIRING] = HF_NODE_QUARANTINED,
-        [HF_STANDING_DOWN] = HF_NODE_DOWN,
+        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
+        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
+        [HF_NODE_STATUS_REPAIRING] = HF_NODE_QUARANTINED,
+        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
     };
     const struct hf_redis *store = (const struct hf_redis *)(const void *)base;
     const struct hf_redis_node *node = &store->nodes[index];
@@ -273,11 +273,11 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     memcpy(out->address, node->address, sizeof(out->address));
     out->health = states[node->standing];
     out->rtt_us = node->rtt.ns / 1000;
-    if (node->standing == HF_STANDING_REPAIRING) {
+    if (node->standing == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left = hf_instant_until(now, node->quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->standing == HF_STANDING_CONNECTING &&
+    } else if (node->standing == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_REDIS_CONNECTING ||
                 node->phase == HF_REDIS_GREETING)) {
         hf_redis_connection_late_text(&node->connection, now, out->reason,

@@ -149,9 +149,9 @@ void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
  * renewals and releases, and it has no vote. */
 static void become_ready(struct hf_redis_node *node, struct hf_instant now)
 {
-    const struct hf_judgement *judgement = &node->judgement;
+    const struct hf_quarantine_verdict *judgement = &node->judgement;
     bool is_quarantined = judgement->trust == HF_TRUST_QUARANTINE;
-    struct hf_acquaintance *known = &node->known;
+    struct hf_known_server *known = &node->known;
     node->greet_fault = HF_OK;
     known->has_met = true;
     known->since = judgement->since;
@@ -166,7 +166,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
         hf_redis_quarantine_text(node, why, sizeof(why));
     }
     hf_redis_node_stand(
-        node, is_quarantined ? HF_STANDING_REPAIRING : HF_STANDING_VOTING,
+        node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
         judgement->forgot, is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_redis_node_arm(node);
     hf_redis_listen_resume(node, now);
@@ -240,7 +240,7 @@ static void declare(struct hf_redis_node *node, bool is_whole,
  * (quarantine=on)? */
 static bool is_trusted(const struct hf_redis_node *node, struct hf_instant now)
 {
-    struct hf_judgement strict;
+    struct hf_quarantine_verdict strict;
     hf_quarantine_judge(&node->identity, &node->marker, &node->known,
                         &node->store->shape, true, node->store->host[0] != '\0',
                         now, &strict);
@@ -285,7 +285,7 @@ static bool survey(struct hf_redis_node *node, struct hf_instant now)
 static void judge_marker(struct hf_redis_node *node)
 {
     struct hf_redis *store = node->store;
-    struct hf_judgement *judgement = &node->judgement;
+    struct hf_quarantine_verdict *judgement = &node->judgement;
     struct hf_instant now = hf_clock_now();
     hf_quarantine_judge(&node->identity, &node->marker, &node->known,
                         &store->shape, store->strict, store->host[0] != '\0',
