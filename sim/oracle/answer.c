@@ -93,7 +93,7 @@ static bool is_over(const struct sim_process *process,
 static void add_targets(struct sim_oracle *oracle, struct sim_asking *call,
                         const struct hf_lock *lock)
 {
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         struct sim_target *target = &call->targets[call->n_targets++];
         char owner[HF_OWNER_MAX];
         size_t len = hf_lock_emit_owner(lock, owner);

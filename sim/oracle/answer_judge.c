@@ -235,7 +235,7 @@ static void judge_acquired(struct sim_oracle *oracle,
                            const struct sim_asking *call,
                            const struct hf_lock *lock)
 {
-    bool is_one = hf_link_next(lock) == NULL;
+    bool is_one = hf_lock_group_next(lock) == NULL;
     const struct sim_story *story = oracle->world->story;
     int64_t trip_ns = 2 * (story->delay_ns + 2 * story->jitter_ns);
     bool is_easy =
@@ -244,7 +244,7 @@ static void judge_acquired(struct sim_oracle *oracle,
         is_one || is_easy
             ? hf_queue_lease(hf_span_ms(call->turn->ttl_ms)).ns / 3
             : 1;
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         judge_part(oracle, call, lock, least_ns);
     }
 }
@@ -338,7 +338,7 @@ static void judge_lost(struct sim_oracle *oracle, const struct sim_asking *call,
             return;
         }
     }
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         if (atomic_load(&lock->deadline_ns) <=
             sim_process_clock(call->process, oracle->world->now_ns).ns) {
             return;

@@ -28,7 +28,7 @@
 
 #define MS INT64_C(1000000)
 
-/* The longest time of one look (client/look.c). */
+/* The longest time of one look (client/broadcast.c). */
 #define LOOK_NS (900 * MS)
 
 struct sim_once *sim_once_of(struct sim_oracle *oracle)

@@ -249,7 +249,7 @@ static void take_parts(struct sim_oracle *oracle, struct sim_live *live,
 {
     find_process(oracle, live, lock);
     live->is_holding = true;
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         const struct hf_lease *lease = hf_lock_lease_const(lock);
         struct sim_chain *chain =
             sim_oracle_chain(oracle, hf_lock_name_bytes(lock), lock->name_len);

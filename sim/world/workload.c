@@ -31,7 +31,7 @@ static int64_t deadline_of(const struct sim_lane *lane)
 {
     int64_t deadline_ns = INT64_MAX;
     for (const struct hf_lock *one = lane->lock; one != NULL;
-         one = hf_link_next(one)) {
+         one = hf_lock_group_next(one)) {
         int64_t ns = atomic_load(&one->deadline_ns);
         deadline_ns = ns < deadline_ns ? ns : deadline_ns;
     }

@@ -170,7 +170,7 @@ static void attempt(struct hf_op *op)
     op->has_dropped = false;
     op->leading = 0;
     op->is_queued = false;
-    hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
+    hf_timer_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {
         .kind = HF_EV_ACQUIRE,
         .now = client->now,
@@ -189,7 +189,7 @@ void hf_acquire_begin(struct hf_op *op)
     hf_retry_init(&op->retry, client->now, wait, client->has_reached,
                   ops->retry_base, ops->retry_cap, hf_client_random(client));
     hf_log_begin(op);
-    enum hf_status status = hf_blame_final(op);
+    enum hf_status status = hf_unavailable_final(op);
     if (status != HF_OK) {
         hf_op_finish(op, status);
         return;
@@ -201,8 +201,8 @@ void hf_acquire_begin(struct hf_op *op)
 
 static void finish_busy(struct hf_op *op)
 {
-    hf_rival_write(&op->rival, op->client->now, op->error.text,
-                   sizeof(op->error.text));
+    hf_holder_hint_write(&op->rival, op->client->now, op->error.text,
+                         sizeof(op->error.text));
     op->error.node = op->rival.is_known ? (int)op->rival.node : -1;
     hf_op_finish(op, HF_BUSY);
 }
@@ -221,7 +221,7 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
         break;
     case HF_RETRY_AGAIN:
     case HF_RETRY_UNREACHED:
-        hf_op_finish(op, hf_blame_write(op));
+        hf_op_finish(op, hf_unavailable_write(op));
         break;
     }
 }
@@ -272,10 +272,10 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     }
     uint64_t seen = hf_lease_seen(lease);
     hf_op_note_apart(op, lease);
-    enum hf_status status = hf_blame_final(op);
-    struct hf_retry_verdict verdict =
-        hf_retry_after(&op->retry, &client->nodes, lease, outcome,
-                       unmendable(op), hf_blame_is_hopeless(op), client->now);
+    enum hf_status status = hf_unavailable_final(op);
+    struct hf_retry_verdict verdict = hf_retry_after(
+        &op->retry, &client->nodes, lease, outcome, unmendable(op),
+        hf_unavailable_is_hopeless(op), client->now);
     client->has_reached |= op->retry.has_reached;
     op->counter = seen > 0 && seen < HF_FENCE_MAX ? seen + 1 : seen;
     hf_op_part(op);
@@ -283,7 +283,7 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
         hf_op_finish(op, status);
     } else if (verdict.kind == HF_RETRY_AGAIN) {
         hf_log_retry(op, outcome, verdict.at);
-        hf_heap_set(&client->heap, &op->item, verdict.at);
+        hf_timer_heap_set(&client->heap, &op->item, verdict.at);
     } else {
         finish_as(op, verdict.kind);
     }
@@ -302,7 +302,7 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
     op->retry.has_reached = true;
     op->retry.is_refused = false;
     op->client->has_reached = true;
-    hf_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
+    hf_timer_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
 }
 
 void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
@@ -361,7 +361,7 @@ static struct hf_waiting *describe(const struct hf_op *one,
     if (waiting == NULL) {
         return NULL;
     }
-    hf_rival_holder(&one->rival, one->client->now, &waiting->holder);
+    hf_holder_hint_holder(&one->rival, one->client->now, &waiting->holder);
     waiting->ahead = one->ahead;
     waiting->name_len = order->name_len;
     memcpy(waiting->name, order->name, order->name_len);

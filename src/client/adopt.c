@@ -43,7 +43,7 @@ static void begin(struct hf_op *op, enum hf_event_kind kind)
     hf_retry_init(&op->retry, client->now, (struct hf_span){0},
                   client->has_reached, client->store->ops->retry_base,
                   client->store->ops->retry_cap, 0);
-    hf_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
+    hf_timer_heap_set(&client->heap, &op->item, hf_retry_limit(&op->retry));
     struct hf_event event = {.kind = kind,
                              .now = client->now,
                              .counter = op->counter,
@@ -65,7 +65,7 @@ void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
     if (outcome == HF_OUT_LOST) {
         hf_op_fail(op, HF_LOST, "%s", hf_status_text(HF_LOST));
     } else {
-        hf_op_finish(op, hf_blame_write(op));
+        hf_op_finish(op, hf_unavailable_write(op));
     }
 }
 
@@ -79,7 +79,7 @@ void hf_adopt_due(struct hf_op *op)
     hf_op_part(op);
     hf_op_finish(op, op->kind == HF_OP_DISOWN && op->answered != 0
                          ? HF_UNKNOWN
-                         : hf_blame_write(op));
+                         : hf_unavailable_write(op));
     if (op->kind == HF_OP_ADOPT) {
         hf_client_signal(op->client, lock, HF_EV_DETACH);
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store's callbacks: replies, pushes and changes of nodes, translated into
  * events of the lease machine. */
+#include "client/broadcast.h"
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
-#include "client/look.h"
 #include "client/op.h"
 
 #include "core/owner.h"
@@ -94,13 +94,13 @@ static void note_reason(struct hf_client *client,
              answer->reason != NULL ? answer->reason : "");
 }
 
-bool hf_client_post(struct hf_client *client, uint64_t cookie,
-                    const struct hf_event *event)
+bool hf_client_enqueue_event(struct hf_client *client, uint64_t cookie,
+                             const struct hf_event *event)
 {
     if (client->inbox_count == client->inbox_capacity) {
         size_t capacity =
             client->inbox_capacity == 0 ? 32 : 2 * client->inbox_capacity;
-        struct hf_letter *inbox =
+        struct hf_queued_event *inbox =
             realloc(client->inbox, capacity * sizeof(*inbox));
         if (inbox == NULL) {
             return false;
@@ -108,7 +108,8 @@ bool hf_client_post(struct hf_client *client, uint64_t cookie,
         client->inbox = inbox;
         client->inbox_capacity = capacity;
     }
-    client->inbox[client->inbox_count++] = (struct hf_letter){cookie, *event};
+    client->inbox[client->inbox_count++] =
+        (struct hf_queued_event){cookie, *event};
     return true;
 }
 
@@ -119,7 +120,7 @@ static void deliver(struct hf_client *client, uint64_t cookie,
 {
     if (client->in_store > 0 || hf_client_has_news(client) ||
         client->inbox_count > 0) {
-        bool is_kept = hf_client_post(client, cookie, event);
+        bool is_kept = hf_client_enqueue_event(client, cookie, event);
         if (!is_kept && lock->op != NULL) {
             lock->op->has_dropped = true;
         }
@@ -144,7 +145,7 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {
     struct hf_client *client = user;
-    struct hf_item *item = hf_slots_find(&client->slots, cookie);
+    struct hf_item *item = hf_handle_table_find(&client->slots, cookie);
     if (item == NULL || item->kind != HF_ITEM_LOCK || counter == 0 ||
         counter > HF_FENCE_MAX) {
         return;
@@ -179,18 +180,18 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
         answer->verdict != HF_VERDICT_QUEUED) {
         note_reason(client, answer);
     }
-    struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);
+    struct hf_item *item = hf_handle_table_find(&client->slots, answer->cookie);
     if (item == NULL) {
         return; /* its attempt or query has ended */
     }
     if (item->kind == HF_ITEM_LOOK) {
-        hf_look_answer(hf_look_of(item), answer);
+        hf_broadcast_answer(hf_broadcast_of(item), answer);
     } else {
         answer_lock(client, hf_lock_of(item), answer);
     }
 }
 
-/* Leases get the status of one node at a time (settle.c), and must not see a
+/* Leases get the status of one node at a time (deferred.c), and must not see a
  * new status before its event. So it is kept in `news` until then. */
 void hf_client_on_standing(void *user, unsigned node,
                            enum hf_node_status standing, bool forgot,

@@ -75,12 +75,12 @@ static struct hf_span span_of(const struct hf_seizure *found)
 static void ask_whether(struct hf_break *brk)
 {
     struct hf_client *client = brk->op.client;
-    const struct hf_rival *rival = &brk->seizure->rival;
+    const struct hf_holder_hint *rival = &brk->seizure->rival;
     char text[512];
     struct hf_error error = {.status = HF_OK};
     struct hf_holder holder;
     struct hf_caller self;
-    hf_rival_holder(rival, client->now, &holder);
+    hf_holder_hint_holder(rival, client->now, &holder);
     int64_t left_ms = hf_span_ms_ceil(span_of(brk->seizure));
     hf_client_let_out(client, &self);
     bool may = brk->may_wait(brk->op.user, &holder, left_ms);
@@ -91,7 +91,7 @@ static void ask_whether(struct hf_break *brk)
         hf_fail(&error, HF_BUSY,
                 "a server in quarantine may have lost its lease");
     } else if (!may) {
-        hf_rival_write(rival, client->now, text, sizeof(text));
+        hf_holder_hint_write(rival, client->now, text, sizeof(text));
         hf_fail(&error, HF_BUSY, "%s", text);
     }
     note(brk, &error);
@@ -208,7 +208,7 @@ static bool begin_child(struct hf_break *brk)
     case HF_BREAK_TAKE:
         return hf_seizure_begin(seizure, brk->now, &brk->op);
     case HF_BREAK_WAIT:
-        hf_heap_set(&brk->op.client->heap, &brk->op.item, brk->end);
+        hf_timer_heap_set(&brk->op.client->heap, &brk->op.item, brk->end);
         return true;
     case HF_BREAK_WITHDRAW_MARK:
         return hf_mark_withdraw_begin(&brk->ask, &brk->op, seizure->name,
@@ -373,7 +373,7 @@ bool hf_break_interrupt(struct hf_break *brk)
         hf_op_abandon(op);
         return true;
     }
-    hf_heap_set(&op->client->heap, &op->item, HF_NEVER);
+    hf_timer_heap_set(&op->client->heap, &op->item, HF_NEVER);
     brk->step = HF_BREAK_GIVE_BACK;
     return !begin_listed(brk);
 }

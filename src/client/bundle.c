@@ -131,7 +131,8 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
         bundle->is_patient = true;
         bundle->until =
             hf_instant_add(bundle->op.client->now, hf_span_ms(PATIENCE_MS));
-        hf_heap_set(&bundle->op.client->heap, &bundle->op.item, bundle->until);
+        hf_timer_heap_set(&bundle->op.client->heap, &bundle->op.item,
+                          bundle->until);
     }
     bool may_wait = bundle->stage == HF_STAGE_SWEEP ||
                     (bundle->is_probing && bundle->op.client->has_reached);
@@ -139,7 +140,8 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
         wait_for(bundle, part);
     } else {
         if (bundle->is_probing && member->op.status == HF_BUSY) {
-            member->op.status = hf_blame_write(&member->op); /* endless wait */
+            member->op.status =
+                hf_unavailable_write(&member->op); /* endless wait */
         }
         hf_bundle_fail_like(bundle, member);
     }
@@ -253,7 +255,7 @@ void hf_bundle_begin(struct hf_op *op)
             ? HF_NEVER
             : hf_instant_add(bundle->began, hf_span_ms(op->order.wait_ms));
     if (op->order.wait_ms > 0) {
-        hf_heap_set(&op->client->heap, &op->item, bundle->until);
+        hf_timer_heap_set(&op->client->heap, &op->item, bundle->until);
     }
     sweep(bundle);
 }
@@ -270,8 +272,9 @@ void hf_bundle_due(struct hf_op *op)
             hf_acquire_due(&member->op);
         }
     }
-    hf_heap_set(&op->client->heap, &op->item,
-                hf_instant_add(op->client->now, hf_span_ms(DUE_AGAIN_MS)));
+    hf_timer_heap_set(
+        &op->client->heap, &op->item,
+        hf_instant_add(op->client->now, hf_span_ms(DUE_AGAIN_MS)));
 }
 
 void hf_bundles_pump(struct hf_client *client)

@@ -61,7 +61,7 @@ static struct hf_lock *link_names(struct hf_bundle *bundle)
         locks[bundle->place[i]] = bundle->parts[i].got;
     }
     for (unsigned i = 1; i < bundle->n_parts; i++) {
-        hf_link_join(locks[i - 1], locks[i]);
+        hf_lock_group_join(locks[i - 1], locks[i]);
     }
     return locks[0];
 }
@@ -70,7 +70,7 @@ static struct hf_lock *link_semaphore(struct hf_bundle *bundle)
 {
     struct hf_part *slots = &bundle->parts[1];
     struct hf_lock *lock = slots->got;
-    hf_link_join(lock, bundle->parts[0].got);
+    hf_lock_group_join(lock, bundle->parts[0].got);
     for (unsigned i = 0; i < slots->count; i++) {
         if (hf_member_is_held(&slots->members[i])) {
             hf_lock_link(lock)->permit = (int16_t)i;
@@ -93,7 +93,7 @@ void hf_bundle_hand_out(struct hf_bundle *bundle)
         }
         member->is_begun = false;
     }
-    hf_lock_link(first)->told = (uint8_t)hf_link_state(first);
+    hf_lock_link(first)->told = (uint8_t)hf_lock_group_state(first);
     bundle->op.lock = first;
     hf_bundle_forget_news(bundle);
     hf_op_finish(&bundle->op, HF_OK);

@@ -13,7 +13,7 @@
 #define HF_CLIENT_CLIENT_H
 
 #include "client/item.h"
-#include "client/tell.h"
+#include "client/notify.h"
 #include "core/lease.h"
 #include "core/nodes.h"
 #include "io/loop.h"
@@ -39,7 +39,7 @@ struct hf_peer {
 };
 
 /* A reply that is queued because the store is on the stack. */
-struct hf_letter {
+struct hf_queued_event {
     uint64_t cookie;
     struct hf_event event;
 };
@@ -71,8 +71,8 @@ struct hf_client {
     struct hf_instant now; /* last clock reading; never decreases */
     uint64_t random;       /* for jitter, not for owner ids */
 
-    struct hf_slots slots;
-    struct hf_heap heap;
+    struct hf_handle_table slots;
+    struct hf_timer_heap heap;
     struct hf_ops ops;         /* in progress */
     struct hf_ops seizures;    /* of breaks (seize.h) */
     struct hf_ops finished;    /* hf_client_process() runs their callbacks */
@@ -85,7 +85,7 @@ struct hf_client {
 
     unsigned in_store;          /* depth of ask() and flush() */
     bool is_dirty;              /* requests queued since the last flush */
-    bool has_heard;             /* a query has a reply (look.c) */
+    bool has_heard;             /* a query has a reply (broadcast.c) */
     uint8_t news[HF_NODES_MAX]; /* enum hf_node_status, of those in `changed` */
     uint16_t changed;           /* nodes: new status, not delivered yet */
     uint16_t forgot;            /* … and they lost their data */
@@ -94,7 +94,7 @@ struct hf_client {
     uint16_t listens;    /* nodes with a push connection, per the store */
     uint32_t n_pending;  /* requests without a reply */
     uint64_t n_answers;
-    struct hf_letter *inbox;
+    struct hf_queued_event *inbox;
     size_t inbox_count, inbox_capacity;
 
     /* wait.c */
@@ -174,7 +174,7 @@ void hf_client_entropy(struct hf_client *client, void *out, size_t len);
 /* A pseudo-random number, for jitter. */
 uint64_t hf_client_random(struct hf_client *client);
 
-/* ---- apply.c, answer.c, settle.c --------------------------------------- */
+/* ---- step.c, answer.c, deferred.c --------------------------------------- */
 
 /* Pass one event to the lock's lease and carry out the effects. May free the
  * lock. */
@@ -203,8 +203,8 @@ void hf_client_on_login(void *user, struct hf_login *login);
 
 /* Queue a reply for hf_client_settle(). @return false: out of memory, and the
  * reply is dropped, which is as safe as a reply lost in the network. */
-bool hf_client_post(struct hf_client *client, uint64_t cookie,
-                    const struct hf_event *event);
+bool hf_client_enqueue_event(struct hf_client *client, uint64_t cookie,
+                             const struct hf_event *event);
 
 /* Process the queues and flush, until they are empty. Runs no timer. */
 void hf_client_settle(struct hf_client *client);
@@ -245,14 +245,14 @@ void hf_client_stop_thread(struct hf_client *client);
 /* ---- events.c, process.c ----------------------------------------------- */
 
 /* Queue the changed state of a lock whose handle the user has. */
-void hf_client_tell(struct hf_client *client, struct hf_lock *lock);
+void hf_client_notify(struct hf_client *client, struct hf_lock *lock);
 
 /* Remove a lock from the queues of changed states. */
-void hf_client_untell(struct hf_client *client, struct hf_lock *lock);
+void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock);
 
 /* Callbacks are queued for hf_client_process(): make hf_client_fd() readable.
  */
-void hf_client_owe(struct hf_client *client);
+void hf_client_schedule_callback(struct hf_client *client);
 
 /* True if this thread is inside hf_client_process(), which flushes at its end.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changed states of locks, queued for on_state (tell.h) and for
+/* Changed states of locks, queued for on_state (notify.h) and for
  * hf_client_next_event(); each lock at most once. The locks themselves are the
  * entries of the queues, so queueing needs no memory and cannot fail. */
 #include "client/lock.h"
@@ -11,7 +11,7 @@
 
 static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
 {
-    return hf_lock_of(hf_slots_at(&client->slots, slot));
+    return hf_lock_of(hf_handle_table_at(&client->slots, slot));
 }
 
 void hf_queue_push(struct hf_client *client, uint32_t *first, uint32_t *last,
@@ -49,7 +49,7 @@ void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
 /* @return false: the state of the handle, which the user sees, is unchanged. */
 static bool is_news(struct hf_lock *first, enum hf_state state)
 {
-    struct hf_link *link = hf_lock_link(first);
+    struct hf_lock_group *link = hf_lock_link(first);
     if (link == NULL) {
         return true;
     }
@@ -58,10 +58,10 @@ static bool is_news(struct hf_lock *first, enum hf_state state)
     return has_changed;
 }
 
-void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
+void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
 {
-    lock = hf_link_first(lock);
-    enum hf_state state = hf_link_state(lock);
+    lock = hf_lock_group_first(lock);
+    enum hf_state state = hf_lock_group_state(lock);
     if (!is_news(lock, state)) {
         return;
     }
@@ -69,7 +69,7 @@ void hf_client_tell(struct hf_client *client, struct hf_lock *lock)
         lock->flags |= HF_LOCK_TOLD;
         hf_queue_push(client, &client->events_first, &client->events_last,
                       lock);
-        hf_client_owe(client);
+        hf_client_schedule_callback(client);
     }
     hf_tell_push(client, lock);
 }
@@ -83,7 +83,7 @@ static void untell_event(struct hf_client *client, struct hf_lock *lock)
     }
 }
 
-void hf_client_untell(struct hf_client *client, struct hf_lock *lock)
+void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock)
 {
     hf_tell_remove(client, lock);
     untell_event(client, lock);
@@ -101,7 +101,7 @@ struct hf_lock *hf_client_next_event(struct hf_client *client,
         lock = lock_at(client, client->events_first);
         untell_event(client, lock);
         if (state != NULL) {
-            *state = hf_link_state(lock);
+            *state = hf_lock_group_state(lock);
         }
     }
     hf_client_leave(client);

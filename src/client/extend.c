@@ -16,13 +16,13 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
     if (outcome == HF_OUT_LOST) {
         status = HF_LOST;
     } else if (outcome != HF_OUT_EXTENDED && status == HF_OK) {
-        status = hf_blame_write(op);
+        status = hf_unavailable_write(op);
         status = status == HF_DENIED || status == HF_NO_MEMORY ? status
                                                                : HF_UNAVAILABLE;
     }
     op->worst = status;
     lock->op = NULL;
-    if (hf_link_is_awaited(lock, op)) {
+    if (hf_lock_group_is_awaited(lock, op)) {
         return; /* for the other locks of the handle */
     }
     op->lock = NULL;
@@ -44,7 +44,7 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
     if (status == HF_OK) {
         status = hf_lock_check_unused(lock, error);
     }
-    if (status == HF_OK && hf_link_state(lock) == HF_STATE_LOST) {
+    if (status == HF_OK && hf_lock_group_state(lock) == HF_STATE_LOST) {
         status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
     }
     return status;
@@ -58,10 +58,12 @@ static void begin(struct hf_op *op, struct hf_lock *lock, int64_t ttl_ms)
     struct hf_event event = {.kind = HF_EV_EXTEND,
                              .now = op->client->now,
                              .ttl = hf_span_ms(ttl_ms)};
-    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+    for (struct hf_lock *one = lock; one != NULL;
+         one = hf_lock_group_next(one)) {
         one->op = op;
     }
-    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+    for (struct hf_lock *one = lock; one != NULL;
+         one = hf_lock_group_next(one)) {
         hf_client_step(op->client, one, &event);
     }
 }
@@ -152,7 +154,7 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
         return HF_INVALID;
     }
     if (life == NULL) { /* the store does not watch processes */
-        return hf_link_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
+        return hf_lock_group_state(lock) == HF_STATE_LOST ? HF_LOST : HF_OK;
     }
     if (life->count >= HF_LIFE_PROCESSES_MAX) {
         return HF_INVALID;
@@ -161,9 +163,9 @@ static enum hf_status add_process(struct hf_lock *lock, int64_t pid)
     do {
         struct hf_life_set *its = hf_lock_life(one);
         its->pids[its->count++] = pid;
-    } while ((one = hf_link_next(one)) != NULL);
+    } while ((one = hf_lock_group_next(one)) != NULL);
     enum hf_status status = extend(lock, 0, NULL);
-    for (; status != HF_OK && lock != NULL; lock = hf_link_next(lock)) {
+    for (; status != HF_OK && lock != NULL; lock = hf_lock_group_next(lock)) {
         hf_lock_life(lock)->count--;
     }
     return status;

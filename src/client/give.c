@@ -66,8 +66,8 @@ static void spread(struct hf_give *give)
         finish(give, HF_OK);
         return;
     }
-    hf_heap_set(&op->client->heap, &op->item,
-                hf_client_patience(op->client, lease->ttl));
+    hf_timer_heap_set(&op->client->heap, &op->item,
+                      hf_client_patience(op->client, lease->ttl));
 }
 
 /* If the extension of OUTLIVE fails, the store would free the lock at the end
@@ -86,7 +86,7 @@ void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
         finish(give, HF_OK); /* hand_on() returns HF_LOST */
         return;
     }
-    enum hf_status status = hf_blame_write(op);
+    enum hf_status status = hf_unavailable_write(op);
     hf_give_abandon(op);
     finish(give, status == HF_DENIED || status == HF_NO_MEMORY
                      ? status
@@ -123,7 +123,7 @@ static void outlive(struct hf_give *give)
 static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
                             struct hf_error *error)
 {
-    if (hf_link_next(lock) != NULL) {
+    if (hf_lock_group_next(lock) != NULL) {
         return hf_fail(error, HF_UNSUPPORTED,
                        "only a lock of one name is handed on, and none of a "
                        "semaphore");
@@ -168,7 +168,7 @@ static enum hf_status hand_on(struct hf_give *give)
         return HF_LOST;
     }
     write_text(lock, give->text);
-    hf_client_untell(client, lock);
+    hf_client_cancel_notify(client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
     hf_client_signal(client, lock, HF_EV_DETACH);
     return HF_OK;

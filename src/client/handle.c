@@ -56,7 +56,7 @@ const void *hf_lock_name(const struct hf_lock *lock, size_t *name_len)
 
 int hf_lock_slot(const struct hf_lock *lock)
 {
-    const struct hf_link *link = lock == NULL ? NULL : hf_lock_link(lock);
+    const struct hf_lock_group *link = lock == NULL ? NULL : hf_lock_link(lock);
     return link == NULL ? -1 : link->permit;
 }
 
@@ -153,7 +153,7 @@ enum hf_state hf_lock_state_now(struct hf_lock *lock)
 static enum hf_state whole_state_now(struct hf_lock *lock)
 {
     enum hf_state worst = HF_STATE_HELD;
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         enum hf_state state = hf_lock_state_now(lock);
         worst = state > worst ? state : worst;
     }

@@ -42,7 +42,7 @@ void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
     out->remaining_ms = answer->left_ms;
 }
 
-static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     struct hf_info *info = look->user;
     info->nodes[answer->node].answered = true;
@@ -110,17 +110,17 @@ static void merge(struct hf_info *info, int quorum)
     info->split = n_held > 0 && n_free < quorum;
 }
 
-void hf_inspect_init(struct hf_look *look, struct hf_client *client,
+void hf_inspect_init(struct hf_broadcast *look, struct hf_client *client,
                      const void *name, size_t name_len, struct hf_info *info)
 {
     memset(info, 0, sizeof(*info));
     info->n_nodes = client->nodes.count;
-    hf_look_init(look, client, HF_VERB_INSPECT, name, name_len);
+    hf_broadcast_init(look, client, HF_VERB_INSPECT, name, name_len);
     look->heard = on_answer;
     look->user = info;
 }
 
-void hf_inspect_merge(struct hf_look *look)
+void hf_inspect_merge(struct hf_broadcast *look)
 {
     merge(look->user, look->op.client->nodes.quorum);
 }
@@ -129,10 +129,10 @@ static enum hf_status inspect(struct hf_client *client, const void *name,
                               size_t name_len, struct hf_info **out,
                               struct hf_error *error)
 {
-    struct hf_look look;
+    struct hf_broadcast look;
     struct hf_info info;
     hf_inspect_init(&look, client, name, name_len, &info);
-    if (!hf_look_begin(&look)) {
+    if (!hf_broadcast_begin(&look)) {
         return hf_fail_memory(error);
     }
     enum hf_status status = hf_op_await(&look.op, error);
@@ -171,7 +171,7 @@ enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
 /* ---- Asynchronous ------------------------------------------------------ */
 
 struct inspection {
-    struct hf_look look; /* first: it is the item in the tables */
+    struct hf_broadcast look; /* first: it is the item in the tables */
     struct hf_info *info;
     hf_info_fn *done;
     char name[];
@@ -179,7 +179,7 @@ struct inspection {
 
 static bool report(struct hf_op *op)
 {
-    hf_inspect_merge((struct hf_look *)(void *)op);
+    hf_inspect_merge((struct hf_broadcast *)(void *)op);
     return true;
 }
 
@@ -220,7 +220,7 @@ static enum hf_status start(struct hf_client *client, const void *name,
     op->report = report;
     op->fini = fini;
     op->user = user;
-    if (!hf_look_begin(&inspection->look)) {
+    if (!hf_broadcast_begin(&inspection->look)) {
         hf_op_free(op);
         return hf_fail_memory(error);
     }

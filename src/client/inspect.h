@@ -3,16 +3,16 @@
 #ifndef HF_CLIENT_INSPECT_H
 #define HF_CLIENT_INSPECT_H
 
-#include "client/look.h"
+#include "client/broadcast.h"
 #include "core/opaque.h"
 
-/* Set up a query for hf_look_begin(). Replies fill `info`; name and info are
- * borrowed until the query is done. */
-void hf_inspect_init(struct hf_look *look, struct hf_client *client,
+/* Set up a query for hf_broadcast_begin(). Replies fill `info`; name and info
+ * are borrowed until the query is done. */
+void hf_inspect_init(struct hf_broadcast *look, struct hf_client *client,
                      const void *name, size_t name_len, struct hf_info *info);
 
 /* The query is done: merge the replies into the result of a majority. */
-void hf_inspect_merge(struct hf_look *look);
+void hf_inspect_merge(struct hf_broadcast *look);
 
 /* Set since_s of an exclusive holder to the time of the grant, as far as the
  * name's counter shows it. */

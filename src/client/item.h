@@ -21,7 +21,7 @@
 enum hf_item_kind {
     HF_ITEM_LOCK, /* struct hf_lock: one attempt, one owner */
     HF_ITEM_OP,   /* struct hf_op: an acquisition and its retries */
-    HF_ITEM_LOOK  /* struct hf_look: a query to all nodes */
+    HF_ITEM_LOOK  /* struct hf_broadcast: a query to all nodes */
 };
 
 struct hf_item {
@@ -29,7 +29,7 @@ struct hf_item {
     uint8_t kind; /* enum hf_item_kind */
 };
 
-struct hf_slot {
+struct hf_handle_slot {
     struct hf_item *item; /* NULL: free */
     uint32_t generation;
     uint32_t next_free;
@@ -38,36 +38,40 @@ struct hf_slot {
 /* Slots are allocated in blocks, so they never move. */
 #define HF_SLOTS_PER_BLOCK 256
 
-struct hf_slots {
-    struct hf_slot **blocks;
+struct hf_handle_table {
+    struct hf_handle_slot **blocks;
     uint32_t n_blocks;
     uint32_t first_free;
     uint32_t n_used;
 };
 
-void hf_slots_init(struct hf_slots *slots);
-void hf_slots_fini(struct hf_slots *slots);
+void hf_handle_table_init(struct hf_handle_table *slots);
+void hf_handle_table_fini(struct hf_handle_table *slots);
 
 /* @return false: no memory. */
-bool hf_slots_add(struct hf_slots *slots, struct hf_item *item);
-void hf_slots_remove(struct hf_slots *slots, struct hf_item *item);
+bool hf_handle_table_add(struct hf_handle_table *slots, struct hf_item *item);
+void hf_handle_table_remove(struct hf_handle_table *slots,
+                            struct hf_item *item);
 
-uint64_t hf_slots_cookie(const struct hf_slots *slots,
-                         const struct hf_item *item);
+uint64_t hf_handle_table_cookie(const struct hf_handle_table *slots,
+                                const struct hf_item *item);
 
 /* The item of a cookie; NULL if it was removed. */
-struct hf_item *hf_slots_find(const struct hf_slots *slots, uint64_t cookie);
+struct hf_item *hf_handle_table_find(const struct hf_handle_table *slots,
+                                     uint64_t cookie);
 
-/* For iterating: the item in slot `idx`, or NULL; idx < hf_slots_end(). */
-struct hf_item *hf_slots_at(const struct hf_slots *slots, uint32_t idx);
-static inline uint32_t hf_slots_end(const struct hf_slots *slots)
+/* For iterating: the item in slot `idx`, or NULL; idx < hf_handle_table_end().
+ */
+struct hf_item *hf_handle_table_at(const struct hf_handle_table *slots,
+                                   uint32_t idx);
+static inline uint32_t hf_handle_table_end(const struct hf_handle_table *slots)
 {
     return slots->n_blocks * HF_SLOTS_PER_BLOCK;
 }
 
 /* Three arrays, and no index inside the items: sifting touches no item, since
  * each would be a cache miss. */
-struct hf_heap {
+struct hf_timer_heap {
     struct hf_instant *at; /* the heap: due time and slot of each entry */
     uint32_t *slots;
     uint32_t count;
@@ -77,25 +81,27 @@ struct hf_heap {
     uint32_t n_places;
 };
 
-void hf_heap_init(struct hf_heap *heap);
-void hf_heap_fini(struct hf_heap *heap);
+void hf_timer_heap_init(struct hf_timer_heap *heap);
+void hf_timer_heap_fini(struct hf_timer_heap *heap);
 
 /* Reserve room for `item`, which has its slot. @return false: no memory. */
-bool hf_heap_reserve(struct hf_heap *heap, const struct hf_item *item);
-void hf_heap_unreserve(struct hf_heap *heap);
+bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
+                           const struct hf_item *item);
+void hf_timer_heap_unreserve(struct hf_timer_heap *heap);
 
 /* Set the due time of the item; HF_NEVER removes it. */
-void hf_heap_set(struct hf_heap *heap, const struct hf_item *item,
-                 struct hf_instant at);
+void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
+                       struct hf_instant at);
 
 /* When the first item is due; HF_NEVER if there is none. */
-static inline struct hf_instant hf_heap_next(const struct hf_heap *heap)
+static inline struct hf_instant
+hf_timer_heap_next(const struct hf_timer_heap *heap)
 {
     return heap->count == 0 ? HF_NEVER : heap->at[0];
 }
 
 /* The slot of that item. */
-static inline uint32_t hf_heap_first(const struct hf_heap *heap)
+static inline uint32_t hf_timer_heap_first(const struct hf_timer_heap *heap)
 {
     return heap->count == 0 ? HF_NOWHERE : heap->slots[0];
 }

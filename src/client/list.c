@@ -26,7 +26,7 @@ struct names {
 };
 
 struct peek {
-    struct hf_look look;
+    struct hf_broadcast look;
     struct hf_info info;
     const struct name *name;
 };
@@ -36,7 +36,7 @@ struct peek {
  * results have been reported. */
 struct hf_list {
     struct hf_op op; /* first: it is the item in the tables */
-    struct hf_look scan;
+    struct hf_broadcast scan;
     struct names names;
     struct peek *window; /* NULL: scanning */
     size_t n_peeks;
@@ -115,7 +115,7 @@ static void free_names(struct names *names)
 
 /* ---- Scanning ---------------------------------------------------------- */
 
-static bool on_page(struct hf_look *look, const struct hf_answer *answer)
+static bool on_page(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     struct names *names = look->user;
     const struct hf_order *order = &look->op.order;
@@ -130,7 +130,7 @@ static bool on_page(struct hf_look *look, const struct hf_answer *answer)
     return answer->counter != 0 && !names->is_short;
 }
 
-static void add_child(struct hf_list *list, struct hf_look *look)
+static void add_child(struct hf_list *list, struct hf_broadcast *look)
 {
     look->op.parent = &list->op;
     list->op.n_children++;
@@ -153,16 +153,16 @@ static void begin_done(struct hf_list *list)
 /* @return HF_OK; HF_NO_MEMORY: not begun. */
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)
 {
-    struct hf_look *look = &list->scan;
+    struct hf_broadcast *look = &list->scan;
     if (!begin(list)) {
         return hf_fail_memory(error);
     }
-    hf_look_init(look, list->op.client, HF_VERB_SCAN, list->pattern,
-                 strlen(list->pattern));
+    hf_broadcast_init(look, list->op.client, HF_VERB_SCAN, list->pattern,
+                      strlen(list->pattern));
     look->heard = on_page;
     look->user = &list->names;
     add_child(list, look);
-    if (!hf_look_begin(look)) {
+    if (!hf_broadcast_begin(look)) {
         list->op.n_children--;
         hf_op_unlist(&list->op);
         return hf_fail_memory(error);
@@ -198,7 +198,7 @@ static void fini(struct hf_op *op)
     free(list->window);
 }
 
-static void abandon(struct hf_look *look)
+static void abandon(struct hf_broadcast *look)
 {
     if (!look->op.is_done) {
         hf_op_abandon(&look->op);
@@ -249,7 +249,7 @@ static enum hf_status begin_window(struct hf_list *list)
         hf_inspect_init(&peek->look, client, peek->name->bytes, peek->name->len,
                         &peek->info);
         add_child(list, &peek->look);
-        if (!hf_look_begin(&peek->look)) {
+        if (!hf_broadcast_begin(&peek->look)) {
             list->op.n_children--;
             break;
         }

@@ -11,7 +11,8 @@
 _Static_assert(sizeof(struct hf_lock) <= 80, "100,000 are held at once");
 _Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
 _Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
-_Static_assert(sizeof(struct hf_link) % 8 == 0, "it follows the processes");
+_Static_assert(sizeof(struct hf_lock_group) % 8 == 0,
+               "it follows the processes");
 _Static_assert(sizeof(struct hf_told) % 8 == 0, "it follows the links");
 
 static bool has_life(const struct hf_client *client)
@@ -44,14 +45,15 @@ static size_t life_size(const struct hf_client *client)
 
 static size_t link_size(bool is_linked)
 {
-    return is_linked ? sizeof(struct hf_link) : 0;
+    return is_linked ? sizeof(struct hf_lock_group) : 0;
 }
 
-struct hf_link *hf_lock_link(const struct hf_lock *lock)
+struct hf_lock_group *hf_lock_link(const struct hf_lock *lock)
 {
-    return lock->is_linked ? (struct hf_link *)(void *)(tail(lock) +
-                                                        life_size(lock->client))
-                           : NULL;
+    return lock->is_linked
+               ? (struct hf_lock_group *)(void *)(tail(lock) +
+                                                  life_size(lock->client))
+               : NULL;
 }
 
 static size_t told_size(const struct hf_client *client)
@@ -97,7 +99,7 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
         }
     }
     if (lock->is_linked) {
-        *hf_lock_link(lock) = (struct hf_link){.permit = -1};
+        *hf_lock_link(lock) = (struct hf_lock_group){.permit = -1};
     }
     if (hf_lock_told(lock) != NULL) {
         *hf_lock_told(lock) = (struct hf_told){.state = HF_STATE_HELD};
@@ -113,7 +115,7 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
 const struct hf_lock *hf_lock_follows(const struct hf_lock *lock)
 {
     const struct hf_told *told = hf_lock_told(lock);
-    return told != NULL ? told->follows : hf_link_next(lock);
+    return told != NULL ? told->follows : hf_lock_group_next(lock);
 }
 
 struct hf_lock *hf_lock_new(struct hf_client *client,
@@ -145,12 +147,12 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .is_adopted = order->is_owner,
         .permits = order->permits,
     };
-    if (!hf_slots_add(&client->slots, &lock->item)) {
+    if (!hf_handle_table_add(&client->slots, &lock->item)) {
         free(lock);
         return NULL;
     }
-    if (!hf_heap_reserve(&client->heap, &lock->item)) {
-        hf_slots_remove(&client->slots, &lock->item);
+    if (!hf_timer_heap_reserve(&client->heap, &lock->item)) {
+        hf_handle_table_remove(&client->slots, &lock->item);
         free(lock);
         return NULL;
     }
@@ -167,11 +169,11 @@ void hf_lock_free(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
     HF_ASSERT(lock->op == NULL);
-    hf_client_untell(client, lock);
-    hf_link_leave(lock);
-    hf_heap_set(&client->heap, &lock->item, HF_NEVER);
-    hf_heap_unreserve(&client->heap);
-    hf_slots_remove(&client->slots, &lock->item);
+    hf_client_cancel_notify(client, lock);
+    hf_lock_group_leave(lock);
+    hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
+    hf_timer_heap_unreserve(&client->heap);
+    hf_handle_table_remove(&client->slots, &lock->item);
     if (!hf_tell_holds(client, lock)) {
         free(lock);
     }

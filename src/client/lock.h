@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One attempt: one owner, one lease, and, once it is held, the user's handle. A
  * request for several names, or for a permit of a semaphore, makes several
- * linked locks; the first is the handle (link.h).
+ * linked locks; the first is the handle (lock_group.h).
  *
  * A client may hold 100,000 locks, so each is one allocation: with one node, at
  * most 256 bytes plus the name.
  *
  *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
- *     [struct hf_link] | [struct hf_told] | name, NUL | label or whole owner
+ *     [struct hf_lock_group] | [struct hf_told] | name, NUL | label or whole
+ * owner
  *
  * `deadline` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H
@@ -15,8 +16,8 @@
 
 #include "client/client.h"
 #include "client/item.h"
-#include "client/link.h"
-#include "client/tell.h"
+#include "client/lock_group.h"
+#include "client/notify.h"
 
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),    /* the user has the handle: report changes */
@@ -103,7 +104,7 @@ hf_lock_lease_const(const struct hf_lock *lock)
 struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 
 /* Its links to the other locks of the handle; NULL: a single lock. */
-struct hf_link *hf_lock_link(const struct hf_lock *lock);
+struct hf_lock_group *hf_lock_link(const struct hf_lock *lock);
 
 /* Its data for on_state; NULL: on_state is not set. */
 struct hf_told *hf_lock_told(const struct hf_lock *lock);

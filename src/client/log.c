@@ -181,7 +181,7 @@ void hf_log_answer(struct hf_client *client, const struct hf_answer *answer)
     if (!hf_log_is_on(client)) {
         return;
     }
-    struct hf_item *item = hf_slots_find(&client->slots, answer->cookie);
+    struct hf_item *item = hf_handle_table_find(&client->slots, answer->cookie);
     if (item != NULL && item->kind == HF_ITEM_LOCK) {
         show(hf_lock_of(item), name);
     }
@@ -212,7 +212,7 @@ static void log_queued(struct hf_client *client, const struct hf_lock *lock)
     const struct hf_op *op = lock->op;
     uint32_t ahead = op != NULL ? op->ahead : 0;
     if (op != NULL && op->rival.is_known) {
-        hf_rival_write(&op->rival, client->now, rival, sizeof(rival));
+        hf_holder_hint_write(&op->rival, client->now, rival, sizeof(rival));
     }
     hf_client_log(client, HF_LOG_INFO, "%s: waiting, %u ahead%s%s",
                   show(lock, name), (unsigned)ahead, rival[0] ? ": " : "",

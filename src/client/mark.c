@@ -29,7 +29,7 @@
  * to run, three more than an acquisition: two reads and the mark. */
 #include "client/mark.h"
 
-#include "client/look.h"
+#include "client/broadcast.h"
 
 #include "base/fail.h"
 #include "core/validity.h"
@@ -67,7 +67,7 @@ static bool is_newer(const struct hf_mark *a, const struct hf_mark *b)
     return hf_instant_before(b->end, a->end);
 }
 
-static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     struct hf_marks *marks = look->user;
     struct hf_mark mark;
@@ -86,10 +86,10 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 static void init(struct hf_mark_look *ask, struct hf_client *client,
                  const void *name, size_t name_len)
 {
-    struct hf_look *look = &ask->look;
+    struct hf_broadcast *look = &ask->look;
     memset(&ask->marks, 0, sizeof(ask->marks));
     ask->marks.newest.end = HF_LONG_AGO;
-    hf_look_init(look, client, HF_VERB_MARK, name, name_len);
+    hf_broadcast_init(look, client, HF_VERB_MARK, name, name_len);
     int64_t left_ms =
         hf_span_ms_floor(hf_instant_until(client->now, ask->mark.end));
     look->op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
@@ -111,7 +111,7 @@ static enum hf_status merge(struct hf_client *client,
     ask.mark = *mark;
     init(&ask, client, name->name, name->name_len);
     ask.look.op.is_cleanup = is_cleanup;
-    enum hf_status status = hf_look_begin(&ask.look)
+    enum hf_status status = hf_broadcast_begin(&ask.look)
                                 ? hf_op_await(&ask.look.op, error)
                                 : hf_fail_memory(error);
     *out = ask.marks;
@@ -246,7 +246,7 @@ static bool begin(struct hf_mark_look *ask, struct hf_op *parent,
     ask->look.op.is_cleanup = true; /* cancelled only with its parent */
     ask->look.op.parent = parent;
     parent->n_children++;
-    if (!hf_look_begin(&ask->look)) {
+    if (!hf_broadcast_begin(&ask->look)) {
         parent->n_children--;
         return false;
     }
@@ -317,7 +317,8 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
     if (worst != HF_OK) {
         return worst;
     }
-    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+    for (struct hf_lock *one = lock; one != NULL;
+         one = hf_lock_group_next(one)) {
         enum hf_status status = unmark(one, error);
         worst = worst == HF_OK ? status : worst;
     }
@@ -379,23 +380,24 @@ static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
 {
     enum hf_status status = HF_OK;
     struct hf_lock *one = lock;
-    for (; status == HF_OK && one != NULL; one = hf_link_next(one)) {
+    for (; status == HF_OK && one != NULL; one = hf_lock_group_next(one)) {
         status = check_unmarked(one, error);
     }
     if (status != HF_OK) {
         return status;
     }
-    for (one = lock; status == HF_OK && one != NULL; one = hf_link_next(one)) {
+    for (one = lock; status == HF_OK && one != NULL;
+         one = hf_lock_group_next(one)) {
         status = mark_one(one, period_ms, error);
     }
     for (struct hf_lock *held = lock; status == HF_OK && held != NULL;
-         held = hf_link_next(held)) {
+         held = hf_lock_group_next(held)) {
         if (hf_lock_state_now(held) == HF_STATE_LOST) {
             status = hf_fail(error, HF_LOST, "%s", hf_status_text(HF_LOST));
         }
     }
     for (struct hf_lock *done = lock; status != HF_OK && done != one;
-         done = hf_link_next(done)) {
+         done = hf_lock_group_next(done)) {
         (void)unmark(done, NULL);
     }
     return status;
@@ -408,7 +410,7 @@ static enum hf_status check_mark(struct hf_lock *lock, int64_t period_ms,
         return hf_fail(error, HF_INVALID, "a period of %lld ms",
                        (long long)period_ms);
     }
-    for (; lock != NULL; lock = hf_link_next(lock)) {
+    for (; lock != NULL; lock = hf_lock_group_next(lock)) {
         if (lock->is_shared) {
             return hf_fail(error, HF_INVALID,
                            "a shared lock is not marked: other sharers "

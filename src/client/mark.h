@@ -3,7 +3,7 @@
 #ifndef HF_CLIENT_MARK_H
 #define HF_CLIENT_MARK_H
 
-#include "client/look.h"
+#include "client/broadcast.h"
 
 /* The mark that a node keeps. */
 struct hf_mark {
@@ -23,7 +23,7 @@ struct hf_marks {
 
 /* A query that merges `mark` into the marks of the nodes. */
 struct hf_mark_look {
-    struct hf_look look;
+    struct hf_broadcast look;
     struct hf_mark mark; /* fence 0: only read */
     struct hf_marks marks;
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/op.h"
 
+#include "client/broadcast.h"
 #include "client/bundle.h"
 #include "client/log.h"
-#include "client/look.h"
 #include "client/seize.h"
 
 #include "base/assert.h"
@@ -61,11 +61,11 @@ bool hf_op_reserve(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     HF_ASSERT(!op->is_reserved);
-    if (!hf_slots_add(&client->slots, &op->item)) {
+    if (!hf_handle_table_add(&client->slots, &op->item)) {
         return false;
     }
-    if (!hf_heap_reserve(&client->heap, &op->item)) {
-        hf_slots_remove(&client->slots, &op->item);
+    if (!hf_timer_heap_reserve(&client->heap, &op->item)) {
+        hf_handle_table_remove(&client->slots, &op->item);
         return false;
     }
     op->is_reserved = true;
@@ -90,12 +90,12 @@ void hf_op_unlist(struct hf_op *op)
         op->is_listed = false;
     }
     if (op->is_reserved) {
-        hf_heap_set(&op->client->heap, &op->item, HF_NEVER);
-        hf_heap_unreserve(&op->client->heap);
+        hf_timer_heap_set(&op->client->heap, &op->item, HF_NEVER);
+        hf_timer_heap_unreserve(&op->client->heap);
         op->is_reserved = false;
     }
     if (op->item.slot != HF_NOWHERE) {
-        hf_slots_remove(&op->client->slots, &op->item);
+        hf_handle_table_remove(&op->client->slots, &op->item);
     }
 }
 
@@ -133,7 +133,7 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
         hf_op_child_is_done(op->parent);
     } else if (op->call != NULL) {
         hf_ops_append(&op->client->finished, op);
-        hf_client_owe(op->client);
+        hf_client_schedule_callback(op->client);
     } else if (op->waiter != NULL) {
         hf_waiter_wake(op->waiter);
     }
@@ -154,8 +154,8 @@ void hf_op_part(struct hf_op *op)
     if (op->lock == NULL) {
         return;
     }
-    for (struct hf_lock *lock = hf_link_first(op->lock); lock != NULL;
-         lock = hf_link_next(lock)) {
+    for (struct hf_lock *lock = hf_lock_group_first(op->lock); lock != NULL;
+         lock = hf_lock_group_next(lock)) {
         lock->op = NULL;
     }
     op->lock = NULL;
@@ -238,7 +238,7 @@ void hf_op_due(struct hf_op *op)
         hf_adopt_due(op);
         break;
     case HF_OP_LOOK:
-        hf_look_due((struct hf_look *)op);
+        hf_broadcast_due((struct hf_broadcast *)op);
         break;
     case HF_OP_JOB:
         hf_job_due(op);
@@ -263,9 +263,9 @@ void hf_op_due(struct hf_op *op)
 void hf_op_node(struct hf_op *op)
 {
     if (op->kind == HF_OP_LOOK) {
-        hf_look_pump((struct hf_look *)op);
+        hf_broadcast_pump((struct hf_broadcast *)op);
     } else if (op->kind == HF_OP_ACQUIRE && !op->is_done) {
-        enum hf_status status = hf_blame_final(op);
+        enum hf_status status = hf_unavailable_final(op);
         if (status != HF_OK) {
             struct hf_lock *lock = op->lock;
             hf_op_part(op);
@@ -279,7 +279,7 @@ void hf_op_node(struct hf_op *op)
 
 static void note_rival(struct hf_op *op, const struct hf_answer *answer)
 {
-    struct hf_rival *rival = &op->rival;
+    struct hf_holder_hint *rival = &op->rival;
     rival->is_known = true;
     rival->kind = answer->kind;
     rival->node = answer->node;
@@ -296,7 +296,7 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     if (answer->permits != 0 && answer->permits != op->order.permits) {
         op->rival_permits = answer->permits;
         if (op->order.permits != 0) {
-            hf_heap_set(&op->client->heap, &op->item, op->client->now);
+            hf_timer_heap_set(&op->client->heap, &op->item, op->client->now);
         }
     }
 }

@@ -20,7 +20,7 @@ enum hf_op_kind {
     HF_OP_DISOWN,
     HF_OP_EXTEND,
     HF_OP_RELEASE,
-    HF_OP_LOOK,   /* struct hf_look begins with it */
+    HF_OP_LOOK,   /* struct hf_broadcast begins with it */
     HF_OP_JOB,    /* set-up work of the store */
     HF_OP_GIVE,   /* struct hf_give begins with it: detaching a lock */
     HF_OP_LIST,   /* struct hf_list begins with it: many queries */
@@ -29,7 +29,7 @@ enum hf_op_kind {
 };
 
 /* The holder that the last refusal named, with the node's data about it. */
-struct hf_rival {
+struct hf_holder_hint {
     bool is_known;
     enum hf_kind kind; /* TYPE; else `owner` shows it */
     unsigned node;
@@ -88,7 +88,7 @@ struct hf_op {
     hf_op_fn *callback;
     void *user;
 
-    struct hf_rival rival;
+    struct hf_holder_hint rival;
     struct hf_error error;
 };
 
@@ -197,7 +197,7 @@ void hf_acquire_due(struct hf_op *op);
 void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
                       enum hf_outcome outcome);
 void hf_adopt_due(struct hf_op *op);
-void hf_job_due(struct hf_op *op); /* setup.c */
+void hf_job_due(struct hf_op *op); /* node_admin.c */
 void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
                        enum hf_outcome outcome);
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
@@ -226,31 +226,32 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
 /* The status for an outcome of a release. */
 enum hf_status hf_release_status(enum hf_outcome outcome);
 
-/* ---- blame.c, rival.c -------------------------------------------------- */
+/* ---- unavailable.c, holder_hint.c
+ * -------------------------------------------------- */
 
 /* Write why there is no majority: a line that names each missing node with its
  * reason. @return the status. */
-enum hf_status hf_blame_write(struct hf_op *op);
+enum hf_status hf_unavailable_write(struct hf_op *op);
 
 /* @return HF_CONFIG with a text if some node can never work as configured;
  * HF_DENIED if too many nodes deny access; else HF_OK. */
-enum hf_status hf_blame_final(struct hf_op *op);
+enum hf_status hf_unavailable_final(struct hf_op *op);
 
 /* @return true: so many nodes deny access that no majority is left; the error
  * text names them. */
-bool hf_blame_is_denied(struct hf_op *op);
+bool hf_unavailable_is_denied(struct hf_op *op);
 
 /* Each node without a vote is down, denies access, or has a counter too far
  * from the others'. */
-bool hf_blame_is_hopeless(const struct hf_op *op);
+bool hf_unavailable_is_hopeless(const struct hf_op *op);
 
 /* Fill `out` from the rival, with its remaining lease at `now`. */
-void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
-                     struct hf_holder *out);
+void hf_holder_hint_holder(const struct hf_holder_hint *rival,
+                           struct hf_instant now, struct hf_holder *out);
 
 /* "held by db3 pid 4711 since 02:00:04 (label), lease ends in 12.3 s" */
-void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
-                    char *out, size_t len);
+void hf_holder_hint_write(const struct hf_holder_hint *rival,
+                          struct hf_instant now, char *out, size_t len);
 
 /* ---- request.c --------------------------------------------------------- */
 

@@ -71,7 +71,7 @@ void hf_op_stop(struct hf_op *op)
     op->status = HF_CANCELLED;
     op->error.status = HF_CANCELLED;
     hf_ops_append(&op->client->finished, op);
-    hf_client_owe(op->client);
+    hf_client_schedule_callback(op->client);
 }
 
 /* A lock that is being detached stays the user's. An adopted lock is detached
@@ -84,7 +84,7 @@ void hf_op_forget_result(struct hf_op *op)
     } else if (op->kind == HF_OP_BREAK) {
         hf_break_abandon(op);
     } else if (op->kind == HF_OP_ADOPT && op->status == HF_OK) {
-        hf_client_untell(op->client, op->lock);
+        hf_client_cancel_notify(op->client, op->lock);
         op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
         hf_client_signal(op->client, op->lock, HF_EV_DETACH);
         op->lock = NULL;

@@ -30,7 +30,7 @@ bool hf_client_is_deferring(const struct hf_client *client)
            pthread_equal(client->processor, pthread_self());
 }
 
-void hf_client_owe(struct hf_client *client)
+void hf_client_schedule_callback(struct hf_client *client)
 {
     if (client->done_fd >= 0 && !client->is_done_signalled &&
         !hf_client_is_deferring(client)) {
@@ -77,7 +77,7 @@ static void open_fd(struct hf_client *client)
     client->loop_fd = epoll_fd;
     client->done_fd = done_fd;
     if (has_debts(client)) {
-        hf_client_owe(client);
+        hf_client_schedule_callback(client);
     }
 }
 
@@ -168,7 +168,7 @@ static unsigned count_calls(const struct hf_client *client)
 {
     unsigned n = 0;
     for (uint32_t slot = client->calls_first; slot != HF_NOWHERE; n++) {
-        slot = hf_lock_of(hf_slots_at(&client->slots, slot))->queue_next;
+        slot = hf_lock_of(hf_handle_table_at(&client->slots, slot))->queue_next;
     }
     return n;
 }
@@ -187,8 +187,8 @@ static void call_back(struct hf_client *client)
     for (; n_calls > 0 && client->calls_first != HF_NOWHERE &&
            !client->is_closing;
          n_calls--) {
-        call_lock(client,
-                  hf_lock_of(hf_slots_at(&client->slots, client->calls_first)));
+        call_lock(client, hf_lock_of(hf_handle_table_at(&client->slots,
+                                                        client->calls_first)));
     }
 }
 
@@ -209,7 +209,7 @@ static void process(struct hf_client *client)
     bool owes =
         client->finished.first != NULL || client->calls_first != HF_NOWHERE;
     if (owes) {
-        hf_client_owe(client);
+        hf_client_schedule_callback(client);
     }
 }
 

@@ -11,7 +11,7 @@
 
 void hf_release_start(struct hf_lock *lock, struct hf_op *op)
 {
-    hf_client_untell(lock->client, lock);
+    hf_client_cancel_notify(lock->client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
     lock->op = op;
     if (op != NULL) {
@@ -25,11 +25,12 @@ void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
     if (lock != NULL) {
         hf_lock_stop_calls(lock);
     }
-    for (struct hf_lock *one = lock; one != NULL; one = hf_link_next(one)) {
+    for (struct hf_lock *one = lock; one != NULL;
+         one = hf_lock_group_next(one)) {
         one->op = op; /* all before the first outcome */
     }
     while (lock != NULL) {
-        struct hf_lock *next = hf_link_next(lock);
+        struct hf_lock *next = hf_lock_group_next(lock);
         hf_release_start(lock, op);
         lock = next;
     }
@@ -54,14 +55,14 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
 {
     enum hf_status status = worse(op->worst, hf_release_status(outcome));
     lock->op = NULL;
-    op->lock = hf_link_leave(lock);
+    op->lock = hf_lock_group_leave(lock);
     op->worst = status;
     if (op->lock != NULL) {
         return;
     }
     if (op->kind == HF_OP_DISOWN && status == HF_UNKNOWN && op->answered == 0) {
-        status = hf_blame_write(op);
-    } else if (status == HF_UNKNOWN && hf_blame_is_denied(op)) {
+        status = hf_unavailable_write(op);
+    } else if (status == HF_UNKNOWN && hf_unavailable_is_denied(op)) {
         status = HF_DENIED;
     }
     if (status == HF_OK || op->error.text[0] != '\0') {
@@ -77,7 +78,7 @@ static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
     struct hf_instant keep =
         hf_instant_add(op->client->now, hf_span_ms(for_ms));
     for (struct hf_lock *one = lock; for_ms > 0 && one != NULL;
-         one = hf_link_next(one)) {
+         one = hf_lock_group_next(one)) {
         hf_lock_set_keep(one, keep);
     }
     hf_release_whole(lock, op);
@@ -124,7 +125,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
     HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
     lock->outcome = (uint8_t)worse((enum hf_status)lock->outcome,
                                    hf_release_status(outcome));
-    struct hf_lock *other = hf_link_leave(lock);
+    struct hf_lock *other = hf_lock_group_leave(lock);
     if (other != NULL) {
         other->outcome = (uint8_t)worse((enum hf_status)other->outcome,
                                         (enum hf_status)lock->outcome);
@@ -133,7 +134,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
     }
     lock->flags |= HF_LOCK_OWED;
     hf_queue_push(client, &client->calls_first, &client->calls_last, lock);
-    hf_client_owe(client);
+    hf_client_schedule_callback(client);
 }
 
 void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
@@ -143,7 +144,7 @@ void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
     }
     struct hf_client *client = lock->client;
     for (struct hf_lock *one = lock; done != NULL && one != NULL;
-         one = hf_link_next(one)) {
+         one = hf_lock_group_next(one)) {
         hf_lock_set_done(one, done, user);
     }
     hf_release_whole(lock, NULL);

@@ -59,7 +59,7 @@ static void date_holder(struct hf_queue_entry *place, uint64_t counter)
     }
 }
 
-static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     struct places *places = look->user;
     if (reserve(places, answer->n_seats)) {
@@ -74,7 +74,7 @@ static bool on_answer(struct hf_look *look, const struct hf_answer *answer)
 
 /* The query and the entries from its replies. */
 struct roster {
-    struct hf_look look; /* first: it is the item in the tables */
+    struct hf_broadcast look; /* first: it is the item in the tables */
     struct places places;
     hf_queue_fn *each;
     void *user; /* of `each` */
@@ -84,7 +84,7 @@ struct roster {
 static void roster_init(struct roster *roster, struct hf_client *client,
                         const void *name, size_t name_len)
 {
-    hf_look_init(&roster->look, client, HF_VERB_ROSTER, name, name_len);
+    hf_broadcast_init(&roster->look, client, HF_VERB_ROSTER, name, name_len);
     roster->look.heard = on_answer;
     roster->look.user = &roster->places;
     roster->places = (struct places){0};
@@ -129,7 +129,7 @@ static enum hf_status ask(struct hf_client *client, const void *name,
     roster_init(&roster, client, name, name_len);
     roster.each = each;
     roster.user = user;
-    if (!hf_look_begin(&roster.look)) {
+    if (!hf_broadcast_begin(&roster.look)) {
         return hf_fail_memory(error);
     }
     enum hf_status status = hf_op_await(&roster.look.op, error);
@@ -185,7 +185,7 @@ static enum hf_status start(struct hf_client *client, const void *name,
     hf_op_set_done(op, done, user);
     op->report = report;
     op->fini = fini;
-    if (!hf_look_begin(&roster->look)) {
+    if (!hf_broadcast_begin(&roster->look)) {
         hf_op_free(op);
         return hf_fail_memory(error);
     }

@@ -36,7 +36,7 @@ static struct hf_seizure *seizure_of(struct hf_op *op)
 static void note_rival(struct hf_seizure *seizure,
                        const struct hf_answer *answer)
 {
-    struct hf_rival *rival = &seizure->rival;
+    struct hf_holder_hint *rival = &seizure->rival;
     size_t len = answer->owner == NULL ? 0 : answer->owner_len;
     rival->is_known = true;
     rival->kind = answer->kind;
@@ -73,7 +73,7 @@ static bool is_long(const struct hf_answer *answer)
                     HF_LONG_MARK_LEN) == 0));
 }
 
-static bool on_taken(struct hf_look *look, const struct hf_answer *answer)
+static bool on_taken(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     struct hf_seizure *seizure = look->user;
     struct hf_holder holder;
@@ -127,11 +127,11 @@ struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
     return seizure;
 }
 
-static void init_look(struct hf_seizure *seizure, struct hf_look *look,
-                      hf_look_fn *heard)
+static void init_look(struct hf_seizure *seizure, struct hf_broadcast *look,
+                      hf_broadcast_fn *heard)
 {
-    hf_look_init(look, seizure->op.client, HF_VERB_BREAK, seizure->name,
-                 seizure->name_len);
+    hf_broadcast_init(look, seizure->op.client, HF_VERB_BREAK, seizure->name,
+                      seizure->name_len);
     look->op.parent = &seizure->op;
     look->op.is_cleanup = true;
     look->owner = seizure->owner;
@@ -140,7 +140,7 @@ static void init_look(struct hf_seizure *seizure, struct hf_look *look,
     look->user = seizure;
 }
 
-static bool on_back(struct hf_look *look, const struct hf_answer *answer)
+static bool on_back(struct hf_broadcast *look, const struct hf_answer *answer)
 {
     (void)look;
     (void)answer;
@@ -161,7 +161,7 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
     seizure->op.n_children = 2; /* one ends below */
     seizure->op.parent = parent;
     parent->n_children++;
-    if (!hf_look_begin(&seizure->take)) {
+    if (!hf_broadcast_begin(&seizure->take)) {
         parent->n_children--;
         seizure->stage = HF_SEIZURE_IDLE;
         return false;
@@ -174,7 +174,7 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
 
 static void begin_back(struct hf_seizure *seizure)
 {
-    struct hf_look *back = &seizure->back;
+    struct hf_broadcast *back = &seizure->back;
     back->back = seizure->replaced;
     back->repeats = REPEATS_MAX;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
@@ -184,7 +184,7 @@ static void begin_back(struct hf_seizure *seizure)
     seizure->stage = HF_SEIZURE_RETURNING;
     seizure->op.n_children = has_some ? 2 : 1; /* one ends below */
     if (has_some) {
-        bool has_room = hf_look_begin(back);
+        bool has_room = hf_broadcast_begin(back);
         HF_ASSERT(has_room); /* it was reserved */
     }
     hf_op_child_is_done(&seizure->op);

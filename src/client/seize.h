@@ -4,7 +4,7 @@
 #ifndef HF_CLIENT_SEIZE_H
 #define HF_CLIENT_SEIZE_H
 
-#include "client/look.h"
+#include "client/broadcast.h"
 
 /* The suffix that break.lua appends to the breaker's owner if the key may be
  * the lock of another library. */
@@ -26,11 +26,11 @@ struct hf_seizure {
     struct hf_op op; /* the parent of its queries; in client->seizures */
     enum hf_seizure_stage stage;
     bool gives_back;
-    struct hf_look take;
-    struct hf_look back; /* its room is reserved before BREAK is sent */
+    struct hf_broadcast take;
+    struct hf_broadcast back; /* its room is reserved before BREAK is sent */
 
-    struct hf_rival rival; /* the holder with the longest lease */
-    int64_t left_ms;       /* of that lease */
+    struct hf_holder_hint rival; /* the holder with the longest lease */
+    int64_t left_ms;             /* of that lease */
     bool is_endless;
     bool is_refused;
     bool has_long; /* some node may have written HF_LONG_MARK */

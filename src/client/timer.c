@@ -17,7 +17,7 @@ struct hf_instant hf_client_due(const struct hf_client *client)
     if (client->heap.count == 0 && client->ops.first == NULL) {
         return HF_NEVER; /* idle: no reconnects either */
     }
-    return hf_instant_min(hf_heap_next(&client->heap),
+    return hf_instant_min(hf_timer_heap_next(&client->heap),
                           hf_loop_next_timer(client->loop));
 }
 

@@ -86,7 +86,7 @@ static void lead(struct hf_client *client)
     hf_client_dispatch(client);
 }
 
-/* Only the leader runs timers (settle.c), so it is poked if one is due before
+/* Only the leader runs timers (deferred.c), so it is poked if one is due before
  * its epoll timeout. That is rare: a new timer is usually the latest. */
 static void follow(struct hf_client *client, struct hf_waiter *self)
 {

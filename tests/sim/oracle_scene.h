@@ -194,7 +194,7 @@ static inline struct hf_lock *forge(enum who who, const char *name,
     size_t len = strlen(name);
     struct hf_lock *lock =
         calloc(1, sizeof(*lock) + hf_lease_size(on.story.n_nodes) +
-                      sizeof(struct hf_link) + len + 1);
+                      sizeof(struct hf_lock_group) + len + 1);
     assert_non_null(lock);
     assert_true(on.n_locks < LOCKS);
     on.locks[on.n_locks++] = lock;
@@ -241,7 +241,7 @@ static inline void gets_permit(enum who who, const char *slot, uint64_t fence,
 {
     struct hf_lock *name = share(who, fence, 1000, permits);
     struct hf_lock *lock = forge(who, slot, fence, 1000);
-    hf_link_join(lock, name);
+    hf_lock_group_join(lock, name);
     told(who, lock);
 }
 

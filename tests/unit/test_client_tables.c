@@ -24,20 +24,20 @@ static void test_heap_finds_the_first(void **state)
     (void)state;
     static struct hf_item items[ITEMS];
     static int64_t at[ITEMS]; /* INT64_MAX: not in it */
-    struct hf_heap heap;
-    struct hf_slots slots;
-    hf_heap_init(&heap);
-    hf_slots_init(&slots);
+    struct hf_timer_heap heap;
+    struct hf_handle_table slots;
+    hf_timer_heap_init(&heap);
+    hf_handle_table_init(&slots);
     for (int i = 0; i < ITEMS; i++) {
         items[i] = (struct hf_item){HF_NOWHERE, HF_ITEM_LOCK};
         at[i] = INT64_MAX;
-        assert_true(hf_slots_add(&slots, &items[i]));
-        assert_true(hf_heap_reserve(&heap, &items[i]));
+        assert_true(hf_handle_table_add(&slots, &items[i]));
+        assert_true(hf_timer_heap_reserve(&heap, &items[i]));
     }
     for (int step = 0; step < STEPS; step++) {
         unsigned i = roll(ITEMS);
         at[i] = roll(4) == 0 ? INT64_MAX : (int64_t)roll(1000);
-        hf_heap_set(&heap, &items[i], (struct hf_instant){at[i]});
+        hf_timer_heap_set(&heap, &items[i], (struct hf_instant){at[i]});
         int64_t first = INT64_MAX;
         uint32_t count = 0;
         for (int k = 0; k < ITEMS; k++) {
@@ -46,16 +46,16 @@ static void test_heap_finds_the_first(void **state)
             assert_true((heap.places[items[k].slot] == HF_NOWHERE) ==
                         (at[k] == INT64_MAX));
         }
-        assert_true(hf_heap_next(&heap).ns == first);
+        assert_true(hf_timer_heap_next(&heap).ns == first);
         if (count > 0) {
             const struct hf_item *top =
-                hf_slots_at(&slots, hf_heap_first(&heap));
+                hf_handle_table_at(&slots, hf_timer_heap_first(&heap));
             assert_true(at[top - items] == first);
         }
         assert_int_equal(heap.count, count);
     }
-    hf_heap_fini(&heap);
-    hf_slots_fini(&slots);
+    hf_timer_heap_fini(&heap);
+    hf_handle_table_fini(&slots);
 }
 
 static void test_stale_cookies_find_nothing(void **state)
@@ -63,9 +63,9 @@ static void test_stale_cookies_find_nothing(void **state)
     (void)state;
     static struct hf_item items[ITEMS];
     static uint64_t cookies[ITEMS];
-    struct hf_slots slots;
-    hf_slots_init(&slots);
-    assert_null(hf_slots_find(&slots, 0));
+    struct hf_handle_table slots;
+    hf_handle_table_init(&slots);
+    assert_null(hf_handle_table_find(&slots, 0));
     for (int i = 0; i < ITEMS; i++) {
         items[i].slot = HF_NOWHERE;
     }
@@ -73,17 +73,18 @@ static void test_stale_cookies_find_nothing(void **state)
         unsigned i = roll(ITEMS);
         if (items[i].slot == HF_NOWHERE) {
             assert_true(cookies[i] == 0 ||
-                        hf_slots_find(&slots, cookies[i]) == NULL);
-            assert_true(hf_slots_add(&slots, &items[i]));
-            cookies[i] = hf_slots_cookie(&slots, &items[i]);
+                        hf_handle_table_find(&slots, cookies[i]) == NULL);
+            assert_true(hf_handle_table_add(&slots, &items[i]));
+            cookies[i] = hf_handle_table_cookie(&slots, &items[i]);
             assert_true(cookies[i] >> 32 != 0);
         } else {
-            assert_ptr_equal(hf_slots_find(&slots, cookies[i]), &items[i]);
-            hf_slots_remove(&slots, &items[i]);
-            assert_null(hf_slots_find(&slots, cookies[i]));
+            assert_ptr_equal(hf_handle_table_find(&slots, cookies[i]),
+                             &items[i]);
+            hf_handle_table_remove(&slots, &items[i]);
+            assert_null(hf_handle_table_find(&slots, cookies[i]));
         }
     }
-    hf_slots_fini(&slots);
+    hf_handle_table_fini(&slots);
 }
 
 int main(void)

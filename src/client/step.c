@@ -38,7 +38,7 @@ static void send_all(struct hf_client *client, struct hf_lock *lock,
     char owner[HF_OWNER_MAX];
     size_t owner_len = hf_lock_emit_owner(lock, owner);
     struct hf_ask ask = {
-        .cookie = hf_slots_cookie(&client->slots, &lock->item),
+        .cookie = hf_handle_table_cookie(&client->slots, &lock->item),
         .name = hf_lock_name_bytes(lock),
         .name_len = lock->name_len,
         .owner = owner,
@@ -87,7 +87,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
         send_all(client, lock, &effects);
     }
     if (effects.state_changed && (lock->flags & HF_LOCK_OURS) != 0) {
-        hf_client_tell(client, lock);
+        hf_client_notify(client, lock);
     }
     if (effects.outcome != HF_OUT_NONE) {
         if (lock->op != NULL) {
@@ -101,13 +101,14 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
     }
     if (effects.done) {
         lock->flags |= HF_LOCK_OVER;
-        hf_heap_set(&client->heap, &lock->item, HF_NEVER);
+        hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
         if (lock->op == NULL && (lock->flags & HF_LOCK_OWED) == 0) {
             hf_lock_free(lock);
         }
         return false;
     }
-    hf_heap_set(&client->heap, &lock->item, hf_lease_wake(hf_lock_lease(lock)));
+    hf_timer_heap_set(&client->heap, &lock->item,
+                      hf_lease_wake(hf_lock_lease(lock)));
     return true;
 }
 

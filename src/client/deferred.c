@@ -16,11 +16,11 @@
  * which is in the kernel already is never taken for a timeout. Timers of locks
  * run a little early if another timer is due: renewals of many locks share one
  * write. */
+#include "client/broadcast.h"
 #include "client/bundle.h"
 #include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
-#include "client/look.h"
 #include "client/op.h"
 
 #include "base/assert.h"
@@ -36,9 +36,9 @@ static void notify_locks(struct hf_client *client, unsigned node,
 {
     struct hf_event event = {
         .kind = kind, .now = client->now, .node = (uint8_t)node};
-    uint32_t end = hf_slots_end(&client->slots);
+    uint32_t end = hf_handle_table_end(&client->slots);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_slots_at(&client->slots, i);
+        struct hf_item *item = hf_handle_table_at(&client->slots, i);
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
         }
@@ -82,13 +82,13 @@ static void deliver_listening(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->heard_from);
     uint16_t bit = (uint16_t)(1U << node);
-    uint32_t end = hf_slots_end(&client->slots);
+    uint32_t end = hf_handle_table_end(&client->slots);
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
     client->heard_from &= (uint16_t)~bit;
     hf_nodes_set_listening(&client->nodes, node, (client->listens & bit) != 0);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_slots_at(&client->slots, i);
+        struct hf_item *item = hf_handle_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             hf_lock_lease(hf_lock_of(item))->phase == HF_PHASE_WAITING) {
             hf_client_step(client, hf_lock_of(item), &event);
@@ -101,8 +101,9 @@ static void read_inbox(struct hf_client *client)
 {
     for (size_t i = 0; i < client->inbox_count && !hf_client_has_news(client);
          i++) {
-        struct hf_letter letter = client->inbox[i];
-        struct hf_item *item = hf_slots_find(&client->slots, letter.cookie);
+        struct hf_queued_event letter = client->inbox[i];
+        struct hf_item *item =
+            hf_handle_table_find(&client->slots, letter.cookie);
         client->inbox[i].cookie = 0; /* no slot has generation 0 */
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
@@ -150,26 +151,26 @@ static void run_timer(struct hf_client *client, struct hf_item *item)
  * it then run when they are due. */
 static void run_due(struct hf_client *client)
 {
-    struct hf_heap *heap = &client->heap;
-    if (hf_instant_before(client->now, hf_heap_next(heap))) {
+    struct hf_timer_heap *heap = &client->heap;
+    if (hf_instant_before(client->now, hf_timer_heap_next(heap))) {
         return;
     }
     while (heap->count > 0) {
-        uint32_t slot = hf_heap_first(heap);
-        struct hf_item *item = hf_slots_at(&client->slots, slot);
-        struct hf_instant at = hf_heap_next(heap);
+        uint32_t slot = hf_timer_heap_first(heap);
+        struct hf_item *item = hf_handle_table_at(&client->slots, slot);
+        struct hf_instant at = hf_timer_heap_next(heap);
         if (!may_join(client, item, at)) {
             return;
         }
         run_timer(client, item);
-        bool is_stuck =
-            hf_heap_first(heap) == slot && hf_heap_next(heap).ns == at.ns;
+        bool is_stuck = hf_timer_heap_first(heap) == slot &&
+                        hf_timer_heap_next(heap).ns == at.ns;
         if (is_stuck && hf_instant_before(client->now, at)) {
             return;
         }
         if (is_stuck) {
-            hf_heap_set(
-                heap, hf_slots_at(&client->slots, slot),
+            hf_timer_heap_set(
+                heap, hf_handle_table_at(&client->slots, slot),
                 hf_instant_add(client->now, hf_span_ms(STUCK_PAUSE_MS)));
         }
     }
@@ -183,7 +184,7 @@ static void pump_looks(struct hf_client *client)
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
         if (op->kind == HF_OP_LOOK) {
-            hf_look_pump((struct hf_look *)op);
+            hf_broadcast_pump((struct hf_broadcast *)op);
         }
     }
 }

@@ -21,7 +21,7 @@
 struct hf_lock;
 struct hf_op;
 
-struct hf_link {
+struct hf_lock_group {
     struct hf_lock *prev;
     struct hf_lock *next;
     int16_t permit; /* first lock, of a semaphore: its number; else -1 */
@@ -29,19 +29,19 @@ struct hf_link {
 };
 
 /* Append `next` to `lock`, which is the last of its list. */
-void hf_link_join(struct hf_lock *lock, struct hf_lock *next);
+void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next);
 
 /* Take the lock out of its list. @return another lock of the list, or NULL. */
-struct hf_lock *hf_link_leave(struct hf_lock *lock);
+struct hf_lock *hf_lock_group_leave(struct hf_lock *lock);
 
 /* The next lock of the list, or NULL; the first one. */
-struct hf_lock *hf_link_next(const struct hf_lock *lock);
-struct hf_lock *hf_link_first(struct hf_lock *lock);
+struct hf_lock *hf_lock_group_next(const struct hf_lock *lock);
+struct hf_lock *hf_lock_group_first(struct hf_lock *lock);
 
 /* The worst state of the leases from `first` on. */
-enum hf_state hf_link_state(const struct hf_lock *first);
+enum hf_state hf_lock_group_state(const struct hf_lock *first);
 
 /* Whether `op` still waits for an outcome of a lock of the list. */
-bool hf_link_is_awaited(struct hf_lock *lock, const struct hf_op *op);
+bool hf_lock_group_is_awaited(struct hf_lock *lock, const struct hf_op *op);
 
 #endif

@@ -7,13 +7,14 @@
 
 #include "client/op.h"
 
-struct hf_look;
+struct hf_broadcast;
 
 /* Handle one node's reply; borrowed. @return true: query this node again, with
  * look->cursor[node]. */
-typedef bool hf_look_fn(struct hf_look *look, const struct hf_answer *answer);
+typedef bool hf_broadcast_fn(struct hf_broadcast *look,
+                             const struct hf_answer *answer);
 
-struct hf_look {
+struct hf_broadcast {
     struct hf_op op; /* first: it is the item in the tables */
     enum hf_verb verb;
     bool now;          /* BREAK */
@@ -28,23 +29,25 @@ struct hf_look {
     unsigned repeats; /* retries left for failed requests */
     struct hf_instant hard_end;
     uint64_t cursor[HF_NODES_MAX];
-    hf_look_fn *heard;
+    hf_broadcast_fn *heard;
     void *user;
 };
 
-static inline struct hf_look *hf_look_of(struct hf_item *item)
+static inline struct hf_broadcast *hf_broadcast_of(struct hf_item *item)
 {
-    return (struct hf_look *)item;
+    return (struct hf_broadcast *)item;
 }
 
-void hf_look_init(struct hf_look *look, struct hf_client *client,
-                  enum hf_verb verb, const void *name, size_t name_len);
-/* Send the query; the caller has called hf_look_init() and filled the fields.
+void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
+                       enum hf_verb verb, const void *name, size_t name_len);
+/* Send the query; the caller has called hf_broadcast_init() and filled the
+ * fields.
  * @return false: no memory. */
-bool hf_look_begin(struct hf_look *look);
+bool hf_broadcast_begin(struct hf_broadcast *look);
 
-void hf_look_answer(struct hf_look *look, const struct hf_answer *answer);
-void hf_look_pump(struct hf_look *look);
-void hf_look_due(struct hf_look *look);
+void hf_broadcast_answer(struct hf_broadcast *look,
+                         const struct hf_answer *answer);
+void hf_broadcast_pump(struct hf_broadcast *look);
+void hf_broadcast_due(struct hf_broadcast *look);
 
 #endif

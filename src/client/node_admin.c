@@ -189,8 +189,8 @@ static enum hf_status run(struct job *job, struct hf_error *error)
                       : job->what == HF_JOB_LOWER ? LOWER_MS_MAX
                                                   : JOB_MS_MAX;
     job->done = (uint16_t)(hf_nodes_all(&client->nodes) & ~job->nodes);
-    hf_heap_set(&client->heap, &job->op.item,
-                hf_instant_add(client->now, hf_span_ms(most_ms)));
+    hf_timer_heap_set(&client->heap, &job->op.item,
+                      hf_instant_add(client->now, hf_span_ms(most_ms)));
     for (unsigned i = 0; i < client->nodes.count; i++) {
         if ((job->nodes & (1U << i)) == 0) {
             continue;

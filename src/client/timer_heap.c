@@ -14,17 +14,17 @@
 #define CHILDREN 4
 #define CAPACITY_MIN 16
 
-void hf_heap_init(struct hf_heap *heap)
+void hf_timer_heap_init(struct hf_timer_heap *heap)
 {
-    *heap = (struct hf_heap){0};
+    *heap = (struct hf_timer_heap){0};
 }
 
-void hf_heap_fini(struct hf_heap *heap)
+void hf_timer_heap_fini(struct hf_timer_heap *heap)
 {
     free(heap->at);
     free(heap->slots);
     free(heap->places);
-    hf_heap_init(heap);
+    hf_timer_heap_init(heap);
 }
 
 static uint32_t twice(uint32_t capacity)
@@ -32,7 +32,7 @@ static uint32_t twice(uint32_t capacity)
     return capacity == 0 ? CAPACITY_MIN : 2 * capacity;
 }
 
-static bool grow(struct hf_heap *heap)
+static bool grow(struct hf_timer_heap *heap)
 {
     uint32_t capacity = twice(heap->capacity);
     struct hf_instant *at = realloc(heap->at, capacity * sizeof(*at));
@@ -49,7 +49,7 @@ static bool grow(struct hf_heap *heap)
     return true;
 }
 
-static bool grow_places(struct hf_heap *heap, uint32_t slot)
+static bool grow_places(struct hf_timer_heap *heap, uint32_t slot)
 {
     uint32_t n = heap->n_places;
     while (n <= slot) {
@@ -67,7 +67,8 @@ static bool grow_places(struct hf_heap *heap, uint32_t slot)
     return true;
 }
 
-bool hf_heap_reserve(struct hf_heap *heap, const struct hf_item *item)
+bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
+                           const struct hf_item *item)
 {
     HF_ASSERT(item->slot != HF_NOWHERE);
     if (heap->reserved == heap->capacity && !grow(heap)) {
@@ -80,22 +81,22 @@ bool hf_heap_reserve(struct hf_heap *heap, const struct hf_item *item)
     return true;
 }
 
-void hf_heap_unreserve(struct hf_heap *heap)
+void hf_timer_heap_unreserve(struct hf_timer_heap *heap)
 {
     HF_ASSERT(heap->reserved > heap->count);
     heap->reserved--;
 }
 
-static void put(struct hf_heap *heap, uint32_t place, struct hf_instant at,
-                uint32_t slot)
+static void put(struct hf_timer_heap *heap, uint32_t place,
+                struct hf_instant at, uint32_t slot)
 {
     heap->at[place] = at;
     heap->slots[place] = slot;
     heap->places[slot] = place;
 }
 
-static void rise(struct hf_heap *heap, uint32_t place, struct hf_instant at,
-                 uint32_t slot)
+static void rise(struct hf_timer_heap *heap, uint32_t place,
+                 struct hf_instant at, uint32_t slot)
 {
     while (place > 0) {
         uint32_t parent = (place - 1) / CHILDREN;
@@ -108,7 +109,7 @@ static void rise(struct hf_heap *heap, uint32_t place, struct hf_instant at,
     put(heap, place, at, slot);
 }
 
-static uint32_t first_child(const struct hf_heap *heap, uint32_t place)
+static uint32_t first_child(const struct hf_timer_heap *heap, uint32_t place)
 {
     uint32_t child = CHILDREN * place + 1;
     uint32_t end =
@@ -122,8 +123,8 @@ static uint32_t first_child(const struct hf_heap *heap, uint32_t place)
     return first;
 }
 
-static void sink(struct hf_heap *heap, uint32_t place, struct hf_instant at,
-                 uint32_t slot)
+static void sink(struct hf_timer_heap *heap, uint32_t place,
+                 struct hf_instant at, uint32_t slot)
 {
     while (CHILDREN * place + 1 < heap->count) {
         uint32_t child = first_child(heap, place);
@@ -136,8 +137,8 @@ static void sink(struct hf_heap *heap, uint32_t place, struct hf_instant at,
     put(heap, place, at, slot);
 }
 
-static void settle(struct hf_heap *heap, uint32_t place, struct hf_instant at,
-                   uint32_t slot)
+static void settle(struct hf_timer_heap *heap, uint32_t place,
+                   struct hf_instant at, uint32_t slot)
 {
     if (place > 0 && hf_instant_before(at, heap->at[(place - 1) / CHILDREN])) {
         rise(heap, place, at, slot);
@@ -146,7 +147,7 @@ static void settle(struct hf_heap *heap, uint32_t place, struct hf_instant at,
     }
 }
 
-static void take_out(struct hf_heap *heap, uint32_t place)
+static void take_out(struct hf_timer_heap *heap, uint32_t place)
 {
     uint32_t last = --heap->count;
     heap->places[heap->slots[place]] = HF_NOWHERE;
@@ -155,8 +156,8 @@ static void take_out(struct hf_heap *heap, uint32_t place)
     }
 }
 
-void hf_heap_set(struct hf_heap *heap, const struct hf_item *item,
-                 struct hf_instant at)
+void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
+                       struct hf_instant at)
 {
     uint32_t slot = item->slot;
     HF_ASSERT(slot < heap->n_places);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/link.h"
+#include "client/lock_group.h"
 
 #include "client/lock.h"
 
 #include "base/assert.h"
 
-void hf_link_join(struct hf_lock *lock, struct hf_lock *next)
+void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next)
 {
     HF_ASSERT(hf_lock_link(lock)->next == NULL);
     HF_ASSERT(hf_lock_link(next)->prev == NULL);
@@ -16,9 +16,9 @@ void hf_link_join(struct hf_lock *lock, struct hf_lock *next)
     }
 }
 
-struct hf_lock *hf_link_leave(struct hf_lock *lock)
+struct hf_lock *hf_lock_group_leave(struct hf_lock *lock)
 {
-    struct hf_link *link = hf_lock_link(lock);
+    struct hf_lock_group *link = hf_lock_link(lock);
     if (link == NULL) {
         return NULL;
     }
@@ -35,13 +35,13 @@ struct hf_lock *hf_link_leave(struct hf_lock *lock)
     return next != NULL ? next : prev;
 }
 
-struct hf_lock *hf_link_next(const struct hf_lock *lock)
+struct hf_lock *hf_lock_group_next(const struct hf_lock *lock)
 {
-    const struct hf_link *link = hf_lock_link(lock);
+    const struct hf_lock_group *link = hf_lock_link(lock);
     return link == NULL ? NULL : link->next;
 }
 
-struct hf_lock *hf_link_first(struct hf_lock *lock)
+struct hf_lock *hf_lock_group_first(struct hf_lock *lock)
 {
     while (lock->is_linked && hf_lock_link(lock)->prev != NULL) {
         lock = hf_lock_link(lock)->prev;
@@ -49,20 +49,21 @@ struct hf_lock *hf_link_first(struct hf_lock *lock)
     return lock;
 }
 
-enum hf_state hf_link_state(const struct hf_lock *first)
+enum hf_state hf_lock_group_state(const struct hf_lock *first)
 {
     enum hf_state worst = HF_STATE_HELD;
     for (const struct hf_lock *lock = first; lock != NULL;
-         lock = hf_link_next(lock)) {
+         lock = hf_lock_group_next(lock)) {
         enum hf_state state = hf_lease_state(hf_lock_lease_const(lock));
         worst = state > worst ? state : worst;
     }
     return worst;
 }
 
-bool hf_link_is_awaited(struct hf_lock *lock, const struct hf_op *op)
+bool hf_lock_group_is_awaited(struct hf_lock *lock, const struct hf_op *op)
 {
-    for (lock = hf_link_first(lock); lock != NULL; lock = hf_link_next(lock)) {
+    for (lock = hf_lock_group_first(lock); lock != NULL;
+         lock = hf_lock_group_next(lock)) {
         if (lock->op == op) {
             return true;
         }

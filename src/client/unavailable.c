@@ -69,7 +69,7 @@ static unsigned count(const struct hf_op *op, uint16_t mask,
     return n;
 }
 
-bool hf_blame_is_hopeless(const struct hf_op *op)
+bool hf_unavailable_is_hopeless(const struct hf_op *op)
 {
     uint16_t missing = missing_of(op);
     for (unsigned i = 0; i < op->client->nodes.count; i++) {
@@ -186,7 +186,7 @@ static void write_line(struct hf_op *op)
         __builtin_popcount(missing) == 1 ? __builtin_ctz(missing) : -1;
 }
 
-enum hf_status hf_blame_write(struct hf_op *op)
+enum hf_status hf_unavailable_write(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t missing = missing_of(op);
@@ -207,7 +207,7 @@ enum hf_status hf_blame_write(struct hf_op *op)
     return status;
 }
 
-bool hf_blame_is_denied(struct hf_op *op)
+bool hf_unavailable_is_denied(struct hf_op *op)
 {
     const struct hf_nodes *nodes = &op->client->nodes;
     if (count(op, missing_of(op), HF_DENIED) + nodes->quorum <= nodes->count) {
@@ -217,7 +217,7 @@ bool hf_blame_is_denied(struct hf_op *op)
     return true;
 }
 
-enum hf_status hf_blame_final(struct hf_op *op)
+enum hf_status hf_unavailable_final(struct hf_op *op)
 {
     const struct hf_client *client = op->client;
     for (unsigned i = 0; i < client->nodes.count; i++) {
@@ -232,5 +232,5 @@ enum hf_status hf_blame_final(struct hf_op *op)
             return HF_CONFIG;
         }
     }
-    return hf_blame_is_denied(op) ? HF_DENIED : HF_OK;
+    return hf_unavailable_is_denied(op) ? HF_DENIED : HF_OK;
 }

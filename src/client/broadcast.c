@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/look.h"
+#include "client/broadcast.h"
 
 #include "base/assert.h"
 
@@ -9,8 +9,8 @@
  * only reads ends within a second. */
 #define LOOK_MS_MAX 900
 
-void hf_look_init(struct hf_look *look, struct hf_client *client,
-                  enum hf_verb verb, const void *name, size_t name_len)
+void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
+                       enum hf_verb verb, const void *name, size_t name_len)
 {
     hf_op_init(&look->op, client, HF_OP_LOOK);
     memset((char *)look + sizeof(look->op), 0,
@@ -22,23 +22,23 @@ void hf_look_init(struct hf_look *look, struct hf_client *client,
     look->verb = verb;
 }
 
-bool hf_look_begin(struct hf_look *look)
+bool hf_broadcast_begin(struct hf_broadcast *look)
 {
     struct hf_client *client = look->op.client;
     if (!hf_op_list(&look->op)) {
         return false;
     }
     look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
-    hf_heap_set(&client->heap, &look->op.item, look->hard_end);
-    hf_look_pump(look);
+    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
+    hf_broadcast_pump(look);
     return true;
 }
 
-static void ask(struct hf_look *look, unsigned node)
+static void ask(struct hf_broadcast *look, unsigned node)
 {
     struct hf_client *client = look->op.client;
     struct hf_ask question = {
-        .cookie = hf_slots_cookie(&client->slots, &look->op.item),
+        .cookie = hf_handle_table_cookie(&client->slots, &look->op.item),
         .verb = look->verb,
         .node = (uint8_t)node,
         .now = look->now,
@@ -59,21 +59,21 @@ static void ask(struct hf_look *look, unsigned node)
     hf_client_ask(client, &question);
 }
 
-static bool has_majority(const struct hf_look *look)
+static bool has_majority(const struct hf_broadcast *look)
 {
     return __builtin_popcount(look->op.answered) >=
            look->op.client->nodes.quorum;
 }
 
-static void finish(struct hf_look *look)
+static void finish(struct hf_broadcast *look)
 {
     hf_op_finish(&look->op,
-                 has_majority(look) ? HF_OK : hf_blame_write(&look->op));
+                 has_majority(look) ? HF_OK : hf_unavailable_write(&look->op));
 }
 
 /* Finish as soon as no further reply can come. With a majority, wait one more
  * timeout for the others, so that the result names the state of a slow node. */
-static void judge(struct hf_look *look)
+static void judge(struct hf_broadcast *look)
 {
     struct hf_client *client = look->op.client;
     uint16_t coming = (uint16_t)(look->waiting | look->again |
@@ -87,10 +87,10 @@ static void judge(struct hf_look *look)
             hf_client_patience(client, hf_span_ms(client->url->max_ttl_ms));
         look->hard_end = hf_instant_min(look->hard_end, soft_end);
     }
-    hf_heap_set(&client->heap, &look->op.item, look->hard_end);
+    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
 }
 
-void hf_look_pump(struct hf_look *look)
+void hf_broadcast_pump(struct hf_broadcast *look)
 {
     const struct hf_nodes *nodes = &look->op.client->nodes;
     uint16_t up = (uint16_t)(nodes->voting | nodes->repairing);
@@ -105,14 +105,15 @@ void hf_look_pump(struct hf_look *look)
     judge(look);
 }
 
-void hf_look_due(struct hf_look *look)
+void hf_broadcast_due(struct hf_broadcast *look)
 {
     finish(look);
 }
 
 /* The store may be on the stack: only note the reply. hf_client_settle() pumps
  * the query afterwards. */
-void hf_look_answer(struct hf_look *look, const struct hf_answer *answer)
+void hf_broadcast_answer(struct hf_broadcast *look,
+                         const struct hf_answer *answer)
 {
     struct hf_client *client = look->op.client;
     uint16_t bit = (uint16_t)(1U << answer->node);

@@ -71,8 +71,8 @@ static void write_left(const struct hf_holder *holder, char *out, size_t len)
              (long long)left_ms / 1000, (long long)left_ms % 1000 / 100);
 }
 
-void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
-                     struct hf_holder *out)
+void hf_holder_hint_holder(const struct hf_holder_hint *rival,
+                           struct hf_instant now, struct hf_holder *out)
 {
     memset(out, 0, sizeof(*out));
     if (!rival->is_known) {
@@ -93,15 +93,15 @@ void hf_rival_holder(const struct hf_rival *rival, struct hf_instant now,
                             : rival->left_ms - passed_ms;
 }
 
-void hf_rival_write(const struct hf_rival *rival, struct hf_instant now,
-                    char *out, size_t len)
+void hf_holder_hint_write(const struct hf_holder_hint *rival,
+                          struct hf_instant now, char *out, size_t len)
 {
     if (!rival->is_known) {
         snprintf(out, len, "%s", hf_status_text(HF_BUSY));
         return;
     }
     struct hf_holder holder;
-    hf_rival_holder(rival, now, &holder);
+    hf_holder_hint_holder(rival, now, &holder);
     write_holder(&holder, out, len);
     size_t used = strlen(out);
     write_left(&holder, out + used, len - used);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/tell.h"
+#include "client/notify.h"
 
 #include "client/lock.h"
 
@@ -14,7 +14,7 @@ void hf_tell_init(struct hf_teller *teller)
 
 static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
 {
-    return hf_lock_of(hf_slots_at(&client->slots, slot));
+    return hf_lock_of(hf_handle_table_at(&client->slots, slot));
 }
 
 static uint32_t *next_of(struct hf_client *client, uint32_t prev)
@@ -75,7 +75,7 @@ static void free_held(struct hf_teller *teller)
 static void tell(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_told *told = hf_lock_told(lock);
-    enum hf_state state = hf_link_state(lock);
+    enum hf_state state = hf_lock_group_state(lock);
     hf_tell_remove(client, lock);
     if (told->state == (uint8_t)state) {
         return; /* it has changed back before its callback ran */
