@@ -12,7 +12,7 @@ const char *sim_script_name(const char *sha1)
 {
     const struct hf_script *const ours[] = {
         &hf_script_acquire, &hf_script_confirm, &hf_script_release,
-        &hf_script_break,   &hf_script_inspect, &hf_script_roster,
+        &hf_script_break,   &hf_script_inspect, &hf_script_list,
         &hf_script_mark,    &hf_script_marker};
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         if (strcmp(ours[i]->sha1, sha1) == 0) {

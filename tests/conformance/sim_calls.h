@@ -43,7 +43,7 @@ struct calls {
 
 static const struct hf_script *const our_scripts[SCRIPTS] = {
     &hf_script_acquire, &hf_script_confirm, &hf_script_release,
-    &hf_script_break,   &hf_script_inspect, &hf_script_roster,
+    &hf_script_break,   &hf_script_inspect, &hf_script_list,
     &hf_script_marker,  &hf_script_mark};
 
 /* ---- Words --------------------------------------------------------------- */

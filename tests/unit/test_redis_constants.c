@@ -28,7 +28,7 @@ static const struct constant constants[] = {
 
 static const struct hf_script *const scripts[] = {
     &hf_script_acquire, &hf_script_confirm, &hf_script_release,
-    &hf_script_break,   &hf_script_inspect, &hf_script_roster,
+    &hf_script_break,   &hf_script_inspect, &hf_script_list,
     &hf_script_mark,    &hf_script_marker,  &hf_script_look,
     &hf_script_ahead,   &hf_script_rights,
 };

@@ -104,7 +104,7 @@ static inline void begin(struct sim_text *out, const struct scripts *scripts,
 {
     static const char *const sides[] = {"fence", "queue", "waiters", "holders",
                                         "votes"};
-    bool has_mark = script == &hf_script_roster;
+    bool has_mark = script == &hf_script_list;
     sim_reply_array(out, 10U + (has_mark ? 1U : 0U) + n_args);
     add(out, "EVAL");
     add_text_of(out, scripts, script);
@@ -276,7 +276,7 @@ static inline void scripts_subscribe(struct scripts *scripts, uint32_t owner,
 static inline void scripts_ask_roster(struct scripts *scripts)
 {
     struct sim_text text = {0};
-    begin(&text, scripts, &hf_script_roster, 1);
+    begin(&text, scripts, &hf_script_list, 1);
     add(&text, "1000");
     feed(scripts, &text);
 }

@@ -2,7 +2,7 @@
 -- ACQUIRE: acquire a name if it is free, or wait for it in its queue.
 -- YIELD: return a grant first, and wait again.
 --
--- KEYS as in line.lua; 7 hf:node
+-- KEYS as in queue.lua; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 hint (0: none), 4 marker, 5 ms to keep the fence
 --      and, except for a plain try:
 --      6 mode, 7 "1": acquire it if it is free, even if clients wait, 8 ms to
@@ -81,7 +81,7 @@ end
 local me = ARGV[1]
 local ttl = tonumber(ARGV[2])
 local ticket = tonumber(ARGV[9] or 0)
---@include line.lua
+--@include queue.lua
 
 -- The counter at which `me` has the name; nothing if it does not.
 local function mine()

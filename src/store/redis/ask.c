@@ -168,7 +168,7 @@ static void answer_error(struct hf_redis_node *node,
     enum hf_status fault =
         hf_redis_fault_in(pending->script, text, why, sizeof(why));
     if (hf_redis_fault_is_identity(text)) {
-        hf_redis_doubt(node, why, now);
+        hf_redis_reidentify(node, why, now);
     }
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, fault, why);
 }
@@ -179,7 +179,7 @@ static void answer_changed(struct hf_redis_node *node,
 {
     static const char why[] = "its marker has changed: flushed, or declared "
                               "new";
-    hf_redis_doubt(node, why, now);
+    hf_redis_reidentify(node, why, now);
     hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
 }
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- BREAK: take a name from its holder, or from all sharers.
 --
--- KEYS as in line.lua; 7 hf:node
+-- KEYS as in queue.lua; 7 hf:node
 -- ARGV 1 owner: the breaker's, 2 "1": free the name at once, "0": the breaker
 --      keeps it until the holder's lease expires, 3 marker, 4 ms to keep the
 --      fence, 5 the longest lease in ms, 6 the owner from which the breaker
@@ -41,7 +41,7 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local keep = ARGV[4]
---@include line.lua
+--@include queue.lua
 
 local LONG = '-foreign'
 local ID = '^' .. string.rep('[0-9a-f]', 32) .. ':'

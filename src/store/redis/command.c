@@ -179,9 +179,9 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
         begin_with(command, &hf_script_inspect, keys, true);
         return &hf_script_inspect;
     case HF_VERB_ROSTER:
-        begin_with(command, &hf_script_roster, keys, true);
+        begin_with(command, &hf_script_list, keys, true);
         add_text(command, ROSTER_MAX);
-        return &hf_script_roster;
+        return &hf_script_list;
     case HF_VERB_MARK:
         begin_with(command, &hf_script_mark, keys, true);
         mark(command, node, ask);

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- CONFIRM: if the name is mine, raise its counter to T and refresh its expiry.
 --
--- KEYS as in line.lua; 7 hf:node
+-- KEYS as in queue.lua; 7 hf:node
 -- ARGV 1 owner, 2 ttl ms, 3 T, 4 marker, 5 ms to keep the fence,
 --      6 "1": a holder, which acquires the name again if it is free, 7 mode
 -- -> c                                yours, at c; a sharer: at its own counter
@@ -75,7 +75,7 @@ if owner and string.sub(owner, 1, 7) ~= 'shared:' then
 end
 local mode = ARGV[7] or 'x'
 local me = ARGV[1]
---@include line.lua
+--@include queue.lua
 
 local v = vote(me)
 if v then

@@ -2,7 +2,7 @@
 -- ENDED: report a free name with a mark of --once as "ended:", with the
 -- remaining time of the mark.
 --
--- Part of scripts that only read (--@include ended.lua), after line.lua.
+-- Part of scripts that only read (--@include ended.lua), after queue.lua.
 -- KEYS 8 the mark
 local function show_mark(reply)
     local mark = not owner and redis.call('GET', KEYS[8])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs of `holdfast doctor` at a node. trust.c does INIT and QUARANTINE at the
- * end of a handshake: it declares a marker. EXAMINE runs after a handshake: it
- * reads the settings that decide whether locks can be lost, uses each right
+/* Jobs of `holdfast doctor` at a node. admission.c does INIT and QUARANTINE at
+ * the end of a handshake: it declares a marker. EXAMINE runs after a handshake:
+ * it reads the settings that decide whether locks can be lost, uses each right
  * once (rights.c), and acquires and releases a lock of its own. Each finding
  * names its remedy. */
 #include "base/fail.h"
@@ -119,7 +119,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
     if (hf_redis_is_asked(node, HF_JOB_INIT) ||
         hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
         if (!node->is_declared) { /* not done yet: do it now */
-            hf_redis_greet(node, false, now);
+            hf_redis_handshake(node, false, now);
             return;
         }
         if (hf_redis_is_asked(node, HF_JOB_INIT)) {

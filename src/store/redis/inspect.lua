@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- INSPECT: read the holder of a name. Writes nothing.
 --
--- KEYS as in line.lua; 8 the mark
+-- KEYS as in queue.lua; 8 the mark
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters}
 --                                     left -1: no expiry, -2: free
 --@include head.lua
@@ -14,7 +14,7 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local keep = 0
---@include line.lua
+--@include queue.lua
 --@include ended.lua
 
 local reply = show_mark(answer(1))

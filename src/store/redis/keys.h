@@ -4,7 +4,7 @@
  *     <prefix><name>                the lock, as other libraries use it
  *     hf:{<tag>}:<lock key>:fence   its counter, in the same Cluster slot
  *     hf:{<lock key>}:fence         the same if the lock key has no '}'
- *     ...:queue, :waiters           its waiters (line.lua)
+ *     ...:queue, :waiters           its waiters (queue.lua)
  *     ...:holders, :votes           its sharers
  *     ...:once                      its mark (mark.lua)
  *
@@ -32,7 +32,7 @@ enum hf_redis_side {
     HF_REDIS_WAITERS,
     HF_REDIS_HOLDERS,
     HF_REDIS_VOTES,
-    HF_REDIS_LINE_SIDES,                 /* line.lua uses those above */
+    HF_REDIS_LINE_SIDES,                 /* queue.lua uses those above */
     HF_REDIS_ONCE = HF_REDIS_LINE_SIDES, /* after hf:node in KEYS */
     HF_REDIS_SIDES
 };

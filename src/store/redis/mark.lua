@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- MARK: merge a mark of --once with the one that the node has.
 --
--- KEYS 1 to 6 as in line.lua; 7 hf:node, 8 the mark
+-- KEYS 1 to 6 as in queue.lua; 7 hf:node, 8 the mark
 -- ARGV 1 marker of the server, 2 fence (0: only read), 3 ms until its end,
 --      4 owner; '': a tombstone, which withdraws the mark of that fence
 -- -> {1, fence, left ms, owner}       the mark after the merge; left -2: none;

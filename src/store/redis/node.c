@@ -149,7 +149,7 @@ static void lose_broken(struct hf_redis_node *node, struct hf_instant now)
 static void on_opened(struct hf_redis_connection *connection,
                       struct hf_instant now)
 {
-    hf_redis_greet(node_of(connection), true, now);
+    hf_redis_handshake(node_of(connection), true, now);
 }
 
 static void connect_now(struct hf_redis_node *node, struct hf_instant now)
@@ -201,7 +201,7 @@ static void on_replied(struct hf_redis_connection *connection,
     if (pending.verb <= HF_VERB_SCAN) {
         hf_redis_answer(node, &pending, now);
     } else if (pending.verb < HF_REDIS_MAXMEMORY) {
-        hf_redis_greeted(node, &pending, now);
+        hf_redis_handshake_reply(node, &pending, now);
     } else if (pending.verb < HF_REDIS_SURVEY_SCAN) {
         hf_redis_examined(node, &pending, now);
     } else {
@@ -238,7 +238,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (!hf_instant_before(now, node->quarantined_until)) {
-        hf_redis_greet(node, false, now); /* it may vote from now on */
+        hf_redis_handshake(node, false, now); /* it may vote from now on */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
     }

@@ -102,7 +102,7 @@ struct hf_redis_node {
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
     char greet_reason[200];
 
-    /* The decision on these replies (trust.c). */
+    /* The decision on these replies (admission.c). */
     struct hf_known_server known;
     struct hf_quarantine_verdict judgement;
     enum hf_suspicion suspicion;         /* why it is in quarantine */
@@ -198,11 +198,12 @@ void hf_redis_node_stand(struct hf_redis_node *node,
                          enum hf_node_status standing, bool forgot,
                          enum hf_status fault, const char *reason);
 
-/* ---- greet.c: the handshake -------------------------------------------- */
+/* ---- handshake.c: the handshake --------------------------------------------
+ */
 
 /* Begin a handshake on an open connection. `is_fresh`: authenticate first. */
-void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
-                    struct hf_instant now);
+void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
+                        struct hf_instant now);
 
 /* login.c: queue AUTH, whose reply is `what`, if the URL or the program has
  * credentials. @return false: the program supplied none; the connection is
@@ -213,18 +214,20 @@ bool hf_redis_log_in(struct hf_redis_node *node,
 
 /* The server's identity is in doubt: stop sending requests, authenticate again
  * and repeat the handshake. */
-void hf_redis_doubt(struct hf_redis_node *node, const char *why,
-                    struct hf_instant now);
+void hf_redis_reidentify(struct hf_redis_node *node, const char *why,
+                         struct hf_instant now);
 
 /* In quarantine: read the marker, to see whether another client ended the
  * quarantine (doctor --init). */
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now);
 
 /* Handle a reply to the handshake, to the marker script or to a peek. */
-void hf_redis_greeted(struct hf_redis_node *node,
-                      const struct hf_pending *pending, struct hf_instant now);
+void hf_redis_handshake_reply(struct hf_redis_node *node,
+                              const struct hf_pending *pending,
+                              struct hf_instant now);
 
-/* ---- trust.c: has the server lost data? --------------------------------- */
+/* ---- admission.c: has the server lost data? ---------------------------------
+ */
 
 /* The handshake is complete: decide whether the server is admitted, and whether
  * its replies count as votes. */

@@ -2,7 +2,7 @@
 -- RELEASE: free a name that is mine, leave its queue, and grant the name to the
 -- first waiter; align the counter of a free name.
 --
--- KEYS as in line.lua; 7 hf:node
+-- KEYS as in queue.lua; 7 hf:node
 -- ARGV 1 owner, 2 T, 3 ms of a reservation, during which the name is held by
 --      "ended:" (0: free it; sharers reserve nothing), 4 ms to keep the fence,
 --      5 marker
@@ -117,7 +117,7 @@ if gives then
 end
 local time = redis.call('TIME')
 local us = time[1] * 1000000 + time[2]
---@include line.lua
+--@include queue.lua
 
 local was_mine = is_mine or is_ended
 if vote(me) then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- RIGHTS: test which commands this user may run inside a script.
 --
--- KEYS as in line.lua, of a name that is used only for this; 7 hf:node
+-- KEYS as in queue.lua, of a name that is used only for this; 7 hf:node
 -- ARGV 1 a channel of this client
 -- -> {command, error, command, error, ..} of the refused commands
 --

@@ -18,7 +18,7 @@ extern const struct hf_script hf_script_confirm;
 extern const struct hf_script hf_script_release;
 extern const struct hf_script hf_script_break;
 extern const struct hf_script hf_script_inspect;
-extern const struct hf_script hf_script_roster;
+extern const struct hf_script hf_script_list;
 extern const struct hf_script hf_script_mark;
 extern const struct hf_script hf_script_marker;
 extern const struct hf_script hf_script_look;

@@ -299,7 +299,7 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
     store->has_sink = true;
     node->jobs |= 1U << job;
     if (hf_redis_is_ready(node)) {
-        hf_redis_doubt(node, "being set up or examined", hf_clock_now());
+        hf_redis_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_REDIS_WAITING) {
         node->connection.retry_at = HF_LONG_AGO;
         hf_redis_node_arm(node);

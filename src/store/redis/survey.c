@@ -6,8 +6,8 @@
  *     ──▶ EVAL look.lua, with the locks of this page
  *     ◀── how many are held, and the first of them      ... next page
  *
- * A survey runs after the handshake and before trust.c changes the marker, so
- * the node has no vote meanwhile. Another handshake follows it.
+ * A survey runs after the handshake and before admission.c changes the marker,
+ * so the node has no vote meanwhile. Another handshake follows it.
  *
  * LOOK reports whether locks of the node are held or have waiters. It reads the
  * lock keys of this client's prefix, and all side keys: these lead to the locks
@@ -90,7 +90,7 @@ static void end(struct hf_redis_node *node, enum hf_status status,
 {
     node->survey.is_under_way = false;
     hf_redis_jobs_end(node, status, reason);
-    hf_redis_greet(node, false, now);
+    hf_redis_handshake(node, false, now);
 }
 
 /* ---- Asking ------------------------------------------------------------ */

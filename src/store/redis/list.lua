@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- ROSTER: list the holders and the waiters of a name. Writes nothing.
 --
--- KEYS as in line.lua; 8 the mark
+-- KEYS as in queue.lua; 8 the mark
 -- ARGV 1 most holders, and most waiters, in the reply
 -- -> {1, c, left ms, owner, 0, is a type, 0, 0, terms, sharers, waiters,
 --     then for each: owner, left ms, ticket, mode}
@@ -17,7 +17,7 @@ if fence then
     c = assert(tonumber(string.sub(fence, 1, 16)))
 end
 local keep = 0
---@include line.lua
+--@include queue.lua
 --@include ended.lua
 
 local most = tonumber(ARGV[1])

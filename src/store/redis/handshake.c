@@ -3,7 +3,7 @@
  *
  *     ──▶ AUTH, SELECT, INFO server, INFO replication, TIME, CONFIG GET
  *         of three settings, HGETALL hf:node                       one write
- *     ◀── all replies; trust.c decides                       one round trip
+ *     ◀── all replies; admission.c decides                       one round trip
  *     ──▶ marker script, if the marker is gone, stale, or lacks our host
  *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
@@ -42,8 +42,8 @@ static void log_in(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
-void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
-                    struct hf_instant now)
+void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
+                        struct hf_instant now)
 {
     node->phase = HF_REDIS_GREETING;
     node->connection.deadline =
@@ -78,15 +78,15 @@ void hf_redis_greet(struct hf_redis_node *node, bool is_fresh,
     hf_redis_node_arm(node);
 }
 
-void hf_redis_doubt(struct hf_redis_node *node, const char *why,
-                    struct hf_instant now)
+void hf_redis_reidentify(struct hf_redis_node *node, const char *why,
+                         struct hf_instant now)
 {
     if (!hf_redis_is_ready(node)) {
         return;
     }
     hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
                         why);
-    hf_redis_greet(node, true, now);
+    hf_redis_handshake(node, true, now);
 }
 
 void hf_redis_peek(struct hf_redis_node *node, struct hf_instant now)
@@ -257,9 +257,9 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
     }
     read_marker(node, &marker);
     if (strcmp(marker.value, node->known.value) != 0) {
-        hf_redis_doubt(node, "its marker has changed", now);
+        hf_redis_reidentify(node, "its marker has changed", now);
     } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
-        hf_redis_greet(node, false, now);
+        hf_redis_handshake(node, false, now);
     }
 }
 
@@ -297,8 +297,9 @@ static void take_item(struct hf_redis_node *node, uint8_t request,
     }
 }
 
-void hf_redis_greeted(struct hf_redis_node *node,
-                      const struct hf_pending *pending, struct hf_instant now)
+void hf_redis_handshake_reply(struct hf_redis_node *node,
+                              const struct hf_pending *pending,
+                              struct hf_instant now)
 {
     if (pending->verb == HF_REDIS_MARK) {
         hf_redis_marked(node, now);

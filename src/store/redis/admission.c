@@ -350,6 +350,6 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now)
         judge_marker(node);
     } else {
         node->is_declared = false;
-        hf_redis_greet(node, false, now);
+        hf_redis_handshake(node, false, now);
     }
 }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- LINE: the holders of a name, its queue, and the grant to the next waiter.
 --
--- Part of other scripts (--@include line.lua), after head.lua. They must set
+-- Part of other scripts (--@include queue.lua), after head.lua. They must set
 -- these locals before:
 --   us     the node's time in microseconds
 --   owner  the lock's value; false: free; a table: a key of another type
