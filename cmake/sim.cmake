@@ -51,8 +51,8 @@ if(EXISTS "${HF_SIM_MAIN}")
       kill pthread_mutex_init pthread_mutex_trylock pthread_mutex_clocklock
       pthread_mutex_unlock pthread_mutex_consistent clock_gettime nanosleep
       socket setsockopt bind sendto recv
-      hf_visit_acquire hf_visit_yield hf_visit_confirm hf_visit_release
-      hf_visit_break hf_visit_inspect hf_visit_mark hf_local_scan
+      hf_txn_acquire hf_txn_yield hf_txn_confirm hf_txn_release
+      hf_txn_break hf_txn_inspect hf_txn_mark hf_local_scan
       hf_local_roster mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
     list(APPEND HF_SIM_WRAPS "-Wl,--wrap=${call}")
   endforeach()

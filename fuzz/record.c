@@ -46,7 +46,7 @@ static void check_record(const unsigned char *data, size_t size)
     struct hf_record record;
     struct hf_record again;
     unsigned char out[HF_RECORD_BYTES_MAX];
-    struct hf_moment now = {.boot_ns = 5000000000, .floor = 1000};
+    struct hf_clock_sample now = {.boot_ns = 5000000000, .floor = 1000};
     size_t used = hf_record_parse(data, size, &record);
     FUZZ_CHECK(used <= size);
     if (used == 0) {

@@ -108,7 +108,7 @@ void sim_machine_started(struct sim_process *process)
     task->waits = false;
     task->calls = 0;
     task->txn = NULL;
-    task->visit = NULL;
+    task->verb_txn = NULL;
     task->only_reads = false;
 }
 

@@ -49,10 +49,10 @@ struct sim_task {
     int64_t calls;    /* until it stops or ends in one; 0: no such fault */
     int64_t span_ns;  /* … for this time */
     bool dies;
-    int fds[SIM_FDS_MAX];         /* 0: none */
-    MDB_txn *txn;                 /* NULL: none is open */
-    const struct hf_visit *visit; /* its request; NULL: none yet */
-    bool only_reads;              /* the request is LIST or QUEUE */
+    int fds[SIM_FDS_MAX];          /* 0: none */
+    MDB_txn *txn;                  /* NULL: none is open */
+    const struct hf_txn *verb_txn; /* its request; NULL: none yet */
+    bool only_reads;               /* the request is LIST or QUEUE */
     struct sim_box box;
     struct sim_random random; /* delays of datagrams to it */
 };

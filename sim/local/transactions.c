@@ -284,7 +284,7 @@ int __wrap_mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags,
     int number = __real_mdb_txn_begin(env, parent, flags, out);
     if (task != NULL && number == 0) {
         task->txn = *out;
-        task->visit = NULL;
+        task->verb_txn = NULL;
     }
     return number;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* REPORTS OF REQUESTS. Each verb of the embedded store is followed from its
- * visit to the end of the transaction: a commit, or an end without a change.
+ * verb_txn to the end of the transaction: a commit, or an end without a change.
  * Then it is reported to the oracle in the same form as a script that a server
  * has executed (redis.h), so that one set of rules judges both. */
 #include "local/machine_parts.h"
@@ -71,7 +71,7 @@ static void form_args(struct form *form, const struct hf_ask *ask)
     form->argv[ARG(2)] = arg_of(form->first);
 }
 
-static void form_reply(struct form *form, const struct hf_deed *deed)
+static void form_reply(struct form *form, const struct hf_result *deed)
 {
     int verdict = deed->verdict == HF_VERDICT_OK       ? 1
                   : deed->verdict == HF_VERDICT_QUEUED ? 2
@@ -109,23 +109,23 @@ static void tell(const struct sim_task *task, const struct sim_run *run)
 
 void sim_verb_done(struct sim_task *task, bool has_written)
 {
-    const struct hf_visit *visit = task->visit;
-    task->visit = NULL;
+    const struct hf_txn *verb_txn = task->verb_txn;
+    task->verb_txn = NULL;
     if (task->only_reads && has_written) {
         sim_oracle_breach(task->machine->world->oracle, SIM_READ,
                           "p%d has changed the folder by a call that is to "
                           "change nothing",
                           task->process->index + 1);
     }
-    bool is_void = visit == NULL || visit->number != 0 ||
-                   (visit->is_changed && !has_written);
-    if (is_void || visit->ask == NULL) {
+    bool is_void = verb_txn == NULL || verb_txn->number != 0 ||
+                   (verb_txn->is_changed && !has_written);
+    if (is_void || verb_txn->ask == NULL) {
         return;
     }
     struct form form;
-    form_args(&form, visit->ask);
-    form_reply(&form, &visit->deed);
-    tell(task, &(struct sim_run){.script = scripts[visit->ask->verb],
+    form_args(&form, verb_txn->ask);
+    form_reply(&form, &verb_txn->result);
+    tell(task, &(struct sim_run){.script = scripts[verb_txn->ask->verb],
                                  .argc = ARGS,
                                  .argv = form.argv,
                                  .reply = form.reply,
@@ -135,7 +135,8 @@ void sim_verb_done(struct sim_task *task, bool has_written)
 
 void sim_verb_failed(const struct sim_task *task)
 {
-    const struct hf_ask *ask = task->visit == NULL ? NULL : task->visit->ask;
+    const struct hf_ask *ask =
+        task->verb_txn == NULL ? NULL : task->verb_txn->ask;
     if (ask != NULL && ask->verb == HF_VERB_RELEASE) {
         struct sim_arg owner = {ask->owner, ask->owner_len};
         sim_prompt_kept(task->machine->world->oracle, &owner);
@@ -144,21 +145,21 @@ void sim_verb_failed(const struct sim_task *task)
 
 /* ---- Where the store begins a request ----------------------------------- */
 
-static void note_visit(const struct hf_visit *visit)
+static void note_visit(const struct hf_txn *verb_txn)
 {
     struct sim_task *task = sim_task_running();
     if (task != NULL) {
-        task->visit = visit;
+        task->verb_txn = verb_txn;
     }
 }
 
 #define FOLLOW(verb)                                                           \
-    void __real_hf_visit_##verb(struct hf_visit *visit);                       \
-    void __wrap_hf_visit_##verb(struct hf_visit *visit);                       \
-    void __wrap_hf_visit_##verb(struct hf_visit *visit)                        \
+    void __real_hf_txn_##verb(struct hf_txn *verb_txn);                        \
+    void __wrap_hf_txn_##verb(struct hf_txn *verb_txn);                        \
+    void __wrap_hf_txn_##verb(struct hf_txn *verb_txn)                         \
     {                                                                          \
-        note_visit(visit);                                                     \
-        __real_hf_visit_##verb(visit);                                         \
+        note_visit(verb_txn);                                                  \
+        __real_hf_txn_##verb(verb_txn);                                        \
     }
 
 FOLLOW(acquire)

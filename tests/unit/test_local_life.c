@@ -2,7 +2,7 @@
 /* A dead holder is followed at once, and a live one is never robbed. */
 #include "local_driver.h"
 
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 
 #include <errno.h>
 #include <pthread.h>

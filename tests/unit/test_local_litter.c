@@ -84,7 +84,8 @@ static size_t count_keys(struct driver *d)
     assert_int_equal(hf_gate_enter(&local->gate, reason, sizeof(reason)),
                      HF_OK);
     assert_int_equal(hf_table_begin(&local->table), 0);
-    assert_int_equal(mdb_stat(local->table.txn, local->table.names, &about), 0);
+    assert_int_equal(mdb_stat(local->table.mdb_txn, local->table.names, &about),
+                     0);
     hf_table_abort(&local->table);
     hf_gate_leave(&local->gate);
     return about.ms_entries;

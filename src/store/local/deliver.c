@@ -56,13 +56,13 @@ static void send_all(struct hf_local *local)
     grants->count = kept;
 }
 
-static void take_back_all(struct hf_visit *visit, void *user)
+static void take_back_all(struct hf_txn *txn, void *user)
 {
     const struct hf_grants *refused = user;
     for (size_t i = 0; i < refused->count; i++) {
-        hf_visit_revoke(visit, &refused->of[i]);
+        hf_txn_revoke(txn, &refused->of[i]);
     }
-    hf_visit_serve(visit);
+    hf_txn_serve(txn);
 }
 
 void hf_local_deliver(struct hf_local *local, const struct hf_table_key *key)

@@ -14,7 +14,7 @@
 #define HF_STORE_LOCAL_ENTRY_H
 
 #include "core/limits.h"
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 #include "store/local/wake.h"
 
 #include <stdbool.h>

@@ -34,7 +34,7 @@
  * a busy process makes one for thousands of requests. */
 #define LOOK_NS INT64_C(10000000)
 
-void hf_local_moment(const struct hf_local *local, struct hf_moment *out)
+void hf_local_moment(const struct hf_local *local, struct hf_clock_sample *out)
 {
     struct timespec wall;
     /* The coarse clock is cheaper. Its 4 ms do not matter: a floor moves every
@@ -72,7 +72,7 @@ void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
                          const struct hf_ask *ask)
 {
     t->local = local;
-    t->visit.ask = ask;
+    t->txn.ask = ask;
     t->dead.has_holder = false;
     t->dead.n_sharers = 0;
     if (ask != NULL) {
@@ -102,38 +102,39 @@ static void note_counter(struct hf_gate_page *page, uint64_t counter)
 
 /* Get, act, put, commit. @return 0 or an error number of the table. */
 static int attempt(struct hf_transaction *t, hf_transaction_fn *act, void *user,
-                   struct hf_moment *now)
+                   struct hf_clock_sample *now)
 {
     struct hf_table *table = &t->local->table;
-    struct hf_visit *visit = &t->visit;
+    struct hf_txn *txn = &t->txn;
     int number = hf_table_begin(table);
     if (number != 0) {
         return number;
     }
     hf_local_moment(t->local, now);
-    visit->is_changed = false;
-    visit->number = 0;
+    txn->is_changed = false;
+    txn->number = 0;
     t->local->grants.count = 0;
-    number = hf_table_get(table, &t->key, &visit->record);
+    number = hf_table_get(table, &t->key, &txn->record);
     if (number == MDB_NOTFOUND) {
-        memset(&visit->record, 0, offsetof(struct hf_record, owner));
+        memset(&txn->record, 0, offsetof(struct hf_record, owner));
     } else if (number != 0) {
         return number;
     }
-    act(visit, user);
-    if (visit->number != 0) {
-        return visit->number;
+    act(txn, user);
+    if (txn->number != 0) {
+        return txn->number;
     }
-    if (!visit->is_changed) {
+    if (!txn->is_changed) {
         hf_table_abort(table);
         return 0;
     }
-    note_counter(t->local->gate.page, visit->record.counter);
-    number = hf_table_put(table, &t->key, &visit->record);
+    note_counter(t->local->gate.page, txn->record.counter);
+    number = hf_table_put(table, &t->key, &txn->record);
     return number == 0 ? hf_table_commit(table) : number;
 }
 
-static void sweep_at_times(struct hf_local *local, const struct hf_moment *now)
+static void sweep_at_times(struct hf_local *local,
+                           const struct hf_clock_sample *now)
 {
     if (++local->gate.page->n_writes % SWEEP_EVERY == 0) {
         /* A sweep that failed is repeated; an error that lasts fails the next
@@ -146,14 +147,14 @@ static void sweep_at_times(struct hf_local *local, const struct hf_moment *now)
 bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
                        void *user)
 {
-    struct hf_moment now;
+    struct hf_clock_sample now;
     struct hf_local *local = t->local;
-    t->visit.table = &local->table;
-    t->visit.life = &t->life;
-    t->visit.address = &local->wake.address;
-    t->visit.dead = &t->dead;
-    t->visit.now = &now;
-    t->visit.grants = &local->grants;
+    t->txn.table = &local->table;
+    t->txn.life = &t->life;
+    t->txn.address = &local->wake.address;
+    t->txn.dead = &t->dead;
+    t->txn.now = &now;
+    t->txn.grants = &local->grants;
     local->grants.count = 0;
     t->fault = hf_gate_enter(&local->gate, t->reason, sizeof(t->reason));
     if (t->fault != HF_OK) {
@@ -168,7 +169,7 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
         }
     }
     bool is_done = !has_failed(t, number);
-    if (is_done && t->visit.is_changed) {
+    if (is_done && t->txn.is_changed) {
         sweep_at_times(local, &now);
     }
     if (!is_done) {
@@ -180,39 +181,39 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
 
 /* ---- One request ------------------------------------------------------- */
 
-static void do_verb(struct hf_visit *visit, void *user)
+static void do_verb(struct hf_txn *txn, void *user)
 {
     struct hf_local *local = user;
-    switch (visit->ask->verb) {
+    switch (txn->ask->verb) {
     case HF_VERB_ACQUIRE:
-        hf_visit_acquire(visit);
-        hf_local_suspect(local, visit);
+        hf_txn_acquire(txn);
+        hf_local_suspect(local, txn);
         return;
     case HF_VERB_YIELD:
-        hf_visit_yield(visit);
-        hf_local_suspect(local, visit);
+        hf_txn_yield(txn);
+        hf_local_suspect(local, txn);
         return;
     case HF_VERB_CONFIRM:
-        hf_visit_confirm(visit);
+        hf_txn_confirm(txn);
         return;
     case HF_VERB_RELEASE:
-        hf_visit_release(visit);
+        hf_txn_release(txn);
         return;
     case HF_VERB_BREAK:
-        hf_visit_break(visit);
+        hf_txn_break(txn);
         return;
     case HF_VERB_INSPECT:
-        hf_visit_inspect(visit);
-        hf_local_suspect(local, visit);
+        hf_txn_inspect(txn);
+        hf_local_suspect(local, txn);
         return;
     case HF_VERB_MARK:
-        hf_visit_mark(visit);
+        hf_txn_mark(txn);
         return;
     case HF_VERB_ROSTER:
     case HF_VERB_SCAN:
         break;
     }
-    HF_ASSERT(visit->ask->verb == HF_VERB_ACQUIRE);
+    HF_ASSERT(txn->ask->verb == HF_VERB_ACQUIRE);
 }
 
 /* Run the verb, and again if the owner of the name turns out to be dead: this
@@ -227,12 +228,12 @@ static bool execute(struct hf_transaction *t)
     if (!hf_local_judge(local, &t->dead)) {
         return true;
     }
-    if (t->visit.ask->verb == HF_VERB_INSPECT) {
-        struct hf_moment now;
+    if (t->txn.ask->verb == HF_VERB_INSPECT) {
+        struct hf_clock_sample now;
         hf_local_moment(local, &now);
-        t->visit.now = &now;
-        hf_visit_show_mark(&t->visit);
-        t->visit.now = NULL;
+        t->txn.now = &now;
+        hf_txn_show_mark(&t->txn);
+        t->txn.now = NULL;
         return true;
     }
     if (!hf_local_transact(t, do_verb, local)) {
@@ -242,39 +243,39 @@ static bool execute(struct hf_transaction *t)
     return true;
 }
 
-static enum hf_kind kind_of(const struct hf_deed *deed)
+static enum hf_kind kind_of(const struct hf_result *result)
 {
-    if (deed->owner_len == 0) {
+    if (result->owner_len == 0) {
         return HF_HOLDER_NONE;
     }
-    return deed->is_group ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+    return result->is_group ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
 }
 
 static void answer(const struct hf_transaction *t, struct hf_instant sent)
 {
-    const struct hf_ask *ask = t->visit.ask;
-    const struct hf_deed *deed = &t->visit.deed;
-    const struct hf_record *record = &t->visit.record;
+    const struct hf_ask *ask = t->txn.ask;
+    const struct hf_result *result = &t->txn.result;
+    const struct hf_record *record = &t->txn.record;
     struct hf_answer answer = {
         .cookie = ask->cookie,
         .verb = ask->verb,
         .node = ask->node,
-        .verdict = deed->verdict,
+        .verdict = result->verdict,
         .sent = sent,
-        .counter = deed->counter,
-        .floor = deed->floor,
-        .bound = deed->bound,
-        .ticket = deed->verdict == HF_VERDICT_OK ? 0 : deed->ticket,
-        .ahead = deed->ahead,
-        .permits = deed->permits,
-        .sharers = deed->is_group ? record->n_sharers : 0,
+        .counter = result->counter,
+        .floor = result->floor,
+        .bound = result->bound,
+        .ticket = result->verdict == HF_VERDICT_OK ? 0 : result->ticket,
+        .ahead = result->ahead,
+        .permits = result->permits,
+        .sharers = result->is_group ? record->n_sharers : 0,
         .waiting = record->n_waiters,
-        .left_ms = deed->left_ms,
-        .kind = kind_of(deed),
-        .owner = deed->owner_len == 0 ? NULL : deed->owner,
-        .owner_len = deed->owner_len,
+        .left_ms = result->left_ms,
+        .kind = kind_of(result),
+        .owner = result->owner_len == 0 ? NULL : result->owner,
+        .owner_len = result->owner_len,
     };
-    if (deed->verdict == HF_VERDICT_ERROR) {
+    if (result->verdict == HF_VERDICT_ERROR) {
         answer.fault = HF_CONFIG;
         answer.reason = "a fence beyond what this name can have (is the clock "
                         "of this machine wrong?)";
@@ -337,7 +338,7 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
     }
     struct hf_transaction t;
     bool is_done = execute_ask(&t, local, ask);
-    if (is_done && t.visit.deed.verdict == HF_VERDICT_QUEUED &&
+    if (is_done && t.txn.result.verdict == HF_VERDICT_QUEUED &&
         local->wake.address.id == 0) {
         /* The socket is bound with the first wait: most requests are granted
          * at once and need none. The second run stores its address. */

@@ -36,7 +36,7 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>

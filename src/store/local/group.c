@@ -9,7 +9,7 @@
  * The record's lease ends exactly with the longest lease of a sharer; were it
  * longer, a group without sharers would block the waiters. So it is computed
  * again when the sharer with the longest lease leaves. */
-#include "store/local/visit.h"
+#include "store/local/txn.h"
 
 #include "base/assert.h"
 
@@ -17,55 +17,54 @@
 #include <stdio.h>
 #include <string.h>
 
-bool hf_visit_is_group(const struct hf_visit *visit)
+bool hf_txn_is_group(const struct hf_txn *txn)
 {
-    return visit->record.is_shared && hf_visit_is_taken(visit);
+    return txn->record.is_shared && hf_txn_is_taken(txn);
 }
 
-bool hf_visit_find_sharer(struct hf_visit *visit, const void *owner,
-                          size_t owner_len, struct hf_entry *out)
+bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
+                        struct hf_entry *out)
 {
-    return hf_visit_is_group(visit) &&
-           hf_entries_find_sharer(visit, owner, owner_len, out) &&
-           visit->now->boot_ns < out->until_ns;
+    return hf_txn_is_group(txn) &&
+           hf_entries_find_sharer(txn, owner, owner_len, out) &&
+           txn->now->boot_ns < out->until_ns;
 }
 
 /* Move (b). The lease of a group without sharers is over at once: the first
  * sharer that joins sets it. */
-static void found(struct hf_visit *visit, uint16_t permits, uint64_t counter)
+static void found(struct hf_txn *txn, uint16_t permits, uint64_t counter)
 {
     char text[48];
     int len = snprintf(text, sizeof(text), "shared:%u-%" PRIu64,
                        (unsigned)permits, counter);
-    hf_visit_install(visit, text, (size_t)len, counter, visit->now->boot_ns,
-                     NULL);
-    visit->record.has_last = false; /* each sharer's v counts instead */
-    visit->record.is_shared = true;
-    visit->record.permits = permits;
+    hf_txn_install(txn, text, (size_t)len, counter, txn->now->boot_ns, NULL);
+    txn->record.has_last = false; /* each sharer's v counts instead */
+    txn->record.is_shared = true;
+    txn->record.permits = permits;
 }
 
-void hf_visit_keep_sharer(struct hf_visit *visit, struct hf_entry *entry,
-                          int64_t until_ns)
+void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
+                        int64_t until_ns)
 {
     if (entry->until_ns < until_ns) {
         entry->until_ns = until_ns;
     }
-    hf_entries_put_sharer(visit, entry);
-    hf_visit_prolong(visit, entry->until_ns);
+    hf_entries_put_sharer(txn, entry);
+    hf_txn_prolong(txn, entry->until_ns);
 }
 
-void hf_visit_join(struct hf_visit *visit, struct hf_entry *entry,
-                   uint64_t counter, int64_t until_ns)
+void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
+                 int64_t until_ns)
 {
-    if (!hf_visit_is_group(visit)) {
-        found(visit, entry->permits, counter);
+    if (!hf_txn_is_group(txn)) {
+        found(txn, entry->permits, counter);
     }
-    HF_ASSERT(visit->record.permits == entry->permits);
-    visit->record.counter = hf_max_u64(visit->record.counter, counter);
+    HF_ASSERT(txn->record.permits == entry->permits);
+    txn->record.counter = hf_max_u64(txn->record.counter, counter);
     entry->counter = counter;
     entry->ticket = 0;
     entry->until_ns = until_ns;
-    hf_visit_keep_sharer(visit, entry, until_ns);
+    hf_txn_keep_sharer(txn, entry, until_ns);
 }
 
 /* ---- Leaving ----------------------------------------------------------- */
@@ -75,36 +74,36 @@ struct longest {
     int64_t until_ns;
 };
 
-static enum hf_step measure(void *user, const struct hf_entry *one)
+static enum hf_scan_step measure(void *user, const struct hf_entry *one)
 {
     struct longest *longest = user;
     if (one->until_ns <= longest->boot_ns) {
-        return HF_STEP_DROP;
+        return HF_SCAN_DROP;
     }
     if (longest->until_ns < one->until_ns) {
         longest->until_ns = one->until_ns;
     }
-    return HF_STEP_ON;
+    return HF_SCAN_ON;
 }
 
 /* Set the group's lease from the remaining sharers; drop the expired ones. */
-static void remeasure(struct hf_visit *visit)
+static void remeasure(struct hf_txn *txn)
 {
-    struct longest longest = {visit->now->boot_ns, visit->now->boot_ns};
-    hf_entries_each(visit, HF_ENTRY_SHARER, measure, &longest);
-    if (visit->record.n_sharers == 0) {
-        hf_visit_clear(visit);
+    struct longest longest = {txn->now->boot_ns, txn->now->boot_ns};
+    hf_entries_each(txn, HF_ENTRY_SHARER, measure, &longest);
+    if (txn->record.n_sharers == 0) {
+        hf_txn_clear(txn);
     } else {
-        visit->record.until_ns = longest.until_ns;
+        txn->record.until_ns = longest.until_ns;
     }
 }
 
-void hf_visit_leave(struct hf_visit *visit, const struct hf_entry *entry)
+void hf_txn_leave(struct hf_txn *txn, const struct hf_entry *entry)
 {
-    bool was_longest = entry->until_ns == visit->record.until_ns;
-    hf_entries_drop_sharer(visit, entry);
-    if (was_longest || visit->record.n_sharers == 0) {
-        remeasure(visit);
+    bool was_longest = entry->until_ns == txn->record.until_ns;
+    hf_entries_drop_sharer(txn, entry);
+    if (was_longest || txn->record.n_sharers == 0) {
+        remeasure(txn);
     }
 }
 
@@ -115,20 +114,20 @@ static bool is_same_life(const struct hf_processes *a,
            memcmp(a->of, b->of, a->count * sizeof(a->of[0])) == 0;
 }
 
-void hf_visit_bury_sharers(struct hf_visit *visit)
+void hf_txn_bury_sharers(struct hf_txn *txn)
 {
     bool has_buried = false;
-    for (size_t i = 0; i < visit->dead->n_sharers; i++) {
-        const struct hf_entry *dead = &visit->dead->sharers[i];
+    for (size_t i = 0; i < txn->dead->n_sharers; i++) {
+        const struct hf_entry *dead = &txn->dead->sharers[i];
         struct hf_entry entry;
-        if (hf_visit_find_sharer(visit, dead->owner, dead->owner_len, &entry) &&
+        if (hf_txn_find_sharer(txn, dead->owner, dead->owner_len, &entry) &&
             entry.counter == dead->counter &&
             is_same_life(&entry.life, &dead->life)) {
-            hf_entries_drop_sharer(visit, &entry);
+            hf_entries_drop_sharer(txn, &entry);
             has_buried = true;
         }
     }
     if (has_buried) {
-        remeasure(visit);
+        remeasure(txn);
     }
 }

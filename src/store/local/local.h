@@ -6,9 +6,9 @@
 #include "io/loop.h"
 #include "store/local/folder.h"
 #include "store/local/gate.h"
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 #include "store/local/table.h"
-#include "store/local/visit.h"
+#include "store/local/txn.h"
 #include "store/local/wake.h"
 #include "store/store.h"
 
@@ -43,7 +43,8 @@ struct hf_local {
     bool is_deaf;             /* no socket could be made; it has been logged */
     struct hf_grants grants;  /* of the last transaction: to be pushed */
     struct hf_grants refused; /* grants whose receiver has ended */
-    struct hf_dead suspects;  /* owners whose processes are to be checked */
+    struct hf_dead_owners suspects; /* owners whose processes are to be checked
+                                     */
     char *prefix;
     int64_t fence_keep_ns;
     int64_t next_look_ns; /* when to check both files again (is_cut_off()) */
@@ -65,8 +66,8 @@ struct hf_transaction {
     struct hf_local *local;
     struct hf_table_key key;
     struct hf_processes life; /* the processes that the request names */
-    struct hf_dead dead;
-    struct hf_visit visit;
+    struct hf_dead_owners dead;
+    struct hf_txn txn;
     enum hf_status fault;
     char reason[HF_REASON_MAX];
 };
@@ -76,19 +77,19 @@ void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
                          const struct hf_ask *ask);
 
 /* Changes the record and the entries of the name. */
-typedef void hf_transaction_fn(struct hf_visit *visit, void *user);
+typedef void hf_transaction_fn(struct hf_txn *txn, void *user);
 
 /* @return false: `fault` and `reason` say why; nothing has changed. */
 bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
                        void *user);
 
 /* If this request has to check whether the owners of the name are alive, note
- * them in `suspects`. Inside the gate. suspect.c */
-void hf_local_suspect(struct hf_local *local, struct hf_visit *visit);
+ * them in `suspects`. Inside the gate. owner_check.c */
+void hf_local_suspect(struct hf_local *local, struct hf_txn *txn);
 
 /* Check the noted owners in /proc. Outside the gate. @return true: some have
  * ended; @p out has them. */
-bool hf_local_judge(struct hf_local *local, struct hf_dead *out);
+bool hf_local_judge(struct hf_local *local, struct hf_dead_owners *out);
 
 /* Push the grants to their waiters. If a waiter's process has ended, its grant
  * goes to the next waiter. deliver.c */
@@ -119,7 +120,7 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);
 enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error);
 
 /* Read the clocks, and compute the floor (exact only inside the gate). */
-void hf_local_moment(const struct hf_local *local, struct hf_moment *out);
+void hf_local_moment(const struct hf_local *local, struct hf_clock_sample *out);
 
 /* Reply with an error; nothing was changed. */
 void hf_local_answer_fault(struct hf_local *local, const struct hf_ask *ask,

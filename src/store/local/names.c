@@ -79,7 +79,7 @@ int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
     memcpy(bytes, key->bytes, key->len);
     MDB_val at = {key->len, bytes};
     MDB_val value;
-    int number = mdb_get(table->txn, table->names, &at, &value);
+    int number = mdb_get(table->mdb_txn, table->names, &at, &value);
     if (number != 0) {
         return number;
     }
@@ -108,7 +108,7 @@ int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
         copy_text(data + value.mv_size, key, len);
         value.mv_size += len;
     }
-    return mdb_put(table->txn, table->names, &at, &value, 0);
+    return mdb_put(table->mdb_txn, table->names, &at, &value, 0);
 }
 
 /* ---- Walks ------------------------------------------------------------- */
@@ -178,7 +178,7 @@ int hf_table_walk(struct hf_table *table, struct hf_table_walk *walk,
     MDB_cursor *cursor;
     MDB_val key, value;
     bool goes_on = true;
-    int number = mdb_cursor_open(table->txn, table->names, &cursor);
+    int number = mdb_cursor_open(table->mdb_txn, table->names, &cursor);
     if (number != 0) {
         return number;
     }

@@ -56,14 +56,14 @@ bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns)
 }
 
 bool hf_record_has_litter(const struct hf_record *record,
-                          const struct hf_moment *now)
+                          const struct hf_clock_sample *now)
 {
     return record->n_sharers + record->n_waiters > 0 &&
            now->boot_ns >= record->entries_until_ns;
 }
 
 bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
-                       const struct hf_moment *now)
+                       const struct hf_clock_sample *now)
 {
     return !hf_record_is_taken(record, now->boot_ns) &&
            record->n_sharers + record->n_waiters == 0 &&

@@ -4,7 +4,7 @@
 #ifndef HF_STORE_LOCAL_RECORD_H
 #define HF_STORE_LOCAL_RECORD_H
 
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -46,7 +46,7 @@ struct hf_record {
 };
 
 /* The clocks of this machine, read once for each transaction. */
-struct hf_moment {
+struct hf_clock_sample {
     int64_t boot_ns;  /* CLOCK_BOOTTIME, the clock of leases */
     uint64_t wall_us; /* unix time: for bounds of counters, and tickets */
     uint64_t floor;   /* least counter of a grant or raise */
@@ -60,12 +60,12 @@ bool hf_record_is_marked(const struct hf_record *record, int64_t boot_ns);
 
 /* The record has entries, and all have expired. */
 bool hf_record_has_litter(const struct hf_record *record,
-                          const struct hf_moment *now);
+                          const struct hf_clock_sample *now);
 
 /* The record may be removed: the name has no owner, no entries and no mark, it
  * has been free for @p keep_ns, and the next grant is above its counter. */
 bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
-                       const struct hf_moment *now);
+                       const struct hf_clock_sample *now);
 
 /* ---- As bytes ---------------------------------------------------------- */
 

@@ -52,23 +52,23 @@ static struct seat *add(struct roster *roster, const char *owner,
 
 struct gathering {
     struct roster *roster;
-    struct hf_visit *visit;
+    struct hf_txn *txn;
 };
 
-static enum hf_step add_entry(void *user, const struct hf_entry *one)
+static enum hf_scan_step add_entry(void *user, const struct hf_entry *one)
 {
     struct gathering *gathering = user;
     struct roster *roster = gathering->roster;
     if (one->until_ns <= roster->boot_ns) {
-        return HF_STEP_ON;
+        return HF_SCAN_ON;
     }
     if (roster->of_kind == SEATS_MAX) {
-        return HF_STEP_STOP;
+        return HF_SCAN_STOP;
     }
     struct seat *seat = add(roster, one->owner, one->owner_len, one->until_ns);
     if (seat == NULL) {
-        gathering->visit->number = ENOMEM;
-        return HF_STEP_STOP;
+        gathering->txn->number = ENOMEM;
+        return HF_SCAN_STOP;
     }
     roster->of_kind++;
     seat->counter = one->counter;
@@ -76,7 +76,7 @@ static enum hf_step add_entry(void *user, const struct hf_entry *one)
     seat->seat.ticket = one->ticket;
     seat->seat.is_shared = one->is_shared;
     seat->seat.permits = one->permits;
-    return HF_STEP_ON;
+    return HF_SCAN_ON;
 }
 
 static int compare(const void *a, const void *b)
@@ -95,46 +95,45 @@ static int compare(const void *a, const void *b)
 static void gather_sharers(struct gathering *gathering)
 {
     struct roster *roster = gathering->roster;
-    hf_entries_each(gathering->visit, HF_ENTRY_SHARER, add_entry, gathering);
+    hf_entries_each(gathering->txn, HF_ENTRY_SHARER, add_entry, gathering);
     if (roster->count > 1) { /* stored by owner, listed in order of joining */
         qsort(roster->seats, roster->count, sizeof(*roster->seats), compare);
     }
 }
 
 /* A free name with a mark gets a seat with the owner "ended:…". */
-static void add_mark(struct roster *roster, struct hf_visit *visit)
+static void add_mark(struct roster *roster, struct hf_txn *txn)
 {
     char owner[HF_RECORD_OWNER_MAX];
-    size_t len = hf_visit_emit_ended(visit, owner);
-    if (len > 0 &&
-        add(roster, owner, len, visit->record.mark.until_ns) == NULL) {
-        visit->number = ENOMEM;
+    size_t len = hf_txn_emit_ended(txn, owner);
+    if (len > 0 && add(roster, owner, len, txn->record.mark.until_ns) == NULL) {
+        txn->number = ENOMEM;
     }
 }
 
-static void gather(struct hf_visit *visit, void *user)
+static void gather(struct hf_txn *txn, void *user)
 {
     struct roster *roster = user;
-    struct gathering gathering = {roster, visit};
-    const struct hf_record *record = &visit->record;
-    roster->boot_ns = visit->now->boot_ns;
+    struct gathering gathering = {roster, txn};
+    const struct hf_record *record = &txn->record;
+    roster->boot_ns = txn->now->boot_ns;
     roster->count = 0;
     roster->of_kind = 0;
     roster->life.count = 0;
-    hf_visit_inspect(visit);
-    if (hf_visit_is_group(visit)) {
+    hf_txn_inspect(txn);
+    if (hf_txn_is_group(txn)) {
         gather_sharers(&gathering);
-    } else if (hf_visit_is_taken(visit)) {
+    } else if (hf_txn_is_taken(txn)) {
         roster->life = record->life;
         if (add(roster, record->owner, record->owner_len, record->until_ns) ==
             NULL) {
-            visit->number = ENOMEM;
+            txn->number = ENOMEM;
         }
     } else {
-        add_mark(roster, visit);
+        add_mark(roster, txn);
     }
     roster->of_kind = 0;
-    hf_entries_each(visit, HF_ENTRY_WAITER, add_entry, &gathering);
+    hf_entries_each(txn, HF_ENTRY_WAITER, add_entry, &gathering);
 }
 
 /* 1: leave out an exclusive holder whose processes have ended. */
@@ -144,7 +143,7 @@ static size_t first_seat(struct roster *roster)
 }
 
 static void answer(struct roster *roster, const struct hf_ask *ask,
-                   const struct hf_visit *visit, struct hf_instant now)
+                   const struct hf_txn *txn, struct hf_instant now)
 {
     struct hf_local *local = roster->local;
     size_t first = first_seat(roster);
@@ -164,7 +163,7 @@ static void answer(struct roster *roster, const struct hf_ask *ask,
         .node = ask->node,
         .verdict = HF_VERDICT_OK,
         .sent = now,
-        .counter = visit->record.counter,
+        .counter = txn->record.counter,
         .seats = seats,
         .n_seats = n_seats,
     };
@@ -179,7 +178,7 @@ void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
     struct hf_transaction t;
     hf_transaction_init(&t, local, ask);
     if (hf_local_transact(&t, gather, &roster)) {
-        answer(&roster, ask, &t.visit, now);
+        answer(&roster, ask, &t.txn, now);
     } else {
         hf_local_answer_fault(local, ask, now, t.fault, t.reason);
     }

@@ -44,8 +44,8 @@ static bool make_room(struct scan *scan, size_t len)
     return true;
 }
 
-static bool visit(void *user, const void *name, size_t name_len,
-                  const struct hf_record *record)
+static bool txn(void *user, const void *name, size_t name_len,
+                const struct hf_record *record)
 {
     struct scan *scan = user;
     const struct hf_ask *ask = scan->ask;
@@ -71,7 +71,7 @@ static enum hf_status walk_some(struct hf_local *local,
                                 struct hf_table_walk *walk, struct scan *scan,
                                 char *reason, size_t size)
 {
-    struct hf_moment now;
+    struct hf_clock_sample now;
     enum hf_status fault = hf_gate_enter(&local->gate, reason, size);
     if (fault != HF_OK) {
         return fault;
@@ -80,8 +80,7 @@ static enum hf_status walk_some(struct hf_local *local,
     scan->boot_ns = now.boot_ns;
     int number = hf_table_begin(&local->table);
     if (number == 0) {
-        number =
-            hf_table_walk(&local->table, walk, RECORDS_AT_ONCE, visit, scan);
+        number = hf_table_walk(&local->table, walk, RECORDS_AT_ONCE, txn, scan);
     }
     hf_table_abort(&local->table);
     hf_gate_leave(&local->gate);

@@ -6,7 +6,7 @@
  * it to the ttl. So a free name never has a live waiter, and only the waiter
  * with the grant is notified. Waiters at the head that may share the name get
  * it together; the first that may not ends the loop. */
-#include "store/local/visit.h"
+#include "store/local/txn.h"
 
 #include "base/assert.h"
 #include "base/time.h"
@@ -16,30 +16,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool hf_visit_admits(const struct hf_visit *visit, bool is_shared,
-                     uint16_t permits)
+bool hf_txn_admits(const struct hf_txn *txn, bool is_shared, uint16_t permits)
 {
-    if (!hf_visit_is_taken(visit)) {
+    if (!hf_txn_is_taken(txn)) {
         return true;
     }
-    return is_shared && visit->record.is_shared &&
-           visit->record.permits == permits;
+    return is_shared && txn->record.is_shared && txn->record.permits == permits;
 }
 
-void hf_visit_introduce(const struct hf_visit *visit, struct hf_entry *out)
+void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out)
 {
-    const struct hf_ask *ask = visit->ask;
+    const struct hf_ask *ask = txn->ask;
     HF_ASSERT(ask->owner_len > 0 && ask->owner_len <= HF_OWNER_MAX);
     memset(out, 0, offsetof(struct hf_entry, owner));
     out->queue_ns = hf_span_ms(ask->queue_ms).ns;
     out->cookie = ask->cookie;
     out->is_shared = ask->is_shared;
     out->permits = ask->is_shared ? ask->permits : 0;
-    if (visit->address != NULL) {
-        out->address = *visit->address;
+    if (txn->address != NULL) {
+        out->address = *txn->address;
     }
     if (ask->life != NULL) {
-        out->life = *visit->life;
+        out->life = *txn->life;
     }
     out->owner_len = (uint16_t)ask->owner_len;
     memcpy(out->owner, ask->owner, ask->owner_len);
@@ -47,9 +45,9 @@ void hf_visit_introduce(const struct hf_visit *visit, struct hf_entry *out)
 
 /* ---- Granting ---------------------------------------------------------- */
 
-static bool is_asker(const struct hf_visit *visit, const struct hf_entry *entry)
+static bool is_asker(const struct hf_txn *txn, const struct hf_entry *entry)
 {
-    const struct hf_ask *ask = visit->ask;
+    const struct hf_ask *ask = txn->ask;
     return ask != NULL &&
            (ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
            ask->owner_len == entry->owner_len &&
@@ -57,47 +55,47 @@ static bool is_asker(const struct hf_visit *visit, const struct hf_entry *entry)
 }
 
 /* The counter of the next grant. Only the asker's own hint raises it. */
-static uint64_t next_counter(const struct hf_visit *visit, bool for_asker)
+static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 {
-    uint64_t next = hf_max_u64(visit->record.counter + 1, visit->now->floor);
-    bool has_hint = for_asker && visit->ask->verb == HF_VERB_ACQUIRE;
-    return has_hint ? hf_max_u64(next, visit->hint) : next;
+    uint64_t next = hf_max_u64(txn->record.counter + 1, txn->now->floor);
+    bool has_hint = for_asker && txn->ask->verb == HF_VERB_ACQUIRE;
+    return has_hint ? hf_max_u64(next, txn->hint) : next;
 }
 
 /* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
  * fence of the grant. */
-static void give(struct hf_visit *visit, struct hf_entry *entry,
-                 uint64_t counter, int64_t until_ns)
+static void give(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
+                 int64_t until_ns)
 {
     if (entry->is_shared) {
-        hf_visit_join(visit, entry, counter, until_ns);
+        hf_txn_join(txn, entry, counter, until_ns);
     } else {
-        hf_visit_install(visit, entry->owner, entry->owner_len, counter,
-                         until_ns, &entry->life);
+        hf_txn_install(txn, entry->owner, entry->owner_len, counter, until_ns,
+                       &entry->life);
     }
 }
 
-void hf_visit_grant(struct hf_visit *visit, struct hf_entry *entry)
+void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry)
 {
-    uint64_t counter = next_counter(visit, true);
+    uint64_t counter = next_counter(txn, true);
     if (counter > HF_FENCE_MAX) {
-        visit->deed.verdict = HF_VERDICT_ERROR;
+        txn->result.verdict = HF_VERDICT_ERROR;
         return;
     }
-    give(visit, entry, counter, hf_visit_after_ms(visit, visit->ask->ttl_ms));
-    hf_visit_succeed(visit, counter);
-    visit->deed.ahead = 0;
+    give(txn, entry, counter, hf_txn_after_ms(txn, txn->ask->ttl_ms));
+    hf_txn_succeed(txn, counter);
+    txn->result.ahead = 0;
 }
 
-static void note_grant(struct hf_visit *visit, const struct hf_entry *entry,
+static void note_grant(struct hf_txn *txn, const struct hf_entry *entry,
                        uint64_t counter)
 {
-    struct hf_grants *grants = visit->grants;
+    struct hf_grants *grants = txn->grants;
     if (grants->count == grants->capacity) {
         size_t capacity = grants->capacity * 2 + 8;
         struct hf_grant *of = realloc(grants->of, capacity * sizeof(*of));
         if (of == NULL) {
-            visit->number = ENOMEM; /* each grant must be pushed: abort */
+            txn->number = ENOMEM; /* each grant must be pushed: abort */
             return;
         }
         grants->of = of;
@@ -110,29 +108,29 @@ static void note_grant(struct hf_visit *visit, const struct hf_entry *entry,
     memcpy(grant->owner, entry->owner, entry->owner_len);
 }
 
-static void claim(struct hf_visit *visit, struct hf_entry *entry)
+static void claim(struct hf_txn *txn, struct hf_entry *entry)
 {
-    uint64_t counter = next_counter(visit, false);
-    struct hf_instant now = {visit->now->boot_ns};
+    uint64_t counter = next_counter(txn, false);
+    struct hf_instant now = {txn->now->boot_ns};
     struct hf_instant until =
         hf_instant_add(now, (struct hf_span){entry->queue_ns});
-    note_grant(visit, entry, counter);
-    give(visit, entry, counter, until.ns);
+    note_grant(txn, entry, counter);
+    give(txn, entry, counter, until.ns);
 }
 
-bool hf_visit_serve(struct hf_visit *visit)
+bool hf_txn_serve(struct hf_txn *txn)
 {
     struct hf_entry head;
     bool is_served = false;
-    while (hf_entries_head(visit, &head) &&
-           hf_visit_admits(visit, head.is_shared, head.permits) &&
-           next_counter(visit, false) <= HF_FENCE_MAX) {
-        hf_entries_drop_waiter(visit, &head);
-        if (is_asker(visit, &head)) {
-            hf_visit_grant(visit, &head);
+    while (hf_entries_head(txn, &head) &&
+           hf_txn_admits(txn, head.is_shared, head.permits) &&
+           next_counter(txn, false) <= HF_FENCE_MAX) {
+        hf_entries_drop_waiter(txn, &head);
+        if (is_asker(txn, &head)) {
+            hf_txn_grant(txn, &head);
             is_served = true;
         } else {
-            claim(visit, &head);
+            claim(txn, &head);
         }
     }
     return is_served;
@@ -142,26 +140,26 @@ bool hf_visit_serve(struct hf_visit *visit)
 
 /* The wall clock, but above each earlier ticket: waiters are served in order of
  * arrival even if the clock is set back. */
-static uint64_t new_ticket(const struct hf_visit *visit)
+static uint64_t new_ticket(const struct hf_txn *txn)
 {
-    struct hf_gate_page *page = visit->table->gate->page;
-    page->ticket_last = hf_max_u64(page->ticket_last + 1, visit->now->wall_us);
+    struct hf_gate_page *page = txn->table->gate->page;
+    page->ticket_last = hf_max_u64(page->ticket_last + 1, txn->now->wall_us);
     return page->ticket_last;
 }
 
-void hf_visit_enqueue(struct hf_visit *visit)
+void hf_txn_enqueue(struct hf_txn *txn)
 {
     struct hf_entry entry, before;
-    const struct hf_ask *ask = visit->ask;
-    hf_visit_introduce(visit, &entry);
-    entry.until_ns = hf_visit_after_ms(visit, ask->queue_ms);
+    const struct hf_ask *ask = txn->ask;
+    hf_txn_introduce(txn, &entry);
+    entry.until_ns = hf_txn_after_ms(txn, ask->queue_ms);
     bool has_place =
-        hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &before);
-    if (has_place && before.until_ns <= visit->now->boot_ns) {
-        hf_entries_drop_waiter(visit, &before); /* expired: no place */
+        hf_entries_find_waiter(txn, ask->owner, ask->owner_len, &before);
+    if (has_place && before.until_ns <= txn->now->boot_ns) {
+        hf_entries_drop_waiter(txn, &before); /* expired: no place */
         has_place = false;
     }
-    visit->deed.had_place = has_place;
+    txn->result.had_place = has_place;
     if (has_place) {
         entry.ticket = before.ticket; /* never stamped anew */
         if (entry.until_ns < before.until_ns) {
@@ -171,25 +169,24 @@ void hf_visit_enqueue(struct hf_visit *visit)
             entry.life = before.life;
         }
     } else {
-        entry.ticket = ask->ticket != 0 ? ask->ticket : new_ticket(visit);
+        entry.ticket = ask->ticket != 0 ? ask->ticket : new_ticket(txn);
     }
-    hf_entries_put_waiter(visit, &entry);
+    hf_entries_put_waiter(txn, &entry);
 }
 
-void hf_visit_dequeue(struct hf_visit *visit, const void *owner,
-                      size_t owner_len)
+void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len)
 {
     struct hf_entry entry;
-    if (hf_entries_find_waiter(visit, owner, owner_len, &entry)) {
-        hf_entries_drop_waiter(visit, &entry);
+    if (hf_entries_find_waiter(txn, owner, owner_len, &entry)) {
+        hf_entries_drop_waiter(txn, &entry);
     }
 }
 
-bool hf_visit_has_earlier(struct hf_visit *visit)
+bool hf_txn_has_earlier(struct hf_txn *txn)
 {
     struct hf_entry head;
-    const struct hf_ask *ask = visit->ask;
-    if (ask->ticket == 0 || !hf_entries_head(visit, &head)) {
+    const struct hf_ask *ask = txn->ask;
+    if (ask->ticket == 0 || !hf_entries_head(txn, &head)) {
         return false;
     }
     if (head.ticket != ask->ticket) {

@@ -3,7 +3,7 @@
  * records. It removes names that are idle, and the entries of a name if all
  * have expired. So a million waits leave only a counter, for fence_keep. */
 #include "base/assert.h"
-#include "store/local/visit.h"
+#include "store/local/txn.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 struct sweep {
     struct hf_table *table;
     int64_t keep_ns;
-    const struct hf_moment *now;
+    const struct hf_clock_sample *now;
     bool has_removed;
     bool has_litter; /* the name at page->sweep_key has expired entries */
 };
@@ -52,28 +52,29 @@ static int drop_litter(struct sweep *sweep)
     const struct hf_gate_page *page = sweep->table->gate->page;
     unsigned char bytes[HF_GATE_KEY_MAX];
     unsigned char data[HF_RECORD_BYTES_MAX + 256 + HF_NAME_MAX];
-    struct hf_visit visit = {.table = sweep->table, .now = sweep->now};
+    struct hf_txn txn = {.table = sweep->table, .now = sweep->now};
     MDB_val key = {page->sweep_len, bytes};
     MDB_val value;
     memcpy(bytes, page->sweep_key, page->sweep_len);
-    int number = mdb_get(sweep->table->txn, sweep->table->names, &key, &value);
+    int number =
+        mdb_get(sweep->table->mdb_txn, sweep->table->names, &key, &value);
     if (number != 0) {
         return number;
     }
-    size_t used = hf_record_parse(value.mv_data, value.mv_size, &visit.record);
+    size_t used = hf_record_parse(value.mv_data, value.mv_size, &txn.record);
     HF_ASSERT(used > 0 && value.mv_size - used <= 256 + HF_NAME_MAX);
     size_t text_len = value.mv_size - used;
     unsigned char text[256 + HF_NAME_MAX];
     memcpy(text, (const unsigned char *)value.mv_data + used, text_len);
-    hf_entries_drop_all(&visit); /* invalidates value.mv_data */
-    value = (MDB_val){hf_record_emit(&visit.record, data), data};
+    hf_entries_drop_all(&txn); /* invalidates value.mv_data */
+    value = (MDB_val){hf_record_emit(&txn.record, data), data};
     memcpy(data + value.mv_size, text, text_len);
     value.mv_size += text_len;
     sweep->has_litter = false;
     sweep->has_removed = true;
-    return visit.number != 0 ? visit.number
-                             : mdb_put(sweep->table->txn, sweep->table->names,
-                                       &key, &value, 0);
+    return txn.number != 0 ? txn.number
+                           : mdb_put(sweep->table->mdb_txn, sweep->table->names,
+                                     &key, &value, 0);
 }
 
 /* Sweep at most *most records after sweep_key; stop at expired entries. */
@@ -84,7 +85,7 @@ static int sweep_some(struct sweep *sweep, unsigned *most)
     MDB_val key, value;
     size_t at_len = page->sweep_len > HF_GATE_KEY_MAX ? 0 : page->sweep_len;
     int number =
-        mdb_cursor_open(sweep->table->txn, sweep->table->names, &cursor);
+        mdb_cursor_open(sweep->table->mdb_txn, sweep->table->names, &cursor);
     if (number != 0) {
         return number;
     }
@@ -103,7 +104,7 @@ static int sweep_some(struct sweep *sweep, unsigned *most)
 }
 
 static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
-                 const struct hf_moment *now, bool *has_removed)
+                 const struct hf_clock_sample *now, bool *has_removed)
 {
     struct hf_gate_page *page = table->gate->page;
     struct sweep sweep = {.table = table, .keep_ns = keep_ns, .now = now};
@@ -129,7 +130,7 @@ static int sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
 }
 
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
-                   const struct hf_moment *now)
+                   const struct hf_clock_sample *now)
 {
     bool has_removed;
     return sweep(table, most, keep_ns, now, &has_removed);
@@ -137,7 +138,8 @@ int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
 
 /* A removal needs new pages, too: in a file that is almost full, sweep fewer
  * records in one transaction. */
-bool hf_table_make_room(struct hf_table *table, const struct hf_moment *now)
+bool hf_table_make_room(struct hf_table *table,
+                        const struct hf_clock_sample *now)
 {
     unsigned most = ROOM_RECORDS;
     for (unsigned i = 0; i < ROOM_STEPS && most > 0; i++) {

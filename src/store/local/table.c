@@ -203,7 +203,7 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
 {
     struct stat about;
     table->env = NULL;
-    table->txn = NULL;
+    table->mdb_txn = NULL;
     table->gate = gate;
     enum hf_status status = check_file(gate, &about, error);
     if (status != HF_OK) {
@@ -214,10 +214,10 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     table->ino = about.st_ino;
     int number = env_open(gate->data_path, 0600, table->map_bytes, &table->env);
     if (number == 0) {
-        number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->txn);
+        number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
     }
     if (number == 0) {
-        number = mdb_dbi_open(table->txn, NULL, 0, &table->names);
+        number = mdb_dbi_open(table->mdb_txn, NULL, 0, &table->names);
         hf_table_abort(table);
     }
     if (number != 0) {
@@ -271,7 +271,7 @@ static int follow(struct hf_table *table, uint64_t map_bytes)
 
 int hf_table_begin(struct hf_table *table)
 {
-    HF_ASSERT(table->txn == NULL);
+    HF_ASSERT(table->mdb_txn == NULL);
     uint64_t map_bytes = table->gate->page->map_bytes;
     if (map_bytes != table->map_bytes) {
         int number = follow(table, map_bytes);
@@ -279,21 +279,21 @@ int hf_table_begin(struct hf_table *table)
             return number;
         }
     }
-    return mdb_txn_begin(table->env, NULL, 0, &table->txn);
+    return mdb_txn_begin(table->env, NULL, 0, &table->mdb_txn);
 }
 
 int hf_table_commit(struct hf_table *table)
 {
-    MDB_txn *txn = table->txn;
-    table->txn = NULL;
+    MDB_txn *txn = table->mdb_txn;
+    table->mdb_txn = NULL;
     return mdb_txn_commit(txn);
 }
 
 void hf_table_abort(struct hf_table *table)
 {
-    if (table->txn != NULL) {
-        mdb_txn_abort(table->txn);
-        table->txn = NULL;
+    if (table->mdb_txn != NULL) {
+        mdb_txn_abort(table->mdb_txn);
+        table->mdb_txn = NULL;
     }
 }
 
@@ -304,7 +304,7 @@ int hf_table_grow(struct hf_table *table)
     uint64_t old_bytes = table->map_bytes;
     uint64_t new_bytes = old_bytes * 2;
     int fd;
-    HF_ASSERT(table->txn == NULL);
+    HF_ASSERT(table->mdb_txn == NULL);
     if (new_bytes > HF_TABLE_BYTES_MAX) {
         return EFBIG;
     }

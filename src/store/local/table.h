@@ -27,7 +27,7 @@
 
 struct hf_table {
     MDB_env *env;
-    MDB_txn *txn; /* NULL: no transaction is open */
+    MDB_txn *mdb_txn; /* NULL: no transaction is open */
     MDB_dbi names;
     uint64_t map_bytes; /* that this process has mapped */
     dev_t dev;          /* of the mapped file, as is ino */
@@ -100,13 +100,14 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
 /* Remove idle names among the next @p most, and expired entries. In a
  * transaction of its own. sweep.c */
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
-                   const struct hf_moment *now);
+                   const struct hf_clock_sample *now);
 
 /* The file is full and cannot grow: remove idle names before fence_keep has
  * passed. Fences stay in order, since no later grant has a counter below a
  * removed one (floor_least). No transaction may be open.
  * @return true: something was removed; try again. sweep.c */
-bool hf_table_make_room(struct hf_table *table, const struct hf_moment *now);
+bool hf_table_make_room(struct hf_table *table,
+                        const struct hf_clock_sample *now);
 
 /* The status and the text for an error number. */
 enum hf_status hf_table_text(const struct hf_table *table, int number,

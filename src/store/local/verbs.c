@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ACQUIRE, YIELD and CONFIRM, with the rules of the Redis scripts. There is one
  * node, and its clock is that of this machine. */
-#include "store/local/visit.h"
+#include "store/local/txn.h"
 
 #include <string.h>
 
-static bool find_me(struct hf_visit *visit, struct hf_entry *out)
+static bool find_me(struct hf_txn *txn, struct hf_entry *out)
 {
-    return hf_visit_find_sharer(visit, visit->ask->owner, visit->ask->owner_len,
-                                out);
+    return hf_txn_find_sharer(txn, txn->ask->owner, txn->ask->owner_len, out);
 }
 
-static void prolong_mine(struct hf_visit *visit)
+static void prolong_mine(struct hf_txn *txn)
 {
-    hf_visit_prolong(visit, hf_visit_asked_until(visit));
-    if (visit->ask->life != NULL) {
-        visit->record.life = *visit->life;
+    hf_txn_prolong(txn, hf_txn_asked_until(txn));
+    if (txn->ask->life != NULL) {
+        txn->record.life = *txn->life;
     }
 }
 
-static void prolong_sharer(struct hf_visit *visit, struct hf_entry *entry)
+static void prolong_sharer(struct hf_txn *txn, struct hf_entry *entry)
 {
-    if (visit->ask->life != NULL) {
-        entry->life = *visit->life;
+    if (txn->ask->life != NULL) {
+        entry->life = *txn->life;
     }
-    hf_visit_keep_sharer(visit, entry, hf_visit_asked_until(visit));
+    hf_txn_keep_sharer(txn, entry, hf_txn_asked_until(txn));
 }
 
 /* ---- ACQUIRE, YIELD ---------------------------------------------------- */
@@ -39,195 +38,194 @@ static bool is_same_tenure(const struct hf_record *a, const struct hf_record *b)
 }
 
 /* Evict an owner whose processes have ended, if it is still the owner. */
-static void bury(struct hf_visit *visit)
+static void drop_dead(struct hf_txn *txn)
 {
-    if (visit->dead == NULL) {
+    if (txn->dead == NULL) {
         return;
     }
-    if (visit->dead->has_holder && hf_visit_is_taken(visit) &&
-        is_same_tenure(&visit->record, &visit->dead->holder)) {
-        hf_visit_clear(visit);
+    if (txn->dead->has_holder && hf_txn_is_taken(txn) &&
+        is_same_tenure(&txn->record, &txn->dead->holder)) {
+        hf_txn_clear(txn);
     }
-    hf_visit_bury_sharers(visit);
+    hf_txn_bury_sharers(txn);
 }
 
 /* The asker holds the name already (a retry after a lost reply, or a pushed
  * grant): only the expiry changes. @return false: it does not hold it. */
-static bool hold_on(struct hf_visit *visit)
+static bool hold_on(struct hf_txn *txn)
 {
     struct hf_entry entry;
-    if (hf_visit_is_mine(visit)) {
-        prolong_mine(visit);
-        hf_visit_succeed(visit, visit->record.counter);
-    } else if (find_me(visit, &entry)) {
-        prolong_sharer(visit, &entry);
-        hf_visit_succeed(visit, entry.counter);
+    if (hf_txn_is_mine(txn)) {
+        prolong_mine(txn);
+        hf_txn_succeed(txn, txn->record.counter);
+    } else if (find_me(txn, &entry)) {
+        prolong_sharer(txn, &entry);
+        hf_txn_succeed(txn, entry.counter);
     } else {
         return false;
     }
-    visit->deed.ahead = hf_visit_has_earlier(visit) ? 1 : 0;
+    txn->result.ahead = hf_txn_has_earlier(txn) ? 1 : 0;
     return true;
 }
 
 /* A request that finds waiters must queue behind them, even if the name is
  * free: waiters are granted in FIFO order, unless the request is unfair. */
-static bool take(struct hf_visit *visit)
+static bool take(struct hf_txn *txn)
 {
     struct hf_entry entry;
-    const struct hf_ask *ask = visit->ask;
-    if (!hf_visit_admits(visit, ask->is_shared, ask->permits) ||
-        (!ask->is_unfair && hf_entries_head(visit, &entry))) {
+    const struct hf_ask *ask = txn->ask;
+    if (!hf_txn_admits(txn, ask->is_shared, ask->permits) ||
+        (!ask->is_unfair && hf_entries_head(txn, &entry))) {
         return false;
     }
-    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
-    hf_visit_introduce(visit, &entry);
-    hf_visit_grant(visit, &entry);
+    hf_txn_dequeue(txn, ask->owner, ask->owner_len);
+    hf_txn_introduce(txn, &entry);
+    hf_txn_grant(txn, &entry);
     return true;
 }
 
 /* Enqueue the asker if it waits; then serve the queue, perhaps the asker. */
-static void wait_or_leave(struct hf_visit *visit)
+static void wait_or_leave(struct hf_txn *txn)
 {
     struct hf_entry entry;
-    const struct hf_ask *ask = visit->ask;
+    const struct hf_ask *ask = txn->ask;
     if (ask->queue_ms > 0) {
-        hf_visit_enqueue(visit);
+        hf_txn_enqueue(txn);
     }
-    if (hf_visit_serve(visit)) {
+    if (hf_txn_serve(txn)) {
         return;
     }
-    hf_visit_describe(visit);
+    hf_txn_describe(txn);
     if (ask->queue_ms > 0 &&
-        hf_entries_find_waiter(visit, ask->owner, ask->owner_len, &entry)) {
-        visit->deed.verdict = HF_VERDICT_QUEUED;
-        visit->deed.ticket = entry.ticket;
-        visit->deed.ahead = hf_entries_ahead(visit, &entry);
+        hf_entries_find_waiter(txn, ask->owner, ask->owner_len, &entry)) {
+        txn->result.verdict = HF_VERDICT_QUEUED;
+        txn->result.ticket = entry.ticket;
+        txn->result.ahead = hf_entries_ahead(txn, &entry);
     }
 }
 
-static void acquire(struct hf_visit *visit, uint64_t hint)
+static void acquire(struct hf_txn *txn, uint64_t hint)
 {
-    hf_visit_describe(visit);
-    visit->deed.had_place = false;
-    if (hold_on(visit)) {
+    hf_txn_describe(txn);
+    txn->result.had_place = false;
+    if (hold_on(txn)) {
         return;
     }
-    visit->hint = hint <= hf_visit_bound(visit) ? hint : 0;
-    if (!take(visit)) {
-        wait_or_leave(visit);
+    txn->hint = hint <= hf_txn_bound(txn) ? hint : 0;
+    if (!take(txn)) {
+        wait_or_leave(txn);
     }
 }
 
 /* ACQUIRE. A grant is move (b), or (c) into a group, with c = max(c + 1, hint,
  * floor). */
-void hf_visit_acquire(struct hf_visit *visit)
+void hf_txn_acquire(struct hf_txn *txn)
 {
-    bury(visit);
-    acquire(visit, visit->ask->counter);
+    drop_dead(txn);
+    acquire(txn, txn->ask->counter);
 }
 
 /* YIELD. Return the grant at `counter`: move (a), or none if other sharers
  * stay. Then ACQUIRE with the request's ticket. */
-void hf_visit_yield(struct hf_visit *visit)
+void hf_txn_yield(struct hf_txn *txn)
 {
     struct hf_entry entry;
-    uint64_t grant = visit->ask->counter;
-    bury(visit);
-    if (hf_visit_is_mine(visit) && visit->record.counter == grant) {
-        hf_visit_clear(visit);
-    } else if (find_me(visit, &entry) && entry.counter == grant) {
-        hf_visit_leave(visit, &entry);
+    uint64_t grant = txn->ask->counter;
+    drop_dead(txn);
+    if (hf_txn_is_mine(txn) && txn->record.counter == grant) {
+        hf_txn_clear(txn);
+    } else if (find_me(txn, &entry) && entry.counter == grant) {
+        hf_txn_leave(txn, &entry);
     }
-    acquire(visit, 0);
+    acquire(txn, 0);
 }
 
 /* ---- CONFIRM ----------------------------------------------------------- */
 
 /* Can a counter be raised to T? If the floor or the bound forbids it, the reply
  * has its value. */
-static bool can_raise(struct hf_visit *visit, uint64_t counter)
+static bool can_raise(struct hf_txn *txn, uint64_t counter)
 {
-    uint64_t fence = visit->ask->counter;
-    uint64_t bound = hf_visit_bound(visit);
-    uint64_t floor = visit->now->floor;
+    uint64_t fence = txn->ask->counter;
+    uint64_t bound = hf_txn_bound(txn);
+    uint64_t floor = txn->now->floor;
     bool is_above = counter < fence;
-    visit->deed.bound = fence > bound ? bound : 0;
-    visit->deed.floor = fence <= bound && is_above && fence < floor ? floor : 0;
+    txn->result.bound = fence > bound ? bound : 0;
+    txn->result.floor = fence <= bound && is_above && fence < floor ? floor : 0;
     return is_above && fence >= floor && fence <= bound;
 }
 
 /* A sharer: move (c) to T, which also becomes its v. T must not be below the
  * floor, even if the group's counter is above T: see the Redis script. */
-static void confirm_sharer(struct hf_visit *visit, struct hf_entry *entry)
+static void confirm_sharer(struct hf_txn *txn, struct hf_entry *entry)
 {
-    uint64_t fence = visit->ask->counter;
-    struct hf_record *record = &visit->record;
-    if (can_raise(visit, entry->counter)) {
+    uint64_t fence = txn->ask->counter;
+    struct hf_record *record = &txn->record;
+    if (can_raise(txn, entry->counter)) {
         entry->counter = fence;
         record->counter = hf_max_u64(record->counter, fence);
     }
-    prolong_sharer(visit, entry);
-    hf_visit_succeed(visit, entry->counter);
+    prolong_sharer(txn, entry);
+    hf_txn_succeed(txn, entry->counter);
 }
 
-static void confirm_mine(struct hf_visit *visit)
+static void confirm_mine(struct hf_txn *txn)
 {
-    struct hf_record *record = &visit->record;
-    if (can_raise(visit, record->counter)) {
-        record->counter = visit->ask->counter;
+    struct hf_record *record = &txn->record;
+    if (can_raise(txn, record->counter)) {
+        record->counter = txn->ask->counter;
     }
-    prolong_mine(visit);
-    hf_visit_succeed(visit, record->counter);
+    prolong_mine(txn);
+    hf_txn_succeed(txn, record->counter);
 }
 
 /* A holder whose lock is free again gets it back: move (b), to T above c, or at
  * c for the last owner. A sharer needs a T above c. */
-static void take_back(struct hf_visit *visit, bool is_last)
+static void take_back(struct hf_txn *txn, bool is_last)
 {
     struct hf_entry entry;
-    const struct hf_ask *ask = visit->ask;
-    struct hf_processes kept = visit->record.life;
-    hf_visit_dequeue(visit, ask->owner, ask->owner_len);
-    hf_visit_introduce(visit, &entry);
+    const struct hf_ask *ask = txn->ask;
+    struct hf_processes kept = txn->record.life;
+    hf_txn_dequeue(txn, ask->owner, ask->owner_len);
+    hf_txn_introduce(txn, &entry);
     if (ask->is_shared) {
-        hf_visit_join(visit, &entry, ask->counter, hf_visit_asked_until(visit));
+        hf_txn_join(txn, &entry, ask->counter, hf_txn_asked_until(txn));
     } else {
         bool is_kept = is_last && ask->life == NULL;
-        hf_visit_install(visit, ask->owner, ask->owner_len, ask->counter,
-                         hf_visit_asked_until(visit),
-                         is_kept ? &kept : &entry.life);
+        hf_txn_install(txn, ask->owner, ask->owner_len, ask->counter,
+                       hf_txn_asked_until(txn), is_kept ? &kept : &entry.life);
     }
-    hf_visit_succeed(visit, ask->counter);
+    hf_txn_succeed(txn, ask->counter);
 }
 
 /* CONFIRM. If the asker owns the name: move (c) to T if c < T <= bound and T is
  * not below the floor; else the counter stays, and the reply has its value. If
  * the name is free for the asker: take_back(). No waiter is served, since a
  * holder whose lease has just ended goes before them. */
-void hf_visit_confirm(struct hf_visit *visit)
+void hf_txn_confirm(struct hf_txn *txn)
 {
     struct hf_entry entry;
-    const struct hf_ask *ask = visit->ask;
-    const struct hf_record *record = &visit->record;
+    const struct hf_ask *ask = txn->ask;
+    const struct hf_record *record = &txn->record;
     uint64_t fence = ask->counter;
-    hf_visit_describe(visit);
-    if (hf_visit_is_mine(visit)) {
-        confirm_mine(visit);
+    hf_txn_describe(txn);
+    if (hf_txn_is_mine(txn)) {
+        confirm_mine(txn);
         return;
     }
-    if (find_me(visit, &entry)) {
-        confirm_sharer(visit, &entry);
+    if (find_me(txn, &entry)) {
+        confirm_sharer(txn, &entry);
         return;
     }
-    if (!hf_visit_admits(visit, ask->is_shared, ask->permits)) {
+    if (!hf_txn_admits(txn, ask->is_shared, ask->permits)) {
         return;
     }
     bool is_last = !ask->is_shared && record->has_last &&
                    record->counter == fence && fence > 0 &&
-                   hf_visit_is_owner(visit, ask->owner, ask->owner_len);
-    bool is_raised = can_raise(visit, record->counter);
-    visit->deed.bound = 0;
+                   hf_txn_is_owner(txn, ask->owner, ask->owner_len);
+    bool is_raised = can_raise(txn, record->counter);
+    txn->result.bound = 0;
     if (ask->holder && (is_last || is_raised)) {
-        take_back(visit, is_last);
+        take_back(txn, is_last);
     }
 }

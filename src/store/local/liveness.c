@@ -20,7 +20,7 @@
  * Cost: kill(2) and one small read for each process, some 10 us; a walk of
  * /proc only for a group whose leader has ended. It runs outside of
  * transactions, and only if a request meets a name that is held. */
-#include "store/local/life.h"
+#include "store/local/liveness.h"
 
 #include "base/assert.h"
 

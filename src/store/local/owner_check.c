@@ -15,55 +15,55 @@
 /* The first waiter checks, and the second in case the first does not. */
 #define AHEAD_MAX 1
 
-static bool is_worth_a_look(const struct hf_visit *visit)
+static bool is_worth_a_look(const struct hf_txn *txn)
 {
-    const struct hf_deed *deed = &visit->deed;
+    const struct hf_result *result = &txn->result;
     /* One check for a request; `dead` may still use the list of suspects. */
-    if (deed->owner_len == 0 || visit->number != 0 || visit->dead->has_holder ||
-        visit->dead->n_sharers > 0) {
+    if (result->owner_len == 0 || txn->number != 0 || txn->dead->has_holder ||
+        txn->dead->n_sharers > 0) {
         return false;
     }
-    if (visit->ask->verb == HF_VERB_INSPECT) {
-        return !deed->is_group; /* one dead sharer hardly changes the reply */
+    if (txn->ask->verb == HF_VERB_INSPECT) {
+        return !result->is_group; /* one dead sharer hardly changes the reply */
     }
-    return deed->verdict == HF_VERDICT_REFUSED ||
-           (deed->verdict == HF_VERDICT_QUEUED &&
-            (deed->ahead <= AHEAD_MAX || deed->had_place));
+    return result->verdict == HF_VERDICT_REFUSED ||
+           (result->verdict == HF_VERDICT_QUEUED &&
+            (result->ahead <= AHEAD_MAX || result->had_place));
 }
 
-static enum hf_step note(void *user, const struct hf_entry *one)
+static enum hf_scan_step note(void *user, const struct hf_entry *one)
 {
-    struct hf_dead *suspects = user;
+    struct hf_dead_owners *suspects = user;
     if (one->life.count > 0) {
         suspects->sharers[suspects->n_sharers++] = *one;
     }
-    return suspects->n_sharers < SHARERS_MAX ? HF_STEP_ON : HF_STEP_STOP;
+    return suspects->n_sharers < SHARERS_MAX ? HF_SCAN_ON : HF_SCAN_STOP;
 }
 
-void hf_local_suspect(struct hf_local *local, struct hf_visit *visit)
+void hf_local_suspect(struct hf_local *local, struct hf_txn *txn)
 {
-    struct hf_dead *suspects = &local->suspects;
+    struct hf_dead_owners *suspects = &local->suspects;
     suspects->has_holder = false;
     suspects->n_sharers = 0;
-    if (!is_worth_a_look(visit)) {
+    if (!is_worth_a_look(txn)) {
         return;
     }
-    if (!visit->deed.is_group) {
-        suspects->has_holder = visit->record.life.count > 0;
-        suspects->holder = visit->record;
+    if (!txn->result.is_group) {
+        suspects->has_holder = txn->record.life.count > 0;
+        suspects->holder = txn->record;
         return;
     }
     if (suspects->sharers == NULL) {
         suspects->sharers = malloc(SHARERS_MAX * sizeof(struct hf_entry));
     }
     if (suspects->sharers != NULL) {
-        hf_entries_each(visit, HF_ENTRY_SHARER, note, suspects);
+        hf_entries_each(txn, HF_ENTRY_SHARER, note, suspects);
     }
 }
 
-bool hf_local_judge(struct hf_local *local, struct hf_dead *out)
+bool hf_local_judge(struct hf_local *local, struct hf_dead_owners *out)
 {
-    struct hf_dead *suspects = &local->suspects;
+    struct hf_dead_owners *suspects = &local->suspects;
     size_t n_dead = 0;
     out->has_holder =
         suspects->has_holder &&

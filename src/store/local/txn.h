@@ -39,7 +39,7 @@ struct hf_grants {
 };
 
 /* The result of a verb. */
-struct hf_deed {
+struct hf_result {
     enum hf_verdict verdict; /* OK, REFUSED, QUEUED, or ERROR: nothing changed
                               */
     uint64_t counter;
@@ -56,25 +56,25 @@ struct hf_deed {
     char owner[HF_RECORD_OWNER_MAX];
 };
 
-/* Owners whose processes have ended; in suspect.c, those to be checked. */
-struct hf_dead {
+/* Owners whose processes have ended; in owner_check.c, those to be checked. */
+struct hf_dead_owners {
     bool has_holder; /* `holder` is set */
     struct hf_record holder;
     struct hf_entry *sharers; /* of a group */
     size_t n_sharers;
 };
 
-struct hf_visit {
+struct hf_txn {
     struct hf_table *table;
     const struct hf_ask *ask;         /* NULL: no request */
     const struct hf_processes *life;  /* the processes of ask->life, with their
                                          start times */
     const struct hf_address *address; /* where grants are pushed to the asker */
-    const struct hf_dead *dead;       /* NULL: no owner is known to be dead */
-    const struct hf_moment *now;
+    const struct hf_dead_owners *dead; /* NULL: no owner is known to be dead */
+    const struct hf_clock_sample *now;
     struct hf_grants *grants; /* out, appended */
     struct hf_record record;
-    struct hf_deed deed;
+    struct hf_result result;
     uint64_t hint;   /* ACQUIRE: the asker's hint; 0: it is above the bound */
     bool is_changed; /* write the record, and commit */
     int number;      /* 0, or the first error of the table */
@@ -82,28 +82,28 @@ struct hf_visit {
 
 /* ---- verbs.c, release.c: the verbs ------------------------------------- */
 
-void hf_visit_acquire(struct hf_visit *visit);
-void hf_visit_yield(struct hf_visit *visit);
-void hf_visit_confirm(struct hf_visit *visit);
+void hf_txn_acquire(struct hf_txn *txn);
+void hf_txn_yield(struct hf_txn *txn);
+void hf_txn_confirm(struct hf_txn *txn);
 
-void hf_visit_release(struct hf_visit *visit);
-void hf_visit_break(struct hf_visit *visit);
-void hf_visit_inspect(struct hf_visit *visit);
+void hf_txn_release(struct hf_txn *txn);
+void hf_txn_break(struct hf_txn *txn);
+void hf_txn_inspect(struct hf_txn *txn);
 
 /* mark.c */
-void hf_visit_mark(struct hf_visit *visit);
+void hf_txn_mark(struct hf_txn *txn);
 
-/* Set the deed of INSPECT for a free name: its mark, or no owner. */
-void hf_visit_show_mark(struct hf_visit *visit);
+/* Set the result of INSPECT for a free name: its mark, or no owner. */
+void hf_txn_show_mark(struct hf_txn *txn);
 
 /* Write "ended:" and the owner of the live mark. @return the length; 0: there
  * is no live mark. */
-size_t hf_visit_emit_ended(const struct hf_visit *visit,
-                           char out[HF_RECORD_OWNER_MAX]);
+size_t hf_txn_emit_ended(const struct hf_txn *txn,
+                         char out[HF_RECORD_OWNER_MAX]);
 
 /* Take a grant back from an owner whose process has ended, and serve the next
  * waiter. */
-void hf_visit_revoke(struct hf_visit *visit, const struct hf_grant *grant);
+void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
 /* ---- moves.c: the parts of the verbs ----------------------------------- */
 
@@ -112,120 +112,118 @@ static inline uint64_t hf_max_u64(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-bool hf_visit_is_taken(const struct hf_visit *visit);
-bool hf_visit_is_owner(const struct hf_visit *visit, const void *owner,
-                       size_t owner_len);
-bool hf_visit_is_mine(const struct hf_visit *visit); /* the asker owns it */
+bool hf_txn_is_taken(const struct hf_txn *txn);
+bool hf_txn_is_owner(const struct hf_txn *txn, const void *owner,
+                     size_t owner_len);
+bool hf_txn_is_mine(const struct hf_txn *txn); /* the asker owns it */
 
 /* The greatest counter that a hint or a fence may have (HF_FENCE_AHEAD_MAX). */
-uint64_t hf_visit_bound(const struct hf_visit *visit);
+uint64_t hf_txn_bound(const struct hf_txn *txn);
 
 /* When a lease of @p ms (or of the request's ttl_ms) ends that begins now. */
-int64_t hf_visit_after_ms(const struct hf_visit *visit, int64_t ms);
-int64_t hf_visit_asked_until(const struct hf_visit *visit);
+int64_t hf_txn_after_ms(const struct hf_txn *txn, int64_t ms);
+int64_t hf_txn_asked_until(const struct hf_txn *txn);
 
-/* Set the deed to REFUSED, with the owner that the name has now. */
-void hf_visit_describe(struct hf_visit *visit);
-void hf_visit_succeed(struct hf_visit *visit, uint64_t counter);
+/* Set the result to REFUSED, with the owner that the name has now. */
+void hf_txn_describe(struct hf_txn *txn);
+void hf_txn_succeed(struct hf_txn *txn, uint64_t counter);
 
 /* Extend the lease. No request may shorten it: an older, shorter one may arrive
  * after a longer one on whose reply the holder relies. */
-void hf_visit_prolong(struct hf_visit *visit, int64_t until_ns);
+void hf_txn_prolong(struct hf_txn *txn, int64_t until_ns);
 
 /* Move (b). @p life NULL: only the end of the lease frees the name. */
-void hf_visit_install(struct hf_visit *visit, const void *owner,
-                      size_t owner_len, uint64_t counter, int64_t until_ns,
-                      const struct hf_processes *life);
+void hf_txn_install(struct hf_txn *txn, const void *owner, size_t owner_len,
+                    uint64_t counter, int64_t until_ns,
+                    const struct hf_processes *life);
 
 /* Move (a). Also clears has_last, or a late CONFIRM would install the owner
  * again. */
-void hf_visit_clear(struct hf_visit *visit);
+void hf_txn_clear(struct hf_txn *txn);
 
 /* ---- group.c: sharers -------------------------------------------------- */
 
-bool hf_visit_is_group(const struct hf_visit *visit);
+bool hf_txn_is_group(const struct hf_txn *txn);
 
 /* Find a sharer of the group that owns the name, if its lease is live. */
-bool hf_visit_find_sharer(struct hf_visit *visit, const void *owner,
-                          size_t owner_len, struct hf_entry *out);
+bool hf_txn_find_sharer(struct hf_txn *txn, const void *owner, size_t owner_len,
+                        struct hf_entry *out);
 
 /* Move (b) or (c), to @p counter: found a group, or join the one that owns the
  * name. */
-void hf_visit_join(struct hf_visit *visit, struct hf_entry *entry,
-                   uint64_t counter, int64_t until_ns);
+void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
+                 int64_t until_ns);
 
 /* Write a sharer's entry; the group's lease lasts as long as the longest. */
-void hf_visit_keep_sharer(struct hf_visit *visit, struct hf_entry *entry,
-                          int64_t until_ns);
+void hf_txn_keep_sharer(struct hf_txn *txn, struct hf_entry *entry,
+                        int64_t until_ns);
 
 /* Remove a sharer: no move, or (a) if it was the last. */
-void hf_visit_leave(struct hf_visit *visit, const struct hf_entry *entry);
+void hf_txn_leave(struct hf_txn *txn, const struct hf_entry *entry);
 
 /* Remove the sharers in `dead` that are unchanged since they were checked. */
-void hf_visit_bury_sharers(struct hf_visit *visit);
+void hf_txn_bury_sharers(struct hf_txn *txn);
 
 /* ---- serve.c: waiters -------------------------------------------------- */
 
 /* Is the name free, or shared with the same permits as this request? */
-bool hf_visit_admits(const struct hf_visit *visit, bool is_shared,
-                     uint16_t permits);
+bool hf_txn_admits(const struct hf_txn *txn, bool is_shared, uint16_t permits);
 
 /* Grant the name to the first waiters, as long as it admits them. Afterwards a
- * free name has no live waiter. @return true: the asker got it; the deed says
+ * free name has no live waiter. @return true: the asker got it; the result says
  * so. */
-bool hf_visit_serve(struct hf_visit *visit);
+bool hf_txn_serve(struct hf_txn *txn);
 
 /* Give the asker a place, or refresh the one it has. */
-void hf_visit_enqueue(struct hf_visit *visit);
+void hf_txn_enqueue(struct hf_txn *txn);
 
 /* Remove the owner's place, if it has one. */
-void hf_visit_dequeue(struct hf_visit *visit, const void *owner,
-                      size_t owner_len);
+void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len);
 
 /* Grant the name to the asker. The caller checks that the name admits it, and
  * that no waiter is before it. */
-void hf_visit_grant(struct hf_visit *visit, struct hf_entry *entry);
+void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry);
 
 /* Fill an entry with what the request says. */
-void hf_visit_introduce(const struct hf_visit *visit, struct hf_entry *out);
+void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out);
 
 /* Is the first live waiter before the asker's ticket? */
-bool hf_visit_has_earlier(struct hf_visit *visit);
+bool hf_txn_has_earlier(struct hf_txn *txn);
 
 /* ---- entries.c: entries in the table ----------------------------------- */
 
-bool hf_entries_find_sharer(struct hf_visit *visit, const void *owner,
+bool hf_entries_find_sharer(struct hf_txn *txn, const void *owner,
                             size_t owner_len, struct hf_entry *out);
-bool hf_entries_find_waiter(struct hf_visit *visit, const void *owner,
+bool hf_entries_find_waiter(struct hf_txn *txn, const void *owner,
                             size_t owner_len, struct hf_entry *out);
 
 /* Insert or overwrite. */
-void hf_entries_put_sharer(struct hf_visit *visit, const struct hf_entry *one);
-void hf_entries_put_waiter(struct hf_visit *visit, const struct hf_entry *one);
-void hf_entries_drop_sharer(struct hf_visit *visit, const struct hf_entry *one);
-void hf_entries_drop_waiter(struct hf_visit *visit, const struct hf_entry *one);
+void hf_entries_put_sharer(struct hf_txn *txn, const struct hf_entry *one);
+void hf_entries_put_waiter(struct hf_txn *txn, const struct hf_entry *one);
+void hf_entries_drop_sharer(struct hf_txn *txn, const struct hf_entry *one);
+void hf_entries_drop_waiter(struct hf_txn *txn, const struct hf_entry *one);
 
 /* Find the first live waiter, and remove the expired ones before it. */
-bool hf_entries_head(struct hf_visit *visit, struct hf_entry *out);
+bool hf_entries_head(struct hf_txn *txn, struct hf_entry *out);
 
 /* How many live waiters are before @p one, which must be in the queue. Exact if
  * below HF_ENTRIES_MANY; but for the last of a long queue it counts expired
  * waiters too. */
 #define HF_ENTRIES_MANY 1000
-uint32_t hf_entries_ahead(struct hf_visit *visit, const struct hf_entry *one);
+uint32_t hf_entries_ahead(struct hf_txn *txn, const struct hf_entry *one);
 
-enum hf_step { HF_STEP_ON, HF_STEP_DROP, HF_STEP_STOP };
+enum hf_scan_step { HF_SCAN_ON, HF_SCAN_DROP, HF_SCAN_STOP };
 
 /* Called with each entry, in order. DROP removes it (sharers only). */
-typedef enum hf_step hf_entries_fn(void *user, const struct hf_entry *one);
+typedef enum hf_scan_step hf_entries_fn(void *user, const struct hf_entry *one);
 
-void hf_entries_each(struct hf_visit *visit, enum hf_entry_kind kind,
+void hf_entries_each(struct hf_txn *txn, enum hf_entry_kind kind,
                      hf_entries_fn *each, void *user);
 
 /* Remove all sharers: the group no longer owns the name. */
-void hf_entries_drop_sharers(struct hf_visit *visit);
+void hf_entries_drop_sharers(struct hf_txn *txn);
 
 /* Remove all entries. */
-void hf_entries_drop_all(struct hf_visit *visit);
+void hf_entries_drop_all(struct hf_txn *txn);
 
 #endif
