@@ -31,7 +31,7 @@ struct sim_answers *sim_answers_new(void)
 }
 
 static struct sim_asking *asking_of(struct sim_oracle *oracle,
-                                    const struct sim_lane *lane)
+                                    const struct sim_workload *lane)
 {
     return &oracle->answers->calls[lane->process->index][lane->index];
 }
@@ -119,7 +119,7 @@ static void add_adopted(struct sim_oracle *oracle, struct sim_asking *call,
 
 /* Has the process other lanes? Their owners look like those of this lane, so
  * every owner then counts as another's. */
-static bool has_other_lanes(const struct sim_lane *lane)
+static bool has_other_lanes(const struct sim_workload *lane)
 {
     const struct sim_story *story = lane->process->world->story;
     for (size_t i = 0; i < story->n_turns; i++) {
@@ -131,7 +131,8 @@ static bool has_other_lanes(const struct sim_lane *lane)
     return false;
 }
 
-void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
+void sim_oracle_calls(struct sim_oracle *oracle,
+                      const struct sim_workload *lane,
                       const struct sim_call *what)
 {
     struct sim_asking *call = asking_of(oracle, lane);
@@ -155,13 +156,15 @@ void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
     }
 }
 
-void sim_oracle_uncalled(struct sim_oracle *oracle, const struct sim_lane *lane)
+void sim_oracle_uncalled(struct sim_oracle *oracle,
+                         const struct sim_workload *lane)
 {
     asking_of(oracle, lane)->is_open = false;
 }
 
-void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
-                         enum hf_status status, const struct hf_lock *lock)
+void sim_oracle_answered(struct sim_oracle *oracle,
+                         const struct sim_workload *lane, enum hf_status status,
+                         const struct hf_lock *lock)
 {
     struct sim_asking *call = asking_of(oracle, lane);
     if (call->is_open) { /* else ONCE is broken */

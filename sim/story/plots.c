@@ -27,7 +27,7 @@ static void plot_renewal(struct sim_plan *plan)
 }
 
 /* Nodes become unreachable one after another, and return in another order. */
-static void plot_swizzle(struct sim_plan *plan)
+static void plot_rolling_partition(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;
     int64_t at = sim_plan_time(plan);
@@ -58,7 +58,7 @@ static void add_cut(struct sim_plan *plan, int64_t at_ns)
 
 /* All nodes are paused at once, with requests in their buffers; some
  * connections end before they resume. */
-static void plot_ghosts(struct sim_plan *plan)
+static void plot_stale_requests(struct sim_plan *plan)
 {
     int64_t at = sim_plan_time(plan);
     int64_t span = sim_plan_span(plan);
@@ -95,7 +95,7 @@ static void add_ghost(struct sim_plan *plan, int64_t at_ns, int process,
 }
 
 /* Such ghosts at most nodes at once, repeatedly. */
-static void plot_haunting(struct sim_plan *plan)
+static void plot_late_requests(struct sim_plan *plan)
 {
     int process = sim_plan_chance(plan, 30) ? -1 : sim_plan_process(plan);
     int64_t at = sim_plan_time(plan);
@@ -168,7 +168,7 @@ static void plot_rolling(struct sim_plan *plan)
 
 /* Nodes lose their data while a process that may hold a lock is paused or cut
  * off, and believes that it holds it until its lease ends. */
-static void plot_oblivion(struct sim_plan *plan)
+static void plot_data_loss(struct sim_plan *plan)
 {
     int64_t ttl = plan->ttl_ns;
     int64_t at = sim_plan_time(plan);
@@ -298,9 +298,10 @@ static void plot_unsynced(struct sim_plan *plan)
 void sim_plots_add(struct sim_plan *plan)
 {
     static void (*const plots[])(struct sim_plan *) = {
-        plot_renewal,    plot_swizzle,  plot_ghosts,    plot_minority,
-        plot_rolling,    plot_oblivion, plot_flaky,     plot_haunting,
-        plot_boot_clock, plot_unsynced, plot_set_right,
+        plot_renewal,  plot_rolling_partition, plot_stale_requests,
+        plot_minority, plot_rolling,           plot_data_loss,
+        plot_flaky,    plot_late_requests,     plot_boot_clock,
+        plot_unsynced, plot_set_right,
     };
     for (size_t i = 0; i < sizeof(plots) / sizeof(plots[0]); i++) {
         plan->random = sim_random_of(plan->story->seed, STREAM_PLOTS + i);

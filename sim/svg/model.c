@@ -175,17 +175,17 @@ static void read_note(struct svg_model *model, const struct sim_note *note,
         model->n_messages++;
         break;
     case SIM_NOTE_FAULT:
-        svg_befall_fault(model, note, story);
+        svg_state_fault(model, note, story);
         break;
     case SIM_NOTE_NODE_DOWN:
         svg_model_add(model, SVG_GONE, note, INT64_MAX)->process = -1;
         break;
     case SIM_NOTE_NODE_UP:
     case SIM_NOTE_STARTED:
-        svg_befall_back(model, note);
+        svg_state_back(model, note);
         break;
     case SIM_NOTE_STANDING:
-        svg_befall_standing(model, note);
+        svg_state_standing(model, note);
         break;
     case SIM_NOTE_PAUSED:
         svg_model_add(model, SVG_PAUSE, note, note->until_ns);

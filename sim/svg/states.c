@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* End the last open span of this process or node. */
-void svg_befall_back(struct svg_model *model, const struct sim_note *note)
+void svg_state_back(struct svg_model *model, const struct sim_note *note)
 {
     for (size_t i = model->n_spans; i-- > 0;) {
         struct svg_span *span = &model->spans[i];
@@ -20,7 +20,7 @@ void svg_befall_back(struct svg_model *model, const struct sim_note *note)
 
 /* The quarantine of a node, as one process sees it. background.c draws one band
  * for all processes. */
-void svg_befall_standing(struct svg_model *model, const struct sim_note *note)
+void svg_state_standing(struct svg_model *model, const struct sim_note *note)
 {
     bool counts =
         note->text == NULL || strstr(note->text, "quarantine") == NULL;
@@ -70,8 +70,8 @@ static void part(struct svg_model *model, const struct sim_note *note,
     }
 }
 
-void svg_befall_fault(struct svg_model *model, const struct sim_note *note,
-                      const struct sim_story *story)
+void svg_state_fault(struct svg_model *model, const struct sim_note *note,
+                     const struct sim_story *story)
 {
     svg_model_add(model, SVG_FAULT, note, note->until_ns);
     if (note->fault == NULL) {

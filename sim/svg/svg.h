@@ -109,10 +109,10 @@ void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
 
 /* The states of processes and nodes, note by note (states.c): a start, a
  * change of a node's vote, a fault. */
-void svg_befall_back(struct svg_model *model, const struct sim_note *note);
-void svg_befall_standing(struct svg_model *model, const struct sim_note *note);
-void svg_befall_fault(struct svg_model *model, const struct sim_note *note,
-                      const struct sim_story *story);
+void svg_state_back(struct svg_model *model, const struct sim_note *note);
+void svg_state_standing(struct svg_model *model, const struct sim_note *note);
+void svg_state_fault(struct svg_model *model, const struct sim_note *note,
+                     const struct sim_story *story);
 
 /* Was the request granted, or otherwise successful? */
 bool svg_is_yes(const struct sim_note *note);

@@ -291,9 +291,9 @@ static void on_fault(struct sim_world *world, void *object, uint64_t arg)
     if (fault->kind == SIM_FAULT_CUT) {
         sim_links_cut(world, fault->process, fault->node, false);
     } else if (fault->kind == SIM_FAULT_GHOST) {
-        sim_links_haunt(world, fault->process, fault->node,
-                        world->now_ns + fault->amount,
-                        world->now_ns + fault->span_ns);
+        sim_links_delay_after_close(world, fault->process, fault->node,
+                                    world->now_ns + fault->amount,
+                                    world->now_ns + fault->span_ns);
     } else if (to_passage[fault->kind] != NULL) {
         each_passage(world, fault, to_passage[fault->kind]);
     }

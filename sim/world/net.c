@@ -11,7 +11,7 @@
  * When a connection ends, the simulator draws how many of the bytes in flight
  * still arrive. A request that is executed after its sender has closed the
  * connection is a ghost; it may arrive long after the same request on the next
- * connection (sim_links_haunt()). */
+ * connection (sim_links_delay_after_close()). */
 #include "world/world.h"
 
 #include "redis/redis.h"
@@ -433,8 +433,8 @@ static void on_reset(struct sim_world *world, void *object, uint64_t arg)
     }
 }
 
-void sim_links_haunt(struct sim_world *world, int process, int node,
-                     int64_t end_ns, int64_t until_ns)
+void sim_links_delay_after_close(struct sim_world *world, int process, int node,
+                                 int64_t end_ns, int64_t until_ns)
 {
     for (struct sim_link *link = world->links; link != NULL;
          link = link->next) {

@@ -44,7 +44,7 @@ struct sim_world;
 struct sim_arg;
 struct sim_run;
 struct sim_link;
-struct sim_lane;
+struct sim_workload;
 struct hf_lock;
 struct hf_holder;
 
@@ -175,14 +175,16 @@ struct sim_call {
 
 /* The lane makes the call; the call has returned `status`. `lock` is the lock
  * that it is about, or NULL. */
-void sim_oracle_calls(struct sim_oracle *oracle, const struct sim_lane *lane,
+void sim_oracle_calls(struct sim_oracle *oracle,
+                      const struct sim_workload *lane,
                       const struct sim_call *call);
-void sim_oracle_answered(struct sim_oracle *oracle, const struct sim_lane *lane,
-                         enum hf_status status, const struct hf_lock *lock);
+void sim_oracle_answered(struct sim_oracle *oracle,
+                         const struct sim_workload *lane, enum hf_status status,
+                         const struct hf_lock *lock);
 
 /* The call will not return: it was cancelled, or its process crashed. */
 void sim_oracle_uncalled(struct sim_oracle *oracle,
-                         const struct sim_lane *lane);
+                         const struct sim_workload *lane);
 
 /* A server at this node's address, perhaps not the present one, has executed a
  * script. */

@@ -10,22 +10,22 @@
 #include <holdfast/holdfast.h>
 #include <stdio.h>
 
-static struct sim_oracle *oracle_of(const struct sim_lane *lane)
+static struct sim_oracle *oracle_of(const struct sim_workload *lane)
 {
     return lane->process->world->oracle;
 }
 
-static void note_call(struct sim_lane *lane, const char *what,
+static void note_call(struct sim_workload *lane, const char *what,
                       enum hf_status status)
 {
     char text[96];
     snprintf(text, sizeof(text), "%s: %s", what, hf_status_text(status));
-    sim_lane_note(lane, SIM_NOTE_CALLED, text);
+    sim_workload_note(lane, SIM_NOTE_CALLED, text);
 }
 
 /* ---- --once -------------------------------------------------------------- */
 
-bool sim_lane_is_marked(struct sim_lane *lane)
+bool sim_workload_is_marked(struct sim_workload *lane)
 {
     struct hf_client *client = lane->process->client;
     int process = lane->process->index;
@@ -48,7 +48,7 @@ bool sim_lane_is_marked(struct sim_lane *lane)
     return false;
 }
 
-bool sim_lane_mark(struct sim_lane *lane)
+bool sim_workload_mark(struct sim_workload *lane)
 {
     struct hf_error error;
     sim_once_mark_begins(oracle_of(lane), lane->number, lane->turn->period_ms);
@@ -60,7 +60,7 @@ bool sim_lane_mark(struct sim_lane *lane)
     return lane->is_marked;
 }
 
-void sim_lane_withdraw(struct sim_lane *lane)
+void sim_workload_withdraw(struct sim_workload *lane)
 {
     struct hf_error error;
     sim_once_unmark_begins(oracle_of(lane), lane->number);
@@ -71,7 +71,7 @@ void sim_lane_withdraw(struct sim_lane *lane)
 
 /* ---- --min-hold ---------------------------------------------------------- */
 
-void sim_lane_reserve(struct sim_lane *lane)
+void sim_workload_reserve(struct sim_workload *lane)
 {
     struct hf_lock *lock = lane->lock;
     uint64_t number = lane->number;
@@ -82,7 +82,7 @@ void sim_lane_reserve(struct sim_lane *lane)
     lane->phase = SIM_LANE_CALLING;
     sim_reserved(oracle_of(lane), number,
                  hf_lock_release_reserved(lock, lane->turn->reserve_ms));
-    sim_lane_rest(lane);
+    sim_workload_rest(lane);
 }
 
 /* ---- Breaking ------------------------------------------------------------ */
@@ -96,10 +96,10 @@ static bool may_wait(void *user, const struct hf_holder *holder,
     return turn->wait_ms < 0 || wait_ms <= turn->wait_ms;
 }
 
-static void break_name(struct sim_lane *lane, bool now)
+static void break_name(struct sim_workload *lane, bool now)
 {
     int process = lane->process->index;
-    int name = sim_lane_name(lane->turn);
+    int name = sim_workload_name(lane->turn);
     char text = (char)('a' + name);
     int64_t held_until_ms = 0;
     struct hf_error error;
@@ -161,11 +161,11 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return true;
 }
 
-static void look(struct sim_lane *lane)
+static void look(struct sim_workload *lane)
 {
     struct hf_client *client = lane->process->client;
     struct sight sight = {oracle_of(lane), lane->process->index,
-                          sim_lane_name(lane->turn)};
+                          sim_workload_name(lane->turn)};
     char text = (char)('a' + sight.name);
     struct hf_info *info;
     struct hf_error error;
@@ -181,7 +181,7 @@ static void look(struct sim_lane *lane)
     note_call(lane, "look", status);
 }
 
-void sim_lane_call(struct sim_lane *lane)
+void sim_workload_call(struct sim_workload *lane)
 {
     bool is_break = lane->turn->kind == SIM_TURN_BREAK ||
                     lane->turn->kind == SIM_TURN_BREAK_NOW;
@@ -191,12 +191,13 @@ void sim_lane_call(struct sim_lane *lane)
     }
     lane->phase = SIM_LANE_CALLING;
     lane->due_ns = SIM_NEVER;
-    if (is_break && !lane->process->world->is_calm && sim_lane_is_alone(lane)) {
+    if (is_break && !lane->process->world->is_calm &&
+        sim_workload_is_alone(lane)) {
         sim_process_open(lane->process);
         break_name(lane, lane->turn->kind == SIM_TURN_BREAK_NOW);
     } else if (!is_break) {
         sim_process_open(lane->process);
         look(lane);
     }
-    sim_lane_rest(lane);
+    sim_workload_rest(lane);
 }
