@@ -2,15 +2,15 @@
 /* holdfast acquire: take a lock and leave it to the reader of the line. */
 #include "cmd.h"
 
-#include "ancestor.h"
+#include "acquire.h"
 #include "exit_code.h"
-#include "handed.h"
 #include "message.h"
+#include "nested.h"
 #include "opts_wait.h"
 #include "run/while_pid.h"
 #include "signals.h"
 #include "store.h"
-#include "take.h"
+#include "token.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -88,7 +88,7 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
 {
     struct hf_request request;
     struct stop stop = {.signals = signals};
-    struct cli_take take = {
+    struct cli_acquire take = {
         .client = client,
         .request = &request,
         .status = {-1, args->name},
@@ -99,26 +99,26 @@ static int acquire(struct cli_args *args, struct hf_client *client, int signals)
         .foreground = getpgrp(),
         .gate = &stop.gate,
     };
-    cli_take_request(&request, args);
+    cli_acquire_request(&request, args);
     request.liveness = HF_LIVENESS_LEASE;
-    int code = cli_take_ttl(&request, client, args);
+    int code = cli_acquire_ttl(&request, client, args);
     if (code == 0) {
-        code = cli_ancestor_refuse(client, args);
+        code = cli_nested_refuse(client, args);
     }
     if (code != 0) {
         return code;
     }
-    if (cli_take(&take) != HF_OK) {
-        return cli_take_failed(&take, args);
+    if (cli_acquire(&take) != HF_OK) {
+        return cli_acquire_failed(&take, args);
     }
-    return cli_handed_print(client, take.lock, args);
+    return cli_token_print(client, take.lock, args);
 }
 
 static int run(struct cli_args *args)
 {
     struct cli_signals held;
     struct hf_client *client;
-    const char *wrong = cli_take_check(args);
+    const char *wrong = cli_acquire_check(args);
     if (wrong == NULL && args->on_lost != CLI_LOST_KILL &&
         args->while_pid == CLI_UNSET) {
         wrong = "--on-lost is for --while-pid";

@@ -2,6 +2,7 @@
 /* holdfast break: take a lock from its holder. */
 #include "cmd.h"
 
+#include "acquire.h"
 #include "duration.h"
 #include "exit_code.h"
 #include "message.h"
@@ -9,8 +10,7 @@
 #include "signals.h"
 #include "snapshot.h"
 #include "store.h"
-#include "take.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <signal.h>
 #include <string.h>
@@ -107,7 +107,7 @@ static void say_wait(const struct breaking *breaking, int64_t wait_ms)
         cli_out_text(&out, ")");
     }
     cli_out_text(&out, " to end, at most until ");
-    cli_when_text(&out, (cli_when_wall_ms() + wait_ms + 999) / 1000);
+    cli_time_text(&out, (cli_time_wall_ms() + wait_ms + 999) / 1000);
     (void)cli_message_end(&out, 0);
 }
 
@@ -162,7 +162,7 @@ static void print_overlap(struct cli_out *out, int64_t left_ms)
         cli_out_text(out, "; its holder may go on without end");
     } else if (left_ms > 0) {
         cli_out_text(out, "; two may run until ");
-        cli_when_text(out, (cli_when_wall_ms() + left_ms + 999) / 1000);
+        cli_time_text(out, (cli_time_wall_ms() + left_ms + 999) / 1000);
         cli_out_text(out, " (");
         cli_out_text(out, cli_duration_text(left_ms, text));
         cli_out_text(out, "), when its holder must have stopped");
@@ -238,7 +238,7 @@ static int break_name(struct breaking *breaking)
         status = call(breaking, &error);
     }
     if (status != HF_OK && stopped_by != 0) {
-        return cli_take_stopped(args, stopped_by);
+        return cli_acquire_stopped(args, stopped_by);
     }
     if (status != HF_OK) {
         return cli_store_fail(status, args->name, &error);

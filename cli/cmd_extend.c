@@ -2,11 +2,11 @@
 /* holdfast extend: adopt a lock, which renews it, and hand it on again. */
 #include "cmd.h"
 
+#include "acquire.h"
 #include "exit_code.h"
-#include "handed.h"
 #include "opts_wait.h"
 #include "store.h"
-#include "take.h"
+#include "token.h"
 
 #include <signal.h>
 
@@ -23,8 +23,8 @@ static int extend(struct cli_args *args, struct hf_client *client,
     struct hf_request request;
     struct hf_lock *lock;
     struct hf_error error = {.text = ""};
-    cli_take_request(&request, args);
-    int code = cli_take_ttl(&request, client, args);
+    cli_acquire_request(&request, args);
+    int code = cli_acquire_ttl(&request, client, args);
     if (code != 0) {
         return code;
     }
@@ -32,15 +32,15 @@ static int extend(struct cli_args *args, struct hf_client *client,
     request.liveness = HF_LIVENESS_LEASE;
     enum hf_status status =
         hf_lock_adopt(client, &request, owner, &lock, &error);
-    return status == HF_OK ? cli_handed_print(client, lock, args)
-                           : cli_handed_fail(status, args, &error);
+    return status == HF_OK ? cli_token_print(client, lock, args)
+                           : cli_token_fail(status, args, &error);
 }
 
 static int run(struct cli_args *args)
 {
     struct hf_client *client;
     sigset_t pipe;
-    const char *owner = cli_handed_owner(args);
+    const char *owner = cli_token_owner(args);
     if (owner == NULL) {
         return CLI_EXIT_USAGE;
     }

@@ -3,12 +3,12 @@
 #include "cmd.h"
 
 #include "exit_code.h"
+#include "format.h"
 #include "ls/view.h"
 #include "ls/view_follow.h"
 #include "ls/view_name.h"
 #include "ls/view_table.h"
 #include "message.h"
-#include "show.h"
 #include "snapshot.h"
 #include "store.h"
 #include "width.h"
@@ -78,7 +78,7 @@ static bool on_name(void *user, const void *name, size_t name_len,
     cli_holder_read(&holder, hf_info_holder(info));
     cli_out_json_open(out);
     cli_out_json_bytes(out, "name", name, name_len);
-    cli_show_holder_json(out, &holder, hf_info_is_split(info));
+    cli_format_holder_json(out, &holder, hf_info_is_split(info));
     cli_out_json_int(out, "waiting", hf_info_waiting(info));
     cli_out_json_close(out);
     return out->error == 0;

@@ -2,11 +2,11 @@
 /* holdfast run: the options that must fit together, then wrapper.c. */
 #include "cmd.h"
 
+#include "acquire.h"
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
 #include "run/wrapper.h"
-#include "take.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,7 +152,7 @@ static const char *cannot_reserve(const struct cli_args *args)
 
 static int check(const struct cli_args *args)
 {
-    const char *wrong = cli_take_check(args);
+    const char *wrong = cli_acquire_check(args);
     if (wrong == NULL) {
         wrong = cannot_reserve(args);
     }

@@ -3,7 +3,7 @@
 
 #include "message.h"
 #include "out.h"
-#include "when.h"
+#include "timefmt.h"
 
 static void begin(struct cli_out *out, const struct cli_status *status,
                   const char *event)
@@ -75,7 +75,7 @@ void cli_status_lock(const struct cli_status *status, const char *event,
         cli_out_json_int(&out, "slot", hf_lock_slot(lock));
     }
     cli_out_json_text(&out, "owner", owner);
-    cli_out_json_int(&out, "deadline_ms", cli_when_wall_ms() + left);
+    cli_out_json_int(&out, "deadline_ms", cli_time_wall_ms() + left);
     cli_out_json_int(&out, "remaining_ms", left);
     end(&out);
 }

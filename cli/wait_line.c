@@ -2,11 +2,11 @@
 #include "wait_line.h"
 
 #include "duration.h"
+#include "format.h"
 #include "message.h"
-#include "show.h"
 #include "signals.h"
 #include "snapshot.h"
-#include "when.h"
+#include "timefmt.h"
 #include "width.h"
 
 #include <sched.h>
@@ -54,7 +54,7 @@ void cli_line_init(struct cli_line *line, bool is_wanted, pid_t foreground,
         .is_wanted = is_wanted && isatty(STDERR_FILENO) != 0,
         .foreground = foreground,
         .gate = gate,
-        .began_ns = cli_when_now_ns(),
+        .began_ns = cli_time_now_ns(),
     };
     line->next_ns = line->began_ns + SHOW_EVERY_MS * CLI_NS_PER_MS;
 }
@@ -64,7 +64,7 @@ int cli_line_timeout(const struct cli_line *line)
     if (!line->is_wanted) {
         return -1;
     }
-    int64_t left = line->next_ns - cli_when_now_ns();
+    int64_t left = line->next_ns - cli_time_now_ns();
     return left <= 0 ? 0 : (int)((left + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS);
 }
 
@@ -120,9 +120,9 @@ void cli_line_clear(struct cli_line *line)
 /* @return false if it is still being written. */
 static bool hide(struct cli_line_gate *gate)
 {
-    int64_t end_ns = cli_when_now_ns() + HIDE_NS;
+    int64_t end_ns = cli_time_now_ns() + HIDE_NS;
     while (!enter_gate(gate, GATE_HIDDEN)) {
-        if (cli_when_now_ns() >= end_ns) {
+        if (cli_time_now_ns() >= end_ns) {
             return false;
         }
         (void)sched_yield();
@@ -173,7 +173,7 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
                      const void *name, size_t name_len, size_t rest)
 {
     char text[CLI_DURATION_TEXT];
-    int64_t waited_ms = (cli_when_now_ns() - line->began_ns) / CLI_NS_PER_MS;
+    int64_t waited_ms = (cli_time_now_ns() - line->began_ns) / CLI_NS_PER_MS;
     cli_out_text(out, "waiting ");
     cli_out_text(out, cli_duration_text(waited_ms - waited_ms % 1000, text));
     cli_out_text(out, " for ");
@@ -186,7 +186,7 @@ static void put_head(struct cli_out *out, const struct cli_line *line,
  * little to tell.) */
 static bool is_renewed(struct cli_line *line, const struct cli_holder *holder)
 {
-    int64_t end_ns = cli_when_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
+    int64_t end_ns = cli_time_now_ns() + holder->remaining_ms * CLI_NS_PER_MS;
     if (strcmp(line->owner, holder->owner) != 0) {
         memcpy(line->owner, holder->owner, sizeof(line->owner));
         line->end_ns = end_ns;
@@ -204,14 +204,14 @@ static bool put_lease(struct cli_out *out, struct cli_line *line,
 {
     if (holder->kind == HF_HOLDER_NONE || holder->kind == HF_HOLDER_ENDED ||
         holder->remaining_ms < 0) {
-        cli_show_frees(out, holder);
+        cli_format_frees(out, holder);
         return false;
     }
     if (holder->remaining_ms == 0) {
         return false; /* renewed or expired: the next reply will tell */
     }
     cli_out_text(out, ", lease until ");
-    cli_show_end(out, holder);
+    cli_format_end(out, holder);
     return holder->kind != HF_HOLDER_SHARED && is_renewed(line, holder);
 }
 
@@ -247,9 +247,9 @@ static void read_holder(struct holder_parts *parts, struct cli_line *line,
 {
     struct cli_out part;
     cli_out_init_text(&part, parts->who, sizeof(parts->who));
-    cli_show_who(&part, holder);
+    cli_format_who(&part, holder);
     cli_out_init_text(&part, parts->since, sizeof(parts->since));
-    cli_show_since(&part, holder);
+    cli_format_since(&part, holder);
     cli_out_init_text(&part, parts->lease, sizeof(parts->lease));
     parts->is_renewed = put_lease(&part, line, holder);
     parts->label = holder->kind == HF_HOLDER_NONE ? "" : holder->label;
@@ -397,10 +397,10 @@ void cli_line_tick(struct cli_line *line, struct hf_client *client,
     char text[LINE_ROOM];
     struct cli_out out;
     struct cli_waiting waiting;
-    if (!line->is_wanted || cli_when_now_ns() < line->next_ns) {
+    if (!line->is_wanted || cli_time_now_ns() < line->next_ns) {
         return;
     }
-    line->next_ns = cli_when_now_ns() + SHOW_EVERY_MS * CLI_NS_PER_MS;
+    line->next_ns = cli_time_now_ns() + SHOW_EVERY_MS * CLI_NS_PER_MS;
     cli_out_init_text(&out, text, sizeof(text));
     if (!put_unavailable(&out, line, client, request)) {
         if (cli_waiting(op, &waiting)) {

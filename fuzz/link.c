@@ -8,8 +8,8 @@
  * real. */
 #include "fuzz.h"
 
-#include "run/link.h"
-#include "when.h"
+#include "run/ipc.h"
+#include "timefmt.h"
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,7 +18,7 @@
 
 #define MOVES_MAX 64
 
-static void close_link(struct cli_link *link)
+static void close_link(struct cli_ipc *link)
 {
     for (size_t i = 0; i < 2; i++) {
         if (link->fds[i] >= 0) {
@@ -29,49 +29,49 @@ static void close_link(struct cli_link *link)
     (void)munmap(link->shared, sizeof(*link->shared));
 }
 
-static void check_word(const struct cli_link *link, struct fuzz_input *in)
+static void check_word(const struct cli_ipc *link, struct fuzz_input *in)
 {
-    struct cli_link_word word;
+    struct cli_ipc_word word;
     uint64_t what = fuzz_u64(in);
     int32_t value = (int32_t)(what >> 32);
-    cli_link_send(link->fds[0], (enum cli_link_what)(what % 6), value);
-    word = cli_link_read(link->fds[1]);
+    cli_ipc_send(link->fds[0], (enum cli_ipc_what)(what % 6), value);
+    word = cli_ipc_read(link->fds[1]);
     FUZZ_CHECK(word.what == (int32_t)(what % 6) && word.value == value);
-    FUZZ_CHECK(cli_link_read(link->fds[1]).what == CLI_LINK_NONE);
+    FUZZ_CHECK(cli_ipc_read(link->fds[1]).what == CLI_LINK_NONE);
 }
 
 /* Of another length than a word's. */
-static void check_bytes(const struct cli_link *link, struct fuzz_input *in)
+static void check_bytes(const struct cli_ipc *link, struct fuzz_input *in)
 {
     size_t len = fuzz_u8(in);
     const uint8_t *bytes = fuzz_bytes(in, &len);
-    if (len == 0 || len == sizeof(struct cli_link_word)) {
+    if (len == 0 || len == sizeof(struct cli_ipc_word)) {
         return;
     }
     FUZZ_CHECK(send(link->fds[0], bytes, len, MSG_NOSIGNAL) == (ssize_t)len);
-    struct cli_link_word word = cli_link_read(link->fds[1]);
+    struct cli_ipc_word word = cli_ipc_read(link->fds[1]);
     FUZZ_CHECK(word.what == CLI_LINK_GONE);
 }
 
-static void check_guard(const struct cli_link *link, struct fuzz_input *in)
+static void check_guard(const struct cli_ipc *link, struct fuzz_input *in)
 {
     struct itimerspec left;
     uint64_t any = fuzz_u64(in);
     int64_t at_ns = any % 8 == 0 ? CLI_LINK_NEVER : (int64_t)any;
-    cli_link_set_guard(link, at_ns);
-    bool is_over = at_ns <= cli_when_now_ns();
+    cli_ipc_set_guard(link, at_ns);
+    bool is_over = at_ns <= cli_time_now_ns();
     FUZZ_CHECK(timerfd_gettime(link->guard, &left) == 0);
     bool is_set = left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0;
     FUZZ_CHECK(left.it_interval.tv_sec == 0 && left.it_interval.tv_nsec == 0);
     FUZZ_CHECK(at_ns == CLI_LINK_NEVER ? !is_set : is_set || is_over);
-    FUZZ_CHECK(cli_link_read_guard(link) == is_over);
+    FUZZ_CHECK(cli_ipc_read_guard(link) == is_over);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_input in = {data, size};
-    struct cli_link link;
-    FUZZ_CHECK(cli_link_open(&link));
+    struct cli_ipc link;
+    FUZZ_CHECK(cli_ipc_open(&link));
     for (unsigned i = 0; in.left > 0 && i < MOVES_MAX; i++) {
         switch (fuzz_u8(&in) % 3) {
         case 0:
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     (void)close(link.fds[0]);
     link.fds[0] = -1;
-    FUZZ_CHECK(cli_link_read(link.fds[1]).what == CLI_LINK_GONE);
+    FUZZ_CHECK(cli_ipc_read(link.fds[1]).what == CLI_LINK_GONE);
     close_link(&link);
     return 0;
 }

@@ -2,8 +2,8 @@
 #include "ls/view.h"
 
 #include "duration.h"
-#include "show.h"
-#include "when.h"
+#include "format.h"
+#include "timefmt.h"
 
 #include <limits.h>
 #include <poll.h>
@@ -205,7 +205,7 @@ static enum hf_status fill(struct cli_view *view, struct hf_client *client,
     enum hf_status status =
         hf_client_list(client, pattern, on_name, view, error);
     if (status == HF_OK && view->is_short) {
-        cli_show_error(error, HF_NO_MEMORY);
+        cli_format_error(error, HF_NO_MEMORY);
         return HF_NO_MEMORY;
     }
     return status;
@@ -256,14 +256,14 @@ enum hf_status cli_view_look_name(struct cli_view *view,
 bool cli_view_pause(struct hf_client *client, int64_t ms, int wake_fd,
                     int out_fd)
 {
-    int64_t end_ns = cli_when_now_ns() + ms * CLI_NS_PER_MS;
+    int64_t end_ns = cli_time_now_ns() + ms * CLI_NS_PER_MS;
     struct pollfd fds[] = {
         {.fd = hf_client_fd(client), .events = POLLIN},
         {.fd = wake_fd, .events = POLLIN},
         {.fd = out_fd, .events = 0},
     };
     for (;;) {
-        int64_t left_ns = end_ns - cli_when_now_ns();
+        int64_t left_ns = end_ns - cli_time_now_ns();
         int64_t left_ms = (left_ns + CLI_NS_PER_MS - 1) / CLI_NS_PER_MS;
         if (ms >= 0 && left_ns <= 0) {
             return true;
@@ -363,7 +363,7 @@ void cli_row_since(struct cli_out *out, const struct cli_row *row)
         cli_out_text(out, "-");
         return;
     }
-    cli_when_text(&when, row->since_s);
+    cli_time_text(&when, row->since_s);
     /* "2026-11-20 02:00:04": month and day. */
     cli_out_bytes(out, when.len > 8 ? text + 5 : text,
                   when.len > 8 ? 5 : when.len);

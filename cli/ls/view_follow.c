@@ -9,11 +9,11 @@
 #include "ls/view_follow.h"
 
 #include "exit_code.h"
+#include "format.h"
 #include "ls/view_diff.h"
 #include "message.h"
-#include "show.h"
 #include "store.h"
-#include "when.h"
+#include "timefmt.h"
 #include "width.h"
 
 #include <errno.h>
@@ -97,11 +97,11 @@ static void put_line(struct cli_out *out, const char *text)
 
 static void put_time(struct cli_out *out)
 {
-    int64_t now_ms = cli_when_wall_ms();
+    int64_t now_ms = cli_time_wall_ms();
     char digits[4] = {'.', (char)('0' + now_ms / 100 % 10),
                       (char)('0' + now_ms / 10 % 10),
                       (char)('0' + now_ms % 10)};
-    cli_when_text(out, now_ms / 1000);
+    cli_time_text(out, now_ms / 1000);
     cli_out_bytes(out, digits, sizeof(digits));
     cli_out_text(out, "  ");
 }
@@ -155,7 +155,7 @@ static void put_held(struct cli_out *out, const struct cli_row *row)
     if (row != NULL) {
         cli_row_read(row, &holder);
     }
-    cli_show_held(out, &holder);
+    cli_format_held(out, &holder);
     put_fence(out, row);
 }
 
@@ -223,7 +223,7 @@ static void open_json(struct cli_out *out, const char *event)
 {
     cli_out_json_open(out);
     cli_out_json_text(out, "event", event);
-    cli_out_json_int(out, "time_ms", cli_when_wall_ms());
+    cli_out_json_int(out, "time_ms", cli_time_wall_ms());
 }
 
 static void put_from_json(struct cli_out *out, const struct cli_row *row)
@@ -232,7 +232,7 @@ static void put_from_json(struct cli_out *out, const struct cli_row *row)
     cli_row_read(row, &holder);
     cli_out_json_key(out, "from");
     cli_out_json_open(out);
-    cli_show_holder_json(out, &holder, false);
+    cli_format_holder_json(out, &holder, false);
     cli_out_text(out, "}");
 }
 
@@ -247,7 +247,7 @@ static void put_change_json(struct cli_out *out, enum cli_change change,
     open_json(out, change_word(change));
     cli_out_json_bytes(out, "name", named->name, named->name_len);
     cli_row_read(now != NULL ? now : &free_row, &holder);
-    cli_show_holder_json(out, &holder, false);
+    cli_format_holder_json(out, &holder, false);
     cli_out_json_int(out, "waiting", count_waiting(now));
     if (delta != 0) {
         cli_out_json_int(out, "delta", delta);
@@ -309,7 +309,7 @@ static void put_store(struct follow *follow, const char *event,
 
 static void compare(struct follow *follow)
 {
-    int64_t now_ns = cli_when_now_ns();
+    int64_t now_ns = cli_time_now_ns();
     struct cli_view *now = &follow->views[follow->now];
     struct cli_view *before = &follow->views[1 - follow->now];
     if (follow->is_away) {
@@ -361,9 +361,9 @@ static int look(struct follow *follow)
 static int go_on(struct follow *follow)
 {
     for (;;) {
-        int64_t began_ns = cli_when_now_ns();
+        int64_t began_ns = cli_time_now_ns();
         int code = look(follow);
-        int64_t took_ms = (cli_when_now_ns() - began_ns) / CLI_NS_PER_MS;
+        int64_t took_ms = (cli_time_now_ns() - began_ns) / CLI_NS_PER_MS;
         int64_t rest_ms = follow->interval_ms - took_ms;
         if (code != 0) {
             return code;

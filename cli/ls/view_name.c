@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ls/view_name.h"
 
+#include "format.h"
 #include "ls/view_places.h"
-#include "show.h"
 #include "store.h"
 #include "width.h"
 
@@ -74,7 +74,7 @@ static void put_whole(struct shown *shown)
         cli_out_text(out,
                      "split: held at some nodes, by no owner at a majority");
     } else {
-        cli_show_holder(out, &info->holder);
+        cli_format_holder(out, &info->holder);
     }
     put_fence(out, info->holder.fence);
     if (waiting > 0) {
@@ -88,7 +88,7 @@ static void put_whole(struct shown *shown)
 /* The status of a node that did not report the holder. */
 static void put_silent(struct cli_out *out, const struct cli_node *node)
 {
-    cli_out_text(out, cli_show_node_state(node->health));
+    cli_out_text(out, cli_format_node_state(node->health));
     if (node->reason[0] != '\0') {
         cli_out_text(out, ": ");
         cli_out_plain(out, node->reason);
@@ -243,7 +243,7 @@ static void put_nodes(struct shown *shown, unsigned group, int idx)
     size_t used = cli_width_of(shown->text) - 2;
     cli_out_pad(out, used < AT_NODE ? AT_NODE - used : 1);
     if (shown->info.nodes[idx].answered) {
-        cli_show_holder(out, holder);
+        cli_format_holder(out, holder);
         put_fence(out, holder->fence);
         cli_out_text(out, shown->nodes[idx].health == HF_NODE_QUARANTINED
                               ? " (quarantined: does not count)"
@@ -288,13 +288,13 @@ static void node_json(const struct shown *shown, int idx)
     const struct cli_node *node = &shown->nodes[idx];
     cli_out_json_open(out);
     cli_out_json_text(out, "address", node->address);
-    cli_out_json_text(out, "node", cli_show_node_state(node->health));
+    cli_out_json_text(out, "node", cli_format_node_state(node->health));
     if (node->reason[0] != '\0') {
         cli_out_json_text(out, "reason", node->reason);
     }
     cli_out_json_bool(out, "answered", shown->info.nodes[idx].answered);
     if (shown->info.nodes[idx].answered) {
-        cli_show_holder_json(out, &shown->info.nodes[idx].holder, false);
+        cli_format_holder_json(out, &shown->info.nodes[idx].holder, false);
         cli_out_json_int(out, "waiting", shown->info.nodes[idx].waiting);
         cli_places_json(out, &shown->places, idx, CLI_NO_SLOT);
         if (shown->places.permits > 0) {
@@ -309,7 +309,7 @@ static void put_json(const struct shown *shown)
     struct cli_out *out = shown->out;
     cli_out_json_open(out);
     cli_out_json_text(out, "name", shown->name);
-    cli_show_holder_json(out, &shown->info.holder, shown->info.split);
+    cli_format_holder_json(out, &shown->info.holder, shown->info.split);
     cli_out_json_int(out, "waiting", count_waiting(&shown->info));
     cli_out_json_key(out, "nodes");
     for (int i = 0; i < shown->info.n_nodes; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ls/view_places.h"
 
-#include "show.h"
-#include "when.h"
+#include "format.h"
+#include "timefmt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static enum hf_status look_at(struct cli_places *places,
     enum hf_status status =
         hf_client_queue(client, name, name_len, on_place, places, error);
     if (status == HF_OK && places->is_short) {
-        cli_show_error(error, HF_NO_MEMORY);
+        cli_format_error(error, HF_NO_MEMORY);
         return HF_NO_MEMORY;
     }
     return status;
@@ -207,11 +207,11 @@ void cli_place_text(struct cli_out *out, const struct cli_place *place)
     if (!place->at.waits) {
         if (who->since_s > 0) {
             cli_out_text(out, " since ");
-            cli_when_text(out, who->since_s);
+            cli_time_text(out, who->since_s);
         }
         put_label(out, who);
         cli_out_text(out, who->kind == HF_HOLDER_ENDED ? ", ended" : "");
-        cli_show_frees(out, who);
+        cli_format_frees(out, who);
         return;
     }
     if (place->slot == CLI_NO_SLOT) { /* of a slot it is clear */
@@ -220,7 +220,7 @@ void cli_place_text(struct cli_out *out, const struct cli_place *place)
         cli_out_text(out, ",");
     }
     cli_out_text(out, " waiting since ");
-    cli_when_text(out, place->at.since_ms / 1000);
+    cli_time_text(out, place->at.since_ms / 1000);
     put_label(out, who);
 }
 
@@ -230,7 +230,7 @@ static void place_json(struct cli_out *out, const struct cli_place *place)
 {
     const struct cli_queue_entry *at = &place->at;
     cli_out_json_open(out);
-    cli_show_identity_json(out, &at->who);
+    cli_format_identity_json(out, &at->who);
     cli_out_json_text(out, "mode",
                       at->mode == HF_SHARED ? "shared" : "exclusive");
     if (at->permits > 0) {
@@ -240,7 +240,7 @@ static void place_json(struct cli_out *out, const struct cli_place *place)
         cli_out_json_int(out, "waiting_since_ms", at->since_ms);
         cli_out_json_int(out, "ahead", place->ahead);
     }
-    cli_show_remaining_json(out, at->who.remaining_ms);
+    cli_format_remaining_json(out, at->who.remaining_ms);
     cli_out_text(out, "}");
 }
 

@@ -2,7 +2,7 @@
 #include "ls/view_table.h"
 
 #include "duration.h"
-#include "when.h"
+#include "timefmt.h"
 #include "width.h"
 
 #include <string.h>
@@ -71,7 +71,7 @@ static void put_exact(struct cli_out *out, int column,
                               ? "no expiry"
                               : cli_duration_text(row->remaining_ms, text));
     } else if (row->since_s > 0) {
-        cli_when_text(out, row->since_s);
+        cli_time_text(out, row->since_s);
     } else {
         cli_out_text(out, "-");
     }

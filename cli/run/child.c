@@ -10,7 +10,7 @@
 #include "run/child.h"
 
 #include "exit_code.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -48,7 +48,7 @@ static int become(void *arg)
     cli_signals_restore(how->signals);
     /* All processes may have been stopped since the lock was acquired. So the
      * clock is read last, with only an execve(2) between it and the command. */
-    if (cli_when_now_ns() >= how->until_ns) {
+    if (cli_time_now_ns() >= how->until_ns) {
         atomic_store(&how->shared->exec_errno, ETIME);
         return CLI_EXIT_LOST;
     }

@@ -3,7 +3,7 @@
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
-#include "run/link.h"
+#include "run/ipc.h"
 #include "run/term.h"
 #include "signals.h"
 

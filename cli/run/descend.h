@@ -10,15 +10,15 @@
 #include <sys/types.h>
 
 /* The descriptors for finding descendants. A forked process uses its copy. */
-struct cli_descend {
+struct cli_kill_tree {
     int proc;     /* /proc; -1: it does not show our processes */
-    int spare[2]; /* kept free for cli_descend_end() */
+    int spare[2]; /* kept free for cli_kill_tree_end() */
 };
 
 /* @return 0, or an errno: EMFILE and ENFILE if descriptors ran out, any other
  * if /proc does not show the processes of this pid namespace. Then
- * cli_descend_end() kills only a process group. */
-int cli_descend_open(struct cli_descend *descend);
+ * cli_kill_tree_end() kills only a process group. */
+int cli_kill_tree_open(struct cli_kill_tree *descend);
 
 /* Kill and reap all descendants of this process, which is a subreaper.
  *
@@ -30,10 +30,10 @@ int cli_descend_open(struct cli_descend *descend);
  * die in time, or -1 if there may be one that /proc does not show.
  *
  * SIGCHLD must be blocked. */
-pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,
-                      int64_t until_ns);
+pid_t cli_kill_tree_end(struct cli_kill_tree *descend, pid_t group,
+                        pid_t killed, int64_t until_ns);
 
 /* Add "; process N …" for a result that is not 0. */
-void cli_descend_put_survivor(struct cli_out *out, pid_t pid);
+void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid);
 
 #endif

@@ -3,15 +3,15 @@
  * every event the deadline is checked first (keeper_end.c). */
 #include "run/keeper.h"
 
-#include "ancestor.h"
+#include "acquire.h"
 #include "duration.h"
+#include "env.h"
 #include "exit_code.h"
-#include "export.h"
 #include "message.h"
+#include "nested.h"
 #include "run/title.h"
 #include "store.h"
-#include "take.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -54,7 +54,7 @@ static int set_up(struct cli_keeper *keeper)
 
 /* --on-unreachable run: print a line, and continue without the lock. */
 static int go_without(const struct cli_keeper *keeper,
-                      const struct cli_take *take)
+                      const struct cli_acquire *take)
 {
     struct cli_out out;
     cli_message_begin(&out);
@@ -68,24 +68,24 @@ static int go_without(const struct cli_keeper *keeper,
 static int refuse_ancestor(const struct cli_keeper *keeper)
 {
     return keeper->is_again ? 0
-                            : cli_ancestor_refuse(keeper->client, keeper->args);
+                            : cli_nested_refuse(keeper->client, keeper->args);
 }
 
 /* After a failure to acquire the lock or write the mark: @return the exit code,
  * or START if the command may run without the lock. */
-static int refuse(struct cli_keeper *keeper, const struct cli_take *take)
+static int refuse(struct cli_keeper *keeper, const struct cli_acquire *take)
 {
     return take->outcome == HF_UNAVAILABLE &&
                    keeper->args->on_unreachable == CLI_UNREACHABLE_RUN
                ? go_without(keeper, take)
-               : cli_take_failed(take, keeper->args);
+               : cli_acquire_failed(take, keeper->args);
 }
 
 /* @return START, or the exit code. */
 static int take_lock(struct cli_keeper *keeper,
                      const struct hf_request *request)
 {
-    struct cli_take take = {
+    struct cli_acquire take = {
         .client = keeper->client,
         .request = request,
         .status = keeper->status,
@@ -106,7 +106,7 @@ static int take_lock(struct cli_keeper *keeper,
     if (code != 0) {
         return code;
     }
-    enum hf_status status = cli_take(&take);
+    enum hf_status status = cli_acquire(&take);
     keeper->was_taken = status == HF_OK || status == HF_LOST;
     code = status == HF_BUSY && !can_wait ? refuse_ancestor(keeper) : 0;
     if (code != 0) {
@@ -165,7 +165,7 @@ static int start_command(struct cli_keeper *keeper)
     if (code != 0) {
         return code;
     }
-    cli_export(keeper->args, keeper->lock);
+    cli_env(keeper->args, keeper->lock);
     cli_term_find(&keeper->term, run->link.wrapper_group);
     if (!cli_child_start(&keeper->child, &how)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "fork", errno);
@@ -181,7 +181,7 @@ static void set_timer(struct cli_keeper *keeper)
     int64_t at = cli_keeper_next(keeper);
     if (at != keeper->timer_ns) {
         keeper->timer_ns = at;
-        cli_when_set_timer(keeper->timer, at);
+        cli_time_set_timer(keeper->timer, at);
     }
 }
 
@@ -258,7 +258,7 @@ static void watch(struct cli_keeper *keeper)
 static int64_t keep_ms(const struct cli_keeper *keeper)
 {
     int64_t hold = keeper->args->min_hold_ms;
-    int64_t gone = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    int64_t gone = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
     return hold > gone ? hold - gone : 0;
 }
 
@@ -270,7 +270,7 @@ static bool give_back(struct cli_keeper *keeper, bool has_run)
         return true;
     }
     if (keeper->survivor == 0) {
-        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);
     }
     cli_keeper_unmark(keeper, has_run);
     keeper->lock = NULL;
@@ -325,8 +325,8 @@ static int check_grace(const struct cli_args *args, int64_t ttl_ms)
 static int read_request(const struct cli_keeper *keeper,
                         struct hf_request *request)
 {
-    cli_take_request(request, keeper->args);
-    int code = cli_take_ttl(request, keeper->client, keeper->args);
+    cli_acquire_request(request, keeper->args);
+    int code = cli_acquire_ttl(request, keeper->client, keeper->args);
     return code != 0 ? code : check_grace(keeper->args, request->ttl_ms);
 }
 

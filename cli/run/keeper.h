@@ -4,11 +4,11 @@
 #ifndef CLI_KEEPER_H
 #define CLI_KEEPER_H
 
+#include "acquire.h"
 #include "run/child.h"
 #include "run/lost.h"
 #include "run/wrapper.h"
 #include "status.h"
-#include "take.h"
 
 #include <holdfast/holdfast.h>
 #include <signal.h>
@@ -97,11 +97,12 @@ int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours);
 
 /* keeper_once.c: read the mark before the lock is acquired. @return false with
  * take->outcome; HF_BUSY: a command was started in this period. */
-bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take);
+bool cli_keeper_is_unmarked(struct cli_keeper *keeper,
+                            struct cli_acquire *take);
 
 /* keeper_once.c: write the mark while the lock is held. @return false: as
  * above, and the lock was released. */
-bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_take *take);
+bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_acquire *take);
 
 /* keeper_once.c: withdraw the mark if needed, before the release. @p has_run:
  * the command was started. */
@@ -114,7 +115,7 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number);
  * @return false when the wrapper has ended. */
 bool cli_keeper_hear(struct cli_keeper *keeper);
 
-/* keeper_jobs.c: the same while no command runs; a cli_take_stop_fn.
+/* keeper_jobs.c: the same while no command runs; a cli_acquire_stop_fn.
  * @return the signal that ends the run, CLI_STOP_GONE, or 0. */
 int cli_keeper_stop(void *user);
 

@@ -16,9 +16,9 @@
  * round, without the lock and without a place in the queue. */
 #include "run/keeper.h"
 
+#include "acquire.h"
 #include "exit_code.h"
-#include "take.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -79,9 +79,9 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
         {.fd = keeper->link, .events = POLLIN},
         {.fd = hf_client_fd(keeper->client), .events = POLLIN},
     };
-    int64_t until = cli_when_now_ns() + ms * CLI_NS_PER_MS;
+    int64_t until = cli_time_now_ns() + ms * CLI_NS_PER_MS;
     int64_t left;
-    while ((left = until - cli_when_now_ns()) > 0) {
+    while ((left = until - cli_time_now_ns()) > 0) {
         int n = poll(fds, 2, (int)(left / CLI_NS_PER_MS) + 1);
         int stop = n > 0 && fds[0].revents != 0 ? cli_keeper_stop(keeper) : 0;
         if (stop != 0) {
@@ -97,7 +97,7 @@ static int pause_for(struct cli_keeper *keeper, int64_t ms)
 /* @return 0, or the signal that ended it; CLI_STOP_GONE. */
 static int pause_after(struct cli_keeper *keeper, int64_t *pause_ms)
 {
-    int64_t ran_ms = (cli_when_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
+    int64_t ran_ms = (cli_time_now_ns() - keeper->started_ns) / CLI_NS_PER_MS;
     if (ran_ms >= SHORT_MS) {
         *pause_ms = PAUSE_MS;
         return 0;
@@ -116,8 +116,9 @@ int cli_keeper_again(struct cli_keeper *keeper)
     while (stands_again(keeper)) {
         int stop = pause_after(keeper, &pause_ms);
         if (stop != 0) {
-            return stop == CLI_STOP_GONE ? CLI_EXIT_INTERNAL
-                                         : cli_take_stopped(keeper->args, stop);
+            return stop == CLI_STOP_GONE
+                       ? CLI_EXIT_INTERNAL
+                       : cli_acquire_stopped(keeper->args, stop);
         }
         *keeper = fresh;
         code = cli_keeper_round(keeper);

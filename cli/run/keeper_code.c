@@ -17,7 +17,7 @@ static int say_survivor(const struct cli_keeper *keeper, int code)
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
     cli_out_text(&out, ": lost");
-    cli_descend_put_survivor(&out, keeper->survivor);
+    cli_kill_tree_put_survivor(&out, keeper->survivor);
     return cli_message_end(&out, code);
 }
 

@@ -17,7 +17,7 @@
 
 #include "message.h"
 #include "run/descend.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <signal.h>
 #include <string.h>
@@ -81,15 +81,15 @@ static void set_deadline(struct cli_keeper *keeper, int64_t deadline_ns)
 {
     keeper->deadline_ns = deadline_ns;
     if (is_enforced(keeper)) {
-        cli_link_set_guard(&keeper->run->link,
-                           deadline_ns - keeper->margin_ns / 2);
+        cli_ipc_set_guard(&keeper->run->link,
+                          deadline_ns - keeper->margin_ns / 2);
     }
 }
 
 void cli_keeper_begin(struct cli_keeper *keeper, int64_t ttl_ms)
 {
     set_margins(keeper, ttl_ms);
-    keeper->started_ns = cli_when_now_ns();
+    keeper->started_ns = cli_time_now_ns();
     keeper->deadline_ns = INT64_MAX;
     if (keeper->lock == NULL) {
         return;
@@ -116,7 +116,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
         return;
     }
     enum hf_state before = keeper->state;
-    int64_t now = cli_when_now_ns();
+    int64_t now = cli_time_now_ns();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {
         keeper->was_told = now < keeper->deadline_ns;
@@ -148,7 +148,7 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
         return;
     }
     keeper->why = why;
-    keeper->ending_ns = cli_when_now_ns();
+    keeper->ending_ns = cli_time_now_ns();
     cli_child_signal(&keeper->child, SIGTERM);
     /* SIGCONT: a stopped command cannot handle SIGTERM. */
     cli_child_signal(&keeper->child, SIGCONT);
@@ -156,12 +156,13 @@ void cli_keeper_end(struct cli_keeper *keeper, enum cli_why why)
 
 void cli_keeper_kill(struct cli_keeper *keeper)
 {
-    int64_t until = cli_when_now_ns() + KILL_MS * CLI_NS_PER_MS;
+    int64_t until = cli_time_now_ns() + KILL_MS * CLI_NS_PER_MS;
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
-    keeper->survivor = cli_descend_end(&keeper->run->descend, group, 0, until);
+    keeper->survivor =
+        cli_kill_tree_end(&keeper->run->descend, group, 0, until);
     if (keeper->survivor == 0) {
         /* Not before: the keeper may be stopped while it kills. */
-        cli_link_set_guard(&keeper->run->link, CLI_LINK_NEVER);
+        cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);
     }
     keeper->child.is_over = true;
     atomic_store(&keeper->run->link.shared->group, 0);
@@ -203,7 +204,7 @@ int64_t cli_keeper_next(const struct cli_keeper *keeper)
 
 bool cli_keeper_enforce(struct cli_keeper *keeper)
 {
-    int64_t now = cli_when_now_ns();
+    int64_t now = cli_time_now_ns();
     bool is_late =
         is_enforced(keeper) && now >= keeper->deadline_ns - keeper->margin_ns;
     if (now >= kill_at(keeper)) {

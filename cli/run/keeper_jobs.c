@@ -20,7 +20,7 @@ void cli_keeper_stopped(struct cli_keeper *keeper, int number)
     }
     /* The sender of a SIGSTOP will send SIGCONT to the same process. */
     if (number != SIGSTOP) {
-        cli_link_send(keeper->link, CLI_LINK_STOPPED, number);
+        cli_ipc_send(keeper->link, CLI_LINK_STOPPED, number);
     }
 }
 
@@ -49,8 +49,8 @@ static void unstopped(struct cli_keeper *keeper, int number)
 bool cli_keeper_hear(struct cli_keeper *keeper)
 {
     for (;;) {
-        struct cli_link_word word = cli_link_read(keeper->link);
-        switch ((enum cli_link_what)word.what) {
+        struct cli_ipc_word word = cli_ipc_read(keeper->link);
+        switch ((enum cli_ipc_what)word.what) {
         case CLI_LINK_NONE:
         case CLI_LINK_STOPPED:
             return true;
@@ -74,7 +74,7 @@ int cli_keeper_stop(void *user)
 {
     const struct cli_keeper *keeper = user;
     for (;;) {
-        struct cli_link_word word = cli_link_read(keeper->link);
+        struct cli_ipc_word word = cli_ipc_read(keeper->link);
         if (word.what == CLI_LINK_NONE) {
             return 0;
         }

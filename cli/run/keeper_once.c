@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take)
+bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     const struct cli_args *args = keeper->args;
     for (size_t i = 0; i < args->n_names; i++) {
@@ -35,7 +35,7 @@ bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_take *take)
     return true;
 }
 
-bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_take *take)
+bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     take->outcome =
         hf_lock_mark(keeper->lock, keeper->args->once_ms, &take->error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/lost.h"
 
-#include "when.h"
+#include "timefmt.h"
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ void cli_lost_put(struct cli_out *out, const struct cli_lost *lost)
         cli_out_text(out, " (pid ");
         cli_out_int(out, by->pid);
         cli_out_text(out, ") at ");
-        cli_when_text(out, by->since_s);
+        cli_time_text(out, by->since_s);
         return;
     }
     cli_out_text(out, "the lock was broken, or the store lost it");

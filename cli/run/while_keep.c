@@ -8,7 +8,7 @@
 #include "message.h"
 #include "run/lost.h"
 #include "store.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -162,7 +162,7 @@ static void begin_line(struct cli_out *out, const struct cli_while *keep,
 {
     cli_message_begin(out);
     (void)cli_out_shown(out, keep->args->name, strlen(keep->args->name));
-    int64_t left_ms = (keep->deadline_ns - cli_when_now_ns()) / CLI_NS_PER_MS;
+    int64_t left_ms = (keep->deadline_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
     if (is_lost && left_ms >= 0) {
         struct cli_lost lost;
         cli_lost_look(&lost, keep->client, keep->lock, keep->args, left_ms);
@@ -208,7 +208,7 @@ static int64_t check_lock(struct cli_while *keep)
     if (is_lost) {
         return -1;
     }
-    keep->deadline_ns = cli_when_now_ns() + left_ms * CLI_NS_PER_MS;
+    keep->deadline_ns = cli_time_now_ns() + left_ms * CLI_NS_PER_MS;
     return (keep->is_told ? left_ms : left_ms - grace_ms(keep)) + 1;
 }
 

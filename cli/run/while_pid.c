@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run/while_pid.h"
 
-#include "ancestor.h"
+#include "acquire.h"
 #include "exit_code.h"
-#include "handed.h"
 #include "message.h"
+#include "nested.h"
 #include "run/title.h"
 #include "signals.h"
 #include "store.h"
-#include "take.h"
+#include "token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* cli_take.signal: the process has ended. No signal has this number. */
+/* cli_acquire.signal: the process has ended. No signal has this number. */
 #define STOP_ENDED 1000
 
 /* ---- The process -------------------------------------------------------- */
@@ -88,11 +88,12 @@ static bool open_stop(struct stop *stop, const sigset_t *wanted)
            epoll_ctl(stop->both, EPOLL_CTL_ADD, stop->keep->pidfd, &in) == 0;
 }
 
-static int take_failed(const struct cli_take *take, const struct cli_args *args)
+static int take_failed(const struct cli_acquire *take,
+                       const struct cli_args *args)
 {
     return take->outcome == HF_CANCELLED && take->signal == STOP_ENDED
                ? refuse_pid((pid_t)args->while_pid, "ended while waiting")
-               : cli_take_failed(take, args);
+               : cli_acquire_failed(take, args);
 }
 
 /* If the store detects the end of processes, the lock is free only when keeper
@@ -112,7 +113,7 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
 {
     struct hf_request request;
     struct stop stop = {.keep = keep};
-    struct cli_take take = {
+    struct cli_acquire take = {
         .client = keep->client,
         .request = &request,
         .status = {-1, keep->args->name},
@@ -126,12 +127,12 @@ static int take_lock(struct cli_while *keep, const sigset_t *wanted)
         return cli_message_errno(CLI_EXIT_INTERNAL, "signalfd", errno);
     }
     take.stop_fd = stop.both;
-    cli_take_request(&request, keep->args);
-    int code = cli_take_ttl(&request, keep->client, keep->args);
+    cli_acquire_request(&request, keep->args);
+    int code = cli_acquire_ttl(&request, keep->client, keep->args);
     if (code == 0) {
-        code = cli_ancestor_refuse(keep->client, keep->args);
+        code = cli_nested_refuse(keep->client, keep->args);
     }
-    if (code == 0 && cli_take(&take) != HF_OK) {
+    if (code == 0 && cli_acquire(&take) != HF_OK) {
         code = take_failed(&take, keep->args);
     }
     keep->lock = take.lock;
@@ -182,7 +183,7 @@ _Noreturn static void keeper(struct cli_while *keep, const sigset_t *wanted,
     }
     if (code == 0) {
         cli_while_listen(keep);
-        code = cli_handed_show(keep->lock, keep->ttl_ms, keep->args);
+        code = cli_token_show(keep->lock, keep->ttl_ms, keep->args);
     }
     if (code == 0) {
         go_into_background(report);

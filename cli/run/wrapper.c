@@ -30,7 +30,7 @@
 #include "message.h"
 #include "run/descend.h"
 #include "run/keeper.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -61,12 +61,12 @@ static const char *name_of(const struct wrapper *wrapper)
  * @return a process of the command that is left; 0: none. */
 static pid_t end_all(struct wrapper *wrapper)
 {
-    struct cli_link *link = &wrapper->run->link;
+    struct cli_ipc *link = &wrapper->run->link;
     struct cli_term term;
     pid_t group = atomic_load(&link->shared->group);
     pid_t survivor =
-        cli_descend_end(&wrapper->run->descend, group, wrapper->keeper,
-                        cli_when_now_ns() + KILL_NS);
+        cli_kill_tree_end(&wrapper->run->descend, group, wrapper->keeper,
+                          cli_time_now_ns() + KILL_NS);
     cli_term_find(&term, group);
     if (group > 0) {
         (void)cli_term_move(&term, group, link->wrapper_group);
@@ -80,7 +80,7 @@ static void put_ended(struct cli_out *out, pid_t survivor)
     if (survivor == 0) {
         cli_out_text(out, "; the command was ended");
     } else {
-        cli_descend_put_survivor(out, survivor);
+        cli_kill_tree_put_survivor(out, survivor);
     }
 }
 
@@ -103,7 +103,7 @@ static void on_keeper_killed(struct wrapper *wrapper, int number)
 static void check_guard(struct wrapper *wrapper)
 {
     struct cli_out out;
-    if (!cli_link_read_guard(&wrapper->run->link)) {
+    if (!cli_ipc_read_guard(&wrapper->run->link)) {
         return;
     }
     (void)kill(wrapper->keeper, SIGKILL);
@@ -132,7 +132,7 @@ static void on_child(struct wrapper *wrapper)
 static void on_command_stopped(struct wrapper *wrapper, int number)
 {
     if (!cli_signals_stop(0, number)) {
-        cli_link_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
+        cli_ipc_send(wrapper->link, CLI_LINK_UNSTOPPED, number);
     }
 }
 
@@ -142,12 +142,12 @@ static void on_signal(struct wrapper *wrapper, int number)
     if (number == SIGCHLD) {
         on_child(wrapper);
     } else if (number == SIGCONT) {
-        cli_link_send(wrapper->link, CLI_LINK_RESUMED, 0);
+        cli_ipc_send(wrapper->link, CLI_LINK_RESUMED, 0);
     } else if (number == SIGTSTP && !is_started) {
         /* The keeper continues to wait for the lock. */
         cli_line_stop(&wrapper->run->link.shared->line);
     } else {
-        cli_link_send(wrapper->link, CLI_LINK_SIGNAL, number);
+        cli_ipc_send(wrapper->link, CLI_LINK_SIGNAL, number);
     }
 }
 
@@ -162,8 +162,8 @@ static void read_signals(struct wrapper *wrapper)
 
 static void read_link(struct wrapper *wrapper, struct pollfd *watched)
 {
-    struct cli_link_word word;
-    while ((word = cli_link_read(wrapper->link)).what == CLI_LINK_STOPPED) {
+    struct cli_ipc_word word;
+    while ((word = cli_ipc_read(wrapper->link)).what == CLI_LINK_STOPPED) {
         on_command_stopped(wrapper, word.value);
     }
     if (word.what == CLI_LINK_GONE) {
@@ -204,7 +204,7 @@ static int give_up(struct wrapper *wrapper, int error)
 /* @return 0 to continue, or the exit code. */
 static int find_proc(struct cli_run *run)
 {
-    int error = cli_descend_open(&run->descend);
+    int error = cli_kill_tree_open(&run->descend);
     if (error == EMFILE || error == ENFILE) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "/proc", error);
     }
@@ -224,7 +224,7 @@ int cli_wrapper(struct cli_run *run)
     if (code != 0) {
         return code;
     }
-    if (!cli_link_open(&run->link)) {
+    if (!cli_ipc_open(&run->link)) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "socketpair", errno);
     }
     cli_signals_block(&run->signals);

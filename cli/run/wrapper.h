@@ -7,15 +7,15 @@
 #include "args.h"
 #include "config.h"
 #include "run/descend.h"
-#include "run/link.h"
+#include "run/ipc.h"
 #include "signals.h"
 
 struct cli_run {
     const struct cli_args *args;
     struct cli_config config;
     struct cli_signals signals;
-    struct cli_link link;
-    struct cli_descend descend; /* wrapper and keeper have a copy each */
+    struct cli_ipc link;
+    struct cli_kill_tree descend; /* wrapper and keeper have a copy each */
 };
 
 /* Run the command of run->args. @return the exit code. */

@@ -4,9 +4,9 @@
 #include "top/top.h"
 
 #include "duration.h"
-#include "show.h"
+#include "format.h"
+#include "timefmt.h"
 #include "top/screen.h"
-#include "when.h"
 
 #include <string.h>
 
@@ -227,7 +227,7 @@ static void draw_store(const struct top *top, int y)
         is_well = put_nodes(&nodes, top);
     }
     cli_out_text(&nodes, top->has_looked ? "  " : "");
-    cli_when_text(&nodes, cli_when_wall_ms() / 1000);
+    cli_time_text(&nodes, cli_time_wall_ms() / 1000);
     int right = (int)nodes.len < width - 20 ? (int)nodes.len : width - 20;
     right = right < 0 ? 0 : right;
     int left = width - right - 1;
@@ -282,7 +282,7 @@ static void draw_outage(const struct top *top, int y)
     cli_out_text(&out, "no answer");
     if (top->seen_ms > 0) {
         cli_out_text(&out, " since ");
-        cli_when_text(&out, top->seen_ms / 1000);
+        cli_time_text(&out, top->seen_ms / 1000);
     }
     cli_out_text(&out, ": ");
     cli_out_plain(&out, top->error.text[0] != '\0'

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "top/look.h"
 
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -95,11 +95,11 @@ static void *look_on(void *user)
         pthread_mutex_lock(&looker->mutex);
         struct top_wish wish = looker->wish;
         pthread_mutex_unlock(&looker->mutex);
-        int64_t began_ns = cli_when_now_ns();
+        int64_t began_ns = cli_time_now_ns();
         struct top_look *look = look_now(looker, &wish);
         bool is_outage = look != NULL && look->status != HF_OK;
         took_ms =
-            is_outage ? 0 : (cli_when_now_ns() - began_ns) / CLI_NS_PER_MS;
+            is_outage ? 0 : (cli_time_now_ns() - began_ns) / CLI_NS_PER_MS;
         pthread_mutex_lock(&looker->mutex);
         top_look_free(looker->latest);
         looker->latest = look;

@@ -4,9 +4,9 @@
 #include "exit_code.h"
 #include "message.h"
 #include "store.h"
+#include "timefmt.h"
 #include "top/screen.h"
 #include "top/top.h"
-#include "when.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -44,7 +44,7 @@ void top_take(struct top *top, struct top_look *look)
     }
     struct top_look *old = top->look;
     top->look = look;
-    top->seen_ms = cli_when_wall_ms();
+    top->seen_ms = cli_time_wall_ms();
     top_refill(top);
     top_look_free(old);
 }

@@ -15,14 +15,14 @@
 
 /* Read `stop_fd`, which is readable. @return the signal that cancels the wait,
  * or 0 to continue. */
-typedef int cli_take_stop_fn(void *user);
+typedef int cli_acquire_stop_fn(void *user);
 
-struct cli_take {
+struct cli_acquire {
     struct hf_client *client;
     const struct hf_request *request;
     struct cli_status status;
     int stop_fd;
-    cli_take_stop_fn *stop;
+    cli_acquire_stop_fn *stop;
     void *user;
     bool is_quiet;
     pid_t foreground; /* the process group for which a line is shown */
@@ -40,25 +40,27 @@ struct cli_take {
 
 /* Check the combination of options of run and acquire. @return the error, or
  * NULL. */
-const char *cli_take_check(const struct cli_args *args);
+const char *cli_acquire_check(const struct cli_args *args);
 
 /* Fill the request from the options. It borrows the names of `args`. Its ttl_ms
  * is 0 unless one was given. */
-void cli_take_request(struct hf_request *request, const struct cli_args *args);
+void cli_acquire_request(struct hf_request *request,
+                         const struct cli_args *args);
 
 /* Set the ttl: as given, else the shorter of 30 s and the store's max_ttl.
  * @return 0; or the exit code, after a line on stderr. */
-int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
-                 const struct cli_args *args);
+int cli_acquire_ttl(struct hf_request *request, const struct hf_client *client,
+                    const struct cli_args *args);
 
 /* Acquire the lock. @return take->outcome; HF_OK: take->lock is the caller's,
  * for the whole lease; HF_LOST: granted, but lost before the full lease. */
-enum hf_status cli_take(struct cli_take *take);
+enum hf_status cli_acquire(struct cli_acquire *take);
 
 /* Print the line of a wait that a signal cancelled. @return the exit code. */
-int cli_take_stopped(const struct cli_args *args, int number);
+int cli_acquire_stopped(const struct cli_args *args, int number);
 
 /* Print the error of an acquisition that failed. @return the exit code. */
-int cli_take_failed(const struct cli_take *take, const struct cli_args *args);
+int cli_acquire_failed(const struct cli_acquire *take,
+                       const struct cli_args *args);
 
 #endif

@@ -12,6 +12,6 @@
  * a request only if this process runs under some `holdfast run`.
  *
  * @return 0 if none does; else the exit code, after a line on stderr. */
-int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args);
+int cli_nested_refuse(struct hf_client *client, const struct cli_args *args);
 
 #endif

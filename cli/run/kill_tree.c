@@ -24,7 +24,7 @@
  * root. */
 #include "run/descend.h"
 
-#include "when.h"
+#include "timefmt.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -42,7 +42,8 @@
 /* Between sweeps: dying takes the kernel a fraction of a millisecond. */
 #define PAUSE_NS 500000
 
-/* cli_descend_end(): descendants may be left, but /proc does not show them. */
+/* cli_kill_tree_end(): descendants may be left, but /proc does not show them.
+ */
 #define UNSEEN (-1)
 
 struct tree {
@@ -247,7 +248,7 @@ static bool is_own_proc(int proc)
     return strcmp(self, own) == 0;
 }
 
-static void free_spare(struct cli_descend *descend)
+static void free_spare(struct cli_kill_tree *descend)
 {
     for (size_t i = 0; i < 2; i++) {
         if (descend->spare[i] >= 0) {
@@ -257,7 +258,7 @@ static void free_spare(struct cli_descend *descend)
     }
 }
 
-static int fail(struct cli_descend *descend, int error)
+static int fail(struct cli_kill_tree *descend, int error)
 {
     free_spare(descend);
     if (descend->proc >= 0) {
@@ -267,9 +268,9 @@ static int fail(struct cli_descend *descend, int error)
     return error;
 }
 
-int cli_descend_open(struct cli_descend *descend)
+int cli_kill_tree_open(struct cli_kill_tree *descend)
 {
-    *descend = (struct cli_descend){-1, {-1, -1}};
+    *descend = (struct cli_kill_tree){-1, {-1, -1}};
     descend->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descend->proc < 0) {
         return fail(descend, errno);
@@ -287,8 +288,8 @@ int cli_descend_open(struct cli_descend *descend)
     return descend->spare[1] < 0 ? fail(descend, errno) : 0;
 }
 
-pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,
-                      int64_t until_ns)
+pid_t cli_kill_tree_end(struct cli_kill_tree *descend, pid_t group,
+                        pid_t killed, int64_t until_ns)
 {
     struct tree tree;
     sigset_t child;
@@ -311,11 +312,11 @@ pid_t cli_descend_end(struct cli_descend *descend, pid_t group, pid_t killed,
             return 0;
         }
         (void)sigtimedwait(&child, NULL, &pause);
-    } while (left == 0 || cli_when_now_ns() < until_ns);
+    } while (left == 0 || cli_time_now_ns() < until_ns);
     return left;
 }
 
-void cli_descend_put_survivor(struct cli_out *out, pid_t pid)
+void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid)
 {
     if (pid == UNSEEN) {
         cli_out_text(out, "; without /proc it is not known whether all "

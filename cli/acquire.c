@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "take.h"
+#include "acquire.h"
 
 #include "duration.h"
 #include "exit_code.h"
@@ -17,7 +17,7 @@
 static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
                     const struct hf_error *error)
 {
-    struct cli_take *take = user;
+    struct cli_acquire *take = user;
     take->lock = lock;
     take->outcome = status;
     take->error = *error;
@@ -26,7 +26,7 @@ static void on_done(void *user, struct hf_lock *lock, enum hf_status status,
 
 /* Write a status event when the place in the queue becomes known or changes.
  * Sends no request. */
-static void say_place(struct cli_take *take)
+static void say_place(struct cli_acquire *take)
 {
     struct cli_waiting waiting;
     if (take->status.fd < 0 || !cli_waiting(take->op, &waiting) ||
@@ -37,7 +37,7 @@ static void say_place(struct cli_take *take)
     cli_status_ahead(&take->status, waiting.ahead);
 }
 
-static void process(struct cli_take *take)
+static void process(struct cli_acquire *take)
 {
     hf_client_process(take->client);
     if (!take->is_over) {
@@ -45,7 +45,7 @@ static void process(struct cli_take *take)
     }
 }
 
-static void wait_for(struct cli_take *take, struct cli_line *line)
+static void wait_for(struct cli_acquire *take, struct cli_line *line)
 {
     struct pollfd fds[2] = {
         {.fd = hf_client_fd(take->client), .events = POLLIN},
@@ -69,7 +69,8 @@ static void wait_for(struct cli_take *take, struct cli_line *line)
     }
 }
 
-void cli_take_request(struct hf_request *request, const struct cli_args *args)
+void cli_acquire_request(struct hf_request *request,
+                         const struct cli_args *args)
 {
     hf_request_init(request, NULL);
     request->name = args->names[0].name;
@@ -106,8 +107,8 @@ static int refuse_ttl(const struct cli_args *args, int64_t max_ms)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
-                 const struct cli_args *args)
+int cli_acquire_ttl(struct hf_request *request, const struct hf_client *client,
+                    const struct cli_args *args)
 {
     int64_t max_ms = hf_client_max_ttl_ms(client);
     if (args->ttl_ms > max_ms) {
@@ -119,7 +120,7 @@ int cli_take_ttl(struct hf_request *request, const struct hf_client *client,
     return 0;
 }
 
-const char *cli_take_check(const struct cli_args *args)
+const char *cli_acquire_check(const struct cli_args *args)
 {
     if (args->is_try && args->wait_ms != CLI_UNSET) {
         return "--try does not wait: leave out --wait";
@@ -138,7 +139,7 @@ const char *cli_take_check(const struct cli_args *args)
  * renewal that extends it to the whole lease is in flight. Wait for it: a
  * command that starts before might have to be killed at once, and a detached
  * lock might expire before its new owner extends it. */
-static void confirm(struct cli_take *take)
+static void confirm(struct cli_acquire *take)
 {
     enum hf_status status = HF_UNAVAILABLE;
     if (hf_lock_remaining_ms(take->lock) > take->request->ttl_ms / 2) {
@@ -156,7 +157,7 @@ static void confirm(struct cli_take *take)
 }
 
 /* Without this descriptor neither replies nor timeouts would wake the loop. */
-static bool has_descriptor(struct cli_take *take)
+static bool has_descriptor(struct cli_acquire *take)
 {
     struct cli_out out;
     if (hf_client_fd(take->client) >= 0) {
@@ -168,7 +169,7 @@ static bool has_descriptor(struct cli_take *take)
     return false;
 }
 
-enum hf_status cli_take(struct cli_take *take)
+enum hf_status cli_acquire(struct cli_acquire *take)
 {
     struct cli_line line;
     take->op = NULL;
@@ -202,7 +203,7 @@ enum hf_status cli_take(struct cli_take *take)
     return take->outcome;
 }
 
-int cli_take_stopped(const struct cli_args *args, int number)
+int cli_acquire_stopped(const struct cli_args *args, int number)
 {
     struct cli_out out;
     cli_message_begin(&out);
@@ -213,14 +214,15 @@ int cli_take_stopped(const struct cli_args *args, int number)
     return cli_message_end(&out, CLI_EXIT_SIGNAL + number);
 }
 
-int cli_take_failed(const struct cli_take *take, const struct cli_args *args)
+int cli_acquire_failed(const struct cli_acquire *take,
+                       const struct cli_args *args)
 {
     const char *text = take->error.text[0] != '\0'
                            ? take->error.text
                            : hf_status_text(take->outcome);
     int code = cli_exit_code(take->outcome);
     if (take->outcome == HF_CANCELLED && take->signal > 0) {
-        return cli_take_stopped(args, take->signal);
+        return cli_acquire_stopped(args, take->signal);
     }
     if (take->outcome == HF_LOST) {
         text = "the lock was lost again as soon as it was taken";

@@ -12,10 +12,10 @@
  * blanks in the order given; HOLDFAST_NAMES, one a line; HOLDFAST_SLOT of a
  * semaphore, else it is unset. Inherited values are replaced. @p lock NULL: the
  * command runs without a lock. */
-void cli_export(const struct cli_args *args, const struct hf_lock *lock);
+void cli_env(const struct cli_args *args, const struct hf_lock *lock);
 
 /* True if HOLDFAST_OWNER was set by a `run` that holds @p name, and not copied
  * from acquire: a text of acquire ends with the ttl, one of `run` does not. */
-bool cli_export_is_of(const char *name, const char *owner);
+bool cli_env_is_of(const char *name, const char *owner);
 
 #endif

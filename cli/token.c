@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "handed.h"
+#include "token.h"
 
+#include "env.h"
 #include "exit_code.h"
-#include "export.h"
 #include "message.h"
 #include "store.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-const char *cli_handed_owner(const struct cli_args *args)
+const char *cli_token_owner(const struct cli_args *args)
 {
     const char *owner =
         args->owner != NULL ? args->owner : getenv("HOLDFAST_OWNER");
@@ -21,7 +21,7 @@ const char *cli_handed_owner(const struct cli_args *args)
                           "HOLDFAST_OWNER, or give --owner OWNER@FENCE");
         return NULL;
     }
-    if (args->owner == NULL && cli_export_is_of(args->name, owner)) {
+    if (args->owner == NULL && cli_env_is_of(args->name, owner)) {
         (void)cli_message(CLI_EXIT_USAGE, args->name,
                           "held by the `holdfast run` that this command runs "
                           "under, which renews it and releases it when the "
@@ -31,8 +31,8 @@ const char *cli_handed_owner(const struct cli_args *args)
     return owner;
 }
 
-int cli_handed_fail(enum hf_status status, const struct cli_args *args,
-                    const struct hf_error *error)
+int cli_token_fail(enum hf_status status, const struct cli_args *args,
+                   const struct hf_error *error)
 {
     return status == HF_LOST
                ? cli_message(CLI_EXIT_LOST, args->name,
@@ -58,22 +58,22 @@ static void print(struct cli_out *out, const struct cli_args *args,
     cli_out_json_text(out, "name", args->name);
     cli_out_json_text(out, "owner", owner);
     cli_out_json_fence(out, fence);
-    cli_out_json_int(out, "deadline_ms", cli_when_wall_ms() + left_ms);
+    cli_out_json_int(out, "deadline_ms", cli_time_wall_ms() + left_ms);
     cli_out_json_int(out, "remaining_ms", left_ms);
     cli_out_json_close(out);
 }
 
-int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
-                     const struct cli_args *args)
+int cli_token_print(struct hf_client *client, struct hf_lock *lock,
+                    const struct cli_args *args)
 {
     char owner[HF_OWNER_TEXT_MAX];
     struct cli_out out;
     uint64_t fence = hf_lock_fence(lock);
     int64_t end_ns =
-        cli_when_now_ns(); /* first: a pause must only shorten it */
+        cli_time_now_ns(); /* first: a pause must only shorten it */
     end_ns += hf_lock_remaining_ms(lock) * CLI_NS_PER_MS;
     enum hf_status status = hf_lock_detach(lock, owner); /* takes time */
-    int64_t left_ms = (end_ns - cli_when_now_ns()) / CLI_NS_PER_MS;
+    int64_t left_ms = (end_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
     if (status != HF_OK || left_ms <= 0) {
         return cli_message(CLI_EXIT_LOST, args->name,
                            "the lease was over before it could be printed");
@@ -86,8 +86,8 @@ int cli_handed_print(struct hf_client *client, struct hf_lock *lock,
     return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
 
-int cli_handed_show(struct hf_lock *lock, int64_t ttl_ms,
-                    const struct cli_args *args)
+int cli_token_show(struct hf_lock *lock, int64_t ttl_ms,
+                   const struct cli_args *args)
 {
     char text[HF_OWNER_TEXT_MAX];
     struct cli_out out, owner;

@@ -10,7 +10,7 @@
  * read: then nesting is not detected, and the wait ends at its timeout. Cost:
  * nothing unless HOLDFAST_OWNER is set; then one request per name, a second one
  * if it is shared, and one walk if any name is held. */
-#include "ancestor.h"
+#include "nested.h"
 
 #include "exit_code.h"
 #include "message.h"
@@ -175,7 +175,7 @@ static int refuse(const struct hf_name *name, bool is_both_shared)
               "wait for itself");
 }
 
-int cli_ancestor_refuse(struct hf_client *client, const struct cli_args *args)
+int cli_nested_refuse(struct hf_client *client, const struct cli_args *args)
 {
     enum hf_kind kind = HF_HOLDER_NONE;
     struct above above = {NULL};

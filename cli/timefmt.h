@@ -10,15 +10,15 @@
 #define CLI_NS_PER_MS INT64_C(1000000)
 
 /* CLOCK_BOOTTIME in nanoseconds: it counts suspend, as leases do. */
-int64_t cli_when_now_ns(void);
+int64_t cli_time_now_ns(void);
 
 /* Set a timerfd of CLOCK_BOOTTIME to @p at_ns; INT64_MAX: off. */
-void cli_when_set_timer(int fd, int64_t at_ns);
+void cli_time_set_timer(int fd, int64_t at_ns);
 
 /* Unix time in milliseconds: for output and logs, never for decisions. */
-int64_t cli_when_wall_ms(void);
+int64_t cli_time_wall_ms(void);
 
 /* "02:00:04", with the day before it if that is not today. */
-void cli_when_text(struct cli_out *out, int64_t unix_s);
+void cli_time_text(struct cli_out *out, int64_t unix_s);
 
 #endif

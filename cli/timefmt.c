@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "when.h"
+#include "timefmt.h"
 
 #include <sys/timerfd.h>
 #include <time.h>
 
-int64_t cli_when_now_ns(void)
+int64_t cli_time_now_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_BOOTTIME, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-void cli_when_set_timer(int fd, int64_t at_ns)
+void cli_time_set_timer(int fd, int64_t at_ns)
 {
     struct itimerspec when = {.it_interval = {0, 0}};
     if (at_ns != INT64_MAX) {
@@ -23,14 +23,14 @@ void cli_when_set_timer(int fd, int64_t at_ns)
     (void)timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-int64_t cli_when_wall_ms(void)
+int64_t cli_time_wall_ms(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-void cli_when_text(struct cli_out *out, int64_t unix_s)
+void cli_time_text(struct cli_out *out, int64_t unix_s)
 {
     time_t at = (time_t)unix_s;
     time_t now = time(NULL);

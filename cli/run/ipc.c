@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "run/link.h"
+#include "run/ipc.h"
 
-#include "when.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-bool cli_link_open(struct cli_link *link)
+bool cli_ipc_open(struct cli_ipc *link)
 {
     link->shared = mmap(NULL, sizeof(*link->shared), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -27,26 +27,26 @@ bool cli_link_open(struct cli_link *link)
            0;
 }
 
-void cli_link_set_guard(const struct cli_link *link, int64_t at_ns)
+void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns)
 {
-    cli_when_set_timer(link->guard, at_ns);
+    cli_time_set_timer(link->guard, at_ns);
 }
 
-bool cli_link_read_guard(const struct cli_link *link)
+bool cli_ipc_read_guard(const struct cli_ipc *link)
 {
     uint64_t ticks;
     return read(link->guard, &ticks, sizeof(ticks)) == (ssize_t)sizeof(ticks);
 }
 
-void cli_link_send(int fd, enum cli_link_what what, int value)
+void cli_ipc_send(int fd, enum cli_ipc_what what, int value)
 {
-    struct cli_link_word word = {.what = (int32_t)what, .value = value};
+    struct cli_ipc_word word = {.what = (int32_t)what, .value = value};
     (void)!send(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-struct cli_link_word cli_link_read(int fd)
+struct cli_ipc_word cli_ipc_read(int fd)
 {
-    struct cli_link_word word = {.what = CLI_LINK_NONE};
+    struct cli_ipc_word word = {.what = CLI_LINK_NONE};
     /* MSG_TRUNC returns the original length, so a longer message is detected.
      */
     ssize_t n = recv(fd, &word, sizeof(word), MSG_DONTWAIT | MSG_TRUNC);

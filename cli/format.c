@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "show.h"
+#include "format.h"
 
 #include "duration.h"
-#include "when.h"
+#include "timefmt.h"
 
 #include <string.h>
 
@@ -25,7 +25,7 @@ static const char *state_text(enum hf_kind kind)
     return "unknown";
 }
 
-void cli_show_left(struct cli_out *out, int64_t remaining_ms)
+void cli_format_left(struct cli_out *out, int64_t remaining_ms)
 {
     char text[CLI_DURATION_TEXT];
     if (remaining_ms < 0) {
@@ -61,7 +61,7 @@ static void show_group(struct cli_out *out, const struct cli_holder *holder)
     cli_out_text(out, " permits held");
 }
 
-void cli_show_who(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_who(struct cli_out *out, const struct cli_holder *holder)
 {
     switch (holder->kind) {
     case HF_HOLDER_NONE:
@@ -90,18 +90,18 @@ void cli_show_who(struct cli_out *out, const struct cli_holder *holder)
     cli_out_int(out, holder->pid);
 }
 
-void cli_show_since(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_since(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->kind != HF_HOLDER_NONE && holder->since_s > 0) {
         cli_out_text(out, " since ");
-        cli_when_text(out, holder->since_s);
+        cli_time_text(out, holder->since_s);
     }
 }
 
-void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_held(struct cli_out *out, const struct cli_holder *holder)
 {
-    cli_show_who(out, holder);
-    cli_show_since(out, holder);
+    cli_format_who(out, holder);
+    cli_format_since(out, holder);
     if (holder->kind != HF_HOLDER_NONE && holder->label[0] != '\0') {
         cli_out_text(out, " (");
         (void)cli_out_shown(out, holder->label, strlen(holder->label));
@@ -109,13 +109,13 @@ void cli_show_held(struct cli_out *out, const struct cli_holder *holder)
     }
 }
 
-void cli_show_end(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_end(struct cli_out *out, const struct cli_holder *holder)
 {
-    cli_when_text(out,
-                  (cli_when_wall_ms() + holder->remaining_ms + 999) / 1000);
+    cli_time_text(out,
+                  (cli_time_wall_ms() + holder->remaining_ms + 999) / 1000);
 }
 
-void cli_show_frees(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_frees(struct cli_out *out, const struct cli_holder *holder)
 {
     if (holder->kind == HF_HOLDER_NONE) {
         return;
@@ -125,17 +125,17 @@ void cli_show_frees(struct cli_out *out, const struct cli_holder *holder)
         return;
     }
     cli_out_text(out, ", frees by ");
-    cli_show_end(out, holder);
+    cli_format_end(out, holder);
 }
 
-void cli_show_holder(struct cli_out *out, const struct cli_holder *holder)
+void cli_format_holder(struct cli_out *out, const struct cli_holder *holder)
 {
-    cli_show_held(out, holder);
-    cli_show_frees(out, holder);
+    cli_format_held(out, holder);
+    cli_format_frees(out, holder);
 }
 
-void cli_show_holder_json(struct cli_out *out, const struct cli_holder *holder,
-                          bool split)
+void cli_format_holder_json(struct cli_out *out,
+                            const struct cli_holder *holder, bool split)
 {
     cli_out_json_text(out, "state", split ? "split" : state_text(holder->kind));
     if (holder->fence > 0) {
@@ -144,16 +144,16 @@ void cli_show_holder_json(struct cli_out *out, const struct cli_holder *holder,
     if (holder->kind == HF_HOLDER_NONE) {
         return;
     }
-    cli_show_identity_json(out, holder);
+    cli_format_identity_json(out, holder);
     if (holder->kind == HF_HOLDER_SHARED) {
         cli_out_json_int(out, "sharers", holder->sharers);
         cli_out_json_int(out, "permits", holder->permits);
     }
-    cli_show_remaining_json(out, holder->remaining_ms);
+    cli_format_remaining_json(out, holder->remaining_ms);
 }
 
-void cli_show_identity_json(struct cli_out *out,
-                            const struct cli_holder *holder)
+void cli_format_identity_json(struct cli_out *out,
+                              const struct cli_holder *holder)
 {
     cli_out_json_text(out, "owner", holder->owner);
     if (holder->host[0] != '\0') {
@@ -166,7 +166,7 @@ void cli_show_identity_json(struct cli_out *out,
     }
 }
 
-void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms)
+void cli_format_remaining_json(struct cli_out *out, int64_t remaining_ms)
 {
     cli_out_json_key(out, "remaining_ms");
     if (remaining_ms < 0) {
@@ -176,7 +176,7 @@ void cli_show_remaining_json(struct cli_out *out, int64_t remaining_ms)
     }
 }
 
-const char *cli_show_node_state(enum hf_health state)
+const char *cli_format_node_state(enum hf_health state)
 {
     switch (state) {
     case HF_NODE_CONNECTING:
@@ -191,7 +191,7 @@ const char *cli_show_node_state(enum hf_health state)
     return "unknown";
 }
 
-void cli_show_error(struct hf_error *error, enum hf_status status)
+void cli_format_error(struct hf_error *error, enum hf_status status)
 {
     struct cli_out out;
     error->status = status;

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum cli_link_what {
+enum cli_ipc_what {
     CLI_LINK_NONE,      /* no message */
     CLI_LINK_GONE,      /* the other process died */
     CLI_LINK_SIGNAL,    /* to the keeper: forward this signal */
@@ -25,8 +25,8 @@ enum cli_link_what {
     CLI_LINK_STOPPED    /* to the wrapper: this signal stopped the command */
 };
 
-struct cli_link_word {
-    int32_t what; /* enum cli_link_what */
+struct cli_ipc_word {
+    int32_t what; /* enum cli_ipc_what */
     int32_t value;
 };
 
@@ -36,7 +36,7 @@ struct cli_shared {
     struct cli_line_gate line;  /* of the status line of a wait */
 };
 
-struct cli_link {
+struct cli_ipc {
     int fds[2]; /* wrapper's, keeper's; -1 once closed */
     int guard;  /* timerfd, CLOCK_BOOTTIME */
     struct cli_shared *shared;
@@ -45,22 +45,22 @@ struct cli_link {
 };
 
 /* @return false with errno set. */
-bool cli_link_open(struct cli_link *link);
+bool cli_ipc_open(struct cli_ipc *link);
 
 /* In the keeper: the wrapper ends the command at @p at_ns (CLOCK_BOOTTIME)
  * unless the guard is set again before. CLI_LINK_NEVER: the guard is off. */
 #define CLI_LINK_NEVER INT64_MAX
-void cli_link_set_guard(const struct cli_link *link, int64_t at_ns);
+void cli_ipc_set_guard(const struct cli_ipc *link, int64_t at_ns);
 
 /* In the wrapper: true if the guard has expired. False if the keeper set it
  * again after its descriptor became readable. Never blocks. */
-bool cli_link_read_guard(const struct cli_link *link);
+bool cli_ipc_read_guard(const struct cli_ipc *link);
 
 /* Send a message. Never blocks; if the buffer is full, because the other
  * process is stopped, the message is dropped. */
-void cli_link_send(int fd, enum cli_link_what what, int value);
+void cli_ipc_send(int fd, enum cli_ipc_what what, int value);
 
 /* Never blocks. */
-struct cli_link_word cli_link_read(int fd);
+struct cli_ipc_word cli_ipc_read(int fd);
 
 #endif

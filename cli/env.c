@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export.h"
+#include "env.h"
 
 #include "out.h"
 
@@ -62,7 +62,7 @@ static void export_slot(const struct hf_lock *lock)
     (void)setenv("HOLDFAST_SLOT", text, 1);
 }
 
-bool cli_export_is_of(const char *name, const char *owner)
+bool cli_env_is_of(const char *name, const char *owner)
 {
     const char *at = getenv("HOLDFAST_NAMES");
     const char *only = getenv("HOLDFAST_NAME");
@@ -76,7 +76,7 @@ bool cli_export_is_of(const char *name, const char *owner)
     return is_listed && strchr(owner, '/') == NULL;
 }
 
-void cli_export(const struct cli_args *args, const struct hf_lock *lock)
+void cli_env(const struct cli_args *args, const struct hf_lock *lock)
 {
     (void)setenv("HOLDFAST_NAME", args->name, 1);
     export_names(args);
