@@ -4,9 +4,9 @@
  *   queue --url URL [--clients N] [--hold MS] [--rest MS] [--seconds S]
  *         [--servers ADDRESS,...] [--ping ADDRESS] [--pids PID,...]
  *
- * Blocking calls; each process has its own client. crowd.h describes the
+ * Blocking calls; each process has its own client. contenders.h describes the
  * measurements and the options. */
-#include "crowd.h"
+#include "contenders.h"
 
 #include <holdfast/holdfast.h>
 

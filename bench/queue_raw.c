@@ -2,8 +2,8 @@
 /* The raw limit of waiting: many processes that hand one lock over with the
  * least possible work.
  *
- *   queue_raw --node ADDRESS [options of crowd.h]    a queue in Redis
- *   queue_raw --ring 1 [options of crowd.h]          no server at all
+ *   queue_raw --node ADDRESS [options of contenders.h]    a queue in Redis
+ *   queue_raw --ring 1 [options of contenders.h]          no server at all
  *
  * Queue: a list of channels beside the key. If the key is held, a process
  * appends its channel and blocks on its own subscribed connection. A release
@@ -14,7 +14,7 @@
  *
  * Ring: a datagram to the next process' unix socket. It measures the cost of
  * waking one process from another, without a lock: the order is fixed. */
-#include "crowd.h"
+#include "contenders.h"
 
 #include <stddef.h>
 

@@ -19,7 +19,7 @@
  * "wrong" counts grants to a waiter although one with an earlier ticket waited.
  * "moved" counts waiters whose ticket is later than that of a later waiter:
  * their first request timed out, and was repeated. */
-#include "crowd.h"
+#include "contenders.h"
 
 #include <holdfast/holdfast.h>
 #include <poll.h>

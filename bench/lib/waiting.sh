@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Rows about waiting: a crowd that hands one lock on. Source after rows.sh.
-# What the columns mean: bench/crowd.h, bench/waiters.c.
+# What the columns mean: bench/contenders.h, bench/waiters.c.
 
 wait_columns=(hand50 hand99 rate wait99 sent all client server)
 fair_columns=(unfair longest of_bound gap hand50 rate)

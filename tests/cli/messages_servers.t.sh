@@ -68,7 +68,7 @@ says 69 "a: 127.0.0.1:$http answers without TLS (a plain port? use redis://)" \
 # ---- No connection ---------------------------------------------------------
 
 deaf=$(free_port)
-"$HF_BUILD/tests/lib/deaf" "$deaf" >"$W/deaf" &
+"$HF_BUILD/tests/lib/blackhole" "$deaf" >"$W/deaf" &
 pids+=($!)
 wait_until 10 grep -q deaf "$W/deaf"
 deaf=127.0.0.1:$deaf

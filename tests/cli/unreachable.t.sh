@@ -34,7 +34,7 @@ timeout 170 socat "TCP-LISTEN:$http,bind=127.0.0.1,fork,reuseaddr" \
     SYSTEM:'printf "HTTP/1.1 400 Bad Request\r\n\r\n"; sleep 1' 2>/dev/null &
 http_pid=$!
 deaf=$(free_port)
-timeout 170 "$HF_BUILD/tests/lib/deaf" "$deaf" >"$W/deaf" &
+timeout 170 "$HF_BUILD/tests/lib/blackhole" "$deaf" >"$W/deaf" &
 deaf_pid=$!
 refusing=$(free_port)
 stop_all() {

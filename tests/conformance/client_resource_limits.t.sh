@@ -5,11 +5,11 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/nested.sh"
 
-nested "embedded" "$HF_BUILD/tests/conformance/client_scarce"
+nested "embedded" "$HF_BUILD/tests/conformance/client_resource_limits"
 server_start alone
 # A long timeout: on a busy machine a reply may take its time.
 HF_TEST_URL="${SERVER_URL[alone]}?quarantine=off&node_timeout=1s" \
-    nested "one server" "$HF_BUILD/tests/conformance/client_scarce"
+    nested "one server" "$HF_BUILD/tests/conformance/client_resource_limits"
 
 # The command without descriptors: it says so, and runs nothing.
 for n in 3 4 5 6 7 8 40; do
