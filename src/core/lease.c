@@ -220,24 +220,6 @@ static void on_forgot(struct hf_step *step)
     on_node(step);
 }
 
-/* A grant during RELEASING is ignored: the RELEASE is executed after it, and
- * grants the name to the next waiter. */
-static void on_grant(struct hf_step *step)
-{
-    HF_ASSERT(step->event->node < step->lease->n_nodes);
-    switch (step->lease->phase) {
-    case HF_PHASE_ASKING:
-    case HF_PHASE_WAITING:
-        hf_wait_grant(step);
-        break;
-    case HF_PHASE_HOLDING:
-        hf_hold_grant(step);
-        break;
-    default:
-        break;
-    }
-}
-
 static void on_release(struct hf_step *step)
 {
     HF_ASSERT(step->event->kind == HF_EV_RELEASE);
@@ -272,7 +254,7 @@ static void dispatch(struct hf_step *step)
         on_answer(step);
         break;
     case HF_EV_GRANT:
-        on_grant(step);
+        hf_grant_push(step);
         break;
     case HF_EV_LISTEN:
         if (step->lease->phase == HF_PHASE_WAITING) {

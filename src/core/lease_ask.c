@@ -91,7 +91,7 @@ static uint16_t agreement(const struct hf_step *step)
     const struct hf_lease *lease = step->lease;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         uint64_t counter = lease->votes[i].counter;
-        uint16_t voters = hf_votes_for(lease, counter, step->event->now);
+        uint16_t voters = hf_grants_for(lease, counter, step->event->now);
         voters &= step->nodes->voting;
         for (unsigned k = 0; k < lease->n_nodes; k++) {
             if (!hf_raise_is_settled(lease, &lease->votes[k], counter)) {
@@ -220,8 +220,8 @@ void hf_ask_judge(struct hf_step *step)
     }
     uint16_t granted = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
-        granted |= hf_votes_for(step->lease, step->lease->votes[i].counter,
-                                step->event->now);
+        granted |= hf_grants_for(step->lease, step->lease->votes[i].counter,
+                                 step->event->now);
     }
     granted &= step->nodes->voting;
     if (hf_is_majority(step, granted)) {
@@ -257,13 +257,13 @@ static void note(struct hf_step *step)
         hf_raise_note(step, vote);
         break;
     case HF_VERDICT_REFUSED:
-        hf_vote_refusal(step, vote);
+        hf_grant_refusal(step, vote);
         if (event->verb == HF_VERB_ACQUIRE) {
             vote->flags &= (uint16_t)~HF_VOTE_MAY_HOLD;
         }
         break;
     case HF_VERDICT_QUEUED:
-        hf_vote_refusal(step, vote);
+        hf_grant_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
         if (event->verb == HF_VERB_ACQUIRE && vote->said == HF_SAID_NOTHING) {

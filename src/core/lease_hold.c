@@ -87,7 +87,7 @@ static void begin_round(struct hf_step *step)
 static void check_majority(const struct hf_step *step, uint16_t voters)
 {
     const struct hf_lease *lease = step->lease;
-    uint16_t all = hf_votes_for(lease, lease->fence, step->event->now);
+    uint16_t all = hf_grants_for(lease, lease->fence, step->event->now);
     HF_ASSERT(hf_is_majority(step, voters));
     HF_ASSERT((voters & ~all) == 0);
 }
@@ -275,7 +275,7 @@ static void judge(struct hf_step *step)
     HF_ASSERT(step->lease->fence > 0);
     struct hf_lease *lease = step->lease;
     uint16_t voters =
-        (uint16_t)(hf_votes_for(lease, lease->fence, step->event->now) &
+        (uint16_t)(hf_grants_for(lease, lease->fence, step->event->now) &
                    round_of(step, HF_SAID_YOURS) & renewers(step));
     uint16_t refusers =
         (uint16_t)(round_of(step, HF_SAID_NOT_YOURS) & step->nodes->voting);
@@ -325,11 +325,11 @@ void hf_hold_answer(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     switch (step->event->verdict) {
     case HF_VERDICT_OK:
-        hf_vote_grant(step, vote);
+        hf_grant_reply(step, vote);
         break;
     case HF_VERDICT_REFUSED:
     case HF_VERDICT_QUEUED: /* the reply to an ACQUIRE or YIELD of WAITING */
-        hf_vote_refusal(step, vote);
+        hf_grant_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
@@ -341,27 +341,16 @@ void hf_hold_answer(struct hf_step *step)
     judge(step);
 }
 
-/* A node outside the first majority pushes its grant: raise it to T, and extend
- * it to the full lease. */
-void hf_hold_grant(struct hf_step *step)
+/* A node outside the first majority pushed its grant: raise it to T, and extend
+ * it to the full lease. `is_new`: the grant was recorded. */
+void hf_hold_granted(struct hf_step *step, bool is_new)
 {
-    const struct hf_event *event = step->event;
-    struct hf_lease *lease = step->lease;
-    struct hf_vote *vote = &lease->votes[event->node];
+    const struct hf_lease *lease = step->lease;
+    unsigned node = step->event->node;
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
-    bool is_news =
-        event->counter > vote->refused && event->counter > vote->counter;
-    if (is_news) {
-        vote->counter = event->counter;
-        vote->said = HF_SAID_YOURS;
-        hf_vote_unlimit(vote);
-        vote->until = HF_LONG_AGO; /* unknown until the reply to CONFIRM: the
-                                      ttl may have changed */
-        vote->flags &= (uint16_t)~HF_VOTE_IN_ROUND;
-    }
-    if (is_news && lease->state != HF_STATE_LOST &&
-        vote->counter <= lease->fence) {
-        confirm(step, event->node);
+    if (is_new && lease->state != HF_STATE_LOST &&
+        lease->votes[node].counter <= lease->fence) {
+        confirm(step, node);
     }
     judge(step);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Declarations shared by the files of the lease machine. lease.c dispatches
  * events. Each phase has a file: lease_ask.c, lease_wait.c, lease_hold.c,
- * lease_release.c. lease_votes.c counts votes, lease_raise.c makes the nodes'
- * counters equal, lease_check.c asserts the invariants. */
+ * lease_release.c. lease_grant.c decides which grants count, lease_votes.c
+ * counts votes, lease_raise.c makes the nodes' counters equal, lease_check.c
+ * asserts the invariants. */
 #ifndef HF_CORE_LEASE_PARTS_H
 #define HF_CORE_LEASE_PARTS_H
 
@@ -76,10 +77,6 @@ uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said);
 uint16_t hf_votes_flagged(const struct hf_lease *lease,
                           enum hf_vote_flags flag);
 
-/* Nodes with an unexpired vote "yours, c == counter". */
-uint16_t hf_votes_for(const struct hf_lease *lease, uint64_t counter,
-                      struct hf_instant now);
-
 /* Nodes with a request that is pending and has not timed out. Slow nodes
  * (hf_nodes_is_slow()) only if the others are no majority. */
 uint16_t hf_votes_awaited(const struct hf_step *step);
@@ -110,9 +107,16 @@ static inline uint16_t hf_vote_old(enum hf_verb verb)
     return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
 }
 
-/* Record a reply "yours" or "not yours" in the node's vote. */
-void hf_vote_grant(struct hf_step *step, struct hf_vote *vote);
-void hf_vote_refusal(struct hf_step *step, struct hf_vote *vote);
+/* lease_grant.c. Record a reply in the node's vote: "yours", "not yours". */
+void hf_grant_reply(struct hf_step *step, struct hf_vote *vote);
+void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote);
+
+/* Record a pushed grant, if it counts, and let the phase decide. */
+void hf_grant_push(struct hf_step *step);
+
+/* Nodes with an unexpired vote "yours, c == counter". */
+uint16_t hf_grants_for(const struct hf_lease *lease, uint64_t counter,
+                       struct hf_instant now);
 
 /* lease_check.c. The fields that INV-1 and INV-2 constrain: copied before a
  * step, compared after it. */
@@ -167,7 +171,7 @@ bool hf_wait_has_ticket(const struct hf_step *step);
 bool hf_wait_needs_reading(const struct hf_step *step);
 void hf_wait_begin(struct hf_step *step);
 void hf_wait_answer(struct hf_step *step);
-void hf_wait_grant(struct hf_step *step);
+void hf_wait_granted(struct hf_step *step);
 void hf_wait_node(struct hf_step *step);
 void hf_wait_listen(struct hf_step *step);
 void hf_wait_timer(struct hf_step *step);
@@ -183,7 +187,7 @@ struct hf_instant hf_wait_due(const struct hf_step *step);
 void hf_hold_begin(struct hf_step *step, uint16_t voters);
 void hf_hold_claim(struct hf_step *step, uint16_t voters);
 void hf_hold_adopt(struct hf_step *step);
-void hf_hold_grant(struct hf_step *step);
+void hf_hold_granted(struct hf_step *step, bool is_new);
 void hf_hold_answer(struct hf_step *step);
 void hf_hold_node(struct hf_step *step);
 void hf_hold_timer(struct hf_step *step);

@@ -239,7 +239,7 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
 {
     HF_ASSERT(step->event->verdict == HF_VERDICT_OK);
     const struct hf_event *event = step->event;
-    hf_vote_grant(step, vote);
+    hf_grant_reply(step, vote);
     if (event->floor > step->lease->fence) {
         step->lease->fence = event->floor;
     }

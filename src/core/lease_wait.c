@@ -27,17 +27,7 @@
  *     Without this rule three waiters can deadlock, and with a timeout in its
  *     place they can exchange votes for ever.
  *
- * WHICH PUSHED GRANTS COUNT (each rule from a counter-example in model/)
- *
- * A grant can overtake the reply that names our place, and it can be older
- * than the last such reply. So it counts only if its counter exceeds
- * vote->refused, which has the counter of the last refusal, and of each grant
- * that was returned.
- *
- * A vote is valid from when its request was sent. No request belongs to a
- * pushed grant; but a grant newer than the last QUEUED reply was made after the
- * request of that reply was sent, and the node keeps it for Q. So hf_vote_
- * refusal() sets vote->until to: that request sent + Q - drift. */
+ * lease_grant.c has the rules which pushed grants count. */
 #include "core/lease_parts.h"
 
 /* Polling: the first interval; each next one is twice as long, up to the last.
@@ -347,7 +337,7 @@ static void note(struct hf_step *step)
         break;
     case HF_VERDICT_QUEUED:
     case HF_VERDICT_REFUSED:
-        hf_vote_refusal(step, vote);
+        hf_grant_refusal(step, vote);
         break;
     case HF_VERDICT_UNSENT:
     case HF_VERDICT_UNKNOWN:
@@ -384,23 +374,14 @@ void hf_wait_answer(struct hf_step *step)
     schedule(step, step->event->node);
 }
 
-void hf_wait_grant(struct hf_step *step)
+/* A pushed grant was recorded. */
+void hf_wait_granted(struct hf_step *step)
 {
-    const struct hf_event *event = step->event;
-    struct hf_vote *vote = &step->lease->votes[event->node];
-    HF_ASSERT(hf_lease_counts_grants(step->lease));
-    if (event->counter <= vote->refused || event->counter <= vote->counter) {
-        return; /* it was returned, or a later reply named it */
-    }
-    vote->counter = event->counter;
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    step->lease->votes[step->event->node].polls = 0;
+    hf_ask_judge(step);
     if (step->lease->phase == HF_PHASE_WAITING) {
-        vote->said = HF_SAID_YOURS; /* it counts until vote->until */
-        hf_vote_unlimit(vote);
-        vote->polls = 0;
-        hf_ask_judge(step);
-    }
-    if (step->lease->phase == HF_PHASE_WAITING) {
-        schedule(step, event->node);
+        schedule(step, step->event->node);
     }
 }
 
