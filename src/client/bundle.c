@@ -7,6 +7,7 @@
  *     a, b, c            all of  a, b, c             sorted by bytes
  *     3 permits of n     all of  n (shared, of size 3),
  *                                any of n#0, n#1, n#2
+ *                                (semaphore.c)
  *
  * SWEEP: try one lock of each part, all at the same time, without queueing. If
  *   all are free, on one node, that is one round trip.
@@ -17,11 +18,6 @@
  * There is no deadlock: a bundle that waits holds only locks that sort before
  * the one that it waits for. Locks behind it come from a sweep, and are
  * released before the wait begins.
- *
- * A semaphore has at most N holders: it has N locks, and each of them is
- * exclusive by its own majority. The shared hold of its name excludes requests
- * with another N, and exclusive requests for the name. The first permit to try
- * is random, so that requests that start together try different ones.
  *
  * A try that has some of its parts waits PATIENCE_MS for the others: their
  * holder may be another sweep that is about to release them. Without this wait,

@@ -20,23 +20,11 @@ void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status)
 static void explain(struct hf_bundle *bundle, const struct hf_op *op)
 {
     struct hf_error *error = &bundle->op.error;
-    char name[HF_NAME_SHOWN_MAX];
-    bool is_slot = hf_bundle_is_semaphore(bundle) && op->order.permits == 0;
     error->node = op->error.node;
-    if (op->status == HF_INVALID && op->rival_permits != 0) {
-        hf_name_show(op->order.name, op->order.name_len, name);
-        snprintf(error->text, sizeof(error->text),
-                 "%s is a semaphore of %u permits, not of %u", name,
-                 (unsigned)op->rival_permits, (unsigned)op->order.permits);
-    } else if (op->status == HF_BUSY && is_slot &&
-               bundle->op.order.n_slots == 1) {
-        snprintf(error->text, sizeof(error->text), "the only permit is %.900s",
-                 op->error.text);
-    } else if (op->status == HF_BUSY && is_slot) {
-        snprintf(error->text, sizeof(error->text),
-                 "all %u permits are taken; one is %.900s",
-                 (unsigned)bundle->op.order.n_slots, op->error.text);
-    } else if (op->status == HF_BUSY && !hf_bundle_is_semaphore(bundle)) {
+    if (hf_bundle_is_semaphore(bundle)) {
+        hf_semaphore_explain(bundle, op);
+    } else if (op->status == HF_BUSY) {
+        char name[HF_NAME_SHOWN_MAX];
         hf_name_show(op->order.name, op->order.name_len, name);
         snprintf(error->text, sizeof(error->text), "%s is %.900s", name,
                  op->error.text);
@@ -66,23 +54,10 @@ static struct hf_lock *link_names(struct hf_bundle *bundle)
     return locks[0];
 }
 
-static struct hf_lock *link_semaphore(struct hf_bundle *bundle)
-{
-    struct hf_part *slots = &bundle->parts[1];
-    struct hf_lock *lock = slots->got;
-    hf_lock_group_join(lock, bundle->parts[0].got);
-    for (unsigned i = 0; i < slots->count; i++) {
-        if (hf_member_is_held(&slots->members[i])) {
-            hf_lock_link(lock)->permit = (int16_t)i;
-        }
-    }
-    return lock;
-}
-
 void hf_bundle_hand_out(struct hf_bundle *bundle)
 {
     struct hf_lock *first = hf_bundle_is_semaphore(bundle)
-                                ? link_semaphore(bundle)
+                                ? hf_semaphore_link(bundle)
                                 : link_names(bundle);
     for (unsigned i = 0; i < bundle->n_members; i++) {
         struct hf_member *member = &bundle->members[i];

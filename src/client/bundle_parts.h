@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of a bundle. bundle.c has the algorithm; bundle_plan.c
  * builds a bundle from an order; bundle_member.c begins and drops its
- * acquisitions; bundle_end.c reports the result. */
+ * acquisitions; bundle_end.c reports the result. semaphore.c has what is
+ * particular to a permit of a semaphore. */
 #ifndef HF_CLIENT_BUNDLE_PARTS_H
 #define HF_CLIENT_BUNDLE_PARTS_H
 
@@ -65,6 +66,32 @@ static inline bool hf_member_is_held(const struct hf_member *member)
 {
     return member->is_begun && member->op.is_done && member->op.status == HF_OK;
 }
+
+/* ---- bundle_plan.c ----------------------------------------------------- */
+
+/* Add a part of `count` members. */
+struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
+                                   unsigned start);
+
+/* Set up a member's order: the user's, with another name. @return the end of
+ * the name in `text`. */
+char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
+                             const struct hf_name *name, char *text);
+
+/* ---- semaphore.c ------------------------------------------------------- */
+
+/* Bytes of the permits' names. */
+size_t hf_semaphore_text_size(const struct hf_order *order);
+
+/* Add the two parts of a permit, with their names in `text`. */
+void hf_semaphore_plan(struct hf_bundle *bundle, const struct hf_order *order,
+                       char *text);
+
+/* Link the held locks to a handle, and record which permit it is. */
+struct hf_lock *hf_semaphore_link(struct hf_bundle *bundle);
+
+/* Write the error text of the bundle for a member that has failed. */
+void hf_semaphore_explain(struct hf_bundle *bundle, const struct hf_op *op);
 
 /* ---- bundle_member.c --------------------------------------------------- */
 

@@ -2,10 +2,10 @@
 /* Builds the parts of a bundle from a user's request, in one allocation:
  *
  *     struct hf_bundle | members | parts | label, names
- */
+ *
+ * The parts of a semaphore are planned in semaphore.c. */
 #include "client/bundle_parts.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,14 +35,11 @@ static size_t text_size(const struct hf_order *order)
     for (unsigned i = 0; i < order->n_more; i++) {
         size += hf_order_more(order, i).name_len;
     }
-    /* + 1: the NUL that snprintf() writes */
-    return size + order->n_slots * (order->name_len + HF_SLOT_TEXT_MAX) + 1;
+    return size + hf_semaphore_text_size(order);
 }
 
-/* Set up a member's order: the user's, with another name. @return the end of
- * the name in `text`. */
-static char *order_member(struct hf_bundle *bundle, struct hf_member *member,
-                          const struct hf_name *name, char *text)
+char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
+                             const struct hf_name *name, char *text)
 {
     hf_op_init(&member->op, bundle->op.client, HF_OP_ACQUIRE);
     member->is_begun = false;
@@ -60,8 +57,8 @@ static char *order_member(struct hf_bundle *bundle, struct hf_member *member,
     return text + name->name_len;
 }
 
-static struct hf_part *add_part(struct hf_bundle *bundle, unsigned count,
-                                unsigned start)
+struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
+                                   unsigned start)
 {
     struct hf_part *part = &bundle->parts[bundle->n_parts++];
     *part = (struct hf_part){.members = bundle->members + bundle->n_members,
@@ -77,28 +74,8 @@ static void plan_names(struct hf_bundle *bundle, const struct hf_order *order,
     struct hf_name names[HF_NAMES_MAX];
     sort(order, names, bundle->place);
     for (unsigned i = 0; i <= order->n_more; i++) {
-        struct hf_part *part = add_part(bundle, 1, 0);
-        text = order_member(bundle, part->members, &names[i], text);
-    }
-}
-
-static void plan_semaphore(struct hf_bundle *bundle,
-                           const struct hf_order *order, char *text)
-{
-    struct hf_name name = {order->name, order->name_len, HF_SHARED};
-    struct hf_part *shared = add_part(bundle, 1, 0);
-    text = order_member(bundle, shared->members, &name, text);
-    shared->members->op.order.permits = order->n_slots;
-    unsigned start =
-        (unsigned)(hf_client_random(bundle->op.client) % order->n_slots);
-    struct hf_part *slots = add_part(bundle, order->n_slots, start);
-    name.mode = HF_EXCLUSIVE;
-    for (unsigned i = 0; i < order->n_slots; i++) {
-        struct hf_op *op = &slots->members[i].op;
-        text = order_member(bundle, &slots->members[i], &name, text);
-        int len = snprintf(text, HF_SLOT_TEXT_MAX + 1, "#%u", i);
-        text += len;
-        op->order.name_len += (size_t)len;
+        struct hf_part *part = hf_bundle_add_part(bundle, 1, 0);
+        text = hf_bundle_order_member(bundle, part->members, &names[i], text);
     }
 }
 
@@ -125,7 +102,7 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
     text += order->text_len;
     bundle->op.order.name = text; /* the semaphore's; not used for names */
     if (order->n_slots > 0) {
-        plan_semaphore(bundle, order, text);
+        hf_semaphore_plan(bundle, order, text);
     } else {
         plan_names(bundle, order, text);
     }
