@@ -29,6 +29,22 @@ trial $'# timeout: 4\necho "ok 1 - a"; echo 1..1; sleep 60'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a test that hangs"
 trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
+# The child of tests/run that runs it: its topmost subshell.
+trial 'echo "ok 1 - a"; echo 1..1
+parent() {
+    ps -o ppid= -p "$1" | tr -d " "
+}
+is_run() {
+    case $(ps -o args= -p "$1") in *tests/run) ;; *) false ;; esac
+}
+pid=$$
+until is_run "$(parent $pid)" && ! is_run "$(parent "$(parent $pid)")"; do
+    pid=$(parent $pid)
+    [ "$pid" -gt 1 ] || exit
+done
+kill -KILL "$pid"'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "what runs it is killed"
+like "$lines" 'ended with killed' "and that is the reason"
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
 
