@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=write,--wrap=open,--wrap=read,--wrap=fstat,--wrap=close */
-/* The configuration file, and the file with the password: no byte past their
- * ends; whatever is wrong is said in one line, with exit code 78; and the URL
- * that comes of it has no line ends, and goes through the parser.
+/* The configuration file and the password file. The parser reads no byte past
+ * their ends. An error is one line, with exit code 78. The resulting URL has no
+ * line ends and is passed to the URL parser.
  *
- * Input: a byte with the files' permissions, the configuration, and behind
- * a NUL the password file. Both are read from memory. */
+ * Input: a byte with the files' permissions, the configuration, and after a NUL
+ * the password file. Both are read from memory. */
 #include "said.h"
 
 #include "config.h"
@@ -43,7 +43,7 @@ static struct memory_file *file_of(int fd)
     return fd == CONFIG_FD ? &files[0] : fd == PASSWORD_FD ? &files[1] : NULL;
 }
 
-/* While a target runs any other path is the password's. */
+/* While a target runs, every other path is that of the password file. */
 int __wrap_open(const char *path, int flags, ...)
 {
     mode_t mode = 0;

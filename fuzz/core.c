@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* with: core_oracle.c */
-/* The lock itself: bytes are events for a few leases over a few nodes, which
- * may say anything that a store lets through. core_oracle.c judges each step.
- * At the end all is given back, and no node answers any more: every lease must
- * end, in its time.
+/* The lease machine: bytes are events for a few leases over a few nodes. The
+ * nodes may send any reply that a store passes on. core_oracle.c checks each
+ * step. At the end every lease is released while no node replies: each must end
+ * within its time.
  *
  * Input: a byte for the number of nodes and the kinds of leases; then moves. */
 #include "core_oracle.h"
@@ -31,7 +31,7 @@ static struct hf_lease *lease_of(struct one *one)
     return (struct hf_lease *)(void *)one->room;
 }
 
-/* With FUZZ_TRACE set: the story, for a replay. */
+/* If FUZZ_TRACE is set: print the events as a story, for a replay. */
 static void trace(const struct one *one, const struct hf_event *event)
 {
     if (getenv("FUZZ_TRACE") != NULL) {
@@ -90,7 +90,7 @@ static int64_t read_ttl_ms(struct fuzz_input *in)
     return some[fuzz_u8(in) % 6];
 }
 
-/* Small, so that they meet; or near the greatest. */
+/* Small, so that counters collide; or near the limit. */
 static uint64_t read_counter(struct fuzz_input *in)
 {
     uint8_t what = fuzz_u8(in);
@@ -116,8 +116,8 @@ static void begin(struct one *one, struct fuzz_input *in)
     step(one, event);
 }
 
-/* Answers come in the order of asking; only what never left may be told at
- * once. */
+/* Replies arrive in the order of the requests. Only a request that was never
+ * sent may be answered at once. */
 static int pick_pending(const struct one *one, unsigned node, bool is_newest)
 {
     const struct heard *heard = &one->oracle.heard[node];
@@ -132,14 +132,14 @@ static int pick_pending(const struct one *one, unsigned node, bool is_newest)
     return found;
 }
 
-#define UNSENT 4 /* where it stands in `verdicts` */
+#define UNSENT 4 /* index in `verdicts` */
 
 static const enum hf_verdict verdicts[] = {
     HF_VERDICT_OK,     HF_VERDICT_OK,     HF_VERDICT_OK,
     HF_VERDICT_QUEUED, HF_VERDICT_UNSENT, HF_VERDICT_UNKNOWN,
     HF_VERDICT_ERROR,  HF_VERDICT_REFUSED};
 
-/* What a store may say to what it was asked (store.h). */
+/* The replies that a store may give to each request (store.h). */
 static void answer(struct one *one, unsigned node, int verb, uint8_t what,
                    struct fuzz_input *in)
 {
@@ -201,7 +201,7 @@ static void listen(unsigned node, uint8_t what)
     }
 }
 
-/* To the next timer, or some way towards it, or beyond it. */
+/* Advance to the next timer, to a time before it, or past it. */
 static void pass(struct one *one, uint8_t what)
 {
     struct hf_instant wake =

@@ -19,7 +19,7 @@ void oracle_init(struct oracle *oracle, struct hf_lease *lease,
     }
 }
 
-/* ---- What it was told -------------------------------------------------- */
+/* ---- Replies and pushes ------------------------------------------------ */
 
 static bool is_ask(enum hf_verb verb)
 {
@@ -59,8 +59,8 @@ static void hear_answer(struct oracle *oracle, const struct hf_event *event)
         bool is_newer = event->verdict == HF_VERDICT_QUEUED &&
                         heard->counter > event->counter;
         struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
-        /* A grant above this counter was made after this request was sent,
-         * whatever the request was. */
+        /* A grant above this counter was made after this request was executed,
+         * whatever its verb. */
         heard->claim = hf_instant_max(
             heard->claim,
             hf_instant_add(heard->sent[event->verb], hf_validity(queue)));
@@ -93,7 +93,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     case HF_EV_ANSWER:
         hear_answer(oracle, event);
         break;
-    case HF_EV_GRANT: /* once it is given up it is not heard any more */
+    case HF_EV_GRANT: /* after a release, grants are ignored */
         if (event->counter > heard->refused &&
             (oracle->phase == HF_PHASE_ASKING ||
              oracle->phase == HF_PHASE_WAITING ||
@@ -127,7 +127,7 @@ void oracle_event(struct oracle *oracle, const struct hf_event *event)
     }
 }
 
-/* ---- What it did ------------------------------------------------------- */
+/* ---- Requests and outcomes --------------------------------------------- */
 
 static void check_send(struct oracle *oracle, const struct hf_send *send,
                        struct hf_instant now)
@@ -150,7 +150,7 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
     if (send->verb != HF_VERB_RELEASE) {
         FUZZ_CHECK(send->ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
     }
-    if (is_ask(send->verb)) { /* what is pushed lasts Q, not the ttl */
+    if (is_ask(send->verb)) { /* a pushed grant lasts Q, not the ttl */
         struct hf_span queue = hf_queue_lease(oracle->lease->ttl);
         heard->claim = hf_instant_max(heard->claim,
                                       hf_instant_add(now, hf_validity(queue)));
@@ -168,8 +168,8 @@ static void check_send(struct oracle *oracle, const struct hf_send *send,
     heard->number[send->verb] = oracle->n_sends++;
 }
 
-/* The instant until which a majority may be relied on, at most: each by what
- * it was itself told, and asked for. */
+/* The latest instant until which a majority may be relied on. Each node counts
+ * until the end of the lease that its own replies confirmed. */
 static struct hf_instant proved_until(const struct oracle *oracle)
 {
     struct hf_instant best[HF_NODES_MAX];
@@ -254,7 +254,7 @@ static void check_outcome(struct oracle *oracle, enum hf_outcome outcome)
     }
 }
 
-/* Nothing of this owner is left. */
+/* No node stores this owner any more. */
 static void check_done(const struct oracle *oracle, struct hf_instant now)
 {
     FUZZ_CHECK(oracle->lease->phase == HF_PHASE_DONE);
@@ -268,7 +268,7 @@ static void check_done(const struct oracle *oracle, struct hf_instant now)
     }
 }
 
-/* A timer that is due must come to something. */
+/* A timer that is due must have an effect within a few steps. */
 static void check_timer(struct oracle *oracle, const struct hf_event *event,
                         const struct hf_effects *effects)
 {
@@ -280,7 +280,7 @@ static void check_timer(struct oracle *oracle, const struct hf_event *event,
     oracle->timer_at = event->now;
     FUZZ_CHECK(oracle->n_timers < TIMERS_MAX);
     if (oracle->lease->phase == HF_PHASE_RELEASING) {
-        FUZZ_CHECK(wake.ns != HF_NEVER.ns); /* else it might never end */
+        FUZZ_CHECK(wake.ns != HF_NEVER.ns); /* else the run might never end */
     }
 }
 

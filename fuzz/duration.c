@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations, of URLs and of the command line: what is read is in range, and
- * what is written is read as the same. */
+/* Durations, in URLs and on the command line: a parsed value is in range, and a
+ * printed value is parsed as the same. */
 #include "fuzz.h"
 
 #include "base/duration.h"
@@ -8,7 +8,7 @@
 
 #define MS_MAX (INT64_C(1) << 53)
 
-/* The command writes for people, and rounds; but never up, nor to nonsense. */
+/* The command prints rounded values. It never rounds up. */
 static void check_shown(int64_t ms)
 {
     char shown[CLI_DURATION_TEXT];
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t cli_ms = -1;
     if (cli_duration_parse(text, &cli_ms)) {
         FUZZ_CHECK(cli_ms >= 0 && cli_ms <= CLI_DURATION_MS_MAX);
-        FUZZ_CHECK(ms < 0 || ms == cli_ms); /* both say the same */
+        FUZZ_CHECK(ms < 0 || ms == cli_ms); /* both parsers agree */
         check_shown(cli_ms);
     }
     free(text);

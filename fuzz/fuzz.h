@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every target shares: the entry that libFuzzer calls, an oracle's check,
+/* Shared by all targets: libFuzzer's entry point, a check that is always on,
  * and a reader that turns bytes into decisions. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
@@ -24,8 +24,8 @@ static inline void fuzz_failed(const char *what, const char *file, int line)
     abort();
 }
 
-/* A copy of its own on the heap, with a NUL behind it: reading past its end is
- * seen. The caller's to free. */
+/* A copy on the heap with a NUL after it, so that a read past its end is found.
+ * Owner: the caller. */
 static inline char *fuzz_text(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -44,7 +44,7 @@ struct fuzz_input {
     size_t left;
 };
 
-/* 0 behind the end. */
+/* 0 past the end. */
 static inline uint8_t fuzz_u8(struct fuzz_input *in)
 {
     if (in->left == 0) {
@@ -63,7 +63,7 @@ static inline uint64_t fuzz_u64(struct fuzz_input *in)
     return value;
 }
 
-/* Up to @p len of what is left; borrowed. */
+/* At most @p len of the remaining bytes; borrowed. */
 static inline const uint8_t *fuzz_bytes(struct fuzz_input *in, size_t *len)
 {
     const uint8_t *at = in->at;

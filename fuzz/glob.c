@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Glob patterns: no byte past the ends, the same answer as a matcher that is
- * as simple as can be, and no pattern that keeps a processor busy. */
+/* Glob patterns: no read past the ends, the same result as the simplest
+ * possible matcher, and no pattern that takes exponential time. */
 #include "fuzz.h"
 
 #include "base/glob.h"
 
-/* The slow one is exponential: with more stars than this it is not asked. */
+/* The simple matcher is exponential: with more stars than this it is not
+ * run. */
 #define STARS_MAX 4
 
 struct span {
@@ -18,7 +19,7 @@ static struct span rest(struct span span, size_t skip)
     return (struct span){span.at + skip, span.len - skip};
 }
 
-/* Length of a class, with its brackets, and whether it has @p c. */
+/* Length of a class, with its brackets. Reports whether it contains @p c. */
 static size_t read_class(struct span pattern, uint8_t c, bool *has)
 {
     size_t i = 1;

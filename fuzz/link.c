@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words between wrapper and keeper, and the guard. A word arrives as it was
- * sent. Anything else that arrives is an end, never a word, and nothing makes
- * the reader wait. Whatever deadline the guard is set to, only "never" turns it
- * off, and one that is over expires at once.
+/* Messages between wrapper and keeper, and the guard. A message arrives as it
+ * was sent. Any other bytes end the connection, are never taken for a message,
+ * and never block the reader. For every deadline that the guard is set to: only
+ * "never" disables it, and a deadline in the past expires at once.
  *
- * Input: moves of a byte and what follows it. The sockets and the timer are
+ * Input: moves, each a byte and its argument. The sockets and the timer are
  * real. */
 #include "fuzz.h"
 
@@ -40,7 +40,7 @@ static void check_word(const struct cli_ipc *link, struct fuzz_input *in)
     FUZZ_CHECK(cli_ipc_read(link->fds[1]).what == CLI_LINK_NONE);
 }
 
-/* Of another length than a word's. */
+/* Not the length of a message. */
 static void check_bytes(const struct cli_ipc *link, struct fuzz_input *in)
 {
     size_t len = fuzz_u8(in);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=write */
-/* The command line: whatever is understood is within the bounds of its table;
- * whatever is not is refused in one line, with exit code 64.
+/* The command line: an accepted argument is within the bounds of its table; a
+ * refused one gives one line, with exit code 64.
  *
- * Input: a byte that picks the command, then the words, each ended by NUL. */
+ * Input: a byte that selects the command, then the arguments, each ended by
+ * NUL. */
 #include "said.h"
 
 #include "cmd.h"
@@ -63,7 +64,7 @@ static void check_args(const struct cli_args *args, const struct cli_opt *opts,
     }
 }
 
-/* @return the words, which point into @p text. */
+/* @return the arguments, which point into @p text. */
 static size_t split(char *text, size_t size, char *words[WORDS_MAX + 1])
 {
     size_t n = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owner records, as any node may store them: what is shown of them is one
- * printable line, and what we write ourselves is read as it was. */
+/* Owner records, as any node may store them: their description is one printable
+ * line, and a record that we write is parsed as the same. */
 #include "fuzz.h"
 
 #include "core/owner.h"
@@ -41,7 +41,8 @@ static void check_parse(const char *text)
     }
 }
 
-/* Host and label as the input has them; then as a client would write them. */
+/* Host and label first as they are in the input, then as a client escapes
+ * them. */
 static void check_emit(struct fuzz_input in)
 {
     uint8_t id[HF_OWNER_ID_LEN];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server says of itself, and what its marker says: whatever they are,
- * the verdict keeps the promises of core/quarantine.h. */
+/* The identity that a server reports, and its marker: for all values the
+ * verdict keeps the promises of core/quarantine.h. */
 #include "fuzz.h"
 
 #include "core/quarantine.h"
 
 #define MS_MAX (INT64_C(1) << 53)
 
-/* Often one of a few, so that ids meet. */
+/* Often one of a few values, so that ids are equal. */
 static void read_id(struct fuzz_input *in, char id[HF_SERVER_ID_MAX])
 {
     uint8_t what = fuzz_u8(in);
@@ -15,7 +15,7 @@ static void read_id(struct fuzz_input *in, char id[HF_SERVER_ID_MAX])
     memset(id, 'a' + what % 3, what % 5 == 0 ? 0 : 40);
 }
 
-/* Around the edges, or anywhere within what a store may pass on. */
+/* Near the bounds, or any value that a store may pass on. */
 static int64_t read_ms(struct fuzz_input *in)
 {
     static const int64_t edges[] = {0,       1,       9999,    10000,
@@ -89,7 +89,7 @@ static bool is_mismatch(const struct scene *s)
                                  its->fence_keep_ms != s->shape.fence_keep_ms));
 }
 
-/* The marker may be this server's: its ids, or durable then and now. */
+/* Sometimes the marker is this server's: its ids, durable before and now. */
 static bool may_be_kept(const struct scene *s)
 {
     bool is_promoted = s->identity.has_replid2 &&
@@ -102,7 +102,7 @@ static bool may_be_kept(const struct scene *s)
            (is_anonymous || (!is_promoted && (is_named || is_durable)));
 }
 
-/* Has a client or a host watched this very value for a whole span? */
+/* Whether a client or a host has watched this value for the full time. */
 static bool was_watched(const struct scene *s)
 {
     struct hf_span span = hf_quarantine_span(s->shape.max_ttl_ms);
@@ -124,7 +124,8 @@ static void check_write(const struct scene *s, const struct hf_marker *out)
     FUZZ_CHECK(memcmp(&out->shape, &s->shape, sizeof(s->shape)) == 0);
     if (!may_be_kept(s)) {
         FUZZ_CHECK(is_fresh && !out->is_whole && !out->has_entry);
-    } else if (!is_fresh) { /* added and set, never taken back */
+    } else if (!is_fresh) { /* entries are added and "whole" is set; neither is
+                               undone */
         FUZZ_CHECK(is_same(out->value, s->marker.value));
         FUZZ_CHECK(out->is_whole || !s->marker.is_whole);
         FUZZ_CHECK(!out->is_whole || s->marker.is_whole || was_watched(s));

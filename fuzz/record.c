@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the embedded store reads from its file, which a member of its folder or
- * a fault may have damaged: records and entries. Whatever is read is within its
- * bounds, and written again it is the same. Each has a sum; the target makes it
- * right, so that the fields behind it are reached. With one bit changed it is
- * refused. */
+/* What the embedded store reads from its file: records and entries, which
+ * another member of its group or a fault may have damaged. Every field that is
+ * read is within its bounds, and is written again as the same. Each record has
+ * a checksum. The target makes it right, so that the fields after it are
+ * reached; with one bit changed, the record is refused. */
 #include "fuzz.h"
 
 #include "core/owner.h"
@@ -11,7 +11,7 @@
 #include "store/local/record.h"
 #include "store/local/sum.h"
 
-/* Of record.c and entry.c; has_sum() sees if they differ. */
+/* As in record.c and entry.c; has_sum() fails if they differ. */
 #define RECORD_KIND 0x68667233U
 #define RECORD_CHECK_AT 28
 #define ENTRY_KIND 0x68666532U
@@ -112,7 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0) {
         memcpy(copy, data, size);
     }
-    /* The fields say how much the sum is of: one of these lengths is right. */
+    /* The checksum's extent follows from the fields: one of these lengths is
+     * right. */
     for (size_t len = RECORD_CHECK_AT + 4; len <= size; len++) {
         put_sum(copy, len, RECORD_KIND, RECORD_CHECK_AT);
         check_record(copy, len);

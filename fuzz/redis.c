@@ -5,15 +5,15 @@
 /* link: -Wl,--wrap=hf_entropy,--wrap=hf_clock_now,--wrap=hf_clock_wall_s */
 /* with: redis_fake.c */
 /* with: redis_server.c */
-/* The Redis store as it ships, against servers that say anything. Its sockets
- * are in memory (redis_fake.c), its clock is ours; everything between is real:
- * greeting, INFO, marker, answers, the second connection, timers.
+/* The shipped Redis store, against servers that may send any bytes. Its sockets
+ * are in memory (redis_fake.c) and its clock is the target's; all code between
+ * is real: handshake, INFO, marker, replies, the second connection, timers.
  *
- * The input is a list of moves (enum move): bytes from a server, an honest
- * reply (redis_server.c), a question of the client's, a broken connection, time
- * that passes. What the store tells its client must keep the promises of
- * store.h: each question answered exactly once, nothing out of bounds, one
- * plain line for each reason, and no fence that is none. */
+ * The input is a list of moves (enum move): bytes from a server, a valid reply
+ * (redis_server.c), a request of the client, a broken connection, time that
+ * passes. The store must keep the promises of store.h: it answers each request
+ * exactly once, reports no value out of bounds, one plain line for each reason,
+ * and no invalid fence. */
 #include "redis_fake.h"
 
 #include "core/limits.h"
@@ -50,10 +50,10 @@ static struct client {
     } asks[ASKS_MAX];
     unsigned n_asks;
     unsigned n_open;
-    unsigned again; /* asks to be made from inside answers */
-    bool is_asking; /* from inside ask() nothing may be asked */
+    unsigned again; /* requests to send from inside callbacks */
+    bool is_asking; /* ask() is running: it must not be called again */
     bool hears[HF_NODES_MAX];
-    unsigned n_jobs; /* that are under way */
+    unsigned n_jobs; /* that have not ended */
 } client;
 
 static void check_plain(const char *text)
@@ -64,7 +64,7 @@ static void check_plain(const char *text)
     }
 }
 
-/* Every byte, so that a sanitizer sees them. */
+/* Read every byte, so that a sanitizer checks them. */
 static unsigned touch(const void *data, size_t len)
 {
     unsigned sum = 0;
@@ -76,7 +76,7 @@ static unsigned touch(const void *data, size_t len)
 
 static volatile unsigned touched;
 
-/* ---- What the client asks ---------------------------------------------- */
+/* ---- Requests of the client -------------------------------------------- */
 
 static void ask(uint8_t what, uint8_t node)
 {
@@ -111,7 +111,7 @@ static void ask(uint8_t what, uint8_t node)
     client.is_asking = false;
 }
 
-/* ---- What it is told --------------------------------------------------- */
+/* ---- Callbacks of the store -------------------------------------------- */
 
 static void check_seats(const struct hf_answer *answer)
 {
@@ -287,7 +287,7 @@ static void move(struct fuzz_input *in)
     }
 }
 
-/* Every connection breaks: whatever was asked must be answered then. */
+/* All connections break: every pending request must be answered then. */
 static void end(void)
 {
     client.again = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sockets and clocks in memory; what is said on them is in redis_server.c. */
+/* Sockets and clocks in memory; redis_server.c writes the replies. */
 #include "redis_fake.h"
 
 #include "io/clock.h"
@@ -8,7 +8,7 @@
 
 #define PEERS_MAX (2 * HF_NODES_MAX)
 
-/* Rounds of timers at one instant: more is a loop that never ends. */
+/* Rounds of timers at one instant: more means an endless loop. */
 #define ROUNDS_MAX 100
 
 enum mood {
@@ -20,7 +20,7 @@ enum mood {
     MOOD_DRIPS = 32
 };
 
-/* The other side of a socket. */
+/* The server's end of a socket. */
 struct peer {
     struct hf_socket *socket;
     const char *data;
@@ -36,7 +36,7 @@ static struct {
     struct peer peers[PEERS_MAX];
 } fake;
 
-/* ---- The clock, and what should be random ------------------------------ */
+/* ---- The clock, and random numbers ------------------------------------- */
 
 struct hf_instant __wrap_hf_clock_now(void);
 int64_t __wrap_hf_clock_wall_s(void);
@@ -188,7 +188,7 @@ void __wrap_hf_socket_close(struct hf_socket *socket, bool quiet)
     socket->is_ended = false;
 }
 
-/* ---- What happens to them ---------------------------------------------- */
+/* ---- Faults and progress ----------------------------------------------- */
 
 static struct hf_socket *socket_of(struct hf_store *store, unsigned node,
                                    bool listens)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers in memory, for the Redis store as it ships: what they say is said
- * through the store's own sockets (--wrap), at a time of our own. */
+/* Servers in memory, for the shipped Redis store. Their replies go through the
+ * store's own socket calls (--wrap), at times that the target chooses. */
 #ifndef FUZZ_REDIS_FAKE_H
 #define FUZZ_REDIS_FAKE_H
 
@@ -10,39 +10,38 @@
 #include "io/loop.h"
 #include "store/store.h"
 
-/* Another run: time begins, everything is forgotten. @return the loop. */
+/* Begin a new run with no state of the last one. @return the loop. */
 struct hf_loop *fake_begin(void);
 
 struct hf_instant fake_now(void);
 
-/* Time passes in steps (about the square of @p amount, in milliseconds), and
- * whatever is due happens. */
+/* Advance the time in steps (about the square of @p amount, in milliseconds)
+ * and run all that is due. */
 void fake_pass(unsigned amount);
 
-/* How it goes from now on: bits for connections that fail, are late, swallow
- * what is written, look dead when idle, and for bytes that come one at a
- * time. */
+/* Set the faults: bits for connections that fail, are slow, drop what is
+ * written or look dead when idle, and for bytes that arrive one at a time. */
 void fake_mood(uint8_t mood);
 
-/* ---- What servers say; nothing if there is no connection --------------- */
+/* ---- Replies of servers; ignored without a connection ------------------ */
 
 void fake_say(struct hf_store *store, unsigned node, bool listens,
               const void *data, size_t len);
 void fake_hang_up(struct hf_store *store, unsigned node, bool listens);
 
-/* An array of integers, and of one owner, as scripts answer. */
+/* An array of integers and one owner, as the scripts reply. */
 void fake_say_array(struct hf_store *store, unsigned node,
                     struct fuzz_input *in);
 
-/* The same with seats behind it; or a page of names. */
+/* The same, followed by queue entries; or a page of names. */
 void fake_say_roster(struct hf_store *store, unsigned node,
                      struct fuzz_input *in);
 
-/* A push on our channel. */
+/* A push on the store's channel. */
 void fake_say_grant(struct hf_store *store, unsigned node,
                     struct fuzz_input *in);
 
-/* What a server that is well says to everything that it was asked. */
+/* The replies of a healthy server to all pending requests. */
 void fake_answer(struct hf_store *store, unsigned node, bool listens);
 
 #endif

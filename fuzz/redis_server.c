@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What servers say: honest replies to what they were asked, and arrays whose
- * form is right and whose contents are the input's. */
+/* Replies of servers: valid replies to the pending requests, and arrays of the
+ * right form with contents from the input. */
 #include "redis_fake.h"
 
 #include "core/limits.h"
@@ -44,7 +44,7 @@ static void add_text(struct said *said, const char *text)
     add_bulk(said, text, strlen(text));
 }
 
-/* ---- Of right form ----------------------------------------------------- */
+/* ---- Of the right form ------------------------------------------------- */
 
 static void add_item(struct said *said, struct fuzz_input *in)
 {
@@ -139,7 +139,7 @@ void fake_say_grant(struct hf_store *store, unsigned node,
     say(store, node, true, &said);
 }
 
-/* ---- Honest ------------------------------------------------------------ */
+/* ---- Valid ------------------------------------------------------------- */
 
 static void add_pair(struct said *said, const char *a, const char *b)
 {
@@ -284,7 +284,7 @@ void fake_answer(struct hf_store *store, unsigned node, bool listens)
         struct said said = {.len = 0};
         const struct hf_pending *oldest = hf_wire_oldest(wire);
         if (oldest == NULL || wire->begin >= wire->sent) {
-            return; /* it has read nothing yet */
+            return; /* the server has read nothing yet */
         }
         add_honest(&said, redis, node, oldest);
         say(store, node, false, &said);

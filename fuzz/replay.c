@@ -28,7 +28,7 @@ static void run_file(const char *path, size_t size)
         stop(path);
     }
     fclose(file);
-    /* Its own size exactly, so that reading past its end is seen. */
+    /* Allocate exactly its size, so that a read past its end is found. */
     uint8_t *exact = malloc(size);
     if (exact == NULL && size > 0) {
         stop(path);
@@ -37,7 +37,8 @@ static void run_file(const char *path, size_t size)
         memcpy(exact, data, size);
     }
     free(data);
-    fprintf(stderr, "# %s\n", path); /* the last one is the one that failed */
+    fprintf(stderr, "# %s\n", path); /* the last one printed is the one that
+                                        failed */
     LLVMFuzzerTestOneInput(exact, size);
     free(exact);
     n_run++;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies: whatever bytes come, and however they are split, the same replies
- * are read of them, every item lies within the text, and a reply has exactly
- * the items that its arrays announce: none is left from the one before. */
+/* Replies: for any bytes, however they are split into reads, the parser yields
+ * the same replies. Every item lies within the text, and a reply has exactly
+ * the items that its arrays announce: none is left from the reply before. */
 #include "fuzz.h"
 
 #include "store/redis/reply.h"
 
-/* What was read: a digest of each reply, and whether it ended in nonsense. */
+/* The result: a digest of each reply, and whether parsing ended in an error. */
 struct reading {
     unsigned n;
     uint64_t digest;
@@ -37,7 +37,7 @@ static void read_item(struct reading *reading, const struct hf_reply *reply,
     }
 }
 
-/* An array's elements follow it. */
+/* The elements of an array follow it. */
 static void count_items(const struct hf_reply *reply)
 {
     size_t expected = 1;
@@ -77,7 +77,7 @@ static struct reading read_split(const uint8_t *data, size_t size, size_t step)
         FUZZ_CHECK(hf_reply_feed(&reply, (const char *)data + at, len));
         read_all(&reading, &reply);
     }
-    /* Another connection begins: nothing is left of this one. */
+    /* A new connection begins: no data of this one may be left. */
     FUZZ_CHECK(hf_reply_reset(&reply));
     FUZZ_CHECK(hf_reply_feed(&reply, "+OK\r\n", 5));
     FUZZ_CHECK(hf_reply_next(&reply) == 1 && reply.n == 1);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the command says on stderr, caught instead of written: one line, with
- * nothing in it that a terminal would obey. For targets with
+/* Catches what the command writes to stderr: it must be one line, without a
+ * control character that a terminal would execute. For targets with
  *
  *     link: -Wl,--wrap=write
  *
- * What does not begin as our messages do (libFuzzer's, a sanitizer's) is
- * written as ever. */
+ * Text that does not begin like a message of the command (libFuzzer's, a
+ * sanitizer's) is written unchanged. */
 #ifndef FUZZ_SAID_H
 #define FUZZ_SAID_H
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lines of --status-fd, which a program reads: one JSON object a line, of
- * plain printable characters, from which any name can be had back, byte for
- * byte.
+/* The lines of --status-fd, which programs read: one JSON object a line, of
+ * printable characters. Every name can be decoded from it byte for byte.
  *
  * Input: four bytes of a number, then a name. */
 #include "fuzz.h"
@@ -44,7 +43,7 @@ static size_t put_code(uint32_t code, char *out)
     return n;
 }
 
-/* "\uXXXX", or a pair of them. @return behind it. */
+/* "\uXXXX", or a pair of them. @return the position after it. */
 static const char *read_escape(const char *at, char *out, size_t *len)
 {
     uint32_t code = read_unit(at + 2);
@@ -61,7 +60,7 @@ static const char *read_escape(const char *at, char *out, size_t *len)
     return at;
 }
 
-/* A JSON string. @return behind it. */
+/* A JSON string. @return the position after it. */
 static const char *read_string(const char *at, char *out, size_t *len)
 {
     *len = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Store URLs: whatever is understood is within its bounds; whatever is not is
- * refused in one line; and no password ever shows.
+/* Store URLs: an accepted URL is within its bounds; a refused one gives one
+ * line; a password is never shown.
  *
- * Input: a password from elsewhere up to the first NUL, if there is one, then
- * the URL. */
+ * Input: a password from another source up to the first NUL, if there is one,
+ * then the URL. */
 #include "fuzz.h"
 
 #include "store/url.h"
@@ -59,8 +59,7 @@ static enum hf_status parse(const char *text, const char *password)
     return status;
 }
 
-/* With a password that stands nowhere else, in the middle of the URL's own
- * user part. */
+/* With a password that occurs only once, in the user part of the URL. */
 static void check_secret(const char *rest)
 {
     char text[2048];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Datagrams that hand a lock over in the embedded store. Any process may send
+/* Datagrams that hand over a lock in the embedded store. Any process may send
  * to the abstract socket. Only a message that begins with the socket's secret
- * and has the length of its notes is read, and its notes arrive unchanged.
+ * and has the length of its grants is read, and its grants arrive unchanged.
  *
  * Input: for each message a byte for its form, a byte for its length, and its
  * content. The kernel and its socket filter are real. */
@@ -15,11 +15,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define MESSAGES_MAX 8 /* fewer than a socket's receive queue holds */
+#define MESSAGES_MAX 8 /* fewer than the receive queue of a socket holds */
 #define SECRET_BYTES sizeof(uint64_t)
 
 static struct hf_wake wake;
-static struct hf_loop *loop; /* kept, so that it is no leak */
+static struct hf_loop *loop; /* still reachable at exit, so no leak */
 static int sender = -1;
 static struct sockaddr_un name;
 static socklen_t name_len;
@@ -56,7 +56,8 @@ static size_t send_one(struct fuzz_input *in, unsigned char *out, size_t size)
     uint8_t form = fuzz_u8(in);
     size_t len = (size_t)fuzz_u8(in) * (form % 2 == 0 ? 1 : 16);
     size_t at = 0;
-    if (form % 8 != 0) { /* with the secret, or all but a bit of it */
+    if (form % 8 != 0) { /* with the secret, or with the secret but for one
+                            bit */
         uint64_t secret = wake.address.secret;
         secret ^= form % 8 == 1 ? UINT64_C(1) << (form / 8) : 0;
         memcpy(out, &secret, SECRET_BYTES);
@@ -70,7 +71,7 @@ static size_t send_one(struct fuzz_input *in, unsigned char *out, size_t size)
     return sent < 0 ? 0 : (size_t)sent;
 }
 
-/* How many notes the message is due to carry; 0: it is to be ignored. */
+/* Number of grants in a message; 0: the message must be ignored. */
 static size_t notes_of(const unsigned char *message, size_t len)
 {
     size_t body = len < SECRET_BYTES ? 0 : len - SECRET_BYTES;
