@@ -61,9 +61,9 @@ static struct {
     uint32_t n_states;
     uint32_t room;
     uint32_t table_mask;
-    uint32_t here;     /* the state whose successors are being made */
-    const char *claim; /* broken by the transition that comes next */
-    /* Playing a trace again: which canonical state to look for. */
+    uint32_t here;     /* the state whose successors are being generated */
+    const char *claim; /* the claim that the next transition breaks */
+    /* While a trace is replayed: the canonical state to look for. */
     const struct state *wanted;
     struct state found;
     struct step found_step;
@@ -127,7 +127,7 @@ static void checker_make_room(void)
     }
 }
 
-/* The number of a canonical state, which is kept if it is new. */
+/* @return the number of a canonical state. A new state is stored. */
 static uint32_t checker_visit(const struct state *state)
 {
     if (checker.n_states == checker.room) {
@@ -165,7 +165,7 @@ static void checker_print_line(unsigned number, struct step step,
     printf("\n");
 }
 
-/* From `concrete`, the step to a state that `wanted` stands for. */
+/* The step from `concrete` to a state whose canonical form is `wanted`. */
 static void checker_replay(const struct state *concrete,
                            const struct state *wanted)
 {
@@ -263,7 +263,8 @@ static void reach(const struct state *next, struct step step)
 /* ---- AG EF goal -------------------------------------------------------- */
 
 #ifdef HAS_GOAL
-/* Backwards from all goals: a state that is not met cannot reach one. */
+/* Search backwards from all goals: a state that is not reached cannot reach a
+ * goal. */
 static uint32_t checker_first_trapped(void)
 {
     uint32_t n = checker.n_states;

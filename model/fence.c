@@ -34,32 +34,32 @@
 #endif
 /* Faults. */
 #ifndef AMNESIAS
-#define AMNESIAS 0 /* times that a node loses its memory */
+#define AMNESIAS 0 /* how often a node may lose its data */
 #endif
-/* 0: all of it; 1: the newest part (of the counter); 2: the newest part, and
- * an old lease is back. */
+/* 0: all data; 1: the newest part (of the counter); 2: the newest part, and an
+ * old lease is back */
 #ifndef LOSS
 #define LOSS 0
 #endif
 #ifndef CLOCKS
-#define CLOCKS 0 /* 0: right; 1: anything; 2: a node may be one tick behind */
+#define CLOCKS 0 /* 0: right; 1: any reading; 2: up to one tick slow */
 #endif
 #ifndef RESTART_TICKS
-#define RESTART_TICKS 1 /* a node is away for at least so long */
+#define RESTART_TICKS 1 /* the least time for which a node is down */
 #endif
 /* The rules. */
-/* 0: the greatest of a majority's grants is the fence. */
+/* 0: the greatest of a majority's grants is the fence */
 #ifndef SECOND_PHASE
 #define SECOND_PHASE 1
 #endif
 #ifndef CONFIRM_ACTUAL
-#define CONFIRM_ACTUAL 1 /* 0: it says "ok T" at a greater counter too */
+#define CONFIRM_ACTUAL 1 /* 0: also replies "ok T" at a greater counter */
 #endif
 #ifndef RAISE_ANY
-#define RAISE_ANY 0 /* 1: T may be any, not only the greatest grant */
+#define RAISE_ANY 0 /* 1: T may be any value, not only the greatest grant */
 #endif
-/* A raise takes a free node: 1: if c <= T; 2: if c < T, or c = T and last is
- * me. */
+/* When a raise may take a free node. 1: if c <= T; 2: if c < T, or c = T and
+ * the sender is the last owner. */
 #ifndef RAISE_TAKES
 #define RAISE_TAKES 0
 #endif
@@ -70,7 +70,7 @@
 #define TAKES_BACK 0 /* a holder takes a free node; 2: its last owner */
 #endif
 #ifndef FRESH_OWNER
-#define FRESH_OWNER 1 /* 0: client 2 uses the owner of client 1 again */
+#define FRESH_OWNER 1 /* 0: client 2 reuses the owner of client 1 */
 #endif
 #ifndef HINTS
 #define HINTS 0 /* 1: ACQUIRE may name any counter to begin at */
@@ -87,8 +87,8 @@
 #ifndef SHARED_BELOW_FLOOR
 #define SHARED_BELOW_FLOOR 0 /* 1: a sharer may raise its own to any T <= c */
 #endif
-/* 1: a node that lost its data stays away until the clients that asked it
- * before are done. */
+/* 1: a node that lost its data stays down until the clients that asked it
+ * before are done */
 #ifndef QUARANTINE
 #define QUARANTINE 0
 #endif
@@ -117,19 +117,22 @@ struct node {
     uint8_t last;    /* the owner that was granted the counter, + 1 */
     uint8_t counter;
     uint8_t memory;
-    uint8_t renewed;       /* a bit for each whose renewal it confirmed */
-    uint8_t own[CLIENTS];  /* by owner: its counter, while it holds */
-    uint8_t told[CLIENTS]; /* by client: bit v: was told "yours, c = v" */
+    uint8_t renewed;       /* a bit for each client whose renewal the node
+                              confirmed */
+    uint8_t own[CLIENTS];  /* by owner: its counter while it holds */
+    uint8_t told[CLIENTS]; /* by client: bit v: the node has replied "yours, c =
+                              v" */
 };
 
 struct client {
     uint8_t phase;
     uint8_t fence;
-    uint8_t least; /* greatest fence completed before it began */
+    uint8_t least; /* greatest fence completed before the client began */
     uint8_t hint;
-    uint8_t renewal;       /* 0, 1 begun, 2 succeeded */
-    uint8_t renewal_least; /* greatest fence that excludes it, at that time */
-    uint8_t is_old;        /* began before a node lost its memory */
+    uint8_t renewal;       /* 0; 1: begun; 2: succeeded */
+    uint8_t renewal_least; /* greatest fence that excludes it, at the begin of
+                              the renewal */
+    uint8_t is_old;        /* it began before a node lost its data */
 };
 
 struct state {
@@ -275,7 +278,7 @@ static void swap_clients(struct state *state, int a, int b)
     }
 }
 
-/* The least of all that are the same but for names. */
+/* The least of all states that differ only in names. */
 static void try_orders(struct state *state, int from, struct state *least)
 {
     if (from == CLIENTS) {
@@ -359,7 +362,7 @@ static void reach_at(const struct state *next, enum kind kind, int who,
     reach(next, step);
 }
 
-/* Greatest fence completed so far, of those that exclude `who` or of all. */
+/* Greatest completed fence: of the clients that exclude `who`, or of all. */
 static uint8_t greatest(const struct state *state, int who, bool excluding)
 {
     uint8_t most = 0;
@@ -433,7 +436,7 @@ static void acquire(const struct state *state, int who, int i)
     }
 }
 
-/* May it have computed T: the greatest of what a majority told it? */
+/* Whether T may be the greatest counter that a majority replied to it. */
 static bool may_raise_to(const struct state *state, int who, uint8_t fence)
 {
     int granted = 0;
@@ -493,7 +496,7 @@ static void confirm(const struct state *state, int who, int i, uint8_t fence)
     reach_at(&next, CONFIRMED, who, i + 1, fence);
 }
 
-/* Completed with T if a majority told it "yours, c = T". */
+/* Completed with T if a majority has replied "yours, c = T". */
 static void complete(const struct state *state, int who, uint8_t fence)
 {
     int votes = 0;

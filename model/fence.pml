@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FENCES: ACQUIRE, RAISE, EXTEND, RELEASE
  *
- * What fence.c checks, said again from the rules and for another checker, so
- * that the two must agree. fence.c gives a client no memory of its own: it may
- * have heard any part of what it was told. Here it is written as it is built:
- * one vote for each node, which is the greatest counter heard from it.
+ * The model of fence.c, written a second time from the rules and for another
+ * checker: both must give the same results. In fence.c a client has no memory:
+ * it may have received any subset of the replies. Here it has one vote for each
+ * node, as in the product: the greatest counter received from it.
  *
- * The network keeps whatever was ever sent, and may deliver it at any later
- * time, any number of times, or never. Any lease may end at any moment.
+ * The network keeps every message that was ever sent, and may deliver it at any
+ * later time, any number of times, or never. Any lease may end at any moment.
  *
  * Claims
  *   C1  two that completed have different fences
@@ -15,7 +15,7 @@
  *   E1  no renewal succeeds that began after a greater fence completed
  *
  * Bounds: NODES, CLIENTS (one owner each), COUNTERS up to 4. A rule is left out
- * by its name: -DNAIVE_RAISE=1; RULES.md has them all. */
+ * by its name: -DNAIVE_RAISE=1; RULES.md lists all rules. */
 #ifndef NODES
 #define NODES 3
 #endif
@@ -26,14 +26,15 @@
 #define COUNTERS 3
 #endif
 #ifndef EXTENDS
-#define EXTENDS 0 /* 1: a holder renews once, and may take back */
+#define EXTENDS 0 /* 1: a holder renews once, and may take back a node */
 #endif
 #ifndef RELEASES
-#define RELEASES 0 /* 1: clients give up, or give back, and align counters */
+#define RELEASES 0 /* 1: clients give up or release, and align counters */
 #endif
 /* The rules; 1 is the mutant. */
 #ifndef NAIVE_RAISE
-#define NAIVE_RAISE 0 /* CONFIRM(T) says "ok T" at a greater counter too */
+#define NAIVE_RAISE 0 /* a node replies "ok T" to CONFIRM(T) at a greater
+                         counter too */
 #endif
 #ifndef NO_SECOND_PHASE
 #define NO_SECOND_PHASE 0 /* the greatest grant of a majority is the fence */
@@ -42,7 +43,7 @@
 #define RAISE_TAKES_FREE 0 /* an attempt's CONFIRM takes a free node */
 #endif
 #ifndef OWNER_REUSE
-#define OWNER_REUSE 0 /* the second client uses the owner of the first again */
+#define OWNER_REUSE 0 /* the second client reuses the owner of the first */
 #endif
 #ifndef EXTEND_WITHOUT_COUNTER
 #define EXTEND_WITHOUT_COUNTER 0 /* a renewal counts any "yours" */
@@ -72,23 +73,23 @@
 #define HOLDING 2
 #define OVER 3
 
-/* At a node. */
+/* State of a node. */
 byte owner[NODES];
 byte last[NODES]; /* the owner that was granted the counter */
 byte counter[NODES];
-/* In the network, for ever. */
-byte said[CLIENTS * NODES]; /* "yours, c = v": a bit for each v */
+/* Messages in the network; they stay for ever. */
+byte said[CLIENTS * NODES]; /* replies "yours, c = v": a bit for each v */
 byte raises[CLIENTS];       /* CONFIRM(T) of an attempt: a bit for each T */
-byte renewed[CLIENTS];      /* confirmed the renewal: a bit for each node */
-/* At a client. */
+byte renewed[CLIENTS];      /* the renewal was confirmed: a bit for each node */
+/* State of a client. */
 byte phase[CLIENTS];
 byte vote[CLIENTS * NODES];
 byte fence[CLIENTS];  /* 0: it never completed */
-byte seen[CLIENTS];   /* greatest counter heard: what RELEASE names */
+byte seen[CLIENTS];   /* greatest counter received: RELEASE names it */
 byte least[CLIENTS];  /* greatest fence completed when it began (to renew) */
 bool renews[CLIENTS];
-/* Of all. */
-byte greatest; /* fence completed so far */
+/* Of all clients. */
+byte greatest; /* fences completed so far */
 
 inline say(v) {
     if
@@ -104,7 +105,8 @@ inline install(v) {
     counter[node] = v
 }
 
-/* CONFIRM(v) of an attempt. The actual counter is said, never v for itself. */
+/* CONFIRM(v) of an attempt. The reply has the actual counter, never v
+ * itself. */
 #define CONFIRM(v)                                                         \
     ::d_step                                                               \
     {                                                                      \
@@ -129,7 +131,7 @@ inline install(v) {
                node + 1)                                                   \
     }
 
-/* An answer is heard. */
+/* A reply is received. */
 #define HEAR(v)                                                         \
     ::d_step                                                            \
     {                                                                   \
@@ -143,7 +145,7 @@ inline install(v) {
 
 #define IS_LAST (TAKEBACK_WITHOUT_LAST || last[node] == ME)
 
-/* All that goes on between one client and one node. */
+/* All steps between one client and one node. */
 proctype Link(byte who; byte node)
 {
     do
@@ -155,7 +157,7 @@ proctype Link(byte who; byte node)
         printf("client %d: ACQUIRE executed at node %d [%d]\n", who + 1,
                node + 1, counter[node])
     }
-    :: d_step { /* again, or a late copy: the answer is the actual counter */
+    :: d_step { /* a retry, or a late copy: the reply has the actual counter */
         phase[who] == ASKING && owner[node] == ME &&
         !HAS(said[AT(who, node)], counter[node]) ->
         say(counter[node]);
@@ -182,7 +184,7 @@ proctype Link(byte who; byte node)
         renewed[who] = renewed[who] | BIT(node);
         printf("client %d: renewal executed at node %d\n", who + 1, node + 1)
     }
-    :: d_step { /* and it takes back a free name */
+    :: d_step { /* which also takes back a free name */
         renews[who] && phase[who] == HOLDING && !HAS(renewed[who], node) &&
         owner[node] == NO_OWNER &&
         (counter[node] < fence[who] ||
@@ -230,7 +232,7 @@ inline count_votes() {
     node = 0
 }
 
-/* Leaving a phase: what it knew and was told is not needed any more. */
+/* End of a phase: clear the messages that no rule reads any more. */
 inline forget() {
     do
     :: node < NODES ->
@@ -249,7 +251,7 @@ inline forget() {
 #define VOTES(v) (AGREE(v, 0) + AGREE(v, 1) + AGREE(v, 2))
 #endif
 
-/* Held at v: a majority said "yours, c = v". */
+/* Held at v: a majority replied "yours, c = v". */
 #define COMPLETE(v)                                                     \
     ::d_step                                                            \
     {                                                                   \
@@ -285,8 +287,8 @@ proctype Client(byte who)
     byte n_granted = 0;
     byte top = 0;
     d_step {
-        /* Clients are alike, so they begin in order; a client that uses an
-         * owner again does so when the other completed. */
+        /* Clients are alike, so they begin in order. A client that reuses an
+         * owner begins when the other one has completed. */
         who == 0 || (phase[who - 1] != IDLE && !OWNER_REUSE) ||
         phase[who - 1] >= HOLDING ->
         phase[who] = ASKING;
@@ -299,7 +301,7 @@ proctype Client(byte who)
     COMPLETE(2)
     COMPLETE(3)
     COMPLETE(4)
-    :: d_step { /* a majority, at different counters: the greatest is T */
+    :: d_step { /* a majority, at different counters: T is the greatest */
         phase[who] == ASKING ->
         count_votes();
         if
@@ -349,7 +351,7 @@ proctype Client(byte who)
     od
 }
 
-/* A lease ends whenever it likes. */
+/* A lease may end at any time. */
 proctype Node(byte node)
 {
     do

@@ -93,8 +93,9 @@
 
 /* ---- The world ----------------------------------------------------------- */
 
-byte kept[NODES];     /* what each node keeps; 0: nothing */
-byte late[NODES];     /* a write that will arrive, perhaps once more; 0: none */
+byte kept[NODES];     /* the record of each node; 0: none */
+byte late[NODES];     /* a write that will arrive, perhaps a second time; 0:
+                         none */
 byte voting = ALL;
 byte lock; /* fence of the holder; 0: free */
 byte last_fence;
@@ -108,15 +109,16 @@ byte withdraws;
 /* For the claims. */
 byte ran;             /* fence of the run that counts; 0: none */
 byte had;             /* nodes that have its mark, or must have it */
-byte failed;          /* nodes that lost their data since it was marked */
-bool is_excused;      /* all that had it lost it */
-byte gone;            /* fence that was withdrawn */
-bool tries[HOSTS];    /* a try is under way */
+byte failed;          /* nodes that lost their data since the mark was
+                         written */
+bool is_excused;      /* all nodes that had the mark lost it */
+byte gone;            /* fence of a withdrawn mark */
+bool tries[HOSTS];    /* a try is in progress */
 byte lost[HOSTS];     /* nodes that lost their data during this try */
 bool counts[HOSTS];   /* this try began while the run counted */
-bool looked[HOSTS];   /* it began to look before that */
+bool looked[HOSTS];   /* its first read began before that run */
 
-/* mark.lua: the greater is kept. */
+/* mark.lua: the greater record stays. */
 inline merge_at(n, value) {
     if
     :: value > kept[n] || LATER_WRITE_WINS && value > 0 ||
@@ -128,8 +130,8 @@ inline merge_at(n, value) {
 
 /* ---- A try --------------------------------------------------------------- */
 
-/* A node executes a request and is heard, or it is not heard of. A write may
- * arrive later in both cases. */
+/* A node executes a request and replies, or there is no reply. In both cases a
+ * write may arrive later. */
 inline exchange(n, value) {
     if
     :: true ->
@@ -166,7 +168,7 @@ inline drop_answers() {
     having = 0
 }
 
-/* It may crash while it writes or holds. */
+/* A try may crash while it writes or holds the lock. */
 inline pause(value) {
     if
     :: (value > 0 || fence > 0) && crashes < CRASHES ->
@@ -190,7 +192,7 @@ inline judge() {
                 again                           /* VOTE */
 }
 
-/* A try that completes leaves the mark wherever it was heard. */
+/* A try that completes leaves the mark at each node that replied to it. */
 inline look_end() {
     if
     :: ran > 0 && counts[who] && is_marked && found == MARK(ran) ->
@@ -214,7 +216,7 @@ inline start() {
     counts[1] = false
 }
 
-/* Its lock, if it has one still, is left to the lease. */
+/* If it still has the lock, only the end of the lease frees it. */
 inline reset() {
     drop_answers();
     silent = 0;
@@ -238,18 +240,19 @@ inline acquire() {
 #define HAS_MARKED (newest == MARK(fence) && \
                     (IS_MAJORITY(having & voting) || STARTS_BEFORE_MAJORITY))
 
-/* Requests go to all nodes, and are executed one after another. What follows
- * from the last answer is the host's own: it is one step with that answer.
+/* Requests go to all nodes, and are executed one after another. The decision
+ * after the last reply involves no other party, so it is one step with that
+ * reply.
  *
- * The first look decides nothing that the second does not, if there is one: then
- * it is a try of its own. */
+ * A first read decides nothing that the second one does not; if there is a
+ * second one, it is modelled as a separate try. */
 proctype Host(byte who)
 {
     byte answered, votes, newest, having, silent, fence, found;
     bool again, knew, is_marked, is_unmarked, is_failed;
 
 begin:
-    atomic { /* it looks; while it holds the lock, or not */
+    atomic { /* it reads, with the lock or without it */
         if
         :: true
         :: !NO_LOOK_WHILE_HELD && lock == 0 && last_fence < FENCES ->
@@ -298,7 +301,7 @@ mark:
         :: else -> goto withdraw
         fi
     };
-    atomic { /* the command fails, and its mark is withdrawn if it is there */
+    atomic { /* the command fails: its mark is withdrawn if it was written */
         drop_answers();
         if
         :: withdraws < WITHDRAWS ->
@@ -350,7 +353,7 @@ crash:
     }
 }
 
-/* ---- What goes wrong ------------------------------------------------------ */
+/* ---- Faults -------------------------------------------------------------- */
 
 inline arrive(n) {
     merge_at(n, late[n]);

@@ -34,21 +34,23 @@
 #ifndef LOSSES
 #define LOSSES 2
 #endif
-/* What happens to the node. */
+/* Faults of the node. */
 #ifndef OLDER
-#define OLDER 0 /* 1: it restarts with older data, or a replica has them */
+#define OLDER 0 /* 1: it restarts with older data, or a replica has older
+                   data */
 #endif
 #ifndef FLUSH
-#define FLUSH 0 /* 1: it is emptied, and connections stay */
+#define FLUSH 0 /* 1: it is flushed, and connections stay open */
 #endif
 #ifndef STEP
-#define STEP 0 /* 1: its wall clock is set right, far ahead */
+#define STEP 0 /* 1: its wall clock is corrected, far ahead */
 #endif
 #ifndef DURABLE
-#define DURABLE 0 /* 1: it is durable until CONFIG SET says otherwise */
+#define DURABLE 0 /* 1: it is durable until CONFIG SET changes that */
 #endif
 #ifndef RETURNS
-#define RETURNS 0 /* 1: a promoted primary loses its address to the old one */
+#define RETURNS 0 /* 1: the old primary replaces a promoted one at its
+                     address */
 #endif
 #ifndef ONE_HOST
 #define ONE_HOST 0 /* 1: both commands are on one host */
@@ -84,28 +86,29 @@
 
 #define COMMANDS 2
 #define HOSTS 2
-#define SPAN TTL /* of watching */
+#define SPAN TTL /* ticks of watching */
 #define HOST (ONE_HOST -> 0 : who)
 #define STEPPED (2 * SPAN)
 
-/* What a script under way does. */
+/* What a script in progress does. */
 #define NOTHING 0
 #define REPLACE 1
 #define ENTER 2
 #define VOUCH 3
 
 byte now;
-/* The node: identity, marker, and what only mutants look at. */
+/* The node: identity, marker, and state that only mutants read. */
 byte id = 1;
 byte value = 1; /* of the marker; 0: there is none */
-byte names = 1; /* the identity that it names */
+byte names = 1; /* the identity that the marker names */
 bool whole = true;
-byte entry[HOSTS]; /* by the host's clock, plus 1; 0: none */
-bool durable = DURABLE; /* as the marker has it */
-bool syncs = DURABLE;   /* as CONFIG GET has it */
+byte entry[HOSTS]; /* first sight by the host's clock, plus 1; 0: none */
+bool durable = DURABLE; /* as the marker says */
+bool syncs = DURABLE;   /* as CONFIG GET says */
 byte up = SPAN;         /* its uptime, up to SPAN */
-byte wall = STEPPED;    /* its wall clock is behind by so much */
-/* A copy of it: a snapshot, a replica; c_id 0: a new identity when it is used */
+byte wall = STEPPED;    /* ticks by which its wall clock is behind */
+/* A copy of the node: a snapshot or a replica. c_id 0: it gets a new identity
+ * when it is used. */
 bool has_copy;
 byte c_id;
 byte c_value;
@@ -118,15 +121,16 @@ byte held = TTL;
 byte lost;
 /* Commands. */
 bool runs[COMMANDS];
-byte known[COMMANDS]; /* value of the marker; 0: it must look */
-byte met[COMMANDS];   /* identity; another: its connection is dead */
-byte since[COMMANDS]; /* it knows the value, by its clock, plus 1 */
+byte known[COMMANDS]; /* value of the marker; 0: it must read it */
+byte met[COMMANDS];   /* identity; if another is present, the connection is
+                         closed */
+byte since[COMMANDS]; /* since when it knows the value, by its clock, plus 1 */
 bool trusts[COMMANDS];
-/* A script under way, one for each. */
+/* A script in progress, one for each command. */
 byte what[COMMANDS];
 byte old[COMMANDS];
-byte says[COMMANDS]; /* the identity, or when it was first seen */
-/* Of all. */
+byte says[COMMANDS]; /* the identity, or the time of first sight */
+/* Of all commands. */
 byte last_id = 1;
 byte last_value = 1;
 byte losses;
@@ -154,7 +158,7 @@ inline send(kind, text) {
     says[who] = text
 }
 
-/* Identity and marker are read at once, and judged. */
+/* Read identity and marker at once, and decide. */
 inline look() {
     if
     :: known[who] == 0 || known[who] != value -> since[who] = CLOCK + 1
@@ -201,7 +205,7 @@ inline clear_entries() {
     fi
 }
 
-/* The script: it compares the value, and does nothing if that is another. */
+/* The script compares the value, and does nothing if it differs. */
 inline execute() {
     if
     :: value != old[who] && !(ENTRY_NOT_COMPARED && what[who] != REPLACE) ->
@@ -222,7 +226,7 @@ inline execute() {
             names = id
         fi;
         if
-        :: value == 0 -> /* HSET makes what is not there */
+        :: value == 0 -> /* HSET creates the key if it is missing */
             last_value++;
             value = last_value;
             names = id
@@ -245,19 +249,19 @@ inline forget() {
 proctype Command(byte who)
 {
     do
-    :: d_step { /* it starts, or looks again */
+    :: d_step { /* it starts, or reads again */
         last_value < LOSSES + 3 && (!runs[who] || known[who] == 0 ||
         known[who] != value || met[who] != id || !trusts[who]) ->
         runs[who] = true;
         look()
     }
-    :: d_step { /* and is granted a lock */
+    :: d_step { /* and gets a lock */
         runs[who] && trusts[who] && met[who] == id && known[who] == value ->
         printf("command %d: is GRANTED a lock\n", who + 1);
         assert(lost == 0); /* C4 */
         held = TTL
     }
-    :: d_step { /* it exits; a script that it has sent goes on */
+    :: d_step { /* it exits; a script that it has sent still runs */
         runs[who] ->
         runs[who] = false;
         forget()
@@ -375,7 +379,7 @@ proctype World()
     }
 #endif
 #if RETURNS
-    :: d_step { /* the copy is the old primary from now on */
+    :: d_step { /* from now on the copy is the old primary */
         losses == 0 ->
         lose();
         c_id = id;

@@ -37,25 +37,25 @@
 #endif
 /* The rules; 1 is the product. */
 #ifndef GIVES_BACK
-#define GIVES_BACK 1 /* what lies beyond the first that is missing */
+#define GIVES_BACK 1 /* the locks after the first missing one are released */
 #endif
 #ifndef IN_ORDER
-#define IN_ORDER 1 /* 0: every second caller begins at its greatest name */
+#define IN_ORDER 1 /* 0: every second caller begins with its greatest name */
 #endif
 #ifndef OPTIMISTIC
-#define OPTIMISTIC 1 /* 0: one name after another */
+#define OPTIMISTIC 1 /* 0: the names are requested one after another */
 #endif
 
 #include <stdint.h>
 
-/* What a caller has to do with a name. */
+/* The state of a caller's request for one name. */
 enum stand {
     NOTHING,
-    ASKED, /* on its way, or not heard of yet */
+    ASKED, /* the request or its reply is in flight */
     HAS,
     MISSED,
-    QUEUED, /* asked to wait, or waits */
-    LEAVING /* RELEASE is on its way */
+    QUEUED, /* enqueue was requested, or it is queued */
+    LEAVING /* RELEASE is in flight */
 };
 
 enum phase { IDLE, ASKING, WAITING, WORKING, ENDING, DONE };
@@ -70,7 +70,7 @@ struct lock {
 struct caller {
     uint8_t phase;
     uint8_t stands[NAMES];
-    uint8_t answers[NAMES]; /* ASKED: the answer on its way: HAS, MISSED */
+    uint8_t answers[NAMES]; /* ASKED: the reply in flight: HAS, MISSED */
 };
 
 struct state {
@@ -149,7 +149,7 @@ static void state_init(struct state *state)
 
 static void state_canonical(struct state *state)
 {
-    (void)state; /* callers and names differ */
+    (void)state; /* neither callers nor names are alike: no symmetry */
 }
 
 static bool state_is_goal(const struct state *state)
@@ -252,7 +252,7 @@ static void ask_for_rest(const struct state *state, int who)
             continue;
         }
         if (caller->stands[n] == LEAVING) {
-            return; /* requests to a name keep their order: first this */
+            return; /* requests to one name stay in order: this one first */
         }
         caller->stands[n] = ASKED;
         if (!OPTIMISTIC) {
@@ -262,7 +262,7 @@ static void ask_for_rest(const struct state *state, int who)
     reach_at(&next, ASKS, who, -1);
 }
 
-/* All have answered: keep the beginning, give back the rest, wait. */
+/* All nodes have replied: keep the first locks, release the rest, wait. */
 static void judge(const struct state *state, int who)
 {
     struct state next = *state;
@@ -304,7 +304,7 @@ static bool waits(const struct caller *caller)
     return false;
 }
 
-/* Give all back, also what may have been granted unheard. */
+/* Release all names, also those whose grant is still in flight. */
 static void let_go(const struct state *state, int who, enum kind kind)
 {
     struct state next = *state;
@@ -317,7 +317,7 @@ static void let_go(const struct state *state, int who, enum kind kind)
     reach_at(&next, kind, who, -1);
 }
 
-/* ---- All that can happen ----------------------------------------------- */
+/* ---- Transitions ------------------------------------------------------- */
 
 static bool is_queued(const struct lock *lock, int who)
 {

@@ -41,29 +41,29 @@
 #define LEAVERS 0 /* a bit for each client that may give up */
 #endif
 #ifndef KEEPERS
-#define KEEPERS 0 /* a bit for each client that, once it holds, goes on */
+#define KEEPERS 0 /* a bit for each client that never releases */
 #endif
 #ifndef BREAKS
-#define BREAKS 0 /* connections that break with a request on them */
+#define BREAKS 0 /* connections that close with a request in flight */
 #endif
 #ifndef FORGETS
-#define FORGETS 0 /* waiters that a node forgets: no receiver of a push */
+#define FORGETS 0 /* waiters that a node drops: a push had no receiver */
 #endif
 /* The rules; 1 is the product, 0 a mutant. */
 #ifndef ANSWERS_TRAVEL
-#define ANSWERS_TRAVEL 1 /* 0: at once; a smaller world, not a mutant */
+#define ANSWERS_TRAVEL 1 /* 0: all at once: fewer states, not a mutant */
 #endif
 #ifndef YIELDS
-#define YIELDS 1 /* an owner that is not done yields to an earlier ticket */
+#define YIELDS 1 /* an incomplete owner yields to an earlier ticket */
 #endif
 #ifndef YIELD_NAMES_GRANT
-#define YIELD_NAMES_GRANT 1 /* YIELD is obeyed only at the grant it names */
+#define YIELD_NAMES_GRANT 1 /* YIELD is executed only for its own grant */
 #endif
 #ifndef IGNORES_STALE
-#define IGNORES_STALE 1 /* a grant must exceed what was heard as not ours */
+#define IGNORES_STALE 1 /* a grant must exceed the last "not yours" */
 #endif
 #ifndef YIELDS_AGAIN
-#define YIELDS_AGAIN 1 /* "yours" at a grant given back: YIELD was lost */
+#define YIELDS_AGAIN 1 /* "yours" after a YIELD: the YIELD was lost */
 #endif
 #ifndef SHARED_MOVES
 #define SHARED_MOVES 1 /* a shared grant moves the counter too */
@@ -71,10 +71,10 @@
 #ifndef RAISE_MOVES
 #define RAISE_MOVES 1 /* a sharer's CONFIRM raises the counter too */
 #endif
-/* Which votes count: 0: all; 1: not of a node that is being raised; 2: nor of
- * one whose raise was never answered, unless it said "not yours"; 3: those at
- * what was raised to, or above; 4: these, and of nodes of which no raise is
- * unanswered. */
+/* Which votes count. 0: all; 1: not of a node that is being raised; 2: nor of a
+ * node whose raise had no reply, unless it replied "not yours" since; 3: those
+ * at or above the value of the raise; 4: these, and those of nodes where every
+ * raise had a reply. */
 #ifndef RAISED
 #define RAISED 4
 #endif
@@ -93,21 +93,21 @@
 #ifndef BOUND
 #define BOUND COUNTER_MAX
 #endif
-/* What such a refusal says: 0: nothing, as if the answer were lost. */
+/* What such a refusal reports: 0: no bound, as if the reply were lost. */
 #ifndef BOUND_IS_ANSWER
 #define BOUND_IS_ANSWER 1
 #endif
-/* 0: a node is raised also to what a majority may refuse. */
+/* 0: nodes are also raised to a value that a majority may refuse. */
 #ifndef RAISES_SURELY
 #define RAISES_SURELY 1
 #endif
-/* If all have granted, and no majority can be raised to one value, all go to
- * the one in the middle, in steps. */
+/* If all nodes have granted, and no majority can be raised to one value, all
+ * are raised to the middle one, in steps. */
 #ifndef STEPS
 #define STEPS 1
 #endif
 #ifndef ALIGNS
-#define ALIGNS 1 /* RELEASE brings the counter to the fence */
+#define ALIGNS 1 /* RELEASE raises the counter to the fence */
 #endif
 
 #include <stdint.h>
@@ -122,21 +122,23 @@ enum phase { IDLE, WAITING, HOLDING, DONE, CRASHED };
 /* Between one client and one node. */
 struct link {
     uint64_t own : 4;        /* at the node: the sharer's own counter */
-    uint64_t vote : 4;       /* at the client: counter heard as "yours" */
-    uint64_t stale : 4;      /* at the client: heard as "not yours" */
+    uint64_t vote : 4;       /* at the client: last counter replied as
+                                "yours" */
+    uint64_t stale : 4;      /* at the client: last counter replied as "not
+                                yours" */
     uint64_t ahead : 1;      /* at the client: an earlier ticket waits there */
-    uint64_t unanswered : 4; /* at the client: a raise that got no answer */
-    uint64_t verb : 2;       /* request on its way */
-    uint64_t counter : 4;    /* of that */
-    uint64_t verdict : 2;    /* answer on its way */
-    uint64_t answer : 4;     /* its counter */
+    uint64_t unanswered : 4; /* at the client: a raise without a reply */
+    uint64_t verb : 2;       /* request in flight */
+    uint64_t counter : 4;    /* of that request */
+    uint64_t verdict : 2;    /* reply in flight */
+    uint64_t answer : 4;     /* counter in that reply */
     uint64_t answer_ahead : 1;
-    uint64_t ghost_verb : 2; /* request of a broken connection */
+    uint64_t ghost_verb : 2; /* request of a closed connection */
     uint64_t ghost_counter : 4;
-    uint64_t pushes : 16; /* grants pushed, a bit each */
-    uint64_t most : 4;    /* at the client: can be raised no further; 0: can */
-    uint64_t answer_most : 4; /* answer on its way: the same */
-    uint64_t lost : 1;        /* at the client: an answer to a raise was lost */
+    uint64_t pushes : 16;     /* grants pushed, a bit each */
+    uint64_t most : 4;        /* at the client: bound of raises; 0: unknown */
+    uint64_t answer_most : 4; /* in the reply in flight: the same */
+    uint64_t lost : 1;        /* at the client: the reply to a raise was lost */
 };
 
 struct node {
@@ -150,8 +152,8 @@ struct node {
 struct client {
     uint8_t phase;
     uint8_t fence;
-    uint8_t least; /* greatest fence that was completed when it began */
-    uint8_t top;   /* greatest counter that it raised others to */
+    uint8_t least; /* greatest fence completed when it began */
+    uint8_t top;   /* greatest value to which it raised other nodes */
 };
 
 struct state {
@@ -268,7 +270,7 @@ static void state_init(struct state *state)
     }
 }
 
-/* Nodes have no names. */
+/* Nodes are alike. */
 static void state_canonical(struct state *state)
 {
     for (int i = 1; i < LIVE; i++) {
@@ -308,7 +310,8 @@ static bool is_holder(const struct node *node, int who)
 
 /* ---- At a node --------------------------------------------------------- */
 
-/* A name admits a writer if it is free, a reader beside readers too. */
+/* A free name admits a writer or a reader; a name with readers admits
+ * readers. */
 static bool admits(const struct node *node, int who)
 {
     return node->holders == 0 ||
@@ -328,8 +331,8 @@ static void grant(struct node *node, int who)
     node->links[who].own = node->counter;
 }
 
-/* Grants to the first waiters while the name admits them. The grant is pushed
- * to all of them but the asker. */
+/* Grants the name to the first waiters while it admits them. The grant is
+ * pushed to all of them but the sender of the request. */
 static void serve(struct node *node, int asker)
 {
     for (int k = 0; k < CLIENTS; k++) {
@@ -381,7 +384,8 @@ static void execute_confirm(struct node *node, int who, uint8_t fence)
     }
 }
 
-/* YIELD: back into the queue, if it is still the grant that it names. */
+/* YIELD: back into the queue, if the owner still has the grant that it
+ * names. */
 static void execute_yield(struct node *node, int who, uint8_t counter)
 {
     if (is_holder(node, who) &&
@@ -431,7 +435,7 @@ static void hear_yours(struct link *link, uint8_t counter)
     }
 }
 
-/* The vote is forgotten before YIELD is sent. */
+/* The client drops the vote before it sends YIELD. */
 static void send_yield(struct link *link, uint8_t counter)
 {
     if (counter > link->stale) {
@@ -476,7 +480,8 @@ static void hear_answer(struct link *link, enum phase phase)
     link->unanswered = 0;
 }
 
-/* Does a vote count for what it says? Not while it is about to be untrue. */
+/* Whether a vote counts: not while a request in flight may change the
+ * counter. */
 static bool is_settled(const struct client *client, const struct link *link)
 {
     bool is_moving = link->verb == CONFIRM ||
@@ -540,7 +545,7 @@ static void check_completion(const struct state *state, int who)
             broken("C1");
         }
     }
-    bool may_share = !SHARED_MOVES && is_reader(who); /* C1 sees to writers */
+    bool may_share = !SHARED_MOVES && is_reader(who); /* C1 is about writers */
     if (fence < state->clients[who].least ||
         (fence == state->clients[who].least && !may_share)) {
         broken("C2");
@@ -586,7 +591,8 @@ static void complete(const struct state *state, int who)
     }
 }
 
-/* Requests and answers on the one connection, and ghosts of broken ones. */
+/* Requests and replies on the one connection, and late requests of closed
+ * connections. */
 static void travel(const struct state *state, int who, int i)
 {
     const struct link *link = &state->nodes[i].links[who];
@@ -620,7 +626,7 @@ static void travel(const struct state *state, int who, int i)
         struct link *mine = &next.nodes[i].links[who];
         mine->ghost_verb = NOTHING;
         mine->ghost_counter = 0;
-        reach_at(&next, GHOST, who, i + 1, 0); /* it never arrived */
+        reach_at(&next, GHOST, who, i + 1, 0); /* it never arrives */
         execute(&next.nodes[i], who, link->ghost_verb, link->ghost_counter);
         reach_at(&next, GHOST, who, i + 1, link->ghost_verb);
     }
@@ -654,21 +660,22 @@ static void travel(const struct state *state, int who, int i)
     }
 }
 
-/* Can it be raised to a value, for all that was heard of it? */
+/* Whether the node may accept a raise to `value`, by its replies so far. */
 static bool is_within(const struct link *link, uint8_t value)
 {
     return link->vote > 0 && link->vote < value &&
            (!BOUND_IS_ANSWER || link->most == 0 || value <= link->most);
 }
 
-/* Is it sure to be raised so far? */
+/* Whether the node surely accepts a raise to `value`. */
 static bool is_sure(const struct link *link, uint8_t value)
 {
     return !RAISES_SURELY || value <= link->vote + BOUND ||
            (BOUND_IS_ANSWER && link->most != 0 && value <= link->most);
 }
 
-/* The greatest value that a majority of those that granted can be raised to. */
+/* The greatest value to which a majority of the granting nodes can be
+ * raised. */
 static uint8_t target(const struct state *state, int who, bool surely)
 {
     for (uint8_t value = COUNTER_MAX; value > 0; value--) {
@@ -687,7 +694,8 @@ static uint8_t target(const struct state *state, int who, bool surely)
     return 0;
 }
 
-/* The least counter that a majority has not passed; 0: not all granted. */
+/* The least counter that a majority does not exceed; 0: not all nodes
+ * granted. */
 static uint8_t middle(const struct state *state, int who)
 {
     for (uint8_t value = 1; value <= COUNTER_MAX; value++) {
@@ -705,7 +713,7 @@ static uint8_t middle(const struct state *state, int who)
     return 0;
 }
 
-/* What a node is raised to next, on the way to a value; 0: nothing. */
+/* The next value to raise a node to, towards the target; 0: none. */
 static uint8_t next_of(const struct link *link, uint8_t sure, uint8_t may,
                        uint8_t steps)
 {
@@ -765,7 +773,7 @@ static void end(const struct state *state, int who, enum phase phase,
     next.clients[who].phase = (uint8_t)phase;
     next.clients[who].top = 0;
     next.crashes -= kind == CRASH;
-    for (int i = 0; i < LIVE; i++) { /* what it knew is gone */
+    for (int i = 0; i < LIVE; i++) { /* the client's state is lost */
         struct link *link = &next.nodes[i].links[who];
         link->vote = 0;
         link->stale = 0;
@@ -782,7 +790,7 @@ static void end(const struct state *state, int who, enum phase phase,
     reach_at(&next, kind, who, 0, 0);
 }
 
-/* A client that is done or dead: RELEASE, or its leases end, one by one. */
+/* A client that is done or dead: RELEASE, or its leases end one by one. */
 static void vanish(const struct state *state, int who)
 {
     for (int i = 0; i < LIVE; i++) {

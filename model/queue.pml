@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FAIRNESS: EVERY WAITER IS SERVED ON EVERY WEAKLY FAIR RUN
  *
- * queue.c says that from everywhere all can still finish; this says that all
- * do finish, if whatever could go on at some node for ever does so at last.
- * Exclusive waiters, each with one ticket everywhere; waiter 0 has the first.
- * Counters, lost requests and leases are left to queue.c: here a vote is heard
- * some time after its grant, and YIELD is obeyed at once.
+ * queue.c shows that from every state all waiters can finish. This model shows
+ * that all do finish, if each step that stays enabled at a node is taken at
+ * last. The waiters are exclusive, each with the same ticket everywhere; waiter
+ * 0 has the first. Counters, lost requests and leases are in queue.c: here a
+ * vote is counted some time after its grant, and YIELD is executed at once.
  *
- *   RULE 1  an owner that is not done yields to an earlier ticket: the product
- *   RULE 0  no waiter yields: nodes that serve different waiters stop them all
+ *   RULE 1  an incomplete owner yields to an earlier ticket: the product
+ *   RULE 0  no waiter yields: nodes that serve different waiters block them all
  *   RULE 2  a waiter that lacks a majority yields to any other, earlier or not:
  *           two can take turns for ever
  *
@@ -32,9 +32,9 @@
 #define COUNT(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2))
 #define NO_OWNER 255
 
-byte owner[LIVE];   /* of each node */
+byte owner[LIVE];   /* at each node */
 byte queue[LIVE];   /* a bit for each waiter; the lowest has the first ticket */
-byte heard[CLIENTS]; /* a bit for each node that it knows to be its own */
+byte heard[CLIENTS]; /* a bit for each node whose grant it has received */
 bool waits[CLIENTS];
 bool holds[CLIENTS];
 byte n_holding;
@@ -60,7 +60,7 @@ inline yield(who, node) {
     owner[node] = NO_OWNER
 }
 
-/* All that goes on between one client and one node. */
+/* All steps between one client and one node. */
 proctype Link(byte who; byte node)
 {
     atomic { /* ACQUIRE */
@@ -68,7 +68,7 @@ proctype Link(byte who; byte node)
         serve(node)
     }
     do
-    :: atomic { /* the grant, or the answer that tells of it */
+    :: atomic { /* the grant arrives, or a reply that an earlier ticket waits */
         waits[who] && owner[node] == who && !HAS(heard[who], node) ->
         heard[who] = heard[who] | BIT(node)
     }

@@ -41,7 +41,7 @@
 #define TIME_MAX 4
 #endif
 #ifndef QUARANTINE
-#define QUARANTINE TTL /* ticks of watching; 0: switched off */
+#define QUARANTINE TTL /* ticks of watching; 0: no quarantine */
 #endif
 #ifndef DOWN
 #define DOWN 0 /* ticks that a restart takes */
@@ -51,13 +51,14 @@
 #endif
 /* Faults of the first node. */
 #ifndef DISK
-#define DISK 0 /* 1: it comes back as it was at some time before */
+#define DISK 0 /* 1: it comes back with the data of some earlier time */
 #endif
 #ifndef FLUSH
-#define FLUSH 0 /* 1: it is emptied, and connections stay */
+#define FLUSH 0 /* 1: it is flushed, and connections stay open */
 #endif
 #ifndef NEWCOMER
-#define NEWCOMER 0 /* 1: the second client has never met the node before */
+#define NEWCOMER 0 /* 1: the second client has never been connected to the
+                      node */
 #endif
 #ifndef ONE_HOST
 #define ONE_HOST 0 /* 1: both clients are on one host */
@@ -73,7 +74,7 @@
 #define FLOOR_AT_CREATION_ONLY 0
 #endif
 #ifndef FORGOT_VOTES_KEPT
-#define FORGOT_VOTES_KEPT 0 /* votes of before the loss count on */
+#define FORGOT_VOTES_KEPT 0 /* votes from before the data loss still count */
 #endif
 #ifndef MARKER_NOT_COMPARED
 #define MARKER_NOT_COMPARED 0
@@ -82,13 +83,13 @@
 #define NEWCOMER_TRUSTS_UNMARKED 0 /* without a marker, the node is new */
 #endif
 #ifndef UPTIME_VOUCHES
-#define UPTIME_VOUCHES 0 /* and the second life has been up for long */
+#define UPTIME_VOUCHES 0 /* and the second life has a long uptime */
 #endif
 #ifndef WATCH_OTHER_IDENTITY
-#define WATCH_OTHER_IDENTITY 0 /* a marker of another life counts on */
+#define WATCH_OTHER_IDENTITY 0 /* a marker of another life still counts */
 #endif
 #ifndef WHOLE_WITHOUT_WATCH
-#define WHOLE_WITHOUT_WATCH 0 /* a client that looks sets "whole" */
+#define WHOLE_WITHOUT_WATCH 0 /* a client sets "whole" at its first read */
 #endif
 #ifndef ENTRY_SURVIVES_RESTART
 #define ENTRY_SURVIVES_RESTART 0 /* a new marker keeps the entries */
@@ -115,48 +116,49 @@
 #define HOLDING 2
 #define OVER 3
 
-/* Values of the marker: what the first node shows, and what a client knows. */
+/* Values of the marker: at the first node, and as a client knows it. */
 #define GONE 0
 #define FIRST 1 /* of its first life */
-#define SECOND 2 /* written by a client that saw the loss */
+#define SECOND 2 /* written by a client that noticed the data loss */
 
 byte now;
-/* At a node. */
+/* State of a node. */
 byte owner[NODES];
 byte last[NODES]; /* the owner that was granted the counter */
 byte counter[NODES];
 byte left[NODES]; /* ticks of the lease */
-/* At the first node alone. */
+/* State of the first node only. */
 byte marker = FIRST;
 byte names = 1; /* the life that the marker names */
 bool whole = true;
 byte entry[CLIENTS] = 1; /* when its host first saw it, plus 1; 0: never */
 byte life = 1; /* its run id */
-byte down; /* ticks for which it is not there */
+byte down; /* ticks until it is back */
 bool is_saved;
 byte disk_owner;
 byte disk_last;
 byte disk_counter;
 byte disk_left;
-/* In the network. */
+/* Messages in the network. */
 bool asks[CLIENTS * NODES];
 byte confirms[CLIENTS * NODES]; /* the T that it names; 0: none */
-bool is_renewal[CLIENTS]; /* CONFIRMs on their way are a holder's */
-/* At a client. */
+bool is_renewal[CLIENTS]; /* the CONFIRMs in flight are a holder's */
+/* State of a client. */
 byte phase[CLIENTS];
 byte known[CLIENTS]; /* value of the marker of the first node */
 bool must_look[CLIENTS];
-bool trusts[CLIENTS]; /* what it has learned: the first node counts */
+bool trusts[CLIENTS]; /* the first node has a vote */
 byte since[CLIENTS];  /* otherwise: when it first saw the value, plus 1 */
-byte met[CLIENTS];   /* its life; another: the connection is dead */
+byte met[CLIENTS];   /* its life; if another is present, the connection is
+                        closed */
 byte vote[CLIENTS * NODES];
 byte fence[CLIENTS]; /* 0: it never completed */
 byte least[CLIENTS];
-byte good[CLIENTS]; /* ticks for which its votes, or its belief, are good */
-byte round[CLIENTS]; /* the same of the renewal under way */
-byte answered[CLIENTS]; /* that: a bit for each node */
+byte good[CLIENTS]; /* ticks for which its votes, or its lease, are valid */
+byte round[CLIENTS]; /* the same for the renewal in progress */
+byte answered[CLIENTS]; /* confirmations of it: a bit for each node */
 bool has_renewed[CLIENTS];
-/* Of all. */
+/* Of all clients. */
 byte greatest;
 bool has_forgotten;
 
@@ -179,11 +181,11 @@ inline install(v) {
 }
 
 inline refresh() {
-    left[node] = TTL /* never shorter: all ask for the same */
+    left[node] = TTL /* never shorter: all request the same ttl */
 }
 
-/* The marker is another: votes of before are void, and nothing is asked until
- * it has looked. */
+/* The marker has another value: earlier votes are void, and the client sends no
+ * request before it has read the marker. */
 inline changed() {
     must_look[who] = true;
     printf("client %d: finds another marker\n", who + 1)
@@ -219,7 +221,7 @@ inline execute_acquire() {
     v = 0
 }
 
-/* The actual counter is answered: a vote for that, or for the round. */
+/* The reply has the actual counter: a vote for that value, or for the round. */
 inline answer() {
     printf("client %d: CONFIRM executed at node %d [%d]\n", who + 1, node + 1,
            counter[node]);
@@ -257,7 +259,7 @@ inline execute_confirm() {
     v = 0
 }
 
-/* All that goes on between one client and one node. */
+/* All steps between one client and one node. */
 proctype Link(byte who; byte node)
 {
     byte v = 0;
@@ -270,7 +272,7 @@ proctype Link(byte who; byte node)
         confirms[AT(who, node)] > 0 && IS_LINKED(node) ->
         execute_confirm()
     }
-    :: d_step { /* RELEASE, behind what it cancels */
+    :: d_step { /* RELEASE, after the requests that it cancels */
         phase[who] == OVER && IS_LINKED(node) && !asks[AT(who, node)] &&
         confirms[AT(who, node)] == 0 && owner[node] == ME ->
         owner[node] = NO_OWNER;
@@ -301,9 +303,10 @@ inline clear_entries() {
     fi
 }
 
-/* A marker of another life is a restart or a promoted replica; without a marker
- * the node is new, restarted or emptied, which a client that never met it
- * cannot tell apart. The mutants trust the new marker at once. */
+/* A marker of another life shows a restart or a promoted replica. Without a
+ * marker the node is new, restarted or flushed; a client that was never
+ * connected to it cannot tell which. The mutants trust the new marker at
+ * once. */
 inline replace() {
     trusts[who] = (NEWCOMER_TRUSTS_UNMARKED && marker == GONE && life == 1 &&
                    met[who] == 0) || (UPTIME_VOUCHES && life == 2) ||
@@ -316,7 +319,7 @@ inline replace() {
         (WATCH_OF_OTHER_VALUE && since[who] > 0 -> since[who] : now + 1)
 }
 
-/* Of a marker that is kept. */
+/* For a marker that stays. */
 inline learn() {
     since[who] = ((known[who] == marker || WATCH_OF_OTHER_VALUE) &&
                   since[who] > 0 -> since[who] : now + 1);
@@ -325,7 +328,8 @@ inline learn() {
     entry[HOST] = (entry[HOST] == 0 && !whole -> since[who] : entry[HOST])
 }
 
-/* Identity and marker, read at once; the marker is written if it is to be. */
+/* Identity and marker are read at once; the marker is written if it must
+ * change. */
 inline look() {
     if
     :: IS_KEPT -> learn()
@@ -340,7 +344,7 @@ inline look() {
            who + 1, marker, names, whole, trusts[who])
 }
 
-/* ACQUIRE to all that may vote. */
+/* ACQUIRE to all nodes that may vote. */
 inline begin() {
     phase[who] = ASKING;
     good[who] = TTL;
@@ -371,7 +375,7 @@ inline count_votes() {
     :: else -> break
     od;
     node = 0;
-    do /* how many agree on the greatest */
+    do /* how many nodes agree on the greatest */
     :: node < NODES ->
         if
         :: vote[AT(who, node)] == top && top > 0 && MAY_VOTE(node) ->
@@ -412,8 +416,8 @@ inline complete() {
     fi
 }
 
-/* CONFIRM(T) to those below; T is the greatest, or the floor where an answer
- * names one above that. */
+/* CONFIRM(T) to the nodes below T. T is the greatest counter, or the floor if a
+ * reply names a floor above that. */
 inline raise_to(T) {
     do
     :: node < NODES ->
@@ -514,12 +518,12 @@ proctype Client(byte who)
         renewed()
     }
 #endif
-    :: d_step { /* gives up, gives back, or its time is over */
+    :: d_step { /* gives up, releases, or its lease ends */
         phase[who] == ASKING || phase[who] == HOLDING ->
         end();
         printf("client %d: ends\n", who + 1)
     }
-    :: d_step { /* its connection to the first node breaks, it says */
+    :: d_step { /* its connection to the first node closes */
         !must_look[who] && met[who] != life && down == 0 ->
         must_look[who] = true;
         printf("client %d: is cut off\n", who + 1)
@@ -528,7 +532,7 @@ proctype Client(byte who)
         must_look[who] && down == 0 && phase[who] != OVER ->
         look()
     }
-    :: d_step { /* again, when there is something to learn */
+    :: d_step { /* again, if there is something to learn */
         !must_look[who] && !trusts[who] && down == 0 && met[who] == life &&
         (known[who] != marker || whole || IS_WATCHED) && phase[who] != OVER ->
         look()
@@ -569,7 +573,7 @@ inline tick() {
     printf("a tick: %d\n", now)
 }
 
-/* What was on its way to it goes with its connections. */
+/* Messages to the node are lost with their connections. */
 inline forget() {
     has_forgotten = true;
     owner[0] = disk_owner;

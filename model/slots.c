@@ -18,7 +18,7 @@
 #define NODES 3
 #endif
 #ifndef LIVE
-#define LIVE NODES /* so many of them answer */
+#define LIVE NODES /* how many nodes answer */
 #endif
 #ifndef CALLERS
 #define CALLERS 3
@@ -29,39 +29,39 @@
 #ifndef SLOTS
 #define SLOTS 1
 #endif
-/* Tickets are drawn for each slot: 1: in the opposite order. */
+/* Each slot has tickets of its own. 1: in the opposite order. */
 #ifndef CROSSED
 #define CROSSED 0
 #endif
 #ifndef HEARS
-#define HEARS 0 /* 1: a grant is heard of some time after it was made */
+#define HEARS 0 /* 1: a grant is received some time after it was made */
 #endif
 #ifndef LEAVERS
 #define LEAVERS 0 /* a bit for each caller that may give up */
 #endif
 #ifndef KEEPERS
-#define KEEPERS 0 /* a bit for each caller that, once it holds, goes on */
+#define KEEPERS 0 /* a bit for each caller that never releases */
 #endif
 /* The rules; 1 is the product, 0 a mutant. */
 #ifndef YIELDS
 #define YIELDS 1 /* an attempt without a slot yields to an earlier ticket */
 #endif
 #ifndef LEAVES
-#define LEAVES 1 /* a caller that completed one slot leaves the others */
+#define LEAVES 1 /* after one slot, a caller leaves the other queues */
 #endif
 
 #include <stdint.h>
 
 #define MAJORITY (NODES / 2 + 1)
 #define LINES (SLOTS ? PERMITS : 1) /* queues at a node for this name */
-#define ROOM (SLOTS ? 1 : PERMITS)  /* holders that each of them admits */
+#define ROOM (SLOTS ? 1 : PERMITS)  /* holders that each queue admits */
 
 /* One slot at one node, a bit for each caller. */
 struct line {
     uint8_t holders;
     uint8_t queue;
-    uint8_t entered; /* its ACQUIRE has been executed, or never will be */
-    uint8_t heard;   /* the caller knows that it holds here */
+    uint8_t entered; /* its ACQUIRE was executed, or never will be */
+    uint8_t heard;   /* the caller has received the grant here */
 };
 
 struct node {
@@ -73,7 +73,7 @@ enum phase { WAITING, HOLDING, DONE };
 struct state {
     struct node nodes[LIVE];
     uint8_t phase[CALLERS];
-    uint8_t slot[CALLERS]; /* HOLDING: which */
+    uint8_t slot[CALLERS]; /* HOLDING: the slot */
 };
 
 #define HAS_GOAL
@@ -145,7 +145,7 @@ static void sort_nodes(struct state *state)
     }
 }
 
-/* The slots 0 and 1 change places. */
+/* Swap the slots 0 and 1. */
 static void swap_slots(struct state *state)
 {
     for (int i = 0; i < LIVE; i++) {
@@ -237,7 +237,7 @@ static void take_out(struct line *line, int n, int who)
     serve(line, n);
 }
 
-/* YIELD: the vote is forgotten, the ticket stays what it is. */
+/* YIELD: the caller drops the vote and keeps its ticket. */
 static void yield(struct line *line, int n, int who)
 {
     line->holders &= (uint8_t) ~(1 << who);
@@ -245,10 +245,10 @@ static void yield(struct line *line, int n, int who)
     enter(line, n, who);
 }
 
-/* ---- All that can happen ----------------------------------------------- */
+/* ---- Transitions ------------------------------------------------------- */
 
-/* Whatever it does not hold, it leaves: its RELEASE comes behind all of its
- * ACQUIREs, so that one which is still on its way is as good as none. */
+/* The caller leaves every slot that it does not hold. Its RELEASE arrives after
+ * all of its ACQUIREs, so an ACQUIRE that is still in flight has no effect. */
 static bool has_let_go(const struct state *state, int who, int n)
 {
     enum phase phase = state->phase[who];

@@ -50,15 +50,15 @@
 #endif
 /* Faults. */
 #ifndef JUMPS
-#define JUMPS 0 /* times that one node's clock leaps one tick ahead */
+#define JUMPS 0 /* how often the clock of one node leaps one tick ahead */
 #endif
 #ifndef AMNESIAS
 #define AMNESIAS 0
 #endif
 #ifndef QUARANTINE
-#define QUARANTINE 0 /* ticks in which no client asks a node that lost data */
+#define QUARANTINE 0 /* ticks without a request after a data loss */
 #endif
-/* What is there. */
+/* The parts of the model. */
 #ifndef QUEUE
 #define QUEUE 0
 #endif
@@ -68,19 +68,19 @@
 #ifndef YIELDS
 #define YIELDS 0
 #endif
-/* The rules; 1 is the product unless it says otherwise. */
-/* A repeated request: 0: leaves the expiry; 1: the greater of both; 2: sets
+/* The rules; 1 is the product unless stated otherwise. */
+/* A repeated request: 0: keeps the expiry; 1: takes the later of both; 2: sets
  * it. */
 #ifndef EXPIRY
 #define EXPIRY 1
 #endif
-/* A claim is good since: 0: its receipt; 1: the sending of the last request
+/* From when a claim counts: 0: its receipt; 1: the sending of the last request
  * answered "queued"; 2: the sending of the last request. */
 #ifndef CLAIM_SINCE
 #define CLAIM_SINCE 1
 #endif
 #ifndef CLAIM_EXCEEDS
-#define CLAIM_EXCEEDS 1 /* its counter exceeds the one in that answer */
+#define CLAIM_EXCEEDS 1 /* its counter exceeds the one in that reply */
 #endif
 #ifndef YIELD_FORGETS
 #define YIELD_FORGETS 1 /* votes up to the one given back are stale */
@@ -89,26 +89,26 @@
 #define TAKES_BACK 0 /* a holder's CONFIRM takes a free node back */
 #endif
 #ifndef FRESH_OWNER
-#define FRESH_OWNER 1 /* 0: a second attempt under the same owner */
+#define FRESH_OWNER 1 /* 0: a second attempt reuses the owner */
 #endif
 
 #include <stdint.h>
 
-#define AGE_MAX (RENEWED > TTL ? RENEWED : TTL) /* worthless from then on */
+#define AGE_MAX (RENEWED > TTL ? RENEWED : TTL) /* no effect from then on */
 
 struct link {
     uint8_t left;  /* at the node: ticks of the lease; 0: no holder */
-    uint8_t own;   /* at the node: counter of that */
+    uint8_t own;   /* at the node: counter of that holder */
     uint8_t place; /* at the node: ticks of the place in the queue */
     uint8_t asks;  /* ACQUIREs sent: a bit for each age in ticks */
     uint8_t confirms;
     uint8_t pushes;               /* grants pushed: a bit for each counter */
-    uint8_t good[COUNTERS + 1];   /* "yours, c": ticks for which it is good */
-    uint8_t queued[COUNTERS + 1]; /* "queued, c" on its way: ticks for which a
-                                     claim on its strength would be good */
+    uint8_t good[COUNTERS + 1];   /* "yours, c": ticks for which it is valid */
+    uint8_t queued[COUNTERS + 1]; /* "queued, c" in flight: ticks for which a
+                                     claim counted from it would be valid */
     uint8_t heard;                /* at the client: greatest c in a "queued" */
-    uint8_t claim; /* at the client: ticks for which a claim is good */
-    uint8_t stale; /* at the client: votes up to that do not count */
+    uint8_t claim; /* at the client: ticks for which a claim is valid */
+    uint8_t stale; /* at the client: votes up to that value do not count */
 };
 
 struct node {
@@ -257,13 +257,14 @@ static void raise_to(uint8_t *ticks, int least)
     }
 }
 
-/* "Yours" to a request of that age that asked for so long a lease. */
+/* "Yours" in reply to a request of that age, which asked for so long a
+ * lease. */
 static void say_yours(struct link *link, int lease, int age)
 {
     raise_to(&link->good[link->own], lease - age);
 }
 
-/* GRANT. Past the bound on counters nothing is granted. */
+/* GRANT. At the bound on counters a node grants nothing. */
 static bool grant(struct node *node, int who, int lease)
 {
     if (node->counter == COUNTERS) {
@@ -354,7 +355,7 @@ static void execute_confirm(struct node *node, int who, int age)
     }
 }
 
-/* ---- Belief ------------------------------------------------------------ */
+/* ---- Validity ---------------------------------------------------------- */
 
 static bool believes(const struct state *state, int who)
 {
@@ -390,7 +391,7 @@ static void reach_at(const struct state *next, enum kind kind, int who,
     reach(next, step);
 }
 
-/* ---- All that can happen ----------------------------------------------- */
+/* ---- Transitions ------------------------------------------------------- */
 
 static void forget_votes(struct link *link)
 {
@@ -438,8 +439,9 @@ static void execute_at(const struct state *state, int who, int i)
     }
 }
 
-/* "Queued" heard, and pushed grants counted. A grant that comes before that
- * answer waits in `pushes` until the answer says from when on it is good. */
+/* Count "queued" replies and pushed grants. A grant that arrives before the
+ * reply waits in `pushes`, since the reply determines from when the grant is
+ * valid. */
 static void hear_at(const struct state *state, int who, int i)
 {
     const struct link *link = &state->nodes[i].links[who];
@@ -467,7 +469,7 @@ static void hear_at(const struct state *state, int who, int i)
     }
 }
 
-/* YIELD: forget the vote, go back into the queue. */
+/* YIELD: drop the vote, go back into the queue. */
 static void yield_at(const struct state *state, int who, int i)
 {
     struct state next = *state;
@@ -548,7 +550,7 @@ static void run_down(uint8_t *ticks)
     *ticks -= *ticks > 0;
 }
 
-/* A lease that is over frees the node; its counter is kept for TAKES_BACK. */
+/* The end of a lease frees the node; its counter stays for TAKES_BACK. */
 static void pass_tick(struct node *node)
 {
     for (int k = 0; k < CLIENTS; k++) {
@@ -560,7 +562,7 @@ static void pass_tick(struct node *node)
     }
 }
 
-/* Too old to be worth anything, a request can still take a node. */
+/* A request that is too old for a valid reply can still take a node. */
 static uint8_t age(uint8_t requests)
 {
     unsigned older = (unsigned)requests << 1;
@@ -589,7 +591,7 @@ static void tick(const struct state *state)
     reach_at(&next, TICK, 0, 0, 0);
 }
 
-/* Its connections end with it, and so do the requests on them. */
+/* Its connections close, and the requests on them are lost. */
 static void forget(const struct state *state, int i)
 {
     struct state next = *state;
@@ -614,7 +616,7 @@ static void state_next(const struct state *state)
     }
     for (int i = 0; i < NODES; i++) {
         const struct node *node = &state->nodes[i];
-        if (QUEUE && has_waiters(node)) { /* run by any client's script */
+        if (QUEUE && has_waiters(node)) { /* as the script of any client does */
             struct state next = *state;
             serve(&next.nodes[i], -1, 0);
             reach_at(&next, SERVED, 0, i + 1, 0);
