@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clock jumps: leases are long enough for a slow machine, and are over all
- * the same. For one file of a program, linked with --wrap=hf_clock_now. Where
- * nothing waits it may stand still: then a lease of 20 ms lasts, too. */
+/* A clock that tests set forward: leases are long enough for a slow machine,
+ * and yet a test need not wait for their end. For one file of a program that is
+ * linked with --wrap=hf_clock_now. If no process waits, the clock may stand
+ * still: then a lease of 20 ms does not expire, either. */
 #ifndef HF_TESTS_LOCAL_CLOCK_H
 #define HF_TESTS_LOCAL_CLOCK_H
 

@@ -162,8 +162,8 @@ enum hf_status driver_open_for_setup(struct driver *d, const char *folder,
     return open_as(d, folder, "", 0, true, error);
 }
 
-/* A process on a busy machine may have no turn while it has the gate: wait for
- * it longer than by default, which is 50 ms. */
+/* On a loaded machine a process may not run while it has the gate: wait longer
+ * than the default of 50 ms. */
 void driver_start(struct driver *d, const char *folder)
 {
     struct hf_error error;
@@ -190,7 +190,7 @@ const struct hf_answer *driver_ask(struct driver *d, const struct hf_ask *ask)
     unsigned before = d->n_answers;
     d->store->ops->ask(d->store, ask, hf_clock_now());
     if (d->n_answers != before + 1) {
-        abort(); /* exactly one answer, at once */
+        abort(); /* exactly one reply, at once */
     }
     return &d->answer;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Drives the embedded store through struct hf_store, as a client does, without
- * core: one request, one answer. */
+ * core: each request gets one reply. */
 #ifndef HF_TESTS_LOCAL_DRIVER_H
 #define HF_TESTS_LOCAL_DRIVER_H
 
@@ -23,8 +23,8 @@ struct driver {
     char owner[512];
     char reason[600];
     unsigned n_names;
-    char names[4096]; /* of a SCAN, each followed by a newline; cut to fit */
-    char seats[4096]; /* of a ROSTER, a line each: "h" or "w", "x" or "s" and
+    char names[4096]; /* from a SCAN, each followed by a newline; cut to fit */
+    char seats[4096]; /* from a ROSTER, a line each: "h" or "w", "x" or "s" and
                          permits, the owner's first letter; cut to fit */
     bool is_listening;
     unsigned n_pushes;
@@ -40,7 +40,7 @@ void folder_drop(const char *path);
 /* Open "local://<folder><query>". @return the status; text in @p error. */
 enum hf_status driver_open(struct driver *d, const char *folder,
                            const char *query, struct hf_error *error);
-/* The same, with a shorter fence_keep than a URL may ask for. */
+/* The same with a shorter fence_keep than a URL accepts. */
 enum hf_status driver_open_keeping(struct driver *d, const char *folder,
                                    const char *query, int64_t keep_ms);
 /* The same, as `doctor` does. */
@@ -50,7 +50,7 @@ enum hf_status driver_open_for_setup(struct driver *d, const char *folder,
 void driver_start(struct driver *d, const char *folder);
 void driver_close(struct driver *d);
 
-/* Ask, and have the answer in d->answer. */
+/* Send a request; its reply is in d->answer. */
 const struct hf_answer *driver_ask(struct driver *d, const struct hf_ask *ask);
 
 /* Short forms; `life_pid` 0: lease only. */
@@ -72,8 +72,8 @@ const struct hf_answer *inspect(struct driver *d, const char *name);
 /* @p owner NULL: a tombstone; @p fence 0: only look. */
 const struct hf_answer *mark(struct driver *d, const char *name, uint64_t fence,
                              const char *owner, int64_t ms);
-/* ACQUIRE with a place in the queue; the cookie is the owner's first letter,
- * and its digits if it has them. Shared: with HF_SHARED on these terms. */
+/* ACQUIRE with a place in the queue. The cookie is the owner's first letter,
+ * and its digits if it has any. With HF_SHARED a shared request. */
 struct hf_ask queue_ask(const char *name, const char *owner, int64_t queue_ms);
 const struct hf_answer *queue(struct driver *d, const char *name,
                               const char *owner, int64_t queue_ms);
@@ -88,15 +88,17 @@ const struct hf_answer *yield(struct driver *d, const char *name,
                               uint64_t ticket, int64_t queue_ms);
 const struct hf_answer *roster(struct driver *d, const char *name);
 
-/* Run the loop until @p n_pushes have come, or 5 s have passed; or once, with
- * what is there. */
+/* Run the loop until @p n_pushes have arrived. @return false: 20 s have passed
+ * without. */
 bool driver_hear(struct driver *d, unsigned n_pushes);
+
+/* Handle the events that are pending now. */
 void driver_turn(struct driver *d);
 void driver_forget(struct driver *d);
 
 const struct hf_answer *scan(struct driver *d, const char *pattern);
 
-/* Spin until CLOCK_BOOTTIME has moved on by @p ms. */
+/* Spin until CLOCK_BOOTTIME has advanced by @p ms. */
 void pass_ms(int64_t ms);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An embedded store in a folder of its own for each case, and what most cases
- * say of an answer. */
+/* Each case has an embedded store in a folder of its own. Checks that most
+ * cases share. */
 #ifndef HF_TESTS_LOCAL_FIXTURE_H
 #define HF_TESTS_LOCAL_FIXTURE_H
 
@@ -48,7 +48,7 @@ static inline uint64_t granted(const struct hf_answer *answer)
     return answer->counter;
 }
 
-/* Refused in favour of `owner`; NULL: the answer names no owner. */
+/* Refused because of `owner`; NULL: the reply names no owner. */
 static inline void refused(const struct hf_answer *answer, const char *owner)
 {
     assert_int_equal(answer->verdict, HF_VERDICT_REFUSED);
@@ -59,7 +59,7 @@ static inline void refused(const struct hf_answer *answer, const char *owner)
     }
 }
 
-/* One grant was pushed, to `owner`, and no other. @return its counter. */
+/* Exactly one grant was pushed, to `owner`. @return its counter. */
 static inline uint64_t told(struct driver *d, const char *owner)
 {
     assert_true(driver_hear(d, 1));

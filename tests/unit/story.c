@@ -19,7 +19,7 @@ struct teller {
     struct hf_nodes nodes;
     struct hf_lease *lease;
     struct hf_instant sent[HF_NODES_MAX][HF_VERB_SCAN + 1];
-    struct hf_span ttl; /* as last asked for */
+    struct hf_span ttl; /* from its last request */
     struct hf_event event;
     struct hf_effects effects;
     char did[LINE_MAX_LEN];
@@ -61,8 +61,8 @@ static const char *outcome_text(enum hf_outcome outcome)
     return texts[outcome];
 }
 
-/* A holder asks for its own lease, a place for that of a place; what is asked
- * for without either, for one of these. */
+/* A holder requests its own lease, a waiter that of its queue entry. A verb
+ * without either gets one of these. */
 static void check_ttl(const struct teller *teller, const struct hf_send *send)
 {
     int64_t own_ns = teller->ttl.ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A break that finds no memory once the name is taken: it gives the name back,
- * and ends nothing before its lease is over. What it needs for that has had its
- * room since before BREAK. On the embedded store. */
+/* A break that runs out of memory after the name is taken: it gives the name
+ * back, and frees no name before the lease has expired. The memory that it
+ * needs for that is reserved before BREAK. On the embedded store. */
 /* link: -Wl,--wrap=hf_op_list */
 #include "client/op.h"
 
@@ -16,14 +16,14 @@
 
 #define PATIENCE_NS INT64_C(20000000000)
 
-/* ---- Memory that is used up -------------------------------------------- */
+/* ---- Out of memory ----------------------------------------------------- */
 
 static bool has_memory = true;
 
 bool __real_hf_op_list(struct hf_op *op);
 bool __wrap_hf_op_list(struct hf_op *op);
 
-/* What has its room already needs no memory. */
+/* A reserved operation needs no memory. */
 bool __wrap_hf_op_list(struct hf_op *op)
 {
     return (has_memory || op->is_reserved) && __real_hf_op_list(op);

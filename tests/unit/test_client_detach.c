@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handing a lock on while the embedded store cannot be told, because a process
+/* Detaching a lock while the embedded store does not answer, because a process
  * was stopped in the middle of a transaction. */
 #include "store/local/gate.h"
 #include "store/local/table.h"
@@ -34,7 +34,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* A child that is inside the gate until it is killed. */
+/* A child that stays inside the gate until it is killed. */
 static pid_t occupy(void)
 {
     int line[2];
@@ -132,13 +132,13 @@ static void test_store_cannot_be_told(void **state)
     assert_int_equal(read(line[0], said, sizeof(said)), sizeof(said));
     assert_int_equal(said[0], HF_UNAVAILABLE);
     assert_int_equal(said[1], HF_OK);
-    /* The giver has ended, and what it handed on is held. */
+    /* The process that detached it has ended, and the lock is held. */
     assert_int_equal(try_take("handed"), HF_BUSY);
     close(line[0]);
     close(line[1]);
 }
 
-/* The caller still has the handle, and the lock is still its own. */
+/* The caller still has the handle, and still holds the lock. */
 static void test_kept_is_released(void **state)
 {
     char text[HF_OWNER_TEXT_MAX];

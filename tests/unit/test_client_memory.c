@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc */
 /* link: -Wl,--wrap=mdb_txn_begin,--wrap=mdb_txn_commit,--wrap=mdb_put */
-/* Memory: every allocation fails once, and nothing leaks, crashes or stays
- * locked; giving back and extending allocate nothing; and 20,000 locks cost
- * what the issue allows. On the embedded store. */
+/* Memory: if any single allocation fails, there is no leak, crash or lock left
+ * behind. Releasing and extending allocate nothing. The memory of 20,000 locks
+ * is bounded. On the embedded store. */
 #include <holdfast/holdfast.h>
 
 #include <malloc.h>
@@ -30,7 +30,7 @@ void *__wrap_realloc(void *old, size_t size);
 static atomic_long n_allocations;
 static atomic_long fail_at = -1; /* number of the one that fails; -1: none */
 
-/* LMDB allocates in its transactions; it is not what is counted. */
+/* Allocations of LMDB in its transactions are not counted. */
 static _Thread_local int in_vendor;
 static atomic_long n_ours;
 
@@ -114,7 +114,7 @@ static const char *url(void)
 
 static bool is_expected(enum hf_status status)
 {
-    /* a release that LMDB had no memory for goes on in the background */
+    /* a release for which LMDB had no memory continues in the background */
     return status == HF_OK || status == HF_NO_MEMORY || status == HF_UNKNOWN;
 }
 
@@ -128,7 +128,8 @@ static bool on_name(void *user, const void *name, size_t name_len,
     return true;
 }
 
-/* Several locks in one: all or none, also when memory ends half way. */
+/* Several locks in one handle: all or none, also if memory runs out in
+ * between. */
 static void use_several(struct hf_client *client, struct hf_request *request)
 {
     struct hf_error error;
@@ -161,7 +162,7 @@ static void hand_on(struct hf_client *client, const struct hf_request *request,
     enum hf_status status = hf_lock_detach(lock, owner);
     assert_true(is_expected(status));
     if (status != HF_OK) {
-        assert_true(is_expected(hf_lock_release(lock))); /* still ours */
+        assert_true(is_expected(hf_lock_release(lock))); /* still held */
         return;
     }
     status = hf_lock_adopt(client, request, owner, &lock, &error);
@@ -194,7 +195,8 @@ static void use(struct hf_client *client)
                                  &error);
     assert_true(is_expected(status));
     hf_op_cancel(op);
-    /* Names of their own: what could not be given back is taken for a while. */
+    /* Each call has its own name: a name whose release failed stays held for a
+     * while. */
     hf_request_init(&request, "permits");
     request.permits = 3;
     use_several(client, &request);
@@ -231,7 +233,7 @@ static void test_every_allocation_fails_once(void **state)
     assert_true(count > 5);
     for (long i = 0; i < count; i++) {
         session(i);
-        /* whatever happened, the names are free, and the permits */
+        /* after every failure, the names and the permits are free */
         struct hf_client *client = NULL;
         struct hf_request request;
         struct hf_lock *lock = NULL;
@@ -270,7 +272,7 @@ static void test_no_allocation_to_give_back(void **state)
     hf_request_init(&request, "memory");
     request.more = more;
     for (int i = 0; i < 6; i++) {
-        request.n_more = (size_t)i % 2; /* also of two names in one */
+        request.n_more = (size_t)i % 2; /* also for two names in one handle */
         assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
         long before = atomic_load(&n_ours);
         assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
@@ -282,8 +284,8 @@ static void test_no_allocation_to_give_back(void **state)
     hf_client_close(client);
 }
 
-/* The embedded store keeps processes beside each lock: 40 bytes more than the
- * 256 that a server's costs. */
+/* The embedded store keeps a list of processes with each lock: 40 bytes more
+ * than the 256 of a lock on a server. */
 static void test_bytes_of_a_lock(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client's tables against the plainest thing that does the same. */
+/* The client's tables, compared with the simplest implementation. */
 #include "client/item.h"
 
 #include <setjmp.h>
@@ -23,7 +23,7 @@ static void test_heap_finds_the_first(void **state)
 {
     (void)state;
     static struct hf_item items[ITEMS];
-    static int64_t at[ITEMS]; /* INT64_MAX: not in it */
+    static int64_t at[ITEMS]; /* INT64_MAX: not in the table */
     struct hf_timer_heap heap;
     struct hf_handle_table slots;
     hf_timer_heap_init(&heap);

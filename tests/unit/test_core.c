@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Owners, retry, nodes and the judgement on servers that forget. */
+/* Owner texts, retries, nodes, and the verdict on servers that lost their
+ * data. */
 #include "core/owner.h"
 #include "core/quarantine.h"
 #include "core/retry.h"
@@ -29,7 +30,7 @@ static void owner_survives_the_wire(void **state)
     assert_string_equal(holder.host, "db 3");
     assert_int_equal(holder.pid, 4711);
     assert_int_equal(holder.since_s, 1700000000);
-    /* control characters stay escaped: this goes to terminals */
+    /* control characters stay escaped: a terminal would execute them */
     assert_string_equal(holder.label, "a:b@c%0a");
 }
 
@@ -124,7 +125,8 @@ static struct hf_lease *lease_of(struct attempt *attempt)
     return (struct hf_lease *)(void *)attempt->room;
 }
 
-/* An attempt whose one node refused with a rival that has `left_ms` left. */
+/* An attempt at one node, which refused because of a rival with a remaining
+ * lease of `left_ms`. */
 static void refused(struct attempt *attempt, int64_t left_ms)
 {
     struct hf_effects effects;
@@ -201,8 +203,8 @@ static void back_off_grows_and_is_bounded_by_the_rivals_lease(void **state)
     assert_true(longest <= hf_span_ms(250).ns);
 }
 
-/* Full jitter below 10 ms, 20 ms, 40 ms …, as split votes have it: the longest
- * of many draws is near that, and none is beyond. */
+/* Full jitter below 10 ms, 20 ms, 40 ms …, as for a split vote. The longest of
+ * many draws is near the bound, and none is above it. */
 static void back_off_doubles(void **state)
 {
     (void)state;
@@ -236,7 +238,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
                      HF_RETRY_AGAIN);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).kind,
                      HF_RETRY_UNREACHED);
-    /* reached once, or in quarantine: an outage is waited for */
+    /* reached before, or in quarantine: wait for the end of the outage */
     hf_nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_REPAIRING);
     retry_of(&retry, -1, 1);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
@@ -244,7 +246,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
 
-/* Reached, and from 10 s on every answer is an error: a full disk. */
+/* Reached, and from 10 s on every reply is an error: a full disk. */
 static void a_store_that_refuses_ends_a_wait_without_end(void **state)
 {
     (void)state;
@@ -261,7 +263,7 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
                              .kind,
                          i < 2 ? HF_RETRY_AGAIN : HF_RETRY_UNREACHED);
     }
-    /* one answer, and it begins anew */
+    /* after one reply, the count begins again */
     assert_int_equal(after(&retry, &attempt, HF_OUT_TAKEN, 14800).kind,
                      HF_RETRY_AGAIN);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
@@ -285,8 +287,8 @@ static void a_bounded_wait_ends_in_time(void **state)
                      HF_RETRY_BUSY);
 }
 
-/* A lock that comes free just before the end is still had: the last attempt
- * is made shortly before it, not a back-off earlier. */
+/* A lock that becomes free shortly before the end of the wait is acquired: the
+ * last attempt is made then, not one back-off earlier. */
 static void the_last_attempt_is_made_just_before_the_end(void **state)
 {
     (void)state;
@@ -376,7 +378,7 @@ static void time_saturates(void **state)
     assert_int_equal(hf_span_ms_floor((struct hf_span){1999999}), 1);
 }
 
-/* ---- Servers that forget ----------------------------------------------- */
+/* ---- Servers that lost their data -------------------------------------- */
 
 static void a_quarantine_lasts_ten_seconds_at_least(void **state)
 {

@@ -46,7 +46,7 @@ static struct hf_nodes three_nodes(void)
     return nodes;
 }
 
-/* One eighth of what is new. */
+/* A new measurement has a weight of one eighth. */
 static void round_trips_are_smoothed(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void round_trips_are_smoothed(void **state)
     assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 120 * MS);
 }
 
-/* Of any standing; each node by itself. */
+/* For each standing; the nodes are independent. */
 static void nodes_begin_and_cease_to_listen(void **state)
 {
     (void)state;
@@ -89,7 +89,8 @@ static void nodes_begin_and_cease_to_listen(void **state)
     assert_int_equal(hf_nodes_standing(&nodes, 0), HF_NODE_STATUS_DOWN);
 }
 
-/* Misses of one timeout are one; it takes three; more are no more. */
+/* Misses within one timeout count once. After three a node is slow; further
+ * misses change nothing. */
 static void misses_are_counted_a_timeout_apart(void **state)
 {
     (void)state;
@@ -99,7 +100,8 @@ static void misses_are_counted_a_timeout_apart(void **state)
     assert_int_equal(nodes.misses[0], 1);
     hf_nodes_missed(&nodes, 0, at_ms(150));
     assert_int_equal(nodes.misses[0], 2);
-    hf_nodes_missed(&nodes, 0, at_ms(199)); /* from the last one counted */
+    hf_nodes_missed(&nodes, 0, at_ms(199)); /* less than one timeout after the
+                                               last one that counted */
     assert_false(hf_nodes_is_slow(&nodes, 0));
     hf_nodes_missed(&nodes, 0, at_ms(200));
     assert_true(hf_nodes_is_slow(&nodes, 0));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a server remembers: the table of core/quarantine.c, line by line. */
+/* Whether a server has lost its data: the table of core/quarantine.c, line by
+ * line. */
 #include "core/quarantine.h"
 
 #include <setjmp.h>
@@ -16,8 +17,8 @@
 
 static const struct hf_shape shape = {MAX_TTL_MS, 3, 3600000};
 
-/* A server as its whole marker says, and a client that is new; each test
- * changes what it is about. */
+/* A server that agrees with its marker, which is whole, and a new client. Each
+ * test changes one part. */
 struct scene {
     struct hf_identity identity;
     struct hf_marker marker;
@@ -51,7 +52,7 @@ static struct scene restarted(void)
     return scene;
 }
 
-/* Both said, and say, that all is on disk before they answer. */
+/* Durable when the marker was written, and now. */
 static struct scene restarted_durable(void)
 {
     struct scene scene = restarted();
@@ -88,7 +89,7 @@ static struct hf_quarantine_verdict judge(const struct scene *scene)
     return out;
 }
 
-/* A fresh value: not whole, no host, and nothing granted under it yet. */
+/* A new value: not whole, without an entry, and no lock granted under it. */
 static void assert_watched_anew(const struct scene *scene,
                                 enum hf_suspicion suspicion)
 {
@@ -131,7 +132,7 @@ static void a_restart_is_watched_anew(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
     meet(&scene, 1);
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
-    set(scene.identity.run_id, "run11"); /* a longer id is another one */
+    set(scene.identity.run_id, "run11"); /* a longer id differs */
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
@@ -141,11 +142,11 @@ static void no_marker_is_watched_anew(void **state)
     struct scene scene = untouched();
     scene.marker = (struct hf_marker){0};
     assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
-    meet(&scene, 1); /* its marker went while this client knew it */
+    meet(&scene, 1); /* the marker was deleted while the client knew it */
     assert_watched_anew(&scene, HF_SUSPECT_EMPTIED);
     set(scene.identity.run_id, "run2");
     assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
-    /* Disks do not help: the marker was not on them. */
+    /* Durability does not help: the marker was not on the disk. */
     scene.identity.knows_durability = scene.identity.is_durable = true;
     assert_watched_anew(&scene, HF_SUSPECT_NO_TRACE);
 }
@@ -159,7 +160,7 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.forgot);
-    assert_true(out.write); /* so that a promotion after it is seen */
+    assert_true(out.write); /* so that a later promotion is noticed */
     assert_string_equal(out.marker.replid, "repl2");
     assert_string_equal(out.marker.value, "v1");
     assert_true(out.marker.is_whole);
@@ -167,13 +168,14 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* The old primary never restarted, and is at its address again. */
+/* The old primary never restarted, and has its address back. */
 static void an_old_primary_names_itself(void **state)
 {
     (void)state;
     struct scene scene = untouched();
     meet(&scene, 1);
-    set(scene.known.value, "v2"); /* of the other server, meanwhile */
+    set(scene.known.value, "v2"); /* of the other server, which had the address
+                                     in between */
     set(scene.known.run_id, "run2");
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
@@ -190,7 +192,7 @@ static void a_declared_server_votes_at_once(void **state)
     assert_false(judge(&scene).forgot);
     meet(&scene, 1);
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    assert_true(judge(&scene).forgot); /* the others' votes are void */
+    assert_true(judge(&scene).forgot); /* votes under the old marker are void */
 }
 
 static void declared_lost_it_is_watched_anew(void **state)
@@ -237,7 +239,7 @@ static void durable_is_then_and_now(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* All was on disk, but on another server's. */
+/* The data were on disk, but on that of another server. */
 static void durable_and_promoted_is_not_durable(void **state)
 {
     (void)state;
@@ -248,8 +250,8 @@ static void durable_and_promoted_is_not_durable(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* This client knows a later life than the marker names: the data are older
- * than what it has seen. */
+/* The client knows a later run id than the marker names: the data are older
+ * than the last ones that it read. */
 static void an_older_life_is_not_durable(void **state)
 {
     (void)state;
@@ -259,7 +261,7 @@ static void an_older_life_is_not_durable(void **state)
     assert_watched_anew(&scene, HF_SUSPECT_REPLACED);
 }
 
-/* A restart in quarantine neither ends it nor begins it anew. */
+/* A restart in quarantine neither ends the quarantine nor restarts it. */
 static void a_durable_restart_goes_on_watching(void **state)
 {
     (void)state;
@@ -290,7 +292,8 @@ static void durability_that_changed_is_written_down(void **state)
     scene.identity.is_durable = false;
     assert_true(judge(&scene).write);
     assert_false(judge(&scene).marker.is_durable);
-    /* A client that may not ask for durability leaves the marker as it is. */
+    /* A client without the right to read the settings leaves the marker as it
+     * is. */
     scene.identity.knows_durability = false;
     assert_false(judge(&scene).write);
 }
@@ -310,10 +313,10 @@ static void the_first_sight_is_written_for_the_host(void **state)
     assert_int_equal(out.marker.entry.ns, at_ms(NOW_MS).ns);
     assert_string_equal(out.marker.value, "v1");
     assert_false(out.marker.is_whole);
-    /* a client that has seen it earlier writes when that was */
+    /* a client that saw the value earlier writes the time at which it did */
     meet(&scene, NOW_MS - 5);
     assert_int_equal(judge(&scene).marker.entry.ns, at_ms(NOW_MS - 5).ns);
-    /* a host without a name is left out */
+    /* a host without a name gets no entry */
     scene.has_no_clock_name = true;
     out = judge(&scene);
     assert_false(out.write);
@@ -340,7 +343,8 @@ static void a_span_later_it_is_whole(void **state)
     assert_false(out.forgot);
 }
 
-/* In this client's memory: as good as an entry, and there without /proc. */
+/* The memory of a client that stays open counts like an entry, and needs no
+ * /proc. */
 static void a_client_that_stays_can_watch_alone(void **state)
 {
     (void)state;
@@ -351,7 +355,7 @@ static void a_client_that_stays_can_watch_alone(void **state)
     meet(&scene, NOW_MS - MAX_TTL_MS);
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
     assert_true(judge(&scene).marker.is_whole);
-    /* but only of the value that it saw */
+    /* but only for the value that the client saw */
     set(scene.marker.value, "v2");
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
@@ -359,7 +363,7 @@ static void a_client_that_stays_can_watch_alone(void **state)
     assert_true(out.forgot);
 }
 
-/* The host's clock began anew: what it says of before is no age. */
+/* The host's clock started again at zero: an entry from before has no age. */
 static void an_entry_ahead_of_the_clock_is_none(void **state)
 {
     (void)state;
@@ -371,7 +375,7 @@ static void an_entry_ahead_of_the_clock_is_none(void **state)
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
 }
 
-/* An old entry says nothing of an identity that it was not written for. */
+/* An old entry proves nothing about another identity. */
 static void entries_are_of_one_identity(void **state)
 {
     (void)state;
@@ -401,8 +405,8 @@ static void other_settings_are_refused(void **state)
     }
 }
 
-/* A marker of before fence_keep was in it: not refused, and completed, though
- * all else in it is true. */
+/* A marker from a version without fence_keep: not refused, and completed, even
+ * if no other field changes. */
 static void an_older_marker_is_completed(void **state)
 {
     (void)state;
@@ -434,7 +438,8 @@ static void quarantine_off_votes_but_marks(void **state)
     assert_false(out.forgot);
 }
 
-/* The value is whole for all: no entry, and no end of a quarantine. */
+/* The client writes "whole" for all hosts: no entry, and no end of a
+ * quarantine. */
 static void a_watch_that_is_over_writes_no_entry(void **state)
 {
     (void)state;
@@ -447,7 +452,7 @@ static void a_watch_that_is_over_writes_no_entry(void **state)
     assert_int_equal(out.until.ns, HF_LONG_AGO.ns);
 }
 
-/* A name of one character is a name, and not the empty one. */
+/* An id of one character is not an empty id. */
 static void a_short_run_id_is_compared_and_written(void **state)
 {
     (void)state;
@@ -462,7 +467,8 @@ static void a_short_run_id_is_compared_and_written(void **state)
     assert_string_equal(out.marker.run_id, "1");
 }
 
-/* Whatever the memory held; durable only if the server is known to be. */
+/* All fields are set, whatever the memory contained. Durable only if the server
+ * is known to be. */
 static void a_declared_marker_says_all(void **state)
 {
     (void)state;

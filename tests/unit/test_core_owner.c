@@ -62,7 +62,8 @@ static void digits_are_hexadecimal_and_lower_case(void **state)
     }
 }
 
-/* Our digits, but not our fields: shown as they are, and not as ours. */
+/* Digits like ours without our fields: printed unchanged, and not reported as a
+ * Holdfast client. */
 static void numbers_that_are_none_make_it_foreign(void **state)
 {
     (void)state;
@@ -80,7 +81,8 @@ static void numbers_that_are_none_make_it_foreign(void **state)
     }
 }
 
-/* Escapes of control characters stay, and what only looks like an escape. */
+/* Escaped control characters stay escaped. Text that only resembles an escape
+ * stays, too. */
 static void fields_are_safe_to_print(void **state)
 {
     (void)state;
@@ -95,7 +97,7 @@ static void fields_are_safe_to_print(void **state)
     assert_string_equal(holder.owner, "tab%09here%7f%ff%20end");
 }
 
-/* Whatever is too long is cut, between escapes and never within. */
+/* A text that is too long is cut between two escapes, never within one. */
 static void what_is_too_long_is_cut(void **state)
 {
     (void)state;
@@ -136,7 +138,7 @@ static void an_owner_at_a_fence_is_not_longer_than_an_owner(void **state)
     assert_false(hf_owner_parse(DIGITS ":h@9007199254740993", &len, &fence));
 }
 
-/* Rivals are told apart by any byte, and by their length. */
+/* Digests of two rivals differ by any byte, and by the length. */
 static void digests_differ(void **state)
 {
     (void)state;
@@ -151,11 +153,12 @@ static void digests_differ(void **state)
         assert_true(hf_owner_digest(text, len) != digest);
     }
     assert_true(hf_owner_digest("", 0) != 0);
-    /* Mixed, this one comes to nothing (on a little-endian machine). */
+    /* The hash of this text is 0 before the last step (on a little-endian
+     * machine). */
     assert_true(hf_owner_digest("Cz5s/A,Y", 8) != 0);
 }
 
-/* Each digit, at its place, and what needs no escape. */
+/* Each digit is at its place; characters that need no escape stay. */
 static void an_owner_to_the_letter(void **state)
 {
     (void)state;
@@ -181,18 +184,19 @@ static void host_and_label_are_cut_at_their_length(void **state)
     host[65] = label[242] = '\0';
     snprintf(wanted, sizeof(wanted), ":%.64s:7:0:%.240s", host, label);
     assert_string_equal(emitted(host, label), wanted);
-    host[64] = label[240] = '\0'; /* as long as they may be */
+    host[64] = label[240] = '\0'; /* the greatest length */
     assert_string_equal(emitted(host, label), wanted);
-    host[61] = label[237] = ' '; /* an escape that just fits, and ends it */
+    host[61] = label[237] = ' '; /* an escape that just fits, at the end */
     snprintf(wanted, sizeof(wanted), ":%.61s%%20:7:0:%.237s%%20", host, label);
     assert_string_equal(emitted(host, label), wanted);
-    host[62] = label[238] = ' '; /* and one that does not */
+    host[62] = label[238] = ' '; /* an escape that does not fit */
     host[61] = label[237] = 'x';
     snprintf(wanted, sizeof(wanted), ":%.62s:7:0:%.238s", host, label);
     assert_string_equal(emitted(host, label), wanted);
 }
 
-/* A node's value has no NUL at its end: what lies behind is another's. */
+/* A value from a node has no NUL at its end: the bytes after it belong to
+ * another value. */
 static void what_is_behind_the_end_is_not_read(void **state)
 {
     (void)state;
@@ -247,7 +251,7 @@ static void fences_from_one_to_the_last(void **state)
     (void)state;
     static const struct {
         const char *text;
-        uint64_t fence; /* 0: it is none */
+        uint64_t fence; /* 0: no owner */
     } cases[] = {{DIGITS ":h@1", 1},
                  {DIGITS ":h@9007199254740991", HF_FENCE_MAX},
                  {DIGITS ":h@9007199254740992", 0},

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An attempt that was refused: when a majority can be free again, and when to
- * give up. */
+/* A refused attempt: when a majority can be free again, and when to give up. */
 #include "core/lease.h"
 #include "core/retry.h"
 
@@ -26,8 +25,8 @@ static struct hf_lease *lease_of(struct attempt *attempt)
     return (struct hf_lease *)(void *)attempt->room;
 }
 
-/* Refused by one rival at each node for `left_ms` (negative: without expiry),
- * or granted: asked for and answered in order. */
+/* Each node in order: refused because of a rival with a remaining lease of
+ * `left_ms` (negative: without expiry), or granted. */
 static void taken(struct attempt *attempt, unsigned count,
                   const int64_t *left_ms)
 {
@@ -66,7 +65,7 @@ static int64_t free_in_ms(unsigned count, const int64_t *left_ms)
     return left.ns == INT64_MAX ? INT64_MAX : left.ns / 1000000;
 }
 
-/* The k-th shortest of the rivals' leases, where k nodes are missing. */
+/* The k-th shortest of the rivals' leases, if k nodes are missing. */
 static void free_once_enough_nodes_are(void **state)
 {
     (void)state;
@@ -85,7 +84,7 @@ static void never_free_without_an_expiry(void **state)
     assert_int_equal(free_in_ms(3, (int64_t[]){GRANTS, -1, 400}), 400);
 }
 
-/* 49 days and more are a long time, but not for ever. */
+/* 49 days and more are finite: UINT32_MAX alone means no expiry. */
 static void very_long_is_not_for_ever(void **state)
 {
     (void)state;
@@ -117,8 +116,8 @@ static void a_try_without_hope_is_over(void **state)
     assert_int_equal(tried(HF_OUT_UNREACHED, true), HF_RETRY_UNREACHED);
 }
 
-/* A split vote: every node has answered, no client has the lock, and the try
- * goes on. Only a lock that is taken ends it. */
+/* A split vote: every node has replied and no client has the lock, so the try
+ * continues. Only a lock that is held ends it. */
 static void a_try_that_all_have_answered_is_not_without_hope(void **state)
 {
     (void)state;
@@ -127,7 +126,7 @@ static void a_try_that_all_have_answered_is_not_without_hope(void **state)
     assert_int_equal(tried(HF_OUT_TAKEN, true), HF_RETRY_BUSY);
 }
 
-/* The embedded store answers at once: that is no round trip to go by. */
+/* The embedded store replies at once: that is no measure of a round trip. */
 static void no_time_is_no_round_trip(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One owner's life, told in stories (story.h says how to read them). */
+/* One owner from acquire to release, as stories (story.h has their syntax). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,8 +60,8 @@ static void held_at_the_majority_and_the_late_are_brought_in(void **state)
           "[85] 4 R ok          | done\n");
 }
 
-/* The deadline counts from sending, and from the majority's, not the first's
- * answer: here all are sent at 0. */
+/* The deadline counts from the sending of the requests that make the majority,
+ * not from the first reply: here all are sent at once. */
 static void validity_counts_from_sending(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static void an_ok_with_another_counter_is_no_vote(void **state)
           "[4] 1 C ok 12        | held 12 till 990\n");
 }
 
-/* A majority at 8, but two of it are on their way to 9: held at 8 the lock
- * could never be renewed there. */
+/* Two of the majority at 8 are being raised to 9: held at 8, the lock could not
+ * be renewed. */
 static void a_vote_that_is_being_raised_does_not_count(void **state)
 {
     (void)state;
@@ -152,8 +152,8 @@ static void taken_as_soon_as_one_rival_has_a_majority(void **state)
           "[4] 2 R ok           | done\n");
 }
 
-/* One node is away and one refuses: out of reach. Whether a rival holds it or
- * the store is unreachable is for the third to say. */
+/* One node is in quarantine or down, and one refuses. Whether a rival holds the
+ * lock or the store is unreachable depends on the third node. */
 static void told_taken_although_a_node_is_away(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void no_answer_is_unknown_and_is_released(void **state)
           "[1050] timer         | done\n");
 }
 
-/* The reply was lost with the connection: ask again under the same owner. */
+/* The reply was lost with the connection: ask again with the same owner. */
 static void a_lost_reply_is_made_good_under_the_same_owner(void **state)
 {
     (void)state;
@@ -339,7 +339,7 @@ static void extended_with_a_new_ttl(void **state)
           "[1434] timer         | 0C7h\n");
 }
 
-/* The node never shortens an expiry, so we need not stop earlier. */
+/* A node never shortens an expiry, so the deadline need not move back. */
 static void a_shorter_ttl_does_not_move_the_deadline_back(void **state)
 {
     (void)state;
@@ -350,7 +350,7 @@ static void a_shorter_ttl_does_not_move_the_deadline_back(void **state)
           "[101] 0 C ok 7       | extended till 988\n");
 }
 
-/* Nor when it is confirmed by other nodes than those that granted it. */
+/* The same if other nodes confirm than those that granted. */
 static void other_confirmers_do_not_move_it_back_either(void **state)
 {
     (void)state;
@@ -405,7 +405,8 @@ static void votes_of_before_a_restart_are_void(void **state)
           "[5] 0 A ok 7         | held 7 till 988\n");
 }
 
-/* The answer on its way was for the old ttl: it proves nothing of the new. */
+/* The reply in flight is to a request with the old ttl: it does not prove the
+ * new one. */
 static void an_answer_of_before_the_extension_does_not_extend(void **state)
 {
     (void)state;
@@ -418,7 +419,7 @@ static void an_answer_of_before_the_extension_does_not_extend(void **state)
           "[342] 0 C ok 7       | extended till 4299\n");
 }
 
-/* A renewal was late already: an extend waits a full timeout of its own. */
+/* A renewal is late already; the extend waits a full timeout of its own. */
 static void extending_waits_for_what_was_late(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void extending_waits_for_what_was_late(void **state)
           "[450] timer          | late 0 unextended\n");
 }
 
-/* Several nodes came up before the release hears of the first. */
+/* Several nodes connect before the release gets the first event. */
 static void a_release_goes_to_all_that_are_up(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INV-1 to INV-8 but for INV-6 (test_lease_overlay.c): a lease that breaks one
- * of them fails that one's assertion, and a lease at the bound of each passes.
- * No sequence of events leads to most of these: they are written by hand. */
+/* INV-1 to INV-8 without INV-6 (test_lease_overlay.c): a lease that violates
+ * one of them fails that assertion, and a lease at its bound passes. No
+ * sequence of events leads to most of these states, so they are written by
+ * hand. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/lease_parts.h"
 
@@ -16,8 +17,8 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PENDING(verb) (1U << HF_VERB_##verb)
 
-/* A step is over: held at fence 7 until instant 900, two nodes have said so,
- * one renewal has been sent to node 1. */
+/* A state after a step: held at fence 7 until instant 900, granted by two
+ * nodes, one renewal sent to node 1. */
 static struct scene {
     struct hf_lease *lease;
     struct hf_vote *votes;
@@ -54,7 +55,7 @@ static void set_scene(void)
     on.before = (struct hf_held){true, 7, {900}};
 }
 
-/* The same lease, still asking: a raise of node 1 to 7 is in flight. */
+/* The same lease while asking: a raise of node 1 to 7 is in flight. */
 static void set_asking(void)
 {
     on.lease->phase = HF_PHASE_ASKING;
@@ -63,7 +64,7 @@ static void set_asking(void)
     hf_lease_set_raised(on.lease, 7);
 }
 
-/* ---- What passes ------------------------------------------------------- */
+/* ---- States that pass -------------------------------------------------- */
 
 static void nothing(void)
 {
@@ -124,7 +125,7 @@ static void ended(void)
     on.out.done = true;
 }
 
-/* ---- What does not ----------------------------------------------------- */
+/* ---- States that fail -------------------------------------------------- */
 
 static void inv_1_no_state(void)
 {
@@ -211,7 +212,7 @@ static void inv_8_end_said_early(void)
 static const struct {
     const char *name;
     void (*make)(void);
-    const char *fails; /* begin of the assertion's text; NULL: none fails */
+    const char *fails; /* start of the assertion's text; NULL: none fails */
 } cases[] = {
     {"held", nothing, NULL},
     {"at risk", risk, NULL},
@@ -295,7 +296,7 @@ static void each_invariant_is_asserted(void **state)
     }
 }
 
-/* INV-7: the other half. */
+/* The other half of INV-7. */
 static void one_request_of_a_verb(void **state)
 {
     (void)state;

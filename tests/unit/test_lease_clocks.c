@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clocks that are far off: which values are aimed at, and which nodes are
- * raised to them (core/lease_raise.c; story.h says how to read the stories). */
+/* Clocks that are far off: which counter is the target, and which nodes are
+ * raised to it (core/lease_raise.c; story.h has the syntax of stories). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,10 +12,9 @@
 
 #include "story.h"
 
-/* Node 2's clock is 2 h ahead. What it has is no target for the others, which
- * refuse to be raised so far, and its vote is the only one that is lost.
- * Numbers are counters in microseconds, of 10,000 s after 1970; 4,294,967,296
- * is the bound. */
+/* Node 2's clock is 2 h ahead. Its counter is no target, since the others
+ * refuse to be raised so far; only its own vote is lost. Numbers are counters
+ * in microseconds, 10,000 s after 1970; 4,294,967,296 is the bound. */
 #define NOW "10000000000"
 #define LATER "10000000009"
 #define FAR "17200000000"
@@ -35,8 +34,8 @@ static void clock_far_ahead_costs_one_vote(void **state)
           "\n");
 }
 
-/* A bound in an answer refuses one request. It says nothing of an earlier
- * request without an answer: node 0 may still be raised. */
+/* A bound in a reply refuses one request. It proves nothing about an earlier
+ * request without a reply: node 0 may still be raised. */
 static void lost_raise_is_no_refusal(void **state)
 {
     (void)state;
@@ -53,7 +52,7 @@ static void lost_raise_is_no_refusal(void **state)
           "\n");
 }
 
-/* With a good node down there is no majority, and no reason to wait. */
+/* With a good node down, a majority is impossible: give up at once. */
 static void no_majority_beside_a_clock_far_ahead(void **state)
 {
     (void)state;
@@ -68,8 +67,8 @@ static void no_majority_beside_a_clock_far_ahead(void **state)
           "[3] granted 2 " FAR "            |\n");
 }
 
-/* Node 2's clock leaps 2 h ahead after it has granted: it can be raised to what
- * its clock says, to which the others cannot, and to nothing below. */
+/* Node 2's clock leaps 2 h ahead after it has granted. From then on it can be
+ * raised only to its clock, and the others cannot. */
 static void clock_leaps_after_the_grant(void **state)
 {
     (void)state;
@@ -92,7 +91,7 @@ static void clock_leaps_after_the_grant(void **state)
           "[5] 1 A no 5                     | split 0R" LATER " 2R" LATER "\n");
 }
 
-/* A clock far behind: the node itself refuses, and is asked no more. */
+/* A clock far behind: the node refuses the raise, and gets no other request. */
 static void clock_far_behind_costs_one_vote(void **state)
 {
     (void)state;
@@ -106,9 +105,9 @@ static void clock_far_behind_costs_one_vote(void **state)
           "[4] 2 C ok 7000000 bound 4301967296 | \n");
 }
 
-/* Two of five: node 3, which could be raised to what node 4 has, is not, since
- * node 0 cannot, nor is anything known of a third. Node 3 comes in as soon as
- * one is there. */
+/* Two of five can be raised to node 4's counter. Node 0 cannot, and no third
+ * node is known, so node 3 is not raised. It is as soon as a third node is
+ * known. */
 static void two_clocks_of_five_far_ahead(void **state)
 {
     (void)state;
@@ -133,8 +132,8 @@ static void two_clocks_of_five_far_ahead(void **state)
           "h\n");
 }
 
-/* The counter of a node that has been ours for hours is no bound of it: it is
- * asked, and the others only when it has followed. */
+/* A node that has been ours for hours has an old counter, which is no bound: it
+ * is raised first, and the others after it has confirmed. */
 static void an_old_grant_is_asked_first(void **state)
 {
     (void)state;
@@ -147,9 +146,10 @@ static void an_old_grant_is_asked_first(void **state)
           "[3] 1 C ok 17200000009           | held 17200000009 till 9898\n");
 }
 
-/* All have granted, and no two agree: node 1 was raised beside a node 2 that
- * has moved on. The counter in the middle is no wrong clock's: node 0 follows
- * in steps of its bound, which is named in buckets of the clock floor. */
+/* All have granted, and no two agree: node 1 was to be raised to node 2's
+ * counter, which has increased meanwhile. The middle counter cannot come from a
+ * wrong clock. Node 0 is raised to it in steps of its bound, which is reported
+ * in buckets of the clock floor. */
 #define FARTHER "90000000000"
 #define APART                                                                  \
     "[0] acquire                      | 0A 1A 2A\n"                            \
@@ -165,7 +165,7 @@ static void all_granted_and_apart(void **state)
           APART "[4] 0 C ok " NOW " " BOUND " | 0C14294188031\n"
                 "[5] 0 C ok 14294188031       | 0C" FAR "\n"
                 "[6] 0 C ok " FAR "           | held " FAR " till 9900\n");
-    story(3, 10000, /* its clock is not so far behind as its counter */
+    story(3, 10000, /* its clock is less far behind than its counter */
           APART "[4] 0 C ok " NOW " bound 21494967296 | 0C" FAR "\n"
                 "[5] 0 C ok " FAR "           | held " FAR " till 9900\n");
 }
@@ -228,10 +228,11 @@ static void no_steps_after_a_lost_raise(void **state)
 
 #define TTL 30000
 
-/* Node 2's clock is 2 h ahead; at 14,294,967,296 the others can be raised no
- * further. The answer to a raise of node 0 was lost, and then it refuses the
- * same: it can vote neither for what it has, since it may still be raised, nor
- * for what it was asked for. Only another owner can get a majority. */
+/* Node 2's clock is 2 h ahead; the others can be raised to 14,294,967,296 at
+ * most. The reply to a raise of node 0 was lost, and then node 0 refuses the
+ * same raise. Its vote counts neither at its counter, since the first raise may
+ * still be executed, nor at the target. Only another owner can get a
+ * majority. */
 #define PLACES_AT_ALL                                                          \
     "[0] queue                       | 0A 1A 2A\n"                             \
     "[1] 0 A no 1 9 20000 300        | \n"                                     \
@@ -257,7 +258,7 @@ static void lost_raise_in_vain_ends_the_waiting(void **state)
                      " 2R" NOW "\n");
 }
 
-/* Not where two others are left that can still be raised. */
+/* Not if two other nodes remain that can still be raised. */
 static void lost_raise_in_vain_costs_one_vote(void **state)
 {
     (void)state;
@@ -268,7 +269,7 @@ static void lost_raise_in_vain_costs_one_vote(void **state)
                      " till 5939 0C" FAR "h 1C" FAR "h 2C" FAR "h\n");
 }
 
-/* Nor where no majority is ours: those that are not may agree. */
+/* Nor if no majority has granted: the other nodes may agree. */
 static void lost_raise_in_vain_keeps_the_place(void **state)
 {
     (void)state;
@@ -279,8 +280,8 @@ static void lost_raise_in_vain_keeps_the_place(void **state)
                      "[308] 0 C ok " NOW " " BOUND " | \n");
 }
 
-/* All are ours, and no two agree: node 0 goes to the counter in the middle,
- * step by step. The answer to one step is lost, and it is asked again. */
+/* All have granted, and no two agree: node 0 is raised to the middle counter in
+ * steps. The reply to one step is lost, so the step is sent again. */
 static void lost_step_is_asked_again(void **state)
 {
     (void)state;

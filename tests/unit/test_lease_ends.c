@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of the end: what is given back, handed on, or runs out. */
+/* Stories of the end of a lease: released, detached, or expired. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void handed_on_nothing_is_taken_back(void **state)
           "[2] forsake          | done\n");
 }
 
-/* ---- Nodes that handing on waits for ----------------------------------- */
+/* ---- Nodes that a detach waits for ------------------------------------- */
 
 static void handed_on_by_all_that_answer(void **state)
 {
@@ -87,8 +87,8 @@ static void a_lost_lease_waits_for_no_node(void **state)
           "[988] spread          | \n");
 }
 
-/* Its counter is brought to where the others' are: the next one needs one round
- * trip. */
+/* Its counter is raised to that of the others, so that the next acquisition
+ * needs one round trip. */
 static void who_never_had_it_hears_of_the_end(void **state)
 {
     (void)state;
@@ -121,8 +121,8 @@ static void release_waits_a_timeout_for_connections(void **state)
           "[1010] timer          | done\n");
 }
 
-/* The last answer comes before the timer that ends the waiting is run; a node
- * that could not execute it is asked again then. */
+/* The last reply arrives before the timer of the timeout has run. A node that
+ * could not execute the release is asked again then. */
 static void answer_at_the_end_of_the_waiting(void **state)
 {
     (void)state;
@@ -141,8 +141,8 @@ static void answer_at_the_end_of_the_waiting(void **state)
           "[63] 2 R ok           | done\n");
 }
 
-/* Freed by one, denied by one, and refused execution by one: neither can have a
- * majority while the last has not tried again. */
+/* One node released, one refused, and one could not execute the request: no
+ * outcome has a majority until the last has replied again. */
 static void who_could_not_release_tries_again(void **state)
 {
     (void)state;
@@ -171,9 +171,8 @@ static void denied_by_some_and_one_to_come(void **state)
           "[201] 1 R queued 8   | done\n");
 }
 
-/* A lease that is shorter than the time in which it may connect. */
-/* The node lost its data twice, and refused an ACQUIRE of before. A CONFIRM is
- * still on its way there, and may find the lock ours. */
+/* The node lost its data twice and refused a retry of the ACQUIRE. A CONFIRM is
+ * still in flight, and may install the owner there. */
 static void refused_node_with_request_in_flight_is_released(void **state)
 {
     (void)state;
@@ -189,8 +188,8 @@ static void refused_node_with_request_in_flight_is_released(void **state)
           "[8] 0 C ok 9    | \n");
 }
 
-/* A waiter ignores the answer, which is older than the refusal, but the node
- * has said "yours". */
+/* A waiter ignores the reply, which is older than the refusal. Still the node
+ * replied "yours", so it gets a RELEASE. */
 static void node_that_said_yours_to_a_waiter_is_released(void **state)
 {
     (void)state;
@@ -209,6 +208,7 @@ static void node_that_said_yours_to_a_waiter_is_released(void **state)
           "[11] node 2 voting    | 2R20\n");
 }
 
+/* The lease is shorter than the connection timeout. */
 static void lease_over_before_it_could_be_released(void **state)
 {
     (void)state;
@@ -220,7 +220,7 @@ static void lease_over_before_it_could_be_released(void **state)
           "[500] timer           | unknown done\n");
 }
 
-/* "Not yours" to a renewal says nothing of the RELEASE. */
+/* "Not yours" in reply to a renewal proves nothing about the RELEASE. */
 static void a_renewal_that_was_denied_denies_no_release(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* INV-6: a member of a union is had where it is the one that is there, and an
- * assertion fails where it is not. */
+/* INV-6: an access to a member of a union succeeds while that member is the
+ * valid one, and fails an assertion otherwise. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/lease_overlay.h"
 
@@ -141,8 +141,8 @@ static void get_raise_most(struct hf_lease *lease, struct hf_vote *vote)
 
 static const struct {
     access_fn *access;
-    unsigned phases;         /* in which it is there … */
-    unsigned said;           /* … if the node has said one of these */
+    unsigned phases;         /* in which the member is valid … */
+    unsigned said;           /* … if this is the node's last reply */
     unsigned pending_phases; /* the same while a request is pending */
 } members[] = {
     {deadline, PHASE(HOLDING) | PHASE(RELEASING), ANY,

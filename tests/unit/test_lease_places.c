@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of places in queues: tickets, looking, yielding, and what comes out
- * of order. Leases of 30 s, so Q is 6 s and the beat 2 s. */
+/* Stories of places in queues: tickets, polling, yielding, and events out of
+ * order. Leases of 30 s, so Q is 6 s and the heartbeat 2 s. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,8 +34,8 @@ static void median_of_clocks_in_any_order(void **state)
           "[1] 2 A no 7 9 20000 500 | queued 0Q500 1Q500 2Q500\n");
 }
 
-/* It had granted; the CONFIRM that was to raise it is refused, without a word
- * of the time. */
+/* Node 0 granted. It refuses the CONFIRM that was to raise it, and reports no
+ * time. */
 static void time_comes_from_nodes_that_reported_it(void **state)
 {
     (void)state;
@@ -49,8 +49,9 @@ static void time_comes_from_nodes_that_reported_it(void **state)
           "2Q1700000000000000\n");
 }
 
-/* A server that forgot is asked anew while the CONFIRM of before is on its way:
- * its refusal is not the answer to that, and tells no time. */
+/* A server that lost its data gets a new request while an earlier CONFIRM is in
+ * flight. The refusal of the CONFIRM is no reply to that request, and has no
+ * time. */
 static void time_comes_from_the_last_answer(void **state)
 {
     (void)state;
@@ -64,7 +65,7 @@ static void time_comes_from_the_last_answer(void **state)
           "[53] timer               | late 0 queued 1Q500 2Q500\n");
 }
 
-/* The last answer that it needed was too late. */
+/* The last reply that was needed came too late. */
 static void waits_when_the_last_is_late(void **state)
 {
     (void)state;
@@ -77,8 +78,8 @@ static void waits_when_the_last_is_late(void **state)
 
 /* ---- Asking ------------------------------------------------------------ */
 
-/* A connection in progress is waited for until the connection timeout; a node
- * that was asked and is late, until the end of its answer time. */
+/* A connection that opens is waited for until the connection timeout; a node
+ * that has not replied, until its timeout. */
 static void late_answers_outlast_connections(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void late_answers_outlast_connections(void **state)
           "[1101] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n");
 }
 
-/* ---- When it looks ----------------------------------------------------- */
+/* ---- Polling ----------------------------------------------------------- */
 
 static void no_polling_for_a_lease_without_expiry(void **state)
 {
@@ -121,24 +122,23 @@ static void polls(const char *behind, int most_ms)
     story(1, TTL, text);
 }
 
-/* The holder is a local process, whose death the store does not report: asked
- * again after 10 ms, 20, 40 … and then every half second, without limit. */
+/* The holder is a local process, whose death the store does not push: poll
+ * after 10 ms, 20, 40 … and then every half second, without end. */
 static void polls_for_as_long_as_it_takes(void **state)
 {
     (void)state;
     polls("mortal", 500);
 }
 
-/* A holder of another library reports no release: asked at least every 40 ms.
- */
+/* A holder of another library pushes no release: poll at least every 40 ms. */
 static void polls_more_often_behind_another_library(void **state)
 {
     (void)state;
     polls("foreign", 40);
 }
 
-/* The head of a queue whose node cannot push to it polls; the second does not:
- * its turn has not come. */
+/* The first waiter polls if its node cannot push to it. The second does not: it
+ * cannot be granted the lock next. */
 static void only_the_head_polls_when_deaf(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void who_could_hear_has_missed_nothing(void **state)
           "[3] listen 0            | \n");
 }
 
-/* ---- Out of order ------------------------------------------------------ */
+/* ---- Events out of order ----------------------------------------------- */
 
 static void second_push_of_one_grant(void **state)
 {
@@ -174,8 +174,8 @@ static void second_push_of_one_grant(void **state)
           "[7] 1 grants 6           | held 6 till 5939 0C6h 1C6h 2C6h\n");
 }
 
-/* "Ours at 6, and an earlier ticket waits", which was said before the node gave
- * it to that one and then to us at 8. */
+/* The reply "ours at 6, and an earlier ticket waits" is from before the node
+ * granted the lock to that ticket, and then to us at 8. */
 static void newer_grant_is_not_given_back_for_an_older(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void newer_grant_is_not_given_back_for_an_older(void **state)
                  "[30] 0 Y queued 9        | \n");
 }
 
-/* Ours, it says, at a counter after which it has said that it is not. */
+/* "Yours" at a counter below a later refusal. */
 static void stale_grant_is_given_back(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void stale_grant_is_given_back(void **state)
                  "[2004] 0 Y queued 6      | \n");
 }
 
-/* Nor does its floor or bound say anything of a node that has refused since. */
+/* The floor and the bound in such a reply are ignored, too. */
 static void bounds_of_a_stale_grant_are_ignored(void **state)
 {
     (void)state;
@@ -223,7 +223,8 @@ static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 
 /* ---- Claims ------------------------------------------------------------ */
 
-/* A raise is answered with a clock floor above it: that is the fence then. */
+/* The reply to a raise has a clock floor above the target: the floor becomes
+ * the fence. */
 static void floor_above_lifts_the_claim(void **state)
 {
     (void)state;
@@ -236,7 +237,8 @@ static void floor_above_lifts_the_claim(void **state)
           "[9] 1 C ok 20            | held 20 till 5945 0C20h 1C20h 2C20h\n");
 }
 
-/* About to run out at the two that are ours: those are asked for more. */
+/* The claims at the two nodes that granted are about to expire: both get a new
+ * request. */
 static void claims_about_to_end_are_refreshed(void **state)
 {
     (void)state;

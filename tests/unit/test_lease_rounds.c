@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of rounds that go wrong: renewals, extensions and adoptions. */
+/* Stories of rounds that fail in part: renewals, extensions and adoptions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 
 #include "story.h"
 
-/* ---- Answers ----------------------------------------------------------- */
+/* ---- Replies ----------------------------------------------------------- */
 
-/* It still holds what it held: nothing is lost, and nothing is renewed. */
+/* Without a refusal and without a majority: not lost, and not renewed. */
 static void no_answer_to_a_renewal_denies_nothing(void **state)
 {
     (void)state;
@@ -27,8 +27,8 @@ static void no_answer_to_a_renewal_denies_nothing(void **state)
                      "[702] timer          | 0C7h 1C7h 2C7h\n");
 }
 
-/* Refused in the first round, and heard in the second: it denies nothing of
- * what this one asks. */
+/* A refusal from the first round that arrives in the second does not count in
+ * the second. */
 static void late_refusal_is_of_its_own_round(void **state)
 {
     (void)state;
@@ -45,8 +45,8 @@ static void late_refusal_is_of_its_own_round(void **state)
           "[668] timer          | 0C7h 1C7h 2C7h\n");
 }
 
-/* A confirmation that did not raise it: to ask at once again would have the
- * same answer. */
+/* A confirmation below the target: the same request sent at once would get the
+ * same reply. */
 static void node_that_stays_below_is_asked_with_the_next_round(void **state)
 {
     (void)state;
@@ -63,7 +63,7 @@ static void node_that_stays_below_is_asked_with_the_next_round(void **state)
           "[668] timer          | 0C7h 1C7h 2C7h\n");
 }
 
-/* ---- Grants that are pushed while held --------------------------------- */
+/* ---- Grants pushed to a holder ----------------------------------------- */
 
 #define CLAIMED                                                                \
     "[0] queue                | 0A 1A 2A\n"                                    \
@@ -86,7 +86,7 @@ static void old_grants_are_no_news(void **state)
                   "[54] 2 grants 8          | 2C8h\n");
 }
 
-/* Granted above T: there it is not the lock that is held. */
+/* A grant above T is not part of the lock that is held. */
 static void grant_above_the_fence_is_not_brought_down(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void grant_after_the_loss_changes_nothing(void **state)
                   "[65] node 2 voting       | \n");
 }
 
-/* With another ttl, what is under way does not do. */
+/* The renewal in flight asks for another ttl, so it does not count. */
 static void extending_a_claim_by_more_asks_anew(void **state)
 {
     (void)state;
@@ -119,8 +119,8 @@ static void extending_a_claim_by_more_asks_anew(void **state)
                   "[63] 1 C ok 8            | extended till 59459\n");
 }
 
-/* Asked for a place, and answered when it was held: that it is not ours there
- * is heard, and no more. */
+/* A request for a place whose reply arrives after the lock is held. A "not
+ * yours" there changes nothing else. */
 static void answers_to_what_was_asked_while_waiting(void **state)
 {
     (void)state;
@@ -140,9 +140,10 @@ static void answers_to_what_was_asked_while_waiting(void **state)
           "[57] extend              | 1C8h 2C8h\n");
 }
 
-/* ---- Nodes that come back ---------------------------------------------- */
+/* ---- Nodes that reconnect ---------------------------------------------- */
 
-/* In an open round it is asked at once; once it has confirmed, no more. */
+/* In an open round the node gets a request at once; after it has confirmed,
+ * none. */
 static void node_that_is_back_joins_the_open_round(void **state)
 {
     (void)state;
@@ -163,7 +164,7 @@ static void node_that_is_back_joins_the_open_round(void **state)
 static void what_is_lost_is_not_extended(void **state)
 {
     (void)state;
-    /* Lost by the clock, before any timer reported it. */
+    /* The deadline has passed, and no timer has reported it yet. */
     story(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
@@ -172,8 +173,8 @@ static void what_is_lost_is_not_extended(void **state)
           "[991] release        | lost 0R7\n");
 }
 
-/* While a renewal is under way: its answers count from when it was sent; the
- * extended lease counts from the extend. */
+/* During a renewal: its replies count from its sending; the extended lease
+ * counts from the extend. */
 static void extending_is_a_round_of_its_own(void **state)
 {
     (void)state;
@@ -197,7 +198,7 @@ static void one_node_is_enough_if_there_is_one(void **state)
 }
 
 /* A holder may rely on a sole node in quarantine. A client that adopts may not:
- * the lease may have ended and begun again before. */
+ * the lease may have ended, and another one begun. */
 static void quarantined_node_allows_no_adoption(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void adoption_out_of_reach_takes_nothing(void **state)
           "[60] 2 C ok 7        | done\n");
 }
 
-/* Connecting: waited for, but not for ever. */
+/* Connecting: waited for, up to a timeout. */
 static void adoption_waits_for_connections(void **state)
 {
     (void)state;
@@ -230,7 +231,8 @@ static void adoption_waits_for_connections(void **state)
           "[1000] timer          | unreached done\n");
 }
 
-/* Its only server lost its memory, and took back what the holder told it. */
+/* The only server lost its data, and the holder's CONFIRM installed the lock
+ * again. */
 static void a_sole_node_is_renewed_in_its_quarantine(void **state)
 {
     (void)state;
@@ -254,7 +256,7 @@ static void no_node_is_up_to_adopt_from(void **state)
           "[1] adopt 7          | unreached done\n");
 }
 
-/* Whatever wakes us first: the deadline has come. */
+/* Any event after the deadline ends the lease. */
 static void any_event_finds_that_it_is_over(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When the timer is due, to the nanosecond: what many owners do at once is
- * spread, renewals to earlier, heartbeats to later. */
+/* When the timer is due, to the nanosecond. Jitter spreads the timers of many
+ * owners: renewals to earlier, heartbeats to later. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #define MS INT64_C(1000000)
 
-/* One node, ttl 3 s: the timer is due then; with all of the jitter it is moved
- * by `moved_ns`, as near as the division by 255 comes. */
+/* One node, ttl 3 s: the instant of the timer without jitter; the full jitter
+ * moves it by `moved_ns`, up to the rounding of the division by 255. */
 static void is_due(const char *text, int64_t due_ns, int64_t moved_ns)
 {
     int64_t least_ns = story_wake(1, 3000, 0, text);
@@ -39,8 +39,8 @@ static void heartbeats_come_a_sixteenth_later(void **state)
            1001 * MS, 1000 * MS / 16);
 }
 
-/* The holder belongs to another library and reports no release: asked again
- * after 10 ms, then 20 ms …, up to a quarter earlier. */
+/* The holder belongs to another library and pushes no release: poll after 10
+ * ms, then 20 ms …, up to a quarter earlier. */
 static void polls_come_a_quarter_earlier(void **state)
 {
     (void)state;
@@ -49,7 +49,7 @@ static void polls_come_a_quarter_earlier(void **state)
            11 * MS, -10 * MS / 4);
 }
 
-/* At half of the lease, not of what is left of it without drift. */
+/* At half of the lease, not of the validity, which is shorter by the drift. */
 static void at_risk_after_half_a_lease(void **state)
 {
     (void)state;
@@ -60,8 +60,8 @@ static void at_risk_after_half_a_lease(void **state)
                      500 * MS);
 }
 
-/* The pause doubles each time; it starts over once the node named a holder that
- * reports its release. */
+/* The pause doubles each time. It starts again when the node names a holder
+ * whose release is pushed. */
 static void polls_grow_apart(void **state)
 {
     (void)state;
@@ -83,9 +83,9 @@ static void polls_grow_apart(void **state)
     assert_int_equal(story_wake(1, 3000, 0, text), (1075 + 10) * MS);
 }
 
-/* The first eight waiters ask when the holder's lease has ended: 2 ms after it,
- * and 25 ms later for each waiter ahead. A lease without expiry is not polled.
- */
+/* The first eight waiters poll after the end of the holder's lease: 2 ms after
+ * it, and 25 ms later for each waiter ahead. A lease without expiry is not
+ * polled. */
 static void when_the_first_few_look(void **state)
 {
     (void)state;
@@ -104,8 +104,8 @@ static void when_the_first_few_look(void **state)
     }
 }
 
-/* A node that has not answered when the others have refused still has its full
- * time to answer. */
+/* A node that has not replied when the others have refused still has its full
+ * timeout. */
 static void queueing_marks_no_request_late(void **state)
 {
     (void)state;
@@ -117,7 +117,8 @@ static void queueing_marks_no_request_late(void **state)
                      50 * MS);
 }
 
-/* The renewal's requests are late already: an extend waits a full timeout. */
+/* The requests of the renewal are late already: an extend waits a full
+ * timeout. */
 static void extending_marks_no_request_late(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A lease whose length is changed while something is on its way. */
+/* The ttl of a lease changes while a request is in flight. */
 #include "story.h"
 
 #include <setjmp.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-/* Both in one turn of the client, which has one clock reading for it: the
- * renewal asked for the old ttl, and its answer proves no more than that. */
+/* Both in one step of the client, with one clock reading. The renewal asked for
+ * the old ttl, and its reply proves no more than that. */
 static void a_renewal_of_the_same_instant_does_not_extend(void **state)
 {
     (void)state;
@@ -22,7 +22,7 @@ static void a_renewal_of_the_same_instant_does_not_extend(void **state)
           "[336] 0 C ok 7       | extended till 4293\n");
 }
 
-/* Nor does what was asked when it was acquired. */
+/* Nor does a late reply to the ACQUIRE. */
 static void a_grant_of_the_same_instant_does_not_extend(void **state)
 {
     (void)state;
@@ -36,8 +36,8 @@ static void a_grant_of_the_same_instant_does_not_extend(void **state)
           "[1] 1 C ok 7         | extended till 3958\n");
 }
 
-/* A heartbeat asks for Q. If the name is pushed to us in the turn in which it
- * was sent, its answer is no proof of the full lease. */
+/* A heartbeat asks for Q. If a grant is pushed in the step that sent it, the
+ * reply is no proof of the full lease. */
 static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
 {
     (void)state;
@@ -57,8 +57,8 @@ static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
           "[5939] timer             | late 0 late 1 late 2 lost\n");
 }
 
-/* Granted for the full lease, then taken away there, then given again to
- * a waiter, which is for Q: the first grant proves nothing any more. */
+/* The node granted the full lease, then dropped it, then granted the name to
+ * the waiter for Q: the first grant proves nothing any more. */
 static void a_grant_of_before_a_refusal_proves_nothing(void **state)
 {
     (void)state;
@@ -73,9 +73,9 @@ static void a_grant_of_before_a_refusal_proves_nothing(void **state)
           "[4] 1 C ok 8             | held 8 till 5940 0C8h 1C8h 2C8h\n");
 }
 
-/* Node 1 has lost the name without a restart, and takes it back for the short
- * lease that is asked for by then. It is good for that, not for what the node
- * could have granted when it refused. */
+/* Node 1 lost the name without a restart. It installs the owner again for the
+ * short lease that is requested by then, and the vote counts for that time
+ * only. */
 static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
 {
     (void)state;
@@ -91,9 +91,8 @@ static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
           "[341] 0 C ok 7       | extended till 988\n");
 }
 
-/* Nor does a push that comes late, of a place that was asked for in the first
- * lease, when the lease was longer meanwhile: what it is good for is known
- * once it is confirmed. */
+/* Nor does a late push for a place that was requested during the first lease.
+ * Its validity is known only when it is confirmed. */
 static void a_push_between_two_lengths_proves_nothing(void **state)
 {
     (void)state;

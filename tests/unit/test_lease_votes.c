@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Votes that are seldom cast: by nodes that err, are slow, break the connection
- * or cannot agree (story.h says how to read the stories). */
+/* Votes of nodes that fail, are slow, lose their connection or cannot agree
+ * (story.h has the syntax of stories). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +15,8 @@
 static void an_error_takes_nothing(void **state)
 {
     (void)state;
-    /* Refused to execute: nothing there to give back. When it is back it is not
-     * asked again: it has answered. */
+    /* The node did not execute the request, so there is no grant to release.
+     * After a reconnect it gets no second request: it has replied. */
     story(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A error        | \n"
@@ -61,8 +61,8 @@ static void a_raise_that_was_not_sent_leaves_the_grant(void **state)
           "[4] 0 C ok 9         | held 9 till 988\n");
 }
 
-/* It was asked, and the connection broke: it may have granted. That the next
- * request could not be sent, or was refused execution, changes nothing. */
+/* The request was sent and the connection broke: the node may have granted. A
+ * later request that was not sent, or not executed, changes nothing. */
 static void an_earlier_grant_outlives_an_unsent_request(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void an_earlier_grant_outlives_an_error(void **state)
           "[5] 2 A no 5         | taken 0R5\n");
 }
 
-/* An answer that came late is an answer: the node is not late any more. */
+/* A late reply is a reply: the node is no longer late. */
 static void late_but_there(void **state)
 {
     (void)state;
@@ -104,8 +104,8 @@ static void late_but_there(void **state)
           "[62] 3 C ok 9        | held 9 till 988\n");
 }
 
-/* Two nodes by turns: each has moved on when the other is raised. `begins`
- * with the first raise, `ends` with the last answer. */
+/* Two nodes in turn: the counter of each has increased when the other was
+ * raised. `begins` has the first raise, `ends` the last reply. */
 static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
 {
     char text[8192];
@@ -119,8 +119,8 @@ static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
     story(3, ttl_ms, text);
 }
 
-/* Each time that one is raised the other has moved on: no end of that is near,
- * so it is given up. */
+/* Whenever one node is raised, the other has a higher counter. This could
+ * continue without end, so the attempt gives up. */
 static void raising_for_ever_is_given_up(void **state)
 {
     (void)state;
@@ -132,8 +132,8 @@ static void raising_for_ever_is_given_up(void **state)
                     "[3] 1 C ok 72 | split 0R72 1R72\n");
 }
 
-/* An attempt that may wait then enters the queues, and keeps its grants; it
- * needs the time of some node, which makes its ticket. */
+/* An attempt that may wait enters the queues instead, and keeps its grants. It
+ * needs the time of a node for its ticket. */
 static void raising_for_ever_ends_in_the_queues(void **state)
 {
     (void)state;
@@ -145,8 +145,8 @@ static void raising_for_ever_ends_in_the_queues(void **state)
                     "[3] 1 C ok 72 | queued 0Q300 1Q300 2Q300\n");
 }
 
-/* One node makes the ticket itself: what it granted too long ago is asked for
- * again, in its queue. */
+/* A single node makes the ticket itself. The grant came too late to count, so
+ * the client enters its queue. */
 static void what_came_too_late_is_waited_for(void **state)
 {
     (void)state;
@@ -157,8 +157,8 @@ static void what_came_too_late_is_waited_for(void **state)
 
 /* ---- Slow nodes -------------------------------------------------------- */
 
-/* Two of three are slow: their answers are waited for until they are late, and
- * not where there is none to come. */
+/* Two of three nodes are slow: their replies are waited for until the timeout,
+ * unless no reply is pending. */
 static void slow_nodes_are_needed(void **state)
 {
     (void)state;
@@ -178,8 +178,8 @@ static void slow_nodes_are_needed(void **state)
           "[50] timer           | late 0 unreached 0R7 2R7\n");
 }
 
-/* The answer of a node does not count while the node is down: the caller must
- * not be told of a holder that no reachable node knows. */
+/* A reply from a node that is down does not count: the caller must not get a
+ * holder that no reachable node knows. */
 static void a_node_that_is_down_has_no_vote(void **state)
 {
     (void)state;
@@ -231,8 +231,8 @@ static void an_answered_majority_waits_for_no_other_node(void **state)
           "[3] 1 A ok 7          | split 1R7\n");
 }
 
-/* A node that forgot is asked anew, and refuses. The raise of before is
- * answered behind that: it is no vote, and names no time. */
+/* A node that lost its data refuses the second request. The reply to the
+ * earlier raise comes after it: it is no vote, and has no time. */
 static void answer_from_before_it_forgot_is_stale(void **state)
 {
     (void)state;
@@ -246,8 +246,8 @@ static void answer_from_before_it_forgot_is_stale(void **state)
           "[6] 2 A no 5         | taken 0R10 1R10\n");
 }
 
-/* With its clock set back it may grant less than it had granted, or refused,
- * before: a vote is for what it names now. */
+/* With its clock set back a node may grant a lower counter than it granted, or
+ * refused, before. A vote counts at the last counter that it reported. */
 static void what_a_node_forgot_is_forgotten(void **state)
 {
     (void)state;
@@ -277,7 +277,7 @@ static void a_raise_that_is_late_is_not_waited_for(void **state)
           "[52] timer           | late 1 split 0R9 1R9\n");
 }
 
-/* What a node granted before it refused, it did not grant. */
+/* A refusal revokes the grant before it. */
 static void what_was_refused_was_not_granted(void **state)
 {
     (void)state;

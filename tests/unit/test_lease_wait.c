@@ -66,7 +66,7 @@ static void beats_every_third_of_q(void **state)
 static void grant_before_the_answer(void **state)
 {
     (void)state;
-    /* Two connections: the push may be read first. */
+    /* There are two connections: the push may be read first. */
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
@@ -90,8 +90,8 @@ static void old_grant_counts_for_nothing(void **state)
 static void grant_after_its_time(void **state)
 {
     (void)state;
-    /* Beats that are lost: the place at the node, and the claim that may be
-     * granted to it, end Q after the last that was answered. */
+    /* Heartbeats that are lost: the place at the node, and a claim granted to
+     * it, end Q after the last heartbeat that was answered. */
     story(1, TTL,
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7      | queued\n"
@@ -196,7 +196,7 @@ static void place_survives_the_connection(void **state)
 static void server_that_forgot_starts_anew(void **state)
 {
     (void)state;
-    /* What it granted before it forgot is void, also if it is read later. */
+    /* A grant from before a data loss is void, also if it is read later. */
     story(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
@@ -271,8 +271,8 @@ static void ticket_is_the_median(void **state)
           "[54] 2 C ok 8            | \n");
 }
 
-/* Of two readings that are hours apart neither can be known to be right: the
- * third decides, as long as it may still come. */
+/* Of two times that are hours apart, neither is known to be right. The third
+ * decides, if it may still arrive. */
 static void clocks_apart_wait_for_the_third(void **state)
 {
     (void)state;
@@ -307,8 +307,9 @@ static void clocks_of_one_second_agree(void **state)
 static void earlier_ticket_gets_it_back(void **state)
 {
     (void)state;
-    /* One node is ours: it is asked again soon, and tells of an earlier ticket.
-     * What it says of the grant that went back is stale from then on. */
+    /* One node is ours: it gets a request soon, and reports an earlier ticket.
+     * From then on its replies about the grant that was given back are
+     * stale. */
     story(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
@@ -344,8 +345,8 @@ static void lost_yield_is_sent_again(void **state)
           "[6] 0 Y queued 6         | \n");
 }
 
-/* It may have been raised before the connection broke, or will be: to count its
- * old answer would be to hold what cannot be renewed. */
+/* The node may have been raised before the connection broke, or will be. If its
+ * old reply counted, the lock could be held and not be renewed. */
 static void lost_raise_is_asked_again(void **state)
 {
     (void)state;
@@ -365,9 +366,8 @@ static void lost_raise_is_asked_again(void **state)
           "[8] 2 C ok 6             | held 6 till 29705\n");
 }
 
-/* All grants are too old to count, and no node named its time. If each node
- * made up a ticket of its own, the nodes would order the waiters differently.
- */
+/* All grants are too old to count, and no node reported its time. If each node
+ * made its own ticket, the nodes would order the waiters differently. */
 static void no_wait_without_a_ticket(void **state)
 {
     (void)state;
@@ -382,8 +382,8 @@ static void no_wait_without_a_ticket(void **state)
           "[29801] 1 R ok 6         | done\n");
 }
 
-/* A node that runs full cannot be raised: it is tried again with the next beat,
- * neither as fast as it says no nor so often that it is given up. */
+/* A node that runs out of memory cannot be raised. It is tried again with each
+ * heartbeat: not in a busy loop, and not often enough to give up. */
 static void failed_raise_is_made_with_the_next_beat(void **state)
 {
     (void)state;
@@ -415,9 +415,9 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
     story(3, TTL, text);
 }
 
-/* A claim that is about to run out, at a node that cannot prolong it: it is
- * asked again after a while, not as fast as it says no. The embedded store
- * answers before time has gone on. */
+/* A claim that is about to expire, at a node that cannot prolong it: retry
+ * after a pause, not in a busy loop. The embedded store replies before the
+ * clock advances. */
 static void failed_refresh_is_not_made_again_at_once(void **state)
 {
     (void)state;
@@ -432,8 +432,8 @@ static void failed_refresh_is_not_made_again_at_once(void **state)
           "[5030] 0 Q ok 8        | held 8 till 10968\n");
 }
 
-/* Nor later, when the node has said "not yours" and granted anew: the request
- * to raise it may still be on its way. */
+/* Also if the node has replied "not yours" and granted again: the raise may
+ * still be in flight. */
 static void what_was_raised_is_not_undercut(void **state)
 {
     (void)state;
@@ -479,8 +479,7 @@ static void counters_are_brought_together(void **state)
 static void completed_first_is_not_given_back(void **state)
 {
     (void)state;
-    /* The answer that makes it ours is the one that tells of an earlier
-     * ticket. */
+    /* The same reply grants the lock and reports an earlier ticket. */
     story(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
