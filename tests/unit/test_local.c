@@ -89,8 +89,8 @@ static void the_last_owner_takes_back(void **state)
     struct driver *d = driver_of(state);
     uint64_t c = granted(acquire(d, "job", A, 20, 0));
     jump_ms(21);
-    refused(confirm(d, "job", A, c, TTL, false), NULL); /* a mere raise */
-    refused(confirm(d, "job", B, c, TTL, true), NULL);  /* another's */
+    refused(confirm(d, "job", A, c, TTL, false), NULL); /* only raises */
+    refused(confirm(d, "job", B, c, TTL, true), NULL);  /* another owner */
     assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
     refused(acquire(d, "job", B, TTL, 0), A);
 }
@@ -102,7 +102,7 @@ static void a_release_is_final(void **state)
     granted(release(d, "job", A, c, 0));
     refused(confirm(d, "job", A, c, TTL, true), NULL);
     refused(release(d, "job", A, c, 0), NULL);
-    /* Also one that comes after the lease has ended. */
+    /* Also if the release comes after the end of the lease. */
     c = granted(acquire(d, "job", A, 20, 0));
     jump_ms(21);
     refused(release(d, "job", A, c, 0), NULL);
@@ -117,9 +117,9 @@ static void raising(void **state)
     assert_int_equal(granted(confirm(d, "job", A, c + 2, TTL, false)), c + 5);
     refused(confirm(d, "job", B, c + 9, TTL, true), A);
     assert_int_equal(inspect(d, "job")->counter, c + 5);
-    granted(release(d, "job", A, c + 7, 0)); /* aligned */
+    granted(release(d, "job", A, c + 7, 0)); /* raises the counter */
     assert_int_equal(inspect(d, "job")->counter, c + 7);
-    refused(release(d, "job", B, c + 9, 0), NULL); /* free: aligned too */
+    refused(release(d, "job", B, c + 9, 0), NULL); /* free: raises it, too */
     assert_int_equal(inspect(d, "job")->counter, c + 9);
 }
 
@@ -128,7 +128,7 @@ static void raising_a_name_that_is_not_there(void **state)
     struct driver *d = driver_of(state);
     uint64_t bucket = wall_us() & ~((UINT64_C(1) << 22) - 1);
     refused(confirm(d, "job", A, 5, TTL, true), NULL);
-    assert_true(d->answer.floor >= bucket); /* that is why */
+    assert_true(d->answer.floor >= bucket); /* the reason of the refusal */
     refused(confirm(d, "job", A, wall_us() + 9000000, TTL, false), NULL);
     assert_int_equal(d->answer.floor, 0);
     uint64_t fence = wall_us() + 9000000;
@@ -149,7 +149,8 @@ static void hints_and_bounds(void **state)
     assert_int_equal(granted(driver_ask(d, &ask)), ask.counter);
     granted(release(d, "job", A, 0, 0));
     ask.counter += UINT64_C(1) << 33;
-    uint64_t c = granted(driver_ask(d, &ask)); /* a hint too far is ignored */
+    uint64_t c = granted(driver_ask(d, &ask)); /* a hint above the bound is
+                                                  ignored */
     assert_true(c < ask.counter);
     assert_int_equal(
         granted(confirm(d, "job", A, c + (UINT64_C(1) << 33), TTL, true)), c);
@@ -175,14 +176,14 @@ static void kept_when_ended(void **state)
     assert_true(granted(acquire(d, "job", B, TTL, 0)) > c);
 }
 
-/* Given back, the holder goes on as if nothing had been; only the breaker that
- * took the name can give it back, and only once. */
+/* The holder gets the name back at the same counter. Only the breaker that took
+ * the name can give it back, and only once. */
 static void giving_back(void **state)
 {
     struct driver *d = driver_of(state);
     uint64_t c = granted(acquire(d, "job", A, TTL, 0));
     granted(break_name(d, "job", B, false));
-    granted(break_back(d, "job", C, A)); /* changes nothing */
+    granted(break_back(d, "job", C, A)); /* not the breaker: changes nothing */
     refused(confirm(d, "job", A, c, TTL, true), B);
     granted(break_back(d, "job", B, A));
     assert_int_equal(granted(confirm(d, "job", A, c, TTL, true)), c);
@@ -192,7 +193,7 @@ static void giving_back(void **state)
     c = granted(acquire(d, "job", A, 60, 0));
     granted(break_name(d, "job", B, false));
     granted(break_back(d, "job", B, A));
-    jump_ms(61); /* not longer than it was */
+    jump_ms(61); /* the expiry is that of before the break */
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
 }
 
@@ -220,7 +221,7 @@ static void breaking(void **state)
     assert_true(granted(break_name(d, "job", B, false)) >= moved);
     refused(confirm(d, "job", A, c, TTL, true), B);
     refused(acquire(d, "job", A, TTL, 0), B);
-    jump_ms(201); /* never longer than the holder had */
+    jump_ms(201); /* never longer than the holder's lease */
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
     assert_true(granted(acquire(d, "job", A, TTL, 0)) > c);
     broken = break_name(d, "job", B, true);
@@ -228,8 +229,8 @@ static void breaking(void **state)
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
     c = broken->counter;
     broken = break_name(d, "job", B, false);
-    assert_true(granted(broken) > c); /* free: the fence moves on all the same
-                                       */
+    assert_true(granted(broken) > c); /* free: a break increases the fence all
+                                         the same */
     assert_null(broken->owner);
     assert_int_equal(broken->left_ms, 0);
 }
@@ -259,8 +260,8 @@ static void any_bytes_are_a_name(void **state)
     assert_int_equal(d->n_names, sizeof(names) / sizeof(names[0]));
 }
 
-/* Names that differ in their last byte only, around the length at which keys
- * are cut, and up to the longest. */
+/* Names that differ only in their last byte, near the length at which keys are
+ * cut, and up to the longest. */
 static void long_names(void **state)
 {
     struct driver *d = driver_of(state);
@@ -303,7 +304,8 @@ static void longest_of_all(void **state)
                          .ttl_ms = TTL,
                          .life = &life};
     granted(driver_ask(d, &ask));
-    ask.verb = HF_VERB_RELEASE; /* and keep: "ended:" in front */
+    ask.verb = HF_VERB_RELEASE; /* with a reservation: "ended:" before the
+                                   owner */
     granted(driver_ask(d, &ask));
     ask.verb = HF_VERB_INSPECT;
     assert_int_equal(driver_ask(d, &ask)->owner_len, HF_OWNER_MAX + 6);
@@ -429,7 +431,7 @@ static void survives_reopening(void **state)
     assert_int_equal(granted(confirm(&f->d, "job", A, c, TTL, true)), c);
 }
 
-/* An idle name is forgotten, and a fence that comes after is greater. */
+/* An idle name is deleted, and gets a greater fence when it is used again. */
 static void idle_names_are_swept(void **state)
 {
     struct fixture *f = *state;
@@ -445,7 +447,8 @@ static void idle_names_are_swept(void **state)
     }
     uint64_t before = inspect(&d, "idle-7")->counter;
     assert_true(before > 0);
-    /* The floor has to pass the counters: a bucket of 4.2 s. */
+    /* A counter may be deleted only when the floor is above it: a bucket is 4.2
+     * s. */
     int64_t floor_s = hf_clock_wall_s() + 5;
     while (hf_clock_wall_s() <= floor_s) {
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);

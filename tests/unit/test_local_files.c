@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store's files: another boot, damage, growth, forks. Each fault
- * gives one clear line, and no fault makes two stores of one. */
+ * gives one clear line, and none leads to two stores at one path. */
 #include "local_driver.h"
 
 #include "io/clock.h"
@@ -52,7 +52,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Leave a store behind in which A holds "job". @return its fence. */
+/* Leave a store in which A holds "job". @return its fence. */
 static uint64_t hold(struct fixture *f)
 {
     driver_start(&f->d, f->folder);
@@ -70,7 +70,7 @@ static void overwrite(const char *path, off_t at, const void *bytes, size_t len)
     close(fd);
 }
 
-/* Opening fails with @p status and @p said in its one line. */
+/* Opening fails with @p status and with @p said in its one line. */
 static void cannot_open(struct fixture *f, enum hf_status status,
                         const char *said)
 {
@@ -100,10 +100,11 @@ static void after_a_boot(void **state)
     assert_int_equal(acquire(&f->d, "job", B, TTL, 0)->verdict, HF_VERDICT_OK);
     assert_true(f->d.answer.counter > c);
     assert_int_equal(stat(f->data, &after), 0);
-    assert_int_equal(before.st_ino, after.st_ino); /* in place */
+    assert_int_equal(before.st_ino, after.st_ino); /* the file was not
+                                                      replaced */
 }
 
-/* The clock was years ahead before the boot: fences go on from there. */
+/* The clock was years ahead before the boot: fences still increase. */
 static void after_a_boot_with_the_clock_back(void **state)
 {
     struct fixture *f = *state;
@@ -133,7 +134,7 @@ static void half_set_up(void **state)
 {
     struct fixture *f = *state;
     hold(f);
-    uint32_t no = 0; /* as if killed in the middle of it */
+    uint32_t no = 0; /* as if the set-up had been killed */
     overwrite(f->gate, offsetof(struct hf_gate_page, is_ready), &no,
               sizeof(no));
     driver_start(&f->d, f->folder);
@@ -192,7 +193,7 @@ static void missing_gate(void **state)
     cannot_open(f, HF_CONFIG, "there without its locks.gate");
 }
 
-/* Nothing is granted any more. */
+/* No request is granted any more. */
 static void is_cut_off(struct fixture *f)
 {
     assert_int_equal(acquire(&f->d, "b", A, TTL, 0)->verdict, HF_VERDICT_ERROR);
@@ -211,7 +212,7 @@ static void removed_while_open(void **state)
     is_cut_off(f);
 }
 
-/* Another file in its place, and the old one still has a name. */
+/* The folder was replaced, and the old one was renamed. */
 static void replaced_while_open(void **state)
 {
     struct fixture *f = *state;
@@ -228,7 +229,7 @@ static void replaced_while_open(void **state)
     folder_drop(aside);
 }
 
-/* Without a look at the length it would be SIGBUS. */
+/* Without a check of the length, an access would raise SIGBUS. */
 static void cut_while_open(void **state)
 {
     struct fixture *f = *state;
@@ -243,13 +244,13 @@ static void cut_gate_while_open(void **state)
     struct fixture *f = *state;
     driver_start(&f->d, f->folder);
     assert_int_equal(truncate(f->gate, 0), 0);
-    pass_ms(11); /* the gate's path is looked at as often */
+    pass_ms(11); /* the interval at which the gate's path is checked */
     is_cut_off(f);
 }
 
 #define DATA_BYTES 1048576
 
-/* Change one byte of A's record, in all copies of it that the file has. */
+/* Change one byte in each copy of A's record that the file has. */
 static void damage(int fd, const char *bytes, size_t at)
 {
     const size_t head = 32; /* struct head: no processes, no queue */
@@ -263,8 +264,8 @@ static void damage(int fd, const char *bytes, size_t at)
     }
 }
 
-/* Whichever byte of a record changes: its name is granted to no client, and
- * other names go on. */
+/* If any byte of a record is changed, its name is granted to no client, and
+ * other names still work. */
 static void damaged_records(void **state)
 {
     struct fixture *f = *state;
@@ -287,7 +288,7 @@ static void damaged_records(void **state)
     close(fd);
 }
 
-/* The length that the gate's page gives is believed only if the file has it. */
+/* The length in the gate's page counts only if the file is that long. */
 static void damaged_length(void **state)
 {
     struct fixture *f = *state;
@@ -316,8 +317,8 @@ static void other_version(void **state)
     cannot_open(f, HF_CONFIG, "another version of Holdfast");
 }
 
-/* The version before had no queues. In its boot it is refused; after a boot its
- * fences are gone on from. */
+/* The version before had no queues. In the same boot its file is refused; after
+ * a boot its fences continue. */
 static void version_before(void **state)
 {
     struct fixture *f = *state;
@@ -405,7 +406,7 @@ static void a_hundred_thousand_names(void **state)
     assert_int_equal(stat(f->data, &about), 0);
     assert_true(about.st_size > 16 << 20);
     assert_true((uint64_t)about.st_blocks * 512 >= (uint64_t)about.st_size);
-    /* This process saw none of it, and follows. */
+    /* This process saw none of the growth, and maps the new pages. */
     assert_int_equal(acquire(&f->d, "name-1-49999", B, TTL, 0)->verdict,
                      HF_VERDICT_REFUSED);
     scan(&f->d, NULL);
@@ -431,8 +432,8 @@ static uint64_t use_name(struct fixture *f, unsigned i)
 
 #define NAMES_MAX 20000
 
-/* Full of counters that fence_keep keeps for an hour: those that the floor has
- * passed make room, and no name gets a fence twice. */
+/* The disk is full of counters that fence_keep keeps for an hour. Counters
+ * below the floor make room, and no name gets a fence twice. */
 static void a_full_disk_makes_room(void **state)
 {
     struct fixture *f = *state;
@@ -452,7 +453,7 @@ static void a_full_disk_makes_room(void **state)
     for (unsigned i = 0; i < 2 * n; i++) {
         uint64_t fence = use_name(f, i);
         while (fence == 0 && hf_clock_now().ns < end) {
-            pass_ms(10); /* until the floor has passed the others */
+            pass_ms(10); /* until the floor is above the others */
             fence = use_name(f, i);
         }
         assert_true(fence > (i < n ? fences[i] : 0));
@@ -479,7 +480,7 @@ static void a_child_closes_its_copy(void **state)
     assert_int_equal(release(&f->d, "job", A, c, 0)->verdict, HF_VERDICT_OK);
 }
 
-/* No descriptor goes through exec. */
+/* No descriptor stays open across exec. */
 static void descriptors_are_our_own(void **state)
 {
     struct fixture *f = *state;
@@ -542,8 +543,8 @@ static void jobs(void **state)
     assert_false(found.is_done);
 }
 
-/* Opened for set-up, a store that cannot be used says why, and grants nothing.
- */
+/* A store that cannot be used, opened for set-up: it reports why, and grants
+ * nothing. */
 static void for_setup(void **state)
 {
     struct fixture *f = *state;

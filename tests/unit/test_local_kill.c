@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kill -9 and SIGSTOP at any instruction: no overlap, no damage, no wait past
- * node_timeout. */
+/* kill -9 and SIGSTOP at any instruction: no two holders, no damage, no wait
+ * longer than node_timeout. */
 #include "local_driver.h"
 
 #include "io/clock.h"
@@ -34,8 +34,8 @@
 
 /* Shared by parent and workers. */
 struct world {
-    atomic_uint_fast64_t fences[N_NAMES]; /* greatest ever granted */
-    atomic_int holders[N_NAMES];          /* pid inside, 0: none */
+    atomic_uint_fast64_t fences[N_NAMES]; /* greatest fence so far */
+    atomic_int holders[N_NAMES];          /* pid of the holder; 0: none */
     atomic_uint_fast64_t grants;
     atomic_int overlaps;
     atomic_int backwards;
@@ -71,7 +71,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Running, and not a zombie that only waits to be reaped. */
+/* Running, and not a zombie that waits to be reaped. */
 static bool is_alive(int pid)
 {
     char path[40], text[400] = "";
@@ -134,7 +134,8 @@ static pid_t start(const struct fixture *f, unsigned seed)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlive the test */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child must not outlive the
+                                             test */
         work(f, seed);
     }
     assert_true(pid > 0);
@@ -178,7 +179,7 @@ static void killed_at_any_instruction(void **state)
     }
 }
 
-/* A child that is inside the gate, and says so. */
+/* A child that enters the gate and reports it. */
 static pid_t occupy(const struct fixture *f)
 {
     int line[2];
@@ -258,7 +259,7 @@ static void killed_inside(void **state)
     }
 }
 
-/* A disk that is busy: the first process takes its time, the others wait. */
+/* A busy disk: the first process is slow, the others wait. */
 static void slow_to_set_up(void **state)
 {
     (void)state;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dead holder is followed at once, and a live one is never robbed. */
+/* After the death of a holder the next client gets the lock at once. A lock is
+ * never taken from a live holder. */
 #include "local_driver.h"
 
 #include "store/local/liveness.h"
@@ -47,7 +48,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A child that does nothing until it is killed. */
+/* A child that sleeps until it is killed. */
 static pid_t sleeper(void)
 {
     pid_t pid = fork();
@@ -138,8 +139,8 @@ static void *linger(void *fd)
     _exit(got == 0 ? 0 : 1);
 }
 
-/* The main thread of a process may end before the others: a zombie with
- * threads that run. */
+/* The main thread of a process may end before the others: it is then a zombie
+ * with running threads. */
 static void zombie_leader(void **state)
 {
     struct driver *d = &((struct fixture *)*state)->d;
@@ -165,13 +166,13 @@ static void zombie_leader(void **state)
     }
     assert_non_null(strstr(text, ") Z"));
     assert_false(is_granted(d, B));
-    close(line[1]); /* the thread ends */
+    close(line[1]); /* ends this thread only */
     wait_for_zombie(pid);
     assert_true(is_granted(d, B));
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* A group leader with one member; the member's number comes through a pipe. */
+/* A group leader with one member, whose pid comes through a pipe. */
 static pid_t group(pid_t *member)
 {
     int line[2];
@@ -200,9 +201,9 @@ static void group_outlives_its_leader(void **state)
     wait_for_zombie(leader);
     assert_false(is_granted(d, B)); /* the leader is a zombie */
     end(leader);
-    assert_false(is_granted(d, B)); /* it is gone */
+    assert_false(is_granted(d, B)); /* the leader was reaped */
     kill(member, SIGKILL);
-    wait_for_zombie(member); /* ours since its parent ended */
+    wait_for_zombie(member); /* our child since its parent ended */
     assert_true(is_granted(d, B));
     end(member);
 }
@@ -218,7 +219,8 @@ static void group_that_is_gone(void **state)
     assert_true(is_granted(d, B));
 }
 
-/* As `holdfast run` has it: the wrapper, the keeper, the command's group. */
+/* The processes of `holdfast run`: the wrapper, the keeper, the command's
+ * group. */
 static void all_must_be_gone(void **state)
 {
     struct driver *d = &((struct fixture *)*state)->d;
@@ -265,10 +267,10 @@ static void a_confirmation_changes_the_set(void **state)
     assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_OK);
     end(first);
     assert_false(is_granted(d, B));
-    ask.life = NULL; /* leaves it as it is */
+    ask.life = NULL; /* NULL: the set stays as it is */
     assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_OK);
     life.count = 0;
-    ask.life = &life; /* handed on: the lease alone */
+    ask.life = &life; /* detached: only the lease ends it */
     assert_int_equal(driver_ask(d, &ask)->verdict, HF_VERDICT_OK);
     end(second);
     assert_false(is_granted(d, B));
@@ -285,7 +287,8 @@ static void kept_after_death(void **state)
     assert_false(is_granted(d, B));
 }
 
-/* A number that another process has now, or a record of another namespace. */
+/* A pid that another process has by now, or a record of another pid
+ * namespace. */
 static void numbers_used_again(void **state)
 {
     (void)state;
@@ -300,7 +303,8 @@ static void numbers_used_again(void **state)
     life.pid_space++;
     assert_false(hf_processes_are_over(&view, &life));
     life.pid_space--;
-    life.of[0].start = 0; /* not known when it was noted */
+    life.of[0].start = 0; /* the start time was unknown when the record was
+                             written */
     assert_false(hf_processes_are_over(&view, &life));
     life.of[0].pid = -getpgrp();
     assert_false(hf_processes_are_over(&view, &life));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Garbage collection: waiters and sharers leave no records in the end. And
- * what depends on the clock's floor moving on, which takes 4.2 s.
+/* Garbage collection: waiters and sharers leave no records behind. And cases
+ * that need the clock floor to advance, which takes 4.2 s.
  *
  * timeout: 120 */
 /* link: -Wl,--wrap=hf_clock_now */
@@ -75,7 +75,7 @@ static uint64_t granted(const struct hf_answer *answer)
     return answer->counter;
 }
 
-/* All that is in the file, names and entries. */
+/* The number of names and entries in the file. */
 static size_t count_keys(struct driver *d)
 {
     struct hf_local *local = (struct hf_local *)d->store;
@@ -91,7 +91,7 @@ static size_t count_keys(struct driver *d)
     return about.ms_entries;
 }
 
-/* So many requests that every name has been looked at. */
+/* Send so many requests that the collector has visited every name. */
 static void be_busy(struct driver *d)
 {
     for (unsigned i = 0; i < 4 * NAMES + 600; i++) {
@@ -116,14 +116,14 @@ static void many_waits_leave_one_name(void **state)
     assert_int_equal(count_keys(d), 1);
 }
 
-/* Waiters and sharers that died, on names for which no client asks again. */
+/* Waiters and sharers that died, on names that no client requests again. */
 static void the_dead_are_forgotten(void **state)
 {
     struct driver *d = driver_of(state);
     char name[1200];
     memset(name, 'n', sizeof(name));
     for (unsigned i = 0; i < NAMES; i++) {
-        /* some so long that the record carries the name */
+        /* some so long that the record has the whole name */
         snprintf(name, sizeof(name), "%0*u", i % 2 == 0 ? 3 : 900, i);
         struct hf_ask ask = queue_ask(name, A, 9000);
         ask.ttl_ms = 9000;
@@ -139,13 +139,13 @@ static void the_dead_are_forgotten(void **state)
     be_busy(d);
     assert_int_equal(count_keys(d), NAMES + 1);
     assert_int_equal(inspect(d, "000")->waiting, 0);
-    assert_true(d->answer.counter > 0); /* that stays for fence_keep */
+    assert_true(d->answer.counter > 0); /* the counter stays for fence_keep */
     granted(queue(d, "000", B, TTL));
     snprintf(name, sizeof(name), "%0900u", 1);
     assert_true(inspect(d, name)->counter > 0);
 }
 
-/* The floor has to move: all tests that wait for it are one. */
+/* The floor must advance: one test for all cases that wait for it. */
 static void when_the_floor_has_moved(void **state)
 {
     struct driver *d = driver_of(state);
@@ -161,14 +161,14 @@ static void when_the_floor_has_moved(void **state)
     pass_ms(4400);
     jump_ms(2000);
     be_busy(d);
-    /* Free for long, and kept: a client waits for it. */
+    /* Free for long, and kept, since a client waits for it. */
     assert_int_equal(inspect(d, "idle")->counter, 0);
     assert_int_equal(inspect(d, "waited-for")->waiting, 1);
     queue(d, "waited-for", C, TTL);
     assert_int_equal(d->answer.verdict, HF_VERDICT_QUEUED);
     assert_string_equal(d->owner, B);
-    /* A sharer is raised to nothing below the floor, not even to what its group
-     * has. */
+    /* A sharer is not raised to a value below the floor, not even to the
+     * counter of its group. */
     ask = queue_ask("shared", A, 0);
     ask.verb = HF_VERB_CONFIRM;
     ask.is_shared = true;
@@ -181,7 +181,7 @@ static void when_the_floor_has_moved(void **state)
     assert_int_equal(inspect(d, "shared")->counter, ask.counter);
 }
 
-/* A group that was over is not counted into the next. */
+/* A sharer of an expired group does not count in the next one. */
 static void groups_do_not_mix(void **state)
 {
     struct driver *d = driver_of(state);

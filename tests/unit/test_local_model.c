@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The embedded store against its rules written down a second time, plainly: an
- * array of parties, searched from end to end. Random requests, a clock that the
- * test alone moves; every answer, push and list must be the same. */
+/* The embedded store against its rules, written a second time in the simplest
+ * way: an array of parties, searched from end to end. Requests are random and
+ * only the test moves the clock. Every reply, push and list must be the
+ * same. */
 /* link: -Wl,--wrap=hf_clock_now */
 #include "local_driver.h"
 
@@ -35,7 +36,7 @@ struct hf_instant __wrap_hf_clock_now(void)
 struct party {
     char owner[64];
     bool waits;
-    bool is_shared; /* as it waits, or shares */
+    bool is_shared; /* its mode as a waiter or sharer */
     uint16_t permits;
     int64_t place_until, queue_ms;
     uint64_t ticket;
@@ -51,12 +52,12 @@ struct model {
     int holder; /* -1: a group, or none */
     int broken; /* the holder before the breaker */
     bool is_group;
-    bool is_ended; /* the holder gave back, and keeps it taken */
+    bool is_ended; /* the name is reserved after a release */
     uint16_t permits;
     int64_t until;
     uint64_t c;
     uint64_t founded_at;
-    /* What the present request made. */
+    /* The effects of the present request. */
     const struct hf_answer *answer;
     int asker;
     bool is_served;
@@ -153,7 +154,7 @@ static void give(struct model *m, int i, bool is_shared, uint16_t permits,
     m->until = until > m->until ? until : m->until;
 }
 
-/* The first live one, or -1; those before it are forgotten. */
+/* The first live waiter, or -1. Drops the expired ones before it. */
 static int head(struct model *m)
 {
     int first = -1;
@@ -170,7 +171,8 @@ static int head(struct model *m)
     return first;
 }
 
-/* What the store gave must be above all before; by how much is the floor's. */
+/* The store's counter must exceed all earlier ones. By how much depends on the
+ * floor. */
 static uint64_t risen(struct model *m, uint64_t got, uint64_t hint)
 {
     assert_true(got > m->c);
@@ -225,7 +227,7 @@ static void told_of_holder(const struct model *m, const struct hf_answer *a)
     assert_int_equal(a->permits, is_group(m) ? m->permits : 0);
 }
 
-/* Live ones with an earlier place. */
+/* Number of live waiters with an earlier place. */
 static unsigned ahead_of(const struct model *m, int i)
 {
     unsigned n = 0;
@@ -381,7 +383,7 @@ static void on_acquire(struct model *m, const struct hf_ask *ask,
     }
 }
 
-/* Fences asked for are at most those that were given, or far above. */
+/* The fence in a request is at most the greatest one granted, or far above. */
 static void on_confirm(struct model *m, const struct hf_ask *ask)
 {
     int i = m->asker;

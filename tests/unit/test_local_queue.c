@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of the embedded store, step by step: which waiter is served, when,
- * and at which counter. One process plays all clients; grants are pushed to it
- * through a real socket all the same. */
+/* The queue of the embedded store, step by step: which waiter is granted the
+ * lock, when, and at which counter. One process plays all clients; grants are
+ * still pushed through a real socket. */
 /* link: -Wl,--wrap=hf_clock_now */
 #include "local_clock.h"
 #include "local_fixture.h"
@@ -61,7 +61,7 @@ static void handed_over_in_order(void **state)
     granted(release(d, "job", A, a, 0));
     uint64_t b = told(d, B);
     assert_true(b > a);
-    /* A claim: the span of the place, until it is confirmed. */
+    /* A claim lasts as long as the place did, until it is confirmed. */
     assert_in_range(inspect(d, "job")->left_ms, Q - 1000, Q);
     assert_string_equal(d->owner, B);
     assert_int_equal(d->answer.waiting, 1);
@@ -95,13 +95,13 @@ static void a_place_is_kept(void **state)
     uint64_t c = queued(queue(d, "job", C, Q), A, 1);
     assert_int_equal(queued(queue(d, "job", B, Q), A, 0), b);
     struct hf_ask ask = queue_ask("job", C, Q);
-    ask.ticket = b - 1000; /* a place is never stamped anew */
+    ask.ticket = b - 1000; /* a waiter keeps its first ticket */
     assert_int_equal(queued(driver_ask(d, &ask), A, 1), c);
     assert_int_equal(inspect(d, "job")->waiting, 2);
 }
 
-/* A ticket that other nodes know puts its owner where it belongs; equal ones
- * are in the order of their owners' bytes. */
+/* A ticket from other nodes determines the place. Equal tickets are in the
+ * order of their owners' bytes. */
 static void by_ticket_then_by_owner(void **state)
 {
     struct driver *d = driver_of(state);
@@ -128,7 +128,7 @@ static void a_try_never_overtakes(void **state)
     queued(queue(d, "job", B, Q), A, 0);
     refused(acquire(d, "job", C, TTL, 0), A);
     assert_in_range(d->answer.ticket, wall_us() - 5000000, wall_us() + 2000000);
-    jump_ms(3001); /* the lease is over, without a release */
+    jump_ms(3001); /* the lease has expired, without a release */
     no_push_received(d);
     refused(acquire(d, "job", C, TTL, 0), B);
     assert_true(told(d, B) > a);
@@ -150,8 +150,8 @@ static void unfair_takes_what_is_free(void **state)
     no_push_received(d);
 }
 
-/* The head finds the lease over by itself: nothing is pushed to it, its lease
- * is the one that it asks for. */
+/* The first waiter finds that the lease has expired. It gets the lease that it
+ * asks for, and no push. */
 static void the_head_finds_it_free(void **state)
 {
     struct driver *d = driver_of(state);
@@ -167,8 +167,7 @@ static void the_head_finds_it_free(void **state)
     no_push_received(d);
 }
 
-/* A waiter further back finds the lock free: the head is served, not the
- * finder. */
+/* A later waiter finds the lock free: the first waiter gets it. */
 static void a_waiter_that_finds_it_free_serves_the_head(void **state)
 {
     struct driver *d = driver_of(state);
@@ -189,7 +188,8 @@ static void a_place_ends(void **state)
     queued(queue(d, "job", B, 3000), A, 0);
     queued(queue(d, "job", C, Q), A, 1);
     jump_ms(3001);
-    queued(queue(d, "job", C, Q), A, 0); /* forgotten when counted or served */
+    queued(queue(d, "job", C, Q), A, 0); /* expired places are dropped when the
+                                            queue is counted or served */
     granted(release(d, "job", A, a, 0));
     told(d, C);
     assert_int_equal(inspect(d, "job")->waiting, 0);
@@ -217,8 +217,8 @@ static void cancelled(void **state)
     told(d, C);
 }
 
-/* The grant had been sent when the waiter gave up: the next is served at once.
- */
+/* The grant was pushed before the waiter gave up: the next waiter gets the lock
+ * at once. */
 static void cancelled_when_granted(void **state)
 {
     struct driver *d = driver_of(state);
@@ -231,7 +231,7 @@ static void cancelled_when_granted(void **state)
     assert_true(told(d, C) > b);
 }
 
-/* A claim that is not confirmed is over with its span. */
+/* A claim that is not confirmed expires. */
 static void a_claim_ends(void **state)
 {
     struct driver *d = driver_of(state);
@@ -244,7 +244,8 @@ static void a_claim_ends(void **state)
     jump_ms(4001);
     assert_true(granted(queue(d, "job", C, Q)) > b);
     refused(confirm(d, "job", B, b, TTL, false), C);
-    assert_true(queued(queue(d, "job", B, Q), C, 0) > 0); /* again, in line */
+    assert_true(queued(queue(d, "job", B, Q), C, 0) > 0); /* queued again, at
+                                                             the end */
 }
 
 /* ---- The other verbs --------------------------------------------------- */
@@ -255,7 +256,7 @@ static void the_holder_comes_back_first(void **state)
     uint64_t a = granted(acquire(d, "job", A, 2000, 0));
     queued(queue(d, "job", B, Q), A, 0);
     jump_ms(2001);
-    refused(confirm(d, "job", A, a, TTL, false), NULL); /* a mere raise */
+    refused(confirm(d, "job", A, a, TTL, false), NULL); /* only raises */
     assert_int_equal(granted(confirm(d, "job", A, a, TTL, true)), a);
     queued(queue(d, "job", B, Q), A, 0);
     no_push_received(d);
@@ -269,7 +270,7 @@ static void yielded(void **state)
     uint64_t a = granted(acquire(d, "job", A, TTL, 0));
     ask.ticket = at;
     queued(driver_ask(d, &ask), A, 0);
-    /* An earlier ticket waits: a holder that asks again is told so. */
+    /* The holder's reply reports that an earlier ticket waits. */
     ask = queue_ask("job", A, Q);
     ask.ticket = at + 1;
     assert_int_equal(granted(driver_ask(d, &ask)), a);
@@ -280,14 +281,14 @@ static void yielded(void **state)
     ask.ticket = at; /* the owner's bytes decide */
     granted(driver_ask(d, &ask));
     assert_int_equal(d->answer.ahead, 0);
-    /* Obeyed for the very grant only. */
+    /* YIELD is executed only for the present grant. */
     assert_int_equal(granted(yield(d, "job", A, a - 1, at + 1, Q)), a);
     no_push_received(d);
     queued(yield(d, "job", A, a, at + 1, Q), B, 0);
     assert_int_equal(d->answer.ticket, at + 1);
     uint64_t b = told(d, B);
     assert_true(b > a);
-    /* Not its own: as ACQUIRE. */
+    /* The grant of another owner: like ACQUIRE. */
     queued(yield(d, "job", A, b, at + 1, Q), B, 0);
     granted(release(d, "job", B, 0, 0));
     told(d, A);
@@ -312,8 +313,7 @@ static void broken(void **state)
     uint64_t c = granted(break_name(d, "job", D, true));
     assert_true(c > a);
     assert_true(told(d, B) > c);
-    granted(break_name(d, "job", D, false)); /* kept taken: no waiter is served
-                                              */
+    granted(break_name(d, "job", D, false)); /* reserved: no waiter gets it */
     no_push_received(d);
     queued(queue(d, "job", C, Q), D, 0);
 }
@@ -335,7 +335,7 @@ static void counters_rise_with_hints(void **state)
     struct driver *d = driver_of(state);
     uint64_t a = granted(acquire(d, "job", A, TTL, 0));
     queued(queue(d, "job", B, Q), A, 0);
-    granted(release(d, "job", A, a + 9000000, 0)); /* aligned, then granted */
+    granted(release(d, "job", A, a + 9000000, 0)); /* raised, then granted */
     assert_true(told(d, B) > a + 9000000);
     struct hf_ask ask = queue_ask("other", A, Q);
     ask.counter = wall_us() + (UINT64_C(1) << 33);
@@ -363,7 +363,8 @@ static void names_are_apart(void **state)
         granted(acquire(d, names[i], A, TTL, 0));
         queued(queue(d, names[i], i % 2 == 0 ? B : C, Q), A, 0);
     }
-    assert_int_equal(scan(d, NULL)->n_names, 4); /* entries are no names */
+    assert_int_equal(scan(d, NULL)->n_names, 4); /* queue entries are not listed
+                                                    as names */
     for (unsigned i = 0; i < 4; i++) {
         granted(release(d, names[i], A, 0, 0));
         told(d, i % 2 == 0 ? B : C);
@@ -382,7 +383,7 @@ static void a_thousand_in_order(void **state)
     granted(acquire(d, "job", A, TTL, 0));
     for (unsigned i = 0; i < MANY; i++) {
         snprintf(owners[i], sizeof(owners[i]), "q%031u:host:1:1",
-                 (i * 7919) % MANY); /* in no order of their own */
+                 (i * 7919) % MANY); /* in random order */
         const struct hf_answer *answer = queue(d, "job", owners[i], 60000);
         assert_true(queued(answer, A, i) > ticket);
         ticket = answer->ticket;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several at one name in the embedded store: readers, and holders of permits.
- */
+/* Shared locks in the embedded store: readers, and holders of permits. */
 /* link: -Wl,--wrap=hf_clock_now */
 #include "local_clock.h"
 #include "local_fixture.h"
@@ -18,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* Readers are small letters, writers are capital ones. */
+/* Readers have small letters, writers have capital ones. */
 #define R(letter) letter letter letter letter ":host:1:1"
 #define A R("aaaaaaaa")
 #define B R("bbbbbbbb")
@@ -103,7 +102,7 @@ static void readers_share(void **state)
     assert_int_equal(d->answer.sharers, 2);
     granted(release(d, "job", A, a, 0));
     assert_true(granted(share(d, "job", A, 0)) > b);
-    roster(d, "job"); /* as they came */
+    roster(d, "job"); /* in the order of arrival */
     assert_string_equal(d->seats, "hs0b\nhs0a\n");
     b = d->answer.counter;
     granted(release(d, "job", A, a, 0));
@@ -145,7 +144,7 @@ static void a_writer_is_not_starved(void **state)
     no_push_received(d);
 }
 
-/* Neighbours in the queue are let in together, and no others. */
+/* Neighbours in the queue are granted the lock together, and no others. */
 static void neighbours_are_admitted_together(void **state)
 {
     struct driver *d = driver_of(state);
@@ -178,7 +177,7 @@ static void neighbours_are_admitted_together(void **state)
     assert_true(told(d, C) > x);
 }
 
-/* The writer ahead of the readers gives up: they are served. */
+/* The writer before the readers gives up: the readers are granted the lock. */
 static void a_cancelled_writer_lets_readers_in(void **state)
 {
     struct driver *d = driver_of(state);
@@ -190,7 +189,7 @@ static void a_cancelled_writer_lets_readers_in(void **state)
     assert_int_equal(inspect(d, "job")->sharers, 2);
 }
 
-/* More of one process than the kernel keeps messages for one socket. */
+/* More sharers in one process than the kernel keeps messages for one socket. */
 static void many_readers_at_once(void **state)
 {
     struct driver *d = driver_of(state);
@@ -229,7 +228,8 @@ static void as_long_as_the_longest(void **state)
     assert_int_equal(d->answer.sharers, 0);
 }
 
-/* Each sharer has its own lease: one that expires leaves, the others stay. */
+/* Each sharer has its own lease: one that expires does not affect the
+ * others. */
 static void each_sharer_renews_its_own_lease(void **state)
 {
     struct driver *d = driver_of(state);
@@ -249,7 +249,8 @@ static void raising(void **state)
     uint64_t above = (uint64_t)hf_clock_wall_s() * 1000000 + 9000000;
     uint64_t a = granted(share(d, "job", A, 0));
     granted(share(d, "job", B, 0));
-    /* Each by its own v. So far above that the floor does not matter. */
+    /* Each has its own v. The counters are so high that the floor has no
+     * effect. */
     uint64_t b = granted(confirm_shared(d, B, above, true));
     assert_int_equal(b, above);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
@@ -257,7 +258,8 @@ static void raising(void **state)
     assert_int_equal(granted(confirm_shared(d, B, b + 9, true)), b + 9);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
     assert_int_equal(inspect(d, "job")->counter, b + 9);
-    /* A sharer that was granted it at other nodes joins, on the same terms. */
+    /* A sharer that was granted the lock at other nodes joins, in the same
+     * mode. */
     behind_group(confirm_shared(d, C, b + 20, false), HF_VERDICT_REFUSED, 0, a);
     behind_group(confirm_shared(d, C, b + 9, true), HF_VERDICT_REFUSED, 0, a);
     struct hf_ask ask = confirm_ask(C, b + 20, true, 5);
@@ -265,7 +267,7 @@ static void raising(void **state)
     assert_int_equal(granted(confirm_shared(d, C, b + 20, true)), b + 20);
     assert_int_equal(inspect(d, "job")->sharers, 3);
     assert_int_equal(d->answer.counter, b + 20);
-    granted(release(d, "job", C, b + 30, 0)); /* not while others stay */
+    granted(release(d, "job", C, b + 30, 0)); /* not while other sharers stay */
     assert_int_equal(inspect(d, "job")->counter, b + 20);
     assert_int_equal(granted(confirm_shared(d, A, b, true)), b);
     granted(release(d, "job", A, b + 30, 0));
@@ -287,8 +289,8 @@ static void taken_back_by_a_sharer(void **state)
     assert_true(granted(share(d, "job", B, 0)) > fence);
 }
 
-/* A raise below the clock's floor says so, and changes nothing but the lease.
- */
+/* A raise below the clock floor is refused with the floor, and changes only the
+ * lease. */
 static void below_the_floor(void **state)
 {
     struct driver *d = driver_of(state);
@@ -298,8 +300,8 @@ static void below_the_floor(void **state)
     assert_int_equal(inspect(d, "job")->kind, HF_HOLDER_NONE);
 }
 
-/* Nor within what the group has owned: in the model an older copy of a node,
- * with an older lease in it, agreed to a value that a writer's majority had. */
+/* Nor to a counter that the group has had. In the model, an older copy of a
+ * node with an older lease accepted a value that a writer's majority had. */
 static void sharer_below_the_floor(void **state)
 {
     struct driver *d = driver_of(state);
@@ -347,7 +349,7 @@ static void broken(void **state)
     behind(release(d, "job", B, b, 0), HF_VERDICT_REFUSED, X);
     granted(release(d, "job", X, x, 0));
     granted(share(d, "job", C, 0));
-    /* None of the group before is in this one. */
+    /* A new group has no sharers of the one before. */
     assert_int_equal(confirm_shared(d, B, b, true)->verdict,
                      HF_VERDICT_REFUSED);
     queue(d, "job", W, Q);
@@ -394,7 +396,7 @@ static void a_reader_killed_among_readers(void **state)
     granted(share_for(d, B, TTL, pid));
     queue(d, "job", W, Q);
     end(pid);
-    /* Only its own sharer is dropped as dead. */
+    /* Only the dead sharer is dropped. */
     assert_int_equal(queue(d, "job", W, Q)->verdict, HF_VERDICT_QUEUED);
     assert_int_equal(inspect(d, "job")->sharers, 1);
     granted(release(d, "job", A, 0, 0));

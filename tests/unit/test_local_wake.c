@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiters in other processes: told by a datagram, killed, stopped, deaf.
+/* Waiters in other processes: granted by a datagram, killed, stopped, or not
+ * reachable.
  *
  * timeout: 120 */
 #include "local_driver.h"
@@ -76,8 +77,8 @@ static void told(struct driver *d, const char *owner)
 
 /* ---- Other processes --------------------------------------------------- */
 
-/* Run @p body in a child that ends with it; go on when it says so. The child
- * tells by writing a byte to `line`. */
+/* Run @p body in a child, and return when it is ready: the child then writes a
+ * byte to `line`. The child does not outlive the test. */
 typedef void child_fn(struct driver *d, int line);
 
 static pid_t start(const struct fixture *f, child_fn *body, int *line)
@@ -87,7 +88,8 @@ static pid_t start(const struct fixture *f, child_fn *body, int *line)
     pid_t pid = fork();
     if (pid == 0) {
         struct driver d;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* never outlive the test */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child must not outlive the
+                                             test */
         close(ends[0]);
         driver_start(&d, f->folder);
         body(&d, ends[1]);
@@ -135,7 +137,7 @@ static void need(bool is_so, int code)
     }
 }
 
-/* Waits as B, confirms what it is told, and gives it back. */
+/* Waits as B, confirms the pushed grant, and releases. */
 static void wait_and_release(struct driver *d, int line)
 {
     need(queue(d, "job", B, Q)->verdict == HF_VERDICT_QUEUED, 1);
@@ -182,12 +184,12 @@ static void killed_at_the_head(void **state)
     assert_int_equal(f->d.answer.ahead, 1);
     kill_now(pids[0], lines[0]);
     granted(release(&f->d, "job", A, 0, 0));
-    told(&f->d, C); /* at once, and nothing is left of the other */
+    told(&f->d, C); /* at once, and no record of the other is left */
     assert_int_equal(inspect(&f->d, "job")->waiting, 0);
     assert_string_equal(f->d.owner, C);
 }
 
-/* Hundreds in one process that is killed: each is tried, none is waited for. */
+/* Hundreds of waiters in one killed process: each is tried, without a wait. */
 static void wait_as_many(struct driver *d, int line)
 {
     for (unsigned i = 0; i < 300; i++) {
@@ -215,13 +217,13 @@ static void hundreds_killed(void **state)
     assert_int_equal(inspect(&f->d, "job")->waiting, 0);
 }
 
-/* A stopped one keeps its claim, and no longer than that. */
+/* A stopped waiter keeps its claim until that expires. */
 static void wait_shortly(struct driver *d, int line)
 {
     need(queue(d, "job", B, 2000)->verdict == HF_VERDICT_QUEUED, 1);
     say(line);
     raise(SIGSTOP);
-    need(driver_hear(d, 1), 2); /* what was sent meanwhile */
+    need(driver_hear(d, 1), 2); /* messages that arrived meanwhile */
     uint64_t c = d->pushes[0].counter;
     need(confirm(d, "job", B, c, TTL, false)->verdict == HF_VERDICT_REFUSED, 3);
     need(queue(d, "job", B, Q)->verdict == HF_VERDICT_QUEUED, 4);
@@ -253,8 +255,8 @@ static void stopped_at_the_head(void **state)
     ends_well(pid, line);
 }
 
-/* More grants than the kernel keeps for one that does not read: the claims are
- * found by its next heartbeats. */
+/* More grants than the kernel keeps for a process that does not read: the other
+ * claims are found by heartbeats. */
 #define FULL 700
 static void wait_for_names(struct driver *d, int line)
 {
@@ -295,7 +297,8 @@ static void deaf(void **state)
     ends_well(pid, line);
 }
 
-/* A holder's death is seen by the head, not only when its lease ends. */
+/* The first waiter notices the death of the holder before the end of the
+ * lease. */
 static void hold_for_ever(struct driver *d, int line)
 {
     need(acquire(d, "job", B, TTL, getpid())->verdict == HF_VERDICT_OK, 1);
@@ -314,13 +317,14 @@ static void the_holder_killed(void **state)
     queued(queue(&f->d, "job", A, Q));
     queued(queue(&f->d, "job", C, Q));
     kill_now(pid, line);
-    queued(queue(&f->d, "job", C, Q)); /* the next looks too, for the head */
+    queued(queue(&f->d, "job", C, Q)); /* the second waiter polls too, for the
+                                          first */
     assert_string_equal(f->d.owner, A);
     told(&f->d, A);
     granted(queue(&f->d, "job", A, Q));
 }
 
-/* Closed without a word: the socket tells. */
+/* Closed without a RELEASE: the closed socket shows it. */
 static void wait_and_close(struct driver *d, int line)
 {
     need(queue(d, "job", B, 60000)->verdict == HF_VERDICT_QUEUED, 1);
@@ -392,7 +396,8 @@ static void strangers_are_not_heard(void **state)
     hf_wake_init(&other, heard_nothing);
     assert_true(hf_wake_listen(&wake, loop));
     struct hf_address address = wake.address;
-    for (unsigned i = 0; i < 2000; i++) { /* its queue holds 10, or 512 */
+    for (unsigned i = 0; i < 2000; i++) { /* the socket's queue holds 10
+                                             messages, or 512 */
         guess[0] = address.secret ^ (UINT64_C(1) << i % 64);
         assert_int_equal(stranger(address.id, guess, i % 41), 0);
     }
@@ -402,11 +407,11 @@ static void strangers_are_not_heard(void **state)
     assert_int_equal(hf_wake_read(&wake, notes), 2);
     assert_int_equal(notes[1].cookie, 7);
     assert_int_equal(notes[1].counter, 8);
-    guess[0] = address.secret; /* one of us, and damaged */
+    guess[0] = address.secret; /* the right secret, but a damaged message */
     assert_int_equal(stranger(address.id, guess, 20), 0);
     assert_int_equal(hf_wake_read(&wake, notes), 0);
     assert_int_equal(hf_wake_read(&wake, notes), -1);
-    address.space++; /* another network namespace: nothing can be told */
+    address.space++; /* another network namespace: not reachable */
     assert_int_equal(hf_wake_send(&other, &address, notes, 1), HF_WAKE_UNSURE);
     address.space--;
     hf_wake_close(&wake, loop);
@@ -421,7 +426,7 @@ static void strangers_are_not_heard(void **state)
 #define N_KILLS 150
 
 struct world {
-    atomic_int holder; /* pid inside, 0: none */
+    atomic_int holder; /* pid of the holder; 0: none */
     atomic_int sharers;
     atomic_uint_fast64_t fence;
     atomic_uint_fast64_t grants, pushes;
@@ -429,7 +434,7 @@ struct world {
     atomic_int is_over;
 };
 
-/* Running, and not a zombie that only waits to be reaped. */
+/* Running, and not a zombie that waits to be reaped. */
 static bool is_alive(int pid)
 {
     char path[40], text[400] = "";
@@ -458,8 +463,8 @@ static void be_inside(struct world *world, uint64_t fence)
     atomic_compare_exchange_strong(&world->holder, &own, 0);
 }
 
-/* Like core: wait for the push, and ask again at times. @return 0: it is over.
- */
+/* Like core: wait for the push, and send heartbeats. @return 0: the test
+ * ends. */
 static uint64_t wait_for_it(struct driver *d, struct world *world,
                             const struct hf_ask *ask)
 {
@@ -510,7 +515,7 @@ static void work(const char *folder, struct world *world, unsigned seed)
         if (c == 0 || rand_r(&seed) % 8 > 0) {
             release(&d, "job", owner, c, 0);
         } else {
-            ask.verb = HF_VERB_YIELD; /* with its life, as core does */
+            ask.verb = HF_VERB_YIELD; /* with its processes, as core does */
             ask.counter = c;
             driver_ask(&d, &ask);
             release(&d, "job", owner, 0, 0);
@@ -532,8 +537,9 @@ static pid_t start_work(const struct fixture *f, struct world *world,
     return pid;
 }
 
-/* Waiters and holders killed at any instruction: no overlap, no fence that goes
- * back, no waiter that waits for ever, and nothing is left in the end. */
+/* Waiters and holders are killed at any instruction: no two holders, no fence
+ * that decreases, no waiter that waits without end, and no record left in the
+ * end. */
 static void killed_at_any_instruction(void **state)
 {
     struct fixture *f = *state;
@@ -573,7 +579,7 @@ static void killed_at_any_instruction(void **state)
     assert_int_equal(atomic_load(&world->faults), 0);
     assert_true(atomic_load(&world->grants) > N_KILLS);
     assert_true(atomic_load(&world->pushes) > N_KILLS / 2);
-    pass_ms(301); /* what was killed last */
+    pass_ms(301); /* records of the last killed processes */
     granted(queue(&f->d, "job", A, Q));
     granted(release(&f->d, "job", A, 0, 0));
     assert_int_equal(roster(&f->d, "job")->n_seats, 0);
