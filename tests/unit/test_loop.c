@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event loop: descriptors, timers, and a thread that waits meanwhile. */
+/* The event loop: descriptors, timers, and changes from another thread during a
+ * wait. */
 #include "io/loop.h"
 
 #include "io/clock.h"
@@ -20,9 +21,9 @@
 #include <cmocka.h>
 
 struct end {
-    struct hf_watch watch; /* first: the handler gets the end by it */
+    struct hf_watch watch; /* first: the handler casts to it */
     struct hf_loop *loop;
-    struct end *victim; /* unwatched by the handler */
+    struct end *victim; /* to be unwatched by the handler */
     unsigned n_ready;
     uint32_t events;
 };
@@ -31,7 +32,7 @@ struct alarm {
     struct hf_timer timer;
     struct hf_loop *loop;
     unsigned n_fired;
-    int64_t again_ns; /* set again so much later; 0: no */
+    int64_t again_ns; /* set again after this time; 0: not set */
     struct alarm *victim;
 };
 
@@ -76,7 +77,8 @@ static void watch(struct hf_loop *loop, struct end *end, int fd)
     hf_loop_watch_output(loop, &end->watch, true);
 }
 
-/* The other side reads what was sent: that is room to write, and no news. */
+/* The peer reads the sent bytes: then there is room to write, and no new
+ * event. */
 static void room_is_told_only_when_wanted(void **state)
 {
     (void)state;
@@ -148,20 +150,20 @@ static void descriptors(void **state)
     hf_loop_dispatch(loop, hf_clock_now());
     assert_int_equal(end.n_ready, 1);
     assert_int_equal(end.events, EPOLLOUT);
-    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 0); /* edges only */
+    assert_int_equal(hf_loop_wait(loop, HF_LONG_AGO), 0); /* edge-triggered */
     assert_int_equal(write(pair[1], "x", 1), 1);
     assert_int_equal(hf_loop_wait(loop, HF_NEVER), 1);
     hf_loop_dispatch(loop, hf_clock_now());
     assert_int_equal(end.n_ready, 2);
     assert_true((end.events & EPOLLIN) != 0);
-    hf_loop_dispatch(loop, hf_clock_now()); /* not twice */
+    hf_loop_dispatch(loop, hf_clock_now()); /* once per edge */
     assert_int_equal(end.n_ready, 2);
     close(pair[1]);
     assert_int_equal(hf_loop_wait(loop, in_ms(1000)), 1);
     hf_loop_dispatch(loop, hf_clock_now());
     assert_true((end.events & EPOLLHUP) != 0);
     hf_loop_unwatch(loop, &end.watch);
-    hf_loop_unwatch(loop, &end.watch); /* harmless */
+    hf_loop_unwatch(loop, &end.watch); /* no effect */
     close(pair[0]);
     hf_loop_free(loop);
 }
@@ -178,7 +180,8 @@ static void refuses_what_cannot_be_watched(void **state)
     hf_loop_free(NULL);
 }
 
-/* What was found ready and taken away before its turn is not told. */
+/* An event of a descriptor that is unwatched before its turn is not
+ * reported. */
 static void unwatched_in_between(void **state)
 {
     (void)state;
@@ -195,7 +198,7 @@ static void unwatched_in_between(void **state)
     assert_int_equal(ends[0].n_ready + ends[1].n_ready, 1);
     hf_loop_unwatch(loop, &ends[0].watch);
     hf_loop_unwatch(loop, &ends[1].watch);
-    /* Nor what took its slot meanwhile. */
+    /* Nor to the descriptor that reuses its slot. */
     watch(loop, &ends[0], a[1]);
     assert_int_equal(hf_loop_wait(loop, in_ms(1000)), 1);
     hf_loop_unwatch(loop, &ends[0].watch);
@@ -230,7 +233,7 @@ static void timers(void **state)
     hf_loop_dispatch(loop, hf_clock_now());
     assert_int_equal(second.n_fired, 1);
     hf_loop_drop_timer(loop, &never.timer);
-    hf_loop_drop_timer(loop, &never.timer); /* harmless */
+    hf_loop_drop_timer(loop, &never.timer); /* no effect */
     assert_int_equal(hf_loop_next_timer(loop).ns, HF_NEVER.ns);
     hf_loop_free(loop);
 }
@@ -244,7 +247,7 @@ static void timers_that_meddle(void **state)
     add_alarm(loop, &killer, -10);
     add_alarm(loop, &eager, -7);
     killer.victim = &victim;
-    eager.again_ns = -1; /* sets itself into the past: once a dispatch */
+    eager.again_ns = -1; /* sets itself into the past: runs once per dispatch */
     hf_loop_dispatch(loop, hf_clock_now());
     assert_int_equal(killer.n_fired, 1);
     assert_int_equal(victim.n_fired, 0);
@@ -268,7 +271,7 @@ static void waits_as_long_as_asked(void **state)
     hf_loop_free(loop);
 }
 
-/* A long wait leaves a timer inside: it must not disturb later ones. */
+/* A long wait leaves the kernel's timer set: it must not affect later waits. */
 static void a_long_wait_that_ends_early(void **state)
 {
     (void)state;
@@ -319,7 +322,7 @@ static void *wait_long(void *user)
     return NULL;
 }
 
-/* One thread waits; another brings a descriptor that ends the wait. */
+/* While one thread waits, another adds a descriptor that ends the wait. */
 static void watched_while_another_waits(void **state)
 {
     (void)state;

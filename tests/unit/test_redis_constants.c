@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds of counters are the same in C and in every script that uses them
- * (head.lua), and stand there by name alone. */
+/* The bounds of counters are equal in C and in each script that uses them
+ * (head.lua), and scripts refer to them by name only. */
 #include "core/limits.h"
 #include "store/redis/scripts.h"
 
@@ -43,7 +43,7 @@ static unsigned occurrences(const char *text, const char *word)
     return n;
 }
 
-/* Outside of comments, which name all constants. */
+/* Outside of comments, which mention all constants. */
 static unsigned uses(const char *text, const char *name)
 {
     unsigned n = 0;

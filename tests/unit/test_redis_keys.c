@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a name: where they fall in a Cluster, and that none is another's. */
+/* Keys of a name: their slots in a Cluster, and that no two names share a
+ * key. */
 #include "store/redis/keys.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replies: what RESP3 adds to the protocol is refused by every version of
- * hiredis, a reply has a limit, and nothing of one reply is seen in the next.
- */
+/* Replies: the additions of RESP3 are refused with every version of hiredis, a
+ * reply has a size limit, and no data of one reply appear in the next. */
 #include "store/redis/reply.h"
 
 #include <setjmp.h>
@@ -19,8 +18,8 @@ static int feed(struct hf_reply *reply, const char *text)
     return hf_reply_next(reply);
 }
 
-/* A newer hiredis may have more kinds of replies: each must have a function,
- * or hiredis reports a reply of which we were told nothing. */
+/* A newer hiredis may have more types of replies. Each type needs a function,
+ * or hiredis reports a reply without calling one. */
 static void no_function_is_missing(void **state)
 {
     struct hf_reply reply;
@@ -55,7 +54,7 @@ static void the_types_of_resp2(void **state)
     hf_reply_fini(&reply);
 }
 
-/* Behind a good reply, so that what it left could be taken for the next. */
+/* After a valid reply, whose items could be taken for those of the next. */
 static void the_types_of_resp3_are_refused(void **state)
 {
     static const char *const words[] = {
@@ -87,7 +86,7 @@ static void the_types_of_resp3_are_refused(void **state)
     }
 }
 
-/* Say `word` until the reply is refused. @return bytes that were taken. */
+/* Feed `word` until the reply is refused. @return the number of bytes fed. */
 static size_t flood(struct hf_reply *reply, const char *word)
 {
     static char chunk[16384];
@@ -130,7 +129,7 @@ static void a_reply_has_a_limit(void **state)
     }
 }
 
-/* It is one reply's, and not what a connection may carry. */
+/* The limit is per reply, not per connection. */
 static void many_replies_are_no_long_one(void **state)
 {
     struct hf_reply reply;

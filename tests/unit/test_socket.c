@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A peer that does not stop sending: one event reads a bounded amount, timers
- * come between, and what was left is reported again. */
+/* A peer that sends without end: one event reads a bounded amount, timers run
+ * in between, and unread data are reported again. */
 #include "io/clock.h"
 #include "io/socket.h"
 
@@ -22,18 +22,19 @@
 #define PLENTY (3 * HF_SOCKET_TURN_BYTES / 2)
 
 struct peer {
-    struct hf_socket socket; /* first: its callback finds the peer */
-    size_t n_read;           /* of all events */
+    struct hf_socket socket; /* first: the handler casts to it */
+    size_t n_read;           /* total of all events */
     unsigned n_events;
 };
 
 struct alarm {
-    struct hf_timer timer; /* first */
+    struct hf_timer timer; /* first: the handler casts to it */
     const struct peer *peer;
     size_t n_read; /* when it fired */
 };
 
-/* As the store's connections do: until there is no more, or a short read. */
+/* As the store's connections do: read until there is no more, or a short
+ * read. */
 static void on_socket(struct hf_socket *socket, struct hf_instant now)
 {
     struct peer *peer = (struct peer *)(void *)socket;
@@ -107,7 +108,8 @@ static void a_turn_is_bounded(void **state)
     assert_int_equal(peer.n_read, HF_SOCKET_TURN_BYTES);
     assert_int_equal(alarm.n_read, HF_SOCKET_TURN_BYTES);
 
-    /* Nothing new came, but there is more: also for a loop around this one. */
+    /* Without new data, unread data are still reported, also to a loop around
+     * this one. */
     struct pollfd outside = {.fd = hf_loop_fd(loop), .events = POLLIN};
     assert_int_equal(poll(&outside, 1, 0), 1);
     one_turn(loop);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Store URLs: what is understood, what is refused, and that no password ever
- * shows. */
+/* Store URLs: which are accepted, which are refused with which error, and that
+ * no password is ever shown. */
 #include "store/url.h"
 
 #include "base/duration.h"
@@ -31,7 +31,8 @@ static struct hf_url *good(const char *text)
     return good_with(text, NULL);
 }
 
-/* Refused with @p status, @p said in the text, and never `sesame`. */
+/* Refused with @p status and @p said in the error, which never has the password
+ * `sesame`. */
 static void bad(const char *text, enum hf_status status, const char *said)
 {
     struct hf_url *url = NULL;
@@ -360,7 +361,7 @@ static void nearest_words(void **state)
     assert_null(hf_nearest("a-word-that-is-far-too-long-to-be-meant", known));
 }
 
-/* Of a scheme that this build lacks nothing is known but its parameters. */
+/* Of a scheme that this build lacks, only the common parameters are known. */
 static void modules(void **state)
 {
     (void)state;
@@ -396,7 +397,7 @@ static void modules(void **state)
     bad("local: mem:a", HF_CONFIG, "one machine");
 }
 
-/* What is shown of a module's URL has no password, however it is written. */
+/* A module's URL is shown without its password, in any notation. */
 static void passwords_of_modules_stay_secret(void **state)
 {
     (void)state;
@@ -446,7 +447,7 @@ static void stores_by_scheme(void **state)
     assert_unknown("reddis", ": did you mean \"redis:\"?");
 }
 
-/* The table of a store without one member is refused, by its name. */
+/* A store whose table of operations lacks a member is refused by its name. */
 static void assert_refused(const struct hf_store_ops *store, const char *member)
 {
     const struct hf_store_ops *const table[] = {&hf_store_local, store, NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* URLs at their edges: what almost is one, and what just is. */
+/* URLs at the limits of the syntax: just valid, and just invalid. */
 #include "store/url.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of a small world (world.h): the guarantees hold in each of them. */
+/* Seeds of the small world (world.h): in each of them the guarantees hold. */
 #include "world.h"
 
 #include <setjmp.h>
@@ -43,7 +43,7 @@ static struct world_report run_seeds(struct world_plan plan)
     return sum;
 }
 
-/* A run in which nothing happens proves nothing. */
+/* A run without such events proves nothing. */
 static void assert_eventful(struct world_report sum, unsigned n_nodes)
 {
     assert_true(sum.grants > SEEDS * 10);
@@ -78,11 +78,12 @@ static void with_wrong_clocks_fences_are_still_ordered(void **state)
                                           .breaks = true,
                                           .pauses = true});
         assert_eventful(sum, n);
-        assert_true(sum.overlaps > 0); /* else the clocks were not wrong */
+        assert_true(sum.overlaps > 0); /* else the clocks were right, and the
+                                          run shows nothing */
     }
 }
 
-/* Claims are shorter than leases, and as long. */
+/* Claims that are shorter than a lease, and as long. */
 static void in_queues_no_holders_overlap_and_all_are_served(void **state)
 {
     (void)state;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library: hf_sim_redis */
-/* The small world's node (world_node.c) beside the shipped scripts, in the
- * simulated server that conformance/sim_redis holds against a real one. The
- * same random requests go to both: each answer, each push and, after each
- * request, the holders and the waiters must be the same. Then a rule is taken
- * out of a script, one at a time: each time they must differ.
+/* The node of the small world (world_node.c) against the shipped scripts, in
+ * the simulated server that conformance/sim_redis compares with a real one.
+ * Both get the same random requests. Each reply, each push and, after each
+ * request, the holders and the waiters must be the same. Then one rule at a
+ * time is removed from a script: each time a difference must be found.
  *
  *     test_world_node [SEED]
  *
- * Both have one clock. It goes back too, but never so far that what was over
- * comes back: the world forgets that, where a server may not have noticed. */
+ * Both use one clock. It may go back, but never so far that an expired entry is
+ * live again: the world drops expired entries at once, and a server may keep
+ * them. */
 #include "world_scripts.h"
 
 #include "story/random.h"
@@ -18,7 +19,7 @@
 
 #define PARTIES 6
 #define SEQUENCES 150
-#define PATIENCE 4000 /* the rarest takes 50 sequences or so */
+#define PATIENCE 4000 /* the rarest difference takes about 50 sequences */
 #define STEPS 400
 #define EPOCH_US INT64_C(1795000000000000)
 
@@ -26,7 +27,7 @@
 struct party {
     uint32_t owner;
     bool is_shared;
-    uint64_t own; /* granted last */
+    uint64_t own; /* by its last request */
 };
 
 struct both {
@@ -38,10 +39,10 @@ struct both {
     struct party parties[PARTIES];
     uint32_t owners;
     int64_t wall_us;
-    int64_t over_ms; /* the latest end that is past */
-    uint64_t asked;  /* requests */
+    int64_t over_ms; /* the latest expiry in the past */
+    uint64_t asked;  /* number of requests */
     uint64_t granted, queued, pushed, together;
-    char why[600]; /* empty: the same so far */
+    char why[600]; /* empty: no difference so far */
 };
 
 static int64_t below(struct both *both, int64_t n)
@@ -100,7 +101,7 @@ static void print_answer(char text[200], const struct hf_event *answer)
              answer->ticket);
 }
 
-/* Of a grant or a confirmation nothing is said of rivals and tickets. */
+/* A grant or a confirmation does not report rivals and tickets. */
 static void compare_answers(struct both *both, struct hf_event ours,
                             struct hf_event real)
 {
@@ -196,7 +197,7 @@ static void print_roster(const struct both *both, struct sim_text *text)
     }
 }
 
-/* The last owner of the counter; the world does not keep a group's. */
+/* The last owner of the counter; the world does not store that of a group. */
 static uint32_t last_of(const struct both *both)
 {
     static const char key[] = "hf:{lock:a}:fence";
@@ -243,7 +244,7 @@ static void renew(struct both *both, int i)
     set_ears(both, i, chance(both, 85));
 }
 
-/* Near what there is, near the clock, or out of bounds. */
+/* A counter near the present ones, near the clock, or out of bounds. */
 static uint64_t any_counter(struct both *both, const struct party *party)
 {
     uint64_t c = both->node.counter;
@@ -310,7 +311,7 @@ static void note_end(struct both *both, struct hf_instant end, int64_t to_ms)
     }
 }
 
-/* What ends up to @p to_ms. */
+/* Note the entries that expire up to @p to_ms. */
 static void note_ends(struct both *both, int64_t to_ms)
 {
     const struct node *node = &both->node;
@@ -325,7 +326,7 @@ static void note_ends(struct both *both, int64_t to_ms)
     }
 }
 
-/* Often to the very ms in which something ends. */
+/* Often exactly to the millisecond in which an entry expires. */
 static int64_t any_time(struct both *both)
 {
     static const int64_t steps_us[] = {0,     0,     0,      900,    1000,
@@ -424,7 +425,7 @@ static void both_open(struct both *both, const struct planted *planted)
     scripts_open(&both->scripts, planted);
 }
 
-/* @return whether they did the same, from an empty server on. */
+/* @return whether both behaved the same, beginning with an empty server. */
 static bool run_sequence(struct both *both, uint64_t seed)
 {
     both->random = sim_random_of(seed, 0);

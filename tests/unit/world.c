@@ -13,19 +13,20 @@
 #define WIRE_MAX 64
 #define HISTORY_MAX 4096
 
-/* A request on its way, then the answer to it on its way back. */
+/* A request in flight; later, the reply to it in flight. */
 struct letter {
     bool is_answer;
     uint32_t owner; /* number of the attempt */
     struct hf_event event;
     struct node_ask ask;
-    struct hf_instant at; /* arrives; never before the one in front */
+    struct hf_instant at; /* time of arrival; never before that of the one in
+                             front */
 };
 
 struct wire {
     struct letter letters[WIRE_MAX];
     unsigned n;
-    bool broken; /* requests still arrive, answers do not */
+    bool broken; /* requests still arrive, replies do not */
 };
 
 struct client {
@@ -43,7 +44,7 @@ struct client {
     uint64_t floor_at_begin; /* greatest fence completed before it began */
     uint64_t fence_at_round; /* … before the present renewal began */
     uint64_t writers_at_begin;
-    struct hf_instant calm_since; /* waits, and nothing is broken any more */
+    struct hf_instant calm_since; /* it waits, and no further faults happen */
     bool is_busy;                 /* has a lease that is not done */
 };
 
@@ -66,9 +67,9 @@ struct world {
     } history[HISTORY_MAX];
     unsigned n_fences;
     uint64_t top;         /* greatest completed fence */
-    uint64_t top_writers; /* of those alone */
+    uint64_t top_writers; /* of exclusive attempts only */
     uint64_t skew_us[HF_NODES_MAX];
-    bool is_calm; /* the end: no mischief, no new attempts */
+    bool is_calm; /* the end: no faults, no new attempts */
 };
 
 static uint64_t draw(struct world *world, uint64_t below)
@@ -247,8 +248,8 @@ static void remove_letter(struct wire *wire, unsigned idx)
             (wire->n - idx) * sizeof(wire->letters[0]));
 }
 
-/* The connection is gone: every request without an answer is unknown; those
- * on their way still arrive, or do not. */
+/* The connection closes. Each request without a reply is unknown; requests in
+ * flight may still arrive. */
 static void break_wire(struct world *world, struct client *client,
                        unsigned node)
 {
@@ -260,7 +261,8 @@ static void break_wire(struct world *world, struct client *client,
         if (wire->letters[i].is_answer) {
             remove_letter(wire, i);
         } else {
-            wire->letters[i].event.kind = HF_EV_NODE; /* a ghost */
+            wire->letters[i].event.kind = HF_EV_NODE; /* a request from the
+                                                         closed connection */
         }
     }
     hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_CONNECTING);
@@ -278,8 +280,8 @@ static void break_wire(struct world *world, struct client *client,
     }
 }
 
-/* A node pushes a grant to `owner`: it is sent if the owner's client listens.
- */
+/* A node pushes a grant to `owner`. It is sent if the owner's client
+ * listens. */
 struct listener {
     struct world *world;
     unsigned node;
@@ -316,7 +318,7 @@ static void hear(struct world *world, struct client *client, unsigned node,
 {
     hf_nodes_set_listening(&client->nodes, node, is_listening);
     if (!is_listening) {
-        client->pushes[node].n = 0; /* what was on its way is lost */
+        client->pushes[node].n = 0; /* messages in flight are lost */
     }
     if (client->is_busy) {
         step(world, client,
@@ -361,7 +363,7 @@ static void deliver(struct world *world, struct client *client, unsigned node,
     }
 }
 
-/* The earliest letter or timer that a client which is not paused may see. */
+/* The earliest message or timer for a client that is not paused. */
 struct next {
     struct hf_instant at;
     struct client *client;
@@ -377,7 +379,7 @@ static void consider(struct next *next, struct hf_instant at,
     }
 }
 
-/* Its user has still to give it back. */
+/* Its user has not released it yet. */
 static bool is_lost(struct client *client)
 {
     return lease_of(client)->phase == HF_PHASE_HOLDING &&
@@ -494,9 +496,9 @@ static bool is_any_client_busy(const struct world *world)
     return false;
 }
 
-/* No more faults, and each holder releases at once: every waiter must be served
- * within a lease, for what dead clients have left, and a few queue leases for
- * each client. */
+/* No more faults, and each holder releases at once. Every waiter must get the
+ * lock within a lease, for the leases of dead clients, and a few queue leases
+ * for each client. */
 static void settle(struct world *world)
 {
     int64_t bound_ms =

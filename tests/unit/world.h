@@ -25,13 +25,13 @@ struct world_plan {
     uint64_t seed;
     unsigned n_nodes;
     unsigned n_clients;
-    bool wrong_clocks; /* any lease may end on a node at any moment */
-    bool breaks;       /* connections break */
-    bool pauses;       /* clients stop for up to two leases */
-    bool queues;       /* most attempts wait in queues; pushes get lost */
-    bool shares;       /* most attempts share */
+    bool wrong_clocks; /* any lease may end on a node at any time */
+    bool breaks;       /* connections close */
+    bool pauses;       /* clients pause for up to two leases */
+    bool queues;       /* most attempts queue; pushes may be lost */
+    bool shares;       /* most attempts are shared */
     unsigned ttl_ms;
-    unsigned events; /* how long the story is */
+    unsigned events; /* how long the run is */
 };
 
 struct world_report {
@@ -40,10 +40,11 @@ struct world_report {
     uint64_t second_rounds; /* CONFIRMs sent while asking */
     uint64_t renewals;
     uint64_t waits;    /* attempts that queued */
-    uint64_t pushes;   /* grants that were pushed and heard */
+    uint64_t pushes;   /* pushed grants that arrived */
     uint64_t yields;   /* grants given back to an earlier ticket */
-    uint64_t together; /* moments in which several shared */
-    uint64_t overlaps; /* of beliefs; a violation with right clocks */
+    uint64_t together; /* instants with several sharers */
+    uint64_t overlaps; /* instants with two holders; a violation with right
+                          clocks */
 };
 
 void world_run(const struct world_plan *plan, struct world_report *report);

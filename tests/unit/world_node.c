@@ -47,7 +47,8 @@ static const struct node_waiter *head(struct node *node)
     return node->n_waiters > 0 ? &node->waiters[0] : NULL;
 }
 
-/* A waiter in the queue keeps its ticket. @return false: it had a place. */
+/* A waiter in the queue keeps its ticket. @return false: it had a place
+ * already. */
 static bool enqueue(struct node *node, const struct node_ask *ask)
 {
     const struct node_waiter *old = find_waiter(node, ask->owner);
@@ -95,9 +96,9 @@ static void part(struct node *node, struct node_sharer *sharer)
     *sharer = node->sharers[--node->n_sharers];
 }
 
-/* In the instant of its end a lock is still there, as in Redis; a sharer and a
- * place are not. A group ends with its last live sharer. An expired place stays
- * until a live one is at the head, or all are over. */
+/* At the instant of its expiry a lock is still held, as in Redis; a sharer and
+ * a place in the queue are not. A group ends with its last live sharer. An
+ * expired place stays until a live one is first, or until all have expired. */
 void node_expire(struct node *node)
 {
     if (hf_instant_before(node->expiry, node->now)) {
@@ -118,7 +119,7 @@ static bool admits(const struct node *node, bool is_shared)
     return node->owner == 0 && (is_shared || node->n_sharers == 0);
 }
 
-/* Every grant moves c, a sharer's too. */
+/* Every grant increments c, a shared one too. */
 static void grant(struct node *node, uint32_t owner, bool is_shared,
                   uint64_t counter, struct hf_span ttl)
 {
@@ -145,7 +146,7 @@ static uint64_t floor_of(const struct node *node)
     return node->time_us - node->time_us % FLOOR_STEP_US;
 }
 
-/* What is above it is neither raised to nor heeded as a hint. */
+/* Above this bound a node refuses raises and ignores hints. */
 static uint64_t bound_of(const struct node *node)
 {
     return max_of(node->counter, node->time_us) + BOUND_AHEAD_US;
@@ -178,7 +179,7 @@ static void serve(struct node *node, const struct node_ask *asker)
 
 /* ---- The scripts ------------------------------------------------------- */
 
-/* Also prolongs: nothing makes a lease shorter. */
+/* Also a renewal: no request makes a lease shorter. */
 static bool is_mine(struct node *node, const struct node_ask *ask,
                     struct hf_event *answer)
 {
@@ -221,7 +222,7 @@ static void refuse(struct node *node, struct hf_event *answer)
     answer->left = left_of(node);
 }
 
-/* Granted if no client waits or the asker is the first; then also to the
+/* Granted if no client waits, or if the asker is first; then also to the
  * sharers next to it. */
 static bool take(struct node *node, const struct node_ask *ask)
 {
@@ -238,8 +239,8 @@ static bool take(struct node *node, const struct node_ask *ask)
     return true;
 }
 
-/* ACQUIRE takes a free name at once. A YIELD that waits enters the queue first,
- * so that an earlier ticket is served before it. */
+/* ACQUIRE takes a free name at once. A YIELD with a place enters the queue
+ * first, so that an earlier ticket is granted before it. */
 static bool get(struct node *node, const struct node_ask *ask, bool *is_new)
 {
     struct hf_event none;
@@ -252,7 +253,8 @@ static bool get(struct node *node, const struct node_ask *ask, bool *is_new)
     if (is_mine(node, ask, &none)) {
         return true;
     }
-    return !waits && take(node, ask); /* those before it did not hear */
+    return !waits && take(node, ask); /* the pushes to those before it had no
+                                         receiver */
 }
 
 /* `ask->counter` is the hint. */
@@ -280,7 +282,7 @@ static void acquire(struct node *node, const struct node_ask *ask,
     }
 }
 
-/* Raise `counter` to the fence asked for, unless it is out of bounds. */
+/* Raise `counter` to the fence in the request, unless it is out of bounds. */
 static bool can_raise(const struct node *node, uint64_t counter, uint64_t fence,
                       struct hf_event *answer)
 {
@@ -337,7 +339,7 @@ static bool give_back(struct node *node, uint32_t owner)
     return false;
 }
 
-/* Answered is what was before the next one was let in. */
+/* The reply has the state before the next waiter is granted. */
 static void release(struct node *node, const struct node_ask *ask,
                     struct hf_event *answer)
 {
@@ -350,7 +352,7 @@ static void release(struct node *node, const struct node_ask *ask,
         node->counter = ask->counter;
     }
     if (is_raised || (is_free && node->last == ask->owner)) {
-        node->last = 0; /* a CONFIRM that comes late brings nothing back */
+        node->last = 0; /* a late CONFIRM installs no owner again */
     }
     refuse(node, answer);
     answer->verdict = was_mine ? HF_VERDICT_OK : HF_VERDICT_REFUSED;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One node of the small world: what the scripts of store/redis and the verbs of
- * store/local do, on an array. Owners are numbers, smaller ones win a tie.
- * unit/test_world_node.c holds it against the scripts. */
+/* One node of the small world: the rules of the scripts of store/redis and of
+ * the verbs of store/local, on an array. Owners are numbers; if tickets are
+ * equal, the smaller one is first. unit/test_world_node.c compares it with the
+ * scripts. */
 #ifndef HF_TESTS_WORLD_NODE_H
 #define HF_TESTS_WORLD_NODE_H
 
@@ -12,7 +13,7 @@
 
 #define NODE_PLACES_MAX 64
 
-/* What a request carries. */
+/* The arguments of a request. */
 struct node_ask {
     uint32_t owner;
     enum hf_verb verb;
@@ -38,11 +39,11 @@ struct node_sharer {
     struct hf_instant end;
 };
 
-/* Called for each pushed grant. @return false: no client receives it. */
+/* Called for each pushed grant. @return false: no client received it. */
 typedef bool node_push_fn(void *user, uint32_t owner, uint64_t counter);
 
 struct node {
-    uint32_t owner; /* 0: none, or sharers */
+    uint32_t owner; /* 0: no owner, or sharers */
     uint32_t last;
     uint64_t counter;
     struct hf_instant expiry;
@@ -50,18 +51,18 @@ struct node {
     unsigned n_sharers;
     struct node_waiter waiters[NODE_PLACES_MAX]; /* by ticket, then owner */
     unsigned n_waiters;
-    struct hf_instant queue_end; /* then nothing is kept of the queue */
+    struct hf_instant queue_end; /* from then on the queue is empty */
     struct hf_instant now;
     uint64_t time_us; /* its wall clock */
     node_push_fn *push;
     void *user;
 };
 
-/* End what is over at node->now. */
+/* Drop what has expired at node->now. */
 void node_expire(struct node *node);
 
-/* Execute; fills verdict, counter, rival (UINT32_MAX: sharers), left,
- * ahead, ticket, floor and bound of `answer`. */
+/* Execute the request. Fills verdict, counter, rival (UINT32_MAX: sharers),
+ * left, ahead, ticket, floor and bound of `answer`. */
 void node_execute(struct node *node, const struct node_ask *ask,
                   struct hf_event *answer);
 

@@ -44,7 +44,7 @@ struct pushes {
     unsigned n;
 };
 
-/* A rule that is taken out of a script. */
+/* A rule that is removed from a script. */
 struct planted {
     const struct hf_script *script;
     const char *rule;
@@ -53,7 +53,7 @@ struct planted {
 };
 
 struct scripts {
-    const struct planted *planted; /* NULL: as they are */
+    const struct planted *planted; /* NULL: the scripts as shipped */
     struct sim_lua *lua;
     struct sim_redis *redis;
     struct sim_session *session;
@@ -84,7 +84,7 @@ static inline void add_text_of(struct sim_text *out,
     const char *at = NULL;
     if (planted != NULL && planted->script == script) {
         at = strstr(script->text, planted->text);
-        assert_non_null(at); /* the script has changed: so must the table */
+        assert_non_null(at); /* the script has changed: update the table */
     }
     if (at == NULL) {
         sim_reply_bulk(out, script->text, script->len);
@@ -188,7 +188,7 @@ static inline uint32_t owner_of(const char *text)
                                             : (uint32_t)strtoul(text, NULL, 10);
 }
 
-/* As store/redis/ask.c and client/answer.c read it. */
+/* Parse the reply as store/redis/ask.c and client/answer.c do. */
 static inline struct hf_event read_answer(const struct scripts *scripts,
                                           enum hf_verb verb)
 {
@@ -227,7 +227,7 @@ static inline void note_push(struct pushes *pushes, uint32_t owner,
     pushes->of[pushes->n++] = (struct push){owner, counter};
 }
 
-/* "message", the channel, "cookie counter"; or what a SUBSCRIBE is told. */
+/* A "message", the channel and "cookie counter"; or the reply to SUBSCRIBE. */
 static inline void scripts_hear(struct scripts *scripts)
 {
     const char *data;
@@ -286,7 +286,7 @@ static inline void scripts_set_time(struct scripts *scripts, int64_t wall_us)
     sim_redis_set_clock(scripts->redis, wall_us);
 }
 
-/* Nothing but the marker that every grant asks for. */
+/* Delete all keys but the marker, which each grant compares. */
 static inline void scripts_reset(struct scripts *scripts)
 {
     struct sim_text text = {0};
