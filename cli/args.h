@@ -59,6 +59,12 @@ struct cli_args {
     bool is_for_setup; /* doctor: also open a store that is not set up */
     bool is_forced;
     bool is_quarantine;
+    /* guard */
+    const char *table;
+    const char *lock_of_row;
+    const char *column;
+    const char *reset_name;
+    bool is_install;
     /* words that are no options, and what follows "--" */
     const char *words[CLI_WORDS_MAX];
     size_t n_words; /* may be more than were kept */

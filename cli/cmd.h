@@ -37,6 +37,7 @@ extern const struct cli_cmd cli_cmd_release;
 extern const struct cli_cmd cli_cmd_ls;
 extern const struct cli_cmd cli_cmd_top;
 extern const struct cli_cmd cli_cmd_break;
+extern const struct cli_cmd cli_cmd_guard;
 extern const struct cli_cmd cli_cmd_doctor;
 extern const struct cli_cmd cli_cmd_help;
 extern const struct cli_cmd cli_cmd_complete;

@@ -4,6 +4,7 @@
  * own that grow old. */
 #include "cmd.h"
 
+#include "guard.h"
 #include "store.h"
 
 #include <string.h>
@@ -56,6 +57,13 @@ static void offer_commands(struct completion *it)
         if (cli_cmds[i]->run != NULL && cli_cmds[i]->summary != NULL) {
             offer_text(it, cli_cmds[i]->name);
         }
+    }
+}
+
+static void offer_databases(struct completion *it)
+{
+    for (size_t i = 0; cli_guards[i].name != NULL; i++) {
+        offer_text(it, cli_guards[i].name);
     }
 }
 
@@ -176,6 +184,8 @@ static void offer_all(struct completion *it, const struct before *before,
         offer_options(it, cli_opts_common);
     } else if (cmd == NULL || cmd == &cli_cmd_help) {
         offer_commands(it);
+    } else if (cmd == &cli_cmd_guard) {
+        offer_databases(it);
     } else if (cmd != &cli_cmd_doctor) {
         offer_names(it, args);
     }

@@ -16,17 +16,16 @@
 static const struct cli_cmd later[] = {
     {.name = "get"},
     {.name = "put"},
-    {.name = "guard"},
 };
 
 const struct cli_cmd *const cli_cmds[] = {
-    &cli_cmd_run,    &cli_cmd_acquire,
-    &cli_cmd_extend, &cli_cmd_release,
-    &cli_cmd_ls,     &cli_cmd_top,
-    &cli_cmd_break,  &cli_cmd_doctor,
-    &cli_cmd_help,   &cli_cmd_complete,
-    &later[0],       &later[1],
-    &later[2],       NULL,
+    &cli_cmd_run,      &cli_cmd_acquire,
+    &cli_cmd_extend,   &cli_cmd_release,
+    &cli_cmd_ls,       &cli_cmd_top,
+    &cli_cmd_break,    &cli_cmd_guard,
+    &cli_cmd_doctor,   &cli_cmd_help,
+    &cli_cmd_complete, &later[0],
+    &later[1],         NULL,
 };
 
 const struct cli_cmd *cli_cmd_find(const char *name)
@@ -229,6 +228,7 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
     if (args->n_words > cmd->words_max) {
         return refuse(cmd, cmd == &cli_cmd_help     ? "one command at a time"
                            : cmd == &cli_cmd_doctor ? "one address at a time"
+                           : cmd == &cli_cmd_guard  ? "one database at a time"
                                                     : "one pattern at a time");
     }
     return 0;

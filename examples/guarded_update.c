@@ -6,8 +6,8 @@
  * lease, another process holds the lock by then. So the store that is written
  * to keeps the largest fence that it has seen, and refuses a smaller one.
  *
- * The store here is a few lines of C; `holdfast guard` will print the same for
- * databases. */
+ * The store here is a few lines of C; `holdfast guard` prints the same for a
+ * database (docs/fencing.md). */
 #include <holdfast/holdfast.h>
 
 #include <stdio.h>

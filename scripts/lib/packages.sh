@@ -141,3 +141,7 @@ PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
 # What the simulator, the models and the faults need besides.
 # shellcheck disable=SC2034 # used by those who source this
 PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
+
+# The databases that the guards are tested on.
+# shellcheck disable=SC2034
+PACKAGES_DATABASES=(postgresql)

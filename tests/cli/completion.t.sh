@@ -15,7 +15,7 @@ offers() { # WANT WHAT WORD...
     is "$code:${out//$'\n'/|}" "0:$want" "$what"
 }
 offers 'release' 'a command' rel
-offers 'run|acquire|extend|release|ls|top|break|doctor|help' 'all commands' ''
+offers 'run|acquire|extend|release|ls|top|break|guard|doctor|help' 'all commands' ''
 offers '--wait' 'an option' run --wa
 offers '--while-pid' 'of this command alone' acquire --wh
 offers '--verbose' 'an option of every command' break --verb
@@ -29,6 +29,8 @@ offers '' 'no name of two lines' ls tw
 offers '' 'nothing behind --' run job -- ni
 offers '' 'no names of another store' ls -u "local://$W/other" ni
 offers 'doctor' 'commands for help' help d
+offers 'postgres' 'the databases of guard' guard p
+offers '--reset' 'its options' guard postgres --r
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
 is "$out" '' 'a store that is away: nothing'
 isnt "$code" 124 'soon'

@@ -132,9 +132,43 @@ refused 64 'must be at least 100ms' 'top --interval 0' \
 refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
 # Later versions: said so, whatever else stands there.
-for later in get put guard; do
+for later in get put; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
+refused 64 'guard: which database\? This version has: postgres$' \
+    'guard alone' holdfast guard
+for database in mysql redis sqlite oracle; do
+    refused 64 "guard: no guard for $database in this version; it has: postgres$" \
+        "guard $database" holdfast guard $database
+done
+refused 64 'one database at a time' 'guard with two' \
+    holdfast guard postgres mysql
+refused 64 'install: not in this version: holdfast guard postgres \| psql' \
+    'guard --install' holdfast guard postgres --install
+refused 64 '--table: needs --lock' 'guard --table alone' \
+    holdfast guard postgres --table t
+refused 64 '--lock: needs --table' 'guard --lock alone' \
+    holdfast guard postgres --lock t
+refused 64 '--column: needs --table' 'guard --column alone' \
+    holdfast guard postgres --column t
+refused 64 '--table: excludes --reset' 'guard --table --reset' \
+    holdfast guard postgres --table t --lock t --reset t
+for table in a.b.c .b a.; do
+    refused 64 "--table $table: must be TABLE or SCHEMA.TABLE" \
+        "guard --table $table" holdfast guard postgres --table $table --lock t
+done
+for lock in 'a{' 'a}' 'a{}' '{a' 'a{b{c}' '{a}}'; do
+    refused 64 'braces must hold a column, as in account-\{id\}' \
+        "guard --lock $lock" holdfast guard postgres --table t --lock "$lock"
+done
+for option in table lock column reset; do
+    refused 64 "--$option: must not be empty" "guard --$option ''" \
+        holdfast guard postgres --$option ''
+    refused 64 "--$option .*: must be UTF-8" "guard --$option, not UTF-8" \
+        holdfast guard postgres --$option $'a\xff'
+done
+refused 64 'a name has 1 to 1024 bytes' 'guard --reset, long' \
+    holdfast guard postgres --reset "${long}12345"
 refused 64 'permits is not in this version' 'acquire -p' \
     holdfast acquire -p 3 x
 
@@ -161,7 +195,7 @@ like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
-    'guard|complete' 'help offers no later thing'
+    'complete|  (get|put) ' 'help offers no later thing'
 capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Guards: what a database needs to refuse stale fences (share/guard/). */
+#ifndef CLI_GUARD_H
+#define CLI_GUARD_H
+
+/* The files of share/guard/, byte for byte (cmake/embed_text.cmake). */
+extern const char cli_guard_postgres[];
+extern const char cli_guard_postgres_table[];
+extern const char cli_guard_postgres_reset[];
+
+struct cli_guard {
+    const char *name;    /* of the database, as typed */
+    const char *product; /* as written in a sentence */
+    const char *pipe;    /* the command that reads what is printed */
+    const char *base;    /* the guard itself */
+    const char *table;   /* the trigger of one table; with places to fill */
+    const char *reset;   /* the reset of one name */
+};
+
+/* Ended by one without a name. */
+extern const struct cli_guard cli_guards[];
+
+#endif

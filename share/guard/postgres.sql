@@ -1,0 +1,216 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- PostgreSQL 12 and later: refuse the writes of a lock's former holders.
+--
+--   holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE
+--   GRANT USAGE ON SCHEMA holdfast TO app;
+--
+-- A writer presents its fence in the transaction that writes:
+--
+--   BEGIN;
+--   SELECT holdfast.fence('account-7', 1795394564521984);
+--   UPDATE accounts SET balance = 50 WHERE id = 7;
+--   COMMIT;
+--
+-- The guard keeps one row per lock: the largest fence that was presented. A
+-- lower one is an error (SQLSTATE HF001), which aborts the transaction. The row
+-- stays locked until the transaction ends: shared between equal fences, else
+-- exclusively. So no other fence can pass between a check and its write.
+-- Running this file again replaces the functions and keeps the rows.
+BEGIN;
+SET LOCAL client_min_messages = warning;
+SET LOCAL lock_timeout = '10s';
+
+-- Functions that run with their owner's rights must not lie in another role's
+-- schema, which could replace them.
+DO $do$
+DECLARE
+    other text;
+BEGIN
+    IF current_setting('server_version_num')::int < 120000 THEN
+        RAISE EXCEPTION 'holdfast: the guard needs PostgreSQL 12 or later';
+    END IF;
+    SELECT pg_catalog.quote_ident(r.rolname) INTO other
+        FROM pg_catalog.pg_namespace n
+        JOIN pg_catalog.pg_roles r ON r.oid = n.nspowner
+        WHERE n.nspname = 'holdfast' AND r.rolname <> current_user;
+    IF FOUND THEN
+        RAISE EXCEPTION 'holdfast: schema holdfast belongs to %, not to %',
+            other, current_user
+            USING HINT = 'Install as the owner of the schema.';
+    END IF;
+    SELECT pg_catalog.quote_ident(o.name) INTO other
+        FROM (SELECT proname, pronamespace, proowner
+                  FROM pg_catalog.pg_proc
+              UNION ALL
+              SELECT relname, relnamespace, relowner
+                  FROM pg_catalog.pg_class) o (name, space, owner)
+        JOIN pg_catalog.pg_namespace n ON n.oid = o.space
+        WHERE n.nspname = 'holdfast' AND o.owner <> n.nspowner
+        LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'holdfast: % in schema holdfast belongs to another role'
+            ' than the schema', other;
+    END IF;
+END
+$do$;
+
+CREATE SCHEMA IF NOT EXISTS holdfast;
+
+-- fillfactor: a new fence is written beside the old one, not into the index.
+CREATE TABLE IF NOT EXISTS holdfast.guard (
+    name text COLLATE "C" PRIMARY KEY,
+    fence bigint NOT NULL
+) WITH (fillfactor = 50);
+
+-- Compare with the guard's row and lock it. The branches only choose a lock:
+-- each write repeats its comparison on the row that it has locked.
+CREATE OR REPLACE FUNCTION holdfast.guard_check(lock_name text, given bigint)
+RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $check$
+DECLARE
+    seen bigint;
+BEGIN
+    IF lock_name IS NULL OR octet_length(lock_name) NOT BETWEEN 1 AND 1028 THEN
+        RAISE EXCEPTION 'holdfast: the lock''s name has % bytes, must be 1 to'
+            ' 1028', coalesce(octet_length(lock_name)::text, 'no')
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    IF given IS NULL OR given < 1 THEN
+        RAISE EXCEPTION 'holdfast: % is no fence of %: must be 1 to'
+            ' 9223372036854775807 (0: the lock is not held)',
+            coalesce(given::text, 'NULL'), quote_literal(lock_name)
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    LOOP
+        SELECT g.fence INTO seen
+            FROM holdfast.guard g WHERE g.name = lock_name;
+        IF NOT FOUND THEN
+            INSERT INTO holdfast.guard (name, fence)
+                VALUES (lock_name, given) ON CONFLICT DO NOTHING;
+            EXIT WHEN FOUND;
+        ELSIF seen < given THEN
+            UPDATE holdfast.guard g SET fence = given
+                WHERE g.name = lock_name AND g.fence < given;
+            EXIT WHEN FOUND;
+        ELSE
+            IF seen = given THEN
+                SELECT g.fence INTO seen
+                    FROM holdfast.guard g WHERE g.name = lock_name FOR SHARE;
+                EXIT WHEN seen = given;
+            END IF;
+            IF seen > given THEN
+                RAISE EXCEPTION 'holdfast: fence % of % is stale: % was'
+                    ' presented', given, quote_literal(lock_name), seen
+                    USING ERRCODE = 'HF001', HINT = 'Another holder has'
+                    ' written since: do not repeat this write.';
+            END IF;
+        END IF;
+    END LOOP;
+END
+$check$;
+
+-- Present a fence. Returns true, or raises an error. Names presented in this
+-- transaction are kept in a setting that ends with it, or with a rollback to a
+-- savepoint before.
+CREATE OR REPLACE FUNCTION holdfast.fence(lock_name text, given bigint)
+RETURNS boolean
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $fence$
+DECLARE
+    entry text := ' ' || encode(convert_to(lock_name, 'UTF8'), 'hex') || '=';
+BEGIN
+    PERFORM holdfast.guard_check(lock_name, given);
+    PERFORM set_config('holdfast.presented', regexp_replace(
+        coalesce(current_setting('holdfast.presented', true), ''),
+        entry || '[0-9]+', '') || entry || given, true);
+    RETURN true;
+END
+$fence$;
+
+-- The fence of a name that was presented in this transaction, or NULL: by the
+-- row that was written last, or by holdfast.fence().
+CREATE OR REPLACE FUNCTION holdfast.guard_presented(lock_name text)
+RETURNS bigint
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $presented$
+    SELECT substring(
+        coalesce(current_setting('holdfast.presented_row', true), '')
+            || coalesce(current_setting('holdfast.presented', true), ''),
+        ' ' || encode(convert_to(lock_name, 'UTF8'), 'hex') || '=([0-9]+)'
+    )::bigint
+$presented$;
+
+-- The trigger of a table with a fence column. Arguments: that column; then by
+-- turns a text and a column, which make the lock's name:
+--
+--   CREATE TRIGGER holdfast_guard BEFORE INSERT OR UPDATE OR DELETE ON accounts
+--       FOR EACH ROW EXECUTE FUNCTION
+--       holdfast.guard_row('fence', 'account-', 'id');
+--
+-- The column hands the fence over, and is stored negated. So a fence that was
+-- read from a row, or left as it was, is never taken for a presented one.
+CREATE OR REPLACE FUNCTION holdfast.guard_row()
+RETURNS trigger
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $row$
+DECLARE
+    name_of text := 'SELECT ''''';
+    names text[] := '{}';
+    row_name text;
+    given bigint;
+    presented bigint;
+BEGIN
+    IF TG_WHEN <> 'BEFORE' OR TG_LEVEL <> 'ROW' OR TG_NARGS < 2 THEN
+        RAISE EXCEPTION 'holdfast: the guard of % must be a BEFORE trigger FOR'
+            ' EACH ROW with a fence column and a name', TG_RELID::regclass
+            USING ERRCODE = 'invalid_parameter_value';
+    END IF;
+    FOR i IN 1 .. TG_NARGS - 1 LOOP
+        name_of := name_of || ' || ' || CASE WHEN i % 2 = 1
+            THEN quote_literal(TG_ARGV[i])
+            ELSE format('($1).%I::text', TG_ARGV[i]) END;
+    END LOOP;
+    IF TG_OP <> 'DELETE' THEN
+        EXECUTE name_of INTO row_name USING NEW;
+        EXECUTE format('SELECT ($1).%I::bigint', TG_ARGV[0])
+            INTO given USING NEW;
+        names := ARRAY[row_name];
+    END IF;
+    IF TG_OP <> 'INSERT' THEN
+        EXECUTE name_of INTO row_name USING OLD;
+        IF names <> ARRAY[row_name] THEN
+            names := names || row_name;
+        END IF;
+    END IF;
+    FOR i IN 1 .. cardinality(names) LOOP
+        presented := CASE WHEN i = 1 AND given >= 0 THEN given
+            ELSE holdfast.guard_presented(names[i]) END;
+        IF presented IS NULL AND names[i] IS NOT NULL THEN
+            RAISE EXCEPTION 'holdfast: % of % presents no fence of %',
+                TG_OP, TG_RELID::regclass, quote_literal(names[i])
+                USING ERRCODE = 'HF002', HINT = CASE
+                    WHEN TG_OP = 'DELETE' OR i > 1 THEN ''
+                    ELSE format('Set the column %I, or ', TG_ARGV[0])
+                END || 'SELECT holdfast.fence(NAME, FENCE) in the same'
+                ' transaction.';
+        END IF;
+        PERFORM holdfast.guard_check(names[i], presented);
+        IF TG_OP <> 'DELETE' AND i = 1 THEN
+            given := presented;
+        END IF;
+    END LOOP;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    -- For the UPDATE of an upsert, and for a row that changes its partition.
+    PERFORM set_config('holdfast.presented_row', ' '
+        || encode(convert_to(names[1], 'UTF8'), 'hex') || '=' || given, true);
+    RETURN jsonb_populate_record(NEW, jsonb_build_object(TG_ARGV[0], -given));
+END
+$row$;
+COMMIT;

@@ -1,0 +1,4 @@
+-- After this, any fence of the name passes, one of a former holder too. Stop
+-- all writers of the name first.
+SET client_encoding = 'UTF8';
+DELETE FROM holdfast.guard WHERE name = @NAME@;

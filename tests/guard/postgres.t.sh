@@ -1,0 +1,384 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# holdfast guard postgres, on a real server: what passes, and what is refused.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+# timeout: 240
+postgres_start || skip_all "no PostgreSQL"
+
+install() { # as ROLE
+    holdfast guard postgres | pg_as "$1"
+}
+
+runs() { # WHAT SQL
+    capture pg -c "$2"
+    is "$code:$err" 0: "$1"
+}
+
+refused() { # WHAT REGEX SQL
+    capture pg -v VERBOSITY=verbose -c "$3"
+    isnt "$code" 0 "$1: refused"
+    like "$err" "$2" "$1: says it"
+}
+
+memory() { # NAME
+    pg -c "SELECT fence FROM holdfast.guard WHERE name = '$1'"
+}
+
+# ---- Installation
+capture install postgres
+is "$code:$out$err" 0: 'it installs, silently'
+capture install postgres
+is "$code:$out$err" 0: 'and again'
+
+# ---- The function
+runs 'a first fence' "SELECT holdfast.fence('a', 41)"
+is "$(pg -c "SELECT holdfast.fence('a', 41)")" t 'an equal fence passes'
+runs 'a larger one' "SELECT holdfast.fence('a', 42)"
+refused 'a lower one' \
+    "HF001: holdfast: fence 41 of 'a' is stale: 42 was presented" \
+    "SELECT holdfast.fence('a', 41)"
+is "$(memory a)" 42 'the memory is the largest'
+refused 'fence 0, of a command without its lock' 'holdfast: 0 is no fence' \
+    "SELECT holdfast.fence('a', 0)"
+refused 'a negative fence' 'holdfast: -43 is no fence' \
+    "SELECT holdfast.fence('a', -43)"
+refused 'no fence' 'holdfast: NULL is no fence' \
+    "SELECT holdfast.fence('a', NULL)"
+refused 'no name' "name has no bytes, must be 1 to 1028" \
+    'SELECT holdfast.fence(NULL, 1)'
+refused 'an empty name' 'name has 0 bytes' "SELECT holdfast.fence('', 1)"
+refused 'a name of 1029 bytes' 'name has 1029 bytes' \
+    "SELECT holdfast.fence(repeat('x', 1029), 1)"
+runs 'a name of 1028 bytes' "SELECT holdfast.fence(repeat('x', 1028), 1)"
+runs 'a fence beyond 2^53, as text' \
+    "SELECT holdfast.fence('big', '9007199254740993')"
+refused 'its neighbour below' '9007199254740992 of .* 9007199254740993' \
+    "SELECT holdfast.fence('big', '9007199254740992')"
+runs 'the largest fence' "SELECT holdfast.fence('big', 9223372036854775807)"
+refused 'a larger one' 'does not exist|out of range' \
+    "SELECT holdfast.fence('big', 9223372036854775808)"
+for name in 'two words' "it''s" '"quoted"' 'back\slash' '%' 'gpu#3' 'ü' ' a' \
+    'a '; do
+    runs "name <$name>" "SELECT holdfast.fence('$name', 7)"
+    refused "name <$name>, lower" 'fence 6 .* stale: 7' \
+        "SELECT holdfast.fence('$name', 6)"
+done
+runs 'a name with a newline' "SELECT holdfast.fence(E'a\\nb', 7)"
+refused 'a name with NUL' 'u0000|0x00' "SELECT holdfast.fence(E'a\\u0000b', 7)"
+refused 'a name that is not UTF-8' 'invalid byte sequence' \
+    "SELECT holdfast.fence(E'a\\xff', 7)"
+is "$(memory a)" 42 'none of these touched a'
+
+# ---- One transaction
+pg -c "CREATE TABLE t (id int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 0)"
+refused 'a stale write' "fence 41 of 'a' is stale" \
+    "BEGIN; SELECT holdfast.fence('a', 41); UPDATE t SET v = 9; COMMIT"
+is "$(pg -c 'SELECT v FROM t')" 0 'nothing was written'
+refused 'in one statement, under autocommit' "fence 41 of 'a' is stale" \
+    "UPDATE t SET v = 9 WHERE id = 1 AND holdfast.fence('a', 41)"
+runs 'the same with the current fence' \
+    "UPDATE t SET v = 8 WHERE id = 1 AND holdfast.fence('a', 42)"
+is "$(pg -c 'SELECT v FROM t')" 8 'it was written'
+runs 'a rollback' "BEGIN; SELECT holdfast.fence('a', 50); ROLLBACK"
+is "$(memory a)" 42 'a rollback forgets'
+runs 'a savepoint' "BEGIN; SELECT holdfast.fence('a', 43); SAVEPOINT s;
+    SELECT holdfast.fence('a', 60); ROLLBACK TO s; COMMIT"
+is "$(memory a)" 43 'a rollback to a savepoint forgets what is behind it'
+refused 'two names, one of them stale' "fence 1 of 'a' is stale: 43" \
+    "BEGIN; SELECT holdfast.fence('two', 9), holdfast.fence('a', 1); COMMIT"
+is "$(memory two)" '' 'neither is remembered'
+runs 'two names' \
+    "BEGIN; SELECT holdfast.fence('two', 9), holdfast.fence('a', 43); COMMIT"
+runs 'a prepared statement' "PREPARE p AS SELECT holdfast.fence(\$1, \$2);
+    EXECUTE p('p', 5); EXECUTE p('p', 5); EXECUTE p('p', 6)"
+refused 'a prepared statement with a stale fence' 'fence 5 .* stale: 6' \
+    "PREPARE p AS SELECT holdfast.fence(\$1, \$2); EXECUTE p('p', '5')"
+
+# ---- Two transactions
+before=$(pg -c "SELECT ctid, xmin FROM holdfast.guard WHERE name = 'a'")
+session_open A
+session_open B
+session_do A "BEGIN; SELECT holdfast.fence('a', 43)"
+session_do B "BEGIN; SELECT holdfast.fence('a', 43)"
+is "$got" t 'equal fences share the row'
+session_do A 'COMMIT'
+session_do B 'COMMIT'
+is "$(pg -c "SELECT ctid, xmin FROM holdfast.guard WHERE name = 'a'")" \
+    "$before" 'and write no new version of it'
+
+# A is stopped between its check and its write.
+session_do A "BEGIN; SELECT holdfast.fence('a', 43)"
+session_send B "BEGIN; SELECT holdfast.fence('a', 44)"
+ok 'a newer fence waits behind a check' wait_until 15 session_is_blocked B
+session_do A 'UPDATE t SET v = v + 1; COMMIT'
+is "$got" '' 'the older write is whole before'
+session_wait B
+is "$got" t 'then the newer passes'
+session_send A "BEGIN; SELECT holdfast.fence('a', 43)"
+ok 'an equal-to-the-old one waits for it' wait_until 15 session_is_blocked A
+session_do B 'COMMIT'
+session_wait A
+like "$got" "HF001.*fence 43 of 'a' is stale: 44" 'and is refused'
+session_do A 'UPDATE t SET v = 99'
+like "$got" 'current transaction is aborted' 'with all that follows'
+session_do A 'ROLLBACK'
+session_do B "BEGIN; SELECT holdfast.fence('a', 45)"
+session_send A "BEGIN; SELECT holdfast.fence('a', 44)"
+ok 'it waits again' wait_until 15 session_is_blocked A
+session_do B 'ROLLBACK'
+session_wait A
+is "$got" t 'and passes if the newer was rolled back'
+session_do A 'ROLLBACK'
+session_do A "BEGIN; SELECT holdfast.fence('a', 50)"
+session_send B "BEGIN; SELECT holdfast.fence('a', 49)"
+ok 'two that are both newer: the second waits' wait_until 15 session_is_blocked B
+session_do A 'COMMIT'
+session_wait B
+like "$got" "fence 49 of 'a' is stale: 50" 'and is refused, being lower'
+session_do B 'ROLLBACK'
+is "$(memory a)" 50 'the memory never falls'
+session_do A "BEGIN; SELECT holdfast.fence('fresh', 5)"
+session_send B "BEGIN; SELECT holdfast.fence('fresh', 4)"
+ok 'a name without a row: the second waits' wait_until 15 session_is_blocked B
+session_do A 'COMMIT'
+session_wait B
+like "$got" "fence 4 of 'fresh' is stale: 5" 'and is refused'
+session_do B 'ROLLBACK'
+for level in 'REPEATABLE READ' SERIALIZABLE; do
+    session_do A "BEGIN ISOLATION LEVEL $level; SELECT v FROM t"
+    runs 'a newer fence meanwhile' "SELECT holdfast.fence('fresh', 6)"
+    session_do A "SELECT holdfast.fence('fresh', 5)"
+    like "$got" '40001' "$level: an old snapshot is refused"
+    session_do A ROLLBACK
+    pg -c "UPDATE holdfast.guard SET fence = 5 WHERE name = 'fresh'"
+done
+
+# ---- The trigger
+pg <<'SQL'
+CREATE TABLE accounts (id int PRIMARY KEY, balance int, fence bigint NOT NULL);
+SQL
+holdfast guard postgres --table accounts --lock 'account-{id}' | pg
+is "$?" 0 'the trigger installs'
+holdfast guard postgres --table public.accounts --lock 'account-{id}' | pg
+is "$?" 0 'and again'
+row() { # ID
+    pg -c "SELECT balance, abs(fence) FROM accounts WHERE id = $1"
+}
+runs INSERT 'INSERT INTO accounts VALUES (7, 100, 42)'
+is "$(row 7)" '100|42' 'the row has its fence'
+is "$(memory account-7)" 42 'and the guard remembers it'
+refused 'INSERT with a lower fence' "fence 41 of 'account-7' is stale: 42" \
+    'DELETE FROM accounts WHERE false; INSERT INTO accounts VALUES (7, 1, 41)'
+refused 'INSERT without one' "HF002: holdfast: INSERT of public.accounts presents no \
+fence of 'account-8'" 'INSERT INTO accounts VALUES (8, 1)'
+refused 'INSERT with fence 0' '0 is no fence' \
+    'INSERT INTO accounts VALUES (8, 1, 0)'
+refused 'UPDATE with a lower fence' "fence 41 of 'account-7' is stale: 42" \
+    'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7'
+refused 'UPDATE without the column' \
+    "HF002: holdfast: UPDATE of public.accounts presents no fence of 'account-7'" \
+    'UPDATE accounts SET balance = 1 WHERE id = 7'
+refused 'UPDATE with the fence that the row has' 'presents no fence' \
+    'UPDATE accounts SET balance = 1, fence = fence WHERE id = 7'
+refused 'DELETE' "HF002: holdfast: DELETE of public.accounts presents no fence" \
+    'DELETE FROM accounts WHERE id = 7'
+is "$(row 7)" '100|42' 'the row is as it was'
+runs 'UPDATE with an equal fence' \
+    'UPDATE accounts SET balance = 99, fence = 42 WHERE id = 7'
+runs 'UPDATE with a larger one' \
+    'UPDATE accounts SET balance = 98, fence = 43 WHERE id = 7'
+is "$(row 7):$(memory account-7)" '98|43:43' 'both are kept'
+runs 'DELETE with the function' "BEGIN; SELECT holdfast.fence('account-7', 43);
+    DELETE FROM accounts WHERE id = 7; COMMIT"
+refused 'INSERT of an old holder after the DELETE' \
+    "fence 42 of 'account-7' is stale: 43" \
+    'INSERT INTO accounts VALUES (7, 1, 42)'
+runs 'UPDATE and INSERT with the function' \
+    "BEGIN; SELECT holdfast.fence('account-7', 44);
+    INSERT INTO accounts VALUES (7, 5, NULL);
+    UPDATE accounts SET balance = 6 WHERE id = 7; COMMIT"
+is "$(row 7)" '6|44' 'they set the column too'
+refused 'the function in an earlier transaction' 'presents no fence' \
+    "BEGIN; SELECT holdfast.fence('account-7', 44); COMMIT;
+    DELETE FROM accounts WHERE id = 7"
+refused 'the function behind a savepoint that was rolled back' \
+    'presents no fence' "BEGIN; SAVEPOINT s;
+    SELECT holdfast.fence('account-7', 44); ROLLBACK TO s;
+    DELETE FROM accounts WHERE id = 7; COMMIT"
+refused 'the function with another name' "presents no fence of 'account-7'" \
+    "BEGIN; SELECT holdfast.fence('account-77', 44);
+    DELETE FROM accounts WHERE id = 7; COMMIT"
+refused 'a setting with a stale fence instead of the function' \
+    "fence 43 of 'account-7' is stale: 44" \
+    "SET holdfast.presented = ' 6163636f756e742d37=43';
+    DELETE FROM accounts WHERE id = 7"
+refused 'a row that moves to another lock' \
+    "UPDATE of public.accounts presents no fence of 'account-7'" \
+    'UPDATE accounts SET id = 9, fence = 90 WHERE id = 7'
+runs 'a row that moves, with both' \
+    "BEGIN; SELECT holdfast.fence('account-7', 44);
+    UPDATE accounts SET id = 9, fence = 90 WHERE id = 7; COMMIT"
+is "$(row 9)" '6|90' 'it moved'
+runs 'an upsert that inserts' "INSERT INTO accounts VALUES (10, 1, 5)
+    ON CONFLICT (id) DO UPDATE SET balance = 2, fence = EXCLUDED.fence"
+runs 'an upsert that updates' "INSERT INTO accounts VALUES (10, 1, 6)
+    ON CONFLICT (id) DO UPDATE SET balance = 2, fence = EXCLUDED.fence"
+is "$(row 10)" '2|6' 'it updated'
+refused 'an upsert with a lower fence' "fence 5 of 'account-10' is stale: 6" \
+    "INSERT INTO accounts VALUES (10, 1, 5)
+    ON CONFLICT (id) DO UPDATE SET balance = 3"
+pg -c 'CREATE TABLE other (id int, v int); INSERT INTO other VALUES (10, 4)'
+refused 'MERGE without the column' 'UPDATE of public.accounts presents no fence' \
+    'MERGE INTO accounts a USING other o ON a.id = o.id
+    WHEN MATCHED AND a.balance > 1000 THEN UPDATE SET fence = 6
+    WHEN MATCHED THEN UPDATE SET balance = o.v'
+refused 'MERGE that deletes' 'DELETE of public.accounts presents no fence' \
+    'MERGE INTO accounts a USING other o ON a.id = o.id
+    WHEN MATCHED THEN DELETE'
+runs 'MERGE with it' 'MERGE INTO accounts a USING other o ON a.id = o.id
+    WHEN MATCHED THEN UPDATE SET balance = o.v, fence = 7'
+is "$(row 10)" '4|7' 'it merged'
+runs COPY "COPY accounts FROM PROGRAM 'printf ''11\\t1\\t3\\n12\\t1\\t3\\n'''"
+refused 'COPY with a lower fence' "fence 2 of 'account-11' is stale: 3" \
+    "COPY accounts FROM PROGRAM 'printf ''13\\t1\\t3\\n11\\t1\\t2\\n'''"
+is "$(row 13)" '' 'none of its rows stays'
+refused 'many rows, one of them without' "no fence of 'account-9'" \
+    "BEGIN; SELECT holdfast.fence('account-11', 3);
+    UPDATE accounts SET balance = 0; COMMIT"
+
+# Names, columns and tables that need quotes; a key of several columns.
+pg -c 'CREATE SCHEMA "S 1"; CREATE TABLE "S 1"."T""x" ("a b" text, slot int,
+    "f '"'"'" bigint)'
+holdfast guard postgres --table 'S 1.T"x' --lock "it's\\{a b}#{slot}" \
+    --column "f '" | pg
+is "$?" 0 'quotes and blanks everywhere'
+runs 'INSERT there' "INSERT INTO \"S 1\".\"T\"\"x\" VALUES ('it''s', 3, 8)"
+is "$(pg -c "SELECT name, fence FROM holdfast.guard WHERE fence = 8")" \
+    "it's\\it's#3|8" 'its name'
+refused 'UPDATE there' "'it''s..it''s#3'" \
+    "UPDATE \"S 1\".\"T\"\"x\" SET \"f '\" = 7"
+refused 'a row without a name' "name has no bytes" \
+    "INSERT INTO \"S 1\".\"T\"\"x\" VALUES (NULL, 3, 8)"
+
+# Partitions, cascades.
+pg <<'SQL'
+CREATE TABLE p (id int, part int, v int, fence bigint) PARTITION BY LIST (part);
+CREATE TABLE p1 PARTITION OF p FOR VALUES IN (1);
+CREATE TABLE p2 PARTITION OF p FOR VALUES IN (2);
+CREATE TABLE parent (id int PRIMARY KEY);
+CREATE TABLE child (id int REFERENCES parent ON DELETE CASCADE, fence bigint);
+SQL
+holdfast guard postgres --table p --lock 'p-{id}' | pg
+holdfast guard postgres --table child --lock 'child' | pg
+runs 'INSERT into a partition' 'INSERT INTO p VALUES (1, 1, 0, 5)'
+refused 'UPDATE of a partition by its own name' 'fence 4 .* stale: 5' \
+    'UPDATE p1 SET v = 1, fence = 4'
+runs 'a row that changes its partition' 'UPDATE p SET part = 2, fence = 6'
+refused 'one that does, with a lower fence' 'fence 5 .* stale: 6' \
+    'UPDATE p SET part = 1, fence = 5'
+runs 'a child' 'INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1, 5)'
+refused 'a DELETE that cascades' 'DELETE of public.child presents no fence' \
+    'DELETE FROM parent'
+runs 'one with the fence' \
+    "BEGIN; SELECT holdfast.fence('child', 5); DELETE FROM parent; COMMIT"
+runs 'TRUNCATE fires no row trigger, as docs/fencing.md says' 'TRUNCATE child'
+
+# ---- Rights
+pg <<'SQL'
+CREATE ROLE app LOGIN;
+CREATE ROLE outsider LOGIN;
+GRANT USAGE ON SCHEMA holdfast TO app;
+GRANT ALL ON accounts TO app, outsider;
+GRANT CREATE ON SCHEMA public TO outsider;
+GRANT CREATE ON DATABASE postgres TO outsider;
+SQL
+capture pg_as app -c "SELECT holdfast.fence('app', 1)"
+is "$code:$out" 0:t 'a role with USAGE alone may present fences'
+capture pg_as app -c 'UPDATE accounts SET balance = 1, fence = 8 WHERE id = 10'
+is "$code:$err" 0: 'and write guarded tables'
+capture pg_as app -c "UPDATE holdfast.guard SET fence = 1"
+like "$err" 'permission denied for table guard' 'it cannot change the memory'
+capture pg_as app -c "SELECT * FROM holdfast.guard"
+like "$err" 'permission denied for table guard' 'nor read it'
+capture pg_as outsider -c "SELECT holdfast.fence('app', 2)"
+like "$err" 'permission denied for schema holdfast' 'without it: refused'
+capture pg_as outsider -c 'UPDATE accounts SET balance = 1, fence = 8'
+like "$err" 'permission denied for schema holdfast' 'and so are its writes'
+
+# Operators, functions and tables before the system's in the search path of a
+# caller must not run with the guard's rights, nor change what it decides.
+capture pg_as outsider <<'SQL'
+CREATE SCHEMA evil;
+GRANT USAGE ON SCHEMA evil TO PUBLIC;
+CREATE TABLE evil.guard (name text, fence bigint);
+CREATE FUNCTION evil.lower_is_fine(bigint, bigint) RETURNS boolean
+    LANGUAGE plpgsql AS $$ BEGIN
+        INSERT INTO evil.ran SELECT session_user, current_user; RETURN true;
+    END $$;
+CREATE TABLE evil.ran (s text, c text);
+GRANT ALL ON evil.ran TO PUBLIC;
+CREATE OPERATOR evil.= (LEFTARG = bigint, RIGHTARG = bigint,
+    FUNCTION = evil.lower_is_fine);
+CREATE OPERATOR evil.< (LEFTARG = bigint, RIGHTARG = bigint,
+    FUNCTION = evil.lower_is_fine);
+CREATE FUNCTION evil.set_config(text, text, boolean) RETURNS text
+    LANGUAGE sql AS 'SELECT ''''';
+SQL
+is "$code:$err" 0: 'an attack is prepared'
+capture pg_as app -c "SET search_path = evil, pg_catalog;
+    SELECT 2::bigint = 3::bigint"
+is "$out" t 'which works elsewhere'
+pg -c 'DELETE FROM evil.ran'
+capture pg_as app -c "SET search_path = evil, pg_catalog;
+    CREATE TEMP TABLE guard (name text, fence bigint);
+    SELECT holdfast.fence('app', 3); SELECT holdfast.fence('app', 2)"
+like "$err" "fence 2 of 'app' is stale: 3" 'it does not work on the guard'
+capture pg_as app -c "SET search_path = evil, pg_catalog;
+    UPDATE public.accounts SET balance = 0, fence = 7
+    WHERE id OPERATOR(pg_catalog.=) 10"
+like "$err" "fence 7 of 'account-10' is stale: 8" 'nor on the trigger'
+is "$(pg -c 'SELECT count(*) FROM evil.ran')" 0 'and nothing of it ran'
+
+pg -c 'CREATE DATABASE squatted OWNER outsider'
+PGDATABASE=squatted pg_as outsider -c 'CREATE SCHEMA holdfast'
+capture env PGDATABASE=squatted bash -c '
+    holdfast guard postgres | psql -XAtq -U postgres -v ON_ERROR_STOP=1'
+isnt "$code" 0 "another role's schema: not installed"
+like "$err" 'schema holdfast belongs to outsider, not to postgres' 'and says it'
+is "$(PGDATABASE=squatted pg -c "SELECT count(*) FROM pg_proc p JOIN
+    pg_namespace n ON n.oid = pronamespace WHERE nspname = 'holdfast'")" 0 \
+    'nothing is left of it'
+pg -c 'GRANT CREATE ON SCHEMA holdfast TO outsider'
+capture pg_as outsider -c \
+    'CREATE FUNCTION holdfast.guard_check(text, int) RETURNS int
+    LANGUAGE sql AS $$ SELECT 1 $$'
+capture install postgres
+like "$err" 'guard_check in schema holdfast belongs to another role' \
+    "another role's function in the schema: not installed"
+
+# ---- Reset
+pg -c "INSERT INTO holdfast.guard VALUES ('x''y\\z', 51)"
+capture holdfast guard postgres --reset "x'y\\z"
+is "$code" 0 'a reset is printed'
+like "$err" "^holdfast: guard: after this reset PostgreSQL accepts any fence \
+of .*, a former holder's too: stop all its writers before$" 'with its warning'
+pg <<<"$out"
+is "$?:$(pg -c "SELECT count(*) FROM holdfast.guard WHERE fence = 51")" 0:0 \
+    'it resets the name'
+isnt "$(memory a)" '' 'and no other'
+runs 'then a lower fence passes' "SELECT holdfast.fence(E'x''y\\\\z', 1)"
+capture holdfast guard -q postgres --reset a
+is "$err" '' 'with -q no warning'
+
+# ---- What a dump has
+"$PG_BIN/pg_dump" -U postgres -n holdfast -n public >"$W/dump" 2>"$W/log"
+is $? 0 'pg_dump'
+pg -c 'CREATE DATABASE copy' && PGDATABASE=copy pg \
+    -c 'DROP SCHEMA public' && PGDATABASE=copy pg <"$W/dump" >"$W/log" 2>&1
+is "$(PGDATABASE=copy pg -c "SELECT balance, abs(fence) FROM accounts
+    WHERE id = 10")" "$(row 10)" 'a restored dump has the rows'
+capture env PGDATABASE=copy psql -XAtq -U postgres \
+    -c "UPDATE accounts SET fence = 1 WHERE id = 10"
+like "$err" 'fence 1 .* stale: 8' 'and refuses what it refused'
+finish
