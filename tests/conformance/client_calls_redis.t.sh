@@ -7,11 +7,11 @@
 . "$(dirname "$0")/../lib/contract.sh"
 
 server_start alone
-contract "one server" "$(contract_urls alone)" calls door
+contract "one server" "$(contract_urls alone)" calls bad_args
 server_start named --tcp
 contract "by name" "redis://localhost:${SERVER_PORT[named]}$CONTRACT_QUERY" calls
 server_start sealed --tls
 contract "sealed" "$(contract_urls sealed)&tls_ca=$W/tls/ca.crt" calls
 servers_start 3
-contract "three servers" "$(contract_urls s{1..3})" calls door
+contract "three servers" "$(contract_urls s{1..3})" calls bad_args
 finish

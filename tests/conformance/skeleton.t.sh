@@ -68,8 +68,8 @@ keeps async
 keeps async_end
 keeps break
 keeps look
-keeps meet
-keeps whole
+keeps multi_name_deadlock
+keeps multi_name_handle
 # No sharing, and so no permits.
 keeps lock test_shared_is_not_marked
 keeps callbacks test_release_of_a_permit_beside_on_state test_close_calls_all
