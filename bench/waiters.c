@@ -267,10 +267,10 @@ static void order_read(struct bench *b)
     b->n_seen = 0;
     if (hf_client_queue(b->client, NAME, strlen(NAME), seat_read, b, &error) !=
         HF_OK) {
-        die_text("roster", error.text);
+        die_text("list", error.text);
     }
     if (b->n_seen != b->job->n) {
-        die_text("roster", "not every waiter is in it once");
+        die_text("list", "not every waiter is in it once");
     }
     b->first = 0;
 }

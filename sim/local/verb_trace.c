@@ -26,7 +26,7 @@ static const char *const scripts[] = {
     [HF_VERB_ACQUIRE] = "acquire", [HF_VERB_YIELD] = "acquire",
     [HF_VERB_CONFIRM] = "confirm", [HF_VERB_RELEASE] = "release",
     [HF_VERB_BREAK] = "break",     [HF_VERB_INSPECT] = "inspect",
-    [HF_VERB_MARK] = "mark",       [HF_VERB_ROSTER] = "roster",
+    [HF_VERB_MARK] = "mark",       [HF_VERB_ROSTER] = "list",
 };
 
 /* A request in the form of a script's run. */

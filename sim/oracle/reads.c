@@ -62,7 +62,7 @@ void sim_read_script(struct sim_oracle *oracle, const struct sim_run *run,
 {
     int name = sim_run_name(run);
     bool only_reads =
-        is_of(run, "inspect") || is_of(run, "roster") || is_of(run, "look");
+        is_of(run, "inspect") || is_of(run, "list") || is_of(run, "look");
     if (only_reads && run->has_written) {
         sim_oracle_breach(oracle, SIM_READ,
                           "%s, which is to change nothing, has written at n%d",

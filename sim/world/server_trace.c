@@ -105,7 +105,7 @@ static void say_owner(char *out, size_t size, const char *text)
 /* Is it a script of a call that neither acquires nor releases? */
 static bool is_call(const struct sim_run *run)
 {
-    static const char *const calls[] = {"mark", "inspect", "roster", "look",
+    static const char *const calls[] = {"mark", "inspect", "list", "look",
                                         "break"};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         if (strcmp(run->script, calls[i]) == 0) {

@@ -159,10 +159,6 @@ void hf_grant_push(struct hf_step *step)
     bool is_new = !is_stale(step->event, vote);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
-        if (is_new) {
-            record(step, vote);
-        }
-        break;
     case HF_PHASE_WAITING:
         if (is_new) {
             record(step, vote);

@@ -374,10 +374,14 @@ void hf_wait_answer(struct hf_step *step)
     schedule(step, step->event->node);
 }
 
-/* A pushed grant was recorded. */
+/* A pushed grant was recorded. While asking, it counts from the reply that
+ * names our place. */
 void hf_wait_granted(struct hf_step *step)
 {
-    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
+    if (step->lease->phase == HF_PHASE_ASKING) {
+        return;
+    }
     step->lease->votes[step->event->node].polls = 0;
     hf_ask_judge(step);
     if (step->lease->phase == HF_PHASE_WAITING) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The embedded store against its rules, written a second time in the simplest
- * way: an array of parties, searched from end to end. Requests are random and
- * only the test moves the clock. Every reply, push and list must be the
- * same. */
+ * way: an array, searched from end to end. Requests are random, only the test
+ * moves the clock. Every reply, push and list must be the same. */
 /* link: -Wl,--wrap=hf_clock_now */
 #include "local_driver.h"
 
@@ -171,8 +170,7 @@ static int head(struct model *m)
     return first;
 }
 
-/* The store's counter must exceed all earlier ones. By how much depends on the
- * floor. */
+/* The store's counter must exceed all earlier ones; the floor says how far. */
 static uint64_t risen(struct model *m, uint64_t got, uint64_t hint)
 {
     assert_true(got > m->c);

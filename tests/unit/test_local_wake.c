@@ -88,8 +88,7 @@ static pid_t start(const struct fixture *f, child_fn *body, int *line)
     pid_t pid = fork();
     if (pid == 0) {
         struct driver d;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child must not outlive the
-                                             test */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* must not outlive the test */
         close(ends[0]);
         driver_start(&d, f->folder);
         body(&d, ends[1]);
@@ -297,8 +296,7 @@ static void deaf(void **state)
     ends_well(pid, line);
 }
 
-/* The first waiter notices the death of the holder before the end of the
- * lease. */
+/* The first waiter notices the holder's death before the lease ends. */
 static void hold_for_ever(struct driver *d, int line)
 {
     need(acquire(d, "job", B, TTL, getpid())->verdict == HF_VERDICT_OK, 1);
@@ -317,8 +315,7 @@ static void the_holder_killed(void **state)
     queued(queue(&f->d, "job", A, Q));
     queued(queue(&f->d, "job", C, Q));
     kill_now(pid, line);
-    queued(queue(&f->d, "job", C, Q)); /* the second waiter polls too, for the
-                                          first */
+    queued(queue(&f->d, "job", C, Q)); /* polls too, for the first waiter */
     assert_string_equal(f->d.owner, A);
     told(&f->d, A);
     granted(queue(&f->d, "job", A, Q));
@@ -396,8 +393,7 @@ static void strangers_are_not_heard(void **state)
     hf_wake_init(&other, heard_nothing);
     assert_true(hf_wake_listen(&wake, loop));
     struct hf_address address = wake.address;
-    for (unsigned i = 0; i < 2000; i++) { /* the socket's queue holds 10
-                                             messages, or 512 */
+    for (unsigned i = 0; i < 2000; i++) { /* the queue holds 10, or 512 */
         guess[0] = address.secret ^ (UINT64_C(1) << i % 64);
         assert_int_equal(stranger(address.id, guess, i % 41), 0);
     }
@@ -463,8 +459,7 @@ static void be_inside(struct world *world, uint64_t fence)
     atomic_compare_exchange_strong(&world->holder, &own, 0);
 }
 
-/* Like core: wait for the push, and send heartbeats. @return 0: the test
- * ends. */
+/* Like core: wait for the push, send heartbeats. @return 0: the test ends. */
 static uint64_t wait_for_it(struct driver *d, struct world *world,
                             const struct hf_ask *ask)
 {
@@ -538,8 +533,7 @@ static pid_t start_work(const struct fixture *f, struct world *world,
 }
 
 /* Waiters and holders are killed at any instruction: no two holders, no fence
- * that decreases, no waiter that waits without end, and no record left in the
- * end. */
+ * that decreases, no endless wait, and no record left in the end. */
 static void killed_at_any_instruction(void **state)
 {
     struct fixture *f = *state;
