@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdfast guard: print what makes a database refuse stale fences.
  *
- * The texts are files of share/guard/. Words in capitals between two @ are
+ * The texts are files of cli/guard/. Words in capitals between two @ are
  * filled in: a table, a name, and the parts of a row's lock name. */
 #include "cmd.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guards: what a database needs to refuse stale fences (share/guard/). */
+/* Guards: what a database needs to refuse stale fences (cli/guard/). */
 #ifndef CLI_GUARD_H
 #define CLI_GUARD_H
 
-/* The files of share/guard/, byte for byte (cmake/embed_text.cmake). */
+/* The files of cli/guard/, byte for byte (cmake/embed_text.cmake). */
 extern const char cli_guard_postgres[];
 extern const char cli_guard_postgres_table[];
 extern const char cli_guard_postgres_reset[];

@@ -11,6 +11,9 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
   # hf_embed_text(VAR PREFIX HEADER FILE...): VAR is the generated C file, which
   # includes HEADER, where the constants are declared.
   function(hf_embed_text var prefix header)
+    if(NOT ARGN)
+      message(FATAL_ERROR "no texts for ${header}: the source is not whole")
+    endif()
     set(out "${CMAKE_BINARY_DIR}/generated/${prefix}.c")
     list(JOIN ARGN "|" files)
     add_custom_command(OUTPUT "${out}"
