@@ -41,7 +41,7 @@ static void test_extend(void **state)
     }
 }
 
-/* The lock is gone: each says so. */
+/* The lock is lost: each operation reports it. */
 static void test_lost(void **state)
 {
     (void)state;
@@ -158,7 +158,8 @@ static void test_inspect_and_queue(void **state)
     hf_client_close(client);
 }
 
-/* More than one window of them; stopped, and cancelled, in between. */
+/* More operations than are sent at a time; paused, and cancelled, in
+ * between. */
 enum { NAMES = 70 };
 
 static void test_list(void **state)
@@ -187,7 +188,7 @@ static void test_list(void **state)
     assert_int_equal(stopped.told, 1);
     await(client, &none, HF_OK);
     assert_int_equal(none.told, 0);
-    assert_int_equal(dropped.told, 1); /* and nothing after that */
+    assert_int_equal(dropped.told, 1); /* and no callback after it */
     assert_int_equal(dropped.count, 0);
     for (int i = 0; i < NAMES; i++) {
         assert_int_equal(hf_lock_release(locks[i]), HF_OK);
@@ -195,7 +196,7 @@ static void test_list(void **state)
     hf_client_close(client);
 }
 
-/* A callback that starts the next, and calls what blocks. */
+/* A callback that starts the next operation, and makes blocking calls. */
 static void on_again(void *user, struct hf_info *info, enum hf_status status,
                      const struct hf_error *error)
 {
@@ -227,7 +228,7 @@ static void test_callback_calls_again(void **state)
     hf_client_close(client);
 }
 
-/* A store that is not there. */
+/* A store that cannot be reached. */
 static void test_unavailable(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was started, as its callbacks see it. */
+/* Asynchronous operations, as their callbacks record them. */
 #ifndef CLIENT_ASYNC_H
 #define CLIENT_ASYNC_H
 
@@ -7,14 +7,14 @@
 
 struct seen {
     struct hf_client *client;
-    int count; /* of ends */
-    int told;  /* of results */
+    int count; /* number of callbacks */
+    int told;  /* number of results */
     enum hf_status status;
     struct hf_lock *lock;
     struct hf_info *info;
     char text[HF_OWNER_TEXT_MAX];
     char why[1000];
-    struct hf_op *op; /* cancelled when the first result is told */
+    struct hf_op *op; /* cancelled in the first callback */
     bool stops;
     bool closes;
 };

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was started ends early: the callback comes once, with HF_CANCELLED,
- * after a close, a token, a release of its lock; not at all after
- * hf_op_cancel(). */
+/* Asynchronous operations that end early. The callback runs once, with
+ * HF_CANCELLED, after a close, a cancel token or a release of the lock; it
+ * never runs after hf_op_cancel(). */
 #include "client_async.h"
 
 /* ---- Cancelling, closing ----------------------------------------------- */
 
 enum { KINDS = 7 };
 
-/* One of each, on names of their own. @return those that have an operation. */
+/* One operation of each kind, each on its own name. @return those that have an
+ * operation. */
 static void start_all(struct hf_client *client, struct hf_lock *locks[KINDS],
                       const char *text, const char *handed,
                       struct seen seen[KINDS], struct hf_op *ops[KINDS])
@@ -71,8 +72,8 @@ static void all_are(const struct all *all, int count, enum hf_status status)
     }
 }
 
-/* Whether they are answered already, or not. What was handed on stays so; all
- * else is free. */
+/* Whether or not the replies have arrived. A detached lock stays detached;
+ * every other name is free. */
 static void test_close_in_flight(void **state)
 {
     (void)state;
@@ -93,7 +94,7 @@ static void test_close_in_flight(void **state)
     }
 }
 
-/* What is cancelled is never called back; the locks are still there. */
+/* A cancelled operation never calls back; the locks are still held. */
 static void test_cancel_each(void **state)
 {
     (void)state;
@@ -120,8 +121,8 @@ static void test_cancel_each(void **state)
     hf_client_close(all.other);
 }
 
-/* A token ends what is not answered yet, but for the release; what is answered
- * may come as it is. */
+/* A token ends each operation that has no reply yet, except the release. An
+ * operation that has its reply may end with its result. */
 static void test_token(void **state)
 {
     (void)state;
@@ -146,7 +147,7 @@ static void test_token(void **state)
                                           all.seen[1].text, NULL),
                          HF_OK);
     }
-    if (all.seen[2].status != HF_OK) { /* not adopted: still on hand */
+    if (all.seen[2].status != HF_OK) { /* not adopted: still detached */
         assert_int_equal(hf_owner_release(all.other, all.names[3],
                                           strlen(all.names[3]), all.text, NULL),
                          HF_OK);
@@ -159,7 +160,8 @@ static void test_token(void **state)
     hf_cancel_free(cancel);
 }
 
-/* One call at a time on a lock; a release ends it, and is not in its way. */
+/* One operation at a time on a lock. A release ends it, and need not wait for
+ * it. */
 static void test_release_ends_it(void **state)
 {
     (void)state;
@@ -180,7 +182,7 @@ static void test_release_ends_it(void **state)
         }
         enum hf_status again =
             hf_op_start_detach(lock, on_text, &second, NULL, NULL);
-        if (i % 2 == 1) { /* an extension may be through already */
+        if (i % 2 == 1) { /* the extension may have succeeded already */
             assert_int_equal(again, HF_INVALID);
             assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_INVALID);
             assert_int_equal(hf_lock_detach(lock, text), HF_INVALID);
@@ -205,7 +207,7 @@ static void test_release_ends_it(void **state)
     }
 }
 
-/* The client is closed by a function that is told a result. */
+/* A callback closes the client. */
 static void test_close_in_a_result(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public door: what is called with nothing to work on, with half of what it
- * needs, or in a child process, says so and does nothing. */
+/* Bad arguments: a call without an object, with half of its arguments, or in a
+ * child process returns an error and does nothing. */
 #include "client_world.h"
 
 static struct hf_error error;
 
-/* Said, and in words. */
+/* The error has the status, and a text. */
 static void assert_invalid(enum hf_status status)
 {
     assert_int_equal(status, HF_INVALID);
@@ -64,7 +64,7 @@ static void test_each_status_has_words(void **state)
 
 /* ---- No client, or one that is not ours -------------------------------- */
 
-/* Every call on `client` is refused: it is NULL, or the parent's. */
+/* Each call on `client` is refused: it is NULL, or belongs to the parent. */
 static void client_is_refused(struct hf_client *client)
 {
     const char *owner = "00112233445566778899aabbccddeeff:h:1:2@7";
@@ -133,13 +133,13 @@ static void test_no_place_for_what_comes(void **state)
     hf_lock_owner(lock, NULL);
     hf_lock_owner_at(lock, 0, NULL);
     assert_int_equal(hf_lock_detach(lock, NULL), HF_INVALID);
-    assert_int_equal(hf_lock_release(lock), HF_OK); /* still ours */
+    assert_int_equal(hf_lock_release(lock), HF_OK); /* still held */
     hf_request_init(NULL, "door");
     hf_client_options_init(NULL);
     hf_client_close(client);
 }
 
-/* Reserved for longer than allowed: refused, and the lock is still held. */
+/* A reservation longer than allowed is refused, and the lock is still held. */
 static void test_reserved_for_ages(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_reserved_for_ages(void **state)
     hf_client_close(client);
 }
 
-/* Two handles of one client exclude each other like those of two clients. */
+/* Two handles of one client exclude each other as those of two clients do. */
 static void test_same_name_twice(void **state)
 {
     (void)state;
@@ -193,7 +193,8 @@ static void test_version(void **state)
 #endif
 }
 
-/* Where it says so, TLS is refused for its files, and not for the module. */
+/* With files that cannot be used, TLS is refused because of them, and not
+ * because of its module. */
 static void test_has_tls(void **state)
 {
     (void)state;
@@ -255,7 +256,8 @@ static void test_long_labels_and_names(void **state)
         request.label = label;
         assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                          HF_OK);
-        /* Twice the same in one: the name is shown, cut and whole. */
+        /* A name given twice in one request: the error shows it, cut or
+         * whole. */
         struct hf_name same = {name, strlen(name), HF_EXCLUSIVE};
         struct hf_lock *none = NULL;
         request.more = &same;
@@ -299,8 +301,8 @@ static void test_what_no_option_says(void **state)
     hf_client_close(client);
 }
 
-/* A lock may be given to so many processes, and no more; to none that is not
- * there. */
+/* A lock may have a limited number of processes, and each must be a valid
+ * pid. */
 static void test_too_many_processes(void **state)
 {
     (void)state;
@@ -315,7 +317,7 @@ static void test_too_many_processes(void **state)
     for (int i = 0; i < 100 && status == HF_OK; i++) {
         status = hf_lock_add_process(lock, getppid());
     }
-    /* Servers see no processes: there the lease alone frees it. */
+    /* Servers see no processes: only the end of the lease frees the lock. */
     assert_int_equal(status, world_is_local() ? HF_INVALID : HF_OK);
     assert_int_equal(hf_lock_add_process(lock, -1), HF_INVALID);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -363,7 +365,7 @@ static void test_no_lock(void **state)
 
 /* ---- Sizes ------------------------------------------------------------- */
 
-/* As a later version may have them, and what lies behind them. */
+/* Structs of a later version, with members that this version does not know. */
 struct grown_options {
     struct hf_client_options known;
     uint64_t later;
@@ -404,7 +406,8 @@ static void test_size_of_options(void **state)
     size = offsetof(struct hf_client_options, is_for_setup); /* 0.1.0 */
     grown.known.is_for_setup = true;
     hf_client_options_init_sized(&grown.known, size);
-    assert_true(grown.known.is_for_setup); /* beyond: not written */
+    assert_true(grown.known.is_for_setup); /* past the caller's size: not
+                                              written */
     assert_int_equal(hf_client_open(world_url(), &grown.known, &client, &error),
                      HF_OK);
     hf_client_close(client);
@@ -460,7 +463,7 @@ static void test_size_of_names(void **state)
     hf_client_close(client);
 }
 
-/* What is not there reads as empty. */
+/* A struct that is NULL reads as empty. */
 static void test_no_report(void **state)
 {
     size_t len = 1;
@@ -507,8 +510,8 @@ static void test_no_report(void **state)
 
 /* ---- In a child -------------------------------------------------------- */
 
-/* In the child: the parent's are refused, closing them is harmless, and one of
- * its own works. */
+/* In the child: the parent's handles are refused, closing them does nothing,
+ * and a client of the child works. */
 static void be_a_child(struct hf_client *client, struct hf_lock *lock,
                        struct hf_op *op)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hf_op_start_break(): it frees the name, or gives it back, however it ends. */
+/* hf_op_start_break(): in each case it frees the name or gives it back. */
 #include "client_async.h"
 
-/* A holder of its own client, which no thread renews, and the break. */
+/* A holder in a client of its own, which no thread renews, and the break. */
 struct scene {
     struct hf_client *holder;
     struct hf_client *client;
@@ -16,10 +16,10 @@ struct scene {
     int64_t wait_ms;
     int64_t held_until_ms;
     bool may;
-    bool cancels; /* when asked */
-    bool closes;  /* when asked */
-    bool calls;   /* the library, when asked */
-    bool again;   /* when done: another one */
+    bool cancels; /* when called */
+    bool closes;  /* when called */
+    bool calls;   /* the library, when may_wait() is called */
+    bool again;   /* when done: start another one */
 };
 
 static void scene_open(struct scene *scene, enum hf_thread_mode mode,
@@ -89,7 +89,7 @@ static void start(struct scene *scene, bool now)
     assert_non_null(scene->op);
 }
 
-/* Until it waits for the lease. */
+/* Run until the break waits for the lease. */
 static void run_until_asked(struct scene *scene)
 {
     run_loop(scene->client, &scene->asked, 1, PATIENCE_MS);
@@ -97,8 +97,8 @@ static void run_until_asked(struct scene *scene)
     assert_int_equal(scene->seen.count, 0);
 }
 
-/* @return NULL: no node has another owner than the holder, as far as nodes
- * answer; some may never have been asked for the lock. */
+/* @return NULL: each node that replies has the holder as owner, or has none:
+ * some may never have had a request for the lock. */
 static const char *another_owner(const struct scene *scene,
                                  const struct hf_info *info)
 {
@@ -114,7 +114,7 @@ static const char *another_owner(const struct scene *scene,
     return NULL;
 }
 
-/* The holder has it again, as soon as the background has come to that. */
+/* The holder is owner again, as soon as the background work is done. */
 static void assert_given_back(struct scene *scene)
 {
     int64_t end = now_ms() + PATIENCE_MS;
@@ -162,7 +162,8 @@ static void test_waits(void **state)
         start(&scene, false);
         await(scene.client, &scene.seen, HF_OK);
         assert_true(now_ms() - began >= 690);
-        assert_false(hf_lock_valid_for(scene.held, 0)); /* it had its time */
+        assert_false(hf_lock_valid_for(scene.held, 0)); /* its lease has
+                                                           expired */
         assert_int_equal(scene.asked, 1);
         assert_int_equal(scene.asked_pid, getpid());
         assert_in_range((unsigned long)scene.wait_ms, 1, 742);
@@ -207,7 +208,7 @@ static void test_mark(void **state)
     scene_close(&scene);
 }
 
-/* Both callbacks call what blocks, and the last one starts another. */
+/* Both callbacks make blocking calls, and the last one starts another break. */
 static void test_callbacks_call(void **state)
 {
     (void)state;
@@ -219,7 +220,7 @@ static void test_callbacks_call(void **state)
     run_loop(scene.client, &scene.seen.count, 2, PATIENCE_MS);
     assert_int_equal(scene.seen.count, 2);
     assert_int_equal(scene.seen.status, HF_OK);
-    assert_int_equal(scene.asked, 1); /* the second finds it free */
+    assert_int_equal(scene.asked, 1); /* the second break finds the name free */
     assert_int_equal(hf_lock_release(scene.held), HF_LOST);
     scene_close(&scene);
 }
@@ -240,8 +241,8 @@ static void test_refused(void **state)
     scene_close(&scene);
 }
 
-/* At each moment from the start until it waits: never called back, and nothing
- * is left, though no call runs the loop afterwards. */
+/* Cancelled at each step until it waits. The callback never runs and the name
+ * is given back, although no call runs the loop afterwards. */
 static void cancel_at(int64_t delay_ms, bool now)
 {
     struct scene scene;
@@ -256,7 +257,7 @@ static void cancel_at(int64_t delay_ms, bool now)
     if (scene.seen.count == 0) {
         hf_op_cancel(scene.op);
     }
-    if (now) { /* it may have been freed */
+    if (now) { /* the break may have freed it */
         hf_lock_release(scene.held);
         assert_free(scene.other, scene.name);
     } else {
@@ -304,7 +305,7 @@ static void test_token(void **state)
         assert_int_equal(hf_op_start_break(scene.client, "a", 1, true, NULL,
                                            on_broken, &scene, NULL, NULL),
                          HF_CANCELLED);
-        hf_client_close(scene.client); /* whose loop is not run any more */
+        hf_client_close(scene.client); /* whose loop no longer runs */
         scene.client = NULL;
         assert_given_back(&scene);
         scene_close(&scene);
@@ -312,7 +313,7 @@ static void test_token(void **state)
     }
 }
 
-/* Closed at each moment: called back once, and the name is given back. */
+/* Closed at each step: one callback, and the name is given back. */
 static void test_closed(void **state)
 {
     (void)state;
@@ -344,7 +345,7 @@ static void test_closed(void **state)
     }
 }
 
-/* In a forked child it is freed, and nothing is sent. */
+/* A forked child frees its copy, and sends nothing. */
 static void test_forked(void **state)
 {
     (void)state;

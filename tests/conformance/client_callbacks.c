@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What callbacks may do: on_state runs without the client's mutex, beside
- * whatever other threads do, a release of its own lock included; an operation's
- * may call what blocks; any may close the client; and closing forgets none. */
+/* What callbacks may do. on_state runs without the client's mutex, at the same
+ * time as other threads' calls, even a release of its own lock. A callback of
+ * an operation may make blocking calls. Any callback may close the client.
+ * Closing runs all pending callbacks. */
 #include "client_world.h"
 
 /* ---- on_state ---------------------------------------------------------- */
 
-/* A callback that stands still until it is let go, and then asks. */
+/* A callback that blocks until it may continue, and then reads the lock. */
 struct gate {
     pthread_mutex_t mutex;
     pthread_cond_t cond;
@@ -17,7 +18,7 @@ struct gate {
     size_t name_len;
     size_t count;
     void *user;
-    enum hf_state then; /* what hf_lock_state() says after the release */
+    enum hf_state then; /* hf_lock_state() after the release */
     bool is_valid;
 };
 
@@ -100,8 +101,8 @@ static void on_given(void *user, struct hf_lock *lock, enum hf_status status,
     ++*(int *)user;
 }
 
-/* The library's thread is inside on_state; the lock is given back by another
- * that does not wait; the callback goes on to read it. */
+/* The library's thread is inside on_state. Another thread releases the lock
+ * without waiting; the callback continues to read it. */
 static void release_beside(const struct hf_request *request, const char *name,
                            bool is_started)
 {
@@ -173,10 +174,10 @@ static void test_release_of_a_permit_beside_on_state(void **state)
     }
 }
 
-/* What a program has around its calls, and in its callback too. */
+/* A program's own mutex, held around its calls and in its callback. */
 struct guarded {
     pthread_mutex_t mutex;
-    int lost; /* under it */
+    int lost; /* while it is held */
 };
 
 static void on_guarded(void *user, struct hf_lock *lock, enum hf_state state)
@@ -211,7 +212,7 @@ static void test_own_mutex_in_on_state(void **state)
     hf_client_close(client);
 }
 
-/* A callback that gives its lock back, and waits for that. */
+/* A callback that releases its lock, and waits for the release. */
 struct giver {
     atomic_int told;
     enum hf_status status;
@@ -274,7 +275,7 @@ static void on_call_more(void *user, struct hf_lock *lock,
                                           strlen(inside->second), &info, NULL);
     hf_info_free(info);
     inside->released = hf_lock_release(second);
-    hf_client_process(inside->client); /* does nothing in here */
+    hf_client_process(inside->client); /* no effect in a callback */
     hf_op_start_release(lock, NULL, NULL);
     inside->done++;
 }
@@ -296,7 +297,8 @@ static void calls_in_callback(enum hf_thread_mode mode)
     assert_int_equal(inside.extended, HF_OK);
     assert_int_equal(inside.inspected, HF_OK);
     assert_int_equal(inside.released, HF_OK);
-    assert_free(client, name); /* what was started there, was written */
+    assert_free(client, name); /* requests that were started in the callback
+                                  were sent */
     assert_free(client, second);
     hf_client_close(client);
 }
@@ -329,7 +331,7 @@ static void on_end(void *user, struct hf_lock *lock, enum hf_status status,
     ends->cancelled += status == HF_CANCELLED;
     ends->refused =
         hf_op_start_acquire(ends->client, &request, on_end, ends, NULL, NULL);
-    hf_client_close(ends->client); /* it is, already */
+    hf_client_close(ends->client); /* it is closed already */
 }
 
 static void start_one(struct ends *ends, const struct hf_request *request,
@@ -340,9 +342,9 @@ static void start_one(struct ends *ends, const struct hf_request *request,
         HF_OK);
 }
 
-/* Every kind of what may be pending: that waits, alone or of several names or
- * a permit; that is done, but was not called back; a release, of one and of
- * two. */
+/* Each kind of pending operation: one that waits, for one name, for several or
+ * for a permit; one that is done and has its callback queued; a release, of one
+ * name and of two. */
 static void test_close_calls_all(void **state)
 {
     (void)state;
@@ -431,7 +433,7 @@ static void on_close(void *user, struct hf_lock *lock, enum hf_status status,
     }
     assert_int_equal(status, HF_OK);
     hf_client_close(ends->client);
-    /* it is still there, but does nothing any more */
+    /* the handle exists, and its calls do nothing */
     assert_string_equal(hf_lock_name(lock, NULL), hf_lock_user(lock));
     assert_int_equal(hf_lock_release(lock), HF_INVALID);
     ends->called++;
@@ -487,7 +489,7 @@ static void on_lost_close(void *user, struct hf_lock *lock, enum hf_state state)
     }
 }
 
-/* The library's thread ends itself. */
+/* The library's thread closes the client, and so ends itself. */
 static void test_close_in_on_state(void **state)
 {
     (void)state;
@@ -507,7 +509,7 @@ static void test_close_in_on_state(void **state)
     hf_client_close(other);
 }
 
-/* A callback in a call that blocks: the call ends, and so does the client. */
+/* A callback within a blocking call: the call ends, and so does the client. */
 static void test_close_in_on_state_of_a_call(void **state)
 {
     (void)state;

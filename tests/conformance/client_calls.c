@@ -15,10 +15,9 @@
 /* link: -Wl,--wrap=mdb_cursor_open,--wrap=mdb_cursor_get */
 /* link: -Wl,--wrap=mdb_cursor_del,--wrap=mdb_env_set_mapsize */
 /* Calls of the system, of the allocator and of LMDB: each fails once, at each
- * place from which it is made. Whichever fails, a public call returns an error
- * or succeeds, nothing crashes or hangs, no descriptor leaks, and afterwards
- * every name can be acquired. On the store in HF_TEST_URL, or an embedded one.
- */
+ * place in the code from which it is made. Then a public call returns an error
+ * or succeeds, there is no crash, hang or descriptor leak, and afterwards every
+ * name can be acquired. On the store in HF_TEST_URL, or an embedded one. */
 #include "client_world.h"
 
 #include "client_calls.h"
@@ -143,7 +142,8 @@ static void look(struct hf_client *client)
 static const struct hf_name more[] = {{"second", 6, HF_EXCLUSIVE},
                                       {"third", 5, HF_SHARED}};
 
-/* One holds, another waits and is let in, or gives up; it is broken, too. */
+/* One client holds; another waits and is granted the lock, or gives up; the
+ * lock is broken, too. */
 static void queue(struct hf_client *client)
 {
     struct hf_request request;
@@ -202,7 +202,8 @@ static void session(enum hf_thread_mode mode)
     hf_client_close(client);
 }
 
-/* Whatever was left behind ends with its lease: then all of it can be had. */
+/* What a failed session left ends with its lease: then all names can be
+ * acquired. */
 static void all_is_free(void)
 {
     const struct hf_name names[] = {
@@ -375,7 +376,7 @@ static void test_each_fails_in_a_first_call(void **state)
 
 /* ---- A store that is not there yet ------------------------------------- */
 
-/* Made, and used; then there is one, whatever had failed. */
+/* Create the file and use it: then it exists, whatever failed. */
 static void use_new_store(const char *url, int number)
 {
     struct hf_client *client = NULL;
@@ -405,7 +406,7 @@ static void test_each_fails_while_a_store_is_made(void **state)
     char url[300];
     unsigned n_stores = 0;
     if (!world_is_local()) {
-        return; /* servers make their own */
+        return; /* servers create their own */
     }
     const char *tmp = getenv("TMPDIR");
     snprintf(folder, sizeof(folder), "%s/hf-new.XXXXXX",

@@ -41,8 +41,8 @@ static struct {
     unsigned n_places;
     struct {
         const void *from;
-        unsigned char turns; /* at which it has failed */
-        unsigned char now;   /* at which it is, in this session */
+        unsigned char turns; /* times that it has failed */
+        unsigned char now;   /* times that it was called in this session */
     } places[PLACES_MAX];
     const char *failed_name;
     const void *failed_from;
@@ -107,7 +107,7 @@ static unsigned place_of(const void *from)
     return i;
 }
 
-/* Is this the one that fails? */
+/* Whether this is the call that must fail. */
 static bool fails(const char *name, const void *from)
 {
     if (!calls.is_armed) {
@@ -215,7 +215,7 @@ WRAP(int, mdb_cursor_get, errno,
 WRAP(int, mdb_cursor_del, errno, (void *cursor, unsigned flags),
      (cursor, flags))
 
-/* Only adding may fail: a change allocates nothing. */
+/* Only EPOLL_CTL_ADD may fail: a change allocates nothing. */
 int __real_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event);
 
@@ -226,7 +226,7 @@ int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event)
                : __real_epoll_ctl(epoll, how, fd, event);
 }
 
-/* A commit that fails ends the transaction all the same. */
+/* A commit that fails ends the transaction, too. */
 void mdb_txn_abort(void *txn);
 int __real_mdb_txn_commit(void *txn);
 int __wrap_mdb_txn_commit(void *txn);
@@ -241,7 +241,7 @@ int __wrap_mdb_txn_commit(void *txn)
     return __real_mdb_txn_commit(txn);
 }
 
-/* With an argument that may not be there: it is passed on as it comes. */
+/* With an optional argument, which is passed on unchanged. */
 #define WRAP_OPTIONAL(name, first_type, second_type, type)                     \
     int __real_##name(first_type first, second_type second, ...);              \
     int __wrap_##name(first_type first, second_type second, ...);              \

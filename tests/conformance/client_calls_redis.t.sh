@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# Calls of the system that fail, against one server, by its name, sealed, and
-# against three; and the public door there.
+# Calls of the system that fail: against one server by its name, against one
+# with TLS, and against three. And bad arguments on one server.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/contract.sh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cancel tokens: before a call, in a queue, from a signal handler, twice; in a
- * request and in a client's options. What gives back ignores them, and nothing
- * is left behind. */
+ * request and in a client's options. A release ignores them, and no name stays
+ * held. */
 #include "client_tokens.h"
 
 #include <signal.h>
@@ -44,9 +44,9 @@ static void on_finding(void *user, const struct hf_finding *finding)
 struct before {
     struct hf_client *client;
     struct hf_client *other;
-    char name[80];   /* free */
-    char held[80];   /* by `lock` */
-    char handed[80]; /* by `text` */
+    char name[80];   /* a free name */
+    char held[80];   /* held by `lock` */
+    char handed[80]; /* detached as `text` */
     struct hf_lock *lock;
     char text[HF_OWNER_TEXT_MAX];
 };
@@ -74,7 +74,7 @@ static void before_teardown(struct before *before)
     hf_client_close(before->other);
 }
 
-/* Each is refused, says so, and has done nothing. */
+/* Each call is refused with an error, and has done nothing. */
 static void refuse_requests(struct before *before, struct hf_cancel *cancel)
 {
     struct hf_request request = want(before->name, LEASE_MS, HF_WAIT_FOREVER);
@@ -139,7 +139,7 @@ static void refuse_calls(struct before *before)
         HF_CANCELLED);
 }
 
-/* The lock is still held, marked and whole; and all can be given back. */
+/* The lock is still held and marked; and all locks can be released. */
 static void give_back(struct before *before)
 {
     int64_t left_ms = 0;
@@ -179,7 +179,7 @@ static void test_before_each_call(void **state)
     hf_cancel_free(cancel);
 }
 
-/* Only what has the token is refused; and it is refused again. */
+/* Only a request with the token is refused, each time. */
 static void test_before_a_request(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void wait_end(struct wait *wait, enum hf_status status)
     assert_true(status == HF_OK || wait->error.text[0] != '\0');
 }
 
-/* Of a name; of the second of two; of a permit. */
+/* While it waits for a name, for the second of two, for a permit. */
 static void test_in_a_queue(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void test_in_a_queue(void **state)
         await_waiting(other, waited, 1);
         hf_cancel_trigger(cancel);
         wait_end(&wait, HF_CANCELLED);
-        await_waiting(other, waited, 0); /* its place is given up */
+        await_waiting(other, waited, 0); /* its place is dropped */
         assert_int_equal(hf_lock_release(lock), HF_OK);
         assert_free(other, waited);
         assert_free(other, "a first");
@@ -291,8 +291,8 @@ static void test_in_a_queue(void **state)
     hf_client_close(other);
 }
 
-/* Several wait on one client, of which one reads for all: each is ended by its
- * own token, in either order, and no other is. */
+/* Several calls wait on one client, and one of them reads for all. Each is
+ * ended by its own token, in either order, and no other is. */
 static void test_one_of_several_waits(void **state)
 {
     (void)state;
@@ -380,7 +380,7 @@ static void *break_it(void *user)
 static void test_in_a_break(void **state)
 {
     (void)state;
-    enum { TTL_MS = 6000 }; /* what a break has begun ends with it */
+    enum { TTL_MS = 6000 }; /* a break in progress is undone */
     struct hf_cancel *cancel = new_token();
     struct hf_client *client = open_with(cancel, HF_THREAD_AUTO);
     struct hf_client *other = open_client();
@@ -420,7 +420,7 @@ static void handle(int number, void (*handler)(int))
     assert_int_equal(sigaction(number, &action, NULL), 0);
 }
 
-/* At every moment of a call, also just before it: none is lost. */
+/* At each step of a call, also just before it: no trigger is lost. */
 static void test_from_a_signal_handler(void **state)
 {
     (void)state;
@@ -454,7 +454,7 @@ static void test_from_a_signal_handler(void **state)
     hf_client_close(other);
 }
 
-/* A program: SIGTERM ends what it waits for, and it gives back what it has. */
+/* A program: SIGTERM ends its wait, and it releases its locks. */
 static int program(const char *waited, const char *mine, bool is_early)
 {
     struct hf_client *client = NULL;

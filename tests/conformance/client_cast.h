@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many clients in one process, run by one loop: which of them ask, which wait,
- * and when each was served. */
+/* Many clients in one process, run by one loop, with the state of each: asking,
+ * waiting, and when it was granted the lock. */
 #ifndef CLIENT_CAST_H
 #define CLIENT_CAST_H
 
@@ -18,7 +18,7 @@ struct actor {
     struct hf_lock *lock;
     enum hf_status status;
     bool is_done;
-    int turn; /* how many were done before */
+    int turn; /* position in the order of the grants */
     char error[200];
 };
 
@@ -115,7 +115,7 @@ static inline bool is_queued(struct actor *actor)
     return is;
 }
 
-/* It has its place: places are asked for one by one. */
+/* Wait until it has its place: the clients enqueue one by one. */
 static inline int places(const char *name);
 
 static inline void await_queued(struct actor *actor, const char *name,

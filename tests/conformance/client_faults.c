@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client on servers that are stopped, dead, or refuse. Driven by
+/* The client on servers that are stopped, dead, or refuse. Started by
  * client_faults.t.sh: HF_ONE_URL and HF_ONE_PID name one server, HF_TEST_URL
- * and HF_PIDS five, HF_SECRET_URL one that wants a password. */
+ * and HF_PIDS five, HF_SECRET_URL one with a password. */
 #include "client_world.h"
 
 static pid_t one_pid(void)
@@ -100,10 +100,11 @@ static void test_at_risk_then_lost(void **state)
     assert_non_null(hf_client_next_event(client, &news));
     assert_int_equal(news, HF_STATE_AT_RISK);
     for (int64_t at = now_ms(); hf_lock_valid_for(lock, 0); at = now_ms()) {
-        assert_true(at - began < 3000); /* never past the lease */
+        assert_true(at - began < 3000); /* never after the end of the lease */
     }
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
-    int64_t end = now_ms() + PATIENCE_MS; /* the thread's timer tells, too */
+    int64_t end = now_ms() + PATIENCE_MS; /* the timer of the library's thread
+                                             reports it, too */
     while (!hf_client_next_event(client, &news) && now_ms() < end) {
         pause_ms(1);
     }
@@ -177,7 +178,7 @@ static void test_close_is_bounded(void **state)
     go_on(one_pid());
 }
 
-/* Lost while it waited for a server that never answered. */
+/* Lost while the call waited for a server that never replied. */
 static void test_given_too_late(void **state)
 {
     (void)state;
@@ -223,8 +224,9 @@ static void await_all_up(struct hf_client *client)
     assert_int_equal(hf_lock_release(lock), HF_OK);
 }
 
-/* A node that has not run its ACQUIRE when the RELEASE comes, for it knew no
- * script yet, never has the lock, and two of five do not confirm a release. */
+/* A node that had no script when ACQUIRE arrived, and executes it after the
+ * RELEASE, never has the lock; and two of five nodes do not confirm a
+ * release. */
 static void await_everywhere(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
@@ -258,7 +260,7 @@ static void test_minority_is_silent(void **state)
         assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
         assert_int_equal(hf_lock_release(lock), HF_OK);
     }
-    /* Not one of them waited for the two stopped nodes: that would be 200 s. */
+    /* No call waited for the two stopped nodes: that would take 200 s. */
     assert_true(now_ms() - began < 20000);
     go_on_all(NULL);
     hf_client_close(client);
@@ -292,7 +294,7 @@ static void test_majority_is_silent(void **state)
     assert_int_equal(try_take(client, name, &error), HF_UNAVAILABLE);
     assert_true(now_ms() - began < 8000); /* not until connect_timeout */
     assert_non_null(strstr(error.text, "no majority (2 of 5 nodes): "));
-    int named = 1; /* each of the three with its reason */
+    int named = 1; /* the error gives the reason of each of the three */
     for (const char *at = error.text; (at = strstr(at, "; ")) != NULL; at++) {
         named++;
     }
@@ -305,7 +307,7 @@ static void test_majority_is_silent(void **state)
     hf_client_close(client);
 }
 
-/* Reached once: waits through an outage. */
+/* Reached before: it waits through an outage. */
 static void *go_on_soon(void *unused)
 {
     (void)unused;
@@ -328,7 +330,7 @@ static void test_waits_through_an_outage(void **state)
     hf_client_close(client);
 }
 
-/* Again and again: one that comes before the call interrupts nothing. */
+/* Several times: a signal that arrives before the call interrupts nothing. */
 struct interrupter {
     struct hf_client *client;
     atomic_bool is_over;
@@ -368,8 +370,8 @@ static void test_interrupted_while_silent(void **state)
     hf_client_close(other);
 }
 
-/* A cancel token: in an outage that began before the call, or while it waits in
- * a queue; also what does not wait for a lock. */
+/* A cancel token, in an outage that began before the call, or during a wait in
+ * a queue; also for calls that do not acquire. */
 struct outage {
     struct hf_client *client;
     struct hf_request request;
@@ -425,12 +427,12 @@ static void cancel_in_outage(bool is_queued)
     if (is_queued) {
         stop(one_pid());
     }
-    pause_ms(50); /* it may be anywhere in the call: none is lost */
+    pause_ms(50); /* at each step of the call: no trigger is lost */
     assert_int_equal(atomic_load(&outage.step), 0);
     int64_t began = now_ms();
     hf_cancel_trigger(cancel);
     pthread_join(thread, NULL);
-    assert_true(now_ms() - began < 2500); /* a call alone: 5 s */
+    assert_true(now_ms() - began < 2500); /* a call alone takes 5 s */
     for (int i = 0; i < 4; i++) {
         assert_int_equal(outage.statuses[i], HF_CANCELLED);
     }
@@ -457,7 +459,7 @@ static void test_no_server_there(void **state)
         open_at("redis+unix:///nowhere/at/all", HF_THREAD_AUTO);
     int64_t began = now_ms();
     assert_int_equal(try_take(client, "a", &error), HF_UNAVAILABLE);
-    assert_true(now_ms() - began < 4500); /* not as long as a wait */
+    assert_true(now_ms() - began < 4500); /* less than a wait */
     assert_non_null(strstr(error.text, "/nowhere/at/all"));
     struct hf_request request = want("a", 5000, HF_WAIT_FOREVER);
     struct hf_lock *lock = NULL;
@@ -488,7 +490,8 @@ static void test_wrong_password(void **state)
     int64_t began = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_DENIED);
-    assert_true(now_ms() - began < 4500); /* as what was never reached: 4.8 s */
+    assert_true(now_ms() - began < 4500); /* as for a server that was never
+                                             reached: 4.8 s */
     assert_null(strstr(error.text, "wrong"));
     hf_client_close(client);
     options.password = "secret";
@@ -515,7 +518,8 @@ static void test_other_max_ttl(void **state)
     int64_t began = now_ms();
     assert_int_equal(hf_lock_acquire(client, &request, &lock, &error),
                      HF_CONFIG);
-    assert_true(now_ms() - began < 4500); /* as what was never reached: 4.8 s */
+    assert_true(now_ms() - began < 4500); /* as for a server that was never
+                                             reached: 4.8 s */
     assert_non_null(strstr(error.text, "max_ttl=1m"));
     assert_non_null(strstr(error.text, "says 30s"));
     hf_client_close(client);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Allocations that fail on order, and are counted. The program is linked with
- * --wrap for each of them; one program includes this file. */
+/* Counts allocations, and makes one fail. The program is linked with --wrap for
+ * each function; one program includes this file. */
 #ifndef CLIENT_HEAP_H
 #define CLIENT_HEAP_H
 
@@ -25,7 +25,8 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 FILE *__wrap_open_memstream(char **text, size_t *len);
 void __wrap_free(void *block);
 
-static atomic_long n_until_failure = -1; /* until one fails; -1: none does */
+static atomic_long n_until_failure = -1; /* number until one fails; -1: none
+                                            does */
 static atomic_bool has_failed;
 static atomic_long n_live; /* blocks */
 
@@ -79,7 +80,7 @@ int __wrap_posix_memalign(void **out, size_t alignment, size_t size)
     return error;
 }
 
-/* Its text is one block, which the C library allocates. */
+/* The text is one block, which the C library allocates. */
 FILE *__wrap_open_memstream(char **text, size_t *len)
 {
     return fails() ? NULL : counted(__real_open_memstream(text, len));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A client that holds nothing looks after no connection. Whatever became of
- * them meanwhile, its next try goes by the servers as they are then. */
+/* An idle client does not maintain its connections. Whatever happened to them
+ * since, its next try depends only on the servers' present state. */
 #include "redis_world.h"
 
 #include <holdfast/holdfast.h>
@@ -52,7 +52,7 @@ static enum hf_status try_it(struct hf_client *client)
     return status;
 }
 
-/* The attempt to connect that followed failed, and the next was due while the
+/* The next attempt to connect failed, and the one after that was due while the
  * client was idle. */
 static void test_server_was_away(enum hf_thread_mode mode)
 {
@@ -69,8 +69,8 @@ static void test_server_was_away(enum hf_thread_mode mode)
     server_remove(&server);
 }
 
-/* The server took the connection and stood still. Its answer to the greeting
- * came while the client was idle, and long after the time for it was over. */
+/* The server accepted the connection and stopped. Its reply to the handshake
+ * came while the client was idle, long after the timeout. */
 static void test_server_stood_still(enum hf_thread_mode mode)
 {
     struct server server;
@@ -89,8 +89,8 @@ static void test_server_stood_still(enum hf_thread_mode mode)
     server_remove(&server);
 }
 
-/* The library's thread alone looks after the connection of a holder: it reads
- * the handshake as it comes, not when the time for it is over. */
+/* Only the library's thread serves the connection of a holder: it reads the
+ * handshake when it arrives, not at its timeout. */
 static void test_holder_connects_again(void)
 {
     struct server server;
@@ -102,7 +102,7 @@ static void test_holder_connects_again(void)
     struct hf_node *node;
     bool is_up;
     hf_request_init(&request, "n");
-    request.ttl_ms = 3600000; /* no renewal comes that could read it */
+    request.ttl_ms = 3600000; /* no renewal is due that could read it */
     ok(hf_lock_acquire(client, &request, &lock, &error) == HF_OK, "held");
     server_kill(&server);
     ok(hf_lock_extend(lock, 0, &error) == HF_UNAVAILABLE, "unreached");

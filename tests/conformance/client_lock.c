@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The life of a lock, as its holder and others see it. */
+/* A lock from acquire to release, as its holder and other clients see it. */
 #include "client_world.h"
 
 static void test_take_and_give_back(void **state)
@@ -13,7 +13,7 @@ static void test_take_and_give_back(void **state)
     assert_int_equal(len, strlen(name));
     assert_true(hf_lock_fence(lock) > 0);
     assert_true(hf_lock_valid_for(lock, 20000));
-    assert_false(hf_lock_valid_for(lock, LEASE_MS)); /* drift is taken off */
+    assert_false(hf_lock_valid_for(lock, LEASE_MS)); /* minus drift */
     assert_int_equal(hf_lock_state(lock), HF_STATE_HELD);
     assert_in_range((unsigned long)hf_lock_remaining_ms(lock), 20000, 59398);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -292,7 +292,7 @@ static void test_given_and_adopted(void **state)
     uint64_t fence = hf_lock_fence(lock);
     assert_int_equal(hf_client_max_ttl_ms(a), LEASE_MS);
     assert_int_equal(hf_lock_detach(lock, owner), HF_OK);
-    hf_client_close(a); /* what was given is not released */
+    hf_client_close(a); /* a detached lock is not released */
     assert_int_equal(try_take(b, name, NULL), HF_BUSY);
     enum hf_status adopted = hf_lock_adopt(b, &request, owner, &lock, &error);
     if (adopted != HF_OK) {
@@ -314,7 +314,8 @@ static void test_given_and_adopted(void **state)
     hf_client_close(b);
 }
 
-/* The text is the lock: two that adopt it are one holder to the store. */
+/* The text is the lock: to the store, two clients that adopt it are one
+ * holder. */
 static void test_adopted_twice(void **state)
 {
     (void)state;
@@ -331,8 +332,8 @@ static void test_adopted_twice(void **state)
     assert_int_equal(hf_lock_state(one), HF_STATE_HELD);
     assert_int_equal(hf_lock_state(two), HF_STATE_HELD);
     assert_true(hf_lock_fence(one) == hf_lock_fence(two));
-    /* Each may extend. The first release frees it for a third client, while
-     * the other believes until it is renewed. */
+    /* Each may extend. The first release frees the lock for a third client; the
+     * other client holds it until its next renewal. */
     assert_int_equal(hf_lock_extend(one, 0, &error), HF_OK);
     assert_int_equal(hf_lock_extend(two, 0, &error), HF_OK);
     assert_int_equal(hf_lock_release(one), HF_OK);
@@ -340,7 +341,7 @@ static void test_adopted_twice(void **state)
     assert_true(hf_lock_fence(third) > hf_lock_fence(two));
     assert_int_equal(hf_lock_state(two), HF_STATE_HELD);
     /* Nodes that have not executed the release yet answer "yours" to the old
-     * holder: no client has a majority, and the extend is repeated. */
+     * holder. No client has a majority, and the extend is repeated. */
     enum hf_status status = HF_UNAVAILABLE;
     int64_t end = now_ms() + PATIENCE_MS;
     while (status == HF_UNAVAILABLE && now_ms() < end) {
@@ -422,9 +423,10 @@ static void test_marks(void **state)
     assert_int_equal(hf_lock_mark(lock, 60000, &error), HF_BUSY);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_true(marked(b, name) > 50000);
-    lock = take(b, name, LEASE_MS); /* a mark is no lock */
+    lock = take(b, name, LEASE_MS); /* a mark is not a lock */
     assert_int_equal(hf_lock_mark(lock, 120000, &error), HF_BUSY);
-    assert_int_equal(hf_lock_unmark(lock, &error), HF_OK); /* not its own */
+    assert_int_equal(hf_lock_unmark(lock, &error), HF_OK); /* of another
+                                                              owner */
     assert_in_range((unsigned long)marked(a, name), 50000, 60000);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_int_equal(hf_client_break(a, name, strlen(name), true, NULL, &error),
@@ -444,8 +446,8 @@ static void test_marks(void **state)
     while (left_ms > 0 && now_ms() < end) {
         left_ms = marked(b, name);
     }
-    /* not asked again: servers count in whole milliseconds, and the next answer
-     * may be of the one before */
+    /* not repeated: servers count in whole milliseconds, and the next reply may
+     * be about the one before */
     assert_int_equal(left_ms, 0);
     hf_client_close(a);
     hf_client_close(b);

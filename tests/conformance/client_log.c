@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log tells a story line by line, each with its level and the name of the
- * lock or the node: an outage, a hand-over, a quarantine. Driven by
- * client_log.t.sh: HF_TEST_URL and HF_PID are one server. */
+/* The log of an outage, a hand-over and a quarantine, line by line: each with
+ * its level and the name of the lock or node. Started by client_log.t.sh:
+ * HF_TEST_URL and HF_PID are one server. */
 #include "client_world.h"
 
 static void stop(void)
@@ -26,7 +26,7 @@ enum { LINES = 400 };
 struct journal {
     pthread_mutex_t mutex;
     int n;
-    int next; /* lines before were asked for */
+    int next; /* lines before this were checked */
     enum hf_log_level levels[LINES];
     char lines[LINES][300];
 };
@@ -56,8 +56,8 @@ static struct hf_client *open_logged(const char *url, struct journal *journal)
     return client;
 }
 
-/* After the line found last there is one of this level that begins with `who`,
- * the name of a lock or node, and goes on with `what`. */
+/* After the last line found there is one of this level that begins with `who`,
+ * the name of a lock or node, and continues with `what`. */
 static bool is_told(struct journal *journal, enum hf_log_level level,
                     const char *who, const char *what)
 {
@@ -92,7 +92,7 @@ static void assert_told(struct journal *journal, enum hf_log_level level,
     }
 }
 
-/* As lines of the log name the node. */
+/* The name of the node in lines of the log. */
 static const char *one_address(struct hf_client *client)
 {
     static char address[200];

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # alone
-# What the log tells, of a server that stands still. See client_log.c.
+# The log of a server that is stopped. See client_log.c.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/nested.sh"
@@ -11,7 +11,7 @@ export HF_TEST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=500ms"
 export HF_PID=${SERVER_PID[one]}
 nested log "$HF_BUILD/tests/conformance/client_log"
 
-# The command: the story of one lock with -v, each request with -vv.
+# The command: -v logs the events of a lock, -vv each request.
 capture holdfast -u "$HF_TEST_URL" run -v told -- true
 like "$err" 'holdfast\[info\]: told: asking .*holdfast\[info\]: told: held, .*told: released' \
     '-v tells the story of one lock'
@@ -23,7 +23,7 @@ like "$err" 'holdfast\[debug\]: told: release at ' '-vv, too'
 capture holdfast -u "$HF_TEST_URL" run --verbose=2 told -- true
 like "$err" 'takes no value' '--verbose takes no value'
 
-# An outage: its reason once, not each of the retries.
+# An outage: its reason once, and not for each retry.
 dead=redis://127.0.0.1:$(free_port),127.0.0.1:$(free_port)
 server_start two
 dead+=" ${SERVER_URL[two]}?quarantine=off&node_timeout=500ms"

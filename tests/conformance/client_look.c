@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking, listing, breaking, setting up. */
+/* Inspecting, listing, breaking, setting up. */
 #include "client_world.h"
 
 static void test_inspect(void **state)
@@ -156,7 +156,7 @@ static void test_break_waits(void **state)
         HF_OK) {
         fail_msg("%s", error.text);
     }
-    assert_false(hf_lock_valid_for(held, 0)); /* it had its time */
+    assert_false(hf_lock_valid_for(held, 0)); /* its lease has expired */
     assert_in_range((unsigned long)(now_ms() - began), 690, 8000);
     assert_int_equal(left_ms, 0);
     struct hf_lock *lock = take(breaker, name, LEASE_MS);
@@ -185,7 +185,7 @@ static void test_break_now(void **state)
     assert_true(hf_lock_fence(lock) > fence);
     int64_t end = now_ms() + PATIENCE_MS;
     while (hf_lock_state(held) != HF_STATE_LOST && now_ms() < end) {
-        pause_ms(5); /* its next renewal tells it */
+        pause_ms(5); /* its next renewal reports it */
     }
     assert_int_equal(hf_lock_state(held), HF_STATE_LOST);
     assert_int_equal(hf_lock_release(held), HF_LOST);
@@ -216,7 +216,7 @@ static void test_break_what_is_free(void **state)
     hf_client_close(client);
 }
 
-/* Again and again: one that comes before the call interrupts nothing. */
+/* Several times: a signal that arrives before the call interrupts nothing. */
 struct interrupter {
     struct hf_client *client;
     atomic_bool is_over;
@@ -232,7 +232,7 @@ static void *interrupt_soon(void *user)
     return NULL;
 }
 
-/* A break that is given up gives the name back: its holder renews. */
+/* A cancelled break gives the name back: its holder renews. */
 static void test_break_interrupted(void **state)
 {
     (void)state;
@@ -304,7 +304,8 @@ static void test_break_asks(void **state)
     assert_int_equal(hf_client_break_wait(breaker, name, strlen(name), may_wait,
                                           &asked, &error),
                      HF_OK);
-    assert_int_equal(asked.count, 2); /* of what is free nothing is asked */
+    assert_int_equal(asked.count, 2); /* for a free name may_wait() is not
+                                         called */
     assert_int_equal(hf_lock_release(held), HF_LOST);
     hf_client_close(holder);
     hf_client_close(breaker);
@@ -334,7 +335,7 @@ static void test_break_closed(void **state)
     hf_client_close(holder);
 }
 
-/* No client believes to hold what was released, though it is kept taken. */
+/* After the release no client holds the name, although it is reserved. */
 static void test_break_what_has_ended(void **state)
 {
     (void)state;
@@ -359,11 +360,11 @@ static void test_break_what_has_ended(void **state)
 struct findings {
     struct hf_client *client;
     int count;
-    int node; /* of the last one */
+    int node; /* of the last node */
 };
 
-/* Findings come node by node, those about all nodes last; the callback may ask
- * the client about the node. */
+/* Findings arrive node by node, those about all nodes last. The callback may
+ * ask the client about the node. */
 static void on_finding(void *user, const struct hf_finding *finding)
 {
     struct findings *findings = user;
@@ -391,8 +392,8 @@ static void test_examine_and_init(void **state)
         fail_msg("examine: %s", error.text);
     }
     assert_true(findings.count > 0);
-    /* A folder is made a shared store by root only, and only with a group to
-     * share it: conformance/local_users tells. */
+    /* Only root, with a group, can make a folder a shared store:
+     * conformance/local_users tests that. */
     if (!world_is_local() &&
         hf_client_init_nodes(client, 0, NULL, NULL, &error) != HF_OK) {
         fail_msg("init: %s", error.text);

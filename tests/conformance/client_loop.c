@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The event-loop form: one descriptor, one function, callbacks in it alone. */
+/* The event-loop form: one descriptor, one function, callbacks only inside
+ * it. */
 #include "client_world.h"
 
 struct seen {
@@ -142,7 +143,8 @@ static void test_many_in_flight(void **state)
     }
     run_loop(client, &landed, FLIGHTS, 3 * PATIENCE_MS);
     assert_int_equal(landed, FLIGHTS);
-    /* The round trip was measured: without it a distant node never votes. */
+    /* The round trip was measured: without it a distant node could never
+     * vote. */
     struct hf_node *node;
     hf_client_node(client, 0, &node);
     assert_true(world_is_local() || hf_node_rtt_us(node) > 0);
@@ -160,7 +162,7 @@ static void test_cancel_leaves_nothing(void **state)
     struct seen seen = {0};
     struct hf_op *op = NULL;
     int never = 0;
-    start(client, name, 0, &seen, &op); /* before it is answered */
+    start(client, name, 0, &seen, &op); /* before the reply */
     hf_op_cancel(op);
     run_loop(client, &never, 1, 30);
     struct hf_lock *held = take(client, name, LEASE_MS);
@@ -171,7 +173,7 @@ static void test_cancel_leaves_nothing(void **state)
     assert_int_equal(hf_lock_release(held), HF_OK);
     run_loop(client, &never, 1, 30);
     assert_free(client, name);
-    start(client, name, 0, &seen, &op); /* when it was granted already */
+    start(client, name, 0, &seen, &op); /* after it was granted */
     pause_ms(20);
     hf_op_cancel(op);
     run_loop(client, &never, 1, 30);
@@ -198,7 +200,7 @@ static void test_close_with_operations(void **state)
     hf_client_close(other);
 }
 
-/* A callback cancels the other operation, whose callback is due as well. */
+/* A callback cancels another operation whose callback is queued as well. */
 struct pair {
     int called;
     struct hf_op *ops[2];
@@ -230,7 +232,7 @@ static void test_callback_cancels(void **state)
                                              &pair.ops[i], NULL),
                          HF_OK);
     }
-    pause_ms(30); /* both answers are there when they are read */
+    pause_ms(30); /* both replies have arrived before they are read */
     run_loop(client, &pair.called, 1, PATIENCE_MS);
     run_loop(client, &never, 1, 50);
     assert_int_equal(pair.called, 1);
@@ -263,7 +265,7 @@ static void test_loop_renews(void **state)
     hf_client_close(other);
 }
 
-/* Nothing to do: the descriptor is quiet, and the loop sleeps. */
+/* Without work, the descriptor is not readable and the loop sleeps. */
 static void test_quiet_while_held(void **state)
 {
     (void)state;
@@ -322,7 +324,8 @@ static void test_state_callback(void **state)
     hf_lock_name(lock, &len);
     assert_int_equal(hf_client_break(other, name, len, true, NULL, NULL),
                      HF_OK);
-    run_loop(client, &told.count, 1, PATIENCE_MS); /* the next renewal tells */
+    run_loop(client, &told.count, 1, PATIENCE_MS); /* the next renewal reports
+                                                      it */
     assert_int_equal(told.last, HF_STATE_LOST);
     assert_ptr_equal(told.lock, lock);
     assert_non_null(hf_client_next_event(client, &news));
@@ -335,7 +338,8 @@ static void test_state_callback(void **state)
     hf_client_close(other);
 }
 
-/* The library's thread finds out; the loop's descriptor says so. */
+/* The library's thread notices the loss; the loop's descriptor becomes
+ * readable. */
 static void test_event_wakes_the_loop(void **state)
 {
     (void)state;

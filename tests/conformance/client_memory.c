@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup */
 /* link: -Wl,--wrap=posix_memalign,--wrap=open_memstream,--wrap=free */
-/* Each public function with the first, second, third … allocation failing,
- * until it needs no more: it ends with HF_OK or HF_NO_MEMORY, nothing leaks, a
- * lock that was held is held, and a name that was free is free. Those of LMDB
- * and of hiredis fail as well. On the store in HF_TEST_URL, or an embedded
- * one. */
+/* Each public function while the first, second, third … allocation fails, until
+ * none is left to fail. It returns HF_OK or HF_NO_MEMORY, leaks nothing, a held
+ * lock stays held, and a free name stays free. Allocations of LMDB and hiredis
+ * fail as well. On the store in HF_TEST_URL, or an embedded one. */
 #include "client_heap.h"
 #include "client_world.h"
 
@@ -30,10 +29,10 @@ struct scene {
     enum hf_status done; /* of an operation */
     bool is_done;
     bool is_asked; /* by a break */
-    bool may_wait; /* what it is answered */
+    bool may_wait; /* the answer of may_wait() */
 };
 
-static const char *scene_name; /* of this try */
+static const char *scene_name; /* of this run */
 
 static void request_init(struct scene *scene)
 {
@@ -207,7 +206,7 @@ static enum hf_status do_break(struct scene *scene)
                            &held_until_ms, &scene->error);
 }
 
-/* It waits for the end of a lease that is short, or is refused by its asker. */
+/* It waits for the end of a short lease, or its may_wait() refuses. */
 static bool agrees(void *user, const struct hf_holder *holder, int64_t wait_ms)
 {
     const bool *may_wait = user;
@@ -251,7 +250,7 @@ static enum hf_status do_diagnose(struct scene *scene)
     return hf_client_diagnose(scene->client, on_finding, NULL, &scene->error);
 }
 
-/* HF_BUSY: there is a holder, ours. */
+/* HF_BUSY: this client is the holder. */
 static enum hf_status do_init_nodes(struct scene *scene)
 {
     enum hf_status status =
@@ -299,7 +298,7 @@ static enum hf_status do_op_acquire(struct scene *scene)
     return status;
 }
 
-/* Behind a holder of the same client, which gives it back. */
+/* Behind a holder of the same client, which releases. */
 static enum hf_status do_op_wait(struct scene *scene)
 {
     struct hf_op *op = NULL;
@@ -379,7 +378,7 @@ static enum hf_status do_op_break_refused(struct scene *scene)
     return status == HF_BUSY ? HF_OK : status;
 }
 
-/* While it waits, or on the way there. */
+/* During the wait, or before it. */
 static enum hf_status do_op_break_cancelled(struct scene *scene)
 {
     struct hf_op *op = NULL;
@@ -405,7 +404,7 @@ static enum hf_status do_op_break_cancelled(struct scene *scene)
     return status;
 }
 
-/* HF_CONFIG: there is no quarantine in this URL. */
+/* HF_CONFIG: this URL has quarantine off. */
 static enum hf_status do_quarantine_node(struct scene *scene)
 {
     enum hf_status status = hf_client_quarantine_node(
@@ -415,11 +414,11 @@ static enum hf_status do_quarantine_node(struct scene *scene)
 
 struct act {
     const char *name;
-    void (*prepare)(struct scene *scene); /* nothing fails in it */
+    void (*prepare)(struct scene *scene); /* no allocation fails in it */
     enum hf_status (*run)(struct scene *scene);
-    unsigned shapes;     /* a bit for each that it can be done with */
+    unsigned shapes;     /* a bit for each status that it may return */
     bool may_be_unknown; /* a release that was not confirmed */
-    bool keeps;          /* the lock is still held, whatever comes of it */
+    bool keeps;          /* the lock is still held in any case */
 };
 
 #define ALL ((1U << SHAPES) - 1)
@@ -468,7 +467,7 @@ static const struct act acts[] = {
 
 static int n_wrong;
 
-/* All are reported before the test fails. */
+/* Report all failures before the test fails. */
 static void wrong(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 

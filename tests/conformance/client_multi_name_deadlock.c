@@ -10,7 +10,7 @@ enum { PHILOSOPHERS = 5 };
 
 struct table {
     char forks[PHILOSOPHERS][80];
-    int in_use[PHILOSOPHERS]; /* guarded by nothing but the locks */
+    int in_use[PHILOSOPHERS]; /* guarded only by the locks */
     uint64_t fences[PHILOSOPHERS];
     int n_forks;
     int rounds;
@@ -65,7 +65,7 @@ static void dine_all(struct table *table, struct seat *seats, int n)
 {
     pthread_t threads[PHILOSOPHERS];
     const char *prefix = fresh_name();
-    (void)world_url(); /* made once, before there are threads */
+    (void)world_url(); /* created once, before there are threads */
     for (int i = 0; i < table->n_forks; i++) {
         snprintf(table->forks[i], sizeof(table->forks[i]), "%s.%d", prefix, i);
     }
@@ -113,7 +113,8 @@ struct meeting {
     pthread_barrier_t barrier;
     atomic_int winners;
     atomic_int late;
-    atomic_int wrong; /* rounds without exactly one, counted by number 0 */
+    atomic_int wrong; /* rounds without exactly one holder, counted by caller
+                         0 */
 };
 
 struct rival {

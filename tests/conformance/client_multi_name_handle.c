@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 120 */
-/* One handle for several names: it lives and ends as a whole. */
+/* One handle for several names: it is held and lost as a whole. */
 #include "client_names.h"
 
 /* ---- One handle -------------------------------------------------------- */
@@ -26,7 +26,7 @@ static void test_renewed_and_extended(void **state)
     }
     assert_null(hf_client_next_event(client, &news));
     assert_int_equal(hf_lock_extend(lock, 30000, NULL), HF_OK);
-    assert_true(hf_lock_valid_for(lock, 20000)); /* that is: each of them */
+    assert_true(hf_lock_valid_for(lock, 20000)); /* that is: each lock */
     assert_int_equal(hf_lock_extend(lock, 0, NULL), HF_OK);
     assert_int_equal(hf_lock_add_process(lock, getppid()), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -72,7 +72,7 @@ static void test_not_handed_on(void **state)
         HF_UNSUPPORTED);
     assert_int_equal(hf_lock_detach(lock, owner), HF_UNSUPPORTED);
     assert_string_equal(owner, "");
-    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD); /* still ours */
+    assert_int_equal(hf_lock_state(lock), HF_STATE_HELD); /* still held */
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_all_free(client, &names);
     hf_client_close(client);
@@ -114,7 +114,8 @@ static void break_now(struct hf_client *client, const char *name)
         hf_client_break(client, name, strlen(name), true, NULL, NULL), HF_OK);
 }
 
-/* It is told of the handle, once; the others are kept until it is given up. */
+/* on_state reports the handle once; the other locks are kept until it is
+ * released. */
 static void test_one_is_lost(void **state)
 {
     (void)state;
@@ -129,7 +130,7 @@ static void test_one_is_lost(void **state)
         struct hf_lock *lock =
             take_all(client, names.b, names.a, names.c, 2000);
         break_now(other, each[i]);
-        /* the next renewal tells, and there are more of the others */
+        /* the next renewal reports it; wait for one of the others, too */
         run_loop(client, &told.count, 1, PATIENCE_MS);
         run_until_renewed(client, other, each[(i + 1) % 3]);
         run_until_renewed(client, other, each[(i + 2) % 3]);
@@ -154,8 +155,8 @@ static void test_one_is_lost(void **state)
     hf_client_close(other);
 }
 
-/* The locks are not renewed: each ends by the clock, and one callback reports
- * it. */
+/* The locks are not renewed: each ends at its deadline, and one callback
+ * reports it. */
 static void test_all_are_lost(void **state)
 {
     (void)state;
@@ -218,7 +219,7 @@ static void test_release_is_told_once(void **state)
     hf_client_close(other);
 }
 
-/* What it held while it waited is gone: it begins again. */
+/* A name that it held during the wait is lost: it begins again. */
 static void test_lost_while_waiting(void **state)
 {
     (void)state;

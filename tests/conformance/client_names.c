@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 120 */
-/* Several names in one request: all or none, whatever order they are given
- * in, and nothing left behind. */
+/* Several names in one request: all or none, in any order of the request, and
+ * no name stays held. */
 #include "client_names.h"
 
 #include <poll.h>
@@ -96,7 +96,7 @@ static void connect_to_all(struct hf_client *client)
     }
 }
 
-/* All that was asked is answered in what is read at once. */
+/* All requests are answered within one read. */
 static void test_one_round_trip(void **state)
 {
     (void)state;
@@ -113,8 +113,8 @@ static void test_one_round_trip(void **state)
     while (!are_everywhere(other, &names)) {
         assert_true(now_ms() < end);
     }
-    /* A server answers what it was asked before, at the latest, with what it
-     * is asked now: all answers are on our side then. */
+    /* A server replies in order: with the reply to this request, all earlier
+     * ones have arrived. */
     assert_true(are_everywhere(other, &names));
     assert_int_equal(seen.count, 0);
     hf_client_process(client);
@@ -216,7 +216,7 @@ static void test_bad_requests(void **state)
     hf_client_close(client);
 }
 
-/* As a program was built with version 0.1.0. */
+/* A program that was built with version 0.1.0. */
 static void test_shorter_request(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_shorter_request(void **state)
     struct hf_request request = want(fresh_name(), LEASE_MS, 0);
     struct hf_lock *lock = NULL;
     request.size = offsetof(struct hf_request, mode);
-    request.mode = (enum hf_mode)99; /* beyond its end: not ours to read */
+    request.mode = (enum hf_mode)99; /* past its end: must not be read */
     request.permits = 9999;
     request.n_more = 9999;
     assert_int_equal(hf_lock_acquire(client, &request, &lock, NULL), HF_OK);
@@ -263,8 +263,7 @@ static void test_try(void **state)
     hf_client_close(other);
 }
 
-/* What sorts before the one that is missing is held, what sorts behind is
- * not. */
+/* Names before the missing one are held, names after it are not. */
 static void test_wait_for_one(void **state)
 {
     (void)state;
@@ -347,7 +346,7 @@ static void assert_unavailable(const char *url, int64_t wait_ms, int64_t least,
     hf_client_close(client);
 }
 
-/* It is said as soon as of a single name. */
+/* Reported as soon as for a single name. */
 static void test_deaf_server(void **state)
 {
     (void)state;
@@ -367,7 +366,7 @@ static void test_deaf_server(void **state)
     assert_int_equal(listen(fd, 8), 0);
     snprintf(url, sizeof(url), "redis+unix://%s?quarantine=off",
              address.sun_path);
-    /* A busy machine may take 3 s more than is promised. */
+    /* A loaded machine may take 3 s longer than promised. */
     assert_unavailable(url, 0, 100, 4300);
     assert_unavailable(url, 250, 150, 3800);
     assert_unavailable(url, 1500, 1300, 5000);
@@ -388,7 +387,7 @@ static void test_cancel(void **state)
     struct seen seen = {0};
     int never = 0;
     struct hf_op *op = start_all(client, &names, LEASE_MS, 0, &seen);
-    hf_op_cancel(op); /* before it is answered */
+    hf_op_cancel(op); /* before the reply */
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
     op = start_all(client, &names, LEASE_MS, 0, &seen);
@@ -412,7 +411,8 @@ static void test_cancel(void **state)
     op = start_all(client, &names, LEASE_MS, 0, &seen);
     run_until_taken(other, other, names.c);
     pause_ms(20);
-    hf_op_cancel(op); /* all is granted, and the client has not read it */
+    hf_op_cancel(op); /* all names are granted, and the client has not read
+                         it */
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
     assert_int_equal(seen.count, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of several names in one request share. */
+/* Shared by the tests of several names in one request. */
 #ifndef CLIENT_NAMES_H
 #define CLIENT_NAMES_H
 
@@ -107,7 +107,7 @@ static inline void on_done(void *user, struct hf_lock *lock,
     snprintf(seen->text, sizeof(seen->text), "%s", error->text);
 }
 
-/* In another order than they are given in, and what is borrowed is gone. */
+/* The names are not in byte order, and the caller's copies are gone. */
 static inline struct hf_op *start_all(struct hf_client *client,
                                       const struct trio *names, int64_t ttl_ms,
                                       int64_t wait_ms, struct seen *seen)
@@ -126,7 +126,7 @@ static inline struct hf_op *start_all(struct hf_client *client,
     return op;
 }
 
-/* Until `name` is taken, with `client` at work. */
+/* Run `client` until `name` is held. */
 static inline void run_until_taken(struct hf_client *client,
                                    struct hf_client *other, const char *name)
 {
@@ -138,7 +138,7 @@ static inline void run_until_taken(struct hf_client *client,
     }
 }
 
-/* Until the store shows that `name`, which is held, was renewed. */
+/* Wait until the store shows a renewal of `name`, which is held. */
 static inline void run_until_renewed(struct hf_client *client,
                                      struct hf_client *other, const char *name)
 {

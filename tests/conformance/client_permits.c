@@ -57,7 +57,7 @@ static void assert_none_left(struct hf_client *client, const char *name, int n)
     }
 }
 
-/* How many permits are taken, as the store says. */
+/* Number of permits that the store shows as held. */
 static int count_taken(struct hf_client *client, const char *name, int n)
 {
     int count = 0;
@@ -202,7 +202,7 @@ static void refuse(struct hf_client *client, const char *name, uint32_t permits,
                         permit(&request, name, permits, LEASE_MS, wait_ms),
                         &lock, &error),
         HF_INVALID);
-    assert_true(now_ms() - began < 10000); /* however long it would wait */
+    assert_true(now_ms() - began < 10000); /* even with a long wait */
     snprintf(line, sizeof(line), "%s %s", name, text);
     assert_string_equal(error.text, line);
 }
@@ -222,7 +222,8 @@ static void test_disagreement(void **state)
     assert_int_equal(try_permit(other, name, 3, NULL), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_none_left(other, name, 5);
-    /* All have gone: another number is as good, raised and lowered. */
+    /* After all holders have released, another number is accepted, greater or
+     * smaller. */
     lock = take_permit(other, name, 5, LEASE_MS);
     refuse(client, name, 3, 0, "is a semaphore of 5 permits, not of 3");
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -272,7 +273,7 @@ enum { CROWD = 8, ROUNDS = 60 };
 
 struct crowd {
     const char *name;
-    int inside; /* guarded by nothing but the semaphore */
+    int inside; /* guarded only by the semaphore */
     int most;
     int in_slot[N];
     uint64_t fences[N];
@@ -315,7 +316,7 @@ static void *crowd_member(void *arg)
         }
         int slot = hf_lock_slot(lock);
         bool is_right = enter(crowd, slot, hf_lock_fence(lock));
-        pause_ms(i % 2); /* so that others come in */
+        pause_ms(i % 2); /* so that other threads get a permit */
         is_right &= hf_lock_valid_for(lock, 1);
         leave(crowd, slot);
         if (hf_lock_release(lock) != HF_OK || !is_right) {
@@ -344,7 +345,7 @@ static void test_never_more(void **state)
     hf_client_close(client);
 }
 
-/* As many tries as there are permits, at once: each gets one. */
+/* As many tries as permits, at the same time: each gets one. */
 struct meeting {
     const char *name;
     pthread_barrier_t barrier;
@@ -398,7 +399,7 @@ static void test_wait(void **state)
     for (int i = 0; i < N; i++) {
         locks[i] = take_permit(other, name, N, LEASE_MS);
     }
-    for (int i = 0; i < N; i++) { /* whichever of them is given back */
+    for (int i = 0; i < N; i++) { /* either of them may be released */
         struct seen seen = {0};
         int never = 0;
         struct hf_waiting *waiting;
@@ -467,7 +468,7 @@ static void test_cancel(void **state)
     struct hf_client *other = open_client();
     struct seen seen = {0};
     int never = 0;
-    hf_op_cancel(start(client, name, N, 0, &seen)); /* not answered yet */
+    hf_op_cancel(start(client, name, N, 0, &seen)); /* no reply yet */
     run_loop(client, &never, 1, 20);
     assert_none_left(other, name, N);
     struct hf_lock *locks[N];
@@ -519,7 +520,7 @@ static void test_dead_holder_is_followed(void **state)
     hf_client_close(client);
 }
 
-/* Whether its permit is broken or the semaphore: what it has is void. */
+/* A broken permit and a broken semaphore both end the handle. */
 static void test_broken(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=hf_clock_now,--wrap=recv,--wrap=send,--wrap=epoll_wait */
 /* link: -Wl,--wrap=epoll_pwait2 */
-/* What runs out, or runs backwards: no descriptors left, from none to as many
- * as it takes; calls that are interrupted, or say "later", as often as not; and
- * a clock that steps back. Never a wrong answer, a crash or a lock that stays.
- * On the store in HF_TEST_URL, or an embedded one. */
+/* Resources that run out, and a clock that goes backwards: from no free
+ * descriptor to enough; calls that are often interrupted or return EAGAIN; a
+ * clock that steps back. There is no wrong result, no crash and no lock that
+ * stays held. On the store in HF_TEST_URL, or an embedded one. */
 #include "client_world.h"
 
 #include "base/time.h"
@@ -17,7 +17,7 @@
 
 /* ---- Faults ------------------------------------------------------------ */
 
-static atomic_int error_now; /* of every other call; 0: none fails */
+static atomic_int error_now; /* every other call; 0: none fails */
 static atomic_uint n_calls;
 static atomic_llong clock_offset_ns;
 
@@ -61,7 +61,7 @@ ssize_t __wrap_send(int fd, const void *data, size_t len, int flags)
     return fails() ? -1 : __real_send(fd, data, len, flags);
 }
 
-/* It says nothing but EINTR. */
+/* It fails only with EINTR. */
 static bool is_interrupted(void)
 {
     return atomic_load(&error_now) == EINTR && fails();
@@ -81,7 +81,7 @@ int __wrap_epoll_pwait2(int fd, struct epoll_event *events, int max,
 
 /* ---- A session --------------------------------------------------------- */
 
-/* @return what became of the acquisition; whatever was held is given back. */
+/* @return the status of the acquisition; every lock is released. */
 static enum hf_status session(const char *name)
 {
     struct hf_client_options options;
@@ -117,7 +117,8 @@ static void assert_can_be_had(const char *name)
 
 /* ---- Tests ------------------------------------------------------------- */
 
-/* Descriptors are given out lowest first: the next is as many as are open. */
+/* The kernel returns the lowest free descriptor: the next one is the number of
+ * open ones. */
 static rlim_t next_descriptor(void)
 {
     int fd = dup(STDERR_FILENO);
@@ -160,7 +161,7 @@ static void interrupted_and_told_to_come_later(void **state)
         enum hf_status status = session(fresh_name());
         atomic_store(&error_now, 0);
         if (harmless[i] == EINTR) {
-            assert_int_equal(status, HF_OK); /* it costs another call only */
+            assert_int_equal(status, HF_OK); /* it costs one more call */
         }
     }
 }
@@ -179,8 +180,8 @@ static void broken_again_and_again(void **state)
     }
 }
 
-/* CLOCK_BOOTTIME never does. If it did, what is left would seem more by as
- * much; but whatever is asked goes on, and all is given back. */
+/* CLOCK_BOOTTIME never steps back. If it did, a remaining time would seem
+ * longer by the step; but all calls work, and all locks are released. */
 static void clock_steps_back(void **state)
 {
     (void)state;

@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What runs out, or runs backwards, on the embedded store and on a server.
+# Resources that run out, on the embedded store and on a server.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/nested.sh"
 
 nested "embedded" "$HF_BUILD/tests/conformance/client_resource_limits"
 server_start alone
-# A long timeout: on a busy machine a reply may take its time.
+# A long timeout: on a loaded machine a reply may be slow.
 HF_TEST_URL="${SERVER_URL[alone]}?quarantine=off&node_timeout=1s" \
     nested "one server" "$HF_BUILD/tests/conformance/client_resource_limits"
 
-# The command without descriptors: it says so, and runs nothing.
+# The command without a free descriptor reports it, and runs nothing.
 for n in 3 4 5 6 7 8 40; do
     out=$(ulimit -n "$n" && holdfast -u "local://$W/store" run -n x -- \
         true 2>&1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Readers and writers in one queue, on whatever store HF_TEST_URL names. */
+/* Readers and writers in one queue, on the store in HF_TEST_URL. */
 #include "client_cast.h"
 
 static void test_readers_and_a_writer(void **state)
@@ -17,7 +17,8 @@ static void test_readers_and_a_writer(void **state)
     await(second); /* together with the first */
     ask(writer, name);
     await_queued(writer, name, 1);
-    ask_shared(third, name); /* behind the writer, though it could join */
+    ask_shared(third, name); /* behind the writer, although a reader could join
+                                now */
     await_queued(third, name, 2);
     ask_shared(fourth, name);
     await_queued(fourth, name, 3);
@@ -32,7 +33,7 @@ static void test_readers_and_a_writer(void **state)
     fence = hf_lock_fence(writer->lock);
     give_back(writer);
     await(third);
-    await(fourth); /* admitted together: the third has not given back */
+    await(fourth); /* granted together: the third has not released */
     assert_true(hf_lock_fence(third->lock) > fence);
     assert_true(hf_lock_fence(fourth->lock) > fence);
     give_back(third);
@@ -66,7 +67,7 @@ static void test_writer_under_a_stream_of_readers(void **state)
         has_place = has_place || places(name) > 0;
     }
     assert_true(writer->is_done);
-    assert_true(reads <= 2 * READERS); /* those before it, and no more */
+    assert_true(reads <= 2 * READERS); /* the ones before it, and no more */
     for (int i = 0; i < READERS; i++) {
         assert_false(readers[i]->is_done);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was started, and a cancel token: the callback comes once, with
+/* Asynchronous operations and a cancel token: the callback runs once, with
  * HF_CANCELLED. */
 #include "client_tokens.h"
 
@@ -27,7 +27,7 @@ static void started(struct hf_client *client, struct hf_request *request,
         hf_op_start_acquire(client, request, on_done, seen, NULL, NULL), HF_OK);
 }
 
-/* The loop wakes, and each callback comes once; the others go on to wait. */
+/* The loop wakes, and each callback runs once; the others still wait. */
 static void cancel_started(enum hf_thread_mode mode)
 {
     struct hf_client *client = open_mode(mode);
@@ -41,7 +41,7 @@ static void cancel_started(enum hf_thread_mode mode)
     snprintf(second, sizeof(second), "%s", fresh_name());
     struct hf_lock *held = take(other, name, LEASE_MS);
     struct hf_request request = want(name, LEASE_MS, HF_WAIT_FOREVER);
-    started(client, &request, &seen[0]); /* without */
+    started(client, &request, &seen[0]); /* without a token */
     request.cancel = cancel;
     started(client, &request, &seen[1]);
     struct hf_name more = {name, strlen(name), HF_EXCLUSIVE};
@@ -50,7 +50,8 @@ static void cancel_started(enum hf_thread_mode mode)
     request.more = &more;
     request.n_more = 1;
     started(client, &request, &seen[2]);
-    request = want(fresh_name(), LEASE_MS, PATIENCE_MS); /* that it gets */
+    request = want(fresh_name(), LEASE_MS, PATIENCE_MS); /* whose callback
+                                                            runs */
     request.cancel = cancel;
     started(client, &request, &seen[3]);
     run_loop(client, &seen[3].count, 1, PATIENCE_MS);
@@ -90,7 +91,7 @@ static void test_started(void **state)
     cancel_started(HF_THREAD_AUTO);
 }
 
-/* The client's token ends all of them, and only a release goes on. */
+/* The client's token ends all of them, except a release. */
 static void test_started_on_a_client(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@ enum { THREADS = 64, CYCLES = 20 };
 struct crowd {
     struct hf_client *client;
     const char *name;
-    int inside; /* guarded by nothing but the lock */
+    int inside; /* guarded only by the lock */
     long total;
     uint64_t last;
     atomic_int failures;
@@ -91,7 +91,7 @@ static void test_many_threads(void **state)
     hf_client_close(crowd.client);
 }
 
-/* A lock may be asked from any thread while it is renewed. */
+/* Any thread may read a lock while it is renewed. */
 static void *watcher(void *arg)
 {
     struct hf_lock *lock = arg;
@@ -134,7 +134,7 @@ enum { WATCHED = 24, WATCHERS = 3 };
 
 struct watch {
     struct hf_lock *locks[WATCHED];
-    atomic_int told; /* LOST, to on_state */
+    atomic_int told; /* LOST events in on_state */
     atomic_int strange;
 };
 
@@ -169,9 +169,8 @@ static void *ask_all(void *arg)
     return lost == WATCHED ? NULL : arg;
 }
 
-/* The locks are not renewed. Threads ask for their state; one of them finds
- * that a deadline has passed, and on_state is called while the others ask on.
- */
+/* The locks are not renewed. Threads read their state. One of them finds a
+ * deadline passed, and on_state is called while the others still read. */
 static void test_asked_while_events_come(void **state)
 {
     (void)state;
@@ -281,7 +280,8 @@ static void test_interrupted_by_a_signal(void **state)
     struct hf_error error;
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGALRM, &action, NULL);
-    /* Again and again: one that comes before the call interrupts nothing. */
+    /* Several times: a signal that arrives before the call interrupts
+     * nothing. */
     struct itimerval soon = {.it_interval = {.tv_usec = 80000},
                              .it_value = {.tv_usec = 80000}};
     struct itimerval never = {.it_value = {.tv_usec = 0}};
@@ -318,7 +318,8 @@ static int child_uses(struct hf_client *client, struct hf_lock *lock)
     hf_client_process(client);
     hf_client_interrupt(client);
     hf_client_close(client);
-    /* a client of its own works; TSan knows no threads after a fork */
+    /* a client of the child works; TSan does not support threads after a
+     * fork */
     struct hf_client_options options;
     struct hf_client *own = NULL;
     hf_client_options_init(&options);
@@ -346,7 +347,7 @@ static void fork_with(enum hf_thread_mode mode)
     int64_t end = now_ms() + PATIENCE_MS;
     int64_t left_ms = INT64_MAX;
     while (!was_renewed(lock, &left_ms)) {
-        /* the parent's connections are as they were */
+        /* the parent's connections are unaffected */
         assert_true(now_ms() < end);
         assert_int_equal(try_take(other, name, NULL), HF_BUSY);
         hf_client_process(client);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cancel tokens, and operations that wait: what their tests share. */
+/* Shared by the tests of cancel tokens and of operations that wait. */
 #ifndef CLIENT_TOKENS_H
 #define CLIENT_TOKENS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waiting in queues, on whatever store HF_TEST_URL names: order, hand-over,
- * cancelling, dying. Many clients in one process, run by one loop; a client
- * that is killed or stopped is a process of its own. */
+/* Waiting in queues, on the store in HF_TEST_URL: order, hand-over, cancel,
+ * death. Many clients are in one process, run by one loop. A client that is
+ * killed or stopped has a process of its own. */
 #include "client_cast.h"
 
 /* The first holds `name`; the others wait for it, in this order. */
@@ -50,7 +50,7 @@ static void test_try_does_not_overtake(void **state)
     struct actor *waiter = enter();
     struct actor *other = enter();
     LINE_UP(name, holder, waiter);
-    ask(other, "another name"); /* it is connected by then */
+    ask(other, "another name"); /* by then it is connected */
     await(other);
     give_back(other);
     struct hf_request request = want(name, 10000, 0);
@@ -67,8 +67,8 @@ static void test_try_does_not_overtake(void **state)
     await_unused(name);
 }
 
-/* A hand-over takes far less than a heartbeat: the grant is pushed, not found
- * by asking again. */
+/* A hand-over takes far less than a heartbeat: the grant is pushed, not
+ * polled. */
 static void test_handed_over_without_a_beat(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void test_handed_over_without_a_beat(void **state)
         ask(from, name);
         await_queued(from, name, 1);
     }
-    /* By heartbeats it would be 100 s. */
+    /* By heartbeats it would take 100 s. */
     assert_true(now_ms() - began < 50000);
     hf_op_cancel(b->op);
     give_back(a);
@@ -118,8 +118,8 @@ static void test_cancelled_waiter_is_skipped(void **state)
     await_unused(name);
 }
 
-/* The grant is on its way to a client that gives up at that moment: the next
- * one gets it at once, not when a claim has run out (6 s). */
+/* The grant is in flight to a client that gives up at that moment. The next one
+ * gets it at once, not when the claim has expired (6 s). */
 static void test_grant_to_a_waiter_that_gives_up(void **state)
 {
     (void)state;
@@ -199,8 +199,8 @@ static void test_wait_that_ends(void **state)
 
 /* ---- Dying ------------------------------------------------------------- */
 
-/* A process that waits for `name`, and says when it has a place and when it
- * has the lock. */
+/* A process that waits for `name`, and reports when it is queued and when it
+ * holds the lock. */
 struct child {
     pid_t pid;
     int said; /* 'q': queued, 'h': held */
@@ -311,7 +311,7 @@ static void test_stopped_head_is_overtaken_and_comes_back(void **state)
     await(next);
     assert_true(now_ms() - began < CLAIM_MS - 500);
     assert_int_equal(kill(head.pid, SIGCONT), 0);
-    /* It finds out that its grant is over, and waits on. */
+    /* It learns that its grant has expired, and waits again. */
     assert_int_equal(await_word(&head, 500), '-');
     assert_true(hf_lock_valid_for(next->lock, 0));
     give_back(next);
@@ -331,8 +331,8 @@ static void hold_main(const char *name, int said)
     }
 }
 
-/* The embedded store sees it end; a server's lease has to run out, and it is
- * followed no later than that. */
+/* The embedded store notices the end of the process. On a server the lease must
+ * expire; the next waiter gets the lock no later than that. */
 static void test_killed_holder_is_followed(void **state)
 {
     (void)state;
@@ -359,8 +359,7 @@ static void test_killed_holder_is_followed(void **state)
     await_unused(name);
 }
 
-/* A lock that was detached is not renewed: it ends as if its holder had died.
- */
+/* A detached lock is not renewed: it ends as if its holder had died. */
 static void test_dead_holder_is_followed(void **state)
 {
     (void)state;
@@ -385,8 +384,8 @@ static void test_dead_holder_is_followed(void **state)
 
 /* ---- Many -------------------------------------------------------------- */
 
-/* Each contender asks again as soon as it has released: every one is served, no
- * two hold the lock at once, and no gap is longer than a few round trips. */
+/* Each contender asks again as soon as it has released. Every one gets the
+ * lock, no two hold it at once, and no gap is longer than a few round trips. */
 static void test_contenders_take_turns(void **state)
 {
     (void)state;
@@ -407,7 +406,7 @@ static void test_contenders_take_turns(void **state)
         for (int i = 0; i < N; i++) {
             if (cast.actors[i].is_done) {
                 assert_int_equal(cast.actors[i].status, HF_OK);
-                assert_int_equal(holder, -1); /* they do not overlap */
+                assert_int_equal(holder, -1); /* the holds do not overlap */
                 holder = i;
             }
         }

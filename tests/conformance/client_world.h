@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the client share. They run on the store in HF_TEST_URL,
- * or, without one, on an embedded store in a folder of their own. */
+/* Shared by the tests of the client. They run on the store in HF_TEST_URL or,
+ * without one, on an embedded store in a folder of their own. */
 #ifndef CLIENT_WORLD_H
 #define CLIENT_WORLD_H
 
@@ -31,8 +31,8 @@ static inline int64_t now_ms(void)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-/* Longer than anything takes on a machine with other work: a limit for what
- * would never come. */
+/* Longer than any step takes on a loaded machine: a limit for events that would
+ * never come. */
 #define PATIENCE_MS 20000
 
 /* The longest lease. A node may take a twentieth of the lease, and
@@ -136,7 +136,7 @@ static inline enum hf_status try_take(struct hf_client *client,
     return status;
 }
 
-/* What the store says about a name; free it with hf_info_free(). */
+/* The store's state of a name; free it with hf_info_free(). */
 static inline struct hf_info *inspect(struct hf_client *client,
                                       const char *name)
 {
@@ -148,8 +148,8 @@ static inline struct hf_info *inspect(struct hf_client *client,
     return info;
 }
 
-/* No node names a holder. Asked until that is so, for as long as a release on
- * its way may take, which is less than a lease. */
+/* Wait until no node names a holder. A release in flight takes less than a
+ * lease. */
 static inline void assert_free(struct hf_client *client, const char *name)
 {
     int64_t end = now_ms() + PATIENCE_MS;
@@ -188,8 +188,8 @@ static inline void run_loop(struct hf_client *client, const int *flag,
     }
 }
 
-/* A try ends after 0.9 s, whatever the votes. A result that took longer than
- * this shows how busy the machine is, and not which client should have won. */
+/* A try ends after 0.9 s, whatever the votes. A result that took longer shows
+ * that the machine is loaded, and not which client should have won. */
 #define TRY_LATE_MS 600
 
 /* Releases a short lease. Without an answer within a twentieth of the lease the
@@ -202,8 +202,8 @@ static inline void let_go(struct hf_lock *lock)
     }
 }
 
-/* What is left of a lease grows when it is renewed, and then alone: by more
- * than what a node that answers late adds. */
+/* A remaining lease grows only by a renewal, and then by more than the delay of
+ * a slow node can explain. */
 #define RENEWED_MS 100
 
 /* @return whether `lock` was renewed since the call before. Begin with
@@ -215,7 +215,7 @@ static inline bool was_renewed(const struct hf_lock *lock, int64_t *left_ms)
     return *left_ms > 0 && *left_ms - RENEWED_MS > before_ms;
 }
 
-/* The same of what the store says about `name`, which must be held. */
+/* The same for the store's state of `name`, which must be held. */
 static inline bool is_seen_renewed(struct hf_client *client, const char *name,
                                    int64_t *left_ms)
 {

@@ -29,18 +29,18 @@
 #define SECONDS 30
 #endif
 
-/* Short, since a killed holder holds up the others for so long; one of 200 that
- * is killed rarely is. */
+/* Short, since a killed holder blocks the others for so long. Of 200 it is
+ * rarely the holder that is killed. */
 #define TTL_MS 4000
 
-/* What a holder must have left to go on: two of 200 processes on two cores that
- * meet have had no turn for so long. */
+/* The remaining lease that a holder must have to continue: on two cores, a
+ * process out of 200 may not run for so long. */
 #define ENOUGH_MS 2500
 
-/* From one kill to the next. */
+/* Time between two kills. */
 #define KILL_EVERY_MS 150
 
-/* The last rounds: every process that is still alive is served once more. */
+/* The last rounds: each living process gets the lock once more. */
 #define LAST_MS 60000
 
 struct crowd {
@@ -48,7 +48,7 @@ struct crowd {
     const char *url;
     char witness[200];
     char log[200];
-    int stop[2]; /* readable once it is to end */
+    int stop[2]; /* readable when it must end */
     pid_t pids[CROWD];
     unsigned kills;
     unsigned failures;
@@ -69,7 +69,7 @@ static bool is_stopped(const struct crowd *crowd)
     return poll(&fd, 1, 0) > 0;
 }
 
-/* stdout is a line at a time: many say it at once. */
+/* stdout is written a line at a time: many processes write at once. */
 static int fail(const char *what, const struct hf_error *error)
 {
     printf("# %s: %s\n", what, error != NULL ? error->text : strerror(errno));
@@ -93,7 +93,7 @@ static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
     return FINE;
 }
 
-/* Goes on until told to stop, and then once more. */
+/* Continues until told to stop, and then once more. */
 static int live(const struct crowd *crowd)
 {
     struct hf_client *client;
@@ -144,7 +144,7 @@ static void end_one(struct crowd *crowd, int status, const char *when)
         return;
     }
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-        return; /* by us */
+        return; /* killed by the test */
     }
     crowd->failures++;
     printf("# %s: one ended with status %x%s\n", when, status,
@@ -168,7 +168,7 @@ static void kill_some(struct crowd *crowd, int64_t until_ms)
     }
 }
 
-/* @return how many were still waiting when their time was up. */
+/* @return how many still waited when their time was over. */
 static unsigned stop_all(struct crowd *crowd)
 {
     unsigned left = CROWD;
@@ -195,7 +195,7 @@ static unsigned stop_all(struct crowd *crowd)
     return left;
 }
 
-/* @return how often it was held; 0: a fence did not rise. */
+/* @return how often the lock was held; 0: a fence did not increase. */
 static unsigned long read_log(const struct crowd *crowd)
 {
     FILE *file = fopen(crowd->log, "r");
@@ -270,7 +270,7 @@ static const char *urls_of(const struct server *servers, unsigned n)
     urls[0] = '\0';
     for (unsigned i = 0; i < n; i++) {
         size_t len = strlen(urls);
-        /* 200 processes on two cores: an answer may take its time. */
+        /* 200 processes on two cores: a reply may be slow. */
         snprintf(urls + len, sizeof(urls) - len,
                  "%sredis+unix://%s?quarantine=off&node_timeout=5s&"
                  "connect_timeout=30s",

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every example runs, on the embedded store and on a server, and says what its
+# Every example runs, on the embedded store and on a server, and prints what its
 # comment promises.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
@@ -32,6 +32,6 @@ example transfer 'permit [01] of 2' 'account-17 under fence [0-9]+' 'account-471
 example event_loop_poll 'job-99: fence' 'job-99: ok'
 example event_loop_uv 'tick 10: [1-9][0-9]* ms' 'given back: ok'
 
-# Nothing is left behind.
+# No name stays held.
 is "$(server_cli one keys 'lock:*')" "" "no lock is left on the server"
 finish

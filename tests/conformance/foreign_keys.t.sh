@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-# Keys of other programs in the place of our locks, servers that are set up for
-# other uses, and addresses without a server: the message for each.
+# Keys of other programs in the place of our locks, servers that are configured
+# for other uses, and addresses without a server: the message for each.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 
@@ -12,7 +12,7 @@ busy() { # NAME LIKE WHAT
     like "$err" "$2" "$3: says so"
 }
 
-# ---- Others' keys ----------------------------------------------------------
+# ---- Keys of other programs ------------------------------------------------
 
 server_start one
 L="${SERVER_URL[one]}?quarantine=off"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The embedded store and the machine around it: users, namespaces, disks. Each
-# fault is one clear line and an exit code; none is a second store.
+# The embedded store and its machine: users, namespaces, disks. Each fault gives
+# one clear line and an exit code; none leads to a second store.
 # timeout: 240
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -40,7 +40,7 @@ is "$code" 0 "root breaks it"
 
 # ---- Waiting ---------------------------------------------------------------
 
-# Until so many wait for $1.
+# Wait until so many clients wait for $1.
 waits() { # NAME COUNT
     [ "$(holdfast ls -u "$L" "$1" | grep -c 'waiting since')" = "$2" ]
 }
@@ -132,7 +132,7 @@ if unshare -m true 2>/dev/null; then
         done
         cat "$W/full" >&2
         echo "$code"
-        for i in $(seq 600); do # until no place in a queue fits either
+        for i in $(seq 600); do # until the file has no room for a place in a queue
             holdfast acquire -t 60s -n "$i" >/dev/null 2>&1 || break
         done
         began=$EPOCHSECONDS
@@ -162,7 +162,7 @@ else
     skip "disks" "no mount namespaces here"
 fi
 
-# ---- Folders and files that are none ---------------------------------------
+# ---- Folders and files that cannot be used ---------------------------------
 
 capture holdfast run -u "local://$F/locks.gate" x -- true
 is "$code" 78 "a file for a folder: 78"
@@ -192,8 +192,8 @@ if unshare -p -f --mount-proc true 2>/dev/null; then
     ok "held in another pid namespace" wait_until 5 is_taken far
     capture holdfast run -u "$L" -n far -- true
     is "$code" 75 "and not robbed, though its numbers mean others here"
-    # The keeper sees its wrapper end a moment before the kernel ends it, too,
-    # and is sometimes fast enough to give the lock back.
+    # The keeper notices the end of its wrapper a moment before the kernel ends
+    # it, too, and sometimes is fast enough to release the lock.
     for wrapper in $(ps -o pid= --ppid "$pid"); do
         for keeper in $(ps -o pid= --ppid "$wrapper"); do
             kill -STOP "$keeper"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The embedded store and the users of a machine: which folder is the default,
-# which users may use a shared one, and what is refused.
+# which users may use a shared one, and which requests are refused.
 # timeout: 240
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/users.sh"
@@ -158,7 +158,7 @@ in_users 'as alice "$hf" acquire -q x >/dev/null
     "$hf" run -u "local://$PWD/alice/.local/state/holdfast" x -- true'
 is "$code" 77 "root does not map another user's files: 77"
 
-# The file, when it is opened: WHAT COMMAND (in the folder) REGEX
+# After COMMAND in the folder, opening the store fails: WHAT COMMAND REGEX
 files_refused() {
     in_users "as alice \"\$hf\" acquire -q -t 60s job >/dev/null
         cd alice/.local/state/holdfast; $2
