@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* timeout: 240 */
-/* 200 processes want one name, again and again, while some of them are killed
- * at random and replaced. Each that holds it locks a witness file with flock(),
- * which the kernel frees when it dies: if that fails, two held at once. It
- * writes its fence into a log: they must rise.
+/* 200 processes contend for one name, while some of them are killed at random
+ * and replaced. Each holder locks a witness file with flock(), which the kernel
+ * unlocks when the process dies: if flock() fails, there were two holders. It
+ * appends its fence to a log: fences must increase.
  *
- *     crowd [SECONDS]      a third of them on each store */
+ *     contenders [SECONDS]      a third of them on each store */
 #include "redis_world.h"
 
 #include <holdfast/holdfast.h>

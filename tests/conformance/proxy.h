@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A proxy in front of a server's unix socket, in a thread of the test: what it
- * carries can be held back, swallowed or cut.
+/* A proxy in front of a server's unix socket, in a thread of the test. It can
+ * delay, drop or cut the traffic.
  *
  *     struct proxy proxy;  proxy_start(&proxy, server.path);
  *     … redis+unix://<proxy.path> …
- *     proxy.holds_asks = true;        places in queues are asked for later
- *     proxy.swallows_grants = true;   pushed messages never arrive
- *     proxy_cut(&proxy);              every connection ends
- *     proxy_end(&proxy);
- */
+ *     proxy.holds_asks = true;        requests for places in queues are delayed
+ *     proxy.swallows_grants = true;   pushed messages are dropped
+ *     proxy_cut(&proxy);              all connections close
+ *     proxy_end(&proxy); */
 #ifndef HF_TESTS_PROXY_H
 #define HF_TESTS_PROXY_H
 
@@ -30,7 +29,8 @@
 struct proxy_link {
     int client; /* -1: unused */
     int server;
-    char held[PROXY_HELD_MAX]; /* from the client, not passed on yet */
+    char held[PROXY_HELD_MAX]; /* received from the client, and not forwarded
+                                  yet */
     size_t n_held;
 };
 
@@ -43,8 +43,8 @@ struct proxy {
     atomic_bool holds_asks;
     atomic_bool swallows_grants;
     atomic_bool refuses; /* new connections */
-    atomic_int cuts;     /* asked for */
-    atomic_int n_held;   /* links that have something held back */
+    atomic_int cuts;     /* by the test */
+    atomic_int n_held;   /* connections with delayed data */
     struct proxy_link links[PROXY_LINKS_MAX];
 };
 
@@ -107,7 +107,7 @@ static inline void proxy_accept(struct proxy *proxy)
     }
 }
 
-/* An ACQUIRE that asks for a place names the channel for the grant. */
+/* An ACQUIRE with a place in the queue names the channel for its grant. */
 static inline bool proxy_is_ask(const char *data, size_t len)
 {
     return memmem(data, len, "hf:push:", 8) != NULL &&
@@ -223,7 +223,7 @@ static inline void proxy_start(struct proxy *proxy, const char *server_path)
     }
 }
 
-/* Returns when it is done. */
+/* Returns when the connections are closed. */
 static inline void proxy_cut(struct proxy *proxy)
 {
     atomic_store(&proxy->cuts, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues and faults, on real servers: connections that break at the wrong
- * moment, grants that get lost, servers that restart or come back, queues that
- * differ from server to server, keys that another program deletes. */
+/* Queues and faults, on real servers: connections that close at the wrong
+ * moment, grants that are lost, servers that restart or come back, queues that
+ * differ between servers, keys that another program deletes. */
 #include "proxy.h"
 #include "redis_world.h"
 
@@ -14,7 +14,7 @@
  * that took less did not wait for such an expiry. */
 #define CLAIM_MS 6000
 
-/* A client without a thread, run by turns(). */
+/* A client without a thread, which turns() runs. */
 struct actor {
     struct hf_client *client;
     struct hf_op *op;
@@ -98,7 +98,7 @@ static void ask(struct actor *actor, enum hf_mode mode, int64_t ttl_ms)
     }
 }
 
-/* Until `is_so(user)`. @return whether it came to that. */
+/* Run until `is_so(user)`. @return whether that was reached. */
 typedef bool condition_fn(void *user);
 
 static bool until(condition_fn *is_so, void *user, int64_t for_ms)
@@ -191,15 +191,15 @@ static void test_granted_while_away(void)
     ask(next, HF_EXCLUSIVE, 10000);
     ok(await_length(&server, 2), "away: another one is behind it");
 
-    /* Back in time: nothing is lost. */
+    /* Reconnected in time: no place is lost. */
     proxy_cut(&proxy);
     linger(300);
     ok(told_number(&server, "ZCARD", "hf:{lock:n}:queue") == 2,
        "away: a broken connection costs no place");
 
-    /* Its turn comes while its connections are cut: the push has no receiver,
-     * and the next waiter is served at once. Reconnected, it waits on and is
-     * served after that one. */
+    /* The lock becomes free while the client's connections are closed. The push
+     * has no receiver, and the next waiter is granted the lock at once.
+     * Reconnected, the client waits again and gets the lock after that one. */
     atomic_store(&proxy.refuses, true);
     proxy_cut(&proxy);
     linger(100);
@@ -252,7 +252,7 @@ static void test_lost_grant(void)
     server_remove(&server);
 }
 
-/* The quarantine is on: it is what keeps the forgotten lock. */
+/* The quarantine is on: it protects the lock that the server lost. */
 static const char *strict_url(const char *path)
 {
     static char url[300];
@@ -269,8 +269,8 @@ static bool is_taken_back(void *user)
 static void test_restarted_with_a_queue(void)
 {
     struct server server;
-    /* Its clock stands still: a step of the floor between the grant and the
-     * repair would leave the holder without its key. */
+    /* The server's clock stands still: if the clock floor advanced between the
+     * grant and the repair, the holder would lose its key. */
     server_start_still(&server, "--appendonly", "yes", "--appendfsync",
                        "always", NULL);
     struct actor *holder = enter(strict_url(server.path));
@@ -312,7 +312,8 @@ static void test_restarted_with_a_queue(void)
     server_remove(&server);
 }
 
-/* A key of another library is not handed over: the head of the queue polls. */
+/* A key of another library is not handed over: the first waiter polls for
+ * it. */
 static void test_behind_a_foreign_key(void)
 {
     struct server server;
@@ -327,7 +328,7 @@ static void test_behind_a_foreign_key(void)
     linger(300);
     told(&server, "DEL lock:n");
     int64_t began = now_ms();
-    /* A key without expiry is looked at every 5 s at least. */
+    /* A key without expiry is polled every 5 s at least. */
     ok(await(head) && now_ms() - began < 5500,
        "foreign: the first finds it free");
     ok(!second->is_done, "foreign: the second waits on");
@@ -394,7 +395,7 @@ static void test_group_key_gone(void)
     await(other);
     told(&server, "DEL lock:n");
     told(&server, "SET lock:n theirs PX 60000");
-    linger(700); /* a renewal has come by */
+    linger(700); /* a renewal has been sent */
     ok(strcmp(told(&server, "GET lock:n"), "theirs") == 0,
        "group gone: readers do not take a foreign key away");
     ok(until(is_lost, reader, PATIENCE_MS) &&
@@ -418,11 +419,11 @@ static void test_group_key_gone(void)
 
 struct five {
     struct server servers[NODES];
-    struct proxy proxies[3][NODES]; /* of three actors */
+    struct proxy proxies[3][NODES]; /* one for each of three actors */
 };
 
-/* Their clocks stand still together: no step of the clock floor comes between
- * the grant at one and the repair at another. */
+/* The servers' clocks stand still together: the clock floor does not advance
+ * between the grant at one and the repair at another. */
 static struct five *five_start(void)
 {
     struct five *five = calloc(1, sizeof(*five));
@@ -436,7 +437,7 @@ static struct five *five_start(void)
     return five;
 }
 
-/* A ticket is the time of the servers: a later request gets a later one. */
+/* A ticket is a time of the servers: a later request gets a later ticket. */
 static void five_ask(struct five *five, struct actor *actor)
 {
     for (int i = 0; i < NODES; i++) {
@@ -501,8 +502,8 @@ static bool is_everywhere(void *user)
     return true;
 }
 
-/* The holder must have every server: one that it has not reached yet would be
- * granted to the first waiter that asks there. */
+/* The holder must have the lock at every server: a server that it has not
+ * reached yet would grant it to the first waiter that asks there. */
 static void hold_everywhere(struct five *five, struct actor *holder)
 {
     five_ask(five, holder);
@@ -510,8 +511,8 @@ static void hold_everywhere(struct five *five, struct actor *holder)
     ok(until(is_everywhere, five, PATIENCE_MS), "five: held everywhere");
 }
 
-/* Three waiters, each known to other servers, when the holder gives back: the
- * servers hand it to three different ones, and no one has a majority. */
+/* Three waiters, each queued at other servers, when the holder releases. The
+ * servers grant the lock to three different ones, and none has a majority. */
 static void test_different_heads(void)
 {
     struct five *five = five_start();
@@ -553,7 +554,7 @@ static void test_different_heads(void)
     five_end(five);
 }
 
-/* A server that was stopped comes back with a queue of before. */
+/* A server that was stopped comes back with an old queue. */
 static void test_old_queue_comes_back(void)
 {
     struct five *five = five_start();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can go wrong between a client and a server: rights, states of the
- * server, connections cut at bad moments, servers that hang or are none. */
+/* Faults between a client and a server: missing rights, states of the server,
+ * connections that close at bad moments, servers that hang or are not Redis. */
 #include "redis_world.h"
 
 #define until_standing(rig, node, wanted)                                      \
@@ -9,7 +9,7 @@
         (rig)->standing[node] == (wanted);                                     \
     }))
 
-/* A rig that takes a server for unreachable after a second without answer. */
+/* With this rig, a server is unreachable after a second without a reply. */
 static void rig_open_hasty(struct rig *rig, struct server *server)
 {
     rig_init(rig, 1, server);
@@ -162,7 +162,8 @@ static void test_loading(void)
     ok(rig.standing[0] != HF_NODE_STATUS_VOTING &&
            strstr(rig.reason[0], "LOADING") != NULL,
        "while it loads: %s", rig.reason[0]);
-    told(&server, "CONFIG SET key-load-delay 0"); /* 10 s would it take else */
+    told(&server, "CONFIG SET key-load-delay 0"); /* otherwise it would take 10
+                                                     s */
     ok(rig_votes(&rig, 0), "afterwards");
     rig_close(&rig);
     server_remove(&server);
@@ -221,7 +222,8 @@ static void test_cut_idle(struct server *server)
     ok(rig.forgot[0] == forgot, "and nothing was forgotten");
     ok(acquire(&rig, "c", "o", 0).verdict == HF_VERDICT_OK, "and it serves");
     told(server, "CLIENT KILL TYPE normal SKIPME yes");
-    /* The loop does not run in between: the next request notices the cut. */
+    /* The loop does not run in between: the next request notices the closed
+     * connection. */
     struct hf_instant later = hf_instant_add(hf_clock_now(), hf_span_ms(1500));
     struct hf_ask ask = ask_of(HF_VERB_INSPECT, "c", NULL);
     ask.cookie = ++rig.cookie;
@@ -239,7 +241,7 @@ static void test_cut_idle(struct server *server)
     rig_close(&rig);
 }
 
-/* Cut again and again, it must not become a busy loop. */
+/* Closed repeatedly, the connection must not lead to a busy loop. */
 static void test_cut_often(struct server *server)
 {
     struct rig rig;
@@ -372,7 +374,7 @@ static void test_close(struct server *server)
 
 /* ---- Servers that are none ----------------------------------------------- */
 
-/* A listening socket that never answers, or answers `text`. */
+/* A listening socket that never replies, or replies `text`. */
 static int listen_tcp(uint16_t *port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -487,7 +489,7 @@ static void test_tcp(void)
 int main(void)
 {
     struct server server;
-    signal(SIGPIPE, SIG_DFL); /* none must ever be raised */
+    signal(SIGPIPE, SIG_DFL); /* SIGPIPE must never be raised */
     server_start(&server, NULL);
     test_password(&server);
     test_acl(&server);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* release.lua hands a name over to a waiter that wants it alone with lines of
- * its own, which cost a third of serve(). They must do what serve() does: over
- * scenes that are drawn, the shipped script and the same without those lines
- * reply the same, leave the same keys and expiries, and publish the same.
+/* release.lua has a fast path for a waiter that asks for the lock exclusively;
+ * it costs a third of serve(). It must do the same as serve(): in random
+ * scenes, the shipped script and the script without these lines give the same
+ * reply, leave the same keys and expiries, and publish the same.
  *
  * The server's clock stands still, so that expiries are compared exactly.
  *
- *     redis_handover [SEED]      one scene; shows what differs */
+ *     redis_handover [SEED]      one scene; prints the differences */
 #include "core/limits.h"
 #include "store/redis/scripts.h"
 
@@ -15,7 +15,7 @@
 #include <inttypes.h>
 
 #define SCENES 2000
-#define PATIENCE 20000 /* scenes until a planted change must be seen */
+#define PATIENCE 20000 /* scenes in which a planted change must show */
 #define WAITERS_MAX 4
 #define SHARERS_MAX 2
 #define FLOOR_STEP (UINT64_C(1) << HF_FLOOR_BITS)
@@ -25,7 +25,7 @@
     "lock:%s hf:{lock:%s}:fence hf:{lock:%s}:queue hf:{lock:%s}:waiters "      \
     "hf:{lock:%s}:holders hf:{lock:%s}:votes"
 
-/* How the lines begin that are compared with serve(). */
+/* Start of the lines that are compared with serve(). */
 static const char FAST[] = "if gives and first[1] and ";
 
 /* ---- What is drawn ------------------------------------------------------- */
@@ -33,7 +33,7 @@ static const char FAST[] = "if gives and first[1] and ";
 struct waiter {
     char who[16];
     uint64_t ticket;
-    char record[100]; /* "": none */
+    char record[100]; /* "": no owner */
 };
 
 struct sharer {
@@ -45,9 +45,9 @@ struct sharer {
 struct scene {
     uint64_t random;
     uint64_t us;
-    char lock[60];     /* "": free */
+    char lock[60];     /* "": the name is free */
     bool lock_is_list; /* a key of another type */
-    char fence[60];    /* "": none */
+    char fence[60];    /* "": no counter */
     uint64_t counter;
     unsigned n_waiters;
     struct waiter waiters[WAITERS_MAX];
@@ -55,8 +55,8 @@ struct scene {
     struct sharer sharers[SHARERS_MAX];
     bool queue_is_text; /* keys of another type */
     bool waiters_are_text;
-    const char *marker; /* of the node */
-    /* RELEASE */
+    const char *marker; /* at the node */
+    /* The arguments of RELEASE. */
     uint64_t T;
     const char *ended_ms;
     const char *known; /* the marker that the client knows */
@@ -76,7 +76,7 @@ static bool one_in(struct scene *scene, unsigned n)
     return draw(scene, n) == 0;
 }
 
-/* Where scripts decide, and one beside it. */
+/* Values at which scripts decide, and their neighbours. */
 static uint64_t draw_counter(struct scene *scene)
 {
     const uint64_t edges[] = {
@@ -162,7 +162,7 @@ static void draw_waiter(struct scene *scene, unsigned i)
              "%016" PRId64 " %s %" PRIu64 " %s %" PRIu64, till,
              modes[draw(scene, COUNT(modes))], 1 + draw(scene, 6000),
              channels[draw(scene, COUNT(channels))], draw(scene, 1U << 20));
-    if (one_in(scene, 16)) { /* it asked while a break had the name */
+    if (one_in(scene, 16)) { /* it sent ACQUIRE while a break had the name */
         snprintf(waiter->who, sizeof(waiter->who), "me");
     } else if (one_in(scene, 16)) {
         waiter->record[draw(scene, 12)] = '\0';
@@ -200,14 +200,14 @@ static struct scene draw_scene(uint64_t seed, uint64_t us)
 
 struct stage {
     struct server server;
-    redisContext *mute; /* a user that may not publish */
+    redisContext *mute; /* a user without the right to publish */
     redisContext *ears;
     unsigned queued;  /* commands whose replies were not read yet */
-    int64_t begin_ns; /* of scene 0: where a step of the clock floor begins */
+    int64_t begin_ns; /* for scene 0: the start of a step of the clock floor */
     unsigned heard;   /* scenes in which a grant was published */
 };
 
-/* One run of a script: what it replied, left and published. */
+/* One run of a script: its reply, the keys that it left, and its messages. */
 struct result {
     char text[6000];
     size_t len;
@@ -325,7 +325,8 @@ static void note_reply(struct result *result, const redisReply *reply)
             note_reply(result, reply->element[i]);
         }
         note(result, " }");
-    } else if (reply->type == REDIS_REPLY_ERROR) { /* without hash and line */
+    } else if (reply->type == REDIS_REPLY_ERROR) { /* without the hash and the
+                                                      line number */
         const char *end = strstr(reply->str, " script: ");
         note(result, " %.*s",
              (int)(end == NULL ? strlen(reply->str)
@@ -336,8 +337,8 @@ static void note_reply(struct result *result, const redisReply *reply)
     }
 }
 
-/* Of each key: its type, what is in it, and its expiry. The order of a hash's
- * fields is no matter of the scripts. */
+/* For each key: its type, its value, and its expiry. The order of a hash's
+ * fields does not matter. */
 static const char SNAPSHOT[] =
     "local keys = {} "
     "for i, key in ipairs(KEYS) do "
@@ -374,7 +375,7 @@ static void note_keys(struct stage *stage, struct result *result,
     freeReplyObject(reply);
 }
 
-/* All that was published before: a message of our own comes last. */
+/* All messages so far: they arrive before a message that the test sends. */
 static void note_heard(struct stage *stage, struct result *result)
 {
     bool is_end = false;
@@ -446,7 +447,7 @@ static void load(struct stage *stage, const struct change *change,
 static const struct change nothing = {"as it is", FAST, FAST};
 static const struct change cut = {"without these lines", FAST, "if false and "};
 
-/* Mistakes in these lines, each of which a scene must show. */
+/* Errors in these lines, each of which must change the result of a scene. */
 static const struct change changes[] = {
     {"the counter does not move", "math.max(aligned + 1, us", //
      "math.max(aligned, us"},
@@ -501,7 +502,7 @@ static void show(const struct scene *scene, uint64_t seed,
            results[1].text);
 }
 
-/* @return whether both do the same; if not, and it is to be shown, it is. */
+/* @return whether both do the same. `shows`: print the difference. */
 static bool play(struct stage *stage, uint64_t seed, char sha1s[2][41],
                  bool shows)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a counter is kept that is ahead of the server's clock: until the
- * clock is past it, and then fence_keep. Less, and it could be granted again;
- * more, and the keys of unused names fill the server. Each script that writes
- * it; here it is 2,000 s ahead, and fence_keep is 3,600 s. */
+/* How long a counter that is ahead of the server's clock is kept: until the
+ * clock has passed it, and then fence_keep. If it were kept for less, it could
+ * be granted again; if for more, keys of unused names would fill the server.
+ * Tests each script that writes it, with a counter 2,000 s ahead and a
+ * fence_keep of 3,600 s. */
 #include "redis_story.h"
 
 #define KEPT                                                                   \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connection on which grants are pushed: when it is there, what it tells,
- * and how it ends, on a real server.
+/* The connection for pushed grants, on a real server: when it is open, what it
+ * delivers, and how it closes.
  *
  * timeout: 120 */
 #include "redis_world.h"
@@ -85,7 +85,7 @@ static void ears_init(struct ears *ears, struct server *server)
     rig_init(&ears->rig, 1, server);
 }
 
-/* What a waiter's heartbeat asks. */
+/* The request of a waiter's heartbeat. */
 static struct said heartbeat(struct ears *ears)
 {
     struct hf_ask ask = ask_of(HF_VERB_ACQUIRE, "busy", "waiter");
@@ -99,7 +99,7 @@ static struct said heartbeat(struct ears *ears)
         (condition);                                                           \
     }))
 
-/* Another client holds "busy"; this one waits, and listens for pushes. */
+/* Another client holds "busy"; this one waits, and subscribes to pushes. */
 static bool ears_wait(struct ears *ears, struct server *server)
 {
     told(server, "SET lock:busy stranger PX 600000");
@@ -114,7 +114,7 @@ static void ears_close(struct ears *ears)
 
 /* ---- The server's view --------------------------------------------------- */
 
-/* Ids of the connections of a type, in the order of their coming. */
+/* Ids of the connections of a type, in the order in which they opened. */
 static unsigned connections(struct server *server, const char *type, long *ids,
                             unsigned most)
 {
@@ -142,7 +142,7 @@ static void kill_listener(struct server *server)
     told(server, "CLIENT KILL TYPE pubsub");
 }
 
-/* All but the listener and the tests' own. */
+/* All connections except the listener and the tests' own. */
 static void kill_main(struct server *server)
 {
     told(server, "CLIENT KILL TYPE normal SKIPME yes");
@@ -314,7 +314,7 @@ static void test_silent(struct server *server)
 {
     struct ears ears;
     ears_init(&ears, server);
-    ears.rig.url.connect_timeout_ms = 2000; /* for its pong, too */
+    ears.rig.url.connect_timeout_ms = 2000; /* for its PONG, too */
     ears_start(&ears);
     redis_of(&ears)->listen_pace.ping = hf_span_ms(300);
     ears_wait(&ears, server);
@@ -430,7 +430,7 @@ static unsigned n_descriptors(void)
     return n;
 }
 
-/* At each point of its life, and lost on the way. */
+/* Closed in each phase, and while in transition. */
 static void test_descriptors(struct server *server)
 {
     struct ears ears;

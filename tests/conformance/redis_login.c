@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credentials from the program (hf_login_fn): a real server changes passwords
- * and cuts its connections, and the client comes back with the new ones. */
+ * and closes its connections, and the client reconnects with the new ones. */
 #include "redis_world.h"
 
 #include <pthread.h>
@@ -13,8 +13,8 @@
 
 struct vault {
     pthread_mutex_t mutex;
-    const char *user;     /* NULL: that of the URL */
-    const char *password; /* NULL: none to be had */
+    const char *user;     /* NULL: the user of the URL */
+    const char *password; /* NULL: the program has none */
     atomic_int n_asked;
     int node;
     char address[128];
@@ -82,7 +82,7 @@ static struct hf_lock *take(struct hf_client *client, const char *name)
     return lock;
 }
 
-/* Extend it until that ends so. */
+/* Extend until that returns this status. */
 static bool extends(struct hf_lock *lock, enum hf_status wanted,
                     struct hf_error *error)
 {
@@ -158,7 +158,7 @@ static void test_acl(struct server *server, struct vault *vault)
     struct hf_error error = {0};
     char url_login[] = "app@";
     char token[4500];
-    memset(token, 't', sizeof(token) - 1); /* such as clouds give out */
+    memset(token, 't', sizeof(token) - 1); /* as cloud providers issue them */
     token[sizeof(token) - 1] = '\0';
     told(server, "ACL SETUSER app on >first ~* &* +@all");
     told(server, "ACL SETUSER other on >%s ~* &* +@all", token);

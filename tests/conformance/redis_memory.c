@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Servers that forget, and servers that can be no node: identity, marker and
- * quarantine, with real servers that are killed, flushed and restarted. */
+/* Servers that lose their data, and servers that are refused as nodes:
+ * identity, marker and quarantine, with real servers that are killed, flushed
+ * and restarted. */
 #include "redis_world.h"
 
 static void rig_finding(void *user, enum hf_severity severity, int node,
@@ -155,7 +156,8 @@ static void test_flush(struct server *server)
     rig_close(&rig);
 }
 
-/* All ask before the first has written: one writes, the others read it. */
+/* All read the marker before the first has written it: one writes, and the
+ * others read it again. */
 static void test_race(void)
 {
     enum { N = 5 };
@@ -229,7 +231,8 @@ static void test_durable(void)
     told(&server, "CONFIG SET appendfsync everysec");
     rig_close(&rig);
     rig_strict(&rig, 1, &server, 60000);
-    rig_votes(&rig, 0); /* notes in the marker that it is not safe now */
+    rig_votes(&rig, 0); /* writes to the marker that the server is not durable
+                           now */
     server_kill(&server);
     rig_until(&rig, rig.standing[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
@@ -302,7 +305,7 @@ static void test_ineligible(struct server *server)
     (void)server;
 }
 
-/* Counters are set back only where there is no vote. */
+/* Counters are lowered only on a node that has no vote. */
 static void test_lower(void)
 {
     static const char *const ahead = "9000000000000000";
@@ -409,7 +412,7 @@ static void test_examine_clocks(struct server *server)
     server_name(&three[2]);
     snprintf(offset, sizeof(offset), "%s/offset", three[2].dir);
     FILE *file = fopen(offset, "w");
-    /* a minute more, since servers are not asked at one instant */
+    /* one minute more, since the servers are not asked at one instant */
     int64_t hour = INT64_C(3660000000000);
     fwrite(&hour, sizeof(hour), 1, file);
     fclose(file);

@@ -81,8 +81,8 @@ static const struct line try_does_not_overtake[] = {
     {"t try", "ok new"},
 };
 
-/* Found free: the head is granted it, whichever waiter finds it; a try takes it
- * if no waiter is left. */
+/* The name is free while clients wait: whichever waiter asks, the first one
+ * gets it. A try gets it if no waiter is left. */
 static const struct line found_free[] = {
     {"x try ttl=40", "ok new"},
     {"a wait", "queued left<41"},
@@ -125,7 +125,8 @@ static const struct line cancelled[] = {
     {"c release T=own", "ok"},
 };
 
-/* Free while clients wait: a waiter that leaves has the others served. */
+/* Free while clients wait: the script of a waiter that leaves grants it to the
+ * next one. */
 static const struct line cancelled_when_free[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
@@ -186,8 +187,8 @@ static const struct line yielded[] = {
     {"a yield v=own t=10 unfair", "queued owner=b > b"},
 };
 
-/* Yielded to a head that receives no push: the name returns to its owner at a
- * new counter, and the grant that was yielded stays void. */
+/* Yielded to a first waiter that gets no push: the name returns to its owner at
+ * a new counter, and the grant that was yielded stays void. */
 static const struct line yielded_in_vain[] = {
     {"x try", "ok new"},
     {"a wait t=10", "queued"},
@@ -225,7 +226,7 @@ static const struct line taken_back[] = {
     {"! HLEN $W", "0"},
 };
 
-/* A name kept taken after its end is not given on until that is over. */
+/* A reserved name is granted only after the reservation. */
 static const struct line ended[] = {
     {"a try", "ok new"},
     {"b wait", "queued"},
@@ -254,7 +255,7 @@ static const struct line foreign[] = {
     {"a wait", "ok new"},
 };
 
-/* The queue lives as long as its last place, and no longer. */
+/* The queue's keys expire with its last place. */
 static const struct line expiry[] = {
     {"x try", "ok new"},
     {"a wait q=60", "queued"},
@@ -300,7 +301,7 @@ static const struct line align[] = {
     {"b wait", "ok new"},
 };
 
-/* A counter that was lost is covered by the clock, in a hand-over too. */
+/* The clock floor replaces a lost counter, in a hand-over too. */
 static const struct line lost_counter[] = {
     {"! SET $L x PX 10000", "OK"},
     {"! SET $F 0000000000000005 PX 100000", "OK"},
@@ -317,7 +318,7 @@ static const struct line lost_counter_shared[] = {
     {"! GET $F", "1*"},
 };
 
-/* Another program's data in the place of our keys: an error, and no damage. */
+/* Data of another program under our keys: an error, and the data stay. */
 static const struct line vandalised[] = {
     {"x try", "ok new"},
     {"! SET $Q x", "OK"},
@@ -354,9 +355,9 @@ static void tell_names(struct teller *teller)
 
 /* ---- What the server refuses --------------------------------------------- */
 
-/* Out of memory, without eviction: no new client enters and no script stops
- * halfway. The holder may renew and release, and a waiter is granted the name.
- */
+/* Out of memory, without eviction: no new client enters the queue, and no
+ * script stops in the middle. The holder may renew and release, and a waiter is
+ * granted the name. */
 static void tell_full(struct teller *teller, struct server *server)
 {
     static const struct line before[] = {
@@ -386,7 +387,8 @@ static void tell_full(struct teller *teller, struct server *server)
     TELL(teller, "full", before);
 }
 
-/* Without the right to push, the head finds the name free by asking. */
+/* Without the right to publish, the first waiter gets the free name when it
+ * asks. */
 static void tell_mute(struct server *server)
 {
     static const struct line story[] = {
@@ -426,7 +428,8 @@ static void tell_mute(struct server *server)
     teller_close(&teller);
 }
 
-/* Another marker: a release frees, but grants nothing. */
+/* The marker has changed: a release frees the name, and grants it to no
+ * waiter. */
 static void tell_changed(struct teller *teller)
 {
     static const struct line story[] = {
@@ -452,7 +455,7 @@ static void tell_changed(struct teller *teller)
     ok(rig_votes(&teller->rig, 0), "and again");
 }
 
-/* What the one EVALSHA since CONFIG RESETSTAT took. */
+/* Commands of the one EVALSHA since CONFIG RESETSTAT. */
 static long long evalsha_us(struct server *server)
 {
     const char *stats = strstr(told(server, "INFO commandstats"),
@@ -460,8 +463,8 @@ static long long evalsha_us(struct server *server)
     return stats == NULL ? -1 : strtoll(stats + 29, NULL, 10);
 }
 
-/* 1,000 wait: a release costs what it costs with one. The cheapest of ten
- * counts: a machine with other work makes some dearer, and none cheaper. */
+/* With 1,000 waiters a release costs the same as with one. The cheapest of ten
+ * counts: other load on the machine makes some dearer, and none cheaper. */
 static long long release_us(struct teller *teller, struct server *server,
                             int waiters)
 {
@@ -490,7 +493,8 @@ static long long release_us(struct teller *teller, struct server *server,
         told(server, "CONFIG RESETSTAT");
         release(&teller->rig, name, last, 0);
         long long us = evalsha_us(server);
-        if (i > 0 && us < least) { /* the first finds no script: EVAL */
+        if (i > 0 && us < least) { /* the first time the script is unknown:
+                                      EVAL */
             least = us;
         }
         snprintf(owner, sizeof(owner), "w-%06d", waiters - 1 - i);
@@ -499,14 +503,16 @@ static long long release_us(struct teller *teller, struct server *server,
             return -1;
         }
     }
-    for (int i = 0; i < waiters; i++) { /* each release wakes one */
+    for (int i = 0; i < waiters; i++) { /* each release grants the lock to
+                                           one */
         snprintf(owner, sizeof(owner), "w-%06d", i);
         release(&teller->rig, name, owner, 0);
     }
     return least;
 }
 
-/* On a server whose clock runs: it measures its commands with it. */
+/* On a server whose clock runs, since the server measures its commands with
+ * it. */
 static void test_crowd(void)
 {
     static struct teller teller;
@@ -524,7 +530,8 @@ static void test_crowd(void)
     server_remove(&server);
 }
 
-/* However many wait, a list has a page of them, and says how many there are. */
+/* With any number of waiters, a list has one page of them, and the total
+ * number. */
 static void test_long_queue(struct teller *teller, struct server *server)
 {
     static const char script[] =

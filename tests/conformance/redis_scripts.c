@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every verb, and every branch of every script, on a real server. */
+/* Each verb, and each branch of each script, on a real server. */
 #include "redis_world.h"
 
 #define BUCKET UINT64_C(4194304)
@@ -486,7 +486,7 @@ static void test_prefix(struct server *server)
     rig_close(&rig);
 }
 
-/* Of another client's value of any size, the beginning is answered. */
+/* Of a foreign value of any size, the reply has only the beginning. */
 static void test_large(struct rig *rig, struct server *server)
 {
     static const enum hf_verb verbs[] = {HF_VERB_ACQUIRE, HF_VERB_INSPECT,

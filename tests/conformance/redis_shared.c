@@ -66,7 +66,8 @@ static const struct line writer_gives_up[] = {
     {"x roster", "ok kind=shared sharers=3"},
 };
 
-/* A holder's lease ends: the first to ask brings its neighbours in. */
+/* A holder's lease ends: the first that asks, and its neighbours in the queue,
+ * are granted the name. */
 static const struct line holder_dies[] = {
     {"x try ttl=30", "ok new"},       {"a wait s", "queued"},
     {"b wait s", "queued ahead=1"},   {"c wait s q=9", "queued ahead=2"},
@@ -113,8 +114,8 @@ static const struct line dead_among_readers[] = {
     {"a try s", "ok new"},
 };
 
-/* Each line takes 1 ms. In the last of a's lease the key is still there, and a
- * is not: b is the last one. */
+/* Each line takes 1 ms. When a's lease is over, the key still exists and a has
+ * expired: b is the last sharer. */
 static const struct line last_live_reader[] = {
     {"a try s ttl=30", "ok new"},
     {"b try s", "ok new"},
@@ -128,7 +129,7 @@ static const struct line last_live_reader[] = {
     {"c raise T=own", "ok own"},
 };
 
-/* The same if b gives back what it was granted. */
+/* The same if b yields its grant. */
 static const struct line last_live_yields[] = {
     {"x try", "ok new"},
     {"b wait s t=20", "queued"},
@@ -139,7 +140,7 @@ static const struct line last_live_yields[] = {
     {"b yield s v=own t=20", "queued owner=w ahead=0 > w"},
 };
 
-/* A place ends as a lease does: b's with the roster, c's with the release. */
+/* A place expires as a lease does: b's when listed, c's at the release. */
 static const struct line place_at_its_end[] = {
     {"x try", "ok new"},
     {"b wait q=30", "queued"},
@@ -185,7 +186,7 @@ static const struct line judged_alone[] = {
     {"c release T=own", "ok > w"},
 };
 
-/* A counter below the clock's floor is not raised to. */
+/* A sharer is not raised to a counter below the clock floor. */
 static const struct line below_floor[] = {
     {"a try s", "ok new"},
     {"! HSET $V a 5", "0"},
@@ -199,7 +200,7 @@ static const struct line below_floor[] = {
     {"! DEL $H $V", "2"},
 };
 
-/* Joined again where a node lost the group, or never had this one in it. */
+/* A sharer joins again at a node that lost the group, or that never had it. */
 static const struct line joins_again[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},

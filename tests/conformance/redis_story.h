@@ -50,7 +50,7 @@ struct line {
 
 struct person {
     char name[24];
-    uint64_t own; /* granted last, or pushed */
+    uint64_t own; /* counter of the last grant, or of the last push */
     uint64_t cookie;
 };
 
@@ -63,10 +63,10 @@ struct teller {
     size_t name_len;
     struct person people[PEOPLE_MAX];
     unsigned n_people;
-    uint64_t top;     /* largest counter seen */
+    uint64_t top;     /* largest counter so far */
     uint64_t before;  /* the same before this line and its pushes */
-    char pushed[400]; /* the receivers since the line before */
-    char why[400];    /* what went wrong */
+    char pushed[400]; /* waiters that got a push since the last line */
+    char why[400];    /* the difference from what was expected */
 };
 
 /* ---- Channels ------------------------------------------------------------ */
@@ -111,8 +111,8 @@ static inline void hear_push(struct teller *teller, const redisReply *reply)
     strcat(teller->pushed, person->name);
 }
 
-/* What the server pushed before it answered the line: a PING on the same
- * connection comes behind it. */
+/* The pushes that the server sent before its reply to the line: the reply to a
+ * PING on the same connection comes after them. */
 static inline void hear_all(struct teller *teller)
 {
     redisAppendCommand(teller->ears, "PING");
@@ -203,7 +203,7 @@ static inline struct hf_ask ask_of_verb(const char *verb)
     exit(1);
 }
 
-/* The store has one channel; here each client of a story has its own. */
+/* The store has one channel; here each client of a story has one. */
 static inline struct said say(struct teller *teller, struct person *person,
                               struct hf_ask ask)
 {
@@ -450,7 +450,7 @@ static inline void tell_line(struct teller *teller, const char *title,
     }
 }
 
-/* All clients release: only the fence may be left. */
+/* All clients release: only the fence may remain. */
 static inline void tell_end(struct teller *teller, const char *title)
 {
     static const char *const keys[] = {"EXISTS $L", "EXISTS $Q", "EXISTS $W",

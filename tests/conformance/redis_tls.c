@@ -14,8 +14,8 @@ static const char *in(const char *file)
     return path;
 }
 
-/* Two authorities; a server's certificate for localhost and 127.0.0.1 by the
- * first; a client's by the same. */
+/* Two authorities; a server's certificate for localhost and 127.0.0.1 from the
+ * first, and a client's from the same. */
 static void make_certificates(void)
 {
     static const char script[] =
@@ -96,8 +96,8 @@ static void test_trusted(uint16_t port)
     }
 }
 
-/* All of a reply is there before the first event, and is more than one event
- * reads: no edge of the descriptor tells of the rest. */
+/* All bytes of a reply have arrived before the first event, and are more than
+ * one event reads: no further edge of the descriptor reports the rest. */
 static void test_more_than_a_turn(struct server *server, uint16_t port)
 {
     static const char script[] =
@@ -112,7 +112,7 @@ static void test_more_than_a_turn(struct server *server, uint16_t port)
     rig.n_said = 0;
     uint64_t cookie = rig_send(&rig, (struct hf_ask){.verb = HF_VERB_SCAN});
     rig_flush(&rig);
-    /* Each is answered by a later turn of the server's. */
+    /* Each reply arrives in a later round of the server. */
     for (int i = 0; i < 50; i++) {
         told(server, "PING");
     }
@@ -136,9 +136,10 @@ static void test_refused(uint16_t port)
     ok(strstr(rig.reason[0], "certificate is refused") != NULL,
        "the system's authorities: %s", rig.reason[0]);
     rig_close(&rig);
-    /* 127.1.2.3 would reach the server too, did it listen there; a name that
-     * leads to it but that the certificate lacks is what ::1 and hosts files
-     * are for: use the short form of the address, which is not a name of it. */
+    /* A name that leads to the server and is not in its certificate would need
+     * an entry in a hosts file, and the server does not listen at 127.1.2.3. So
+     * use the short form of the address, which the certificate does not
+     * have. */
     rig_tls(&rig, "127.0.1", port, "ca.crt", NULL, NULL);
     until_down(&rig);
     ok(strstr(rig.reason[0], "mismatch") != NULL,
@@ -213,7 +214,7 @@ static void test_exposed(uint16_t port)
     rig_close(&rig);
 }
 
-/* The same, where the server looks for the certificate in the handshake. */
+/* The same for a server that asks for the certificate in the handshake. */
 static void test_mutual_12(void)
 {
     struct server server;
@@ -259,7 +260,7 @@ int main(void)
     struct server holder;
     struct server server;
     signal(SIGPIPE, SIG_DFL);
-    server_name(&holder); /* its folder keeps the certificates */
+    server_name(&holder); /* its folder has the certificates */
     snprintf(dir, sizeof(dir), "%s", holder.dir);
     make_certificates();
     uint16_t port = tls_server(&server, "no");

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The Redis store on Valkey: all that it must do on Redis.
+# The Redis store on Valkey: the same tests as on Redis.
 . "$(dirname "$0")/../lib/tap.sh"
 
 command -v valkey-server >/dev/null || skip_all "no valkey-server"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The marker under many hands: hosts that watch, scripts that arrive late, the
- * data of an older life, and what the operator declares. */
+/* The marker with several writers: hosts that watch, scripts that arrive late,
+ * data of an older life, and declarations by the operator. */
 #include "redis_world.h"
 
 #include "store/redis/scripts.h"

@@ -92,7 +92,7 @@ static inline void server_connect(struct server *server)
     exit(1);
 }
 
-/* Start again in the folder it has; options end with NULL. */
+/* Start again in the same folder; options end with NULL. */
 static inline void server_run(struct server *server, ...)
 {
     const char *argv[40] = {server_program(),
@@ -132,7 +132,7 @@ static inline void server_run(struct server *server, ...)
 static inline void server_name(struct server *server)
 {
     memset(server, 0, sizeof(*server));
-    const char *tmp = getenv("TMPDIR"); /* a socket's path must be short */
+    const char *tmp = getenv("TMPDIR"); /* the path of a socket must be short */
     snprintf(server->dir, sizeof(server->dir), "%s/hf-redis-XXXXXX",
              tmp != NULL && strlen(tmp) < 60 ? tmp : "/tmp");
     if (mkdtemp(server->dir) == NULL) {
@@ -145,8 +145,8 @@ static inline void server_name(struct server *server)
     (server_name(server), server_run((server), __VA_ARGS__))
 
 /* Under the clock shim, from the beginning of a step of the clock floor, which
- * is 2^22 us long. Only server_pass() moves this clock: however long the test
- * or the server is held up, no lease runs out and no step begins. */
+ * is 2^22 us long. Only server_pass() moves this clock: no lease expires and no
+ * step begins, even if the test or the server is delayed. */
 static inline void server_stand_still(struct server *server)
 {
     char shim[300];
@@ -203,7 +203,8 @@ static inline void server_remove(struct server *server)
     }
 }
 
-/* Run a command on the side; its reply as text, in a buffer used again. */
+/* Run a command on another connection; its reply as text, in a reused
+ * buffer. */
 static inline const char *told(struct server *server, const char *format, ...)
 {
     static char text[8192];
@@ -252,11 +253,11 @@ static inline uint16_t free_port(void)
 
 /* ---- A store driven by hand --------------------------------------------- */
 
-/* Longer than anything takes on a machine with other work: a limit for what
- * would never come. */
+/* Longer than any step takes on a loaded machine: a limit for events that would
+ * never come. */
 #define PATIENCE_MS 20000
 
-/* An answer that outlives its call. */
+/* A copy of a reply, valid after the call. */
 struct said {
     bool came;
     enum hf_verdict verdict;
@@ -287,7 +288,7 @@ struct rig {
     struct hf_loop *loop;
     struct hf_store *store;
     struct hf_url url;
-    struct said *said; /* in the order of coming */
+    struct said *said; /* in the order of arrival */
     unsigned n_said;
     uint64_t cookie;
     enum hf_node_status standing[HF_NODES_MAX];
@@ -394,9 +395,10 @@ static inline void rig_log(void *client, enum hf_log_level level,
     (void)text;
 }
 
-/* Defaults that tests change before rig_start(). A server is taken for hung
- * after ten node_timeouts: half of a test's patience, so that one that stands
- * still for seconds is not; rig_hasty() is for tests that make it hang. */
+/* Defaults that tests change before rig_start(). A server hangs after ten
+ * node_timeouts: half of the limit of a test, so that a server which is delayed
+ * for seconds does not count as hung. rig_hasty() is for tests that make it
+ * hang. */
 static inline void rig_init(struct rig *rig, unsigned n,
                             const struct server *servers)
 {
@@ -448,7 +450,7 @@ static inline void rig_close(struct rig *rig)
     free(rig->said);
 }
 
-/* One turn of the loop, of at most `ms`. */
+/* One round of the loop, of at most `ms`. */
 static inline void rig_turn(struct rig *rig, int64_t ms)
 {
     struct hf_instant until =
@@ -458,7 +460,7 @@ static inline void rig_turn(struct rig *rig, int64_t ms)
     hf_loop_dispatch(rig->loop, hf_clock_now());
 }
 
-/* Turn until the condition holds, or for at most so long. */
+/* Run the loop until the condition holds, or for at most this time. */
 #define rig_until(rig, condition, ms)                                          \
     do {                                                                       \
         struct hf_instant end_ =                                               \
@@ -474,7 +476,7 @@ static inline bool rig_votes(struct rig *rig, unsigned node)
     return rig->standing[node] == HF_NODE_STATUS_VOTING;
 }
 
-/* One node on `server`, quarantine off, ready to be asked. */
+/* One node on `server`, quarantine off, connected. */
 static inline void rig_begin(struct rig *rig)
 {
     if (rig_start(rig, NULL) != HF_OK || !rig_votes(rig, 0)) {
@@ -517,7 +519,7 @@ static inline struct said rig_await(struct rig *rig, uint64_t cookie)
     return rig_find(rig, cookie);
 }
 
-/* Ask, and wait for the answer. */
+/* Send a request and wait for the reply. */
 static inline struct said rig_ask(struct rig *rig, struct hf_ask ask)
 {
     rig->n_said = 0;

@@ -23,7 +23,7 @@
 struct request {
     size_t argc;
     struct sim_arg argv[64];
-    const struct hf_script *script; /* NULL: none of ours */
+    const struct hf_script *script; /* NULL: no script of ours */
     bool is_scan;
     size_t used;
     char text[32768];
@@ -34,11 +34,11 @@ enum { NAMES = 2, OWNERS = 4, SCRIPTS = 8 };
 struct calls {
     struct sim_random random;
     int64_t wall_us;
-    int64_t counters[NAMES]; /* the last that was answered */
+    int64_t counters[NAMES]; /* counter of its last reply */
     int64_t given[NAMES][OWNERS];
     int name; /* of the last request */
     int owner;
-    bool needs_text[SCRIPTS]; /* NOSCRIPT was answered */
+    bool needs_text[SCRIPTS]; /* the reply was NOSCRIPT */
 };
 
 static const struct hf_script *const our_scripts[SCRIPTS] = {
@@ -149,7 +149,8 @@ static inline void add_marker(struct calls *calls, struct request *request)
     add(request, "%s", chance(calls, 95) ? "m1" : "m2");
 }
 
-/* A hint, or a T: near what there is, near the clock, or out of bounds. */
+/* A hint or a T: near the present counters, near the clock, or out of
+ * bounds. */
 static inline void add_counter(struct calls *calls, struct request *request)
 {
     int64_t last = calls->counters[calls->name];
@@ -186,7 +187,7 @@ static inline void add_mode(struct calls *calls, struct request *request)
     ADD_ANY(calls, request, modes);
 }
 
-/* None, one of its own, or one of few, so that there are ties. */
+/* No ticket, one of its own, or one of few, so that tickets are equal. */
 static inline void add_ticket(struct calls *calls, struct request *request)
 {
     int64_t second = calls->wall_us - calls->wall_us % 1000000;
@@ -288,7 +289,7 @@ static inline void make_marker(struct calls *calls, struct request *request)
     }
 }
 
-/* What others may do to our keys. */
+/* Commands of other programs on our keys. */
 static inline void make_foreign(struct calls *calls, struct request *request)
 {
     static const char *const templates[] = {
@@ -366,7 +367,7 @@ static inline void make_call(struct calls *calls, struct request *request)
     }
 }
 
-/* A counter is what is answered, or the second item of what is. */
+/* The counter is the reply, or its second item. */
 static inline void learn(struct calls *calls, const struct request *request,
                          const char *reply)
 {

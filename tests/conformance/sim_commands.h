@@ -70,7 +70,8 @@ static inline void add_integer(struct calls *calls, struct request *request)
     }
 }
 
-/* An absolute one is never so far away that Lua could not tell what is left. */
+/* An absolute time is never so far away that Lua cannot represent the remaining
+ * time exactly. */
 static inline void add_time(struct calls *calls, struct request *request,
                             bool is_absolute)
 {
@@ -233,7 +234,7 @@ static inline void add_kind(struct calls *calls, struct request *request,
     }
 }
 
-/* A command and its arguments behind what the request has. */
+/* Add a command and its arguments to the request. */
 static inline void add_command(struct calls *calls, struct request *request)
 {
     size_t which = (size_t)below(calls, COUNT(command_kinds));
@@ -257,7 +258,7 @@ static inline void add_command(struct calls *calls, struct request *request)
     }
 }
 
-/* What Lua makes of a reply, told in text. */
+/* The Lua value of a reply, as text. */
 #define DESCRIBE                                                               \
     "local function d(v) if type(v) ~= 'table' then "                          \
     "return type(v) .. ':' .. tostring(v) end "                                \
@@ -346,7 +347,7 @@ static inline void make_command(struct calls *calls, struct request *request)
         ADD_ANY(calls, request, wrappers);
         add(request, "0");
         add_command(calls, request);
-        if (request->is_scan) { /* keys in Redis' own order */
+        if (request->is_scan) { /* keys in the order of Redis */
             request->argc = 3;
         }
         return;
@@ -358,8 +359,8 @@ static inline void make_command(struct calls *calls, struct request *request)
     }
 }
 
-/* On a connection that listens at times. A name is left before the next one
- * is listened to, since the order of several is Redis' own. */
+/* On a connection that sometimes subscribes. It leaves one channel before it
+ * subscribes to the next: the order of several is that of Redis. */
 static inline void make_listening(struct calls *calls, struct request *request)
 {
     static const char *const commands[] = {"SUBSCRIBE", "UNSUBSCRIBE", "PING",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A real server and a simulated one: the same request to both, at the same
- * time of their clocks, and whether they answer and keep the same. */
+/* A real server and a simulated one: both get the same request at the same time
+ * of their clocks, and must give the same reply and keep the same keys. */
 #ifndef HF_TESTS_SIM_PAIR_H
 #define HF_TESTS_SIM_PAIR_H
 
@@ -27,7 +27,7 @@ struct pair {
     int64_t n;
 };
 
-/* What a request led to in the simulation. */
+/* The result of a request in the simulation. */
 struct outcome {
     struct sim_text told; /* the request, printed on a failure */
     struct sim_text reply;
@@ -35,7 +35,7 @@ struct outcome {
     bool is_scan;
 };
 
-/* A function, since scripts are flushed at times. */
+/* A function, since tests flush the scripts at times. */
 static const char dump_function[] =
     "#!lua name=test\n"
     "local function dump()\n"
@@ -94,7 +94,7 @@ static inline void encode(struct sim_text *out, const redisReply *reply)
     }
 }
 
-/* The keys that SCAN finds come in no order. */
+/* SCAN returns keys in any order. */
 static inline void sort_scan(redisReply *reply)
 {
     bool is_scan = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
@@ -270,7 +270,7 @@ static inline bool is_same(const struct pair *pair,
     return false;
 }
 
-/* As many replies as there must be for so many bytes. */
+/* @return the number of replies that this many bytes must give. */
 static inline bool is_same_reply(struct pair *pair, redisContext *from,
                                  const struct outcome *expected,
                                  const char *what)

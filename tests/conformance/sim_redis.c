@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library: hf_sim_redis */
 /* timeout: 300 */
-/* Is the simulated server a Redis? The same random requests go to it and to a
- * real one, whose clock stands still but for the steps that both make: each
- * reply, each push and, after each request, all that is kept must be the same.
+/* Compares the simulated server with a real Redis. Both get the same random
+ * requests; the real server's clock stands still except for steps that both
+ * make. Each reply, each push and, after each request, all keys must be the
+ * same.
  *
  *     sim_redis [SEED [CALLS]]
  *
- * It needs redis-server 7.0, and the clock shim that the build made. */
+ * Needs redis-server 7.0, and the clock shim from the build. */
 #include "sim_pair.h"
 
 #define CALLS 100000
@@ -36,7 +37,7 @@ static void change_memory(struct pair *pair)
         told(&pair->server, "CONFIG SET maxmemory %d", pair->is_full);
         sim_redis_set_full(pair->redis, pair->is_full);
     }
-    if (chance(&pair->calls, 2)) { /* a restart that keeps all */
+    if (chance(&pair->calls, 2)) { /* a restart that keeps all data */
         struct sim_image *image = sim_redis_save(pair->redis);
         sim_redis_flush(pair->redis);
         sim_redis_load(pair->redis, image);
@@ -47,7 +48,7 @@ static void change_memory(struct pair *pair)
 
 typedef void make_fn(struct calls *calls, struct request *request);
 
-/* Some requests at one instant, in one write. */
+/* Several requests at one instant, in one write. */
 static bool run_batch(struct pair *pair, make_fn *make,
                       struct outcome outcomes[BATCH], int64_t n)
 {
@@ -57,7 +58,7 @@ static bool run_batch(struct pair *pair, make_fn *make,
         make(&pair->calls, &pair->request);
         send_real(control, &pair->request);
         redisAppendCommand(control, "FCALL dump 0");
-        redisBufferWrite(control, &is_written); /* both work at once */
+        redisBufferWrite(control, &is_written); /* both run at the same time */
         simulate(pair, pair->session, &outcomes[i]);
         see_state(pair, &outcomes[i]);
         learn(&pair->calls, &pair->request, outcomes[i].reply.data);
@@ -71,7 +72,7 @@ static bool run_batch(struct pair *pair, make_fn *make,
     return are_same_pushes(pair, &outcomes[n - 1]);
 }
 
-/* A request on the listening connection. */
+/* A request on the subscribed connection. */
 static bool run_listening(struct pair *pair, make_fn *make)
 {
     struct outcome outcome = {0};
@@ -84,7 +85,7 @@ static bool run_listening(struct pair *pair, make_fn *make)
     return same;
 }
 
-/* Channels of two waiters; no connection listens on that of a third. */
+/* Channels of two waiters; no connection subscribes to that of a third. */
 static void make_subscribe(struct calls *calls, struct request *request)
 {
     (void)calls;
@@ -101,7 +102,7 @@ static void make_unsubscribe(struct calls *calls, struct request *request)
 }
 
 /* Whether the user may publish and subscribe. A real server closes connections
- * that have subscribed and may not. */
+ * that have subscribed and no longer may. */
 static bool change_rights(struct pair *pair, bool subscribes)
 {
     if (!chance(&pair->calls, pair->is_mute ? 20 : 1)) {
