@@ -213,7 +213,7 @@ static void broken(const char *claim)
     }
 }
 
-/* A bound of the model was too small for what can happen: no result. */
+/* A reachable state exceeds a bound of the model: no result. */
 __attribute__((unused)) static void out_of_bounds(const char *bound)
 {
     printf("RESULT too-big %u 0 %s\n", checker.n_states, bound);

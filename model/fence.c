@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FENCES, WHATEVER CLOCKS, NETWORKS AND PAUSES DO
  *
- * Fully asynchronous: any message may be lost, delayed for ever, repeated and
- * overtaken; any lease may end at any moment; a client may stop at any moment.
+ * Fully asynchronous: any message may be lost, delayed without end, repeated
+ * and reordered; any lease may end at any time; a client may stop at any time.
  *
- * The network is a set that only grows: what was ever sent may be executed at
- * any later time, any number of times. So an ACQUIRE of a client that has begun
- * may always be executed, and a CONFIRM of every T that it may have computed.
- * RELEASE and YIELD are special cases of "a lease ends", and a grant out of a
- * queue is "a lease ends, then ACQUIRE is executed", so that this covers
- * hand-over too. What a node ever told a client is the set `told`; the client
- * may have heard any part of it, so its memory needs no state of its own.
+ * The network is a set that only grows: a message that was sent may be executed
+ * at any later time, any number of times. So an ACQUIRE of a client that has
+ * begun may always be executed, and so may a CONFIRM of every T that it may
+ * have computed. RELEASE and YIELD are special cases of "a lease ends", and a
+ * grant from a queue is "a lease ends, then ACQUIRE is executed", so hand-over
+ * is included. The replies of a node to a client are the set `told`. The client
+ * may have received any subset of them, so its memory needs no state.
  *
  * Claims
  *   C1  two that completed have different fences, but for readers

@@ -13,11 +13,11 @@
  * the one before. What a node keeps is a number, twice the fence of the run and
  * 1 more for its tombstone, and it keeps the greater: so says mark.lua.
  *
- * A request gets an answer or none; in both cases it may be executed once more,
+ * A request gets a reply or none. In both cases it may be executed once more,
  * or for the first time, at any later time. A try may crash after each step:
- * what it sent goes on, and its lock is free when its lease ends. A node may
- * lose its data; then it is asked and written to, but has no vote until its
- * quarantine is over.
+ * its messages are still delivered, and its lock is free when the lease ends. A
+ * node may lose its data; then it still gets reads and writes, but has no vote
+ * until its quarantine is over.
  *
  * Claims. A run counts from the start of its command until it is withdrawn.
  *   ONE  While a run counts, another command starts only if all nodes that had

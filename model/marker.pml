@@ -3,8 +3,8 @@
  *
  * One node loses its data: it restarts empty or with older data, it is flushed,
  * or a replica with older data takes its address. Commands on several hosts ask
- * it for locks. A command lives for a moment and remembers nothing, so what it
- * may trust is what the node shows: its identity, and the marker.
+ * it for locks. A command is short-lived and keeps no state, so it can rely
+ * only on what the node shows: its identity, and the marker.
  *
  * The rule: a grant counts only if the marker names the present identity and is
  * whole, or the node is durable, or a host has watched this identity for a full

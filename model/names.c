@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SEVERAL NAMES AT ONCE: ALL OR NOTHING, AND NO DEADLOCK
  *
- * A caller asks for all its names at once and waits for none. When all have
- * answered it keeps those before the first that was refused, in the order of
- * their bytes, gives the others back, and waits in the queue of the first that
- * is missing. When it has that one, it asks for the rest in the same way. So
- * a waiter holds only names that are smaller than the one it waits for, and no
- * cycle of waiters can close.
+ * A caller asks for all its names at once, without waiting. When all have
+ * replied, it keeps the names before the first refused one, in byte order, and
+ * releases the others. It then waits in the queue of the first missing name.
+ * When it has that name, it asks for the rest in the same way. So a waiter
+ * holds only names that are smaller than the one it waits for, and no cycle of
+ * waiters is possible.
  *
- * A name is one lock with a queue; how nodes agree on it is queue.c's subject.
- * Requests travel: each is executed, and its answer heard, in any order.
+ * A name is one lock with a queue; queue.c models how nodes agree on it.
+ * Requests are in flight for any time: they are executed, and their replies
+ * received, in any order.
  *
  * Claims: a caller that works holds all its names, exclusively or shared as
  * asked; from every state all can finish, after which every name is free. */

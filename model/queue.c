@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* QUEUES AND HAND-OVER, EXCLUSIVE AND SHARED, OVER SEVERAL NODES
  *
- * Each node has a queue in ticket order and hands the name to the first
- * waiter; messages travel in any order, so that nodes may hand it to different
- * waiters. No lease ends here while its client lives, so that exclusion must
- * hold absolutely; what time does is in timed.c, what lost leases do to fences
- * in fence.c.
+ * Each node has a queue in ticket order and grants the name to the first
+ * waiter. Messages arrive in any order, so nodes may grant it to different
+ * waiters. No lease ends here while its client lives, so exclusion must hold
+ * absolutely. Expiry is modelled in timed.c, and the effect of lost leases on
+ * fences in fence.c.
  *
  * Claims
  *   exclusion   no client holds the lock beside a writer

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A NODE THAT FORGETS: MARKER, QUARANTINE, CLOCK FLOOR
+/* A NODE THAT LOSES ITS DATA: MARKER, QUARANTINE, CLOCK FLOOR
  *
- * One node restarts, empty or as its disk has it, or is flushed. It lost the
- * holder and the counter. Three rules make up for it. The marker: a request
- * names the identity that the client expects, and the client must look again if
- * the node has another. The quarantine: the node's answers count only for a
- * client that has learned from the marker that every lease which the node may
- * have lost is over. The clock floor: no grant and no raise below the node's
- * own clock, which stands above all counters of before.
+ * One node restarts, empty or with the data on its disk, or is flushed. It has
+ * lost the holder and the counter. Three rules replace them. The marker: a
+ * request names the identity that the client expects, and if the node has
+ * another one, the client must read the marker again. The quarantine: the
+ * replies of the node count only for a client that knows from the marker that
+ * every lease which the node may have lost has ended. The clock floor: no grant
+ * and no raise is below the node's clock, which is above all earlier counters.
  *
- * A client learns by looking, and each on its own: the marker names the life
- * for which it was written, says whether it is whole, and has for each host
+ * A client knows only what it has read, each client by itself. The marker names
+ * the life for which it was written, whether it is whole, and for each host
  * when a client there first saw it. A marker of the present life counts if it
- * is whole, or if the client, or its host, has known it for QUARANTINE ticks;
- * that client then sets "whole", from which others learn when they look again.
- * Any other marker is replaced by a new one, which is not whole. Scripts of the
- * marker take no time here: those that come late are in marker.pml.
+ * is whole, or if the client or its host has known it for QUARANTINE ticks;
+ * that client then sets "whole", which others see when they read again. Any
+ * other marker is replaced by a new one that is not whole. Scripts of the
+ * marker take no time here: marker.pml has those that are late.
  *
  * Discrete time; all clocks are right. A request takes any time or is lost, and
- * is executed at most once; what is on its way to a node that restarts is gone
- * with its connection. Answers are heard at once, decisions are made at any
- * time. The name was used before. A tick has room for a few grants at a node:
- * counters are microseconds, and a bucket of the floor has millions.
+ * is executed at most once. Requests to a node that restarts are lost with
+ * their connections. Replies are received at once, and decisions are made at
+ * any time. The name was in use before. In one tick a node can make a few
+ * grants: counters are microseconds, and a bucket of the floor has millions.
  *
  * Claims
  *   C1  two that completed have different fences

@@ -9,9 +9,10 @@
  * a caller that got a permit from a majority holds one. With two permits at
  * three nodes there are six, and three callers need but two each.
  *
- * One slot's counters, stale grants and lost requests are queue.c's subject; a
- * vote is here just there, or with HEARS heard or not yet. No lease ends. All
- * callers wait from the start, and enter each queue whenever they like.
+ * One slot's counters, stale grants and lost requests are in queue.c; here a
+ * vote counts at once or, with HEARS, when the grant has been received. No
+ * lease ends. All callers wait from the start, and enter each queue at any
+ * time.
  *
  * Claims: never more than PERMITS hold; from every state all can finish. */
 #ifndef NODES

@@ -12,12 +12,12 @@
  * node answered "queued" + CLAIM, and only if its counter is greater than the
  * one in that answer.
  *
- * Everything is kept as ticks that are left, which run down alike wherever an
- * answer is: on its way, or heard. A client believes the best of what was ever
- * sent to it, which is more than any real one does.
+ * All times are remaining ticks, which count down alike whether a reply is in
+ * flight or received. A client uses the best reply that was ever sent to it,
+ * which is more than a real client has.
  *
- * Two majorities share a node, so that one node, looked at closely, says most:
- * NODES=1 with long leases, NODES=3 with short ones.
+ * Two majorities share a node, so one node in detail shows most: NODES=1 with
+ * long leases, NODES=3 with short ones.
  *
  * Bounds: NODES; CLIENTS; READERS, a bit each; TTL, CLAIM, RENEWED ticks;
  * SENDS of ACQUIRE for each client; COUNTERS. */

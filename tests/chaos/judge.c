@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything here follows from times that clients observed: "A was over before
- * B began" means that A's answer was read before B's call was made, on one
- * clock. So what is found did happen, whatever the machine's load.
+/* All findings follow from times that clients observed: "A was over before B
+ * began" means that A's reply was read before B's call was made, on one clock.
+ * So a finding did happen, whatever the machine's load.
  *
  * Fences: "unique, and greater than all that were complete before" has one
  * candidate order, by fence; two sorted passes decide it (no search). */

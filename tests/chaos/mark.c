@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a shell cannot do with the clock of the histories.
+/* Commands for the shell on the clock of the histories.
  *
  *     mark now                      prints it
  *     mark offset                   prints how far it is ahead of

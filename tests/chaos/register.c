@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the locks protect: numbers that clients read, think about, and write
- * back one greater. No fault ever hits this process.
+/* The data that the locks protect: numbers that clients read and write back
+ * increased by one. No fault ever affects this process.
  *
  *     register SOCKET JOURNAL
  *

@@ -35,7 +35,7 @@ static void tidy(void *user, struct hf_lock *lock, enum hf_status status,
     hf_lock_release(lock);
 }
 
-/* ---- What is expected -------------------------------------------------- */
+/* ---- Expected results -------------------------------------------------- */
 
 static void check_at(int line, enum hf_status status,
                      const struct hf_error *error)

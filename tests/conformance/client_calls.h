@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that fail on order. The program is linked with --wrap for each of them;
- * this file, which one program includes, is what they are wrapped in.
+/* Calls that fail on purpose. The program is linked with --wrap for each of
+ * them; this file, which one program includes, has the wrappers.
  *
  *     calls_forget();
  *     do {
@@ -9,8 +9,8 @@
  *         calls_disarm();
  *     } while (calls_has_failed());
  *
- * A place is where a call is made from. It fails at its first few turns only:
- * what comes later differs in nothing but its number. */
+ * A place is an instruction that makes a call. Only its first few calls fail:
+ * later ones would differ only in their number. */
 #ifndef CLIENT_CALLS_H
 #define CLIENT_CALLS_H
 

@@ -160,7 +160,7 @@ static inline void give_back(struct actor *actor)
     turn_for(0);
 }
 
-/* ---- What the nodes say ------------------------------------------------ */
+/* ---- State of the nodes ------------------------------------------------ */
 
 struct count {
     int waiting[HF_NODES_MAX];

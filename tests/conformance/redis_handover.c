@@ -28,7 +28,7 @@
 /* Start of the lines that are compared with serve(). */
 static const char FAST[] = "if gives and first[1] and ";
 
-/* ---- What is drawn ------------------------------------------------------- */
+/* ---- Random scenes ------------------------------------------------------- */
 
 struct waiter {
     char who[16];
@@ -294,7 +294,7 @@ static void lay(struct stage *stage, const struct scene *scene,
     lay_queue(stage, scene, name);
 }
 
-/* ---- What a run leaves --------------------------------------------------- */
+/* ---- Keys after a run ---------------------------------------------------- */
 
 __attribute__((format(printf, 2, 3))) static void note(struct result *result,
                                                        const char *format, ...)

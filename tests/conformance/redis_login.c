@@ -9,7 +9,7 @@
 #define PATIENCE_MS 20000
 #define LEASE_MS 60000
 
-/* ---- What the program knows --------------------------------------------- */
+/* ---- Credentials of the program ----------------------------------------- */
 
 struct vault {
     pthread_mutex_t mutex;

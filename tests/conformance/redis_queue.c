@@ -353,7 +353,7 @@ static void tell_names(struct teller *teller)
     TELL(teller, "gr\xc3\xbc", story);
 }
 
-/* ---- What the server refuses --------------------------------------------- */
+/* ---- Refusals by the server ---------------------------------------------- */
 
 /* Out of memory, without eviction: no new client enters the queue, and no
  * script stops in the middle. The holder may renew and release, and a waiter is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of a name, told line by line and checked on a real server.
+/* Stories of a name: text lines that run on a real server and are checked.
  *
  *     static const struct line story[] = {
  *         {"a try", "ok new"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of the Redis store stand on: real servers that this process
- * starts and stops, and a store that is driven by hand.
+/* Shared by the tests of the Redis store: real servers that this process starts
+ * and stops, and a store that the test drives.
  *
  *     struct server server;  server_start(&server, "--appendonly", "yes", 0);
  *     struct rig rig;        rig_open(&rig, 1, &server);

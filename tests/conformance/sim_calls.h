@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random requests to a server: the shipped scripts on two names, with what
- * foreign clients do to their keys; and single commands, right and wrong. */
+/* Random requests to a server: the shipped scripts on two names, with commands
+ * of foreign clients on their keys; and single commands, valid and invalid. */
 #ifndef HF_TESTS_SIM_CALLS_H
 #define HF_TESTS_SIM_CALLS_H
 

@@ -144,7 +144,7 @@ static bool run(struct pair *pair, make_fn *make, make_fn *listen,
     return same;
 }
 
-/* ---- What only the simulation can do ------------------------------------- */
+/* ---- The simulation alone ------------------------------------------------ */
 
 static void feed(struct sim_session *session, const char *text)
 {

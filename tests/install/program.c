@@ -84,7 +84,7 @@ static struct hf_lock *take(struct hf_client *client, const char *name)
     return lock;
 }
 
-/* ---- What the caller fills --------------------------------------------- */
+/* ---- Structs that the caller fills ------------------------------------- */
 
 /* The elements of an array are as far apart as in this program. */
 static void check_names(struct hf_client *client)
@@ -120,7 +120,7 @@ static void check_error(struct hf_client *client)
     CHECK(is_untouched(errors.behind));
 }
 
-/* ---- What the library fills -------------------------------------------- */
+/* ---- Structs that the library fills ------------------------------------ */
 
 static void check_holder(const struct hf_holder *holder,
                          const struct hf_lock *lock)

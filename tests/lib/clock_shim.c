@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server's wall clock, off by as much as a test likes: LD_PRELOAD this, and
- * name in CLOCKSHIM a file of 8 bytes (nanoseconds, signed, host order) that
- * the test rewrites in place while the server runs. 8 bytes more, unless they
- * are 0, are what the clock says, in nanoseconds: it stands still. The steady
- * clock stays true. (libfaketime hangs redis-server at its start.) */
+/* Shifts a server's wall clock: set LD_PRELOAD to this, and CLOCKSHIM to a file
+ * of 8 bytes (nanoseconds, signed, host order), the offset. The test rewrites
+ * the file in place while the server runs. If 8 more bytes follow and are not
+ * 0, they are the time in nanoseconds, and the clock stands still. The
+ * monotonic clock is not affected. (libfaketime hangs redis-server at its
+ * start.) */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>

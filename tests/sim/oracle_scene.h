@@ -175,7 +175,7 @@ static inline void counted(enum sim_rule rule)
     over();
 }
 
-/* ---- What users do ----------------------------------------------------- */
+/* ---- Users ------------------------------------------------------------- */
 
 static inline void begins(enum who who)
 {
@@ -260,7 +260,7 @@ static inline void gives_up(enum who who)
     sim_oracle_given_up(on.world.oracle, on.turns[who]);
 }
 
-/* ---- What nodes do ----------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------- */
 
 #define FENCE_KEY "hf:{lock:a}:fence"
 

@@ -8,7 +8,7 @@
 
 #define PERIOD_MS 5000
 
-/* ---- What nodes do with marks -------------------------------------------- */
+/* ---- Marks at nodes ------------------------------------------------------ */
 
 /* The mark script, of `who`, at a node: with a fence it writes; then the node
  * keeps `kept`, and its answer is read `trip_ms` later. */

@@ -60,7 +60,7 @@ static const char *owner_of(enum who who)
     return text;
 }
 
-/* ---- What the table says ------------------------------------------------- */
+/* ---- The table ----------------------------------------------------------- */
 
 static void test_an_owner_ends_with_its_lease(void **state)
 {

@@ -206,7 +206,7 @@ static void test_what_is_not_in_the_table(void **state)
     }
 }
 
-/* ---- What a story takes away ------------------------------------------- */
+/* ---- Guarantees that a story excludes ---------------------------------- */
 
 static bool promises(const struct sim_story *story, enum sim_rule rule)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A batch that has not tried what it is for has not passed. */
+/* A batch that never reached the states that it is for has not passed. */
 #include "hfsim/report.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shrinking: what is left breaks the same rule, in the same regime, and soon;
- * and which stories lie within their regime. */
+/* Shrinking: the result breaks the same rule, in the same regime, and soon. And
+ * which stories lie within their regime. */
 #include "hfsim/shrink.h"
 
 #include "story/story_parts.h"
@@ -98,7 +98,7 @@ static void test_a_long_hold_is_no_reason_to_wait(void **state)
     sim_story_fini(&story);
 }
 
-/* ---- What lies within a regime ------------------------------------------- */
+/* ---- Stories within a regime --------------------------------------------- */
 
 static void test_what_is_drawn_lies_within(void **state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Time that stands still is reported, with the process or node that keeps it
- * from advancing. */
+/* A clock that no longer advances is reported, with the process or node that
+ * blocks it. */
 #include "oracle_scene.h"
 
 #include "world/spin.h"

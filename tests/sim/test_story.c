@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories: what is drawn is in bounds, text reads as what was written, and
- * errors name their line. */
+/* Stories: random ones are within bounds, a printed story is parsed as the
+ * same, and errors name their line. */
 #include "story/story.h"
 
 #include <setjmp.h>
@@ -166,7 +166,7 @@ static void test_errors_name_their_line(void **state)
     }
 }
 
-/* ---- What is drawn --------------------------------------------------------
+/* ---- Random draws ---------------------------------------------------------
  */
 
 static void check_turns(const struct sim_story *story)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between core and the wire: what a lease finds out of a node reaches the
- * client's view of the nodes, by which the next lease goes. */
+/* Between core and the connections: what a lease learns about a node reaches
+ * the client's view of the nodes, which the next lease uses. */
 #include "world/trace.h"
 #include "world/world.h"
 

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* ---- What is there ------------------------------------------------------ */
+/* ---- State of a name ---------------------------------------------------- */
 
 static void set_text(struct text *text, const void *bytes, size_t len)
 {
@@ -68,7 +68,7 @@ static uint64_t bound_of(const struct name *name, const struct moment *now)
                                                     : base + HF_FENCE_AHEAD_MAX;
 }
 
-/* ---- What a request sees ------------------------------------------------ */
+/* ---- Replies ------------------------------------------------------------ */
 
 struct visit {
     struct name *name;

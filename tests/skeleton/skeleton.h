@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* An owner, and what is written before it when it has ended. */
+/* An owner, and the text before it when it has ended. */
 #define ENDED_MARK "ended:"
 #define ENDED_MARK_LEN (sizeof(ENDED_MARK) - 1)
 #define OWNER_ROOM (HF_OWNER_MAX + ENDED_MARK_LEN)
@@ -59,7 +59,7 @@ struct name {
 
 /* The clocks, read once for a request. */
 struct moment {
-    struct hf_instant now; /* what leases are counted on */
+    struct hf_instant now; /* the clock of leases */
     uint64_t wall_us;      /* Unix time */
     uint64_t floor;        /* least counter of a grant or a raise */
 };

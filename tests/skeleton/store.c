@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the client calls. store/store.h is the manual. */
+/* The operations that the client calls; store/store.h describes them. */
 #include "skeleton.h"
 
 #include "base/assert.h"

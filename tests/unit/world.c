@@ -239,7 +239,7 @@ static void begin(struct world *world, struct client *client)
                            .counter = draw(world, 2) ? client->hint : 0});
 }
 
-/* ---- What happens next ------------------------------------------------- */
+/* ---- The next event ---------------------------------------------------- */
 
 static void remove_letter(struct wire *wire, unsigned idx)
 {
