@@ -222,8 +222,7 @@ static void test_disagreement(void **state)
     assert_int_equal(try_permit(other, name, 3, NULL), HF_OK);
     assert_int_equal(hf_lock_release(lock), HF_OK);
     assert_none_left(other, name, 5);
-    /* After all holders have released, another number is accepted, greater or
-     * smaller. */
+    /* Once all are released, a greater or a smaller number is accepted. */
     lock = take_permit(other, name, 5, LEASE_MS);
     refuse(client, name, 3, 0, "is a semaphore of 5 permits, not of 3");
     assert_int_equal(hf_lock_release(lock), HF_OK);

@@ -312,8 +312,7 @@ static void test_restarted_with_a_queue(void)
     server_remove(&server);
 }
 
-/* A key of another library is not handed over: the first waiter polls for
- * it. */
+/* A key of another library is not handed over: the first waiter polls it. */
 static void test_behind_a_foreign_key(void)
 {
     struct server server;
