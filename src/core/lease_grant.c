@@ -113,8 +113,7 @@ void hf_grant_refusal(struct hf_step *step, struct hf_vote *vote)
         hf_vote_unlimit(vote);
     }
     if (is_old) {
-        vote->until = is_queued ? vote->until : HF_LONG_AGO; /* another Q */
-        return;
+        return; /* of another round or ttl: `until` stays */
     }
     /* Earlier votes are void. `until` is now the expiry of a grant that the
      * node pushes after this reply, or has pushed already with a counter above

@@ -220,10 +220,9 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
     hf_lease_set_raised(lease, raised);
 }
 
-/* A node refused a raise beyond its bound, so that raise is never executed. If
- * all other raises have been answered too, no raise can be executed later:
- * reset `raised`. */
-static void take_raise_back(struct hf_lease *lease)
+/* If every raise has been answered, none can be executed later: reset `raised`.
+ */
+static void settle_raises(struct hf_lease *lease)
 {
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -251,9 +250,7 @@ void hf_raise_note(struct hf_step *step, struct hf_vote *vote)
     if (event->bound > 0 && is_yours) {
         hf_vote_set_raise_most(vote, (uint32_t)(event->bound >> HF_FLOOR_BITS));
     }
-    if (event->bound > 0) {
-        take_raise_back(step->lease);
-    }
+    settle_raises(step->lease);
 }
 
 /* The reply to a raise was lost, and the node has since refused that raise. Its

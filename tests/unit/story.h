@@ -3,8 +3,9 @@
  *
  *     [time] event             | what the lease does
  *
- * Events:   acquire [HINT]   adopt T   disown T   extend [TTL]   release
- *           forsake   timer   node N STANDING   forgot N
+ * Events:   acquire [HINT]   adopt T   disown T [SPARED]   extend [TTL]
+ *           release   forsake   node N STANDING   forgot N
+ *           timer, in the millisecond in which it is due   overdue: later
  *           slow N   up N: become so, without a step
  *           spread   sparse: no, or some, node is about to give it to us
  *           granted N C: N granted at C, or (0) did not

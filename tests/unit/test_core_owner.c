@@ -302,6 +302,14 @@ static void a_ttl_stands_behind_the_fence(void **state)
     }
 }
 
+/* The bytes before a text without a fence belong to no owner. */
+static void what_is_before_the_text_is_not_read(void **state)
+{
+    (void)state;
+    static const char text[] = "@/a/5";
+    assert_int_equal(hf_owner_ttl_ms(text + 2), 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -320,6 +328,7 @@ int main(void)
         cmocka_unit_test(what_fills_the_room_ends_in_it),
         cmocka_unit_test(fences_from_one_to_the_last),
         cmocka_unit_test(a_ttl_stands_behind_the_fence),
+        cmocka_unit_test(what_is_before_the_text_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -272,9 +272,9 @@ static void a_renewal_at_another_counter_does_not_renew(void **state)
           STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C ok 8       | \n"
                      "[336] 2 C ok 9       | \n"
-                     "[384] timer          | late 1 0C7h 2C7h\n"
-                     "[500] timer          | late 0 late 2 at-risk\n"
-                     "[988] timer          | lost\n");
+                     "[384] overdue        | late 1 0C7h 2C7h\n"
+                     "[500] overdue        | late 0 late 2 at-risk\n"
+                     "[988] overdue        | lost\n");
 }
 
 static void at_risk_then_lost_by_our_own_clock(void **state)
@@ -284,9 +284,9 @@ static void at_risk_then_lost_by_our_own_clock(void **state)
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
-          "[384] timer          | late 0\n"
-          "[500] timer          | at-risk\n"
-          "[988] timer          | lost\n"
+          "[384] overdue        | late 0\n"
+          "[500] overdue        | at-risk\n"
+          "[988] overdue        | lost\n"
           "[990] 0 C ok 7       | \n"
           "[991] release        | lost 0R7\n"
           "[992] 0 R ok         | done\n");
@@ -299,8 +299,8 @@ static void safe_again_when_confirmed_late(void **state)
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
-          "[384] timer          | late 0\n"
-          "[500] timer          | at-risk\n"
+          "[384] overdue        | late 0\n"
+          "[500] overdue        | at-risk\n"
           "[700] 0 C ok 7       | safe\n");
 }
 
@@ -324,8 +324,8 @@ static void a_quarantined_node_repairs_but_does_not_vote(void **state)
                      "[334] timer          | 0C7h 2C7h\n"
                      "[335] 0 C ok 7       | \n"
                      "[335] 2 C ok 7       | \n"
-                     "[500] timer          | at-risk\n"
-                     "[988] timer          | lost\n");
+                     "[500] overdue        | at-risk\n"
+                     "[988] overdue        | lost\n");
 }
 
 static void extended_with_a_new_ttl(void **state)
@@ -427,9 +427,9 @@ static void extending_waits_for_what_was_late(void **state)
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
-          "[384] timer          | late 0\n"
+          "[384] overdue        | late 0\n"
           "[400] extend         | \n"
-          "[450] timer          | late 0 unextended\n");
+          "[450] overdue        | late 0 unextended\n");
 }
 
 /* Several nodes connect before the release gets the first event. */
@@ -468,7 +468,7 @@ static void not_extended_when_unreachable(void **state)
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[9] node 0 down      | \n"
           "[100] extend         | unextended\n"
-          "[500] timer          | at-risk\n");
+          "[500] overdue        | at-risk\n");
 }
 
 static void adopted_only_when_a_majority_confirms(void **state)

@@ -119,7 +119,9 @@ static void two_clocks_of_five_far_ahead(void **state)
           "[2] 0 C ok " NOW " " BOUND "     | \n"
           "[3] 1 A ok " NOW "               | 1C" FAR "\n"
           "[4] 1 C ok " NOW " " BOUND "     | \n"
-          "[5] 2 A ok " NOW "               | held " NOW " till 9898\n");
+          "[5] 2 A ok " NOW "               | held " NOW " till 9898\n"
+          "[6] release                      | 0R" NOW " 1R" NOW " 2R" NOW
+          " 3R" NOW " 4R" NOW "\n");
     story(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 4 A ok " FAR "               | \n"
@@ -223,6 +225,105 @@ static void no_steps_after_a_lost_raise(void **state)
           " 2R" FAR "\n");
 }
 
+/* A raise by the greatest step that each node accepts needs no known bound:
+ * node 1, which needs less, is raised at once. Nor is it too far for a hint. */
+static void raise_by_the_greatest_step_is_sure(void **state)
+{
+    (void)state;
+    story(5, 10000,
+          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
+          "[1] 2 A ok 14294967296           | \n"
+          "[1] 1 A ok 14294967290           | \n"
+          "[1] 0 A ok " NOW "               | 0C14294967296 1C14294967296\n"
+          "[2] release                      | 0R14294967296 1R14294967296"
+          " 2R14294967296 3R14294967296 4R14294967296\n");
+}
+
+/* The clock of node 2 jumps: the node can be raised to no value nearby, but its
+ * vote for its own counter stays. */
+static void clock_that_jumps_keeps_the_vote(void **state)
+{
+    (void)state;
+    story(5, 10000,
+          "[0] acquire                      | 0A 1A 2A 3A 4A\n"
+          "[1] 2 A ok " NOW "               | \n"
+          "[1] 0 A ok " NOW "               | \n"
+          "[1] 1 A ok " LATER "             | 0C" LATER " 2C" LATER "\n"
+          "[2] 2 C ok " NOW " " FAR "       | 1C" FAR " 2C" FAR "\n"
+          "[3] 0 C error                    | \n"
+          "[3] 1 C error                    | \n"
+          "[4] 3 A ok 9999999990            | \n"
+          "[5] 4 A ok 9999999990            | 3C" NOW " 4C" NOW "\n");
+}
+
+/* A bound is stored in buckets of 4.2 s: a value in the same bucket may exceed
+ * it. */
+static void bucket_of_the_bound_is_out_of_reach(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FAR "               | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 0 C ok " NOW " " BOUND "     | \n"
+          "[3] node 2 down                  | \n"
+          "[4] 1 A ok 14294188040           | split 0R" FAR " 1R" FAR "\n");
+}
+
+/* The largest value that a majority can reach may be no node's counter: node 0
+ * accepts its clock floor and above, and node 1 accepts that value, too. */
+#define FLOOR "10003415040"
+static void floor_of_one_node_is_the_target(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 0 A ok " NOW "               | \n"
+          "[1] 2 A ok " LATER "             | 0C" LATER "\n"
+          "[2] 0 C ok " NOW " " FLOOR "     | 0C" FLOOR " 2C" FLOOR "\n"
+          "[3] 2 C ok " LATER " " FAR "     | 2C" FAR "\n"
+          "[4] 0 C unsent                   | 0C" FAR "\n"
+          "[5] 0 C ok " NOW " " BOUND "     | \n"
+          "[6] 1 A ok " LATER "             | 0C" FLOOR " 1C" FLOOR "\n"
+          "[7] 0 C ok " FLOOR "             | \n"
+          "[8] 1 C ok " FLOOR "             | held " FLOOR " till 9904\n");
+}
+
+/* A reply with a floor alone does not reset a known bound. */
+static void bound_outlasts_a_floor(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FAR "               | \n"
+          "[1] 0 A ok " NOW "               | 0C" FAR "\n"
+          "[2] 0 C ok " NOW " " BOUND "     | \n"
+          "[3] 1 A ok " LATER "             | 0C" LATER "\n"
+          "[4] node 1 down                  | \n"
+          "[5] 0 C ok " NOW " " FLOOR "     | split 0R" FLOOR " 2R" FLOOR "\n");
+}
+
+/* The most that RAISE_STEPS_MAX steps can do. The node in the middle may be the
+ * first one. */
+static void farthest_in_steps(void **state)
+{
+    (void)state;
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
+          "[2] 1 A ok 27179869184           | 1C" FARTHER "\n"
+          "[3] 1 C ok 27179869184 bound 31474836480 | \n"
+          "[4] 0 C ok " NOW " " BOUND "     | 0C14294188031\n");
+    story(3, 10000,
+          "[0] acquire                      | 0A 1A 2A\n"
+          "[1] 2 A ok " FARTHER "           | \n"
+          "[1] 1 A ok " NOW "               | 1C" FARTHER "\n"
+          "[2] 0 A ok " FAR "               | 0C" FARTHER "\n"
+          "[3] 0 C ok " FAR " bound 21494967296 | \n"
+          "[4] 1 C ok " NOW " " BOUND "     | 1C14294188031\n");
+}
+
 /* ---- WAITING --------------------------------------------------------------
  */
 
@@ -258,6 +359,33 @@ static void lost_raise_in_vain_ends_the_waiting(void **state)
                      " 2R" NOW "\n");
 }
 
+static void lost_raise_of_another_node(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          PLACES_AT_ALL "[5] 1 grants " NOW "            | \n"
+                        "[5] 2 grants " FAR "            | 1C" FAR "\n"
+                        "[6] node 1 down                 | \n"
+                        "[6] 1 C unknown                 | \n"
+                        "[7] node 1 voting               | 1Q300 1C" FAR "\n"
+                        "[8] 1 Q ok " NOW "              | \n"
+                        "[9] 1 C ok " NOW " " BOUND "    | split 0R" NOW
+                        " 1R" NOW " 2R" NOW "\n");
+}
+
+/* Not if the raise was answered: the node can be raised to less when node 1 is
+ * back. */
+static void answered_raise_keeps_the_place(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          PLACES_AT_ALL "[5] 0 grants " NOW "            | \n"
+                        "[5] 2 grants " FAR "            | 0C" FAR "\n"
+                        "[6] 1 grants 17100000000        | 1C" FAR "\n"
+                        "[7] node 1 down                 | \n"
+                        "[8] 0 C ok " NOW " " BOUND "    | \n");
+}
+
 /* Not if two other nodes remain that can still be raised. */
 static void lost_raise_in_vain_costs_one_vote(void **state)
 {
@@ -274,7 +402,7 @@ static void lost_raise_in_vain_keeps_the_place(void **state)
 {
     (void)state;
     story(3, TTL,
-          LOST_RAISE "[305] timer                    | late 0 2Q300\n"
+          LOST_RAISE "[305] overdue                  | late 0 2Q300\n"
                      "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
                      "[307] 2 Y queued " FAR "       | \n"
                      "[308] 0 C ok " NOW " " BOUND " | \n");
@@ -299,6 +427,25 @@ static void lost_step_is_asked_again(void **state)
           "[10] 0 C ok 14294188031         | 0C" FAR "\n");
 }
 
+/* The raise of node 0 to the middle is lost, and then its clock is set back. No
+ * raise above the middle is in doubt, so the node goes there in steps. */
+static void steps_after_a_lost_raise_to_the_middle(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          PLACES_AT_ALL
+          "[5] 2 grants " FARTHER "            | \n"
+          "[5] 1 grants " FAR "                | 1C" FARTHER "\n"
+          "[6] 1 C ok " FAR " bound 21494967296 | \n"
+          "[7] 0 grants " NOW "                | 0C" FARTHER "\n"
+          "[8] 0 C ok " NOW " " BOUND "        | 0C14294188031\n"
+          "[9] 0 C ok 14294188031              | 0C" FAR "\n"
+          "[10] node 0 down                    | \n"
+          "[10] 0 C unknown                    | \n"
+          "[11] node 0 voting                  | 0Q300 0C" FAR "\n"
+          "[12] 0 C ok 14294188031 bound 14300000000 | 0C14298382335\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,15 +455,24 @@ int main(void)
         cmocka_unit_test(clock_leaps_after_the_grant),
         cmocka_unit_test(clock_far_behind_costs_one_vote),
         cmocka_unit_test(two_clocks_of_five_far_ahead),
+        cmocka_unit_test(raise_by_the_greatest_step_is_sure),
+        cmocka_unit_test(clock_that_jumps_keeps_the_vote),
+        cmocka_unit_test(bucket_of_the_bound_is_out_of_reach),
+        cmocka_unit_test(floor_of_one_node_is_the_target),
+        cmocka_unit_test(bound_outlasts_a_floor),
         cmocka_unit_test(an_old_grant_is_asked_first),
         cmocka_unit_test(all_granted_and_apart),
         cmocka_unit_test(some_need_fewer_steps),
         cmocka_unit_test(too_far_apart_for_steps),
+        cmocka_unit_test(farthest_in_steps),
         cmocka_unit_test(no_steps_after_a_lost_raise),
         cmocka_unit_test(lost_raise_in_vain_ends_the_waiting),
+        cmocka_unit_test(lost_raise_of_another_node),
+        cmocka_unit_test(answered_raise_keeps_the_place),
         cmocka_unit_test(lost_raise_in_vain_costs_one_vote),
         cmocka_unit_test(lost_raise_in_vain_keeps_the_place),
         cmocka_unit_test(lost_step_is_asked_again),
+        cmocka_unit_test(steps_after_a_lost_raise_to_the_middle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

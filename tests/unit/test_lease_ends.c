@@ -83,7 +83,7 @@ static void a_lost_lease_waits_for_no_node(void **state)
           "[1] 0 A ok 7          | \n"
           "[2] 1 A ok 7          | held 7 till 988\n"
           "[3] sparse            | \n"
-          "[988] timer           | lost\n"
+          "[988] overdue         | lost\n"
           "[988] spread          | \n");
 }
 
@@ -188,6 +188,20 @@ static void refused_node_with_request_in_flight_is_released(void **state)
           "[8] 0 C ok 9    | \n");
 }
 
+static void any_refused_node_with_request_in_flight(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire     | 0A 1A 2A\n"
+          "[1] 1 A ok 5    | \n"
+          "[2] 0 A ok 7    | 1C7\n"
+          "[3] forgot 1    | 1A7\n"
+          "[4] 1 C ok 6    | 1C7\n"
+          "[5] forgot 1    | \n"
+          "[6] 1 A no 3    | \n"
+          "[7] release     | 0R7 1R7 2R7\n");
+}
+
 /* A waiter ignores the reply, which is older than the refusal. Still the node
  * replied "yours", so it gets a RELEASE. */
 static void node_that_said_yours_to_a_waiter_is_released(void **state)
@@ -266,6 +280,45 @@ static void what_was_adopted_is_released_everywhere(void **state)
           "[21] 2 R ok           | done\n");
 }
 
+static void first_node_of_an_adoption_is_released(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] node 0 connecting | \n"
+          "[1] adopt 7           | 1C7 2C7\n"
+          "[2] 1 C ok 7          | \n"
+          "[3] 2 C ok 7          | held 7 till 989\n"
+          "[10] release          | 1R7 2R7\n"
+          "[11] 1 R ok           | \n"
+          "[12] 2 R ok           | released\n"
+          "[20] node 0 voting    | 0R7\n"
+          "[21] 0 R ok           | done\n");
+}
+
+/* As after a break: nodes that did not reply to it are spared. */
+static void spared_node_is_not_released(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] disown 7 1        | 0R7 2R7\n"
+          "[1] 0 R ok            | \n"
+          "[2] 2 R ok            | released done\n");
+}
+
+/* The outcome waits for nodes that are connecting, and not once they are down.
+ */
+static void release_waits_for_no_node_that_is_down(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          STORY_HELD "[4] node 1 connecting | \n"
+                     "[4] node 2 connecting | \n"
+                     "[10] release          | 0R7\n"
+                     "[11] 0 R ok           | \n"
+                     "[20] node 1 down      | \n"
+                     "[21] node 2 down      | unknown\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,14 +331,18 @@ int main(void)
         cmocka_unit_test(a_lost_lease_waits_for_no_node),
         cmocka_unit_test(release_waits_a_timeout_for_connections),
         cmocka_unit_test(answer_at_the_end_of_the_waiting),
+        cmocka_unit_test(release_waits_for_no_node_that_is_down),
         cmocka_unit_test(who_could_not_release_tries_again),
         cmocka_unit_test(denied_by_some_and_one_to_come),
         cmocka_unit_test(refused_node_with_request_in_flight_is_released),
+        cmocka_unit_test(any_refused_node_with_request_in_flight),
         cmocka_unit_test(node_that_said_yours_to_a_waiter_is_released),
         cmocka_unit_test(lease_over_before_it_could_be_released),
         cmocka_unit_test(a_renewal_that_was_denied_denies_no_release),
         cmocka_unit_test(answers_to_a_renewal_release_nothing),
         cmocka_unit_test(what_was_adopted_is_released_everywhere),
+        cmocka_unit_test(first_node_of_an_adoption_is_released),
+        cmocka_unit_test(spared_node_is_not_released),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static void time_comes_from_nodes_that_reported_it(void **state)
           "[0] queue                              | 0A 1A 2A\n"
           "[1] 0 A ok 7                           | \n"
           "[2] 1 A ok 9                           | 0C9\n"
-          "[3] 0 C no 12 9 20000                  | \n"
+          "[3] 0 C no 12 9 20000 77               | \n"
           "[4] 2 A no 3 9 20000 1700000000000000  "
           "| queued 0Q1700000000000000 1Q1700000000000000 "
           "2Q1700000000000000\n");
@@ -103,14 +103,15 @@ static void no_polling_for_a_lease_without_expiry(void **state)
           "[2001] timer           | 0Q500\n");
 }
 
-static void polls(const char *behind, int most_ms)
+/* `begins`: lines before the request. */
+static void polls(const char *begins, const char *behind, int most_ms)
 {
     static char text[65536];
     size_t len = 0;
     len += (size_t)snprintf(text + len, sizeof(text) - len,
-                            "[0] queue        | 0Q\n"
+                            "%s[0] queue      | 0Q\n"
                             "[1] 0 Q %s 7      | queued\n",
-                            behind);
+                            begins, behind);
     int at = 1;
     for (int i = 0; i < 300; i++) {
         int pause = i < 6 && 10 << i < most_ms ? 10 << i : most_ms;
@@ -127,14 +128,21 @@ static void polls(const char *behind, int most_ms)
 static void polls_for_as_long_as_it_takes(void **state)
 {
     (void)state;
-    polls("mortal", 500);
+    polls("", "mortal", 500);
+}
+
+/* So does a waiter to which the node cannot push. */
+static void polls_while_deaf(void **state)
+{
+    (void)state;
+    polls("[0] deaf 0 | \n", "queued", 500);
 }
 
 /* A holder of another library pushes no release: poll at least every 40 ms. */
 static void polls_more_often_behind_another_library(void **state)
 {
     (void)state;
-    polls("foreign", 40);
+    polls("", "foreign", 40);
 }
 
 /* The first waiter polls if its node cannot push to it. The second does not: it
@@ -160,6 +168,51 @@ static void who_could_hear_has_missed_nothing(void **state)
           "[1] 0 Q queued 7 1      | queued\n"
           "[2] deaf 0              | \n"
           "[3] listen 0            | \n");
+}
+
+/* A refusal of a request that had no ticket is answered at once by one that
+ * has; a second refusal is not. The new request has a timeout of its own. */
+static void refused_place_is_polled_for(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 300 | \n"
+          "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
+          "[2] 0 Q queued 5         | \n"
+          "[2] 1 Q queued 5         | \n"
+          "[3] 2 A no 5 9 20000 300 | 2Q300\n"
+          "[53] timer               | late 2\n"
+          "[54] 2 Q no 5 9 20000    | \n"
+          "[74] timer               | 2Q300\n");
+}
+
+/* The node was away when the waiting began. It is up before its event comes,
+ * and is asked at once. */
+static void node_without_request_is_due_at_once(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                          | 0A 1A 2A\n"
+          "[1] 0 A no 5 9 20000 9000000000000 | \n"
+          "[1] node 0 down                    | \n"
+          "[2] 1 A no 5 9 20000 9000000000000 | queued 1Q9000000000000\n"
+          "[3] up 0                           |\n"
+          "[4] 1 Q queued 5                   | \n"
+          "[5] overdue                        | 0Q9000000000000\n");
+}
+
+/* The node is asked again with the polls, not at the timeout of the raise. */
+static void failed_raise_is_followed_by_a_poll(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[5] 0 grants 6           | \n"
+                 "[5] 1 grants 7           | 0C7\n"
+                 "[6] 0 C error            | \n"
+                 "[15] timer               | 1Q300 0C7\n"
+                 "[16] 0 C error           | \n"
+                 "[56] timer               | 0Q300 0C7\n");
 }
 
 /* ---- Events out of order ----------------------------------------------- */
@@ -188,6 +241,34 @@ static void newer_grant_is_not_given_back_for_an_older(void **state)
                  "[28] 0 Q ok 8 behind     | 0Y8\n"
                  "[29] node 0 voting       | \n"
                  "[30] 0 Y queued 9        | \n");
+}
+
+/* A reply from before the grant leaves the node's limits of raises unknown. */
+static void grant_before_the_reply_can_be_raised(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
+                 "[2003] 0 grants 8        | \n"
+                 "[2004] 0 Q queued 7      | \n"
+                 "[2005] 1 grants 9        | 0C9\n");
+}
+
+/* After a YIELD no lease is known whose end could be awaited there. */
+static void failed_yield_waits_for_the_heartbeat(void **state)
+{
+    (void)state;
+    story(3, TTL,
+          "[0] queue                | 0A 1A 2A\n"
+          "[1] 0 A ok 5             | \n"
+          "[1] 1 A no 5 9 20000 300 | \n"
+          "[1] 2 A no 5 8 20000 300 | queued 0Q300 1Q300 2Q300\n"
+          "[2] 0 Q ok 5 behind      | 0Y5\n"
+          "[2] 1 Q queued 5         | \n"
+          "[2] 2 Q queued 5         | \n"
+          "[3] 0 Y error            | \n"
+          "[2002] timer             | 1Q300 2Q300\n"
+          "[2003] timer             | 0Q300\n");
 }
 
 /* "Yours" at a counter below a later refusal. */
@@ -269,11 +350,17 @@ int main(void)
         cmocka_unit_test(late_answers_outlast_connections),
         cmocka_unit_test(no_polling_for_a_lease_without_expiry),
         cmocka_unit_test(polls_for_as_long_as_it_takes),
+        cmocka_unit_test(polls_while_deaf),
         cmocka_unit_test(polls_more_often_behind_another_library),
         cmocka_unit_test(only_the_head_polls_when_deaf),
         cmocka_unit_test(who_could_hear_has_missed_nothing),
+        cmocka_unit_test(refused_place_is_polled_for),
+        cmocka_unit_test(node_without_request_is_due_at_once),
+        cmocka_unit_test(failed_raise_is_followed_by_a_poll),
         cmocka_unit_test(second_push_of_one_grant),
         cmocka_unit_test(newer_grant_is_not_given_back_for_an_older),
+        cmocka_unit_test(grant_before_the_reply_can_be_raised),
+        cmocka_unit_test(failed_yield_waits_for_the_heartbeat),
         cmocka_unit_test(stale_grant_is_given_back),
         cmocka_unit_test(bounds_of_a_stale_grant_are_ignored),
         cmocka_unit_test(nothing_is_given_back_to_a_node_that_is_away),

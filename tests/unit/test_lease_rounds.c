@@ -65,14 +65,17 @@ static void node_that_stays_below_is_asked_with_the_next_round(void **state)
 
 /* ---- Grants pushed to a holder ----------------------------------------- */
 
-#define CLAIMED                                                                \
+#define WAITING                                                                \
     "[0] queue                | 0A 1A 2A\n"                                    \
     "[1] 0 A no 7 9 20000 300 | \n"                                            \
     "[1] 1 A no 7 9 20000 300 | queued 0Q300 1Q300\n"                          \
     "[2] 2 A no 7 9 20000 300 | 2Q300\n"                                       \
     "[3] 0 Q queued 7         | \n"                                            \
     "[3] 1 Q queued 7         | \n"                                            \
-    "[3] 2 Q queued 7         | \n"                                            \
+    "[3] 2 Q queued 7         | \n"
+#define HEARTBEAT WAITING "[2003] timer             | 0Q300 1Q300 2Q300\n"
+#define CLAIMED                                                                \
+    WAITING                                                                    \
     "[50] 0 grants 8          | \n"                                            \
     "[51] 1 grants 8          | held 8 till 5939 0C8h 1C8h 2C8h\n"
 
@@ -138,6 +141,49 @@ static void answers_to_what_was_asked_while_waiting(void **state)
           "[55] 1 C ok 8            | \n"
           "[56] 2 C ok 8            | \n"
           "[57] extend              | 1C8h 2C8h\n");
+}
+
+/* The CONFIRM that follows a grant failed: the round asks that node again. */
+static void granted_node_is_confirmed_with_the_retry(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          CLAIMED "[52] 2 C no 7            | \n"
+                  "[53] 2 grants 8          | 2C8h\n"
+                  "[54] 2 C unsent          | \n"
+                  "[101] timer              | late 0 late 1\n"
+                  "[1051] timer             | 2C8h\n");
+}
+
+/* A reply to a heartbeat, behind the confirmation of the same node: it does not
+ * undo it. */
+static void heartbeat_behind_a_confirmation(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          HEARTBEAT "[2005] 0 grants 8        | \n"
+                    "[2006] 1 grants 8        | held 8 till 5939 0C8h 1C8h"
+                    " 2C8h\n"
+                    "[2007] 0 C ok 8          | \n"
+                    "[2008] 0 Q ok 8          | \n"
+                    "[2009] 1 Q ok 8          | \n"
+                    "[2010] 1 C ok 8          | \n"
+                    "[2056] timer             | late 2\n"
+                    "[12006] timer            | 0C8h 1C8h\n");
+}
+
+/* Requests from before the claim, sent in the same instant: that they are
+ * refused denies nothing of the round. */
+static void refused_heartbeats_are_of_no_round(void **state)
+{
+    (void)state;
+    story(3, 30000,
+          HEARTBEAT "[2003] 0 grants 8        | \n"
+                    "[2003] 1 grants 8        | held 8 till 5939 0C8h 1C8h"
+                    " 2C8h\n"
+                    "[2004] 0 Q no 7          | \n"
+                    "[2005] 1 Q no 7          | \n"
+                    "[2053] timer             | late 0 late 1 late 2\n");
 }
 
 /* ---- Nodes that reconnect ---------------------------------------------- */
@@ -261,6 +307,8 @@ static void any_event_finds_that_it_is_over(void **state)
 {
     (void)state;
     story(3, 1000, STORY_HELD "[1100] listen 0      | lost\n");
+    story(3, 1000, STORY_HELD "[1100] node 0 voting | lost\n");
+    story(3, 30000, CLAIMED "[6000] 2 grants 7    | lost\n");
 }
 
 int main(void)
@@ -274,6 +322,9 @@ int main(void)
         cmocka_unit_test(grant_after_the_loss_changes_nothing),
         cmocka_unit_test(extending_a_claim_by_more_asks_anew),
         cmocka_unit_test(answers_to_what_was_asked_while_waiting),
+        cmocka_unit_test(granted_node_is_confirmed_with_the_retry),
+        cmocka_unit_test(heartbeat_behind_a_confirmation),
+        cmocka_unit_test(refused_heartbeats_are_of_no_round),
         cmocka_unit_test(node_that_is_back_joins_the_open_round),
         cmocka_unit_test(what_is_lost_is_not_extended),
         cmocka_unit_test(extending_is_a_round_of_its_own),

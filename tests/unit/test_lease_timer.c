@@ -56,7 +56,7 @@ static void at_risk_after_half_a_lease(void **state)
     assert_int_equal(story_wake(3, 1000, 0,
                                 STORY_HELD
                                 "[334] timer | 0C7h 1C7h 2C7h\n"
-                                "[480] timer | late 0 late 1 late 2\n"),
+                                "[480] overdue | late 0 late 1 late 2\n"),
                      500 * MS);
 }
 
@@ -124,13 +124,13 @@ static void extending_marks_no_request_late(void **state)
     (void)state;
     static const char late[] =
         STORY_HELD "[334] timer     | 0C7h 1C7h 2C7h\n"
-                   "[384] timer     | late 0 late 1 late 2\n"
+                   "[384] overdue   | late 0 late 1 late 2\n"
                    "[410] extend    | \n";
     char text[1000];
     assert_true(story_wake(3, 1000, 0, late) > 410 * MS);
     snprintf(text, sizeof(text),
              "%s"
-             "[459] timer     | \n"
+             "[459] overdue   | \n"
              "[460] timer     | late 0 late 1 late 2 unextended\n",
              late);
     story(3, 1000, text);

@@ -54,7 +54,7 @@ static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
           "[2003] 1 grants 8        | held 8 till 5939 0C8h 1C8h 2C8h\n"
           "[2004] 0 Q ok 8          | \n"
           "[2004] 1 Q ok 8          | \n"
-          "[5939] timer             | late 0 late 1 late 2 lost\n");
+          "[5939] overdue           | late 0 late 1 late 2 lost\n");
 }
 
 /* The node granted the full lease, then dropped it, then granted the name to
@@ -83,7 +83,7 @@ static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[1] 1 A ok 7         | held 7 till 988\n"
-          "[334] timer          | late 2 0C7h 1C7h 2C7h\n"
+          "[334] overdue        | late 2 0C7h 1C7h 2C7h\n"
           "[335] 0 C ok 7       | \n"
           "[335] 1 C no 3 9 20 0 | \n"
           "[340] extend 100     | 0C7h 1C7h\n"

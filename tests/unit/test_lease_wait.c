@@ -302,6 +302,12 @@ static void clocks_of_one_second_agree(void **state)
           "[1] 0 A no 7 9 20000 9000000000 | \n"
           "[1] 1 A no 7 9 20000 9001000000 | queued 0Q9000000000 "
           "1Q9000000000\n");
+    story(3, TTL,
+          "[0] queue                       | 0A 1A 2A\n"
+          "[1] 0 A no 7 9 20000 9000000000 | \n"
+          "[1] 1 A no 7 9 20000 9001000001 | \n"
+          "[50] timer                      | late 2 queued 0Q9000000000 "
+          "1Q9000000000\n");
 }
 
 static void earlier_ticket_gets_it_back(void **state)
@@ -403,7 +409,7 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
     for (int ms = 1000; ms <= 80000; ms += 1000) {
         at +=
             (size_t)snprintf(text + at, sizeof(text) - at,
-                             "[%d] timer | 0Q300 1Q300 0C7\n"
+                             "[%d] overdue | 0Q300 1Q300 0C7\n"
                              "[%d] 0 Q ok 5 | \n"
                              "[%d] 1 Q ok 7 | \n"
                              "[%d] 0 C %s\n",
