@@ -71,6 +71,12 @@ static void grant_before_the_answer(void **state)
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
           "[2] 0 Q queued 7    | held 8 till 5938\n");
+    /* It is no reply: with that still to come, nothing is decided. */
+    story(1, TTL,
+          "[0] queue           | 0Q\n"
+          "[1] 0 grants 8      | \n"
+          "[50] timer          | late 0\n"
+          "[900] 0 Q queued 7  | held 8 till 5938\n");
 }
 
 static void old_grant_counts_for_nothing(void **state)
