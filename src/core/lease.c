@@ -45,6 +45,7 @@ void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
  * if the name is not free. */
 static void fill_send(const struct hf_lease *lease, struct hf_send *send)
 {
+    HF_ASSERT(send->node < lease->n_nodes);
     bool is_waiting = lease->phase == HF_PHASE_WAITING;
     bool is_ask = send->verb == HF_VERB_ACQUIRE || send->verb == HF_VERB_YIELD;
     bool queues = (lease->flags & HF_LEASE_QUEUES) != 0 &&
@@ -109,6 +110,7 @@ void hf_step_report(struct hf_step *step, enum hf_outcome outcome)
  * lock with its holder.) */
 static bool says_yours(const struct hf_step *step)
 {
+    HF_ASSERT(step->event->kind == HF_EV_ANSWER);
     return step->event->verdict == HF_VERDICT_OK &&
            step->event->verb != HF_VERB_RELEASE &&
            step->lease->phase != HF_PHASE_ADOPTING;
@@ -120,6 +122,8 @@ static void on_answer(struct hf_step *step)
     struct hf_vote *vote = &step->lease->votes[event->node];
     HF_ASSERT(event->verb <= HF_VERB_YIELD);
     HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
+    /* C4: a validity that is counted from the future would be too long. */
+    HF_ASSERT(!hf_instant_before(event->now, event->sent));
     HF_ASSERT(hf_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
     vote->flags &= (uint16_t)~HF_VOTE_LATE;
@@ -151,6 +155,7 @@ static void on_answer(struct hf_step *step)
  * waits for them. */
 static void mark_late(struct hf_step *step)
 {
+    HF_ASSERT(step->out->missed == 0);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
         if (hf_is_awaited(vote) &&
@@ -164,6 +169,7 @@ static void mark_late(struct hf_step *step)
 
 static void on_timer(struct hf_step *step)
 {
+    HF_ASSERT(step->out->n_sends == 0);
     mark_late(step);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
@@ -293,6 +299,7 @@ static struct hf_instant wake_of(const struct hf_step *step)
 {
     const struct hf_lease *lease = step->lease;
     struct hf_instant now = step->event->now;
+    HF_ASSERT(!hf_instant_before(now, lease->round_at));
     struct hf_instant due = hf_votes_due(lease);
     struct hf_instant wake = hf_instant_min(lease->next, due);
     switch (lease->phase) {
@@ -348,6 +355,7 @@ static uint64_t named_by(const struct hf_vote *vote)
 static bool is_common(const struct hf_lease *lease, uint64_t value,
                       unsigned quorum)
 {
+    HF_ASSERT(quorum >= 1 && quorum <= lease->n_nodes);
     unsigned above = 0;
     unsigned below = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -361,6 +369,7 @@ static bool is_common(const struct hf_lease *lease, uint64_t value,
 
 uint64_t hf_lease_seen(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->n_nodes >= 1);
     unsigned quorum = lease->n_nodes / 2U + 1;
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -380,6 +389,7 @@ uint64_t hf_lease_seen(const struct hf_lease *lease)
 
 uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node)
 {
+    HF_ASSERT(node < lease->n_nodes);
     const struct hf_vote *vote = &lease->votes[node];
     return vote->said == HF_SAID_YOURS ? vote->counter : 0;
 }
@@ -387,6 +397,7 @@ uint64_t hf_lease_granted(const struct hf_lease *lease, unsigned node)
 bool hf_lease_is_spread(const struct hf_lease *lease,
                         const struct hf_nodes *nodes)
 {
+    HF_ASSERT(nodes->count == lease->n_nodes);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         bool is_new = vote->said == HF_SAID_NOTHING &&

@@ -53,6 +53,7 @@ void hf_ask_begin(struct hf_step *step)
 
 static uint16_t answered(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     return (uint16_t)(hf_votes_said(step->lease, HF_SAID_YOURS) |
                       hf_votes_said(step->lease, HF_SAID_NOT_YOURS) |
                       hf_votes_said(step->lease, HF_SAID_QUEUED));
@@ -250,6 +251,7 @@ void hf_ask_judge(struct hf_step *step)
 
 static void note(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
     switch (event->verdict) {

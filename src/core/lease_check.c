@@ -16,6 +16,7 @@ struct hf_held hf_held_of(const struct hf_lease *lease)
 
 static bool is_held_state(uint8_t state)
 {
+    HF_ASSERT(state <= HF_STATE_RELEASED);
     return state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
 }
 
@@ -78,6 +79,7 @@ static void check_effects(const struct hf_step *step)
 
 void hf_check_step(const struct hf_step *step, const struct hf_held *before)
 {
+    HF_ASSERT(step->lease->n_nodes == step->nodes->count);
     check_held(step->lease, step->event->now, before);
     check_votes(step->lease);
     check_effects(step);

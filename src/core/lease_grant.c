@@ -34,6 +34,7 @@
 uint16_t hf_grants_for(const struct hf_lease *lease, uint64_t counter,
                        struct hf_instant now)
 {
+    HF_ASSERT(lease->n_nodes <= HF_NODES_MAX);
     uint16_t mask = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -54,6 +55,7 @@ static bool is_waiting(const struct hf_step *step)
  * first ACQUIRE requested the ttl, which is no less. */
 static struct hf_instant proof_until(const struct hf_step *step)
 {
+    HF_ASSERT(step->event->kind == HF_EV_ANSWER);
     struct hf_span ttl =
         is_waiting(step) ? hf_queue_lease(step->lease->ttl) : step->lease->ttl;
     return hf_instant_add(step->event->sent, hf_validity(ttl));
@@ -79,6 +81,7 @@ void hf_grant_reply(struct hf_step *step, struct hf_vote *vote)
     if (vote->counter < event->counter) {
         vote->counter = event->counter;
     }
+    HF_ASSERT(vote->counter > vote->refused); /* INV-3 */
     bool is_of_round = !hf_instant_before(event->sent, step->lease->round_at) &&
                        (vote->flags & hf_vote_old(event->verb)) == 0;
     if (is_waiting(step) || is_of_round) {
@@ -93,6 +96,7 @@ static uint32_t saturated_ms(struct hf_span left)
         return UINT32_MAX;
     }
     int64_t ms = hf_span_ms_ceil(left);
+    HF_ASSERT(ms >= 0);
     return ms >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)ms;
 }
 

@@ -34,6 +34,8 @@ static struct hf_instant renewal_at(const struct hf_lease *lease)
  * another owner in that time. */
 static uint16_t renewers(const struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING &&
+              step->lease->phase <= HF_PHASE_HOLDING);
     bool is_sole =
         step->nodes->count == 1 && step->lease->phase == HF_PHASE_HOLDING;
     return is_sole ? (uint16_t)(step->nodes->voting | step->nodes->repairing)
@@ -158,6 +160,7 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
     }
     struct hf_span left =
         hf_instant_until(step->event->now, hf_lease_deadline(lease));
+    HF_ASSERT(left.ns > 0);
     lease->flags |= HF_LEASE_ROUND_DONE;
     lease->next = hf_instant_add(step->event->now, hf_claim_period(left));
 }
@@ -197,6 +200,8 @@ void hf_hold_adopt(struct hf_step *step)
 
 static uint16_t round_of(const struct hf_step *step, enum hf_said said)
 {
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING &&
+              step->lease->phase <= HF_PHASE_HOLDING);
     return (uint16_t)(hf_votes_said(step->lease, said) &
                       hf_votes_flagged(step->lease, HF_VOTE_IN_ROUND));
 }
@@ -224,6 +229,7 @@ static void fail_adoption(struct hf_step *step, enum hf_outcome outcome)
  * operation. */
 static bool is_hopeful(const struct hf_step *step, uint16_t voters)
 {
+    HF_ASSERT((voters & ~hf_nodes_all(step->nodes)) == 0);
     uint16_t reach = (uint16_t)(voters | hf_votes_awaited(step));
     if (hf_instant_before(step->event->now, step->lease->next) &&
         step->lease->phase == HF_PHASE_ADOPTING) {
@@ -304,6 +310,7 @@ static void judge(struct hf_step *step)
  * older round a request of this round is sent. */
 static void follow_up(struct hf_step *step)
 {
+    HF_ASSERT(step->event->kind == HF_EV_ANSWER);
     const struct hf_event *event = step->event;
     struct hf_lease *lease = step->lease;
     const struct hf_vote *vote = &lease->votes[event->node];

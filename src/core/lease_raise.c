@@ -56,6 +56,7 @@ static bool is_within(const struct hf_vote *vote, uint64_t value)
  * is_within()), or the value is below every possible bound. */
 static bool is_sure(const struct hf_vote *vote, uint64_t value)
 {
+    HF_ASSERT(vote->counter <= HF_FENCE_MAX); /* so the sum is right */
     return hf_vote_raise_most(vote) != 0 ||
            value <= vote->counter + HF_FENCE_AHEAD_MAX;
 }
@@ -64,6 +65,7 @@ static bool is_sure(const struct hf_vote *vote, uint64_t value)
 static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
 {
+    HF_ASSERT(hf_lease_counts_grants(lease));
     bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
     return is_within(vote, value) &&
            (value >= hf_lease_raised(lease) || !is_in_doubt);
@@ -73,6 +75,7 @@ static bool can_reach(const struct hf_lease *lease, const struct hf_vote *vote,
 static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
                       uint64_t value)
 {
+    HF_ASSERT(hf_lease_counts_grants(lease));
     bool is_in_doubt = (vote->flags & HF_VOTE_IN_DOUBT) != 0;
     return value >= vote->counter &&
            value - vote->counter <= RAISE_STEPS_MAX * HF_FENCE_AHEAD_MAX &&
@@ -82,6 +85,7 @@ static bool is_on_way(const struct hf_lease *lease, const struct hf_vote *vote,
 /* The next value on the way to `value`: the node's bound, if it is lower. */
 static uint64_t step_to(const struct hf_vote *vote, uint64_t value)
 {
+    HF_ASSERT(value >= vote->counter);
     uint32_t bucket = hf_vote_raise_most(vote);
     uint64_t most = ((uint64_t)bucket << HF_FLOOR_BITS) - 1;
     return bucket != 0 && most < value ? most : value;
@@ -112,6 +116,7 @@ struct aim {
 static uint64_t better(const struct hf_step *step, struct aim aim,
                        uint64_t best, uint64_t value)
 {
+    HF_ASSERT((aim.coming & ~hf_nodes_all(step->nodes)) == 0);
     uint16_t mask = reachers(step, aim.granted, value, aim.surely);
     bool is_better =
         value > best && hf_is_majority(step, (uint16_t)(mask | aim.coming));
@@ -122,6 +127,7 @@ static uint64_t better(const struct hf_step *step, struct aim aim,
  * each node's counter, and the smallest value each node can be raised to. */
 static uint64_t best(const struct hf_step *step, struct aim aim)
 {
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
     const struct hf_lease *lease = step->lease;
     uint64_t most = better(step, aim, 0, lease->fence);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
@@ -224,6 +230,7 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
  */
 static void settle_raises(struct hf_lease *lease)
 {
+    HF_ASSERT(hf_lease_counts_grants(lease));
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         if (hf_is_pending(vote, HF_VERB_CONFIRM) ||
@@ -277,6 +284,7 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
 static uint16_t group_of(const struct hf_step *step, uint16_t granted,
                          unsigned of)
 {
+    HF_ASSERT(of < step->lease->n_nodes);
     const struct hf_vote *votes = step->lease->votes;
     uint16_t mask = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {

@@ -7,6 +7,7 @@
 
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)
 {
+    HF_ASSERT(said <= HF_SAID_UNKNOWN);
     uint16_t mask = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         if (lease->votes[i].said == said) {
@@ -18,6 +19,7 @@ uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)
 
 uint16_t hf_votes_flagged(const struct hf_lease *lease, enum hf_vote_flags flag)
 {
+    HF_ASSERT(__builtin_popcount((unsigned)flag) == 1);
     uint16_t mask = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         if ((lease->votes[i].flags & (unsigned)flag) != 0) {
@@ -29,6 +31,7 @@ uint16_t hf_votes_flagged(const struct hf_lease *lease, enum hf_vote_flags flag)
 
 uint16_t hf_votes_awaited(const struct hf_step *step)
 {
+    HF_ASSERT(step->nodes->count == step->lease->n_nodes);
     uint16_t prompt = 0;
     uint16_t slow = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
@@ -91,11 +94,13 @@ unsigned hf_votes_best_rival(const struct hf_lease *lease)
         }
         best = count > best ? count : best;
     }
+    HF_ASSERT(best <= lease->n_nodes);
     return best;
 }
 
 struct hf_instant hf_votes_due(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->n_nodes <= HF_NODES_MAX);
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -108,6 +113,7 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
 
 void hf_votes_outdate(struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         struct hf_vote *vote = &lease->votes[i];
         bool is_asked = hf_is_pending(vote, HF_VERB_ACQUIRE) ||

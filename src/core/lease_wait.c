@@ -56,6 +56,7 @@ static bool may_send(const struct hf_step *step, unsigned node)
 
 static void send_acquire(struct hf_step *step, unsigned node)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     if (may_send(step, node)) {
         hf_step_send(step, node, HF_VERB_ACQUIRE, step->lease->fence);
     }
@@ -67,6 +68,7 @@ static void send_acquire(struct hf_step *step, unsigned node)
  * so that the waiters of a fleet do not send theirs together. */
 static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 {
+    HF_ASSERT(lease->phase == HF_PHASE_WAITING);
     int64_t period_ns = hf_queue_lease(lease->ttl).ns / 3;
     return (struct hf_span){period_ns + period_ns / 16 / 255 * lease->jitter};
 }
@@ -76,6 +78,7 @@ static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 static struct hf_span next_poll_interval(struct hf_step *step,
                                          struct hf_vote *vote)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_span longest = hf_span_ms(POLL_MAX_MS);
     if (vote->said == HF_SAID_QUEUED && step->event->look_ms != 0) {
         longest = hf_span_min(longest, hf_span_ms(step->event->look_ms));
@@ -90,6 +93,7 @@ static struct hf_span next_poll_interval(struct hf_step *step,
     span = hf_span_min(span, longest);
     int64_t jitter_ns = span.ns / 4 / 255 * step->lease->jitter;
     span.ns -= jitter_ns;
+    HF_ASSERT(span.ns > 0); /* no busy loop */
     return hf_span_min(span, heartbeat_interval(step->lease));
 }
 
@@ -98,6 +102,7 @@ static struct hf_span next_poll_interval(struct hf_step *step,
 static struct hf_instant expiry_check_at(const struct hf_step *step,
                                          const struct hf_vote *vote)
 {
+    HF_ASSERT(vote->said == HF_SAID_QUEUED);
     const struct hf_event *event = step->event;
     if (hf_vote_left_ms(vote) == UINT32_MAX ||
         event->ahead >= EXPIRY_CHECKERS_MAX) {
@@ -164,6 +169,7 @@ struct hf_instant hf_wait_due(const struct hf_step *step)
 static unsigned readings(const struct hf_lease *lease,
                          uint64_t sorted[HF_NODES_MAX])
 {
+    HF_ASSERT(lease->phase == HF_PHASE_ASKING);
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
@@ -187,6 +193,7 @@ static uint64_t median_time(const struct hf_lease *lease)
 {
     uint64_t sorted[HF_NODES_MAX] = {0};
     unsigned n = readings(lease, sorted);
+    HF_ASSERT(n <= lease->n_nodes);
     return n == 0 ? 0 : sorted[(n - 1) / 2];
 }
 
@@ -293,6 +300,7 @@ static bool must_yield_again(const struct hf_step *step)
 
 bool hf_wait_is_brief(const struct hf_step *step, struct hf_instant until)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_span least = hf_validity_min(hf_queue_lease(step->lease->ttl));
     return hf_instant_until(step->event->now, until).ns < least.ns;
 }
@@ -329,6 +337,7 @@ void hf_wait_refresh(struct hf_step *step, uint16_t voters)
 
 static void note(struct hf_step *step)
 {
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
     switch (event->verdict) {
@@ -350,6 +359,7 @@ static void note(struct hf_step *step)
 /* A CONFIRM that failed: the node's counter was not raised. */
 static bool is_vain_raise(const struct hf_event *event)
 {
+    HF_ASSERT(event->kind == HF_EV_ANSWER);
     return event->verb == HF_VERB_CONFIRM && is_failure(event);
 }
 

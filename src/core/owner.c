@@ -57,6 +57,7 @@ static size_t emit_number(char *out, int64_t value)
         reversed[n++] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest > 0);
+    HF_ASSERT(n <= sizeof(reversed));
     for (size_t i = 0; i < n; i++) {
         out[i] = reversed[n - 1 - i];
     }
@@ -125,6 +126,7 @@ static bool is_control(int code)
 /* The byte encoded by an escape at text[i]; -1 if there is no escape. */
 static int escaped_at(const char *text, size_t len, size_t i)
 {
+    HF_ASSERT(i < len);
     if (text[i] != '%' || len - i <= 2) {
         return -1;
     }
@@ -164,6 +166,7 @@ static bool describe_number(const char *text, size_t len, int64_t *out)
         }
         value = value * 10 + (text[i] - '0');
     }
+    HF_ASSERT(value >= 0);
     *out = value;
     return true;
 }
@@ -171,6 +174,7 @@ static bool describe_number(const char *text, size_t len, int64_t *out)
 /* The field up to the next ':' or the end; sets *at to the byte after it. */
 static size_t next_field(const char *text, size_t len, size_t *at)
 {
+    HF_ASSERT(*at <= len);
     size_t start = *at;
     size_t end = start;
     while (end < len && text[end] != ':') {
@@ -215,6 +219,7 @@ static bool describe_ours(const char *text, size_t len, struct hf_holder *out)
     size_t pid_len = next_field(text, len, &at);
     size_t since = at;
     size_t since_len = next_field(text, len, &at);
+    HF_ASSERT(at <= len);
     if (!describe_number(text + pid, pid_len, &out->pid) ||
         !describe_number(text + since, since_len, &out->since_s)) {
         return false;
@@ -240,6 +245,7 @@ void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
     }
     describe_printable(bytes, len, out->owner, sizeof(out->owner));
     if (!describe_ours(bytes, len, out)) {
+        HF_ASSERT(out->host[0] == '\0' && out->label[0] == '\0');
         out->kind = HF_HOLDER_FOREIGN;
         out->pid = 0;
         out->since_s = 0;
@@ -249,12 +255,14 @@ void hf_owner_describe(const void *text, size_t len, struct hf_holder *out)
 /* Where the fence of OWNER@FENCE[/TTL] ends: at the '/', or at the end. */
 static size_t fence_end(const char *text, size_t at, size_t len)
 {
+    HF_ASSERT(at <= len);
     const char *slash = memchr(text + at, '/', len - at);
     return slash != NULL ? (size_t)(slash - text) : len;
 }
 
 static size_t fence_begin(const char *text, size_t len)
 {
+    HF_ASSERT(len <= HF_OWNER_TEXT_MAX);
     while (len > 0 && text[len - 1] != '@') {
         len--;
     }
@@ -266,6 +274,7 @@ int64_t hf_owner_ttl_ms(const char *text)
     int64_t ttl_ms = 0;
     size_t len = strnlen(text, HF_OWNER_TEXT_MAX);
     size_t end = fence_end(text, fence_begin(text, len), len);
+    HF_ASSERT(end <= len);
     bool is_named =
         end < len && describe_number(text + end + 1, len - end - 1, &ttl_ms);
     return is_named ? ttl_ms : 0;
@@ -288,6 +297,7 @@ bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence)
     }
     *owner_len = at - 1;
     *fence = (uint64_t)number;
+    HF_ASSERT(*owner_len <= HF_OWNER_MAX && *owner_len > ID_TEXT_LEN);
     return true;
 }
 

@@ -44,6 +44,7 @@
 
 struct hf_span hf_quarantine_span(int64_t max_ttl_ms)
 {
+    HF_ASSERT(max_ttl_ms > 0);
     return hf_span_ms(max_ttl_ms > HF_QUARANTINE_MS_MIN ? max_ttl_ms
                                                         : HF_QUARANTINE_MS_MIN);
 }
@@ -66,6 +67,7 @@ static void copy_id(char to[HF_SERVER_ID_MAX],
 static bool is_promoted(const struct hf_identity *identity,
                         const struct hf_marker *marker)
 {
+    HF_ASSERT(marker->exists);
     return identity->has_replid2 && !same_id(identity->replid, marker->replid);
 }
 
@@ -74,6 +76,7 @@ static bool is_promoted(const struct hf_identity *identity,
 static bool is_named(const struct hf_identity *identity,
                      const struct hf_marker *marker)
 {
+    HF_ASSERT(marker->exists);
     return identity->run_id[0] == '\0' ||
            (same_id(identity->run_id, marker->run_id) &&
             !is_promoted(identity, marker));
@@ -87,6 +90,7 @@ static bool is_durable(const struct hf_identity *identity,
                        const struct hf_marker *marker,
                        const struct hf_known_server *known)
 {
+    HF_ASSERT(marker->exists);
     bool is_latest = !known->has_met || same_id(known->run_id, marker->run_id);
     return marker->is_durable && identity->knows_durability &&
            identity->is_durable && !is_promoted(identity, marker) && is_latest;
@@ -103,6 +107,7 @@ void hf_quarantine_declare(const struct hf_identity *identity,
                            const struct hf_shape *shape, bool is_whole,
                            struct hf_marker *out)
 {
+    HF_ASSERT(shape->max_ttl_ms > 0 && shape->nodes > 0);
     memset(out, 0, sizeof(*out));
     out->exists = true;
     copy_id(out->run_id, identity->run_id);
@@ -117,6 +122,7 @@ static void renew_marker(const struct hf_identity *identity,
                          const struct hf_marker *old,
                          const struct hf_shape *shape, struct hf_marker *out)
 {
+    HF_ASSERT(old->exists);
     *out = *old;
     out->shape = *shape;
     if (identity->run_id[0] != '\0') {
@@ -130,6 +136,7 @@ static void renew_marker(const struct hf_identity *identity,
 
 static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
 {
+    HF_ASSERT(old->exists && fresh->exists);
     return !same_id(old->run_id, fresh->run_id) ||
            !same_id(old->replid, fresh->replid) ||
            old->is_durable != fresh->is_durable ||
@@ -143,6 +150,7 @@ static bool is_stale(const struct hf_marker *old, const struct hf_marker *fresh)
 static struct hf_instant watched_since(const struct hf_marker *marker,
                                        struct hf_instant since)
 {
+    HF_ASSERT(!marker->is_whole);
     return marker->has_entry ? hf_instant_min(marker->entry, since) : since;
 }
 
@@ -180,6 +188,7 @@ judge_lost(const struct hf_identity *identity, const struct hf_marker *marker,
                      : was_there    ? HF_SUSPECT_EMPTIED
                                     : HF_SUSPECT_NO_TRACE;
     out->until = hf_instant_add(now, hf_quarantine_span(shape->max_ttl_ms));
+    HF_ASSERT(hf_instant_before(now, out->until));
     hf_quarantine_declare(identity, shape, false, &out->marker);
     out->write = true;
 }

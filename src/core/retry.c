@@ -32,11 +32,13 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
 
 static bool is_try(const struct hf_retry *retry)
 {
+    HF_ASSERT(!hf_instant_before(retry->until, retry->began));
     return retry->until.ns == retry->began.ns;
 }
 
 struct hf_instant hf_retry_limit(const struct hf_retry *retry)
 {
+    HF_ASSERT(retry->base.ns > 0);
     if (is_try(retry)) {
         return hf_instant_add(retry->began, hf_span_ms(TRY_LIMIT_MS));
     }
@@ -111,6 +113,7 @@ static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
                        enum hf_outcome outcome, uint16_t refusing,
                        struct hf_instant now)
 {
+    HF_ASSERT((refusing & ~hf_nodes_all(nodes)) == 0);
     bool can_reach = outcome != HF_OUT_UNREACHED ||
                      reachable(nodes, refusing) >= nodes->quorum;
     bool is_refused = !can_reach && reachable(nodes, 0) >= nodes->quorum;

@@ -103,7 +103,8 @@ struct hf_answer {
     enum hf_verb verb;
     uint8_t node;
     enum hf_verdict verdict;
-    struct hf_instant sent; /* at or before the time of sending */
+    struct hf_instant sent; /* at or before the time of sending, and not after
+                               this reply: core asserts it */
     uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
                               fence of the mark that is kept, 0: none */
     uint64_t floor;        /* OK to CONFIRM, but no raise: the cause, as in */

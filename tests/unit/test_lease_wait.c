@@ -70,6 +70,7 @@ static void grant_before_the_answer(void **state)
     story(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
+          "[1] 0 grants 7      | \n"
           "[2] 0 Q queued 7    | held 8 till 5938\n");
     /* It is no reply: with that still to come, nothing is decided. */
     story(1, TTL,
