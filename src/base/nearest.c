@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Longest word that is compared, in bytes: above every option, command and
+ * parameter, so that the rows fit on the stack. */
 #define WORD_MAX 31
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)

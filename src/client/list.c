@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Names: enough that a round trip is shared, few enough that the first lines
+ * appear at once, and small in memory. */
 #define WINDOW 32
 
 struct name {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An error's text (1,000 bytes), with the name and the node before it. */
 #define LINE_MAX_BYTES 1200
 
 void hf_client_log(struct hf_client *client, enum hf_log_level level,

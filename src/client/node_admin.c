@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Timeouts of a whole job on one node, connecting included. For a node that
- * does not reply the job ends earlier, since the store limits each step. */
+/* Timeouts of a whole job on one node in milliseconds, connecting included. For
+ * a node that does not reply the job ends earlier, since the store limits each
+ * step. A short job fails within 5 s, error included. A survey has the store's
+ * own limit (redis/survey.c) and 5 s to connect, so that the store reports why
+ * it ended. */
 #define JOB_MS_MAX 4500
 #define SURVEY_MS_MAX 20000
 #define LOWER_MS_MAX 65000

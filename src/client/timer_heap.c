@@ -11,7 +11,10 @@
 
 #include <stdlib.h>
 
+/* Of an entry: see above. */
 #define CHILDREN 4
+
+/* Entries at first: enough for most clients, and a fraction of a page. */
 #define CAPACITY_MIN 16
 
 void hf_timer_heap_init(struct hf_timer_heap *heap)

@@ -152,6 +152,8 @@ enum hf_phase {
     HF_PHASE_RELEASING, /* until each node has released it */
     HF_PHASE_DONE
 };
+
+/* The phases in which the deadline is stored, a bit each. */
 #define HF_PHASES_OF_DEADLINE                                                  \
     ((1U << HF_PHASE_HOLDING) | (1U << HF_PHASE_RELEASING))
 

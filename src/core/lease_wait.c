@@ -30,17 +30,21 @@
  * lease_grant.c has the rules which pushed grants count. */
 #include "core/lease_parts.h"
 
-/* Polling: the first interval; each next one is twice as long, up to the last.
- */
+/* Polling: the first interval in milliseconds, some round trips within a site;
+ * each next one is twice as long, up to the last. Two polls a second cost a
+ * node nothing, and a waiter that polls at most half a second of delay. */
 #define POLL_MIN_MS 10
 #define POLL_MAX_MS 500
 
 /* When the holder's lease should have expired, this many waiters send ACQUIRE,
- * the second 25 ms after the first, and so on. */
+ * the second 25 ms after the first, and so on. Eight: some of the first may be
+ * dead too, and the others follow at their heartbeat. 25 ms: more than
+ * a round trip within a site, so that a long queue makes no burst. */
 #define EXPIRY_CHECKERS_MAX 8
 #define EXPIRY_STAGGER_MS 25
 
-/* A key may expire a little later than its remaining time said. */
+/* A key may expire a little later than its remaining time said: 2 ms is the
+ * precision of an expiry (core/validity.h). */
 #define EXPIRY_MARGIN_MS 2
 
 /* Clock readings that differ by more are not both right: 1 s. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every bound and default of the algorithm, each with its unit and reason. */
+/* The bounds and defaults of the algorithm that more than one file needs, each
+ * with its unit and reason. A bound that one file needs stands there. */
 #ifndef HF_CORE_LIMITS_H
 #define HF_CORE_LIMITS_H
 
@@ -9,7 +10,9 @@
 /* Bytes of kernel entropy in an owner: 128 bits, so that owners are unique. */
 #define HF_OWNER_ID_LEN 16
 
-/* Longest owner on the wire, without its fence (core/owner.h). */
+/* Longest owner on the wire in bytes, without its fence: 32 digits, 64 of host,
+ * 240 of label, two numbers of 20, 4 separators, and 68 to spare for owners of
+ * later versions (core/owner.h). */
 #define HF_OWNER_MAX 448
 
 /* Shortest lease. Below it drift and a round trip use up the whole lease. */
@@ -19,14 +22,18 @@
  * a server, short enough for a take-over soon after a holder died. */
 #define HF_TTL_MS_DEFAULT 30000
 
-/* Default of `max_ttl`: how long a quarantine lasts. */
+/* Default of `max_ttl`, which is also how long a quarantine lasts: twice the
+ * default lease. A longer one would make each restart without persistence a
+ * longer outage. */
 #define HF_MAX_TTL_MS_DEFAULT 60000
 
 /* Greatest `max_ttl`: a day. Leases are renewed and need not be long, and a
  * quarantine of an hour is already an outage. */
 #define HF_MAX_TTL_MS_MAX 86400000
 
-/* Default of `fence_keep`: how long an idle name's counter is kept. */
+/* Default of `fence_keep`: how long an idle name's counter is kept. An hour: a
+ * clock that is set back by less does not make a fence smaller, and names that
+ * are used once, as one per order, do not fill a server. */
 #define HF_FENCE_KEEP_MS_DEFAULT 3600000
 
 /* Least `fence_keep`. The clock floor replaces a counter that expired. It moves
@@ -38,7 +45,9 @@
  * about 1 ms, and 50 ms is still a small part of any sensible lease. */
 #define HF_NODE_TIMEOUT_MS_DEFAULT 50
 
-/* Default of `connect_timeout`. */
+/* Default of `connect_timeout`: name, TLS and handshake take a small part of a
+ * second, also from afar, and the kernel repeats a lost first packet only after
+ * that time. It delays no decision that a majority can make. */
 #define HF_CONNECT_TIMEOUT_MS_DEFAULT 1000
 
 /* Greatest fence: 53 bits survive Lua numbers and JSON. */

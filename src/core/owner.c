@@ -12,6 +12,7 @@ static const char hex_digits[] = "0123456789abcdef";
 /* The prefix of an owner whose lock was released with a reservation. */
 static const char ended_mark[] = "ended:";
 
+/* Two hex digits for each byte. */
 #define ID_TEXT_LEN ((size_t)2 * HF_OWNER_ID_LEN)
 
 /* Host and label are truncated, so that an owner never exceeds HF_OWNER_MAX: 32

@@ -12,7 +12,9 @@
  * error is reported within 5 s. */
 #define NEVER_REACHED_LIMIT_MS 4800
 
-/* Consecutive TOO_SLOW attempts after which the call fails. */
+/* Consecutive TOO_SLOW attempts after which the call fails. Three: one may have
+ * met a pause of this process or of a server; three in a row show that the
+ * lease is too short for this network. */
 #define TOO_SLOW_MAX 3
 
 void hf_retry_init(struct hf_retry *retry, struct hf_instant now,

@@ -32,7 +32,9 @@ struct hf_span hf_renewal_period(struct hf_span ttl);
  * periods, so that retries of one renewal can succeed before. */
 struct hf_span hf_risk_after(struct hf_span ttl);
 
-/* Interval between retries of one unconfirmed renewal. */
+/* Interval between retries of one unconfirmed renewal: a thirtieth of the
+ * lease, so that five fit between the renewal and AT_RISK, and at least 1 ms,
+ * so that the shortest lease has no busy loop. */
 struct hf_span hf_renewal_retry(struct hf_span ttl);
 
 /* Q = min(ttl, 6 s): the lease of a place in a queue, and of a grant to a

@@ -12,6 +12,7 @@
  * leases at a server expire. */
 struct hf_instant hf_clock_now(void);
 
+/* Bytes, NUL included: a boot id (36) and "time:[4026531834]". */
 #define HF_CLOCK_NAME_MAX 64
 
 /* The identity of the clock of hf_clock_now(): boot id and time namespace.

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 
+/* Bytes, NUL included: as PATH_MAX of Linux. */
 #define HF_MODULE_PATH_MAX 4096
 
 /* Load `file` from the first of these folders that has it. It stays loaded:

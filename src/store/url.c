@@ -32,6 +32,8 @@ enum family {
     FAMILY_LATER
 };
 
+/* Bytes: the longest scheme is "redis+sentinel"; a module's is part of a file
+ * name. */
 #define SCHEME_MAX 15
 
 struct scheme {

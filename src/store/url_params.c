@@ -19,6 +19,7 @@
 /* A year (366 days). */
 #define FENCE_KEEP_MS_MAX INT64_C(31622400000)
 
+/* Bytes: HF_REDIS_PREFIX_MAX, which this folder does not see. */
 #define PREFIX_MAX 256
 
 /* In the order of `known`, which ends with NULL. */

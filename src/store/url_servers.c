@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* Of Redis and Valkey, registered with IANA. */
 #define PORT_DEFAULT 6379
 
 /* The longest host name (RFC 1035). */

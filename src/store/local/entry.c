@@ -7,11 +7,13 @@
 
 #include <string.h>
 
+/* Bytes of the owner in a key: its random digits, which are unique. */
 #define KEY_OWNER_LEN 32
 
 _Static_assert(1 + 8 + 1 + 8 + KEY_OWNER_LEN == HF_ENTRY_KEY_LEN,
                "tag, queue, kind, ticket, owner");
 
+/* Bits of head.flags. */
 #define FLAG_SHARED 1U
 
 #define KIND 0x68666532U /* "hfe2" */

@@ -46,6 +46,7 @@ struct hf_entry {
 
 /* ---- As bytes ---------------------------------------------------------- */
 
+/* Bytes of a key: tag 1, queue 8, kind 1, ticket 8, owner 32. */
 #define HF_ENTRY_KEY_LEN 50
 
 /* @p owner may be shorter than 32 bytes; NULL: the least key. */
@@ -53,6 +54,8 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
                   enum hf_entry_kind kind, uint64_t ticket, const void *owner,
                   size_t owner_len);
 
+/* Bytes: a head, all processes of a lock, and the longest owner (entry.c
+ * asserts that they fit). */
 #define HF_ENTRY_BYTES_MAX 640
 
 /* @return bytes written. */

@@ -22,6 +22,7 @@
 /* Only hf_folder_share() makes it. */
 #define HF_FOLDER_SYSTEM "/var/lib/holdfast"
 
+/* rwxr-s---: only the owner makes files; they belong to the group. */
 #define HF_FOLDER_SHARED_MODE 02750
 
 /* Longer paths are refused. A store has three paths of this size, in one page:

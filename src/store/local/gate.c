@@ -55,6 +55,8 @@ static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
  * 2 no checksums. */
 #define VERSION 3
 
+/* The unit that mmap() maps: one page on every machine with pages of 4 KiB,
+ * part of one elsewhere. */
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
 

@@ -17,7 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes: the longest key that LMDB stores. */
 #define HF_GATE_KEY_MAX 511
+
+/* Bytes, NUL included: a boot id has 36. */
 #define HF_GATE_BOOT_MAX 40
 
 /* The page. hf_gate_open() initializes it under the exclusive flock; afterwards

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Bytes: one line that names a path, its fault and the remedy. */
 #define HF_REASON_MAX 512
 
 #define HF_LOCAL_CUT_OFF                                                       \

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Bits of head.flags. */
 #define FLAG_OWNED 1U
 #define FLAG_LAST 2U
 #define FLAG_SHARED 4U

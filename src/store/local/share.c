@@ -22,6 +22,9 @@
 #include <unistd.h>
 
 #define GROUP "holdfast"
+
+/* Bytes for the names of all members: 1 MiB is above every directory service,
+ * and stops the search in one that always returns ERANGE. */
 #define GROUP_BYTES_MAX (1 << 20)
 
 static const char *const files[] = {"locks.gate", "locks.mdb"};

@@ -17,15 +17,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Back-off between connections that come to nothing. */
+/* Back-off between connections that come to nothing, in milliseconds, doubled
+ * each time: a server that restarts is found soon, and one that is down for
+ * hours costs a connection every two seconds. */
 #define RETRY_FIRST_MS 50
 #define RETRY_MOST_MS 2000
 
-/* Between retries without back-off. */
+/* Between retries without back-off, in milliseconds: soon enough for the next
+ * call, and no load for a proxy that closes each connection. */
 #define RETRY_QUICK_MS 1000
 
+/* Bytes for one recv(), on the stack: some 100 replies, so that a burst of
+ * renewals needs few calls. */
 #define READ_BYTES 16384
 
+/* Arguments of a request that is made of strings: above the longest, the
+ * writing of the marker. */
 #define ARGS_MAX 24
 
 /* ---- The end ----------------------------------------------------------- */

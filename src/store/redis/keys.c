@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Of every Redis Cluster, by its specification. */
 #define SLOTS 16384U
 
 /* Six digits reach every slot, five do not (test_redis_keys.c tries all). */

@@ -21,8 +21,13 @@
 /* The marker of a server. */
 #define HF_REDIS_MARKER_KEY "hf:node"
 
+/* Longest `prefix` of a URL, in bytes: names of services and teams are shorter,
+ * and keys, which contain it twice, stay small. url_params.c has the same. */
 #define HF_REDIS_PREFIX_MAX 256
 #define HF_REDIS_LOCK_KEY_MAX (HF_REDIS_PREFIX_MAX + HF_NAME_MAX)
+
+/* The lock key may occur twice, as tag and as name; "hf:{", "}:" and the end
+ * have less than 32 bytes. */
 #define HF_REDIS_SIDE_KEY_MAX (2 * HF_REDIS_LOCK_KEY_MAX + 32)
 
 /* In the order of the scripts' KEYS, after the lock. */

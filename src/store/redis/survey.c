@@ -39,7 +39,9 @@
 /* A longer name is cut in a finding. */
 #define NAME_SHOWN_MAX 40
 
-/* Limits of a whole survey. */
+/* Limits of a whole survey in milliseconds. A page takes about one, so 15 s are
+ * enough for millions of keys; a server with more is reported as not read to
+ * its end. LOWER writes, and is run once: it may take a minute. */
 #define SURVEY_MS_MAX 15000
 #define LOWER_MS_MAX 60000
 

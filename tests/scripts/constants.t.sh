@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The check of constants: a numeric #define without a comment is found, wherever
+# it stands, and nothing else is.
+. "$(dirname "$0")/../lib/tap.sh"
+
+cd "$HF_SOURCE" || exit
+capture scripts/checks/constants
+is "$code:$out$err" 0: "the tree as it is passes"
+
+mkdir -p "$W/tree/src/core"
+cd "$W/tree" || exit
+git init -q .
+cat >src/core/some.c <<'END'
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/some.h"
+
+#define BARE_MS 10
+
+/* In milliseconds: a reason. */
+#define EXPLAINED_MS 20
+#define SECOND_OF_BLOCK_MS 30
+
+#define AFTER_BLOCK_MS 40
+#define IN_ITS_LINE_MS 50 /* milliseconds: a reason */
+int x; /* of x alone */
+#define AFTER_CODE (1 << 4)
+
+/* Of two lines,
+ * with a reason. */
+#define LONG_COMMENT INT64_C(0xff)
+
+/* Of another thing. */
+static int y;
+#define N_THINGS (sizeof(things) / sizeof(things[0]))
+#define TEXT "12"
+#define COMPUTED (EXPLAINED_MS + SECOND_OF_BLOCK_MS)
+#define CALL(argument)                                                         \
+    do_it(argument, 1)
+#define HALF(argument) ((argument) / 2)
+#define BROKEN_LINE                                                            \
+    17
+#define COMPUTED_WITH (2 * EXPLAINED_MS)
+END
+git add .
+capture "$HF_SOURCE/scripts/checks/constants"
+is "$code" 1 "a tree with bare constants fails"
+is "$(sed 's/.*some.c:[0-9]*: \(.*\): write.*/\1/' <<<"$out" | tr '\n' ' ')" \
+    "BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
+    "these are the bare ones"
+like "$out" '^src/core/some\.c:4: BARE_MS: write its unit and reason' \
+    "with file and line"
+finish
