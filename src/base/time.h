@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time. Instants and spans are different types, so that the compiler finds
- * mistakes. Addition, difference and hf_span_ms() saturate. An instant is a
- * reading of CLOCK_BOOTTIME (io/clock.h); the folders below io/ read no clock.
- */
+ * mistakes. hf_instant_add(), hf_instant_until(), hf_span_add() and
+ * hf_span_ms() saturate: what a node replies may be any span. hf_span_us() does
+ * not. An instant is a reading of CLOCK_BOOTTIME (io/clock.h); the folders
+ * below io/ read no clock. */
 #ifndef HF_BASE_TIME_H
 #define HF_BASE_TIME_H
 
@@ -49,6 +50,15 @@ static inline int64_t hf_span_ms_ceil(struct hf_span span)
 static inline int64_t hf_span_ms_floor(struct hf_span span)
 {
     return span.ns <= 0 ? 0 : span.ns / 1000000;
+}
+
+static inline struct hf_span hf_span_add(struct hf_span a, struct hf_span b)
+{
+    struct hf_span sum;
+    if (__builtin_add_overflow(a.ns, b.ns, &sum.ns)) {
+        sum.ns = b.ns > 0 ? INT64_MAX : INT64_MIN;
+    }
+    return sum;
 }
 
 static inline struct hf_instant hf_instant_add(struct hf_instant at,

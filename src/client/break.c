@@ -68,7 +68,7 @@ static void note_cancelled(struct hf_break *brk)
 static struct hf_span span_of(const struct hf_seizure *found)
 {
     struct hf_span left = hf_span_ms(found->left_ms);
-    return (struct hf_span){left.ns + hf_drift(left).ns};
+    return hf_span_add(left, hf_drift(left));
 }
 
 /* Calls may_wait(), without the mutex. */
@@ -197,7 +197,7 @@ static void begin_release(struct hf_break *brk)
     hf_disown_begin(&brk->release);
 }
 
-/* @return false: no memory. */
+/** @return false: no memory. */
 static bool begin_child(struct hf_break *brk)
 {
     struct hf_seizure *seizure = brk->seizure;

@@ -145,6 +145,12 @@ ok 'a key of another library is waited for' wait_until 20 test -s "$W/err"
 kill -TERM "$breaker"
 wait "$breaker"
 is "$(server_cli one GET lock:foreign)" theirs 'and is as it was, given up'
+# 300 years, which no span holds.
+server_cli one SET lock:foreign theirs PX 9300000000000000 >/dev/null
+capture timeout 60 holdfast break -w 5s foreign
+like "$code:$err" '^75:holdfast: foreign: held by ' \
+    'a key whose lease ends after centuries is not broken'
+is "$(server_cli one GET lock:foreign)" theirs 'and is as it was'
 
 for s in a b c; do server_start "$s"; done
 HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}"

@@ -374,6 +374,11 @@ static void time_saturates(void **state)
     assert_int_equal(hf_instant_add(at_ms(5), hf_span_ms(INT64_MAX)).ns,
                      INT64_MAX);
     assert_int_equal(hf_instant_until(HF_LONG_AGO, HF_NEVER).ns, INT64_MAX);
+    struct hf_span most = hf_span_ms(INT64_MAX);
+    struct hf_span least = hf_span_ms(INT64_MIN);
+    assert_int_equal(hf_span_add(most, hf_span_ms(1)).ns, INT64_MAX);
+    assert_int_equal(hf_span_add(least, hf_span_ms(-1)).ns, INT64_MIN);
+    assert_int_equal(hf_span_add(hf_span_ms(2), hf_span_ms(-3)).ns, -1000000);
     assert_int_equal(hf_span_ms_ceil((struct hf_span){1}), 1);
     assert_int_equal(hf_span_ms_floor((struct hf_span){1999999}), 1);
 }
