@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* @return false, with *out_ms unchanged, if @p text is not a duration, is
+/** @return false, with *out_ms unchanged, if @p text is not a duration, is
  * negative, is not a whole number of milliseconds, or exceeds 2^53 ms. */
 bool hf_duration_parse(const char *text, int64_t *out_ms);
 

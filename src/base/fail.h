@@ -9,7 +9,7 @@
  * a terminal. For texts that contain outside input. */
 void hf_make_plain(char *text);
 
-/* Set @p error (NULL is fine): the status, node -1, and the text, truncated to
+/** Set @p error (NULL is fine): the status, node -1, and the text, truncated to
  * its size and made plain. @return status, for `return hf_fail(…)`. */
 enum hf_status
 hf_fail(struct hf_error *error, enum hf_status status, const char *format, ...)

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copy `size` bytes of a caller's struct to ours of `known` bytes. Members that
- * the caller's struct lacks become zero. @return false: the caller has set
+/** Copy `size` bytes of a caller's struct to ours of `known` bytes. Members
+ * that the caller's struct lacks become zero. @return false: the caller has set
  * members that our struct lacks. */
 static inline bool hf_sized_read(void *out, size_t known, const void *from,
                                  size_t size)

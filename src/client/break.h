@@ -37,14 +37,14 @@ static inline struct hf_break *hf_break_of(struct hf_op *op)
     return (struct hf_break *)(void *)op;
 }
 
-/* Begin brk->step. @return false: no memory, recorded in brk->why. */
+/** Begin brk->step. @return false: no memory, recorded in brk->why. */
 bool hf_break_begin(struct hf_break *brk);
 
-/* A step is done. @return true: the break is over, with op->status; false: the
+/** A step is done. @return true: the break is over, with op->status; false: the
  * next step has begun. */
 bool hf_break_go_on(struct hf_op *op);
 
-/* The blocking call was interrupted. @return true: the break is over; false:
+/** The blocking call was interrupted. @return true: the break is over; false:
  * the name is being given back. */
 bool hf_break_interrupt(struct hf_break *brk);
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-/* @return HF_OK; HF_INVALID, HF_NO_MEMORY: nothing was begun. */
+/** @return HF_OK; HF_INVALID, HF_NO_MEMORY: nothing was begun. */
 static enum hf_status init(struct hf_break *brk, struct hf_client *client,
                            const void *name, size_t name_len,
                            struct hf_error *error)

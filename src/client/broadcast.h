@@ -9,7 +9,7 @@
 
 struct hf_broadcast;
 
-/* Handle one node's reply; borrowed. @return true: query this node again, with
+/** Handle one node's reply; borrowed. @return true: query this node again, with
  * look->cursor[node]. */
 typedef bool hf_broadcast_fn(struct hf_broadcast *look,
                              const struct hf_answer *answer);
@@ -40,7 +40,7 @@ static inline struct hf_broadcast *hf_broadcast_of(struct hf_item *item)
 
 void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
                        enum hf_verb verb, const void *name, size_t name_len);
-/* Send the query; the caller has called hf_broadcast_init() and filled the
+/** Send the query; the caller has called hf_broadcast_init() and filled the
  * fields.
  * @return false: no memory. */
 bool hf_broadcast_begin(struct hf_broadcast *look);

@@ -187,7 +187,7 @@ static bool has_lost(struct hf_bundle *bundle)
     return is_lost;
 }
 
-/* Keep the first held lock of the part, and drop the others. @return false:
+/** Keep the first held lock of the part, and drop the others. @return false:
  * none is held. */
 static bool choose(struct hf_part *part)
 {

@@ -6,8 +6,8 @@
 
 #include "client/op.h"
 
-/* A new bundle, one allocation, with copies of names and label; the caller must
- * free() it. @return NULL: no memory. */
+/** A new bundle, one allocation, with copies of names and label; the caller
+ * must free() it. @return NULL: no memory. */
 struct hf_op *hf_bundle_new(struct hf_client *client,
                             const struct hf_order *order);
 

@@ -40,7 +40,7 @@ void hf_bundle_fail_like(struct hf_bundle *bundle,
     hf_bundle_fail(bundle, member->op.status);
 }
 
-/* Link the locks in the order of the user's names. @return the first: the
+/** Link the locks in the order of the user's names. @return the first: the
  * handle. */
 static struct hf_lock *link_names(struct hf_bundle *bundle)
 {

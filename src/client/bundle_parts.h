@@ -73,7 +73,7 @@ static inline bool hf_member_is_held(const struct hf_member *member)
 struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
                                    unsigned start);
 
-/* Set up a member's order: the user's, with another name. @return the end of
+/** Set up a member's order: the user's, with another name. @return the end of
  * the name in `text`. */
 char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
                              const struct hf_name *name, char *text);

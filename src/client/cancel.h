@@ -10,7 +10,7 @@
 
 #include "client/op.h"
 
-/* Begin a call with the token `cancel`; NULL is fine. From now on the token
+/** Begin a call with the token `cancel`; NULL is fine. From now on the token
  * wakes the client. @return HF_OK; HF_CANCELLED; HF_NO_MEMORY. */
 enum hf_status hf_cancel_admit(struct hf_client *client,
                                const struct hf_cancel *cancel,

@@ -131,18 +131,18 @@ struct hf_client {
 
 /* ---- client.c ---------------------------------------------------------- */
 
-/* Begin a public call: take the mutex, read the clock.
+/** Begin a public call: take the mutex, read the clock.
  * @return HF_OK; HF_INVALID with a text: no client, a client of the parent
  * process, or one that is being closed. */
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
-/* The same for a call that a cancel token can end. @return as above, or
+/** The same for a call that a cancel token can end. @return as above, or
  * HF_CANCELLED: the client's token was triggered. (cancel.c) */
 enum hf_status hf_client_begin(struct hf_client *client,
                                struct hf_error *error);
 
-/* End a public call: settle, run on_state if it is due, set the timer, release
+/** End a public call: settle, run on_state if it is due, set the timer, release
  * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);
 
@@ -201,7 +201,7 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening);
 /* login.c: the store's callback if the options have one. */
 void hf_client_on_login(void *user, struct hf_login *login);
 
-/* Queue a reply for hf_client_settle(). @return false: out of memory, and the
+/** Queue a reply for hf_client_settle(). @return false: out of memory, and the
  * reply is dropped, which is as safe as a reply lost in the network. */
 bool hf_client_enqueue_event(struct hf_client *client, uint64_t cookie,
                              const struct hf_event *event);
@@ -233,10 +233,10 @@ void hf_client_arm(struct hf_client *client);
 /* Set the timer to `at`; clears an expiry that was not read. */
 void hf_client_set_timer(struct hf_client *client, struct hf_instant at);
 
-/* Open the timer if there is none. @return false: no descriptor. */
+/** Open the timer if there is none. @return false: no descriptor. */
 bool hf_client_open_timer(struct hf_client *client);
 
-/* Start the library's thread, unless it runs or the options exclude it.
+/** Start the library's thread, unless it runs or the options exclude it.
  * @return HF_OK or HF_NO_MEMORY. */
 enum hf_status hf_client_start_thread(struct hf_client *client,
                                       struct hf_error *error);

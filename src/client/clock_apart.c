@@ -27,8 +27,8 @@ static unsigned group_size(const struct hf_op *op, const struct hf_lease *lease,
     return n;
 }
 
-/* @return the counter of the largest group; if two are equal, of the one nearer
- * to now; 0: no node granted. */
+/** @return the counter of the largest group; if two are equal, of the one
+ * nearer to now; 0: no node granted. */
 static uint64_t reference(const struct hf_op *op, const struct hf_lease *lease)
 {
     uint64_t now_us = (uint64_t)hf_clock_wall_s() * 1000000;

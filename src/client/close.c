@@ -106,7 +106,7 @@ static void call(struct hf_client *client, hf_op_fn *done, void *user)
     pthread_mutex_lock(&client->mutex);
 }
 
-/* @return an asynchronous operation, or NULL. The other operations in the list
+/** @return an asynchronous operation, or NULL. The other operations in the list
  * are parts of those, or clean up after a break. */
 static struct hf_op *find_started(struct hf_client *client)
 {
@@ -288,7 +288,7 @@ void hf_client_end(struct hf_client *client)
     hf_client_free(client);
 }
 
-/* @return true: end it now; false: it ends when this callback returns, or is
+/** @return true: end it now; false: it ends when this callback returns, or is
  * ending already. */
 static bool may_end(struct hf_client *client)
 {

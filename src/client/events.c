@@ -46,7 +46,8 @@ void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
 
 /* ---- Changes ----------------------------------------------------------- */
 
-/* @return false: the state of the handle, which the user sees, is unchanged. */
+/** @return false: the state of the handle, which the user sees, is unchanged.
+ */
 static bool is_news(struct hf_lock *first, enum hf_state state)
 {
     struct hf_lock_group *link = hf_lock_link(first);

@@ -33,7 +33,7 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* @return HF_OK; HF_LOST, HF_INVALID: it must not begin. */
+/** @return HF_OK; HF_LOST, HF_INVALID: it must not begin. */
 static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
                             struct hf_error *error)
 {

@@ -119,7 +119,7 @@ static void outlive(struct hf_give *give)
     hf_client_signal(give->op.client, give->lock, HF_EV_EXTEND);
 }
 
-/* @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY: not begun. */
+/** @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY: not begun. */
 static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
                             struct hf_error *error)
 {
@@ -157,7 +157,7 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
              (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
 }
 
-/* @return HF_OK: give->text names the detached lock; HF_LOST. */
+/** @return HF_OK: give->text names the detached lock; HF_LOST. */
 static enum hf_status hand_on(struct hf_give *give)
 {
     struct hf_client *client = give->op.client;

@@ -70,7 +70,7 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* @return the number of nodes from `idx` on with the holder of node `idx`.
+/** @return the number of nodes from `idx` on with the holder of node `idx`.
  * `out` gets the soonest expiry and the largest counter of these nodes. */
 static int count_same(const struct hf_info *info, int idx,
                       struct hf_holder *out)

@@ -48,7 +48,7 @@ struct hf_handle_table {
 void hf_handle_table_init(struct hf_handle_table *slots);
 void hf_handle_table_fini(struct hf_handle_table *slots);
 
-/* @return false: no memory. */
+/** @return false: no memory. */
 bool hf_handle_table_add(struct hf_handle_table *slots, struct hf_item *item);
 void hf_handle_table_remove(struct hf_handle_table *slots,
                             struct hf_item *item);
@@ -84,7 +84,7 @@ struct hf_timer_heap {
 void hf_timer_heap_init(struct hf_timer_heap *heap);
 void hf_timer_heap_fini(struct hf_timer_heap *heap);
 
-/* Reserve room for `item`, which has its slot. @return false: no memory. */
+/** Reserve room for `item`, which has its slot. @return false: no memory. */
 bool hf_timer_heap_reserve(struct hf_timer_heap *heap,
                            const struct hf_item *item);
 void hf_timer_heap_unreserve(struct hf_timer_heap *heap);

@@ -138,7 +138,7 @@ static void add_child(struct hf_list *list, struct hf_broadcast *look)
     list->op.n_children++;
 }
 
-/* List the operation, with one child more until begin_done(), so that children
+/** List the operation, with one child more until begin_done(), so that children
  * which end at once do not end it. @return false: no memory. */
 static bool begin(struct hf_list *list)
 {
@@ -152,7 +152,7 @@ static void begin_done(struct hf_list *list)
     hf_op_child_is_done(&list->op);
 }
 
-/* @return HF_OK; HF_NO_MEMORY: not begun. */
+/** @return HF_OK; HF_NO_MEMORY: not begun. */
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)
 {
     struct hf_broadcast *look = &list->scan;
@@ -218,7 +218,7 @@ void hf_list_abandon(struct hf_op *op)
 
 /* ---- Inspecting -------------------------------------------------------- */
 
-/* Call the user's function, without the mutex. @return false: stop. */
+/** Call the user's function, without the mutex. @return false: stop. */
 static bool tell(struct hf_list *list, const struct peek *peek)
 {
     struct hf_client *client = list->op.client;
@@ -267,7 +267,7 @@ static enum hf_status begin_window(struct hf_list *list)
     return HF_OK;
 }
 
-/* Report the window. *goes_on = false: the user stops. @return HF_OK, or the
+/** Report the window. *goes_on = false: the user stops. @return HF_OK, or the
  * error of an inspection. */
 static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 {
@@ -299,7 +299,7 @@ static enum hf_status report_scan(struct hf_list *list)
     return HF_OK;
 }
 
-/* @return true: the list is over, with op->status; false: the next window has
+/** @return true: the list is over, with op->status; false: the next window has
  * begun. */
 static bool report(struct hf_op *op)
 {

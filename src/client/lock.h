@@ -80,7 +80,7 @@ struct hf_order {
     const struct hf_cancel *cancel; /* or NULL */
 };
 
-/* A new attempt with a fresh owner, or with the owner of the order. It is in
+/** A new attempt with a fresh owner, or with the owner of the order. It is in
  * the tables, and no request is sent yet. @return NULL: no memory. */
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order);
@@ -121,7 +121,8 @@ hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user);
 
 const char *hf_lock_name_bytes(const struct hf_lock *lock);
 
-/* Write its owner as the nodes store it. @return the length; no NUL is written.
+/** Write its owner as the nodes store it. @return the length; no NUL is
+ * written.
  */
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 

@@ -31,7 +31,7 @@ struct hf_lock_group {
 /* Append `next` to `lock`, which is the last of its list. */
 void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next);
 
-/* Take the lock out of its list. @return another lock of the list, or NULL. */
+/** Take the lock out of its list. @return another lock of the list, or NULL. */
 struct hf_lock *hf_lock_group_leave(struct hf_lock *lock);
 
 /* The next lock of the list, or NULL; the first one. */

@@ -159,7 +159,7 @@ static void repair(struct hf_client *client, const struct hf_name *name,
     }
 }
 
-/* Read the marks into `out`, and repair. @return HF_OK, or an error. */
+/** Read the marks into `out`, and repair. @return HF_OK, or an error. */
 static enum hf_status find(struct hf_client *client, const struct hf_name *name,
                            struct hf_marks *out, struct hf_error *error)
 {
@@ -224,7 +224,7 @@ check_withdrawn(const struct hf_client *client, const struct hf_marks *marks,
     return HF_OK;
 }
 
-/* @return HF_OK: a majority has the tombstone, or a newer mark replaced it. */
+/** @return HF_OK: a majority has the tombstone, or a newer mark replaced it. */
 static enum hf_status
 withdraw(struct hf_client *client, const struct hf_name *name,
          const struct hf_mark *mark, struct hf_error *error)
@@ -328,8 +328,8 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
 
 /* ---- Marking ----------------------------------------------------------- */
 
-/* @return HF_OK: a majority of the voting nodes replied, none with a live mark;
- * HF_BUSY: the newest mark is live. */
+/** @return HF_OK: a majority of the voting nodes replied, none with a live
+ * mark; HF_BUSY: the newest mark is live. */
 static enum hf_status check_unmarked(struct hf_lock *lock,
                                      struct hf_error *error)
 {

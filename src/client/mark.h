@@ -28,7 +28,7 @@ struct hf_mark_look {
     struct hf_marks marks;
 };
 
-/* Read the mark of a name, without writing it back where it is missing. Name
+/** Read the mark of a name, without writing it back where it is missing. Name
  * and `ask` are borrowed, and `parent` has one child more, until the query has
  * ended. @return false: no memory. */
 bool hf_mark_find_begin(struct hf_mark_look *ask, struct hf_op *parent,
@@ -42,7 +42,7 @@ bool hf_mark_withdraw_begin(struct hf_mark_look *ask, struct hf_op *parent,
                             const void *name, size_t name_len,
                             const struct hf_mark *mark);
 
-/* The query has ended. @return HF_OK: a majority has the tombstone, or a newer
+/** The query has ended. @return HF_OK: a majority has the tombstone, or a newer
  * mark replaced it. */
 enum hf_status hf_mark_withdrawn(const struct hf_mark_look *ask,
                                  struct hf_error *error);

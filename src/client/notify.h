@@ -63,7 +63,7 @@ bool hf_tell_is_due(const struct hf_client *client);
 void hf_tell_here(struct hf_client *client);
 void hf_tell_all(struct hf_client *client);
 
-/* `lock` was removed from all tables. @return true: a callback that runs may
+/** `lock` was removed from all tables. @return true: a callback that runs may
  * read its memory, which is freed afterwards. */
 bool hf_tell_holds(struct hf_client *client, struct hf_lock *lock);
 

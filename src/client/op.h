@@ -96,10 +96,10 @@ struct hf_op {
 void hf_op_init(struct hf_op *op, struct hf_client *client,
                 enum hf_op_kind kind);
 
-/* Reserve its room in the tables. @return false: no memory. */
+/** Reserve its room in the tables. @return false: no memory. */
 bool hf_op_reserve(struct hf_op *op);
 
-/* Append it to client->ops; from now on it may have a timer. @return false: it
+/** Append it to client->ops; from now on it may have a timer. @return false: it
  * had no room reserved, and there is no memory. */
 bool hf_op_list(struct hf_op *op);
 void hf_op_unlist(struct hf_op *op);
@@ -154,14 +154,14 @@ void hf_op_forget_result(struct hf_op *op);
 /* Free an asynchronous operation. */
 void hf_op_free(struct hf_op *op);
 
-/* Enter a call that may start an operation, as hf_client_begin() does. *out is
+/** Enter a call that may start an operation, as hf_client_begin() does. *out is
  * NULL from here on; out may be NULL. missing: the argument that is missing,
  * for the error; or NULL. @return HF_OK, and hf_client_leave() is due; else as
  * hf_client_begin(). */
 enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
                            struct hf_op **out, struct hf_error *error);
 
-/* A copy on the heap, with copies of the name and the text of its order.
+/** A copy on the heap, with copies of the name and the text of its order.
  * @return NULL: no memory. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);
 
@@ -180,7 +180,7 @@ void hf_op_part(struct hf_op *op);
 
 /* ---- wait.c ------------------------------------------------------------ */
 
-/* Wait until op is done or interrupted. @return false: interrupted. */
+/** Wait until op is done or interrupted. @return false: interrupted. */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op);
 
 /* Wait, abandon if interrupted, copy the error out. */
@@ -229,15 +229,15 @@ enum hf_status hf_release_status(enum hf_outcome outcome);
 /* ---- unavailable.c, holder_hint.c
  * -------------------------------------------------- */
 
-/* Write why there is no majority: a line that names each missing node with its
+/** Write why there is no majority: a line that names each missing node with its
  * reason. @return the status. */
 enum hf_status hf_unavailable_write(struct hf_op *op);
 
-/* @return HF_CONFIG with a text if some node can never work as configured;
+/** @return HF_CONFIG with a text if some node can never work as configured;
  * HF_DENIED if too many nodes deny access; else HF_OK. */
 enum hf_status hf_unavailable_final(struct hf_op *op);
 
-/* @return true: so many nodes deny access that no majority is left; the error
+/** @return true: so many nodes deny access that no majority is left; the error
  * text names them. */
 bool hf_unavailable_is_denied(struct hf_op *op);
 
@@ -255,7 +255,7 @@ void hf_holder_hint_write(const struct hf_holder_hint *rival,
 
 /* ---- request.c --------------------------------------------------------- */
 
-/* Check a user's request. @return HF_OK or HF_INVALID with a text. */
+/** Check a user's request. @return HF_OK or HF_INVALID with a text. */
 enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error);

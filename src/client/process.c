@@ -98,7 +98,7 @@ int hf_client_fd(struct hf_client *client)
 
 /* ---- Callbacks --------------------------------------------------------- */
 
-/* @return true: call back. In op->report() the user may cancel the operation,
+/** @return true: call back. In op->report() the user may cancel the operation,
  * or close the client, which then runs the callback. */
 static bool report(struct hf_client *client, struct hf_op *op)
 {

@@ -11,7 +11,7 @@
 /* Longest label that is stored; messages show less. */
 #define LABEL_MAX 255
 
-/* @return the length to store, without a partial UTF-8 character. */
+/** @return the length to store, without a partial UTF-8 character. */
 static size_t cut_label(const char *label)
 {
     size_t len = strnlen(label, LABEL_MAX + 1);
@@ -103,7 +103,7 @@ struct first_name {
     enum hf_mode mode;
 };
 
-/* @return false: a member that this version does not know is set. */
+/** @return false: a member that this version does not know is set. */
 static bool read_more(const struct hf_request *request, size_t idx,
                       struct hf_name *out)
 {

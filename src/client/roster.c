@@ -90,7 +90,7 @@ static void roster_init(struct roster *roster, struct hf_client *client,
     roster->places = (struct places){0};
 }
 
-/* Call the user's function, without the mutex. @return false: stop. */
+/** Call the user's function, without the mutex. @return false: stop. */
 static bool tell(struct roster *roster, const struct hf_queue_entry *entry)
 {
     struct hf_client *client = roster->look.op.client;

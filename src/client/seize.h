@@ -46,11 +46,11 @@ struct hf_seizure {
     char name[];
 };
 
-/* On the heap; the name is copied. @return NULL: no memory. */
+/** On the heap; the name is copied. @return NULL: no memory. */
 struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
                                   size_t name_len);
 
-/* Take the name; `parent` has one child more until all nodes have replied, or
+/** Take the name; `parent` has one child more until all nodes have replied, or
  * the query has timed out. now: free it at once, and give nothing back. @return
  * false: no memory, and no request was sent. */
 bool hf_seizure_begin(struct hf_seizure *seizure, bool now,

@@ -72,8 +72,8 @@ static void note_missed(struct hf_client *client, uint16_t missed)
     }
 }
 
-/* One step. @return false: the lease is done, and the lock must not be used. It
- * is freed, or kept until its operation or callback has the outcome. */
+/** One step. @return false: the lease is done, and the lock must not be used.
+ * It is freed, or kept until its operation or callback has the outcome. */
 static bool step_once(struct hf_client *client, struct hf_lock *lock,
                       const struct hf_event *event)
 {

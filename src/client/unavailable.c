@@ -83,7 +83,7 @@ bool hf_unavailable_is_hopeless(const struct hf_op *op)
     return true;
 }
 
-/* Add the nodes in quarantine for the same reason as `first`: their addresses,
+/** Add the nodes in quarantine for the same reason as `first`: their addresses,
  * the reason once, and the longest remaining time. @return these nodes. */
 static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
                                 uint16_t missing, unsigned first)

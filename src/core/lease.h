@@ -78,11 +78,12 @@ enum hf_event_kind {
 struct hf_event {
     enum hf_event_kind kind;
     struct hf_instant now; /* never earlier than in the step before */
-    uint8_t node;          /* ANSWER, NODE, FORGOT */
+    uint8_t node;          /* ANSWER, GRANT, LISTEN, NODE, NODE_RESET; else 0 */
     enum hf_verb verb;     /* ANSWER: of the request */
     enum hf_verdict verdict;
     struct hf_instant sent; /* ANSWER: when the request was sent, or before */
-    uint64_t counter;
+    uint64_t counter;       /* ACQUIRE, ADOPT, RELEASE_FOREIGN, GRANT: see the
+                               kind; ANSWER: see the verdict */
     uint64_t floor;      /* ANSWER to CONFIRM: the smallest counter to which the
                             node raises the name, if it refused to raise; or 0
                             */
@@ -93,15 +94,15 @@ struct hf_event {
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
     struct hf_span ttl;  /* EXTEND */
-    uint16_t spared;     /* DISOWN: nodes to which no RELEASE is sent */
-    bool queues;         /* ACQUIRE: wait in the nodes' queues until it is ours
-                            or HF_EV_RELEASE */
-    uint16_t look_ms;    /* ANSWER: the end of the rival's lease may not be
-                            pushed, so the first waiter polls with at most this
-                            interval; 0: it need not */
-    uint32_t ahead;      /* ANSWER: number of earlier tickets in the queue */
-    uint64_t ticket;     /* ANSWER: QUEUED: our place; REFUSED: the node's time
-                            in microseconds, or 0 */
+    uint16_t spared;  /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
+    bool queues;      /* ACQUIRE: wait in the nodes' queues until it is ours
+                         or HF_EV_RELEASE */
+    uint16_t look_ms; /* ANSWER: the end of the rival's lease may not be
+                         pushed, so the first waiter polls with at most this
+                         interval; 0: it need not */
+    uint32_t ahead;   /* ANSWER: number of earlier tickets in the queue */
+    uint64_t ticket;  /* ANSWER: QUEUED: our place; REFUSED: the node's time
+                         in microseconds, or 0 */
 };
 
 /* The result of an operation on the lease; at most one in each step. */

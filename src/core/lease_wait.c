@@ -169,7 +169,7 @@ struct hf_instant hf_wait_due(const struct hf_step *step)
 
 /* ---- The ticket -------------------------------------------------------- */
 
-/* The clock readings in the refusals, sorted. @return how many. */
+/** The clock readings in the refusals, sorted. @return how many. */
 static unsigned readings(const struct hf_lease *lease,
                          uint64_t sorted[HF_NODES_MAX])
 {

@@ -27,7 +27,7 @@ static bool is_plain(unsigned char c)
            (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
 }
 
-/* @return bytes written, whole escapes only, at most `max`. */
+/** @return bytes written, whole escapes only, at most `max`. */
 static size_t emit_escaped(char *out, size_t max, const char *text)
 {
     size_t len = 0;

@@ -22,7 +22,8 @@
 /* True if a Holdfast client wrote it, with or without "ended:". */
 bool hf_owner_is_ours(const void *text, size_t len);
 
-/* Write the owner's text; @return its length, without NUL (none is written). */
+/** Write the owner's text; @return its length, without NUL (none is written).
+ */
 size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
                      const char *host, int64_t pid, int64_t since_s,
                      const char *label);
@@ -32,7 +33,7 @@ size_t hf_owner_emit(char out[HF_OWNER_MAX], const uint8_t id[HF_OWNER_ID_LEN],
  * fit), host, pid, since_s and label of @p out, and leaves the rest. */
 void hf_owner_describe(const void *text, size_t len, struct hf_holder *out);
 
-/* Split OWNER@FENCE or OWNER@FENCE/TTL, where TTL is the lease in milliseconds
+/** Split OWNER@FENCE or OWNER@FENCE/TTL, where TTL is the lease in milliseconds
  * that a detached lock is extended by. @return false if it is neither. */
 bool hf_owner_parse(const char *text, size_t *owner_len, uint64_t *fence);
 

@@ -90,7 +90,7 @@ struct hf_quarantine_verdict {
                                     with fresh entropy */
 };
 
-/* Decide whether the server votes.
+/** Decide whether the server votes.
  * @param shape   Our configuration.
  * @param strict  False with quarantine=off.
  * @param on_host True if this host's clock has an identity, so that entries can

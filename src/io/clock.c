@@ -20,7 +20,7 @@ struct hf_instant hf_clock_now(void)
                                (int64_t)now.tv_nsec};
 }
 
-/* "time:[4026531834]", or "-" before Linux 5.6, which has no time namespaces.
+/** "time:[4026531834]", or "-" before Linux 5.6, which has no time namespaces.
  * @return false: /proc is hidden. */
 static bool read_time_namespace(char *out, size_t size)
 {

@@ -15,7 +15,7 @@ struct hf_instant hf_clock_now(void);
 /* Bytes, NUL included: a boot id (36) and "time:[4026531834]". */
 #define HF_CLOCK_NAME_MAX 64
 
-/* The identity of the clock of hf_clock_now(): boot id and time namespace.
+/** The identity of the clock of hf_clock_now(): boot id and time namespace.
  * Processes that get the same name read the same clock. @return false: /proc
  * does not have it. */
 bool hf_clock_name(char out[HF_CLOCK_NAME_MAX]);

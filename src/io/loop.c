@@ -192,7 +192,7 @@ static struct timespec timespec_of(int64_t ns)
                              .tv_nsec = (long)(ns % 1000000000)};
 }
 
-/* Set the loop's own timer to `until`. @return false: it failed, and the wait
+/** Set the loop's own timer to `until`. @return false: it failed, and the wait
  * needs a timeout. */
 static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
 {

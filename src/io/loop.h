@@ -30,17 +30,17 @@ struct hf_watch {
     hf_watch_fn *ready;
 };
 
-/* @return NULL with errno set. */
+/** @return NULL with errno set. */
 struct hf_loop *hf_loop_new(void);
 void hf_loop_free(struct hf_loop *loop);
 
 /* The epoll descriptor: readable when there is something to dispatch. */
 int hf_loop_fd(const struct hf_loop *loop);
 
-/* Watch for input, edge-triggered. @return false with errno set. */
+/** Watch for input, edge-triggered. @return false with errno set. */
 bool hf_loop_watch(struct hf_loop *loop, struct hf_watch *watch);
 
-/* Report events of `fd` to `watch`, which must be watched, until `fd` is
+/** Report events of `fd` to `watch`, which must be watched, until `fd` is
  * closed. May be called again for the same `fd`. @return false with errno set.
  */
 bool hf_loop_watch_also(struct hf_loop *loop, const struct hf_watch *watch,
@@ -65,7 +65,7 @@ void hf_loop_drop_timer(struct hf_loop *loop, struct hf_timer *timer);
 /* The earliest timer; HF_NEVER if none. */
 struct hf_instant hf_loop_next_timer(const struct hf_loop *loop);
 
-/* Wait until a descriptor is ready, or until `until` (HF_NEVER: no limit; in
+/** Wait until a descriptor is ready, or until `until` (HF_NEVER: no limit; in
  * the past: do not block). Keeps the events for hf_loop_dispatch().
  * @return number of ready descriptors, 0 after a timeout or a signal. */
 int hf_loop_wait(struct hf_loop *loop, struct hf_instant until);

@@ -15,7 +15,7 @@
 /* Bytes, NUL included: as PATH_MAX of Linux. */
 #define HF_MODULE_PATH_MAX 4096
 
-/* Load `file` from the first of these folders that has it. It stays loaded:
+/** Load `file` from the first of these folders that has it. It stays loaded:
  * its libraries may have registered handlers that run at exit.
  * @param path    its path; "": no folder has it.
  * @param reason  one line, if NULL is returned.

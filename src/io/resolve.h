@@ -24,19 +24,20 @@ struct hf_addresses {
     struct hf_address list[HF_ADDRESSES_MAX];
 };
 
-/* @return true if `host` needs no look-up; `out` has its addresses. */
+/** @return true if `host` needs no look-up; `out` has its addresses. */
 bool hf_resolve_numeric(const char *host, uint16_t port,
                         struct hf_addresses *out);
 
 struct hf_resolve;
 
-/* @return NULL with errno set. */
+/** @return NULL with errno set. */
 struct hf_resolve *hf_resolve_start(const char *host, uint16_t port);
 
 /* Readable once the look-up is done. Owned by the look-up. */
 int hf_resolve_fd(const struct hf_resolve *resolve);
 
-/* Get the result. @return false: `reason` is the error; empty: not done yet. */
+/** Get the result. @return false: `reason` is the error; empty: not done yet.
+ */
 bool hf_resolve_take(struct hf_resolve *resolve, struct hf_addresses *out,
                      char *reason, size_t reason_size);
 

@@ -130,7 +130,7 @@ static int open_stream(sa_family_t family)
     return fd;
 }
 
-/* @return false: this address failed; errno is set. */
+/** @return false: this address failed; errno is set. */
 static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
                         socklen_t len, struct hf_instant now)
 {

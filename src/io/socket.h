@@ -72,17 +72,17 @@ void hf_socket_start(struct hf_socket *socket,
 /* Call at `give_up`: tries the next address, or fails. */
 void hf_socket_expire(struct hf_socket *socket, struct hf_instant now);
 
-/* @return bytes read; 0: none now; -1: FAILED. At the end of the turn the rest
+/** @return bytes read; 0: none now; -1: FAILED. At the end of the turn the rest
  * causes another event, after the timers. */
 ssize_t hf_socket_read(struct hf_socket *socket, void *data, size_t len);
 
-/* @return bytes written; 0: none now, an event follows; -1: FAILED. */
+/** @return bytes written; 0: none now, an event follows; -1: FAILED. */
 ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len);
 
 /* Has the peer closed the connection? For connections that were idle. */
 bool hf_socket_is_dead(struct hf_socket *socket);
 
-/* @param quiet  true in a forked child: send nothing to the peer. */
+/** @param quiet  true in a forked child: send nothing to the peer. */
 void hf_socket_close(struct hf_socket *socket, bool quiet);
 
 #endif

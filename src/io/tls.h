@@ -24,7 +24,7 @@ struct hf_tls_settings {
  * `reason` is set. */
 struct hf_tls_ops {
     unsigned abi;
-    /* A context for many connections. @return NULL with a reason. */
+    /** A context for many connections. @return NULL with a reason. */
     void *(*context_new)(const struct hf_tls_settings *settings, char *reason,
                          size_t size);
     void (*context_free)(void *context);
@@ -48,7 +48,7 @@ struct hf_tls_ops {
 
 struct hf_tls;
 
-/* Load the module and set up a context. @return NULL with a reason. */
+/** Load the module and set up a context. @return NULL with a reason. */
 struct hf_tls *hf_tls_new(const struct hf_tls_settings *settings, char *reason,
                           size_t size);
 

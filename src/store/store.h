@@ -141,8 +141,8 @@ struct hf_answer {
  * it queues the answer. */
 typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 
-/* A node's status, or the reason for it, has changed. May be called from inside
- * open() too: the embedded store needs no connection.
+/** A node's status, or the reason for it, has changed. May be called from
+ * inside open() too: the embedded store needs no connection.
  * @param forgot  earlier votes are void (core/quarantine.h).
  * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
  *                HF_CONFIG. HF_CONFIG fails each acquisition at once, even if a
@@ -191,14 +191,14 @@ struct hf_store_env {
                           yet, too, for its jobs */
 };
 
-/* Open. Does not block, and does not fail because a server is down.
+/** Open. Does not block, and does not fail because a server is down.
  * @return HF_OK; HF_INVALID, HF_CONFIG, HF_NO_MEMORY, HF_UNSUPPORTED with a
  *         text in @p error. */
 typedef enum hf_status
 hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
                  struct hf_store **out, struct hf_error *error);
 
-/* Free everything. Pending requests are not answered. @param forked  true in a
+/** Free everything. Pending requests are not answered. @param forked  true in a
  * forked child: close descriptors, but send nothing. */
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
@@ -291,7 +291,7 @@ struct hf_store_module {
     __attribute__((visibility("default")))                                     \
     const struct hf_store_module hf_store_module = {HF_VERSION_TEXT, &(store)}
 
-/* The store for a URL scheme: of this build, else of a module, which is loaded
+/** The store for a URL scheme: of this build, else of a module, which is loaded
  * and stays loaded (io/module.h). Any thread; reads files.
  * @return HF_OK; HF_UNSUPPORTED, with a text in @p error: there is none, it
  *         cannot be loaded, is of another version, or its table lacks an

@@ -55,13 +55,13 @@ struct hf_url {
     bool quarantine; /* quarantine=strict */
 };
 
-/* Parse. @param password  replaces the password of every endpoint, or NULL.
+/** Parse. @param password  replaces the password of every endpoint, or NULL.
  * @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_CONFIG, HF_NO_MEMORY with a
  *         text in @p error, and *out NULL. */
 enum hf_status hf_url_parse(const char *text, const char *password,
                             struct hf_url **out, struct hf_error *error);
 
-/* For a module whose store has no parameters of its own and no TLS: refuse
+/** For a module whose store has no parameters of its own and no TLS: refuse
  * both. @return HF_OK; HF_INVALID with a text in @p error. */
 enum hf_status hf_url_refuse_options(const struct hf_url *url,
                                      struct hf_error *error);

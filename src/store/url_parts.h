@@ -13,12 +13,12 @@ struct hf_piece {
     size_t len;
 };
 
-/* Cut @p whole at the first @p c, and keep the text behind it in @p whole.
+/** Cut @p whole at the first @p c, and keep the text behind it in @p whole.
  * @param has_rest  set to whether there was a @p c.
  * @return the text before it. */
 struct hf_piece hf_piece_cut(struct hf_piece *whole, char c, bool *has_rest);
 
-/* Percent-decode into a new string.
+/** Percent-decode into a new string.
  * @return HF_OK; HF_INVALID: a bad escape, or an encoded NUL; HF_NO_MEMORY. The
  *         text in @p error names @p what, never the piece, which may be secret.
  */
@@ -27,7 +27,7 @@ enum hf_status hf_piece_decode(struct hf_piece piece, const char *what,
 
 bool hf_piece_has(struct hf_piece piece, char c);
 
-/* Parse a decimal number, 0 .. most. @return false: it is not one. */
+/** Parse a decimal number, 0 .. most. @return false: it is not one. */
 bool hf_piece_number(struct hf_piece piece, int64_t most, int64_t *out);
 
 /* The parameters given so far, one bit each in the order of the table in

@@ -77,7 +77,7 @@ static bool get_entry(struct hf_txn *txn, enum hf_entry_kind kind,
     return true;
 }
 
-/* @return true: the key is new. */
+/** @return true: the key is new. */
 static bool put(struct hf_txn *txn, enum hf_entry_kind kind, uint64_t ticket,
                 const struct hf_entry *one, void *data, size_t len)
 {

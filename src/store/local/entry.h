@@ -58,11 +58,11 @@ void hf_entry_key(unsigned char out[HF_ENTRY_KEY_LEN], uint64_t queue_id,
  * asserts that they fit). */
 #define HF_ENTRY_BYTES_MAX 640
 
-/* @return bytes written. */
+/** @return bytes written. */
 size_t hf_entry_emit(const struct hf_entry *entry,
                      unsigned char out[HF_ENTRY_BYTES_MAX]);
 
-/* @return false: the bytes are no entry, so the file is damaged. */
+/** @return false: the bytes are no entry, so the file is damaged. */
 bool hf_entry_parse(const unsigned char *data, size_t len,
                     struct hf_entry *out);
 

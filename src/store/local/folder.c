@@ -114,7 +114,7 @@ static enum hf_status find_home(char *out, size_t size, struct hf_error *error)
                          "the path of the home folder is too long");
 }
 
-/* Make the folders of BASE/.local/state/holdfast below BASE. BASE is not made:
+/** Make the folders of BASE/.local/state/holdfast below BASE. BASE is not made:
  * if it is missing, its disk may not be mounted yet. @return 0, or an errno. */
 static int make_below(char *path, size_t base_len)
 {

@@ -36,14 +36,14 @@ struct hf_folder {
     gid_t gid; /* shared: members of this group may use the store */
 };
 
-/* Find the folder and check its shape; @p wanted NULL: the default one, in the
+/** Find the folder and check its shape; @p wanted NULL: the default one, in the
  * home folder of the effective user. Makes a private folder if it is missing.
  * Refuses file systems that other machines may share.
  * @return HF_OK; HF_CONFIG, HF_DENIED, HF_UNAVAILABLE with a text. */
 enum hf_status hf_folder_open(const char *wanted, struct hf_folder *out,
                               struct hf_error *error);
 
-/* Check type, owner, mode and number of links of a file in the folder.
+/** Check type, owner, mode and number of links of a file in the folder.
  * @return HF_OK; HF_CONFIG or HF_DENIED with a text. */
 enum hf_status hf_folder_check_file(const struct hf_folder *folder,
                                     const char *path, const struct stat *about,
@@ -61,7 +61,7 @@ enum hf_status hf_folder_fail_file(const struct hf_folder *folder,
                                    const char *path, int number,
                                    struct hf_error *error);
 
-/* Make @p path a shared folder, with its files. Only for root; idempotent, and
+/** Make @p path a shared folder, with its files. Only for root; idempotent, and
  * held locks stay. A folder that is shared already keeps its group; else the
  * group is "holdfast". share.c
  * @return HF_OK; HF_DENIED, HF_CONFIG, HF_UNAVAILABLE with a text that says

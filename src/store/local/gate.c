@@ -102,7 +102,7 @@ static bool read_time_space(uint64_t *out)
 
 /* ---- The file ---------------------------------------------------------- */
 
-/* Open the gate; in a private folder, make it if it is missing. The first
+/** Open the gate; in a private folder, make it if it is missing. The first
  * open() is without O_CREAT: in sticky folders the kernel refuses that flag for
  * files of other users. fchmod() sets the bits that the umask removed.
  * @return a descriptor, or -1 with errno. */
@@ -122,7 +122,7 @@ static int open_or_make(const char *path, const struct hf_folder *folder)
     return fd;
 }
 
-/* flock() with a timeout. @return 0, or an errno; EWOULDBLOCK: timed out. */
+/** flock() with a timeout. @return 0, or an errno; EWOULDBLOCK: timed out. */
 static int lock_file(int fd, int kind)
 {
     const struct timespec nap = {.tv_nsec = 1000000};

@@ -61,14 +61,14 @@ struct hf_gate {
     char data_path[HF_FOLDER_MAX + 16];
 };
 
-/* Make the locks' file empty. hf_gate_open() calls it if the contents are not
+/** Make the locks' file empty. hf_gate_open() calls it if the contents are not
  * of this boot, under the exclusive flock: no process has the file open.
  * @param map_bytes  its size, out. */
 typedef enum hf_status
 hf_gate_renew_fn(const struct hf_folder *folder, const char *data_path,
                  uint64_t *map_bytes, struct hf_error *error);
 
-/* @return HF_OK: the caller must close the gate; else it is not open. */
+/** @return HF_OK: the caller must close the gate; else it is not open. */
 enum hf_status hf_gate_open(struct hf_gate *gate,
                             const struct hf_folder *folder,
                             struct hf_span patience, hf_gate_renew_fn *make,
@@ -76,7 +76,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
 
 void hf_gate_close(struct hf_gate *gate);
 
-/* Lock the mutex.
+/** Lock the mutex.
  * @return HF_OK; HF_UNAVAILABLE: the process inside is stopped (reported after
  *         node_timeout), or the machine is overloaded (after ten times that);
  *         HF_CONFIG: the gate is damaged. On failure @p text has the reason

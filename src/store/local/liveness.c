@@ -160,7 +160,7 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
 
 /* ---- Others ------------------------------------------------------------ */
 
-/* @return true: a member is alive, or members may be hidden from us. They are
+/** @return true: a member is alive, or members may be hidden from us. They are
  * if process 1, which belongs to another user, is hidden. */
 static bool group_has_member(int64_t group)
 {

@@ -38,7 +38,8 @@ struct hf_proc_view {
 void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
                        struct hf_processes *out);
 
-/* @return true: all of them have certainly ended. False if @p life is empty. */
+/** @return true: all of them have certainly ended. False if @p life is empty.
+ */
 bool hf_processes_are_over(struct hf_proc_view *view,
                            const struct hf_processes *life);
 

@@ -80,7 +80,7 @@ void hf_transaction_init(struct hf_transaction *t, struct hf_local *local,
 /* Changes the record and the entries of the name. */
 typedef void hf_transaction_fn(struct hf_txn *txn, void *user);
 
-/* @return false: `fault` and `reason` say why; nothing has changed. */
+/** @return false: `fault` and `reason` say why; nothing has changed. */
 bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
                        void *user);
 
@@ -88,7 +88,7 @@ bool hf_local_transact(struct hf_transaction *t, hf_transaction_fn *act,
  * them in `suspects`. Inside the gate. owner_check.c */
 void hf_local_suspect(struct hf_local *local, struct hf_txn *txn);
 
-/* Check the noted owners in /proc. Outside the gate. @return true: some have
+/** Check the noted owners in /proc. Outside the gate. @return true: some have
  * ended; @p out has them. */
 bool hf_local_judge(struct hf_local *local, struct hf_dead_owners *out);
 

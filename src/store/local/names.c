@@ -113,7 +113,7 @@ int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
 
 /* ---- Walks ------------------------------------------------------------- */
 
-/* @return 0: the key of a name; MDB_NOTFOUND: of an entry, so no more names
+/** @return 0: the key of a name; MDB_NOTFOUND: of an entry, so no more names
  * follow. */
 static int number_of(const MDB_val *key)
 {

@@ -117,7 +117,7 @@ static size_t emit_mark(const struct hf_record *record, unsigned char *out)
     return sizeof(*mark) + mark->owner_len;
 }
 
-/* @return bytes read; 0: the file is damaged. */
+/** @return bytes read; 0: the file is damaged. */
 static size_t parse_mark(const unsigned char *data, size_t len,
                          struct hf_record *out)
 {

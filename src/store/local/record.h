@@ -72,11 +72,11 @@ bool hf_record_is_idle(const struct hf_record *record, int64_t keep_ns,
 /* Room for any record. */
 #define HF_RECORD_BYTES_MAX 1120
 
-/* @return bytes written. */
+/** @return bytes written. */
 size_t hf_record_emit(const struct hf_record *record,
                       unsigned char out[HF_RECORD_BYTES_MAX]);
 
-/* @return bytes read; 0: the bytes are no record, so the file is damaged. */
+/** @return bytes read; 0: the bytes are no record, so the file is damaged. */
 size_t hf_record_parse(const unsigned char *data, size_t len,
                        struct hf_record *out);
 

@@ -26,7 +26,7 @@ struct roster {
     size_t of_kind;
 };
 
-/* @return NULL: out of memory. Sets the owner and the time left; all else is
+/** @return NULL: out of memory. Sets the owner and the time left; all else is
  * zero. */
 static struct seat *add(struct roster *roster, const char *owner,
                         size_t owner_len, int64_t until_ns)

@@ -88,7 +88,7 @@ static void forbid_copies(int fd)
     }
 }
 
-/* @return 0, or an errno. */
+/** @return 0, or an errno. */
 static int make_empty(int fd, mode_t mode)
 {
     if (ftruncate(fd, 0) != 0) {
@@ -127,7 +127,7 @@ static enum hf_status make_file(const struct hf_folder *folder,
     return status;
 }
 
-/* Write LMDB's first pages. @return 0, or an error number. */
+/** Write LMDB's first pages. @return 0, or an error number. */
 static int write_empty(const char *path, mode_t mode)
 {
     MDB_env *env = NULL;

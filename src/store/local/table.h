@@ -67,13 +67,13 @@ struct hf_table_key {
 void hf_table_key_init(struct hf_table_key *key, const char *prefix,
                        const void *name, size_t name_len);
 
-/* @return MDB_NOTFOUND: the name has no record. */
+/** @return MDB_NOTFOUND: the name has no record. */
 int hf_table_get(struct hf_table *table, const struct hf_table_key *key,
                  struct hf_record *out);
 int hf_table_put(struct hf_table *table, const struct hf_table_key *key,
                  const struct hf_record *record);
 
-/* Called with each name. @return false to stop. */
+/** Called with each name. @return false to stop. */
 typedef bool hf_table_each_fn(void *user, const void *name, size_t name_len,
                               const struct hf_record *record);
 
@@ -102,7 +102,7 @@ int hf_table_next(MDB_cursor *cursor, MDB_val *key, MDB_val *value);
 int hf_table_sweep(struct hf_table *table, unsigned most, int64_t keep_ns,
                    const struct hf_clock_sample *now);
 
-/* The file is full and cannot grow: remove idle names before fence_keep has
+/** The file is full and cannot grow: remove idle names before fence_keep has
  * passed. Fences stay in order, since no later grant has a counter below a
  * removed one (floor_least). No transaction may be open.
  * @return true: something was removed; try again. sweep.c */

@@ -96,7 +96,7 @@ void hf_txn_mark(struct hf_txn *txn);
 /* Set the result of INSPECT for a free name: its mark, or no owner. */
 void hf_txn_show_mark(struct hf_txn *txn);
 
-/* Write "ended:" and the owner of the live mark. @return the length; 0: there
+/** Write "ended:" and the owner of the live mark. @return the length; 0: there
  * is no live mark. */
 size_t hf_txn_emit_ended(const struct hf_txn *txn,
                          char out[HF_RECORD_OWNER_MAX]);
@@ -169,7 +169,7 @@ void hf_txn_bury_sharers(struct hf_txn *txn);
 /* Is the name free, or shared with the same permits as this request? */
 bool hf_txn_admits(const struct hf_txn *txn, bool is_shared, uint16_t permits);
 
-/* Grant the name to the first waiters, as long as it admits them. Afterwards a
+/** Grant the name to the first waiters, as long as it admits them. Afterwards a
  * free name has no live waiter. @return true: the asker got it; the result says
  * so. */
 bool hf_txn_serve(struct hf_txn *txn);

@@ -50,7 +50,7 @@ static void drop_dead(struct hf_txn *txn)
     hf_txn_bury_sharers(txn);
 }
 
-/* The asker holds the name already (a retry after a lost reply, or a pushed
+/** The asker holds the name already (a retry after a lost reply, or a pushed
  * grant): only the expiry changes. @return false: it does not hold it. */
 static bool hold_on(struct hf_txn *txn)
 {

@@ -45,7 +45,7 @@ struct hf_wake {
 
 void hf_wake_init(struct hf_wake *wake, hf_watch_fn *ready);
 
-/* Bind the socket, and watch it in the loop. @return false with errno set: it
+/** Bind the socket, and watch it in the loop. @return false with errno set: it
  * failed, and the socket is closed. */
 bool hf_wake_listen(struct hf_wake *wake, struct hf_loop *loop);
 
@@ -53,8 +53,8 @@ enum hf_wake_result
 hf_wake_send(struct hf_wake *wake, const struct hf_address *to,
              const struct hf_wake_note *notes, size_t n_notes);
 
-/* Read one message. @return its number of notes; 0: it is invalid; -1: there is
- * no message. */
+/** Read one message. @return its number of notes; 0: it is invalid; -1: there
+ * is no message. */
 int hf_wake_read(struct hf_wake *wake,
                  struct hf_wake_note notes[HF_WAKE_NOTES_MAX]);
 

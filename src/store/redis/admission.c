@@ -33,7 +33,7 @@ static void refuse(struct hf_redis_node *node, enum hf_status fault,
     hf_redis_connection_break(&node->connection, node->greet_reason);
 }
 
-/* @return the address of another node that is the same server, or NULL. */
+/** @return the address of another node that is the same server, or NULL. */
 static const char *find_twin(const struct hf_redis_node *node)
 {
     const struct hf_redis *store = node->store;
@@ -48,7 +48,7 @@ static const char *find_twin(const struct hf_redis_node *node)
     return NULL;
 }
 
-/* @return false: a server of this kind cannot be a node; `why` has the reason.
+/** @return false: a server of this kind cannot be a node; `why` has the reason.
  */
 static bool is_eligible(const struct hf_redis_node *node, char *why,
                         size_t size)
@@ -263,7 +263,8 @@ static void declare_init(struct hf_redis_node *node, struct hf_instant now)
     }
 }
 
-/* Begin the survey that a job asks for, if one does: before the marker changes.
+/** Begin the survey that a job asks for, if one does: before the marker
+ * changes.
  * @return true: begun. */
 static bool survey(struct hf_redis_node *node, struct hf_instant now)
 {

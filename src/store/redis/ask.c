@@ -302,7 +302,7 @@ static struct hf_seat read_seat(const struct hf_reply *reply, size_t at)
     };
 }
 
-/* @return false: no memory. */
+/** @return false: no memory. */
 static bool reserve_seats(struct hf_redis *store, size_t n)
 {
     if (n <= store->seats_cap) {

@@ -26,7 +26,7 @@ void hf_redis_command_add(struct hf_redis_command *command, const void *data,
 void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number);
 
-/* Make the command of a verb on one name; borrows keys and ask. @return its
+/** Make the command of a verb on one name; borrows keys and ask. @return its
  * script. */
 const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_node *node,

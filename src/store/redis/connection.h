@@ -65,7 +65,7 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
                               struct hf_redis *store,
                               const struct hf_endpoint *endpoint);
 
-/* @param forked  true in a forked child: send nothing to the server. */
+/** @param forked  true in a forked child: send nothing to the server. */
 void hf_redis_connection_fini(struct hf_redis_connection *connection,
                               bool forked);
 
@@ -84,7 +84,7 @@ void hf_redis_connection_late_text(const struct hf_redis_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
 
-/* Queue a command; `what` is the verb of its pending reply. Out of memory: the
+/** Queue a command; `what` is the verb of its pending reply. Out of memory: the
  * connection breaks. @param lens  NULL: the arguments are strings. */
 void hf_redis_connection_ask(struct hf_redis_connection *connection,
                              uint8_t what, int argc, const char **argv,
@@ -111,7 +111,7 @@ void hf_redis_connection_starve(struct hf_redis_connection *connection);
 struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection);
 
-/* Set `retry_at`, before the connection is closed. @return true: reconnect at
+/** Set `retry_at`, before the connection is closed. @return true: reconnect at
  * once; only if this connection served, and once per second. */
 bool hf_redis_connection_plan(struct hf_redis_connection *connection,
                               struct hf_instant now);

@@ -32,7 +32,7 @@ static unsigned slot_of(const char *text, size_t len)
     return crc % SLOTS;
 }
 
-/* The hash tag: the text between the first '{' and the first '}' behind it.
+/** The hash tag: the text between the first '{' and the first '}' behind it.
  * @return its length; 0: the key has no hash tag. */
 static size_t find_tag(const char *key, size_t len, const char **tag)
 {
@@ -103,7 +103,7 @@ static const struct {
     [HF_REDIS_VOTES] = {":votes", 6},     [HF_REDIS_ONCE] = {":once", 5},
 };
 
-/* The common beginning of the side keys. @return its length. */
+/** The common beginning of the side keys. @return its length. */
 static size_t make_stem(const struct hf_redis_keys *keys, char *stem)
 {
     const char *tag = keys->lock;

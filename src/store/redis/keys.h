@@ -56,19 +56,19 @@ struct hf_redis_keys {
 /* The Redis Cluster slot: CRC16 of the key, or of its hash tag, mod 16384. */
 unsigned hf_redis_slot(const char *key, size_t len);
 
-/* @return false: the lock key would begin with "hf:". */
+/** @return false: the lock key would begin with "hf:". */
 bool hf_redis_keys_make(struct hf_redis_keys *keys, const char *prefix,
                         size_t prefix_len, const void *name, size_t name_len);
 
 /* The pattern for SCAN of all marks, for names of any prefix. */
 #define HF_REDIS_MARK_PATTERN "hf:{*:once"
 
-/* Find the lock key in a side key. @return the kind of the side key;
+/** Find the lock key in a side key. @return the kind of the side key;
  * HF_REDIS_SIDES: it is not a side key. */
 enum hf_redis_side hf_redis_side_read(const char *key, size_t len,
                                       const char **lock, size_t *lock_len);
 
-/* The pattern for SCAN: the prefix, escaped, then the glob or `*`.
+/** The pattern for SCAN: the prefix, escaped, then the glob or `*`.
  * @return its length; 0: it does not fit. */
 size_t hf_redis_pattern_make(char *out, size_t size, const char *prefix,
                              size_t prefix_len, const void *glob,

@@ -168,7 +168,7 @@ static void on_opened(struct hf_redis_connection *connection,
 
 /* ---- Replies ----------------------------------------------------------- */
 
-/* Digits up to `end`, and nothing else. @return where they end; NULL: there
+/** Digits up to `end`, and nothing else. @return where they end; NULL: there
  * are none, or too many. */
 static const char *parse_number(const char *at, const char *end, uint64_t *out)
 {

@@ -205,7 +205,7 @@ void hf_redis_node_stand(struct hf_redis_node *node,
 void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
                         struct hf_instant now);
 
-/* login.c: queue AUTH, whose reply is `what`, if the URL or the program has
+/** login.c: queue AUTH, whose reply is `what`, if the URL or the program has
  * credentials. @return false: the program supplied none; the connection is
  * broken. */
 bool hf_redis_log_in(struct hf_redis_node *node,
@@ -263,7 +263,7 @@ void hf_redis_answer_none(struct hf_redis_node *node,
 
 /* ---- fault.c: error replies --------------------------------------------- */
 
-/* @return the status that an error reply means; `out` gets the text of the
+/** @return the status that an error reply means; `out` gets the text of the
  * reply, shortened. */
 enum hf_status hf_redis_fault(const char *text, char *out, size_t size);
 

@@ -54,17 +54,17 @@ struct hf_reply {
     redisReader *reader;
 };
 
-/* @return false: no memory. */
+/** @return false: no memory. */
 bool hf_reply_init(struct hf_reply *reply);
 void hf_reply_fini(struct hf_reply *reply);
 
-/* Drop all bytes, for a new connection. @return false: no memory. */
+/** Drop all bytes, for a new connection. @return false: no memory. */
 bool hf_reply_reset(struct hf_reply *reply);
 
-/* Add bytes from the connection. @return false: no memory. */
+/** Add bytes from the connection. @return false: no memory. */
 bool hf_reply_feed(struct hf_reply *reply, const char *data, size_t len);
 
-/* Parse the next reply. @return 1: it is in `items`; 0: incomplete; -1: the
+/** Parse the next reply. @return 1: it is in `items`; 0: incomplete; -1: the
  * stream is broken, see hf_reply_fault(). */
 int hf_reply_next(struct hf_reply *reply);
 

@@ -48,12 +48,12 @@ void hf_wire_reset(struct hf_wire *wire);
 /* Overwrite the unused bytes of the buffer, which may have held a password. */
 void hf_wire_wipe(struct hf_wire *wire);
 
-/* Queue a command. `pending->bytes` is filled in. @return false: no memory, or
+/** Queue a command. `pending->bytes` is filled in. @return false: no memory, or
  * too many unanswered bytes; nothing was queued. */
 bool hf_wire_push(struct hf_wire *wire, int argc, const char **argv,
                   const size_t *lens, const struct hf_pending *pending);
 
-/* The bytes that are not written yet. @return how many. */
+/** The bytes that are not written yet. @return how many. */
 size_t hf_wire_unsent(const struct hf_wire *wire, const char **data);
 void hf_wire_wrote(struct hf_wire *wire, size_t n);
 
@@ -72,7 +72,7 @@ void hf_wire_pop(struct hf_wire *wire);
  * itself: an ACQUIRE must not move behind the RELEASE that cancels it. */
 bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb);
 
-/* Queue the oldest request again, with its script's text, and pop it. @return
+/** Queue the oldest request again, with its script's text, and pop it. @return
  * false: as for hf_wire_push(). */
 bool hf_wire_resend(struct hf_wire *wire);
 
