@@ -68,7 +68,7 @@ static void rest(int64_t us)
 {
     struct timespec time = {.tv_sec = us / 1000000,
                             .tv_nsec = us % 1000000 * 1000};
-    nanosleep(&time, NULL);
+    nanosleep(&time, NULL); /* sleeps: the load, drawn by the seed */
 }
 
 static void end(int signal)

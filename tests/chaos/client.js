@@ -83,6 +83,7 @@ function sleep(ms) {
 }
 
 function think() {
+  // sleeps: the load, drawn by the seed
   return sleep(draw(draw(4) === 0 ? 60 : 8));
 }
 
@@ -199,7 +200,7 @@ async function main() {
     (client) => new Promise((resolve) => client.once('ready', resolve))));
   while (!ending) {
     await turn(take);
-    await sleep(1 + draw(15));
+    await sleep(1 + draw(15)); // sleeps: the load, drawn by the seed
   }
   process.exit(0);
 }

@@ -255,6 +255,5 @@ X
 (ulimit -u 4000; exec holdfast run -t 20s --max-hold 400ms --kill-grace 100ms \
     job -- bash "$W/forks" "$W/forking") 2>/dev/null
 is $? 124 'a forking tree is ended'
-sleep 0.05
 is "$(pgrep -f "$W/forks" | wc -l)" 0 'to the last one'
 finish

@@ -104,9 +104,11 @@ Ctrl-Z stops the job, fg goes on with it
 Ctrl-Z twice
     talk; Z; fg; Z; fg; C [4]
 the lock is kept while stopped, beyond the lease
-    $ holdfast run -t 2500ms job -- ./talk
+    $ holdfast run -t 2500ms --status-fd 9 job -- ./talk 9>events
     > ready-now; Z
-    $ sleep 2.6; holdfast run -n job -- true; echo co""de $?
+    $ n=$(grep -c renewed events); until (($(grep -c renewed events) > n + 3)); do sleep 0.05; done
+    ?
+    $ holdfast run -n job -- true; echo co""de $?
     > code 75; ?; fg; C [4]
 Ctrl-Z, bg, stopped for reading, fg
     $ holdfast run job -- ./ask

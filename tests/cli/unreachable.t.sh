@@ -31,7 +31,7 @@ timeout 170 socat "TCP-LISTEN:$hanging,bind=127.0.0.1,fork,reuseaddr" \
 hanging_pid=$!
 http=$(free_port)
 timeout 170 socat "TCP-LISTEN:$http,bind=127.0.0.1,fork,reuseaddr" \
-    SYSTEM:'printf "HTTP/1.1 400 Bad Request\r\n\r\n"; sleep 1' 2>/dev/null &
+    SYSTEM:'printf "HTTP/1.1 400 Bad Request\r\n\r\n"; cat' >/dev/null 2>/dev/null &
 http_pid=$!
 deaf=$(free_port)
 timeout 170 "$HF_BUILD/tests/lib/blackhole" "$deaf" >"$W/deaf" &

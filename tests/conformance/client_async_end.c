@@ -80,7 +80,11 @@ static void test_close_in_flight(void **state)
     for (int i = 0; i < 2; i++) {
         struct all all;
         all_start(&all, NULL);
-        pause_ms(i * 30);
+        if (i > 0) {
+            /* The release is the last of them. A second look: it is answered */
+            assert_free(all.other, all.names[2]);
+            assert_free(all.other, all.names[2]);
+        }
         hf_client_close(all.client);
         all_are(&all, 1, HF_CANCELLED);
         for (int k = 0; k < 2; k++) {

@@ -126,7 +126,7 @@ static void assert_given_back(struct scene *scene)
             fail_msg("%s is still held by %s", scene->name, owner);
         }
         hf_info_free(info);
-        pause_ms(is_back ? 0 : 2);
+        pause_ms(2);
     }
     assert_int_equal(hf_lock_extend(scene->held, 0, NULL), HF_OK);
     assert_int_equal(hf_lock_release(scene->held), HF_OK);

@@ -22,16 +22,40 @@ static pid_t five_pid(int idx)
     return (pid_t)pid;
 }
 
-static bool is_stopped(pid_t pid)
+/* @return the state of a process or thread: 'T' stopped, 'S' asleep. */
+static char state_of(const char *path)
 {
-    char path[64];
     char text[512] = "";
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_true(read(fd, text, sizeof(text) - 1) > 0);
     close(fd);
-    return strstr(text, ") T ") != NULL;
+    const char *end = strrchr(text, ')');
+    assert_non_null(end);
+    return end[2];
+}
+
+static bool is_stopped(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return state_of(path) == 'T';
+}
+
+/* Until a thread of this process, which sets `tid` before its call, sleeps in
+ * that. */
+static void await_asleep(const atomic_int *tid)
+{
+    char path[64] = "";
+    int64_t end = now_ms() + PATIENCE_MS;
+    while (path[0] == '\0' || state_of(path) != 'S') {
+        assert_true(now_ms() < end);
+        pause_ms(1);
+        if (atomic_load(tid) != 0) {
+            snprintf(path, sizeof(path), "/proc/self/task/%d/stat",
+                     atomic_load(tid));
+        }
+    }
 }
 
 static void stop(pid_t pid)
@@ -110,7 +134,9 @@ static void test_at_risk_then_lost(void **state)
     }
     assert_int_equal(news, HF_STATE_LOST);
     go_on(one_pid());
-    pause_ms(50);
+    /* By then the client has read what the server answers late. */
+    assert_int_equal(hf_lock_release(take(client, fresh_name(), LEASE_MS)),
+                     HF_OK);
     assert_int_equal(hf_lock_state(lock), HF_STATE_LOST);
     assert_int_equal(hf_lock_release(lock), HF_LOST);
     hf_client_close(client);
@@ -308,10 +334,11 @@ static void test_majority_is_silent(void **state)
 }
 
 /* Reached before: it waits through an outage. */
-static void *go_on_soon(void *unused)
+static void *go_on_when_missed(void *client)
 {
-    (void)unused;
-    pause_ms(700);
+    while (is_up(client, 0)) {
+        pause_ms(1);
+    }
     go_on(one_pid());
     return NULL;
 }
@@ -323,7 +350,7 @@ static void test_waits_through_an_outage(void **state)
     assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
     stop(one_pid());
     pthread_t thread;
-    pthread_create(&thread, NULL, go_on_soon, NULL);
+    pthread_create(&thread, NULL, go_on_when_missed, client);
     struct hf_lock *lock = take(client, fresh_name(), LEASE_MS);
     pthread_join(thread, NULL);
     assert_int_equal(hf_lock_release(lock), HF_OK);
@@ -340,7 +367,7 @@ static void *interrupt_soon(void *user)
 {
     struct interrupter *interrupter = user;
     while (!atomic_load(&interrupter->is_over)) {
-        pause_ms(150);
+        pause_ms(50);
         hf_client_interrupt(interrupter->client);
     }
     return NULL;
@@ -376,6 +403,7 @@ struct outage {
     struct hf_client *client;
     struct hf_request request;
     struct hf_lock *lock;
+    atomic_int tid;
     atomic_int step;
     enum hf_status statuses[4];
 };
@@ -387,6 +415,7 @@ static void *call_through(void *user)
     struct hf_info *info = NULL;
     struct hf_lock *lock = NULL;
     enum hf_status *statuses = outage->statuses;
+    atomic_store(&outage->tid, gettid());
     statuses[0] = hf_lock_acquire(client, &outage->request, &lock, NULL);
     atomic_fetch_add(&outage->step, 1);
     statuses[1] = hf_lock_extend(outage->lock, 0, NULL);
@@ -427,7 +456,7 @@ static void cancel_in_outage(bool is_queued)
     if (is_queued) {
         stop(one_pid());
     }
-    pause_ms(50); /* at each step of the call: no trigger is lost */
+    await_asleep(&outage.tid);
     assert_int_equal(atomic_load(&outage.step), 0);
     int64_t began = now_ms();
     hf_cancel_trigger(cancel);

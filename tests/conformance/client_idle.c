@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* link: -Wl,--wrap=hf_clock_now,--wrap=timerfd_settime */
 /* An idle client does not maintain its connections. Whatever happened to them
  * since, its next try depends only on the servers' present state. */
 #include "redis_world.h"
@@ -6,16 +7,46 @@
 #include <holdfast/holdfast.h>
 
 #include <signal.h>
+#include <stdatomic.h>
+#include <sys/timerfd.h>
 
 /* Longer than the longest back-off between two connections. */
 #define IDLE_MS 2100
 
-static void pause_ms(int64_t ms)
+/* The clock of the client, which jumps while that is idle. */
+static atomic_llong jumped_ns;
+struct hf_instant __real_hf_clock_now(void);
+struct hf_instant __wrap_hf_clock_now(void);
+
+struct hf_instant __wrap_hf_clock_now(void)
 {
-    struct timespec span = {.tv_sec = (time_t)(ms / 1000),
-                            .tv_nsec = (long)(ms % 1000) * 1000000};
-    while (nanosleep(&span, &span) != 0) {
+    return (struct hf_instant){__real_hf_clock_now().ns +
+                               atomic_load(&jumped_ns)};
+}
+
+/* The kernel's timers run by its own clock. */
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *old);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *old);
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *old)
+{
+    struct itimerspec at = *when;
+    int64_t ns = (int64_t)at.it_value.tv_sec * 1000000000 + at.it_value.tv_nsec;
+    if ((flags & TFD_TIMER_ABSTIME) != 0 && ns > 0) {
+        ns -= atomic_load(&jumped_ns);
+        ns = ns > 0 ? ns : 1; /* 0 would disarm it */
+        at.it_value.tv_sec = (time_t)(ns / 1000000000);
+        at.it_value.tv_nsec = (long)(ns % 1000000000);
     }
+    return __real_timerfd_settime(fd, flags, &at, old);
+}
+
+static void jump_ms(int64_t ms)
+{
+    atomic_fetch_add(&jumped_ns, ms * 1000000);
 }
 
 static struct hf_client *open_at(const struct server *server,
@@ -63,7 +94,7 @@ static void test_server_was_away(enum hf_thread_mode mode)
     server_kill(&server);
     ok(try_it(client) == HF_UNAVAILABLE, "not while the server is away");
     server_run(&server, NULL);
-    pause_ms(IDLE_MS);
+    jump_ms(IDLE_MS);
     ok(try_it(client) == HF_OK, "the first try after it is back has the lock");
     hf_client_close(client);
     server_remove(&server);
@@ -79,9 +110,10 @@ static void test_server_stood_still(enum hf_thread_mode mode)
     kill(server.pid, SIGSTOP);
     ok(try_it(client) == HF_UNAVAILABLE, "not while the server stands still");
     kill(server.pid, SIGCONT);
+    told(&server, "PING"); /* it has answered what came before */
     enum hf_status status = HF_INTERNAL;
     for (int i = 0; i < 5 && status != HF_OK; i++) {
-        pause_ms(IDLE_MS);
+        jump_ms(IDLE_MS);
         status = try_it(client);
     }
     ok(status == HF_OK, "a try after it goes on has the lock");
@@ -109,7 +141,7 @@ static void test_holder_connects_again(void)
     server_run(&server, NULL);
     int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
     do {
-        pause_ms(20);
+        usleep(20000);
         hf_client_node(client, 0, &node);
         is_up = hf_node_health(node) == HF_NODE_UP;
         hf_node_free(node);

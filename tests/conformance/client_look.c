@@ -226,7 +226,7 @@ static void *interrupt_soon(void *user)
 {
     struct interrupter *interrupter = user;
     while (!atomic_load(&interrupter->is_over)) {
-        pause_ms(100);
+        pause_ms(50);
         hf_client_interrupt(interrupter->client);
     }
     return NULL;

@@ -158,6 +158,7 @@ static void test_cancel_leaves_nothing(void **state)
 {
     (void)state;
     struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
     const char *name = fresh_name();
     struct seen seen = {0};
     struct hf_op *op = NULL;
@@ -174,12 +175,13 @@ static void test_cancel_leaves_nothing(void **state)
     run_loop(client, &never, 1, 30);
     assert_free(client, name);
     start(client, name, 0, &seen, &op); /* after it was granted */
-    pause_ms(20);
+    await_granted(other, name);
     hf_op_cancel(op);
     run_loop(client, &never, 1, 30);
     assert_free(client, name);
     assert_int_equal(seen.count, 0);
     hf_client_close(client);
+    hf_client_close(other);
 }
 
 static void test_close_with_operations(void **state)
@@ -223,22 +225,26 @@ static void test_callback_cancels(void **state)
 {
     (void)state;
     struct hf_client *client = open_mode(HF_THREAD_NONE);
+    struct hf_client *other = open_client();
     struct pair pair = {0};
     int never = 0;
     const char *names[] = {"pair.0", "pair.1"};
+    hf_lock_release(take(client, fresh_name(), LEASE_MS)); /* connected */
     for (int i = 0; i < 2; i++) {
         struct hf_request request = want(names[i], LEASE_MS, 0);
         assert_int_equal(hf_op_start_acquire(client, &request, on_either, &pair,
                                              &pair.ops[i], NULL),
                          HF_OK);
     }
-    pause_ms(30); /* both replies have arrived before they are read */
+    await_granted(other, names[0]);
+    await_granted(other, names[1]); /* both are read at once */
     run_loop(client, &pair.called, 1, PATIENCE_MS);
     run_loop(client, &never, 1, 50);
     assert_int_equal(pair.called, 1);
     assert_free(client, "pair.0");
     assert_free(client, "pair.1");
     hf_client_close(client);
+    hf_client_close(other);
 }
 
 /* ---- Time -------------------------------------------------------------- */

@@ -409,10 +409,10 @@ static void test_cancel(void **state)
     hf_lock_release(held);
     assert_all_free(other, &names);
     op = start_all(client, &names, LEASE_MS, 0, &seen);
-    run_until_taken(other, other, names.c);
-    pause_ms(20);
-    hf_op_cancel(op); /* all names are granted, and the client has not read
-                         it */
+    await_granted(other, names.a);
+    await_granted(other, names.b);
+    await_granted(other, names.c);
+    hf_op_cancel(op); /* the client has not read the grants */
     run_loop(client, &never, 1, 20);
     assert_all_free(other, &names);
     assert_int_equal(seen.count, 0);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One client from many threads; interrupts; signals; forks. */
-#include "client_world.h"
+#include "client_tokens.h"
 
 /* ---- Many threads ------------------------------------------------------ */
 
@@ -213,14 +213,12 @@ struct waiting {
     const char *name;
     enum hf_status status;
     struct hf_lock *lock;
-    atomic_int began;
 };
 
 static void *wait_for_it(void *arg)
 {
     struct waiting *waiting = arg;
     struct hf_request request = want(waiting->name, LEASE_MS, HF_WAIT_FOREVER);
-    atomic_store(&waiting->began, 1);
     waiting->status =
         hf_lock_acquire(waiting->client, &request, &waiting->lock, NULL);
     return NULL;
@@ -231,6 +229,7 @@ static void test_interrupted_by_a_thread(void **state)
     (void)state;
     enum { WAITERS = 5 };
     struct hf_client *client = open_client();
+    struct hf_client *other = open_client();
     const char *name = fresh_name();
     struct hf_lock *held = take(client, name, LEASE_MS);
     struct waiting waiting[WAITERS];
@@ -239,12 +238,7 @@ static void test_interrupted_by_a_thread(void **state)
         waiting[i] = (struct waiting){.client = client, .name = name};
         pthread_create(&threads[i], NULL, wait_for_it, &waiting[i]);
     }
-    for (int i = 0; i < WAITERS; i++) {
-        while (atomic_load(&waiting[i].began) == 0) {
-            pause_ms(1);
-        }
-    }
-    pause_ms(50);
+    await_waiting(other, name, WAITERS);
     int64_t began = now_ms();
     hf_client_interrupt(client);
     for (int i = 0; i < WAITERS; i++) {
@@ -258,6 +252,7 @@ static void test_interrupted_by_a_thread(void **state)
     assert_free(client, name);
     assert_int_equal(try_take(client, name, NULL), HF_OK); /* not affected */
     hf_client_close(client);
+    hf_client_close(other);
 }
 
 static struct hf_client *signalled;

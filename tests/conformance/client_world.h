@@ -41,11 +41,12 @@ static inline int64_t now_ms(void)
  * late. */
 #define LEASE_MS 60000
 
+/* The step of a loop that polls a condition. */
 static inline void pause_ms(int64_t ms)
 {
     struct timespec span = {.tv_sec = (time_t)(ms / 1000),
                             .tv_nsec = (long)(ms % 1000) * 1000000};
-    while (nanosleep(&span, &span) != 0) {
+    while (nanosleep(&span, &span) != 0) { /* sleeps: see its callers */
     }
 }
 
@@ -172,6 +173,20 @@ static inline void assert_free(struct hf_client *client, const char *name)
         }
         hf_info_free(info);
         pause_ms(2);
+    }
+}
+
+/* Wait until a majority has granted `name` to another client, and has answered
+ * that client: a server answers what it was asked before, at the latest, with
+ * what it is asked now. So the answers wait there to be read. */
+static inline void await_granted(struct hf_client *client, const char *name)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    for (int seen = 0; seen < 2;) {
+        struct hf_info *info = inspect(client, name);
+        seen += hf_holder_kind(hf_info_holder(info)) != HF_HOLDER_NONE;
+        hf_info_free(info);
+        assert_true(now_ms() < end);
     }
 }
 

@@ -88,7 +88,7 @@ static int hold(const struct crowd *crowd, struct hf_lock *lock, int log)
     if (write(log, line, (size_t)len) != len) {
         return fail("log", NULL);
     }
-    usleep(500);
+    usleep(500); /* sleeps: how long a lock is held */
     close(witness);
     return FINE;
 }
@@ -157,7 +157,7 @@ static void kill_some(struct crowd *crowd, int64_t until_ms)
     unsigned random = 4711;
     while (now_ms() < until_ms) {
         int status = 0;
-        usleep(KILL_EVERY_MS * 1000);
+        usleep(KILL_EVERY_MS * 1000); /* sleeps: how often one is killed */
         random = random * 1103515245 + 12345;
         pid_t *victim = &crowd->pids[(random >> 8) % CROWD];
         kill(*victim, SIGKILL);

@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     }
     while (access("stop", F_OK) != 0) {
         contend(client, argv[2], argv[3]);
-        usleep(REST_US);
+        usleep(REST_US); /* sleeps: the load */
     }
     hf_client_close(client);
     return 0;

@@ -76,11 +76,12 @@ function bySemaphore() {
 
 async function main() {
   const acquire = library === 'redlock' ? byRedlock() : bySemaphore();
+  // sleeps: the time limit of the connections
   await Promise.race([Promise.all(connected), sleep(3000)]);
   while (!fs.existsSync(`${folder}/stop`)) {
     const release = await acquire();
     if (release === null) {
-      await sleep(5 + Math.random() * 25);
+      await sleep(5 + Math.random() * 25); // sleeps: until it tries again
       continue;
     }
     const taken = Date.now();
@@ -94,7 +95,7 @@ async function main() {
         trouble(`release: ${error.message}`);
       }
     }
-    await sleep(Math.random() * 10);
+    await sleep(Math.random() * 10); // sleeps: the load
   }
   process.exit(0);
 }

@@ -44,7 +44,7 @@ ours_by_command() {
             echo "ours: run lost it early" >>"$folder/trouble" ;;
         *) echo "ours: run ended with $code" >>"$folder/trouble" ;;
         esac
-        sleep 0.15 # see contender.c
+        sleep 0.15 # sleeps: the load, see contender.c
     done
 }
 
@@ -118,7 +118,7 @@ contest_run() { # SECONDS
     # A busy machine needs longer until each side was let in often enough.
     until [ "$(now_ms)" -ge $end ] &&
         { enough || [ "$(now_ms)" -ge $((end + $1 * 5000)) ]; }; do
-        sleep 0.5
+        sleep 0.5 # sleeps: how often a holder is killed
         if ((RANDOM % 2)); then
             wait_until 1 contest_kill_holder && kills=$((kills + 1))
         else

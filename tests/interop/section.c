@@ -101,7 +101,7 @@ int main(int argc, char **argv)
     long ms = strtol(argv[3], NULL, 10);
     struct timespec stay = {.tv_sec = ms / 1000,
                             .tv_nsec = ms % 1000 * 1000000};
-    nanosleep(&stay, NULL);
+    nanosleep(&stay, NULL); /* sleeps: how long the lock is held */
 
     char grants[64];
     snprintf(grants, sizeof(grants), "grants.%s", argv[2]);

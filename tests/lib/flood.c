@@ -79,7 +79,7 @@ _Noreturn static void repeat(const struct client *client, const char *word)
 _Noreturn static void drip(const struct client *client)
 {
     for (;;) {
-        usleep(DRIP_US);
+        usleep(DRIP_US); /* sleeps: a server that is slow */
         say(client, "x", 1);
     }
 }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static void note_seats(struct driver *d, const struct hf_answer *answer)
@@ -346,13 +345,4 @@ const struct hf_answer *scan(struct driver *d, const char *pattern)
 {
     struct hf_ask ask = ask_for(HF_VERB_SCAN, pattern, NULL);
     return driver_ask(d, &ask);
-}
-
-void pass_ms(int64_t ms)
-{
-    int64_t end = hf_clock_now().ns + ms * 1000000;
-    while (hf_clock_now().ns < end) {
-        const struct timespec nap = {.tv_nsec = 200000};
-        nanosleep(&nap, NULL);
-    }
 }

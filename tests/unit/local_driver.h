@@ -98,7 +98,4 @@ void driver_forget(struct driver *d);
 
 const struct hf_answer *scan(struct driver *d, const char *pattern);
 
-/* Spin until CLOCK_BOOTTIME has advanced by @p ms. */
-void pass_ms(int64_t ms);
-
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kill -9 and SIGSTOP at any instruction: no two holders, no damage, no wait
  * longer than node_timeout. */
+/* link: -Wl,--wrap=nanosleep */
 #include "local_driver.h"
 
 #include "io/clock.h"
@@ -154,8 +155,8 @@ static void killed_at_any_instruction(void **state)
     }
     for (unsigned kills = 0; kills < N_KILLS; kills++) {
         unsigned victim = (unsigned)rand_r(&seed) % N_WORKERS;
-        const struct timespec nap = {.tv_nsec = rand_r(&seed) % 15000000};
-        nanosleep(&nap, NULL);
+        /* sleeps: the moment of the kill is drawn */
+        usleep((useconds_t)rand_r(&seed) % 15000);
         kill(pids[victim], SIGKILL);
         assert_int_equal(waitpid(pids[victim], NULL, 0), pids[victim]);
         pids[victim] = start(f, seed + kills);
@@ -259,7 +260,27 @@ static void killed_inside(void **state)
     }
 }
 
-/* A busy disk: the first process is slow, the others wait. */
+/* While another process sets the files up, the store sleeps for 1 ms at a time.
+ * These sleeps return at once, and the last of them kills that process. */
+static unsigned naps_left;
+static pid_t slow_pid;
+int __real_nanosleep(const struct timespec *span, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *span, struct timespec *left);
+
+int __wrap_nanosleep(const struct timespec *span, struct timespec *left)
+{
+    if (naps_left == 0) {
+        return __real_nanosleep(span, left);
+    }
+    assert_int_equal(span->tv_nsec, 1000000);
+    if (--naps_left == 0) {
+        kill(slow_pid, SIGKILL);
+        assert_int_equal(waitpid(slow_pid, NULL, 0), slow_pid);
+    }
+    return 0;
+}
+
+/* A busy disk: the first process takes 3 s, the others wait. */
 static void slow_to_set_up(void **state)
 {
     (void)state;
@@ -270,21 +291,23 @@ static void slow_to_set_up(void **state)
     folder_make(folder);
     snprintf(path, sizeof(path), "%s/locks.gate", folder);
     assert_int_equal(pipe(line), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        const struct timespec slow = {.tv_sec = 3};
+    slow_pid = fork();
+    if (slow_pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (flock(fd, LOCK_EX) == 0 && write(line[1], &byte, 1) == 1) {
-            nanosleep(&slow, NULL);
+            pause();
         }
-        _exit(0);
+        _exit(1);
     }
     assert_int_equal(read(line[0], &byte, 1), 1);
+    naps_left = 3000;
     enum hf_status status = driver_open(&late, folder, "", &error);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
     if (status != HF_OK) {
+        kill(slow_pid, SIGKILL);
         fail_msg("%s", error.text);
     }
+    assert_int_equal(naps_left, 0);
     driver_close(&late);
     close(line[0]);
     close(line[1]);

@@ -162,7 +162,7 @@ static void zombie_leader(void **state)
         assert_non_null(file);
         assert_non_null(fgets(text, sizeof(text), file));
         fclose(file);
-        pass_ms(1);
+        usleep(1000);
     }
     assert_non_null(strstr(text, ") Z"));
     assert_false(is_granted(d, B));

@@ -2,7 +2,7 @@
 /* The queue of the embedded store, step by step: which waiter is granted the
  * lock, when, and at which counter. One process plays all clients; grants are
  * still pushed through a real socket. */
-/* link: -Wl,--wrap=hf_clock_now */
+/* link: -Wl,--wrap=clock_gettime */
 #include "local_clock.h"
 #include "local_fixture.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared locks in the embedded store: readers, and holders of permits. */
-/* link: -Wl,--wrap=hf_clock_now */
+/* link: -Wl,--wrap=clock_gettime */
 #include "local_clock.h"
 #include "local_fixture.h"
 
