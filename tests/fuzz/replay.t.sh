@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Each fuzz target over its corpus: what once broke something, and the inputs
-# that reach all the code that fuzzing has reached.
+# Each fuzz target over its corpus: inputs that once failed, and the inputs that
+# reach all code that fuzzing has reached.
 . "$(dirname "$0")/../lib/tap.sh"
 
-# A target without a corpus, or the other way round, is a mistake.
+# A target without a corpus, or a corpus without a target, is a mistake.
 for program in "$HF_BUILD"/fuzz/replay-*; do
     name=${program##*/replay-}
     capture "$program" "$HF_SOURCE/fuzz/corpus/$name"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# tests/run must see every way in which a test can fail.
+# tests/run must notice each way in which a test can fail.
 . "$(dirname "$0")/../lib/tap.sh"
 
 mkdir -p "$W/tree/tests/cli" "$W/tree/build"
@@ -29,7 +29,7 @@ trial $'# timeout: 4\necho "ok 1 - a"; echo 1..1; sleep 60'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a test that hangs"
 trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
-# The child of tests/run that runs it: its topmost subshell.
+# The child of tests/run that runs this test: its topmost subshell.
 trial 'echo "ok 1 - a"; echo 1..1
 parent() {
     ps -o ppid= -p "$1" | tr -d " "
@@ -48,7 +48,7 @@ like "$lines" 'ended with killed' "and that is the reason"
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a whole test skipped"
 
-# With a list of what may be skipped.
+# With a list of the cases that may be skipped.
 options=(-s 'cli/x: no reason' -s 'cli/x: none for *' -s 'cli/y: b')
 trial 'echo "1..0 # SKIP no reason"'
 is "$code $out" "0 0 passed, 0 failed, 1 skipped" "a skip that is listed"

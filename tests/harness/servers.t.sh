@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tools of the tests: servers start, are ours, obey, and are gone.
+# The tools of the tests: servers start, belong to the test, take commands, and
+# are stopped at its end.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# holdfast.hpp compiles without warnings in each C++ from C++11 on, and does
-# what it says on real stores.
+# holdfast.hpp compiles without warnings in each C++ from C++11 on, and its
+# functions work on real stores.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The code in README.md and docs/ compiles without warnings: each block of C or
-# C++ by itself, with what it leaves to the reader declared.
+# C++ by itself, with declarations for the names that it leaves to the reader.
 . "$(dirname "$0")/../lib/tap.sh"
 
 cat >"$W/reader.h" <<'END'
@@ -27,7 +27,7 @@ void job_stop(struct job *job);
 bool job_is_over(struct job *job);
 END
 
-# One file for each block; statements alone are put into a function.
+# One file for each block; a block of statements is put into a function.
 for page in "$HF_SOURCE/README.md" "$HF_SOURCE"/docs/*.md; do
     awk -v base="$W/$(basename "$page" .md)" '
         /^```(c|cpp)$/ { file = sprintf("%s-%02d.%s", base, ++n, substr($0, 4)); next }

@@ -21,14 +21,15 @@ opaque=$W/later/src/core/opaque.h
 request=$W/later/src/client/request.c
 client=$W/later/src/client/client.c
 
-# What the caller fills grows at its end, what the library fills anywhere.
+# Structs that the caller fills grow at their end; those that the library fills
+# grow anywhere.
 awk '/^struct hf_(client_options|request|name) \{/ { inside = 1 }
     /^};/ && inside { print "    uint64_t grown[8];"; inside = 0 }
     { print }' "$HF_SOURCE/include/holdfast/holdfast.h" >"$header"
 awk '{ print } /^struct hf_[a-z_]+ \{/ { print "    uint64_t grown[8];" }' \
     "$HF_SOURCE/src/core/opaque.h" >"$opaque"
 
-# It reads the new members, which must be zero to it.
+# The library reads the new members, which must be zero for it.
 sed -i 's/^    enum hf_status status = read_size(request, &full, error);/&\n    for (int i = 0; i < 8; i++) {\n        status = full.grown[i] != 0 ? HF_INTERNAL : status;\n    }/
     s/^    return hf_sized_read(out, sizeof(\*out), first/    memset(out->grown, 1, sizeof(out->grown));\n&/
     s/hf_name_check(name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What an installation gives: programs build against it with pkg-config, with
-# CMake and from C++, and run.
+# An installation: programs are built against it with pkg-config, with CMake and
+# from C++, and run.
 # timeout: 300
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -91,8 +91,8 @@ ok "and builds" quietly cmake --build "$W/project/build"
 is "$("$W/project/build/shared" "$url")" held "shared, it runs"
 is "$("$W/project/build/static" "$url")" held "static, it runs"
 
-# Before 1.0 a minor version may be incompatible: it has a name of its own, and
-# is not taken for another one.
+# Before 1.0 a minor version may be incompatible: it has another file name, and
+# is never loaded in place of an earlier one.
 capture readelf -d "$libdir/libholdfast.so"
 like "$out" 'SONAME.*\[libholdfast\.so\.0\.2\]' "the library's name: 0.2"
 capture ldd "$W/c99"
@@ -103,7 +103,7 @@ capture cmake -G Ninja -S "$W/project" -B "$W/project/older" \
 isnt "$code" 0 "a project that asks for 0.1 does not get it"
 like "$err" 'HoldfastConfig.cmake, version: 0.2.0' "and is told so"
 
-# The tree is moved, and finds its own parts: TLS gets as far as the network.
+# After a move the tree finds its own parts: TLS gets as far as the network.
 moved=$W/moved
 mv "$prefix" "$moved"
 moved_lib=$moved${libdir#"$prefix"}
@@ -127,7 +127,7 @@ ok "static, with TLS" gcc -std=c11 -o "$W/static-tls" "$W/use.c" \
     $(pkg-config --libs --static holdfast | sed 's/-lholdfast//')
 like "$("$W/static-tls" "$nowhere")" 'refused' "has TLS wherever it is"
 
-# Nothing that only some URLs need is loaded for the others.
+# No library that only some URLs need is loaded for the others.
 capture ldd "$moved/bin/holdfast"
 unlike "$out" 'ssl|crypto|curl|libpq' "the command does not load TLS"
 finish

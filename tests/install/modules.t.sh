@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A store that is no part of this build is the module store-SCHEME.so. Nothing
-# but a URL with its scheme loads it. One that cannot be used is refused in one
+# A store that is not part of this build is the module store-SCHEME.so. Only a
+# URL with its scheme loads it. A module that cannot be used is refused in one
 # line, which names the file.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_MODULE_DIR=$W/modules
@@ -13,7 +13,7 @@ module() { # SCHEME < SOURCE
         -o "$file" -x c - || exit
 }
 
-# It says on standard output that it is loaded.
+# Prints a line when it is loaded.
 loaded_says='
 #include <unistd.h>
 __attribute__((constructor)) static void loaded(void)

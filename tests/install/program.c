@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program as users build it, with all public structs: it says "right" if
- * every answer is, and no byte behind its own structs has changed. grown.t.sh
- * builds it with this release's header, and runs it on a library whose structs
- * are larger. */
+/* A user's program with all public structs. It prints "right" if each result is
+ * right, and no byte after its own structs has changed. grown.t.sh builds it
+ * with this release's header, and runs it on a library whose structs are
+ * larger. */
 #include <holdfast/holdfast.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@
 #define TTL_MS 20000
 #define NEIGHBOUR 0xa5
 
-/* Each struct that the library writes, and its neighbour. */
+/* Each struct that the library writes, and the bytes after it. */
 struct options {
     struct hf_client_options is;
     unsigned char behind[512];
@@ -86,7 +86,7 @@ static struct hf_lock *take(struct hf_client *client, const char *name)
 
 /* ---- Structs that the caller fills ------------------------------------- */
 
-/* The elements of an array are as far apart as in this program. */
+/* The elements of an array have the distance of this program's struct. */
 static void check_names(struct hf_client *client)
 {
     struct hf_name more[4] = {{"second", 6, HF_EXCLUSIVE},

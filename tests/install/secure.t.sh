@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # A program that runs with more rights than its caller (AT_SECURE, as setuid
 # programs do) loads no module, TLS or store, from a place that the caller can
-# choose: not from HOLDFAST_MODULE_DIR, not beside the library, not in its own tree.
+# choose: not from HOLDFAST_MODULE_DIR, not from the library's folder, not from
+# its own tree.
 . "$(dirname "$0")/../lib/tap.sh"
 [ "$(id -u)" = 0 ] || skip_all 'needs root'
 unset HOLDFAST_MODULE_DIR
 
-# An installed tree that was moved, with a module that says when it is loaded.
+# An installed tree that was moved, with a module that prints when it is loaded.
 configured=$(sed -nE 's/.*HF_BIN_TO_MODULES=\\*"([^"\\]*)\\*".*/\1/p' \
     "$HF_BUILD/build.ninja" | head -n 1)
 like "$configured" '^\.\./[a-z]' "modules are found from bin: $configured"
@@ -49,7 +50,7 @@ gcc -o "$W/tree/bin/static" "$W/use.c" "-I$HF_SOURCE/include" \
     "$HF_BUILD/libholdfast.a" $(pkg-config --libs hiredis lmdb) -lpthread \
     -ldl || exit
 
-# Another user's program with root's rights, as if it were setuid, also where
+# Another user's program with the rights of root, as if it were setuid, also if
 # the file system ignores that bit.
 secure() { # COMMAND...
     setpriv --ruid 65534 "$@"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# HF_WITHOUT_REDIS and HF_WITHOUT_LOCAL leave a store out, and its library: the
-# command locks with the other one, and says what it cannot open.
+# HF_WITHOUT_REDIS and HF_WITHOUT_LOCAL leave out a store and its library: the
+# command uses the other store, and an error names the one that is missing.
 # timeout: 600
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
@@ -15,7 +15,7 @@ build() { # OPTION...
     return 1
 }
 
-needs() { # LIBRARY: does the shared library ask for it?
+needs() { # LIBRARY: whether the shared library needs it.
     readelf -d "$W/build/libholdfast.so" | grep -q "NEEDED.*\[$1\."
 }
 

@@ -3,8 +3,8 @@
  *
  *     contender URL NAME SECTION FOLDER
  *
- * Notes in FOLDER/trouble what should not happen: a lock lost while it was
- * held for some milliseconds of a lease of two seconds, or an error. */
+ * Writes errors to FOLDER/trouble: a lock that was lost although it was held
+ * for some milliseconds of a lease of two seconds, or a failed call. */
 #include <holdfast/holdfast.h>
 
 #include <spawn.h>
@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A lock that is handed over is never free for clients that poll: they are
- * granted it when no Holdfast client waits, so ours pause. */
+/* A lock that is handed over is never free for clients that poll: they get it
+ * only when no Holdfast client waits. So these contenders pause. */
 #define REST_US 150000
 
 #define TTL_MS 2000
@@ -75,7 +75,8 @@ static void contend(struct hf_client *client, const char *name,
         return;
     }
     if (status == HF_UNAVAILABLE && now_ms() - start >= 4500) {
-        return; /* a busy machine missed a time-out just when the wait ended */
+        return; /* on a loaded machine a request timed out when the wait
+                   ended */
     }
     if (status != HF_OK) {
         trouble(hf_status_name(status), error.text);
@@ -83,10 +84,11 @@ static void contend(struct hf_client *client, const char *name,
     }
     int64_t taken = now_ms();
     run_section(section, hf_lock_fence(lock));
-    bool is_late =
-        now_ms() - taken > TTL_MS / 2; /* we or the store stood still */
+    bool is_late = now_ms() - taken > TTL_MS / 2; /* this process or the store
+                                                     did not run */
     status = hf_lock_release(lock);
-    if (status == HF_LOST && !is_late) { /* HF_UNKNOWN: finished behind us */
+    if (status == HF_LOST && !is_late) { /* HF_UNKNOWN: the release continues in
+                                            the background */
         trouble("release", hf_status_name(status));
     }
 }

@@ -26,9 +26,9 @@ npm_install() {
     }
 }
 
-# A busy machine may miss the store's time-out just when the wait ends: 69 then,
-# not earlier. 70: its keeper was killed. 76: the lease of 2 s was over before the
-# section of 5 ms was, which takes a machine that stands still.
+# On a loaded machine the store may time out when the wait ends: 69 then, not
+# earlier. 70: the keeper was killed. 76: the lease of 2 s ended before the
+# section of 5 ms, which takes a machine that does not run.
 ours_by_command() {
     local code start
     while [ ! -e "$folder/stop" ]; do
@@ -58,7 +58,7 @@ contender_start() { # INDEX
     contenders[$1]=$!
 }
 
-# Kills the process that holds the lock, the parent of the one in the section.
+# Kill the process that holds the lock: the parent of the one in the section.
 contest_kill_holder() {
     local inside
     inside=$(cat "$folder/witness" 2>/dev/null)
@@ -78,7 +78,7 @@ contest_revive() {
     done
 }
 
-# Processes of this contest, however far they have wandered.
+# All processes of this contest, also those that were reparented.
 contest_members() {
     env -u HF_CONTEST grep -lzxF "HF_CONTEST=$folder" /proc/[0-9]*/environ \
         2>/dev/null
@@ -115,7 +115,8 @@ contest_run() { # SECONDS
     for ((i = 0; i < 16; i++)); do
         contender_start $i
     done
-    # A busy machine needs longer until each side was let in often enough.
+    # A loaded machine needs longer until each side has held the key often
+    # enough.
     until [ "$(now_ms)" -ge $end ] &&
         { enough || [ "$(now_ms)" -ge $((end + $1 * 5000)) ]; }; do
         sleep 0.5 # sleeps: how often a holder is killed
@@ -140,7 +141,7 @@ contest() {
     folder=$(mktemp -d "$W/c.XXXXXX")
     at_exit contest_end "$folder"
     export HF_CONTEST=$folder
-    contest_run "${HF_SECONDS:-15}" 2>>"$folder/shell" # bash tells of kills
+    contest_run "${HF_SECONDS:-15}" 2>>"$folder/shell" # bash reports kills
     ok "$what: all end when told to" wait_until 30 contest_is_over 2>>"$folder/shell"
     unset HF_CONTEST
     touch "$folder/trouble" "$folder/overlaps" "$folder"/grants.{ours,theirs}
@@ -159,7 +160,8 @@ contest() {
     fi
 }
 
-# All data gone, and with it the store that a server belonged to.
+# Delete all data, and with them the marker that says which store the server
+# belongs to.
 servers_empty() {
     local name
     SOCKETS=''
@@ -169,14 +171,14 @@ servers_empty() {
     done
 }
 
-stranger() { # WHAT: asks the stranger, prints its answer
+stranger() { # WHAT: run the other library's command and print its output.
     local answer
     echo "$1" >&"${STRANGER[1]}"
     read -r -t 10 answer <&"${STRANGER[0]}"
     echo "$answer"
 }
 
-# Neither side can take or release what the other holds. The name is strange.
+# Neither side can acquire or release a lock of the other. The name is "strange".
 contest_strangers() { # URL STRANGER-COMMAND...
     local url=$1 key name owner
     shift
@@ -193,7 +195,7 @@ contest_strangers() { # URL STRANGER-COMMAND...
     is "$(stranger acquire)" refused "they are refused"
     ok "we release" holdfast release -u "$url" strange --owner "${out%% *}"
 
-    # Now each finds the other's where its own was.
+    # Now each side finds the other's lock under the name that it held.
     is "$(stranger acquire)" acquired "they hold again"
     key=$(server_cli s1 keys '*strange')
     for name in s1 s2 s3; do
@@ -203,8 +205,8 @@ contest_strangers() { # URL STRANGER-COMMAND...
     is "$code" 0 "their key is deleted by hand: we hold"
     owner=${out%% *}
     stranger release >/dev/null
-    # A majority suffices: a client that takes the lock and exits does not wait
-    # for the third node.
+    # A majority suffices: a client that acquires the lock and exits does not
+    # wait for the third node.
     ok "their late release leaves ours" test "$(for name in s1 s2 s3; do
         server_cli $name get "$key"
     done | grep -cxF "${owner%@*}")" -ge 2

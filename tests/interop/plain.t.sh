@@ -14,7 +14,7 @@ HF_SECONDS=${HF_SECONDS:-30}
 contest "redis-cli" "$url" "$HF_SOURCE/tests/interop/plain.sh" lock:contended \
     "${SERVER_SOCK[s1]}"
 
-# Neither can release, or take, what the other holds.
+# Neither side can release or acquire the other's lock.
 server_cli s1 set lock:strange theirs px 60000 >/dev/null
 capture holdfast acquire -u "$url" --try strange
 is "$code" 75 "what redis-cli holds is not acquired"

@@ -35,7 +35,7 @@ static void note(const char *file, const char *text)
     close(fd);
 }
 
-/* The process that made the witness; 0 if it is gone again. */
+/* The process that made the witness; 0 if the file no longer exists. */
 static pid_t maker(void)
 {
     char text[32] = "";
@@ -50,7 +50,7 @@ static pid_t maker(void)
     return (pid_t)strtol(text, NULL, 10);
 }
 
-/* A killed process that its parent has not reaped yet is dead all the same. */
+/* A killed process that its parent has not reaped yet counts as dead. */
 static bool is_alive(pid_t pid)
 {
     char path[64];

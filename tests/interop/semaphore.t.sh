@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/contest.sh"
 
-# It puts "mutex:" before its names; prefix= makes ours the same.
+# That library puts "mutex:" before its names; prefix= does the same for ours.
 npm_install
 ok "three servers" servers_start 3
 ok "one is a store" servers_declare "${SERVER_URL[s1]}"

@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Far more than any kernel queues for a backlog of none. */
+/* More connections than any kernel queues for a backlog of 0. */
 #define FILLERS_MAX 64
 
-/* A connection on loopback is made at once, or not at all. */
+/* A connection on loopback is made at once, or never. */
 #define PATIENCE_MS 300
 
 static int socket_to(const struct sockaddr_in *address, int listens)

@@ -20,7 +20,8 @@
 static const volatile int64_t *offset;
 static const volatile int64_t *frozen;
 
-/* The C library's, which needs no system call; not there before it is found. */
+/* The C library's function, which needs no system call; NULL until it is
+ * found. */
 static int (*real_gettime)(clockid_t clock, struct timespec *out);
 
 __attribute__((constructor)) static void map_offset(void)

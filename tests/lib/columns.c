@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many columns has the widest line of stdin, by wcwidth()? */
+/* Prints the number of columns of the widest line of stdin, by wcwidth(). */
 #include <locale.h>
 #include <stdio.h>
 #include <wchar.h>

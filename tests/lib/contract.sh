@@ -8,8 +8,9 @@
 . "$(dirname "${BASH_SOURCE[0]}")/servers.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/nested.sh"
 
-# Long timeouts: on a busy machine a reply may take its time. More than a
-# twentieth of a lease of 60 s, the longest, is not waited for anyway.
+# Long timeouts: on a loaded machine a reply may be slow. Longer ones have no
+# effect: a client waits at most a twentieth of a lease, and the longest is 60
+# s.
 CONTRACT_QUERY='?quarantine=off&node_timeout=3s&connect_timeout=5s'
 CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look
     break)

@@ -12,7 +12,7 @@
 
 PG_PID='' PG_BIN=''
 
-# The newest that is installed.
+# The newest version that is installed.
 postgres_find() {
     local bin
     for bin in /usr/lib/postgresql/*/bin; do
@@ -53,7 +53,7 @@ postgres_start() {
     return 1
 }
 
-# At once: sessions of the test are gone, or to be ended.
+# At once: sessions of the test are closed, or must be ended.
 postgres_stop() {
     kill -QUIT "$PG_PID" 2>/dev/null
     wait "$PG_PID" 2>/dev/null

@@ -6,8 +6,9 @@
 #
 #   drawn_seed     prints it: from 10000 up, below 10^9
 
-# A folder that is copied for another build has no part in it: names are taken
-# relative to the root, in an order that no locale decides.
+# The path of the source folder does not count, so that a copy for another build
+# has the same seeds: names are relative to the root, in an order that does not
+# depend on the locale.
 drawn_seed() {
     (
         cd "$HF_SOURCE" || exit

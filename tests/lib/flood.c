@@ -35,7 +35,7 @@
 
 struct client {
     int fd;
-    SSL *ssl; /* NULL: plain */
+    SSL *ssl; /* NULL: no TLS */
 };
 
 static ssize_t take(const struct client *client, char *data, size_t len)
@@ -44,7 +44,7 @@ static ssize_t take(const struct client *client, char *data, size_t len)
                                : read(client->fd, data, len);
 }
 
-/* All of it, or the end: the client has had enough. */
+/* Read all of it, or up to the end: the client has closed. */
 static void say(const struct client *client, const char *data, size_t len)
 {
     while (len > 0) {
@@ -126,8 +126,8 @@ static int reach(const char *path)
     return fd;
 }
 
-/* Until the client has said the word; a word cut in two is not seen, but
- * comes again. */
+/* Until the client has sent the trigger. A trigger that is split between two
+ * reads is not found, but the client sends it again. */
 static void relay(const struct client *client, int server, const char *trigger)
 {
     static char data[CHUNK];

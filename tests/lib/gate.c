@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate FOLDER: keep every other process out of an embedded store, as a process
- * does that was stopped in the middle of a transaction. Prints "in" once it is,
- * and stays so until killed. */
+/* gate FOLDER: keeps all other processes out of an embedded store, like a
+ * process that was stopped in the middle of a transaction. Prints "in" when it
+ * has the gate, and keeps it until killed. */
 #include "store/local/gate.h"
 #include "store/local/table.h"
 

@@ -32,7 +32,7 @@ struct call {
     const char *name;
     uint64_t number;
     unsigned at; /* which argument must be ... */
-    uint64_t is; /* ... this; 0: any */
+    uint64_t is; /* ... this value; 0: any */
 };
 
 static const struct call calls[] = {
@@ -126,7 +126,7 @@ static int is_wanted(pid_t pid)
            is_keeper(pid) && --calls_left == 0;
 }
 
-/* Only as long as nothing is held does it look at system calls. */
+/* It watches system calls only until a process is stopped. */
 static void go_on(pid_t pid, int number)
 {
     (void)trace(held == 0 ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0,

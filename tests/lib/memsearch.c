@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memsearch PID: is the line on stdin anywhere in the memory of a process?
- * Exits 0 if it is, 1 if not, 2 if it cannot be read. */
+/* memsearch PID: searches the memory of a process for the line on stdin. Exits
+ * with 0 if it is found, 1 if not, 2 if the memory cannot be read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Mappings larger than this are not read at once; none of ours is. */
+/* Mappings larger than this are not searched; ours are smaller. */
 #define MOST (256UL << 20)
 
 static int is_in(int memory, unsigned long begin, unsigned long end,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peak FILE COMMAND [ARG...]: run it, and write into FILE how many KiB of
- * memory the largest of its processes ever had. Exits as it did. */
+/* peak FILE COMMAND [ARG...]: run it, and write to FILE the peak memory in KiB
+ * of its largest process. Exits with the command's code. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

@@ -82,7 +82,8 @@ static pid_t start(int master, char **argv)
     _exit(127);
 }
 
-/* Read what comes within `ms`. @return false at the end of the terminal. */
+/* Read the output of the next `ms`. @return false at the end of the
+ * terminal. */
 static bool listen_for(int master, long ms)
 {
     struct pollfd ready = {.fd = master, .events = POLLIN};
@@ -97,7 +98,8 @@ static bool listen_for(int master, long ms)
     return n_seen < LOG_MAX - 1;
 }
 
-/* @return where in what was not yet matched TEXT ends, 0: nowhere. */
+/* @return the end of TEXT in the output that was not matched yet; 0: not
+ * found. */
 static size_t find(const char *text)
 {
     char *at = memmem(seen + matched, n_seen - matched, text, strlen(text));
@@ -132,7 +134,8 @@ static bool expect(int master, const char *text, bool is_regex)
     }
 }
 
-/* Programs that draw send only what differs: TEXT in pieces, or nothing. */
+/* Screen programs send only differences: TEXT may arrive in pieces, or not at
+ * all. */
 static bool expect_drawn(int master, const char *text)
 {
     long end = now_ms() + STEP_MS;
@@ -155,8 +158,8 @@ static bool expect_drawn(int master, const char *text)
     return false;
 }
 
-/* A sequence that has not come whole is waited for; one that is not known is
- * never passed. */
+/* An incomplete sequence waits for the rest; an unknown one is never
+ * removed. */
 static bool replay(int master)
 {
     struct winsize size;
@@ -270,7 +273,7 @@ int main(int argc, char **argv)
     char line[4096];
     char copy[4096];
     int code = 0;
-    (void)setlocale(LC_CTYPE, "C.UTF-8"); /* as the terminal is, always */
+    (void)setlocale(LC_CTYPE, "C.UTF-8"); /* the default of terminals */
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (argc < 2 || master < 0 || grantpt(master) < 0 || unlockpt(master) < 0) {
         fprintf(stderr, "usage: pty COMMAND [ARG...] <script\n");

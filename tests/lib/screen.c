@@ -5,18 +5,20 @@
 #include <string.h>
 #include <wchar.h>
 
-/* A character with its combining marks. "": the right half of a wide one. */
+/* A character with its combining marks. "": the right half of a wide
+ * character. */
 #define CELL 24
 
 #define PARAMS_MAX 16
 
 static char cells[SCREEN_ROWS_MAX][SCREEN_COLUMNS_MAX][CELL];
 static int n_rows, n_columns;
-static int row, column; /* the cursor; column == n_columns: it wraps next */
-static int top, bottom; /* the rows that scroll */
+static int row, column; /* the cursor; column == n_columns: the next character
+                           wraps */
+static int top, bottom; /* the scroll region */
 static int saved_row, saved_column;
 static char last[CELL];
-static bool draws_lines; /* ESC ( 0: q is a line */
+static bool draws_lines; /* ESC ( 0: line drawing, where q is a line */
 
 /* ---- Cells ------------------------------------------------------------- */
 
@@ -34,7 +36,7 @@ static void erase_rows(int from, int to)
     }
 }
 
-/* Rows `first` to `end` by one, up or down. */
+/* Move the rows `first` to `end` by one, up or down. */
 static void scroll(int first, int end, bool is_up)
 {
     size_t size = (size_t)(end - first - 1) * sizeof(cells[0]);
@@ -100,7 +102,7 @@ static void erase_display(int what)
     }
 }
 
-/* `by` cells at the cursor go, or come. */
+/* Delete or insert `by` cells at the cursor. */
 static void shift(int by, bool is_delete)
 {
     int count = n_columns - column - by;
@@ -193,14 +195,14 @@ static bool control(char final, bool is_private, const int *p)
         bottom = p[1] > 0 && p[1] <= n_rows ? p[1] : n_rows;
         row = column = 0;
     } else if (is_private && p[0] == 1049) {
-        erase_rows(0, n_rows); /* the other screen */
+        erase_rows(0, n_rows); /* the alternate screen */
     } else {
-        return strchr("mhltnc", final) != NULL; /* nothing is seen of it */
+        return strchr("mhltnc", final) != NULL; /* without a visible effect */
     }
     return true;
 }
 
-/* @return its bytes; 0: not known, or not whole. */
+/* @return its length; 0: unknown, or incomplete. */
 static size_t control_sequence(const char *at, size_t len)
 {
     int p[PARAMS_MAX] = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a terminal shows after some output: the sequences of an xterm that
+/* The contents of a terminal after some output, for the xterm sequences that
  * ncurses and the command use. */
 #ifndef TESTS_LIB_SCREEN_H
 #define TESTS_LIB_SCREEN_H
@@ -11,12 +11,12 @@
 #define SCREEN_ROWS_MAX 200
 #define SCREEN_COLUMNS_MAX 400
 
-/* Replay output on a screen of that size, empty at first. @return false if
- * there is a sequence in it that is not known; *rest is where it begins. */
+/* Replay output on a screen of that size, empty at first. @return false: the
+ * output has an unknown sequence; *rest is its start. */
 bool screen_replay(const char *output, size_t len, int rows, int columns,
                    size_t *rest);
 
-/* Does a row have the text in it? */
+/* Whether a row contains the text. */
 bool screen_has(const char *text);
 
 /* The rows, without blanks at their ends and without empty rows at the end. */

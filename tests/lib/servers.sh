@@ -68,7 +68,7 @@ server_cli() {
     fi
 }
 
-# Does it answer? With a password it says NOAUTH, which is an answer. The pid
+# Whether it answers. With a password it answers NOAUTH, which counts. The pid
 # file is written before the socket listens. The folder is private to the test.
 server_answers() {
     local reply
@@ -164,7 +164,7 @@ servers_start() {
 }
 
 # By force: a command ends when a majority has released its lock, and another
-# server may still show it for a moment. cli/doctor tells of the refusal.
+# server may still have it for a moment. cli/doctor tests the refusal.
 servers_declare() {
     holdfast doctor --init --force -q -u "$1" >/dev/null 2>&1 </dev/null
 }

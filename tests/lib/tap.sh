@@ -35,7 +35,7 @@ export HOLDFAST_MODULE_DIR=${HOLDFAST_MODULE_DIR:-$HF_BUILD}
 unset HOLDFAST_URL HOLDFAST_NAME HOLDFAST_FENCE HOLDFAST_OWNER
 
 W=$(mktemp -d "${TMPDIR:-/tmp}/hf.XXXXXX")
-# A machine with other work is slower by so much, and may stand still for 3 s.
+# A loaded machine is slower by this, and a process may not run for 3 s.
 busy=4
 tap_shell=$BASHPID
 tap_count=0 tap_failed=0 tap_finished=''
@@ -87,7 +87,7 @@ skip_all() {
     exit 0
 }
 
-# A program with ASan or TSan in it is many times slower, and not to be timed.
+# A program with ASan or TSan is many times slower: do not measure its time.
 is_sanitized() { # PROGRAM
     grep -qaE '__(asan|tsan)_init' "$1"
 }
@@ -163,7 +163,7 @@ wait_until() {
     done
 }
 
-# Is the process gone, or a zombie that its parent has not reaped?
+# Whether the process has ended, or is a zombie.
 is_gone() { # PID
     local state
     state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# scripts/checks/abi passes what programs do not notice, and nothing else.
+# scripts/checks/abi accepts changes that do not affect programs, and no others.
 . "$(dirname "$0")/../lib/tap.sh"
 
 command -v abidw >/dev/null || skip_all "no abigail-tools"
@@ -50,7 +50,7 @@ fails "the error grows" $header \
 fails "a status in the middle" $header \
     's/^    X(HF_LOST,/    X(HF_LATER, "later") &/' 'HF_LATER'
 
-# With a new name all of it may change, and is recorded anew.
+# With a new name everything may change, and is recorded anew.
 changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/'
 is "$code" 1 "a new name: fails"
 like "$out" 'libholdfast.so.0.3.abi is missing' "a new name: is not recorded"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The demo loses nothing with the lock, and would say so if it did.
+# The demo loses no update with the lock, and reports it otherwise.
 # timeout: 180
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -24,8 +24,8 @@ HF_BUILD=$W/broken capture "$HF_SOURCE/scripts/demo" 15
 is "$code" 1 "with a broken lock it fails"
 like "$out" "The lock lost [0-9]+ updates" "and says how many were lost"
 
-# The counter is always whole, or updates would be lost by reading it while it
-# is written, and not by the race that a lock prevents.
+# The counter is written atomically: without the lock, only the race between
+# read and write may lose updates, and not a read of half a number.
 sed -n '/^cat >.*add/,/^END$/{//!p}' "$HF_SOURCE/scripts/demo" >"$W/add"
 ok "the demo's worker is there" grep -q '^#!/bin/sh' "$W/add"
 echo 41 >"$W/counter"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The check of includes: each kind of violation is found in a copy of the tree,
-# and named with the file that it is in.
+# The check of includes finds each kind of violation in a copy of the tree, and
+# names the file.
 . "$(dirname "$0")/../lib/tap.sh"
 
 mkdir "$W/tree"
@@ -13,7 +13,7 @@ git init -q . && git add .
 capture "$HF_SOURCE/scripts/checks/layers"
 is "$code:$out$err" 0: "the tree as it is passes"
 
-# FILE gets one more include, which is refused in these words.
+# FILE gets one more include; the check must report these words.
 expected=()
 refused() { # FILE INCLUDED WORDS
     printf '#include %s\n' "$2" >>"$1"
@@ -65,7 +65,7 @@ for line in "${expected[@]}"; do
 done
 is "$(wc -l <<<"$out")" "${#expected[@]}" "nothing else is refused"
 
-# A cycle: the headers that it is made of.
+# A cycle: the report lists its headers.
 printf '#include "world/world.h"\n' >>sim/world/observer.h
 capture "$HF_SOURCE/scripts/checks/layers"
 like "$code:$err" '^1:.*sim/world/observer\.h.*sim/world/world\.h' \

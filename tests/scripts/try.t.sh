@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The first command of README shows what it promises.
+# The first command of README prints the output that README shows.
 # timeout: 300
 . "$(dirname "$0")/../lib/tap.sh"
 

@@ -60,21 +60,21 @@ hfsim --seeds 1..24 --terse --jobs 3 | counts >"$W/three"
 ok "three workers find what one finds" cmp "$W/one" "$W/three"
 like "$(cat "$W/one")" '^24 seeds, [0-9]+ acquisitions' "… and count"
 
-# A batch that has not tried what it is for has not passed.
+# A batch that never reached the states that it is for has not passed.
 capture hfsim --seeds 1..3 --terse
 is "$code" 0 "three seeds pass"
 capture hfsim --seeds 1..3 --terse --rare
 is "$code" 1 "… but do not reach every rare state"
 like "$out" 'never reached: ' "… which are told"
 
-# Keys disappear: what is promised for later only breaks, but no promise does.
+# Keys disappear: guarantees that hold only "later" are broken, others are not.
 row=$(hfsim --outside --seeds 60 --regime evict --jobs 2 | grep '^evict')
 like "$row" '^evict +60( +([0-9]+|-))+ *$' "what is promised for later is no \"!\""
 like "$row" '^evict +60 .*[1-9]' "… and is counted"
 
-# ---- What breaks is shrunk ---------------------------------------------------
+# ---- A violation is shrunk ---------------------------------------------------
 
-# A client believes a clock that jumps: C4, reported as a broken promise.
+# A client trusts a clock that jumps: C4, reported as a broken guarantee.
 cat >"$W/wild.story" <<'END'
 # Two clients believe at once
 # expect: C4

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# The embedded store in the simulator: as shipped, above a machine on which
-# processes stop and die in any call, and the host restarts.
+# The shipped embedded store in the simulator, on a machine whose processes stop
+# and die in any call, and whose host restarts.
 . "$(dirname "$0")/../lib/tap.sh"
 
 command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"

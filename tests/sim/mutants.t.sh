@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 600
-# The simulator catches every planted bug, by a rule that its patch names.
+# The simulator finds every planted bug, by the rule that its patch names.
 . "$(dirname "$0")/../lib/tap.sh"
 
 command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"

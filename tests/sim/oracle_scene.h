@@ -50,12 +50,12 @@ static struct scene {
     struct sim_world world;
     struct hf_store store;
     struct hf_client clients[EVERYBODY];
-    uint64_t turns[EVERYBODY]; /* the present one of each */
+    uint64_t turns[EVERYBODY]; /* the present owner of each */
     struct hf_lock *held[EVERYBODY];
     struct hf_lock *locks[LOCKS];
     unsigned n_locks;
     struct sim_session *sessions[SIM_NODES_MAX];
-    char told[240]; /* the violation that was noted */
+    char told[240]; /* the violation that was reported */
     unsigned n_told;
 } on;
 
@@ -127,7 +127,7 @@ static inline const struct sim_verdict *verdict(void)
     return sim_oracle_verdict(on.world.oracle);
 }
 
-/* `rule` was broken so often, and no other; SIM_RULES: none was. */
+/* `rule` was broken this often, and no other; SIM_RULES: none was. */
 static inline void expect_breaches(enum sim_rule rule, uint64_t n)
 {
     for (int i = 0; i < SIM_RULES; i++) {
@@ -149,7 +149,7 @@ static inline void silent(void)
     over();
 }
 
-/* `words` are in what people are told. */
+/* The message contains `words`. */
 static inline void caught(enum sim_rule rule, const char *words)
 {
     const char *name = sim_rule_name(rule);
@@ -166,7 +166,7 @@ static inline void caught(enum sim_rule rule, const char *words)
     over();
 }
 
-/* Seen, but not promised here: the run goes on. */
+/* Seen, but not guaranteed in this regime: the run continues. */
 static inline void counted(enum sim_rule rule)
 {
     expect_breaches(rule, 1);
@@ -264,7 +264,7 @@ static inline void gives_up(enum who who)
 
 #define FENCE_KEY "hf:{lock:a}:fence"
 
-/* A command to a node. */
+/* Execute a command on a node. */
 static inline void say(unsigned node, unsigned n, const char *const *words)
 {
     char text[500];
@@ -314,14 +314,15 @@ static inline void ran(int node, const char *script, const char *owner,
     executed(node, script, &words, reply);
 }
 
-/* "C owner": the counter of "a" is C there, and that value is the owner's. */
+/* The reply "C owner": the counter of "a" is C there, and the owner has that
+ * value. */
 static inline void counter(int node, const char *text)
 {
     SAY((unsigned)node, "SET", FENCE_KEY, text);
     ran(node, "confirm", "", false, ":1\r\n");
 }
 
-/* The same; "holder" renewed there at `fence`. */
+/* The same; "holder": renewed there at `fence`. */
 static inline void renewed(int node, const char *text, const char *fence,
                            const char *holder)
 {

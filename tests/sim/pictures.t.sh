@@ -98,8 +98,8 @@ for story in "$HF_SOURCE"/sim/scenarios/*.story; do
         grep -qF "($name.svg)" "$pictures/README.md"
 done
 
-# The server does not know the script yet: the first release asks twice, and
-# leaves where the bar of its holder ends.
+# The server does not know the script yet: the first release is sent twice, and
+# starts where the bar of its holder ends.
 grep -c '>NOSCRIPT<' "$W/handover.svg" >"$W/count"
 is "$(cat "$W/count")" 2 "handover: acquire and release are both asked twice"
 bar_end=$(awk -F '"' '/class="bar c1"/ { printf "%.1f", $2 + $6; exit }' \

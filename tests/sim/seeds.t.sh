@@ -12,7 +12,7 @@ command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"
 seeds=5000 drawn=5000 # what was shown of fresh ones: docs/simulation.md
 ! is_sanitized "$HF_BUILD/hfsim" || seeds=200 drawn=50
 
-# The command is printed before the run too, so that a run that hangs can be
+# Print the command before the run too, so that a run that hangs can be
 # repeated.
 run_seeds() { # FIRST..LAST WHAT
     local replay="hfsim --seeds $1 --jobs 2"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# Every story that once broke something, and those that show what is not
-# promised: each says in its head what is expected ("# expect: C4"; else that
-# all is well).
+# Every story that once failed, and those that show the limits of the
+# guarantees. The head of each has its expected result ("# expect: C4"; without
+# it: no violation).
 . "$(dirname "$0")/../lib/tap.sh"
 
 command -v hfsim >/dev/null || skip_all "no Lua 5.1: hfsim is not built"

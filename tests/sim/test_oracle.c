@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the oracle, on fences and beliefs: for each rule, a history that
- * keeps it, which the oracle must accept, and forged ones that break it, which
- * it must report. */
+/* Tests of the oracle, on fences and holders. For each rule there is a history
+ * that keeps it, which the oracle must accept, and forged ones that break it,
+ * which it must report. */
 #include "oracle_scene.h"
 
 /* ---- C1: unique -------------------------------------------------------- */
@@ -78,7 +78,7 @@ static void test_c1_goes_with_what_is_handed_on(void **state)
 static void test_c2_later_is_greater(void **state)
 {
     (void)state;
-    scene(SIM_CALM, 3); /* begun before: any order is right */
+    scene(SIM_CALM, 3); /* begun before: any order is allowed */
     begins(P1);
     begins(P2);
     gets(P1, 7, 100);
@@ -145,7 +145,7 @@ static void test_c3_nor_where_they_were_forgotten(void **state)
         scene(regimes[i], 3);
         counter(0, "0000000000000009 shared:1");
         forgets(0);
-        counter(0, "0000000000000008 shared:2"); /* as they were */
+        counter(0, "0000000000000008 shared:2"); /* as before */
         silent();
 
         scene(regimes[i], 3);
@@ -164,7 +164,7 @@ static void test_c3_nor_where_they_were_forgotten(void **state)
         scene(regimes[i], 3);
         counter(0, "0000000000000005 x");
         counter(0, "0000000000000009 y");
-        SAY(0, "SET", FENCE_KEY, "0000000000000005 x"); /* an older memory */
+        SAY(0, "SET", FENCE_KEY, "0000000000000005 x"); /* older data */
         sim_oracle_node_forgot(on.world.oracle, 0);
         counter(0, "0000000000000005 x");
         counter(0, "0000000000000008 x");
@@ -172,8 +172,8 @@ static void test_c3_nor_where_they_were_forgotten(void **state)
     }
 }
 
-/* A holder's fence may be below what an emptied node had offered to others, if
- * none of these completed. */
+/* A holder's fence may be below the counters that an emptied node has offered,
+ * if no acquisition completed with them. */
 static void test_c3_is_of_what_completed(void **state)
 {
     (void)state;
@@ -190,7 +190,7 @@ static void test_c3_is_of_what_completed(void **state)
         const char *fence, *holder;
     } others[] = {{"7", "0"}, {"9", "1"}, {"7", "10"}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        scene(SIM_AMNESIA, 3); /* not what a holder puts back */
+        scene(SIM_AMNESIA, 3); /* not the value that a holder writes back */
         counter(0, "0000000000000009 y");
         forgets(0);
         renewed(0, "0000000000000007 x", others[i].fence, others[i].holder);
@@ -220,8 +220,7 @@ static void test_c3_a_value_has_one_owner(void **state)
     scene(SIM_CALM, 3);
     counter(1, "0000000000000006 x");
     counter(1, "0000000000000006 x");
-    counter(1, "0000000000000006 "); /* released: without an owner from now on
-                                      */
+    counter(1, "0000000000000006 "); /* released: no owner from now on */
     counter(1, "0000000000000007 y");
     silent();
 
@@ -412,7 +411,7 @@ static void begins_for_one_of(enum who who, uint8_t permits)
     on.turns[who] = sim_oracle_begin(on.world.oracle, &asking[who]);
 }
 
-/* What was asked for counts: each lock says that there are three. */
+/* The terms of the request count: each lock has three permits. */
 static void test_permits_are_not_exceeded(void **state)
 {
     (void)state;
@@ -445,7 +444,8 @@ static void test_permits_have_one_holder_each(void **state)
 
 /* ---- GUARD ------------------------------------------------------------- */
 
-/* Two read before either writes. @return how many writes were taken. */
+/* Two guards read before either writes. @return the number of accepted
+ * writes. */
 static unsigned interleave(uint64_t one, uint64_t other, bool is_guarded)
 {
     struct sim_oracle *oracle = on.world.oracle;
@@ -468,7 +468,8 @@ static void test_guard_takes_nothing_older(void **state)
     assert_int_equal(sim_register_newest(on.world.oracle, 0), 8);
     silent();
 
-    scene(SIM_CALM, 3); /* a guard is of no use if two have one fence */
+    scene(SIM_CALM, 3); /* a guard does not work if two clients have one
+                           fence */
     assert_int_equal(interleave(7, 7, true), 2);
     caught(SIM_GUARD, "the guarded \"a\" took 1 over 1 with fence 7");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ANSWER: a library that lies is caught, and one that tells what is so is
- * not. */
+/* ANSWER: a library that returns a wrong result is caught, and one that returns
+ * the truth is not. */
 #include "oracle_scene.h"
 
 #include "oracle/ground_truth.h"
@@ -49,7 +49,8 @@ static const char *owner_of_lock(enum who who)
     return text;
 }
 
-/* The node's memory: "a" is the owner's, at this fence, for so long. */
+/* The data of a node: "a" belongs to the owner, at this fence, for this
+ * time. */
 static void remembers(unsigned node, const char *owner, unsigned fence,
                       const char *ms)
 {
@@ -80,8 +81,8 @@ static void node_executed(int node, const char *script, const char *owner,
 
 /* ---- OK ---------------------------------------------------------------- */
 
-/* P1 is told that it holds "a" at fence 7 for `until_ms`; `n` of three nodes
- * say so, at `fence`. */
+/* The library returns to P1 that it holds "a" at fence 7 until `until_ms`; `n`
+ * of three nodes have it so, at `fence`. */
 static void is_told_ok(int64_t until_ms, unsigned n, unsigned fence)
 {
     scene(SIM_NETWORK, 3);
@@ -126,7 +127,7 @@ static void test_ok_for_less_than_a_third(void **state)
     silent();
 }
 
-/* The servers end it sooner than the client believes. */
+/* The servers end the lease before the client does. */
 static void test_ok_that_the_nodes_end_soon(void **state)
 {
     (void)state;
@@ -139,8 +140,8 @@ static void test_ok_that_the_nodes_end_soon(void **state)
     caught(SIM_ANSWER, "held by no majority");
 }
 
-/* A node that is down cannot be asked; one that has lost its memory since may
- * have granted it. */
+/* A node that is down cannot be asked; one that lost its data since may have
+ * granted it. */
 static void test_ok_of_nodes_that_are_gone(void **state)
 {
     (void)state;
@@ -158,7 +159,7 @@ static void test_ok_of_nodes_that_are_gone(void **state)
     silent();
 }
 
-/* A process that stood still after the decision has used up its time. */
+/* A process that did not run after the decision has used up its time. */
 static void test_ok_that_was_decided_before(void **state)
 {
     (void)state;
@@ -216,7 +217,7 @@ static void test_busy_with_a_holder(void **state)
     silent();
 }
 
-/* It came, and went again, while the call was under way. */
+/* The reason began and ended during the call. */
 static void test_busy_with_a_passing_holder(void **state)
 {
     (void)state;
@@ -246,7 +247,7 @@ static void test_busy_without_another_owner(void **state)
     caught(SIM_ANSWER, "no other owner had it");
 }
 
-/* What was granted to it is no reason. */
+/* A grant to the caller itself is no reason. */
 static void test_busy_with_its_own_grant(void **state)
 {
     (void)state;
@@ -306,7 +307,7 @@ static void test_busy_though_the_wait_has_no_end(void **state)
 
 /* ---- UNAVAILABLE ------------------------------------------------------- */
 
-/* With a fault that ended so long before the call. @return how it went. */
+/* With a fault that ended this long before the call. @return the result. */
 static void is_unreached(enum sim_fault_kind kind, int64_t ago_ms,
                          enum hf_status status)
 {
@@ -347,7 +348,7 @@ static void test_quarantined(void **state)
     caught(SIM_ANSWER, "were well");
 }
 
-/* A lease so short that no round trip fits says nothing. */
+/* With a lease that is shorter than a round trip, no result is wrong. */
 static void test_unavailable_for_a_short_lease(void **state)
 {
     (void)state;
@@ -360,8 +361,7 @@ static void test_unavailable_for_a_short_lease(void **state)
 
 /* ---- Renewals and releases --------------------------------------------- */
 
-/* `script` is executed by two of three nodes, and answered this by the second.
- */
+/* Two of three nodes execute `script`, and the second gives this reply. */
 static void is_answered(enum sim_call_kind kind, const char *script,
                         const char *ttl, const char *second,
                         enum hf_status status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judges of --once, reserved names, breaks, reads and plain locks: each
- * breach is caught, and what comes near to it is not. */
+/* The oracle's rules on --once, reserved names, breaks, queries and plain
+ * locks: each violation is caught, and a similar history without one is not. */
 #include "oracle_scene.h"
 
 #include "oracle/calls.h"
@@ -10,8 +10,8 @@
 
 /* ---- Marks at nodes ------------------------------------------------------ */
 
-/* The mark script, of `who`, at a node: with a fence it writes; then the node
- * keeps `kept`, and its answer is read `trip_ms` later. */
+/* The mark script of `who` at a node. With a fence it writes, and the node then
+ * has `kept`. Its reply is read `trip_ms` later. */
 static void marks_at(unsigned node, enum who who, uint64_t fence,
                      const char *kept, int64_t trip_ms)
 {
@@ -60,7 +60,7 @@ static void has_marked(enum who who, enum hf_status status)
     sim_once_marked(on.world.oracle, on.turns[who], status);
 }
 
-/* p1's command runs, marked at the first `n` nodes. */
+/* p1's command runs, with marks at the first `n` nodes. */
 static void p1_runs(unsigned n)
 {
     scene(SIM_NETWORK, 3);
@@ -71,7 +71,7 @@ static void p1_runs(unsigned n)
     has_marked(P1, HF_OK);
 }
 
-/* p2 looks, and finds the mark at node 2 alone, after so long. */
+/* p2 reads, and finds the mark at node 2 only, after this time. */
 static void p2_runs_though_n2_has_it(int64_t trip_ms)
 {
     begins_to_mark(P2, 8);
@@ -111,7 +111,7 @@ static void test_two_commands_in_a_period(void **state)
 static void test_a_mark_may_be_lost(void **state)
 {
     (void)state;
-    p1_runs(2); /* n1 lost it, n2's answer is too late */
+    p1_runs(2); /* n1 lost its data, n2's reply is too late */
     ends(P1);
     sim_oracle_node_forgot(on.world.oracle, 0);
     p2_runs_though_n2_has_it(500);
@@ -123,7 +123,7 @@ static void test_a_mark_may_be_lost(void **state)
     p2_runs_though_n2_has_it(10);
     silent();
 
-    p1_runs(2); /* it was given back */
+    p1_runs(2); /* it was released */
     sim_once_unmark_begins(on.world.oracle, on.turns[P1]);
     ends(P1);
     p2_runs_though_n2_has_it(10);
@@ -179,7 +179,7 @@ static void test_a_reserved_name(void **state)
 
 /* ---- BREAK --------------------------------------------------------------- */
 
-/* p2's break takes it from p1 at once, at a node. */
+/* A break of p2 takes the name from p1 at once, at a node. */
 static void ran_break_of(const struct hf_lock *lock, unsigned node)
 {
     enum { LOCK_KEY = 3, NOW = 11, ARGC = 14 };
@@ -200,7 +200,7 @@ static void ran_break_of(const struct hf_lock *lock, unsigned node)
                                        .reply_len = strlen(reply)});
 }
 
-/* `nodes`: so many free it at once; 0: the break waits. */
+/* `nodes`: how many free the name at once; 0: the break waits. */
 static void p1_is_broken(unsigned nodes, int64_t until_ms)
 {
     bool now = nodes > 0;
@@ -232,7 +232,7 @@ static void test_a_broken_holder(void **state)
     on.held[P1]->deadline_ns = clock_of(P1, 400);
     looks(P1);
     caught(SIM_BREAK, "p1 believes until 400.000 ms");
-    p1_is_broken(2, 300); /* … and runs beside the next, as was asked for */
+    p1_is_broken(2, 300); /* … and overlaps with the next, as requested */
     begins(P3);
     gets(P3, 8, 1000);
     silent();

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the oracle, on turns and their ends: for each rule, a history that
- * keeps it, which the oracle must accept, and forged ones that break it, which
- * it must report. */
+/* Tests of the oracle, on queues and the ends of locks. For each rule there is
+ * a history that keeps it, which the oracle must accept, and forged ones that
+ * break it, which it must report. */
 #include "oracle_scene.h"
 
 #include "core/quarantine.h"
 
 /* ---- FIFO -------------------------------------------------------------- */
 
-/* P1 comes to the only node, then P2. */
+/* P1 enters the queue of the only node, then P2. */
 struct line {
-    enum who first;  /* the process that is granted it first */
+    enum who first;  /* the process that is granted the lock first */
     bool is_unfair;  /* P1 is */
-    bool is_deaf;    /* P1 cannot be pushed to … */
-    bool hears_late; /* … until P2 has it */
-    int64_t gap_ns;  /* between them; 0: 10 ms */
+    bool is_deaf;    /* P1 cannot get pushes … */
+    bool hears_late; /* … until P2 has the lock */
+    int64_t gap_ns;  /* time between them; 0: 10 ms */
 };
 
-/* The node answers `who` that it is queued. */
+/* The node replies to `who` that it is queued. */
 static void queues(enum who who, struct hf_lock *lock, bool is_deaf)
 {
     char owner[HF_OWNER_MAX + 1];
@@ -178,7 +178,7 @@ static void test_live_and_keeps_it(void **state)
         at(100);
         atomic_store(&lock->state, HF_STATE_LOST);
         looks(P1);
-        looks(P1); /* once is enough */
+        looks(P1); /* one violation is enough */
         assert_int_equal(verdict()->losses, 1);
         if (regimes[i] == SIM_CALM) {
             caught(SIM_LIVE, "p1 lost \"a\", and nothing ever breaks");
@@ -188,7 +188,7 @@ static void test_live_and_keeps_it(void **state)
     }
 }
 
-/* The answer to a renewal may come too late without any fault. */
+/* The reply to a renewal may be late without any fault. */
 static void test_live_and_keeps_it_if_answers_are_in_time(void **state)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_live_and_keeps_it_if_answers_are_in_time(void **state)
     silent();
 }
 
-/* The formula of oracle.h, of three lanes, one of which wants two names. */
+/* The formula of oracle.h, for three lanes, one of which wants two names. */
 static void test_live_as_a_formula(void **state)
 {
     (void)state;
@@ -272,7 +272,7 @@ static void test_once_every_call_is_answered(void **state)
     gives_up(P1);
     caught(SIM_ONCE, "never began");
 
-    scene(SIM_CALM, 3); /* two answers */
+    scene(SIM_CALM, 3); /* two replies */
     begins(P1);
     gives_up(P1);
     gets(P1, 7, 100);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge judged, of an embedded store: what the table says, and what a
- * process may be late for. Of each, a history that keeps the rule and one that
- * breaks it. */
+/* The oracle's rules on an embedded store: the contents of the table, and the
+ * allowed delays of a process. For each there is a history that keeps the rule
+ * and one that breaks it. */
 #include "local/machine_parts.h"
 #include "oracle_scene.h"
 
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* In P1's clock, when the scene begins. */
+/* On P1's clock, when the scene begins. */
 static int64_t boot_ns(int64_t ms)
 {
     return clock_of(P1, ms);
@@ -29,7 +29,7 @@ static void machine(void)
     on.world.machine->world = &on.world;
 }
 
-/* "a" is in the table; owner NULL: free. */
+/* The table has "a"; owner NULL: free. */
 static struct sim_row *row(const char *owner, uint64_t counter,
                            int64_t until_ms)
 {
@@ -129,7 +129,7 @@ static void test_busy(void **state)
 
 /* ---- PROMPT -------------------------------------------------------------- */
 
-/* P2 dies with the name, and P1 waits. */
+/* P2 dies while it has the name, and P1 waits. */
 static void dies(void)
 {
     static struct sim_fault crash = {.kind = SIM_FAULT_CRASH, .process = P2};
@@ -179,8 +179,8 @@ static void test_nothing_is_prompt_while_the_gate_may_be_shut(void **state)
 
 /* ---- RISK ---------------------------------------------------------------- */
 
-/* Half of its second is over at 500 ms: it stands at the gate since 490 ms, and
- * passes at `ms`. */
+/* Half of its second has passed at 500 ms: it waits at the gate from 490 ms,
+ * and enters at `ms`. */
 static void stands_at_the_gate_until(int64_t ms)
 {
     machine();

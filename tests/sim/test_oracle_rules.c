@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the judge takes for promised is what docs/guarantees.md promises: its
- * table is read, and compared cell by cell. */
+/* The oracle expects what docs/guarantees.md guarantees: its table is read, and
+ * compared cell by cell. */
 #include "oracle/state.h"
 
 #include <setjmp.h>
@@ -11,15 +11,15 @@
 
 #include <cmocka.h>
 
-/* Later: only when what was there before memory was lost is over. */
+/* "Later": only after the leases from before the data loss have ended. */
 enum promise { NO, LATER, YES };
 
-/* The table's columns, behind "what happens". */
+/* The columns of the table, after "what happens". */
 static const enum sim_rule columns[] = {SIM_C1, SIM_C2, SIM_C3,
                                         SIM_E1, SIM_C4, SIM_LIVE};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-/* How the rows begin that are about a regime; of two, the worse cell counts. */
+/* How the rows of a regime begin; if there are two, the worse cell counts. */
 static const char *const rows[SIM_REGIMES][2] = {
     [SIM_CALM] = {"nothing"},
     [SIM_NETWORK] = {"messages late, lost, twice"},
@@ -38,7 +38,7 @@ static const char *const rows[SIM_REGIMES][2] = {
     [SIM_FLUSH] = {"FLUSHALL"},
     [SIM_BOOT_CLOCKS] = {"a server comes back empty, quarantine, and its clock "
                          "is set wrong"},
-    [SIM_LOCAL] = {"nothing"}, /* all is kept, whichever process dies */
+    [SIM_LOCAL] = {"nothing"}, /* all data are kept, whichever process dies */
 };
 
 /* ---- The document ------------------------------------------------------ */
@@ -60,7 +60,7 @@ static char *read_document(void)
     return text;
 }
 
-/* The row that begins so; it is the only one. */
+/* @return the only row that begins so. */
 static const char *row_of(const char *document, const char *begins)
 {
     char start[200];
@@ -108,7 +108,7 @@ static enum promise documented(const char *document, enum sim_regime regime,
 
 /* ---- The judge --------------------------------------------------------- */
 
-/* Of a world with one node, right after memory was lost, and long after. */
+/* For a world with one node: right after its data were lost, and long after. */
 static enum promise judged(enum sim_rule rule, enum sim_regime regime)
 {
     struct sim_story story = {.regime = regime,
@@ -152,9 +152,9 @@ static void test_the_table(void **state)
     free(document);
 }
 
-/* "Two more promises ride on these": GUARD on C1, PERMITS on C4. Where C1 holds
- * only later, two clients that were granted one fence before may still renew
- * and write. */
+/* "Two more promises ride on these": GUARD on C1, PERMITS on C4. If C1 holds
+ * only later, two clients with one fence from before may still renew and
+ * write. */
 static void test_what_rides_on_it(void **state)
 {
     (void)state;
@@ -165,8 +165,8 @@ static void test_what_rides_on_it(void **state)
     }
 }
 
-/* Of --once, --min-hold, break and plain locks. A mark needs exclusion and
- * order; a break and a plain client know nothing of lost data. */
+/* For --once, --min-hold, break and plain locks. A mark needs exclusion and
+ * order; a break and a plain client have no protection from lost data. */
 static void test_what_one_kind_of_turn_has(void **state)
 {
     (void)state;
@@ -237,13 +237,13 @@ static void test_without_quarantine(void **state)
                                rule == SIM_READ || rule >= SIM_PROMPT;
         assert_int_equal(promises(&story, (enum sim_rule)rule),
                          needs_no_memory);
-        story.regime = SIM_NETWORK; /* where nothing has to be kept from it */
+        story.regime = SIM_NETWORK; /* if it need not be kept in the regime */
         assert_int_equal(promises(&story, (enum sim_rule)rule),
                          rule != SIM_FIFO);
     }
 }
 
-/* A clock that goes an hour ahead and comes back ends counters, too. */
+/* If a clock goes an hour ahead and comes back, counters end, too. */
 static void test_counters_that_expired(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge judged, on time: PROMPT, SPREAD, RISK, and what a RELEASE leaves.
- * Of each, a history that keeps the rule and one that breaks it. */
+/* The oracle's rules on time: PROMPT, SPREAD, RISK, and what a RELEASE leaves
+ * behind. For each there is a history that keeps the rule and one that breaks
+ * it. */
 #include "oracle_scene.h"
 
 /* All nodes are up, and vote for all processes. */
@@ -33,7 +34,7 @@ static void test_prompt_a_free_name_is_taken(void **state)
         begins(P1);
         begins(P2);
         gets(P1, 7, 10000);
-        at(5000); /* it is held: no time runs */
+        at(5000); /* held: the time is not measured */
         looks(P2);
         ends(P1);
         at(6000 + late);
@@ -66,7 +67,7 @@ static void renews(enum who who, struct hf_lock *lock, int64_t ms)
     looks(who);
 }
 
-/* P1 has it at n1 and n2; at n3 it is free, or `other` has it. */
+/* P1 has the lock at n1 and n2; at n3 it is free, or `other` has it. */
 static void spreads(const char *other, bool votes)
 {
     char owner[HF_OWNER_MAX + 1];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures and lines of forged notes: what must be seen in them is there, and
- * what did not happen is not. */
+/* Pictures and logs of forged events: each must contain what happened, and
+ * nothing else. */
 #include "world/trace.h"
 
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static const struct sim_note paused[] = {
     ASKED(1, 4700, "release", "free", 0),
 };
 
-/* The same without what keeps the second one away. */
+/* The same without the event that excludes the second one. */
 static const struct sim_note overlap[] = {
     DID(BEGIN, 0, 0, 0, 0),       DID(HELD, 0, 10, 7, 2000),
     DID(BEGIN, 1, 100, 0, 0),     DID(HELD, 1, 110, 9, 2100),
@@ -134,7 +134,7 @@ static void test_pause_past_the_lease(void **state)
     assert_int_equal(count(svg, "class=\"bar c2\""), 1);
     assert_non_null(strstr(svg, "class=\"beyond\"")); /* asleep after its end */
     assert_non_null(strstr(svg, "class=\"push s2\""));
-    assert_null(strstr(svg, "class=\"both\"")); /* nor is it in the legend */
+    assert_null(strstr(svg, "class=\"both\"")); /* nor in the legend */
     assert_null(strstr(svg, "two holders at once"));
     free(svg);
 }
