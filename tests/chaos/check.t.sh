@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The checker of histories finds what it must, in histories that are forged.
+# The checker finds each violation in forged histories, and no other.
 . "$(dirname "$0")/../lib/tap.sh"
 
 check=$HF_BUILD/tests/chaos/check
@@ -14,7 +14,7 @@ begin() { # CLIENT ATTEMPT LOCK MODE MS
     line "$1" "$5" "\"ev\":\"begin\",\"a\":$2,\"lock\":\"$3\",\"mode\":\"$4\",\"limit\":2,\"wait\":0"
 }
 
-# A hold from OK to END, of a lease that may be relied on until OK + LEFT.
+# A hold from OK to END, with a lease that is valid until OK + LEFT.
 hold() { # CLIENT ATTEMPT LOCK MODE BEGIN OK END FENCE [LEFT [SLOT]]
     begin "$1" "$2" "$3" "$4" "$5"
     line "$1" "$6" "\"ev\":\"ok\",\"a\":$2,\"fence\":$8,\"slot\":${10:--1},\"left\":${9:-1000}"
@@ -40,7 +40,7 @@ down() { # CLIENT MS
     line nemesis "$2" "\"ev\":\"down\",\"client\":\"$1\""
 }
 
-# Two clients, which both acquire before, during and after a cut.
+# Two clients that acquire before, during and after a partition.
 good() {
     rm -rf "$H"
     mkdir "$H"
@@ -85,7 +85,7 @@ accepted() { # WHAT EVENT...
     is "$code$(grep '^not ok' <<<"$out")" 0 "accepted: $1"
 }
 
-# Only PROMISE, a regex, is said to be broken.
+# Only PROMISE, a regex, is reported as broken.
 refused() { # PROMISE WHAT EVENT...
     judge "${@:2}"
     is "$code" 1 "refused: $2"

@@ -45,7 +45,7 @@ struct attempt {
     uint32_t number;
     char name[64];
     char guarded[72]; /* a permit is a lock of its own: NAME#SLOT */
-    char mode;        /* x, s, p */
+    char mode;        /* x, s, p: exclusive, shared, permit */
     bool is_long;
     uint64_t fence;
 };
@@ -57,7 +57,7 @@ static int register_fd;
 static FILE *register_replies;
 static uint32_t draws;
 
-/* As good as needed, and the same for a seed everywhere. */
+/* Good enough, and the same for a seed on every machine. */
 static uint32_t draw(uint32_t below)
 {
     draws = draws * 1664525U + 1013904223U;
@@ -97,7 +97,7 @@ static void register_open(void)
     dprintf(register_fd, "hello %s\n", options.id);
 }
 
-/* The answer to a request: its value, or -1 if it was refused. */
+/* @return the value in the reply to a request; -1: refused. */
 static int64_t register_ask(const char *request)
 {
     char reply[64];
@@ -132,15 +132,15 @@ static void register_write(char kind, const struct attempt *attempt,
 static void on_state(void *user, struct hf_lock *lock, enum hf_state state)
 {
     (void)user;
-    /* not the attempt itself: it may be the next one's by now */
+    /* not the attempt: by now this may be the next one */
     unsigned number = (unsigned)(uintptr_t)hf_lock_user(lock);
     if (state == HF_STATE_LOST) {
         journal(journal_now(), "\"ev\":\"lost\",\"a\":%u", number);
     }
 }
 
-/* May I go on? A belief is checked here, and used later: what happens in
- * between is what fences are for. */
+/* Whether the client may continue. It checks its lease here and writes later:
+ * the fence protects the time in between. */
 static bool is_mine(struct hf_lock *lock, const struct attempt *attempt)
 {
     int64_t t = journal_now();
@@ -153,7 +153,7 @@ static bool is_mine(struct hf_lock *lock, const struct attempt *attempt)
     return true;
 }
 
-/* Mostly short; what happens to the lock meanwhile is what this is about. */
+/* Mostly short: the faults in between are what the test is about. */
 static void think(void)
 {
     rest(draw(4) == 0 ? draw(60000) : draw(8000));
@@ -170,7 +170,7 @@ static void add_one(const struct attempt *attempt)
     register_write('u', attempt, unguarded);
 }
 
-/* Often longer than the lease: it has to be renewed. */
+/* Often longer than the lease, so that it must be renewed. */
 static void hold_long(struct hf_lock *lock, const struct attempt *attempt)
 {
     int64_t until = journal_now() + options.ttl_ms * (300000 + draw(1200000));
@@ -223,7 +223,7 @@ static int read_epoch(void)
     return epoch;
 }
 
-/* "long" is held nearly always, so that each fault finds a holder. */
+/* "long" is held nearly always, so that each fault meets a holder. */
 static const char *const names[20] = {
     "x0", "x0", "x0", "x0", "x0", "x0",  "x0",  "x0",  "x1",  "x1",
     "x1", "rw", "rw", "rw", "rw", "sem", "sem", "sem", "sem", "long"};

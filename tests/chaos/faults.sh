@@ -46,7 +46,7 @@ evict           no  no  data    -
 
 # ---- Nodes and clients that a fault hits -------------------------------------
 
-# Sets PICKED: COUNT of the LIST that no other fault of this round has.
+# Set PICKED: COUNT nodes of LIST that no other fault of this round uses.
 pick() { # COUNT LIST...
     local count=$1 left=() item at
     shift
@@ -73,7 +73,7 @@ pick_clients() { # COUNT
     PICKED=("${PICKED[@]#c}")
 }
 
-# What only makes a node slower may hit one that something else hits, too.
+# A fault that only slows a node down may hit a node of another fault, too.
 pick_any() { # COUNT
     local before=$TAKEN
     TAKEN=''
@@ -133,7 +133,8 @@ cut_majority_on() {
 }
 cut_majority_off() { heal_nodes; }
 
-# It holds, and cannot renew: it must know that it lost before others get it.
+# The client holds, and cannot renew: it must notice the loss before another
+# client gets the lock.
 cut_client_on() {
     local i
     pick_clients 1
@@ -198,7 +199,7 @@ bytes_off() {
 
 # ---- Processes ---------------------------------------------------------------
 
-# While they hold, if that can be seen in time: the shell is not fast.
+# While they hold, if the shell is fast enough to see it.
 stop_client_on() {
     local try
     STOPPED_CLIENTS=0
@@ -281,7 +282,7 @@ script_flush_tick() {
 
 # ---- Memory ------------------------------------------------------------------
 
-# Killed, down for a while, and back with what it had.
+# Killed, down for a while, and restarted with its data.
 kill_nodes() { # LIST...
     local i
     for i; do
@@ -305,8 +306,8 @@ kill_majority_on() {
 }
 kill_majority_off() { restart_nodes; }
 
-# A power cut with appendfsync everysec: what was written last is gone. (kill -9
-# alone loses nothing that was handed to the kernel.)
+# A power failure with appendfsync everysec: the last writes are lost. (kill -9
+# alone loses no write that the kernel has.)
 lost_tail_on() {
     TAKEN+=' n4'
     rm -rf "$D/n4/copy"
@@ -329,14 +330,14 @@ empty_nodes() { # COUNT
 }
 empty_on() { empty_nodes 1; }
 empty_off() { restart_nodes; }
-# Restarted at once, so that leases still run that the nodes have lost: after a
-# full lease none would.
+# Restarted at once, so that leases which the nodes have lost are still valid:
+# after a full lease none would be.
 empty_majority_on() {
     empty_nodes 3
     restart_nodes
 }
 
-# A replica that stopped following a while ago takes its dead primary's place.
+# A replica whose replication stopped earlier replaces its dead primary.
 replica_is_whole() {
     redis-cli -s "$D/n$1/s$2" info replication |
         grep -q master_link_status:up
@@ -384,8 +385,8 @@ clocks_right() {
         clock_set "$i" 0
     done
 }
-# Ahead by minutes. By more than fence_keep (an hour) is another matter: then
-# counters expire, which a clock that is set right again does not make up for.
+# Ahead by minutes. If it is ahead by more than fence_keep (an hour), counters
+# expire, and setting the clock right does not bring them back.
 clock_ahead_on() { clock_pick 1 60000; }
 clock_ahead_tick() { ((RANDOM % 4)) || clock_step; }
 clock_ahead_off() { clocks_right; }
@@ -422,7 +423,7 @@ flush_nodes() { # COUNT
 flush_on() { flush_nodes 1; }
 flush_majority_on() { flush_nodes 3; }
 
-# Few keys, and large ones, so that ours are among those that go.
+# Few keys, and large ones, so that ours are among the evicted.
 evict_on() {
     local used
     pick_nodes 1

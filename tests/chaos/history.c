@@ -12,7 +12,7 @@
  */
 
 /* Where the value of a key begins. Lines are flat, and no text in them has a
- * quote: it is enough to look for it. */
+ * quote, so a plain search is enough. */
 static const char *value_of(const char *line, const char *key)
 {
     char quoted[40];
@@ -46,7 +46,7 @@ static void text_of(const char *line, const char *key, char *out, size_t size)
     out[len] = '\0';
 }
 
-/* Room for one more, doubling; the fresh one is zero. */
+/* Room for one more, doubling; the new one is zero. */
 static void *append(void *array, size_t *n, size_t size)
 {
     char **items = array;
@@ -152,7 +152,7 @@ static void read_ok(struct history *history, struct hold *hold,
     hold->fence = fence_of(line);
     hold->slot = (int)number_of(line, "slot");
     hold->promise = t + number_of(line, "left") * 1000000;
-    if (hold->mode == 'p') { /* each permit is a lock of its own */
+    if (hold->mode == 'p') { /* each permit is a separate lock */
         char name[80];
         snprintf(name, sizeof(name), "%s#%d", history->locks[hold->lock].text,
                  hold->slot);
@@ -167,7 +167,7 @@ static void read_end(struct hold *hold, int64_t t)
     hold->end = t < hold->end ? t : hold->end;
 }
 
-/* The lines that follow a "begin" of the same attempt. */
+/* The lines after a "begin" of the same attempt. */
 static bool read_rest(struct history *history, struct hold *hold,
                       const char *event, const char *line, int64_t t)
 {
@@ -214,7 +214,7 @@ static void read_client(struct history *history, const char *path,
         if (strcmp(event, "begin") == 0) {
             read_begin(history, client, line, t);
         } else if (strcmp(event, "end") != 0) {
-            /* "lost" may come from another thread, out of order. */
+            /* "lost" may come from another thread, out of order */
             is_fine = is_open && hold->attempt == attempt &&
                       read_rest(history, hold, event, line, t);
         }

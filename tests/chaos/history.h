@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What clients, registers and the nemesis wrote down, read back. It shares no
- * code with the library, and knows of it only what client.c says it saw. */
+/* Reads the histories of clients, registers and faults. It shares no code with
+ * the library, and knows only what client.c recorded. */
 #ifndef HF_TESTS_HISTORY_H
 #define HF_TESTS_HISTORY_H
 
@@ -11,14 +11,14 @@
 #define NEVER INT64_MAX
 
 enum outcome {
-    OUTCOME_UNKNOWN, /* begun, and never heard of again: killed */
+    OUTCOME_UNKNOWN, /* begun, without a result: the client was killed */
     OUTCOME_HELD,
     OUTCOME_BUSY,
     OUTCOME_UNAVAILABLE, /* or quarantined */
     OUTCOME_FAILED
 };
 
-/* One attempt to take a lock, and what became of it. */
+/* One attempt to acquire a lock, and its result. */
 struct hold {
     uint32_t lock;   /* index of its name */
     uint32_t client; /* index of its client */
@@ -29,12 +29,12 @@ struct hold {
     enum outcome outcome;
     uint64_t fence;
     int64_t begin;   /* clock before the call */
-    int64_t ok;      /* after it; HELD only */
-    int64_t promise; /* until when the library has said that it may be relied
-                        on, at the least */
-    int64_t end;     /* given back or lost; NEVER: neither is known */
-    int64_t until;   /* the end of belief: the earlier of both */
-    bool is_lost;    /* told so, or RELEASE said it */
+    int64_t ok;      /* clock after the call; HELD only */
+    int64_t promise; /* the least time until which the library has reported the
+                        lease as valid */
+    int64_t end;     /* released or lost; NEVER: neither is known */
+    int64_t until;   /* the end of the hold: the earlier of both */
+    bool is_lost;    /* reported by on_state, or by the release */
 };
 
 struct access { /* of a register */
@@ -97,7 +97,7 @@ struct history {
     size_t n_bad_lines;
 };
 
-/* Reads FOLDER/{nemesis,register,c*}.jsonl; ends the program if it cannot. */
+/* Reads FOLDER/{nemesis,register,c*}.jsonl. Ends the program if that fails. */
 void history_read(struct history *history, const char *folder);
 
 void history_free(struct history *history);

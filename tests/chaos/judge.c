@@ -19,7 +19,7 @@ struct judging {
     struct verdict *verdict;
     int64_t bound_ns;
     FILE *out;
-    const struct hold **held; /* HELD ones, by lock, then by `ok` */
+    const struct hold **held; /* HELD attempts, by lock, then by `ok` */
     size_t n_held;
 };
 
@@ -41,8 +41,8 @@ static struct round *round_of(struct judging *judging, uint32_t lock)
                : NULL;
 }
 
-/* Was there a fault, from the first use of the name until T, under which this
- * is not promised? */
+/* Whether there was a fault, from the first use of the name until T, under
+ * which this is not guaranteed. */
 static bool is_excused(const struct history *history, uint32_t lock, int64_t t,
                        enum finding kind)
 {
@@ -62,7 +62,7 @@ static bool is_excused(const struct history *history, uint32_t lock, int64_t t,
     return false;
 }
 
-/* Notes a finding; true: it breaks a promise, and may be told. */
+/* Record a finding. @return true: it breaks a guarantee, and may be printed. */
 static bool found(struct judging *judging, enum finding kind, uint32_t lock,
                   int64_t t)
 {
@@ -127,7 +127,7 @@ static void check_overlap(struct judging *judging, const struct hold *first,
 
 static void check_exclusion(struct judging *judging)
 {
-    const struct hold *alone = NULL; /* that believes longest so far */
+    const struct hold *alone = NULL; /* the hold with the latest end so far */
     const struct hold *sharer = NULL;
     for (size_t i = 0; i < judging->n_held; i++) {
         const struct hold *hold = judging->held[i];
@@ -163,7 +163,8 @@ static int by_lock_and_fence(const void *a, const void *b)
     return (left->mode == 's') - (right->mode == 's');
 }
 
-/* Sharers may have a fence in common, but not with an exclusive holder. */
+/* Sharers may have equal fences, but not equal to that of an exclusive
+ * holder. */
 static void check_unique(struct judging *judging)
 {
     const struct hold **sorted = room(judging->n_held, sizeof(*sorted));
@@ -192,7 +193,7 @@ static int by_lock_and_begin(const void *a, const void *b)
     return left->begin < right->begin ? -1 : left->begin > right->begin;
 }
 
-/* A sharer's fence is above those of all exclusive holders before it. */
+/* A sharer's fence is above that of each exclusive holder before it. */
 static void check_order(struct judging *judging)
 {
     const struct hold **begun = room(judging->n_held, sizeof(*begun));
@@ -299,7 +300,7 @@ static int by_time(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* The heal after which, and before the next fault, T is; or n_heals. */
+/* The heal before T, if the next fault is after T; else n_heals. */
 static size_t heal_before(const struct history *history, int64_t t)
 {
     size_t low = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a history what was promised? Each finding is one of these kinds, and is
- * either inside the promise or excused: a fault of this round is outside the
- * assumptions in which it is made (then it is counted only). */
+/* Whether a history kept the guarantees. Each finding is of one of these kinds.
+ * It is either a violation, or excused because a fault of this round is outside
+ * the assumptions of the guarantee; then it is only counted. */
 #ifndef HF_TESTS_JUDGE_H
 #define HF_TESTS_JUDGE_H
 
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* Symbol, and what to say if there is none. */
+/* Symbol, and the text if there is no finding. */
 #define FINDING_MAP(X)                                                         \
     X(FINDING_OVERLAP, "no two believe at once that they hold")                \
     X(FINDING_PERMITS, "no more permits than there are")                       \
@@ -34,9 +34,9 @@ struct round {
     size_t n_refused;        /* by the guarded register */
     size_t n_lost_unguarded; /* updates */
     bool has_healed;
-    int64_t stall; /* longest time without an acquisition by any client */
-    int64_t next;  /* from the heal to the next one */
-    int64_t all;   /* from the heal until each client had one */
+    int64_t stall; /* longest time without an acquisition */
+    int64_t next;  /* from the heal to the first acquisition */
+    int64_t all;   /* from the heal until each client has acquired */
 };
 
 struct verdict {
@@ -53,7 +53,7 @@ struct verdict {
     size_t n_rounds;
 };
 
-/* What is inside the promise is told to `out`, some of each kind. */
+/* Print the violations to `out`, some of each kind. */
 void judge(const struct history *history, int64_t bound_ns,
            struct verdict *verdict, FILE *out);
 

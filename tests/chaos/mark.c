@@ -60,7 +60,8 @@ static bool has_acquired(const char *path, int64_t since)
         return false;
     }
     if (fseek(file, -TAIL_BYTES, SEEK_END) == 0) {
-        (void)fgets(line, sizeof(line), file); /* the rest of some line */
+        (void)fgets(line, sizeof(line), file); /* skip the rest of a long
+                                                  line */
     } else {
         rewind(file);
     }

@@ -177,7 +177,7 @@ static void queue_piece(struct way_state *way, const char *data, size_t len,
     way->n_queued += len;
 }
 
-/* Reads what goes this way; false: the connection is broken. */
+/* Read data for this direction. @return false: the connection is broken. */
 static bool take(struct link *link, enum way way)
 {
     char data[READ_BYTES];
@@ -207,7 +207,7 @@ static bool take(struct link *link, enum way way)
     return true;
 }
 
-/* Sends what is due; false: the connection is broken, or has ended. */
+/* Send what is due. @return false: the connection is broken, or has ended. */
 static bool pass(struct link *link, enum way way, int64_t now)
 {
     struct way_state *state = &link->ways[way];
@@ -268,7 +268,8 @@ static void greet(void)
     link->fd[DOWN] = client;
 }
 
-/* What to watch on a descriptor: what may be read there goes the other way. */
+/* The events to poll for on a descriptor: data read there go to the other
+ * one. */
 static short interest(const struct link *link, enum way way, int64_t now)
 {
     const struct way_state *in = &link->ways[!way];
@@ -372,7 +373,7 @@ int main(int argc, char **argv)
     }
     struct sockaddr_in here = address_of(argv[1], argv[2]);
     weather.target = address_of(argv[3], argv[4]);
-    /* Read and write: it must not end when a writer closes it. */
+    /* For reading and writing: no end of file when a writer closes it. */
     int control = open(argv[5], O_RDWR | O_CLOEXEC | O_NONBLOCK);
     if (control < 0) {
         perror(argv[5]);

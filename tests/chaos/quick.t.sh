@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every fault once, on real servers, with our own clients: tests/chaos/run, with a
-# fixed seed, and with one that is drawn from the sources (tests/lib/drawn.sh):
-# another order, other victims.
+# Every fault once, on real servers, with this library's clients:
+# tests/chaos/run with a fixed seed, and with one drawn from the sources
+# (tests/lib/drawn.sh), which gives another order and other victims.
 # timeout: 1000
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/drawn.sh"
@@ -39,7 +39,7 @@ chaos() { # SEED WHAT OPTION...
     [ $code = 0 ] || diag "again: HF_BUILD=$HF_BUILD ${command[*]}"
 }
 
-# A sanitized build has been through the library's own tests: here a part.
+# A sanitized build is tested by the library's own tests: here only in part.
 part=()
 if is_sanitized "$HF_BUILD/tests/chaos/client"; then
     part=(--only 'cut,reset,swallow,stop-client,kill-client,empty-majority')

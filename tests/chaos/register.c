@@ -45,7 +45,7 @@ static struct value *values;
 static size_t n_values;
 static struct connection connections[CLIENTS_MAX];
 
-/* Names change with every round: the ones in use are at the end. */
+/* Each round has new names: those in use are at the end. */
 static struct value *value_of(char kind, const char *name)
 {
     for (size_t i = n_values; i-- > 0;) {

@@ -41,8 +41,8 @@ static void sample(int64_t **samples, size_t n, int64_t value)
     *samples = grown;
 }
 
-/* Of several faults in one round, what happened is ascribed to all; or, if some
- * are outside a promise, to them alone. */
+/* If a round has several faults, its findings count for all of them; or, if
+ * some are outside the assumptions of a guarantee, only for those. */
 static bool is_ascribed(const struct history *history,
                         const struct fault *fault)
 {
@@ -101,7 +101,7 @@ void group_add(struct group *group, const struct history *history,
     verdict_add(&group->sum, verdict);
     struct fault none = {
         .name = "(none)", .keeps_exclusion = true, .keeps_order = true};
-    for (size_t i = 0; i < history->n_heals; i++) { /* rounds at peace */
+    for (size_t i = 0; i < history->n_heals; i++) { /* rounds without faults */
         int epoch = history->heals[i].epoch;
         bool is_peace = (size_t)epoch < verdict->n_rounds;
         for (size_t j = 0; j < history->n_faults; j++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report: what each group of clients met with under the same faults, in
+/* The report: the results of each group of clients under the same faults, in
  * Markdown tables. */
 #ifndef HF_TESTS_REPORT_H
 #define HF_TESTS_REPORT_H
 
 #include "judge.h"
 
-/* What one kind of fault did, over all rounds that it was in. */
+/* The results of one kind of fault, over all rounds with it. */
 struct tally {
     char name[32];
     bool keeps_exclusion;

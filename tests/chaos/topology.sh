@@ -23,7 +23,7 @@ NODES=5 CLIENTS=6
 declare -a PROGRAM=() PORT=() NODE_PID=() PROXY_PID=() CONTROL=() AOF=()
 declare -a CLIENT_PID=() CLIENT_ID=() CLIENT_LIVES=()
 
-# Replaces the shell that calls it: to be put in the background.
+# Replaces the shell that calls it: run it in the background.
 place() { # NAME COMMAND...
     local name=$1
     shift
@@ -97,7 +97,7 @@ node_answers() {
     [ "$(cli "$1" ping)" = PONG ]
 }
 
-# Two ports take turns: a promoted replica stands on the one that is free.
+# Two ports in turn: a promoted replica uses the free one.
 node_launch() { # I PORT ARG... : prints nothing, sets $!
     local i=$1 port=$2 dir=$D/n$1 args
     shift 2

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Is tests/chaos/run able to fail? Servers that forget, and quarantine=off, while
-# a holder is stopped: two must be found to hold at once.
+# Whether tests/chaos/run can fail: with servers that lose their data,
+# quarantine=off and a holder that is stopped, it must find two holders at once.
 # timeout: 400
 . "$(dirname "$0")/../lib/tap.sh"
 
@@ -9,7 +9,7 @@ command -v redis-server >/dev/null || skip_all "redis-server is not installed"
 if grep -qE '__[at]san_init' "$HF_BUILD/tests/chaos/client"; then
     skip_all "once is enough, and the plain build does it"
 fi
-# A lease that outlasts the servers' restart on a busy machine too.
+# A lease that outlasts the restart of the servers, on a loaded machine too.
 export TTL_MS=4000
 found=''
 for seed in 1 2 3 4 5 6 7 8; do

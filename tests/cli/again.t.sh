@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Leader election: holdfast run --again. Leaders take turns, with rising
-# fences; a leader that lost the lock queues again; one that is asked to end does
-# not.
+# Leader election: holdfast run --again. Leaders take turns, with increasing
+# fences. A leader that lost the lock queues again; a leader that gets SIGTERM
+# does not.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 pty=$HF_BUILD/tests/lib/pty
 
-# A leader says so with its fence, and leads until it is voted out; for more
-# than a second, so that it is not taken for one that failed.
+# A leader prints its fence, and leads until the test ends its term; for more
+# than a second, so that it does not count as failed.
 cat >"$W/lead" <<'X'
 #!/bin/sh
 echo "$1 $HOLDFAST_FENCE" >>"$2/led"
@@ -74,7 +74,7 @@ election() { # URL WHAT
     vote_out B
     ok "$what: and leads again" wait_until 10 leads A
 
-    # The lock is taken away.
+    # The lock is broken.
     before=$(tail -n 1 "$W/led")
     local old
     old=$(cat "$W/pid.A")
@@ -90,7 +90,7 @@ election() { # URL WHAT
     ok "$what: and leads once more" wait_until 10 leads A
     ok "$what: fences only rose" fences_rise
 
-    # Asked to end, leading and waiting.
+    # SIGTERM while leading, and while waiting.
     ok "$what: B waits" wait_until 10 queued B 3
     before=$(tail -n 1 "$W/led")
     kill -TERM "$second"
@@ -120,7 +120,8 @@ capture timeout 10 holdfast run seat -- holdfast run --again seat -- true
 is "$code" 64 'a seat that an ancestor holds'
 like "$err" 'held by the `holdfast run` that this one runs under' 'is refused'
 
-# Handed on: SIGHUP is the command's, unless it dies of it.
+# Passed on: SIGHUP goes to the command, and ends the wrapper only if the
+# command dies of it.
 cat >"$W/reload" <<'X'
 #!/bin/bash
 trap 'echo hup >>"$1/heard"' HUP
@@ -153,7 +154,7 @@ kill -HUP $one
 wait $one
 is $? 129 'a command that dies of SIGHUP ends it'
 
-# A wrapper that is killed takes all with it.
+# If the wrapper is killed, all its processes end.
 rm -f "$W/heard"
 holdfast run --again -t 5s seat -- "$W/reload" "$W" &
 one=$!
@@ -164,8 +165,8 @@ ok 'kill -9: the command is ended' wait_until 10 heard term 1
 ok 'kill -9: and no process queues again' holdfast run -w 40 seat -- true
 is "$(grep -c begin "$W/heard")" 1 'kill -9: it ran once'
 
-# A command that fails at once pauses, longer each time, and does not hold the
-# seat meanwhile.
+# After a command that fails at once there is a pause, longer each time, without
+# the lock.
 holdfast run --again --status-fd 9 seat -- \
     sh -c 'echo "${EPOCHREALTIME:-$(date +%s.%N)}" >>"$0"; exit 1' \
     "$W/starts" 9>"$W/events" 2>"$W/err" &
@@ -179,7 +180,7 @@ ok 'failing at once: free during the pause' holdfast run -w 20 seat -- true
 wait_until 20 starts 3
 read -r gap1 gap2 < <(tr ',' . <"$W/starts" | awk '
     NR > 1 { printf "%d ", ($1 - last) * 1000 } { last = $1 }')
-# On a busy machine the command starts when it can: later, never earlier.
+# On a loaded machine the command starts later, and never earlier.
 ok "failing at once: a pause of 1 to 2 s ($gap1 ms)" \
     test "$gap1" -ge 1000 -a "$gap1" -lt 10000
 ok "failing at once: then of 2 to 4 s ($gap2 ms)" \
@@ -194,7 +195,7 @@ events=$(sed 's/^{"event":"\([a-z-]*\)".*/\1/' "$W/events" | grep -v renewed |
 is "$events" 'waiting acquired released waiting acquired released' \
     'the events of two rounds'
 
-# --max-hold is a term of office.
+# --max-hold limits a term.
 rm -f "$W/starts"
 holdfast run --again --max-hold 1100ms --kill-grace 100ms seat -- \
     sh -c 'echo began >>"$0"; exec sleep 300' "$W/starts" 2>"$W/err" &
@@ -210,7 +211,7 @@ wait $one
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 rm -f "$W"/led "$W"/events.*
 before=''
-# Time for a busy machine to end the command before the wrapper must.
+# Time for a loaded machine to end the command before the wrapper must.
 stand C --kill-grace 1s
 ok 'outage: leads' wait_until 10 leads C
 before=$(tail -n 1 "$W/led")

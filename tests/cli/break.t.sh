@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# break: what is free at once, what it waits for, and giving up.
+# break: when it frees a name at once, for how long it waits, and how it is
+# cancelled.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 240
@@ -30,7 +31,7 @@ passed_on() { # WHAT OPTION...
 
 story() { # WHAT
     local what=$1 owner fence breaker waiter start took
-    # Only kept taken.
+    # Only reserved.
     holdfast run --min-hold 1h reserved -- true
     start=$(now_ms)
     capture timeout 60 holdfast break reserved
@@ -45,7 +46,7 @@ story() { # WHAT
     is "$code" 0 "$what: a mark and a reservation together, also with -n"
     is "$(ran both)" ran "$what: --once may run again"
 
-    # Giving up leaves the holder as it was.
+    # A cancelled break leaves the holder as it was.
     read -r owner fence _ < <(holdfast acquire -t 25s job)
     start=$(now_ms)
     capture holdfast break -n job
@@ -76,7 +77,7 @@ story() { # WHAT
     capture holdfast break -n job
     is "$code:$out" '0:job is free' "$what: nothing is left of the breaks"
 
-    # A mark of a run that goes on stays with it.
+    # The mark of a run in progress stays.
     mkfifo "$W/end"
     holdfast run --once 1h -t 10s marked -- cat "$W/end" &
     breaker=$!
@@ -89,7 +90,7 @@ story() { # WHAT
     rm "$W/end"
     is "$(ran marked)" '' "$what: and its mark is kept"
 
-    # The message of the old holder names the breaker.
+    # The old holder's message names the breaker.
     holdfast run -t 5s job -- sleep 60 2>"$W/lost" &
     waiter=$!
     ok "$what: held" wait_until 20 holdfast ls -q job
@@ -115,7 +116,7 @@ story() { # WHAT
     wait "$breaker"
     rm "$W/go"
 
-    # To the next.
+    # Handed over to the next waiter.
     read -r owner fence _ < <(holdfast acquire -t 1s job)
     passed_on "$what: break"
     read -r owner fence _ < <(holdfast acquire -t 25s job)
@@ -157,7 +158,7 @@ HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}"
 servers_declare "$HOLDFAST_URL"
 story 'three servers'
 
-# Two servers answer, of which one has lost its data: what it had is not known.
+# Two servers reply, and one of them has lost its data: its leases are unknown.
 read -r owner fence _ < <(holdfast acquire -t 30s known)
 server_cli a FLUSHALL >/dev/null
 server_kill b

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 120
-# Three servers, of which one has a clock that is far off. It costs one vote,
-# never the majority, also after it was set right.
+# Three servers, and the clock of one is far off. That costs one vote, and never
+# the majority, also after the clock was set right.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$HF_SOURCE/tests/lib/servers.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Completion: what is offered, and what bash, zsh and fish make of it.
+# Completion: the suggestions, and how bash, zsh and fish use them.
 . "$(dirname "$0")/../lib/tap.sh"
 # timeout: 60
 export HOLDFAST_URL=local://$W/store

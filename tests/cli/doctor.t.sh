@@ -45,7 +45,7 @@ capture holdfast run -n -t 5s -u "$three" nightly -- echo stolen
 is "$code:$out" 69: 'no client is granted the lock beside its holder'
 ok 'the holder runs on' kill -0 "$(cat "$W/pid")"
 
-# A typed yes needs a terminal; anything else is no.
+# Only "yes" from a terminal counts.
 cat >"$W/no" <<'NO'
 expect Type yes:
 send y\n
@@ -126,7 +126,7 @@ like "$(server_cli one hget hf:node max_ttl_ms)" '^20000$' 'with its shape'
 capture holdfast run -n -t 5s -u "$one" x -- true
 is "$code" 78 'clients of the other shape are refused, 78'
 
-# 100,000 locks: the first are named, and the server is not held up.
+# 100,000 locks: the first are named, and the server is not blocked.
 server_cli one flushall >"$W/log"
 server_cli one eval "for i = 1, 100000 do
     redis.call('SET', 'lock:' .. i, 'x', 'PX', 600000)
@@ -164,7 +164,7 @@ capture holdfast doctor --quarantine "${SERVER_SOCK[s1]}" -u "$three&quarantine=
 is "$code" 78 'with quarantine=off it would count: refused'
 
 # The counter of a server whose clock was two hours ahead, with the queue and
-# the lease that it wrote.
+# the lease from that clock.
 fence='hf:{lock:used}:fence'
 far=$(printf '%016d' $((${EPOCHREALTIME/[.,]/} + 7200000000)))
 server_cli s3 set "$fence" "$far" px 9000000 >"$W/log"
@@ -195,15 +195,16 @@ is "$code:$out" 69: 'but the quarantined server has no vote'
 capture holdfast run -w 60 -t 5s -u "$three" used -- echo ran
 is "$code:$out" 0:ran 'until it was watched: then the name has its vote again'
 
-# A fence beyond the bound may have completed where a majority is beyond it.
+# A fence beyond the bound may have been granted if a majority has such a
+# counter.
 server_cli s2 set "$fence" "$far" px 9000000 >"$W/log"
 capture holdfast doctor --quarantine "${SERVER_SOCK[s3]}" -u "$three"
 like "$code:$out" '^0:.*its counters are kept' \
     'no majority shows that no fence is beyond: counters are kept'
 holdfast doctor --init --force -q -u "$three" 2>"$W/log"
 
-# Under a client that holds and renews: its script is refused, and it goes on
-# with the others.
+# With a client that holds and renews: its script is refused, and it continues
+# with the other servers.
 server_restart s1
 server_cli s2 del "$fence" >"$W/log"
 holdfast doctor --init --force -q -u "$three"
@@ -220,7 +221,7 @@ capture holdfast run -n -t 5s -u "$three" held -- echo stolen
 is "$code:$out" 75: 'and no client is granted the lock'
 kill "$holder"
 wait "$holder"
-# What a restart costs --once, where one server has the only mark.
+# The effect of a restart on --once, if one server has the only mark.
 line='a restart that loses data may cost a second run of what --once'
 server_start lone
 servers_declare "${SERVER_URL[lone]}"

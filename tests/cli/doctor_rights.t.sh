@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A user with the rights that docs/stores.md prints can do everything; without
-# one of them doctor names that one, and a release that is not permitted is an
-# error.
+# A user with the rights in docs/stores.md can do everything. If one is missing,
+# doctor names it, and a release without the right is an error.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 240

@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The end in time: if the command, its wrapper or its keeper dies, stops or
-# sleeps, the command and all that it started are gone before the lease is over.
+# sleeps, the command and all its descendants are killed before the lease ends.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 # timeout: 180
 
-# A command that is hard to end: it ignores SIGTERM, and has a child in a session
-# of its own and an orphan of two forks, which ignore it too.
-# (It ends after a minute, should a test leave it behind.)
+# A command that is hard to kill: it ignores SIGTERM, and has a child in a
+# session of its own and an orphan of two forks, which ignore it too. (It ends
+# after a minute, in case a test leaves it running.)
 cat >"$W/hydra" <<'X'
 #!/bin/bash
 trap '' TERM HUP INT
@@ -40,7 +40,7 @@ all_gone() {
         is_gone "$(pid_of orphan)"
 }
 
-# Start the hydra; sets wrapper and keeper.
+# Start that command; sets wrapper and keeper.
 start() { # OPTION...
     rm -rf "$W/t"
     mkdir "$W/t"
@@ -150,7 +150,7 @@ start -t 700ms
 kill -STOP "$wrapper" "$keeper"
 ok 'both stopped: the next one gets the lock when the lease is over' \
     holdfast run -w 20 job -- sh -c 'echo "$HOLDFAST_FENCE" >"$0"' "$W/fence"
-# A new holder that must not be touched:
+# A new holder that must not be affected:
 holdfast run job -- sh -c 'touch "$0"; exec sleep 300' "$W/new" 2>/dev/null &
 new=$!
 wait_until 5 test -e "$W/new"

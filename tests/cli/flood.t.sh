@@ -1,17 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A server that does not stop talking: it costs its own vote, a few MiB, and no
-# deadline; as the one server, as one of three, over TLS, on both connections.
+# A server that sends without end: it costs its own vote and a few MiB, and
+# delays no deadline. As the only server, as one of three, over TLS, on both
+# connections.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 [ -x "$HF_BUILD/tests/lib/flood" ] || skip_all 'no OpenSSL to build flood with'
 
-# Bytes that never end cost at most a reply's limit, twice while it grows.
+# Endless bytes take at most the size limit of a reply, twice while it grows.
 PEAK_KIB=65536
 
 servers_start 4
-# Where a limit fails, it must not take the machine with it.
+# If the limit fails, the machine must not run out of memory.
 is_sanitized "$HF_BUILD/holdfast" || ulimit -Sv 2000000
 declare -A FLOOD=()
 stop_floods() {
@@ -24,8 +25,8 @@ stop_floods() {
 }
 at_exit stop_floods
 
-# Sets $port: KIND of a flood, in front of SERVER, from TRIGGER on. A store of
-# three marks its servers: s3 is of one, s4 is the one server.
+# Set $port: a flood of KIND in front of SERVER, from TRIGGER on. A store of
+# three marks its servers: s3 belongs to one, s4 is the single server.
 begin_flood() { # SERVER TRIGGER KIND [CERT KEY]
     local server=$1 trigger=$2
     shift 2
@@ -45,7 +46,7 @@ is_modest() { # WHAT
         test "$(cat "$W/peak")" -le $PEAK_KIB
 }
 
-# A try that ends 69 within its second, with one line that matches.
+# A try that ends with 69 within its second, with one line that matches.
 fails_in_time() { # URL REGEX WHAT
     local start took
     start=$(now_ms)
@@ -54,12 +55,13 @@ fails_in_time() { # URL REGEX WHAT
     took=$(($(now_ms) - start))
     is "$code:$out" 69: "$3: exit 69"
     like "$err" "^holdfast: [^"$'\n'"]*$2[^"$'\n'"]*$" "$3: one line"
-    # A try is over in a second; a busy machine starts and ends it later.
+    # A try takes a second; a loaded machine starts and ends it later.
     ok "$3: in time ($took ms)" test $took -le 4500
     is_modest "$3"
 }
 
-# Held until it was renewed, and for SECONDS, though the third server is flooded.
+# Held until it was renewed, and for SECONDS, although the third server is
+# flooded.
 holds_anyway() { # URL WHAT [SECONDS]
     : >"$W/renewed"
     capture timeout 60 "$HF_BUILD/tests/lib/peak" "$W/peak" \
@@ -95,7 +97,7 @@ begin_flood s3 EVALSHA replies
 holds_anyway "$(three "redis://127.0.0.1:$port")" 'endless replies'
 stop_floods
 
-# A byte now and then is no answer.
+# A byte now and then is no reply.
 begin_flood s4 EVALSHA drip
 fails_in_time "redis://127.0.0.1:$port?quarantine=off" "$port" 'a drip'
 begin_flood s3 EVALSHA drip

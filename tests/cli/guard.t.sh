@@ -14,7 +14,7 @@ mkdir "$W/in"
 ttl_ms=2000
 is_sanitized "$(command -v holdfast)" && ttl_ms=5000
 
-# The command notes the time every few milliseconds, and so does a descendant
+# The command writes the time every few milliseconds, and so does a descendant
 # that left its session and lost its parent. (Both end after a minute.)
 cat >"$W/tree" <<'TREE'
 #!/bin/bash
@@ -44,7 +44,7 @@ ended() { # SCENARIO
     is_gone "$(pid_of "$1" command)" && is_gone "$(pid_of "$1" orphan)"
 }
 
-# The latest note of the tree, in milliseconds.
+# The latest time that the tree wrote, in milliseconds.
 last_beat() { # SCENARIO
     local last
     last=$(cat "$W/in/$1"/beats.* | sort -n | tail -n 1)
@@ -78,7 +78,7 @@ thaw_ptrace() { # SCENARIO
     kill -9 "$(pid_of "$1" tracer)"
 }
 
-# Cgroups of a test have its folder's name in theirs.
+# Names of the test's cgroups contain the name of its folder.
 cgroup_of() { # ROOT SCENARIO
     echo "$1/${W##*/}.$2"
 }
@@ -152,7 +152,8 @@ pids_of() { # SCENARIO WHAT
     done
 }
 
-# Start the scenarios side by side, freeze what their name says, note when.
+# Start the scenarios in parallel, freeze the processes in their names, record
+# the time.
 begin() { # HOW WHAT...
     local how=$1 what scenario
     shift
@@ -170,7 +171,7 @@ begin() { # HOW WHAT...
     done
 }
 
-# Whatever was renewed last, the lease is over by then.
+# Whichever renewal was the last, the lease has expired by then.
 lease_end() { # SCENARIO
     echo $(($(pid_of "$1" at) + ttl_ms))
 }
@@ -187,7 +188,7 @@ ends() { # SCENARIO PROCESS
     fi
 }
 
-# The keeper stands still: the wrapper ends all in time.
+# The keeper is frozen: the wrapper ends the command in time.
 check_ended() { # SCENARIO HOW [REGEX]
     wait_until 10 is_past "$(($(lease_end "$1") + 200))"
     ok "$1: the command runs no more when the lease is over" \
@@ -204,7 +205,8 @@ check_ended() { # SCENARIO HOW [REGEX]
         test "$(last_beat "$1")" -lt "$(lease_end "$1")"
 }
 
-# The keeper runs: the lock is kept, and the command goes on when it can.
+# The keeper runs: the lock is kept, and the command continues when it is
+# thawed.
 check_kept() { # SCENARIO HOW
     wait_until 10 is_past $(($(lease_end "$1") + 500))
     ok "$1: the keeper is there" kill -0 "$(pid_of "$1" keeper)"
@@ -217,8 +219,8 @@ check_kept() { # SCENARIO HOW
     ok "$1: and is ended with the wrapper" wait_until 5 ended "$1"
 }
 
-# Keeper and wrapper stand still: nothing ends the command before one of them
-# wakes up.
+# Keeper and wrapper are frozen: nothing ends the command before one of them
+# runs again.
 check_beside() { # SCENARIO HOW
     ok "$1: the next one gets the lock" holdfast run -w 10 "$1" -- true
     local next thawed
@@ -231,7 +233,7 @@ check_beside() { # SCENARIO HOW
     ok "$1: at once" test "$(last_beat "$1")" -lt $((thawed + 500))
 }
 
-# Nothing runs while all are frozen; on waking, killing comes first.
+# All are frozen; the first act when one runs again is to kill.
 check_frozen() { # SCENARIO HOW
     ok "$1: the next one gets the lock" holdfast run -w 10 "$1" -- true
     local before thawed
@@ -247,7 +249,7 @@ check_all() { # HOW
     begin "$1" keeper keeper-command wrapper command wrapper-command \
         keeper-wrapper keeper-wrapper-command
     check_ended "$1.keeper" "$1"
-    # Version 1 of the freezer holds back SIGKILL, too.
+    # Version 1 of the freezer delays SIGKILL, too.
     if [ "$1" = v1 ]; then
         check_ended "$1.keeper-command" "$1" \
             'process [0-9]+ of the command could not be ended'
@@ -283,8 +285,8 @@ check_step() { # SCENARIO
     ends "$1" tracer || return
     wait "$(pid_of "$1" tracer)"
     is $? 76 "$1: exit 76"
-    # Its line is written when all is ended; no command runs, so that a wrapper
-    # which a busy machine holds up does no harm.
+    # The line is written when all processes have ended; no command runs, so a
+    # delayed wrapper does no harm.
     ok "$1: before the lease is over, or not much later" \
         test "$(date -r "$W/in/$1/err" +%s%3N)" -lt $(($(lease_end "$1") + 3000))
     like "$(cat "$W/in/$1/err")" \
@@ -297,7 +299,7 @@ echo $$ >"$1/command"
 touch "$1/orphan"
 until [ $SECONDS -gt 60 ]; do sleep 0.02; done
 DEAF
-# All but the debugger stand still from before the fork until after the lease.
+# All but the debugger are frozen from before the fork until after the lease.
 start_held late clone -- touch "$W/in/late/ran"
 await_held late
 kill -STOP "$(pid_of late wrapper)"
@@ -357,8 +359,8 @@ like "$(cat "$W/in/untold/err")" \
 ok 'not of the wrapper: the command is not started' \
     test ! -e "$W/in/untold/ran"
 
-# The group's turn comes after the fork: it is told again with a renewal. Then
-# a process of the group keeps the lock when all others have been killed.
+# The group is registered after the fork, with the next renewal. From then on a
+# process of the group keeps the lock when all others have been killed.
 start_held group clone -t 4s --status-fd 9 -- \
     sh -c '(trap "" TERM; exec sleep 60) & echo $! >"$0"; wait' \
     "$W/in/group/orphan"
@@ -374,7 +376,7 @@ renewed_twice() {
     [ "$(grep -c renewed "$W/in/group/events")" -ge 2 ]
 }
 ok 'not of the group: the lock is kept' wait_until 10 renewed_twice
-# The wrapper is stopped first, or else it would see that the keeper dies.
+# The wrapper is stopped first, or it would notice the death of the keeper.
 is_stopped() {
     grep -q ') [tT] ' "/proc/$(pid_of group wrapper)/stat"
 }

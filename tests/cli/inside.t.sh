@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a command finds out about its lock from inside: the environment, which
-# must not give the lock away, and ps.
+# What a command can learn about its lock from inside: the environment, which
+# must not contain the owner, and ps.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60

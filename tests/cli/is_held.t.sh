@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# ls -q NAME answers by its exit code, and ls says on a terminal that nothing is
-# locked.
+# ls -q NAME reports by its exit code, and ls on a terminal reports that nothing
+# is locked.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60

@@ -6,8 +6,8 @@ export HOLDFAST_URL=local://$W/store
 pty=$HF_BUILD/tests/lib/pty
 cd "$W" || exit 1
 
-# A command that says what it hears. A line may come in pieces while the shell
-# hands the terminal over: what `read` has when its time is up is kept.
+# A command that prints the signals it gets. A line may come in pieces while the
+# shell hands over the terminal: `read` keeps what it has at its timeout.
 cat >"$W/talk" <<'X'
 #!/bin/bash
 trap 'echo "heard-""INT"; exit 4' INT
@@ -25,7 +25,7 @@ done
 X
 chmod +x "$W/talk"
 
-# One that waits for the terminal, and is stopped if it is not its turn.
+# A command that reads from the terminal, and is stopped in the background.
 printf '#!/bin/sh\necho "nam""e?"; read x; echo "hello-$x"\n' >"$W/ask"
 chmod +x "$W/ask"
 

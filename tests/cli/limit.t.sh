@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Few descriptors (ulimit -n), and standard ones that are closed: either it
-# works, or it ends soon with one line that names the limit.
+# Few descriptors (ulimit -n), and closed standard ones: the command works, or
+# ends soon with one line that names the limit.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
@@ -28,7 +28,7 @@ timed() { # COMMAND...
     ms=$(($(now_ms) - began))
 }
 
-# What a run with too few descriptors may look like.
+# The allowed results of a run with too few descriptors.
 says_so() {
     [[ $code =~ ^(69|70)$ && $ms -lt 8000 && -z $out ]] &&
         [[ $err =~ ^holdfast:[^$'\n']*'too many open files; raise the limit (ulimit -n)'[^$'\n']*$ ]]
@@ -53,7 +53,8 @@ sweep() { # WHAT WANTED-OUTPUT COMMAND...
     ok "$what: few are enough" test "${enough:-99}" -le 20
 }
 
-# With stdin, stdout and stderr closed as well, none of ours takes their place.
+# With stdin, stdout and stderr closed as well, no descriptor of ours replaces
+# them.
 sweep_closed() {
     local limit wrong=''
     for ((limit = first; limit <= last; limit++)); do
@@ -66,7 +67,7 @@ sweep_closed() {
     is "$wrong" '' "$store: run -n with closed standard descriptors"
 }
 
-# A wait needs more: a second connection, a socket to be woken by.
+# A wait needs more: a second connection, a socket for wake-ups.
 sweep_wait() {
     local limit wrong='' holder
     rm -f "$W/held"

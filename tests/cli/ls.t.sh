@@ -123,7 +123,7 @@ see() { # URL WHAT
     is "$(holdfast ls --json gpu | jq -r '.nodes[0].slots[0].queue | length')" \
         1 "$what: each with its queue"
 
-    # What only looks like a slot.
+    # Names that only resemble a slot.
     run 'gpu#7'
     run 'gpu#01'
     run 'cpu#0'
@@ -140,7 +140,7 @@ see "local://$W/store" embedded
 server_start one
 see "${SERVER_URL[one]}?quarantine=off&node_timeout=1s" 'one redis'
 
-# Node by node: one of three is away.
+# By node: one of three is down.
 servers_start 3
 servers_declare "$URLS"
 export HOLDFAST_URL=$URLS
@@ -166,7 +166,7 @@ ok 'three nodes: one line, and one queue, of those that agree' \
     wait_until 10 one_line_of_both
 like "$out" "${SERVER_SOCK[s3]} +(down|connecting)" \
     'three nodes: what is with the third'
-# It comes back empty: it shows another holder, or none.
+# It comes back without data: it shows another holder, or none.
 server_restart s3
 each_for_itself() {
     out=$(holdfast ls job)

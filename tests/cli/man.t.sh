@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 page=$HF_SOURCE/docs/holdfast.1
 
-# mdoc's own words, made plain: "--ttl" for "Fl \&-ttl".
+# mdoc's markup as plain text: "--ttl" for "Fl \&-ttl".
 plain=$(sed -E 's/\.(It|Op|Ar|Nm|Cm|Fl|Sx|Dl) /&/; s/Fl \\&-/--/g; s/\\&//g' \
     "$page")
 

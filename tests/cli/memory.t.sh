@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# valgrind on the command: no error, nothing lost, in wrapper and keeper.
+# valgrind on the command: no error and no leak, in wrapper and keeper.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 command -v valgrind >/dev/null || skip_all 'no valgrind'
 ! is_sanitized "$HF_BUILD/holdfast" || skip_all 'a sanitizer is in'
 
-# COMMAND ends with CODE, under valgrind as without. What valgrind has to say
-# goes to a file of each process.
+# COMMAND ends with CODE, under valgrind as without. valgrind writes a file for
+# each process.
 clean() { # CODE COMMAND...
     local want=$1
     shift

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Messages that were once misread: each quotes what was typed and says what
-# mends it.
+# Messages that were misread in the past: each quotes what was typed, and names
+# the remedy.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60
@@ -14,7 +14,7 @@ said() { # CODE LINE COMMAND...
     is "$code:$err" "$want:holdfast: $line" "$*"
 }
 
-# Words of other tools.
+# Terms of other tools.
 said 64 'unknown command list: did you mean ls? (see holdfast help)' holdfast list
 said 64 'unknown command status: did you mean ls? (see holdfast help)' \
     holdfast status

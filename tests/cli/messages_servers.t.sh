@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Messages about servers: what is wrong with which, and what mends it.
+# Messages about servers: which server has which fault, and the remedy.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
@@ -9,7 +9,7 @@ says() { # CODE LINE WHAT COMMAND...
     local want=$1 line=$2 what=$3
     shift 3
     capture "$@"
-    # Of servers that all say the same, the first to answer is named.
+    # Of servers with the same fault, the first one that replies is named.
     is "$code:$(sed -E 's/ [0-9]+ (ms|s)\>/ N \1/g
         s,/s[23]/s belongs,/s1/s belongs,' <<<"$err")" \
         "$want:holdfast: $line" "$what"
@@ -45,7 +45,7 @@ like "$code:$out" "^2:unfit: $tls: cannot be examined: closed .*use rediss://\\)
 capture holdfast doctor -u "rediss://$plain?$trust"
 like "$code:$out" "^2:unfit: $plain: .*TLS handshake within .*use redis://\\)" \
     'doctor: TLS to a plain port'
-# A name may have several addresses, of which each gets a share of the time.
+# A name may have several addresses; each gets a share of the time.
 says 69 "a: localhost:${SERVER_PORT[plain]} $late" 'TLS to a plain port, by name' \
     holdfast run -n -u "rediss://localhost:${SERVER_PORT[plain]}?$trust" \
     a -- true
@@ -101,7 +101,7 @@ says 78 "a: $s1 belongs to a store with max_ttl=1m, this client says 2m: $(
 says 78 "a: $s1 belongs to a store with fence_keep=1h, this client says 2d: $(
 )all clients of a store must say the same" 'another fence_keep' \
     holdfast run -n -u "$URLS?fence_keep=2d" a -- true
-# With two servers of the store in reach their majority could come first.
+# With two reachable servers of the store, their majority could reply first.
 server_kill s2
 server_start alone
 servers_declare "${SERVER_URL[alone]}"
@@ -112,7 +112,7 @@ says 78 "a: ${SERVER_SOCK[alone]} belongs to a store of 1 server, $(
 
 # ---- No majority -----------------------------------------------------------
 
-# The attempt fails before the server that counts can answer: it is no reason.
+# The attempt fails before the server that counts can reply: that is no reason.
 server_kill s3
 says 69 "a: no majority (1 of 3 nodes): $(
 )${SERVER_SOCK[s2]} $refused; ${SERVER_SOCK[s3]} $refused" \
@@ -120,7 +120,8 @@ says 69 "a: no majority (1 of 3 nodes): $(
 
 # ---- Which product ---------------------------------------------------------
 
-# Valkey says its version in a line of its own. Redis behind this filter does.
+# Valkey reports its version in a field of its own. So does Redis behind this
+# filter.
 sock=$W/valkey.s
 cat >"$W/filter" <<END
 socat - "UNIX-CONNECT:${SERVER_SOCK[alone]}" |

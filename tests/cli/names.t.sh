@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Several names at once: all or none, whatever order they are given in, and
-# what the command is told of each.
+# Several names in one request: all or none, in any order, and the command gets
+# the data of each.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -85,7 +85,7 @@ all_or_none() { # URL WHAT
         timeout 10 env -u HOLDFAST_OWNER holdfast run -n -s b a -- echo in
     is "$out" in "$what: by others, too"
 
-    # Given up while waiting for the second.
+    # Cancelled while it waits for the second.
     begin one b
     first=$begun
     wait_until 10 holds one

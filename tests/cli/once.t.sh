@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The cron form: five hosts' worth of processes, each with its own idea of the
-# time, start the same short job: it runs once, on every kind of store.
+# A cron job: processes of five hosts, whose clocks differ, start the same short
+# job. It runs once, on every kind of store.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120

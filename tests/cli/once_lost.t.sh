@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The mark of --once over five servers: a minority that loses its data, or that
-# is out of reach, neither repeats a run nor resurrects a mark.
+# is not reachable, neither repeats a run nor brings back a mark.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60
@@ -57,7 +57,7 @@ is "$(once audit)" 0: 'in quarantine: no second run'
 ok 'in quarantine: the mark is written back' has_mark s1 audit
 servers_declare "$URLS"
 
-# A tombstone outweighs the mark that one server still has.
+# A tombstone replaces the mark that one server still has.
 pid=${SERVER_PID[s5]}
 capture holdfast run -u "$URLS" --once 1h --on-fail release stale -- \
     sh -c 'kill -STOP "$0"; exit 1' "$pid"

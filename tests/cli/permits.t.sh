@@ -9,8 +9,8 @@
 
 gives_s=30
 
-# A witness: one folder for each slot that is in use, so that their number is
-# the number of holders. Only one process can make a folder.
+# A witness: one folder for each slot in use, so their number is the number of
+# holders. Only one process can create a folder.
 cat >"$W/work" <<'X'
 #!/bin/sh
 cd "$1" || exit 1
@@ -100,7 +100,7 @@ crowd() { # URL WHAT N
         test "$(sort -u "$W/crowd/done" | wc -l)" = "$n"
 }
 
-# Known only where it is a permit.
+# HOLDFAST_SLOT is set only for a permit.
 export HOLDFAST_URL=local://$W/store
 HOLDFAST_SLOT=7 gives 0 'a lock that is no permit' run x -- \
     sh -c 'echo "${HOLDFAST_SLOT-none}"'

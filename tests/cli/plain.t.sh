@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Output for people has no control characters, no invisible ones, and none that
-# change the direction of writing, whichever client they come from; output for
+# change the direction of writing, whichever client they come from. Output for
 # programs has every byte.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What a command started is found in /proc. Where /proc does not show it, run
-# refuses, or is told to go on without.
+# run finds the descendants of its command in /proc. If /proc does not show
+# them, it refuses to run, or continues with an option.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
@@ -76,7 +76,7 @@ capture unshare -m "$W/covered" holdfast run -n --on-no-proc run job -- sh -c \
     'echo ran; exit 3'
 is "$code:$out:$err" '3:ran:' '--on-no-proc run: as if nothing were missing'
 
-# What --on-no-proc run gives up.
+# The guarantee that --on-no-proc run gives up.
 prepare hidden
 capture unshare -m "$W/covered" holdfast run -n --on-no-proc run -t 20s \
     --max-hold 300ms --kill-grace 100ms job -- "$W/daemon" "$dir"
@@ -90,7 +90,7 @@ kill -9 "$(pid_of orphan)"
 
 # ---- What does not hide it ---------------------------------------------------
 
-# Others' processes are hidden, and those that may not be traced.
+# Processes of other users are hidden, and those that may not be traced.
 cat >"$W/hidepid" <<'HIDEPID'
 #!/bin/sh
 mount -o remount,hidepid=2 /proc || exit 99
@@ -110,7 +110,7 @@ capture unshare -mpf --kill-child --mount-proc "$W/hidepid" \
     bash "$W/look" "$W/daemon" "$dir"
 is "$out" 124 'hidepid: all is ended'
 
-# The command itself mounts something over it.
+# The command itself mounts over it.
 prepare covers
 capture unshare -m holdfast run -n -t 5s --max-hold 500ms --kill-grace 100ms \
     job -- sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$W/daemon" "$dir"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Servers that forget and clocks that lie, with a majority of them: what the
-# command promises then, and where the promise ends.
+# Servers that lose their data and clocks that are wrong, with a majority of
+# them: what the command still guarantees, and what it does not.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
@@ -20,7 +20,7 @@ capture holdfast run -w 40 -t 5s -u "$new" x -- echo ran
 took=$(($(now_ms) - start))
 is "$code:$out" '0:ran' 'new servers: granted when the time is over'
 ok "not before ($took ms)" test $took -ge 7000
-# A busy machine is later, but does not watch for 10 s anew.
+# A loaded machine is later, but does not start a new quarantine of 10 s.
 ok 'nor long after' test $took -le 17000
 ok 'one more server' server_start young
 capture holdfast run -w 3 -t 5s -u "${SERVER_URL[young]}?max_ttl=10s" x -- true
@@ -29,7 +29,7 @@ like "$code:$err" '^69:.*it counts in [1-8] s' \
 
 # ---- Restarted empty under a holder ----------------------------------------
 
-# The job writes a line while it lives; the other one looks whether it does.
+# The job writes a line while it runs; the other job checks for that.
 cat >"$W/job" <<'JOB'
 echo $$ >"$1"
 exec sleep 60
@@ -83,7 +83,8 @@ holdfast run -t 3s -u "$flushed" job -- sh "$W/job" "$W/pid" 2>"$W/err" &
 holder=$!
 ok 'a job runs' wait_until 5 test -s "$W/pid"
 server_cli flushed flushall >/dev/null
-# The holder repairs its key if the clock floor allows it, else it is ended.
+# The holder repairs its key if the clock floor allows it; otherwise it loses
+# the lock.
 capture holdfast run -w 3 -t 3s -u "$flushed" job -- sh "$W/next" "$W/pid"
 like "$code:$out" '^(69:|75:|0:alone)$' 'FLUSHALL: no command runs beside the job'
 kill $holder 2>/dev/null
@@ -93,12 +94,12 @@ server_stop flushed
 
 # ---- One clock of five is stepped by an hour ---------------------------------
 
-# These cases check how nodes vote, not how fast: a long node_timeout.
+# These cases test the votes of nodes, and not their speed: a long node_timeout.
 servers_start 5 --clock
 lying="$URLS?max_ttl=600s&node_timeout=1s"
 servers_declare "$lying"
 
-# Held on those of five that are not paused meanwhile.
+# Held at those of five that are not paused.
 held_without() { # SERVER...
     local name
     for name in "$@"; do
@@ -138,8 +139,9 @@ have() { # SERVER...
     done
 }
 patient="$URLS?max_ttl=600s&node_timeout=10s&connect_timeout=60s"
-# A server that is met later takes the lock only until its clock floor has passed
-# the fence, in steps of 4.2 s: their clocks stand still.
+# A server that connects later accepts the lock only while its clock floor,
+# which advances in steps of 4.2 s, is below the fence: so their clocks stand
+# still.
 server_clock_stop s1 s2 s3 s4 s5
 server_pause s5
 holdfast acquire -t 300s -u "$patient" given >"$W/line" &

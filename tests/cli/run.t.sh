@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# holdfast run: what the command gets, and what comes back.
+# holdfast run: the arguments and environment of the command, and its result.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=${HF_TEST_URL:-local://$W/store}
 

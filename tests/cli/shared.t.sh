@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Readers and writers from the shell (--shared), clients that pass the queue
-# (--unfair), and waits that end: they leave nothing behind.
+# (--unfair), and waits that end without leaving a place in a queue.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -29,7 +29,7 @@ readers_and_writers() { # URL WHAT
     gives 0 "$what: --once: 0" run --once 1h book -- echo no
     is "$out$err" '' "$what: --once: and nothing is said"
 
-    # A writer waits, and a reader behind it, though others read.
+    # A writer waits, and a reader behind it, although others read.
     begin w book
     writer=$begun
     ok "$what: a writer waits" wait_until 10 ahead w 0
@@ -74,7 +74,7 @@ readers_and_writers() { # URL WHAT
     is "$code" 0 "$what: release"
     gives 0 "$what: free" run -n book -- true
 
-    # Ancestors.
+    # Nested runs.
     gives 64 "$what: shared by an ancestor, and shared again" \
         run -s a -- holdfast run -s a -- true
     like "$err" '^holdfast: a: held by .* runs under: sharing it twice' \
@@ -86,8 +86,8 @@ readers_and_writers() { # URL WHAT
     gives 0 "$what: another name is fine" \
         run -s a -- holdfast run -s b -- echo in
 
-    # --unfair overtakes a queue when the name is free for a moment; it never
-    # takes what is held.
+    # --unfair passes a queue while the name is free for a moment; it never
+    # takes a held name.
     begin r1 book
     one=$begun
     wait_until 10 holds r1
@@ -95,7 +95,8 @@ readers_and_writers() { # URL WHAT
         run -n --unfair book -- true
     gives 75 "$what: acquire --unfair too" acquire -n --unfair book
 
-    # What acquire was handed over has the whole lease, as if it had not waited.
+    # A lock that acquire got from the queue has the full lease, as without a
+    # wait.
     holdfast acquire -t 50s book >"$W/line" &
     two=$!
     pids+=("$two")
@@ -169,7 +170,7 @@ export HOLDFAST_URL=local://$W/store
 pty=$HF_BUILD/tests/lib/pty
 begin w held
 wait_until 10 holds w
-# \r, and what clears a line: before each of its states, and when it is over.
+# \r and an erase sequence: before each state, and at the end.
 clear=$'\r\e[K' match=$'\r\e\\[K'
 cat >"$W/script" <<X
 like ${match}waiting [0-9]+s for held: next, held by

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Signals: handed on to the command, and while waiting an end that leaves
-# nothing behind.
+# Signals are passed on to the command. During a wait they end it, and no place
+# in a queue remains.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 
@@ -40,7 +40,7 @@ wait $wrapper
 is $? 9 'SIGTERM is handed on, and the code is what the command made of it'
 is "$(cat "$W/err")" '' 'no word of ours'
 
-# The whole group of the command gets it, as from a terminal.
+# The whole group of the command gets the signal, as from a terminal.
 holdfast run job -- sh -c 'sleep 300 & echo $! >"$0"; wait' "$W/child" &
 wrapper=$!
 wait_until 10 test -s "$W/child"
@@ -61,7 +61,7 @@ if unshare -pf --mount-proc true 2>/dev/null; then
     is $? 7 'as process 1: SIGTERM is handed on'
 fi
 
-# nohup: what is ignored stays ignored, all the way.
+# nohup: an ignored signal stays ignored in the command.
 (
     trap '' HUP
     exec holdfast run job -- sh -c 'echo $$ >"$0"; exec sleep 300' "$W/nohup"
@@ -125,7 +125,7 @@ kill $holder
 wait $holder
 ok 'none of them left anything' holdfast run -n held -- true
 
-# Stopped while waiting, then taken: it runs.
+# Stopped while it waits; then the lock is acquired and the command runs.
 holdfast run held -- sh -c 'touch "$0"; exec sleep 300' "$W/held2" &
 holder=$!
 wait_until 10 test -e "$W/held2"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# "since" is when the lock was granted, not when its holder began to wait: the
-# fence says so, to within the 4.2 s of a step of the clock floor. In ls, top, a
-# try and the waiting line.
+# "since" is the time of the grant, and not of the begin of the wait. It is
+# derived from the fence, to within a step of the clock floor of 4.2 s. In ls,
+# top, a try and the waiting line.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 . "$(dirname "$0")/../lib/holders.sh"
@@ -64,7 +64,7 @@ for store in $stores; do
     ok "$store: handed over" wait_until 10 holds "second.$store"
     granted=$EPOCHSECONDS
     capture holdfast ls --json -u "${url[$store]}" job
-    # A grant of before, by the rounding of the floor alone.
+    # The floor rounds down, so the grant may seem earlier.
     since=$(sed -nE 's/^.*"name":"job"[^[]*"since":([0-9]+).*/\1/p' <<<"$out")
     ok "$store: ls --json: since its grant ($((since - ended)) s)" \
         test "$since" -ge $((ended - 6)) -a "$since" -le "$granted"
@@ -73,7 +73,7 @@ for store in $stores; do
     like "$(holdfast ls -u "${url[$store]}")" "$clock" "$store: ls"
     like "$(holdfast ls -u "${url[$store]}" job)" "^job: held .* since $clock" \
         "$store: ls NAME"
-    # A minority may still have to hear of the release.
+    # The release may not have reached a minority yet.
     ok "$store: nor its holder, in the queue" \
         wait_until 10 is_new "$store" "since $(date -d "@$asked" +%H:%M:%S)"
     capture holdfast run -n -u "${url[$store]}" job -- true
@@ -91,7 +91,7 @@ for store in $stores; do
     end "second.$store"
 done
 
-# One that did not wait: exactly.
+# Without a wait: exact.
 before=$EPOCHSECONDS
 holdfast acquire -t 50s -u "${url[local]}" alone >"$W/log"
 since=$(holdfast ls --json -u "${url[local]}" alone |

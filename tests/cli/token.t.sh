@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
 
-# What is the same on every store.
+# Cases that are the same on every store.
 story() { # WHAT
     local what=$1 line owner fence left again start
     capture holdfast acquire -t 20s --label 'me & "you"' job
@@ -114,12 +114,12 @@ server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=3s"
 story 'one redis'
 servers_start 3
-# These cases check how nodes vote, not how fast: a long node_timeout.
+# These cases test the votes of nodes, and not their speed: a long node_timeout.
 HOLDFAST_URL="$URLS?quarantine=off&node_timeout=2s"
 nodes=3
 story 'three redis'
 
-# What cannot be printed is given back.
+# Characters that cannot be printed are escaped, and parsed again.
 HOLDFAST_URL=local://$W/store
 capture sh -c 'holdfast acquire unprinted >/dev/full'
 is "$code" 70 'acquire with a full stdout: 70'

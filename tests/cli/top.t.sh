@@ -37,7 +37,7 @@ expect kept-it
 S
     ok "$1" timeout 60 "$pty" bash --norc -c "$kept" "$2" <"$W/script"
 }
-# Run a command when the steps are so far.
+# Run a command when the steps have come this far.
 when_up() { # COMMAND...
     rm -f "$W/up"
     (wait_until 20 test -e "$W/up" && "$@") &
@@ -171,8 +171,8 @@ drawn HOLDER
 send q
 S
 
-# Widths that are none, and such as no terminal has. COLUMNS is narrower, or
-# nothing.
+# Values that are no width, and widths that no terminal has. COLUMNS is
+# narrower, or unset.
 for bad in 0 10000 x; do
     top "COLUMNS=$bad: as wide as the terminal" "COLUMNS=$bad holdfast top" <<S
 drawn ? help
@@ -208,7 +208,7 @@ send q
 S
 done
 
-# What comes and goes is seen.
+# Locks that appear and disappear are shown.
 come() {
     exec holdfast run newcomer -- sh -c 'until [ -e "$0" ]; do :; done' \
         "$W/go" 2>/dev/null
@@ -335,7 +335,7 @@ wait $terminal
 is $? 0 'an outage is shown, and its end'
 end_runs
 
-# Three nodes, of which one is away.
+# Three nodes, of which one is down.
 servers_start 3
 servers_declare "$URLS"
 export HOLDFAST_URL=$URLS

@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Stores that cannot be reached: which code, how soon, and what is said.
+# Stores that cannot be reached: the exit code, the time that it takes, and the
+# message.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 
-# A process on a busy machine begins and ends later than it does alone, by less
-# than this.
+# On a loaded machine a process begins and ends later than alone, by less than
+# this.
 late_ms=3000
 
 # COMMAND ends with CODE within MS, with one line that matches.
@@ -23,8 +24,8 @@ ends() { # CODE MS REGEX WHAT COMMAND...
     is "$out" '' "$what: the command does not run"
 }
 
-# A server that takes connections and never says a word, one that is no Redis,
-# one behind a firewall that drops, one that refuses.
+# A server that accepts connections and never replies, one that is not Redis,
+# one behind a firewall that drops packets, one that refuses connections.
 hanging=$(free_port)
 timeout 170 socat "TCP-LISTEN:$hanging,bind=127.0.0.1,fork,reuseaddr" \
     SYSTEM:'sleep 170' 2>/dev/null &
@@ -95,7 +96,7 @@ ends 77 1500 '.' 'wrong password is not unreachable' \
     holdfast run -n --on-unreachable run \
     -u "${SERVER_URL[pw]}?quarantine=off" x -- echo no
 
-# A minority that is dead costs nothing.
+# A minority that is down costs no time.
 servers_start 3
 export HOLDFAST_URL="$URLS?quarantine=off"
 server_kill s1
@@ -109,7 +110,7 @@ ends 69 1100 'no majority' 'two of three dead' holdfast run -n x -- echo no
 server_resume s2
 ok 'one of three dead again' holdfast run -w 20 x -- true
 
-# Reached once, an outage is waited through.
+# Reached once: the wait continues through an outage.
 holdfast run x -- sh -c 'touch "$0"; exec sleep 300' "$W/holds" &
 holder=$!
 wait_until 10 test -e "$W/holds"
@@ -133,7 +134,7 @@ server_pause s2
 server_pause s3
 wait $holder
 code=$?
-# Its line is written when all is ended; this shell may wake up later.
+# The line is written when all processes have ended; this shell may run later.
 start=$(($(date -r "$W/err" +%s%3N) - start))
 is "$code" 76 'stores stopped: exit 76'
 ok "before the lease is over ($start ms)" test $start -le 6000
@@ -147,7 +148,7 @@ like "$events" '^waiting acquired (renewed )?at-risk lost$' "events: $events"
 server_resume s2
 server_resume s3
 
-# A server that forgot everything under a holder, and gave the lock away.
+# A server that lost all data under a holder, and granted the lock to another.
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off"
 holdfast run -t 1s y -- sh -c 'echo $$ >$0; exec sleep 300' "$W/y" 2>"$W/err" &

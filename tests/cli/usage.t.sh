@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What is refused on the command line, and how it is said.
+# Arguments that are refused, and the messages.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_URL=local://$W/store
 
@@ -131,7 +131,7 @@ refused 64 'must be at least 100ms' 'top --interval 0' \
     holdfast top --interval 0
 refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
-# Later versions: said so, whatever else stands there.
+# Options of later versions: the message says so, whatever the other arguments.
 for later in get put; do
     refused 64 "$later: is not in this version" "$later" holdfast $later x
 done
@@ -200,7 +200,7 @@ capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'
 
-# Options stand anywhere before --, and behind it are none.
+# Options may stand anywhere before --, and there are none after it.
 capture holdfast -q run x -n -- sh -c 'echo "$0 $*"' --wait -- y
 is "$code:$out" '0:--wait -- y' 'options before the command and after the name'
 capture holdfast run --name=-x -- sh -c 'echo "$HOLDFAST_NAME"'

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The verdict of doctor: how many servers count, and what a monitor makes of it.
+# The verdict of doctor: how many servers have a vote, and the exit code for
+# monitors.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120

@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# What vouches for a server that may have lost locks: its marker, its disk, a
-# host that has watched it for max_ttl, and the operator. Uptime and wall clocks
-# do not: each of these servers claims to have been up for two hours.
+# What proves that a server still has all locks: its marker, its disk, a host
+# that has watched it for max_ttl, and the operator. Uptime and wall clocks do
+# not: each of these servers reports an uptime of two hours.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 120
 
 query='?max_ttl=10s'
 
-# A server that began two hours ago, as far as its clock tells.
+# A server that started two hours ago, by its own clock.
 start_old() { # NAME [OPTION...]
     local name=$1
     shift
@@ -97,7 +97,8 @@ ok 'the primary grants' hold "$moved"
 refused "${SERVER_URL[replica]}$query" 'promoted: no vote inside the old lease'
 like "$err" 'was restarted or promoted since Holdfast last knew it' \
     'and the reason'
-# The old primary never restarted: it names itself. docs/caveats.md says no.
+# The old primary never restarted, so its marker names it. docs/caveats.md has
+# this limit.
 capture holdfast run -n -t 5s -u "$moved" held -- echo overlap
 is "$code" 75 'the old primary names itself, and votes'
 server_stop replica

@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The line on which a terminal shows a wait: what it says, at any width; that it
-# is gone by Ctrl-C and Ctrl-Z, and back by fg; and what it says of a store that
-# is away.
+# The line that shows a wait on a terminal: its text at any width; Ctrl-C and
+# Ctrl-Z remove it, and fg restores it; and its text while a store is down.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
@@ -83,14 +82,14 @@ send exit\n
 S
     unlike "$out" 'waiting [0-9]' "$command: Ctrl-Z: the line is gone"
 done
-# Heard of by the beat of the queue.
+# Learned by the heartbeat of the queue.
 terminal 'a lease that is renewed' 200 holdfast run job -- true <<S
 shows (night shift), lease until
 shows (renewed)
 screen $W/screen
 S
 like "$out" ', lease until [0-9:]{8} \(renewed\)$' 'a lease that is renewed'
-# Renewals that each move its end by less than a second, between two looks.
+# Renewals between two polls, each of which moves the end by less than a second.
 slow=$(holdfast acquire -t 40s slow)
 slow=${slow%% *}
 slow_end=$(($(date +%s%3N) + 40000))
@@ -121,7 +120,7 @@ screen $W/screen
 S
 unlike "$out" 'for job' 'quiet: no line'
 
-# A lease that is not renewed: the holder has ended.
+# A lease that is not renewed: its holder has died.
 holdfast run -w 10s --min-hold 2m kept -- true
 terminal 'kept taken' 200 holdfast run kept -- true <<S
 shows for kept:
@@ -151,7 +150,7 @@ S
 like "$out" "^waiting [0-9]s for labelled: next, $who, lease until [0-9:]{8}\$" \
     'a long label in few columns: name, place, holder and lease'
 
-# Place, and widths.
+# Place in the queue, and widths.
 long=$(printf 'x%.0s' {1..300})
 hold "$long"
 wait_until 10 state "$long" held 0
@@ -206,7 +205,7 @@ hides for job:
 S
 server_resume one
 
-# It is lost behind the place in the queue.
+# The server is killed while the client has a place in the queue.
 export HOLDFAST_URL="${SERVER_URL[one]}?node_timeout=1s"
 lose() {
     wait_until 20 test -e "$W/up" && server_kill one

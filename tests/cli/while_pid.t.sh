@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 180
 
-# A script that holds NAME by itself, until it is told to go on by a file.
+# A script that holds NAME by itself, until a file tells it to continue.
 cat >"$W/script" <<'X'
 #!/bin/bash
 name=$1 folder=$2
@@ -118,7 +118,7 @@ server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 story 'one redis'
 
-# Before the lease ends, if the store is away.
+# Before the lease ends, if the store is down.
 begin away -t 4s
 start=$(now_ms)
 server_kill one
@@ -129,7 +129,7 @@ ok "before the lease ends ($ms ms)" test $ms -lt 4000
 like "$(cat "$W/err.away")" '^holdfast: away: the lock could not be kept \(.*\); process' \
     'and why'
 
-# What it does not touch.
+# Processes that it does not affect.
 HOLDFAST_URL=local://$W/store
 begin child -t 1s
 keeper=$(keeper_of child)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# On a terminal no line is wider than it: tables are cut by importance, sentences
-# folded between words. A program that reads gets lines whole.
+# No line on a terminal is wider than the terminal: columns are dropped in order
+# of importance, sentences are wrapped between words. Programs get whole lines.
 . "$(dirname "$0")/../lib/tap.sh"
 # timeout: 120
 pty=$HF_BUILD/tests/lib/pty
@@ -28,12 +28,12 @@ run --label 'night shift' nightly
 run --label "$(printf 'é%.0s' {1..60})" "$long"
 run -s "$wide"
 run -p 3 gpu
-# A slot is no row, and a control character, in four columns, is not obeyed.
+# A slot is not a row. A control character is shown in four columns.
 run "$(printf 'bell\a%s' "$long")"
 ok 'there is something to see' wait_until 10 count 5
 
-# What the screen of COLS columns shows, as wide as 300: what would wrap is a
-# longer line. $out
+# The screen of a terminal of COLS columns, replayed with 300: a line that would
+# wrap is longer there. $out
 screen() { # COLS COMMAND [VARIABLE=...]
     rm -f "$W/screen"
     cat >"$W/script" <<S
@@ -44,7 +44,7 @@ S
         $2 2>&1; echo the-'end'" <"$W/script" >"$W/log" || cat "$W/log"
     out=$(grep -v '^the-end$' "$W/screen")
 }
-# The same with nothing that wraps: the terminal is wide, COLUMNS is not.
+# The same without wrapping: the terminal is wide, COLUMNS is not.
 narrow() { # COLS COMMAND [VARIABLE=...]
     screen 400 "$2" "COLUMNS=$1" "${@:3}"
 }
@@ -85,7 +85,7 @@ is "$(grep -c … <<<"$out")" 3 'what fits is not cut'
 narrow 300 'holdfast ls "n*"'
 unlike "$out" '…' 'a wide terminal: nothing is cut'
 
-# Widths that are none, and such as no terminal has.
+# Values that are no width, and widths that no terminal has.
 for bad in 0 10000 -1 x '' 99999999999999999999; do
     screen 80 'holdfast ls' "COLUMNS=$bad"
     fits 80 "COLUMNS='$bad'"
@@ -133,7 +133,7 @@ for columns in 1 10; do
         "ls NAME in $columns columns: left to the terminal"
 done
 
-# What follows it, until Ctrl-C.
+# The output after it, until Ctrl-C.
 for columns in 80 40 20; do
     rm -f "$W/screen"
     cat >"$W/script" <<S
@@ -151,7 +151,7 @@ S
         "ls --follow in $columns columns: every word"
 done
 
-# No terminal.
+# Without a terminal.
 capture holdfast ls
 plain=$(tr -d '0-9. ' <<<"$out")
 for columns in 1 20 80 10000; do

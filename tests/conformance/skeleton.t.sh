@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
-# The store of tests/skeleton, a module that is loaded by its URL alone, and
-# passes the contract of the client but for what it says that it lacks.
+# The store of tests/skeleton: a module that is loaded by its URL, and passes
+# the contract of the client except for the capabilities that it declares as
+# missing.
 . "$(dirname "$0")/../lib/tap.sh"
 export HOLDFAST_MODULE_DIR=$HF_BUILD/tests/skeleton
 

@@ -9,8 +9,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/nested.sh"
 
 # Long timeouts: on a loaded machine a reply may be slow. Longer ones have no
-# effect: a client waits at most a twentieth of a lease, and the longest is 60
-# s.
+# effect: a client waits at most a twentieth of a lease, which is 60 s at most.
 CONTRACT_QUERY='?quarantine=off&node_timeout=3s&connect_timeout=5s'
 CONTRACT_ONE=(lock loop threads callbacks cancel started async async_end look
     break)
