@@ -65,6 +65,10 @@ struct cli_args {
     const char *column;
     const char *reset_name;
     bool is_install;
+    /* get, put */
+    bool is_with_version;
+    bool is_delete;
+    int64_t if_version;
     /* words that are no options, and what follows "--" */
     const char *words[CLI_WORDS_MAX];
     size_t n_words; /* may be more than were kept */

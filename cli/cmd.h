@@ -27,7 +27,8 @@ struct cli_cmd {
     bool takes_name;    /* the word is a lock's name */
     bool takes_names;   /* or they are several */
     bool takes_command; /* "--" COMMAND */
-    cli_cmd_fn *run;    /* NULL: known, but not in this version */
+    bool is_of_values;  /* the first word is a value's name */
+    cli_cmd_fn *run;
 };
 
 extern const struct cli_cmd cli_cmd_run;
@@ -39,6 +40,9 @@ extern const struct cli_cmd cli_cmd_top;
 extern const struct cli_cmd cli_cmd_break;
 extern const struct cli_cmd cli_cmd_guard;
 extern const struct cli_cmd cli_cmd_doctor;
+extern const struct cli_cmd cli_cmd_get;
+extern const struct cli_cmd cli_cmd_put;
+extern const struct cli_cmd cli_cmd_update;
 extern const struct cli_cmd cli_cmd_help;
 extern const struct cli_cmd cli_cmd_complete;
 

@@ -54,7 +54,7 @@ static void offer_options(struct completion *it, const struct cli_opt *opts)
 static void offer_commands(struct completion *it)
 {
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
-        if (cli_cmds[i]->run != NULL && cli_cmds[i]->summary != NULL) {
+        if (cli_cmds[i]->summary != NULL) {
             offer_text(it, cli_cmds[i]->name);
         }
     }

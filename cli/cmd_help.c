@@ -73,7 +73,7 @@ static int print_all(void)
                        "usage: holdfast COMMAND [OPTIONS] ...\n\n");
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
         const struct cli_cmd *cmd = cli_cmds[i];
-        if (cmd->run == NULL || cmd->summary == NULL) {
+        if (cmd->summary == NULL) {
             continue;
         }
         cli_out_text(&out, "  ");
@@ -104,9 +104,6 @@ static int run(struct cli_args *args)
     const struct cli_cmd *cmd = cli_cmd_find(args->words[0]);
     if (cmd == NULL) {
         return cli_cmd_unknown(args->words[0]);
-    }
-    if (cmd->run == NULL) {
-        return cli_message(CLI_EXIT_USAGE, cmd->name, "is not in this version");
     }
     return cli_cmd_help_print(cmd);
 }

@@ -12,20 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Commands of later versions: known, so that they are not taken for slips. */
-static const struct cli_cmd later[] = {
-    {.name = "get"},
-    {.name = "put"},
-};
-
 const struct cli_cmd *const cli_cmds[] = {
-    &cli_cmd_run,      &cli_cmd_acquire,
-    &cli_cmd_extend,   &cli_cmd_release,
-    &cli_cmd_ls,       &cli_cmd_top,
-    &cli_cmd_break,    &cli_cmd_guard,
-    &cli_cmd_doctor,   &cli_cmd_help,
-    &cli_cmd_complete, &later[0],
-    &later[1],         NULL,
+    &cli_cmd_run,     &cli_cmd_acquire,  &cli_cmd_extend,
+    &cli_cmd_release, &cli_cmd_ls,       &cli_cmd_top,
+    &cli_cmd_break,   &cli_cmd_get,      &cli_cmd_put,
+    &cli_cmd_update,  &cli_cmd_guard,    &cli_cmd_doctor,
+    &cli_cmd_help,    &cli_cmd_complete, NULL,
 };
 
 const struct cli_cmd *cli_cmd_find(const char *name)
@@ -59,7 +51,7 @@ int cli_cmd_unknown(const char *name)
     struct cli_out out;
     cli_nearest_init(&nearest, name, strlen(name));
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
-        if (cli_cmds[i]->run != NULL && cli_cmds[i]->summary != NULL) {
+        if (cli_cmds[i]->summary != NULL) {
             cli_nearest_try(&nearest, cli_cmds[i]->name);
         }
     }
@@ -93,16 +85,17 @@ static int refuse(const struct cli_cmd *cmd, const char *text)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* "run" without "--": the line as it was probably meant. The first word that
- * is no option is the name, the next begins the command. */
+/* "run" or "update" without "--": the line as it was probably meant. The first
+ * word that is no option is the name, the next begins the command. */
 static int lacks_dashes(const struct cli_cmd *cmd, char **words)
 {
     struct cli_out out;
     unsigned n_words = 0;
     bool is_value = false, is_placed = false;
     cli_message_begin(&out);
-    cli_out_text(&out, "run: no -- before the command; probably meant: "
-                       "holdfast run");
+    cli_out_text(&out, cmd->name);
+    cli_out_text(&out, ": no -- before the command; probably meant: holdfast ");
+    cli_out_text(&out, cmd->name);
     for (; *words != NULL; words++) {
         bool is_named = strncmp(*words, "--name=", 7) == 0;
         bool is_word = !is_value && (*words[0] != '-' || is_named);
@@ -180,9 +173,10 @@ static void join_names(struct cli_args *args)
     args->name = joined;
 }
 
-static int take_names(struct cli_args *args)
+static int take_names(const struct cli_cmd *cmd, struct cli_args *args)
 {
-    for (size_t i = 0; i < args->n_words; i++) {
+    size_t n = cmd->is_of_values ? 1 : args->n_words; /* a value follows */
+    for (size_t i = 0; i < n; i++) {
         size_t len = strlen(args->words[i]);
         if (len == 0 || len > HF_NAME_MAX) {
             return out_of_range("a name has 1 to ", HF_NAME_MAX,
@@ -194,7 +188,7 @@ static int take_names(struct cli_args *args)
             .mode = args->is_shared ? HF_SHARED : HF_EXCLUSIVE,
         };
     }
-    args->n_names = args->n_words;
+    args->n_names = n;
     args->name = args->words[0];
     if (args->n_names > 1) {
         join_names(args);
@@ -205,16 +199,21 @@ static int take_names(struct cli_args *args)
 static int check_names(const struct cli_cmd *cmd, struct cli_args *args)
 {
     if (args->n_words == 0) {
-        return refuse(cmd, "which lock? a name is missing");
+        return refuse(cmd, cmd->is_of_values ? "which value? a name is missing"
+                                             : "which lock? a name is missing");
     }
-    if (args->n_words > 1 && !cmd->takes_names) {
+    if (cmd->is_of_values && args->n_words > cmd->words_max) {
+        return refuse(cmd, cmd->words_max > 1 ? "one name and one value"
+                                              : "one name at a time");
+    }
+    if (args->n_words > 1 && !cmd->takes_names && !cmd->is_of_values) {
         return refuse(cmd, "one name at a time");
     }
     if (args->n_words > HF_NAMES_MAX) {
         return out_of_range("at most ", HF_NAMES_MAX,
                             " names at a time; these are ", args->n_words);
     }
-    return take_names(args);
+    return take_names(cmd, args);
 }
 
 static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
@@ -236,9 +235,6 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
 
 static int run(const struct cli_cmd *cmd, struct cli_args *args, char **words)
 {
-    if (cmd->run == NULL) {
-        return cli_message(CLI_EXIT_USAGE, cmd->name, "is not in this version");
-    }
     if (cmd->takes_command && !has_dashes(words)) {
         return asks_for_help(words) ? cli_cmd_help_print(cmd)
                                     : lacks_dashes(cmd, words);

@@ -60,6 +60,7 @@ void cli_args_init(struct cli_args *args)
         .while_pid = CLI_UNSET,
         .status_fd = CLI_UNSET,
         .interval_ms = CLI_UNSET,
+        .if_version = CLI_UNSET,
     };
 }
 
@@ -220,7 +221,7 @@ static int take_number(const struct cli_opt *opt, const char *value,
     struct cli_out out;
     int64_t number = 0;
     size_t n = strspn(value, "0123456789");
-    bool is_number = n > 0 && n <= 9 && value[n] == '\0';
+    bool is_number = n > 0 && n <= 18 && value[n] == '\0';
     for (size_t i = 0; is_number && i < n; i++) {
         number = number * 10 + (value[i] - '0');
     }

@@ -244,6 +244,13 @@ static void add_honest(struct said *said, const struct hf_redis *redis,
     case HF_VERB_MARK:
         add(said, "*4\r\n:1\r\n:7\r\n:5000\r\n$1\r\no\r\n");
         break;
+    case HF_VERB_GET:
+        add(said, "$53\r\n1700000000000001 0123456789abcdef0123456789abcdef "
+                  "abc\r\n");
+        break;
+    case HF_VERB_PUT:
+        add(said, "*2\r\n:1\r\n:1700000000000001\r\n");
+        break;
     case HF_VERB_SCAN:
         add(said, "*2\r\n$1\r\n0\r\n*1\r\n$8\r\nlock:job\r\n");
         break;

@@ -965,6 +965,136 @@ struct hf_waiting;
 HF_API HF_NODISCARD bool hf_op_waiting(struct hf_op *op,
                                        struct hf_waiting **out);
 
+/* ---- Values ------------------------------------------------------------ */
+
+/** Longest value in bytes: 256 KiB. Values are any bytes, also none. */
+#define HF_VALUE_MAX 262144
+
+/** The expected version of hf_value_put() that fits any value, and none. */
+#define HF_VERSION_ANY UINT64_MAX
+
+/** A value and its version, as hf_value_get() read it. */
+struct hf_value;
+
+/** Its version; 0: there is no value.
+ * Threads: any. Blocks: never. */
+HF_API uint64_t hf_value_version(const struct hf_value *value);
+
+/** Its bytes; a NUL follows them. NULL if there is no value.
+ * Owner: @p value. Threads: any. Blocks: never. */
+HF_API const void *hf_value_data(const struct hf_value *value, size_t *len);
+
+/** Free it. NULL is fine.
+ * Threads: any, once. Blocks: never. */
+HF_API void hf_value_free(struct hf_value *value);
+
+/**
+ * Read the value of @p name. A name may have a value, a lock, or both: neither
+ * affects the other.
+ *
+ * @param client    The client, of a store with one node.
+ * @param name      Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param out       The value. One with version 0 if there is none.
+ * @param error     Why it failed, or NULL.
+ *
+ * @return HF_OK - also if there is none; HF_UNAVAILABLE - no answer, or the
+ *         server's error; HF_DENIED; HF_INVALID; HF_UNSUPPORTED -
+ *         this store keeps no values, as one of several servers;
+ *         HF_CANCELLED; HF_NO_MEMORY.
+ *
+ * Owner: the caller. Threads: any number at once. Blocks: 5 s.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_value_get(struct hf_client *client, const void *name, size_t name_len,
+             struct hf_value **out, struct hf_error *error);
+
+/**
+ * Write the value of @p name if it has the expected version: compare-and-set.
+ * Each write gets a version that is greater than all before it of the same
+ * name, also if the value was deleted in between.
+ *
+ * A request whose reply was lost is sent again, with the same random id, by
+ * which the node recognises it: so it is executed once. If another write has
+ * replaced the value by then, it cannot be known whether this one came before:
+ * that is HF_UNKNOWN. With HF_VERSION_ANY the request is not sent again, only
+ * the value is read.
+ *
+ * @param client      The client, of a store with one node.
+ * @param name        Borrowed for the call, as @p data.
+ * @param name_len    In bytes.
+ * @param data        The new value. NULL: delete it.
+ * @param len         In bytes, at most HF_VALUE_MAX.
+ * @param if_version  The version that the value must have; 0: there must be no
+ *                    value; or HF_VERSION_ANY.
+ * @param version     Set to the new version, 0 after a deletion; on HF_BUSY to
+ *                    the one that was found, else to 0. Or NULL.
+ * @param error       Why it failed, or NULL.
+ *
+ * @return HF_OK - written; HF_BUSY - it has another version: nothing was
+ *         written; HF_UNKNOWN - it may have been written, or still be;
+ *         HF_UNAVAILABLE, HF_DENIED - nothing was written; HF_INVALID;
+ *         HF_UNSUPPORTED - this store keeps no values; HF_CANCELLED,
+ *         HF_NO_MEMORY - it may have been written.
+ *
+ * Threads: any number at once. Blocks: 5 s.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_value_put(struct hf_client *client, const void *name, size_t name_len,
+             const void *data, size_t len, uint64_t if_version,
+             uint64_t *version, struct hf_error *error);
+
+/**
+ * Make a new value of the present one, for hf_value_update(). It is called
+ * again if another client has written meanwhile, so it must have no other
+ * effect.
+ *
+ * @param user   As given.
+ * @param value  What there is now. Borrowed for the call.
+ * @param data   Set it to the new value; NULL, as it is at first: delete it.
+ *               Borrowed until the next call, or the end of hf_value_update().
+ * @param len    Set it to the length of the new value.
+ *
+ * @return HF_OK to write it; any other status ends hf_value_update() with it,
+ *         and nothing is written.
+ *
+ * Threads: the caller's of hf_value_update(), without locks of the library.
+ * Blocks: may.
+ * Owner: the callee, of @p data.
+ */
+typedef enum hf_status hf_value_change_fn(void *user,
+                                          const struct hf_value *value,
+                                          const void **data, size_t *len);
+
+/**
+ * Read a value, change it, and write it if no other client has written it
+ * meanwhile; else begin again, after a random pause that grows from one try to
+ * the next. So no update is lost, without a lock.
+ *
+ * @param client    The client, of a store with one node.
+ * @param name      Borrowed for the call.
+ * @param name_len  In bytes.
+ * @param wait_ms   For how long it tries: 0: once; HF_WAIT_FOREVER.
+ * @param change    Makes the new value.
+ * @param user      Handed to it.
+ * @param version   Set to the new version, 0 after a deletion or a failure. Or
+ *                  NULL.
+ * @param error     Why it failed, or NULL.
+ *
+ * @return HF_OK; HF_BUSY - others have written at each try; HF_UNKNOWN - it may
+ *         have been written: it is not tried again; HF_UNAVAILABLE, HF_DENIED;
+ *         HF_INVALID; HF_UNSUPPORTED - this store keeps no values;
+ *         HF_CANCELLED, HF_NO_MEMORY - it may have been written; or what
+ *         @p change has returned.
+ *
+ * Threads: any number at once. Blocks: 10 s for each try, and as long as
+ * @p change does; no new try begins after wait_ms.
+ */
+HF_API HF_NODISCARD enum hf_status
+hf_value_update(struct hf_client *client, const void *name, size_t name_len,
+                int64_t wait_ms, hf_value_change_fn *change, void *user,
+                uint64_t *version, struct hf_error *error);
+
 /* ---- Looking, breaking, setting up ------------------------------------- */
 
 /** What kind of holder a name has. Later versions may know more. */

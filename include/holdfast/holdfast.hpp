@@ -36,6 +36,8 @@
 #include <holdfast/holdfast.h>
 
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -719,6 +721,43 @@ struct info_free {
 using info = std::unique_ptr<hf_info, info_free>;
 
 /** A store. Copies are the same client. */
+/** A value, as client::get_value() read it. */
+struct value {
+    std::string data;
+    std::uint64_t version; /**< 0: there is no value */
+};
+
+namespace detail
+{
+
+/** The callback of hf_value_update(): an exception must not pass through C. */
+template <typename Change> struct value_change {
+    Change &change;
+    std::string data;
+    std::exception_ptr thrown;
+
+    static hf_status call(void *user, const hf_value *now, const void **data,
+                          std::size_t *len)
+    {
+        auto *self = static_cast<value_change *>(user);
+        try {
+            std::size_t n = 0;
+            auto *bytes = static_cast<const char *>(hf_value_data(now, &n));
+            value before = {std::string(n > 0 ? bytes : "", n),
+                            hf_value_version(now)};
+            self->data = self->change(before);
+        } catch (...) {
+            self->thrown = std::current_exception();
+            return HF_CANCELLED;
+        }
+        *data = self->data.data();
+        *len = self->data.size();
+        return HF_OK;
+    }
+};
+
+} // namespace detail
+
 class client
 {
   public:
@@ -793,6 +832,73 @@ class client
             throw error(why);
         }
         return info(found);
+    }
+
+    /** hf_value_get(). */
+    value get_value(const std::string &name) const
+    {
+        hf_value *found = nullptr;
+        hf_error why;
+        if (hf_value_get(get(), name.data(), name.size(), &found, &why) !=
+            HF_OK) {
+            throw error(why);
+        }
+        std::unique_ptr<hf_value, void (*)(hf_value *)> owner(found,
+                                                              hf_value_free);
+        std::size_t len = 0;
+        auto *data = static_cast<const char *>(hf_value_data(found, &len));
+        return {std::string(len > 0 ? data : "", len), hf_value_version(found)};
+    }
+
+    /** hf_value_put(): the new version; 0: the value has another version than
+     * @p if_version. Throws otherwise. */
+    std::uint64_t put_value(const std::string &name, const std::string &data,
+                            std::uint64_t if_version = HF_VERSION_ANY) const
+    {
+        std::uint64_t version = 0;
+        hf_error why;
+        hf_status status =
+            hf_value_put(get(), name.data(), name.size(), data.data(),
+                         data.size(), if_version, &version, &why);
+        if (status != HF_OK && status != HF_BUSY) {
+            throw error(why);
+        }
+        return status == HF_OK ? version : 0;
+    }
+
+    /** Delete it; false: it has another version. Throws otherwise. */
+    bool delete_value(const std::string &name,
+                      std::uint64_t if_version = HF_VERSION_ANY) const
+    {
+        hf_error why;
+        hf_status status = hf_value_put(get(), name.data(), name.size(),
+                                        nullptr, 0, if_version, nullptr, &why);
+        if (status != HF_OK && status != HF_BUSY) {
+            throw error(why);
+        }
+        return status == HF_OK;
+    }
+
+    /** hf_value_update() without a time limit: std::string change(const value
+     * &) makes the new value of the present one, and is called again if another
+     * client has written meanwhile. What it throws ends the update. Returns the
+     * new version. */
+    template <typename Change>
+    std::uint64_t update_value(const std::string &name, Change change) const
+    {
+        detail::value_change<Change> state = {change, std::string(), nullptr};
+        std::uint64_t version = 0;
+        hf_error why;
+        hf_status status =
+            hf_value_update(get(), name.data(), name.size(), HF_WAIT_FOREVER,
+                            state.call, &state, &version, &why);
+        if (state.thrown) {
+            std::rethrow_exception(state.thrown);
+        }
+        if (status != HF_OK) {
+            throw error(why);
+        }
+        return version;
     }
 
     /** Readable when process() has something to do; -1: hf_client_fd(). */

@@ -20,17 +20,36 @@ void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
     look->op.order.name_len = name_len;
     look->op.order.ttl_ms = client->url->max_ttl_ms;
     look->verb = verb;
+    look->patience = hf_span_ms(LOOK_MS_MAX);
+}
+
+static void start(struct hf_broadcast *look)
+{
+    struct hf_client *client = look->op.client;
+    look->is_delayed = false;
+    look->hard_end = hf_instant_add(client->now, look->patience);
+    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
+    hf_broadcast_pump(look);
 }
 
 bool hf_broadcast_begin(struct hf_broadcast *look)
+{
+    if (!hf_op_list(&look->op)) {
+        return false;
+    }
+    start(look);
+    return true;
+}
+
+bool hf_broadcast_begin_after(struct hf_broadcast *look, struct hf_span delay)
 {
     struct hf_client *client = look->op.client;
     if (!hf_op_list(&look->op)) {
         return false;
     }
-    look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
-    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
-    hf_broadcast_pump(look);
+    look->is_delayed = true;
+    hf_timer_heap_set(&client->heap, &look->op.item,
+                      hf_instant_add(client->now, delay));
     return true;
 }
 
@@ -51,6 +70,8 @@ static void ask(struct hf_broadcast *look, unsigned node)
             look->verb == HF_VERB_SCAN ? look->cursor[node] : look->fence,
         .back = look->back == NULL ? NULL : look->back[node].data,
         .back_len = look->back == NULL ? 0 : look->back[node].len,
+        .value =
+            look->value == NULL ? (struct hf_bytes){NULL, 0} : *look->value,
     };
     uint16_t bit = (uint16_t)(1U << node);
     look->asked |= bit;
@@ -67,6 +88,7 @@ static bool has_majority(const struct hf_broadcast *look)
 
 static void finish(struct hf_broadcast *look)
 {
+    look->unknown |= look->waiting;
     hf_op_finish(&look->op,
                  has_majority(look) ? HF_OK : hf_unavailable_write(&look->op));
 }
@@ -94,6 +116,9 @@ void hf_broadcast_pump(struct hf_broadcast *look)
 {
     const struct hf_nodes *nodes = &look->op.client->nodes;
     uint16_t up = (uint16_t)(nodes->voting | nodes->repairing);
+    if (look->is_delayed) {
+        return;
+    }
     for (;;) {
         uint16_t next = (uint16_t)(up & (look->again | ~look->asked));
         if (next == 0) {
@@ -107,7 +132,11 @@ void hf_broadcast_pump(struct hf_broadcast *look)
 
 void hf_broadcast_due(struct hf_broadcast *look)
 {
-    finish(look);
+    if (look->is_delayed) {
+        start(look);
+    } else {
+        finish(look);
+    }
 }
 
 /* The store may be on the stack: only note the reply. hf_client_settle() pumps
@@ -122,6 +151,7 @@ void hf_broadcast_answer(struct hf_broadcast *look,
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED) {
         look->op.refusing |= bit;
+        look->unknown |= answer->verdict == HF_VERDICT_UNKNOWN ? bit : 0;
         if (look->repeats > 0) {
             look->repeats--;
             look->asked &= (uint16_t)~bit;

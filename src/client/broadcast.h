@@ -18,15 +18,20 @@ struct hf_broadcast {
     struct hf_op op; /* first: it is the item in the tables */
     enum hf_verb verb;
     bool now;          /* BREAK */
-    const void *owner; /* BREAK, MARK */
+    const void *owner; /* BREAK, MARK; PUT: id of the write */
     size_t owner_len;
-    uint64_t fence;              /* MARK; its ttl is the order's */
-    const struct hf_bytes *back; /* BREAK: the owner to restore, per node; or
-                                    NULL */
-    uint16_t asked;              /* nodes that were sent the request */
-    uint16_t waiting;            /* nodes that have not replied */
+    uint64_t fence;               /* MARK; its ttl is the order's */
+    const struct hf_bytes *back;  /* BREAK: the owner to restore, per node; or
+                                     NULL */
+    const struct hf_bytes *value; /* PUT; its version is in `fence` */
+    bool is_delayed;              /* begins when its timer goes off */
+    uint16_t asked;               /* nodes that were sent the request */
+    uint16_t waiting;             /* nodes that have not replied */
+    uint16_t unknown; /* nodes that may execute the request, or have: the reply
+                         is lost */
     uint16_t again;   /* nodes to query again, with their next cursor */
     unsigned repeats; /* retries left for failed requests */
+    struct hf_span patience; /* from its beginning; 900 ms */
     struct hf_instant hard_end;
     uint64_t cursor[HF_NODES_MAX];
     hf_broadcast_fn *heard;
@@ -44,6 +49,9 @@ void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
  * fields.
  * @return false: no memory. */
 bool hf_broadcast_begin(struct hf_broadcast *look);
+
+/* The same after a delay. */
+bool hf_broadcast_begin_after(struct hf_broadcast *look, struct hf_span delay);
 
 void hf_broadcast_answer(struct hf_broadcast *look,
                          const struct hf_answer *answer);

@@ -44,6 +44,10 @@ static const char *verb_of(enum hf_verb verb)
         return "queue";
     case HF_VERB_MARK:
         return "mark";
+    case HF_VERB_GET:
+        return "get";
+    case HF_VERB_PUT:
+        return "put";
     case HF_VERB_SCAN:
         return "list";
     }

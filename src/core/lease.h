@@ -42,6 +42,9 @@ enum hf_verb {
     HF_VERB_ROSTER,  /* read holders and waiters (no lease sends it) */
     HF_VERB_MARK,    /* merge a mark of --once with the one that the node has
                         (no lease sends it) */
+    HF_VERB_GET,     /* read a value (no lease sends it) */
+    HF_VERB_PUT,     /* write a value if its version is as expected (no lease
+                        sends it) */
     HF_VERB_SCAN     /* list the names that are held (no lease sends it) */
 };
 

@@ -38,7 +38,9 @@ enum hf_capability {
     HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
     HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
                                    the node pushes grants */
-    HF_CAP_SHARED = (1 << 2)    /* shared locks and semaphores */
+    HF_CAP_SHARED = (1 << 2),   /* shared locks and semaphores */
+    HF_CAP_VALUES = (1 << 3)    /* GET and PUT, if it has one node. Without it
+                                   neither is asked */
 };
 
 /* A holder or a waiter in the answer to ROSTER. All borrowed. */
@@ -64,6 +66,20 @@ struct hf_bytes {
     size_t len;
 };
 
+/* VALUES. GET reads one: OK. PUT writes one, or deletes it, in one step:
+ *
+ * - OK: it was written; counter is its new version. Also if the last write of
+ *   the name has the same id: a repeated request is executed once.
+ * - REFUSED: it has another version, which is in counter. Nothing was written.
+ * - ERROR: nothing was written. UNKNOWN: it may have been, or still be.
+ *
+ * A version is greater than every earlier one of its name, also if the value
+ * was deleted in between: max(last + 1, the node's time in microseconds). A
+ * node keeps the version of a deleted value for fence_keep after its clock has
+ * passed it. Values have no lease and no quarantine: a node that lost its data
+ * cannot get them back by waiting. */
+#define HF_WRITE_ID_LEN 32
+
 struct hf_ask {
     uint64_t cookie; /* copied to the answer */
     enum hf_verb verb;
@@ -74,7 +90,8 @@ struct hf_ask {
     size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; the
                           answer may have names that do not match, too */
     const void *owner; /* ACQUIRE, CONFIRM, RELEASE, BREAK; MARK: owner of the
-                          run; owner_len 0: a tombstone */
+                          run; owner_len 0: a tombstone; PUT: id of the write,
+                          HF_WRITE_ID_LEN bytes */
     size_t owner_len;
     const void *back; /* BREAK: the holder to which this owner returns the name.
                          back_len 0: take the name */
@@ -85,7 +102,9 @@ struct hf_ask {
                          lifetime of the mark */
     uint64_t counter; /* ACQUIRE: hint; CONFIRM: fence; RELEASE: largest seen;
                          MARK: fence of the run, 0: only read; SCAN: cursor,
-                         first 0 */
+                         first 0; PUT: the version that the value must have, or
+                         HF_VERSION_ANY */
+    struct hf_bytes value;          /* PUT; data NULL: delete it. Borrowed */
     const struct hf_life_set *life; /* ACQUIRE, CONFIRM, YIELD; NULL: leave it
                                        unchanged */
     bool is_shared;   /* ACQUIRE, CONFIRM, YIELD: share with holders of the same
@@ -106,7 +125,8 @@ struct hf_answer {
     struct hf_instant sent; /* at or before the time of sending, and not after
                                this reply: core asserts it */
     uint64_t counter;      /* SCAN: cursor of the next page, 0 at the end; MARK:
-                              fence of the mark that is kept, 0: none */
+                              fence of the mark that is kept, 0: none; GET, PUT:
+                              the value's version, 0: there is none */
     uint64_t floor;        /* OK to CONFIRM, but no raise: the cause, as in */
     uint64_t bound;        /* struct hf_event; 0: not the cause */
     uint64_t node_time_us; /* OK to ACQUIRE: the node's time, if its counter is
@@ -125,9 +145,10 @@ struct hf_answer {
                           lease; the longest of sharers; negative: no expiry */
     enum hf_kind kind; /* INSPECT: NONE: free; FOREIGN: any value in `owner` */
     const void *owner; /* REFUSED, INSPECT, BREAK: as stored; MARK: of its run,
-                          owner_len 0: a tombstone; borrowed; NULL if the reply
-                          has none */
+                          owner_len 0: a tombstone; GET: id of the last write, a
+                          deletion too; borrowed; NULL if the reply has none */
     size_t owner_len;
+    struct hf_bytes value;        /* GET; borrowed; data NULL: there is none */
     const struct hf_bytes *names; /* SCAN: n_names names, without prefix */
     size_t n_names;
     enum hf_status fault; /* UNSENT, UNKNOWN, ERROR: HF_UNAVAILABLE, HF_DENIED,

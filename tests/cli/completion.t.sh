@@ -15,7 +15,7 @@ offers() { # WANT WHAT WORD...
     is "$code:${out//$'\n'/|}" "0:$want" "$what"
 }
 offers 'release' 'a command' rel
-offers 'run|acquire|extend|release|ls|top|break|guard|doctor|help' 'all commands' ''
+offers 'run|acquire|extend|release|ls|top|break|get|put|update|guard|doctor|help' 'all commands' ''
 offers '--wait' 'an option' run --wa
 offers '--while-pid' 'of this command alone' acquire --wh
 offers '--verbose' 'an option of every command' break --verb

@@ -8,7 +8,7 @@ page=$HF_SOURCE/docs/holdfast.1
 plain=$(sed -E 's/\.(It|Op|Ar|Nm|Cm|Fl|Sx|Dl) /&/; s/Fl \\&-/--/g; s/\\&//g' \
     "$page")
 
-for command in run acquire extend release ls top break guard doctor help; do
+for command in run acquire extend release ls top break get put update guard doctor help; do
     like "$(holdfast help)" "(^|"$'\n'")  $command " "help lists $command"
     like "$plain" "\.Cm $command" "the synopsis has $command"
     like "$plain" "\.It Cm $command" "the man page describes $command"
@@ -23,7 +23,7 @@ for command in run acquire extend release ls top break guard doctor help; do
             "$command: the man page has -$letter"
     done
 done
-all=$(for command in run acquire extend release ls top break guard doctor help; do
+all=$(for command in run acquire extend release ls top break get put update guard doctor help; do
     holdfast $command --help
 done)
 for option in $(grep -oE -- '^\.It .*--[a-z-]+' <<<"$plain" |

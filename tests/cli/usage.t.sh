@@ -131,10 +131,8 @@ refused 64 'must be at least 100ms' 'top --interval 0' \
     holdfast top --interval 0
 refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
-# Options of later versions: the message says so, whatever the other arguments.
-for later in get put; do
-    refused 64 "$later: is not in this version" "$later" holdfast $later x
-done
+refused 64 'update: no -- before .*: holdfast update n -- cat$' \
+    'update without --' holdfast update n cat
 refused 64 'guard: which database\? This version has: postgres$' \
     'guard alone' holdfast guard
 for database in mysql redis sqlite oracle; do
@@ -195,7 +193,7 @@ like "$out" '^holdfast [0-9]+\.[0-9]+\.[0-9]+$' '--version'
 refused 64 'unknown command rum: did you mean run' 'help of a slip' \
     holdfast help rum
 unlike "$(holdfast help; holdfast run --help; holdfast ls --help)" \
-    'complete|  (get|put) ' 'help offers no later thing'
+    'complete' 'help offers no later thing'
 capture sh -c 'holdfast --version >/dev/full'
 is "$code" 70 'stdout full: exit 70'
 like "$err" '^holdfast: stdout: No space' 'stdout full: said'

@@ -6,6 +6,8 @@
  *     … redis+unix://<proxy.path> …
  *     proxy.holds_asks = true;        requests for places in queues are delayed
  *     proxy.swallows_grants = true;   pushed messages are dropped
+ *     proxy.loses_puts = 1;           the reply to the next PUT of a value is
+ *                                     lost, and on_lost() is called first
  *     proxy_cut(&proxy);              all connections close
  *     proxy_end(&proxy); */
 #ifndef HF_TESTS_PROXY_H
@@ -43,8 +45,10 @@ struct proxy {
     atomic_bool holds_asks;
     atomic_bool swallows_grants;
     atomic_bool refuses; /* new connections */
-    atomic_int cuts;     /* by the test */
-    atomic_int n_held;   /* connections with delayed data */
+    atomic_int loses_puts;
+    void (*on_lost)(void); /* or NULL; in the proxy's thread */
+    atomic_int cuts;       /* by the test */
+    atomic_int n_held;     /* connections with delayed data */
     struct proxy_link links[PROXY_LINKS_MAX];
 };
 
@@ -137,6 +141,15 @@ static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
     char data[16384];
     ssize_t n = recv(link->server, data, sizeof(data), 0);
     if (n <= 0) {
+        proxy_drop(link);
+        return;
+    }
+    bool is_put = n > 5 && memcmp(data, "*2\r\n:", 5) == 0;
+    if (is_put && atomic_load(&proxy->loses_puts) > 0) {
+        atomic_fetch_sub(&proxy->loses_puts, 1);
+        if (proxy->on_lost != NULL) {
+            proxy->on_lost();
+        }
         proxy_drop(link);
         return;
     }

@@ -437,6 +437,32 @@ static void check_breaks(const holdfast::client &client,
     CHECK(lock.release() == HF_LOST);
 }
 
+static void check_values(const holdfast::client &client)
+{
+    const std::string bytes("a\0b", 3);
+    holdfast::value none = client.get_value("value");
+    CHECK(none.version == 0 && none.data.empty());
+    uint64_t first = client.put_value("value", bytes, 0);
+    CHECK(first > 0 && client.put_value("value", "x", 0) == 0);
+    CHECK(client.get_value("value").data == bytes);
+    uint64_t second = client.update_value(
+        "value", [](const holdfast::value &now) { return now.data + "c"; });
+    CHECK(second > first && client.get_value("value").data == bytes + "c");
+    CHECK(!client.delete_value("value", first));
+    bool has_passed = false;
+    try {
+        client.update_value("value",
+                            [](const holdfast::value &) -> std::string {
+                                throw std::runtime_error("no new value");
+                            });
+    } catch (const std::runtime_error &) {
+        has_passed = true;
+    }
+    CHECK(has_passed && client.get_value("value").version == second);
+    CHECK(client.delete_value("value", second));
+    CHECK(client.get_value("value").version == 0);
+}
+
 int main(int argc, char **argv)
 {
     alarm(60);
@@ -454,6 +480,11 @@ int main(int argc, char **argv)
     check_lists(client);
     check_breaks(client, other);
     check_cancel(client, argv[1]);
+    if (std::string(argv[1]).compare(0, 6, "local:") == 0) {
+        CHECK(thrown([&] { client.get_value("value"); }) == HF_UNSUPPORTED);
+    } else {
+        check_values(client);
+    }
     std::cout << "right\n";
     return 0;
 }

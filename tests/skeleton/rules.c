@@ -353,6 +353,8 @@ void skeleton_execute(struct name *name, const struct moment *now,
         mark_once(&visit);
         return;
     case HF_VERB_YIELD: /* without a queue it is not asked */
+    case HF_VERB_GET:   /* without HF_CAP_VALUES neither is this */
+    case HF_VERB_PUT:   /* nor this */
     case HF_VERB_SCAN:  /* of no one name: store.c */
         break;
     }

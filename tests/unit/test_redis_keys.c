@@ -126,7 +126,8 @@ static void check_name(struct oracle *oracle, const char *name, size_t len)
     unsigned slot = slot_by_server(oracle, keys.lock, keys.lock_len);
     assert_int_equal(hf_redis_slot(keys.lock, keys.lock_len), slot);
     static const char *const ends[HF_REDIS_SIDES] = {
-        ":fence", ":queue", ":waiters", ":holders", ":votes", ":once"};
+        ":fence", ":queue", ":waiters", ":holders",
+        ":votes", ":once",  ":value"};
     for (unsigned i = 0; i < HF_REDIS_SIDES; i++) {
         const struct hf_redis_side_key *side = &keys.sides[i];
         size_t end = strlen(ends[i]);

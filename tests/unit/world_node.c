@@ -392,6 +392,8 @@ void node_execute(struct node *node, const struct node_ask *ask,
     case HF_VERB_INSPECT:
     case HF_VERB_ROSTER:
     case HF_VERB_MARK:
+    case HF_VERB_GET:
+    case HF_VERB_PUT:
     case HF_VERB_SCAN:
     default:
         release(node, ask, answer);

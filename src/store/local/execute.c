@@ -210,6 +210,8 @@ static void do_verb(struct hf_txn *txn, void *user)
         hf_txn_mark(txn);
         return;
     case HF_VERB_ROSTER:
+    case HF_VERB_GET: /* not offered: HF_CAP_VALUES */
+    case HF_VERB_PUT:
     case HF_VERB_SCAN:
         break;
     }

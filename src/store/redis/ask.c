@@ -410,6 +410,72 @@ static void answer_scan(struct hf_redis_node *node,
     give(node, &answer);
 }
 
+/* ---- Values ------------------------------------------------------------ */
+
+#define VERSION_DIGITS 16
+#define VALUE_HEAD (VERSION_DIGITS + 1 + HF_WRITE_ID_LEN)
+
+/* "VERSION ID DATA", or "VERSION ID" of a deleted value. @return false: it is
+ * no value of ours. */
+static bool read_value(const char *text, size_t len, struct hf_answer *answer)
+{
+    uint64_t version = 0;
+    if (len < VALUE_HEAD || text[VERSION_DIGITS] != ' ' ||
+        (len > VALUE_HEAD && text[VALUE_HEAD] != ' ')) {
+        return false;
+    }
+    for (unsigned i = 0; i < VERSION_DIGITS; i++) {
+        if (text[i] < '0' || text[i] > '9') {
+            return false;
+        }
+        version = version * 10 + (uint64_t)(text[i] - '0');
+    }
+    answer->owner = text + VERSION_DIGITS + 1;
+    answer->owner_len = HF_WRITE_ID_LEN;
+    if (len > VALUE_HEAD) {
+        answer->counter = version;
+        answer->value =
+            (struct hf_bytes){text + VALUE_HEAD + 1, len - VALUE_HEAD - 1};
+    }
+    return version > 0 && version <= HF_FENCE_MAX;
+}
+
+static void answer_get(struct hf_redis_node *node,
+                       const struct hf_pending *pending)
+{
+    const struct hf_reply *reply = &node->connection.reply;
+    const struct hf_reply_item *first = &reply->items[0];
+    struct hf_answer answer = answer_to(node, pending);
+    answer.verdict = HF_VERDICT_OK;
+    if (first->type == HF_REPLY_NIL ||
+        (first->type == HF_REPLY_STRING &&
+         read_value(hf_reply_text(reply, 0), first->len, &answer))) {
+        give(node, &answer);
+    } else {
+        hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                             "its key has no value of Holdfast");
+    }
+}
+
+/* {1, version}: written; {0, version}: it has this version. */
+static void answer_put(struct hf_redis_node *node,
+                       const struct hf_pending *pending)
+{
+    const struct hf_reply *reply = &node->connection.reply;
+    struct hf_answer answer = answer_to(node, pending);
+    if (reply->n != 3) {
+        answer_nonsense(node, pending);
+        return;
+    }
+    answer.verdict = verdict_of(hf_reply_integer(reply, 1));
+    answer.counter = (uint64_t)hf_reply_integer(reply, 2);
+    if (answer.verdict != HF_VERDICT_QUEUED && answer.counter <= HF_FENCE_MAX) {
+        give(node, &answer);
+    } else {
+        answer_nonsense(node, pending);
+    }
+}
+
 void hf_redis_answer(struct hf_redis_node *node,
                      const struct hf_pending *pending, struct hf_instant now)
 {
@@ -417,6 +483,10 @@ void hf_redis_answer(struct hf_redis_node *node,
     const struct hf_reply_item *first = &reply->items[0];
     if (first->type == HF_REPLY_ERROR) {
         answer_error(node, pending, hf_reply_text(reply, 0), now);
+    } else if (pending->verb == HF_VERB_GET) {
+        answer_get(node, pending);
+    } else if (pending->verb == HF_VERB_PUT) {
+        answer_put(node, pending);
     } else if (first->type == HF_REPLY_INTEGER && first->integer >= 0) {
         answer_integer(node, pending);
     } else if (first->type == HF_REPLY_INTEGER) {

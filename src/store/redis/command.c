@@ -152,6 +152,40 @@ static void mark(struct hf_redis_command *command,
                          ask->owner_len);
 }
 
+/* A plain GET: ask.c reads the string. */
+static void get_value(struct hf_redis_command *command,
+                      const struct hf_redis_keys *keys)
+{
+    const struct hf_redis_side_key *value = &keys->sides[HF_REDIS_VALUE];
+    command->argc = 0;
+    command->n_numbers = 0;
+    hf_redis_command_add(command, "GET", 3);
+    hf_redis_command_add(command, value->text, value->len);
+}
+
+static void
+put_value(struct hf_redis_command *command, const struct hf_redis_node *node,
+          const struct hf_redis_keys *keys, const struct hf_ask *ask)
+{
+    const struct hf_redis_side_key *value = &keys->sides[HF_REDIS_VALUE];
+    bool is_delete = ask->value.data == NULL;
+    command->argc = 0;
+    command->n_numbers = 0;
+    hf_redis_command_add(command, "EVALSHA", 7);
+    hf_redis_command_add(command, hf_script_put.sha1, 40);
+    hf_redis_command_add(command, "1", 1);
+    hf_redis_command_add(command, value->text, value->len);
+    if (ask->counter == HF_VERSION_ANY) {
+        add_text(command, "");
+    } else {
+        hf_redis_command_add_number(command, ask->counter);
+    }
+    hf_redis_command_add(command, ask->owner, ask->owner_len);
+    add_text(command, is_delete ? node->store->fence_keep : "");
+    hf_redis_command_add(command, is_delete ? "" : ask->value.data,
+                         ask->value.len);
+}
+
 const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_node *node,
                                               const struct hf_redis_keys *keys,
@@ -186,6 +220,12 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
         begin_with(command, &hf_script_mark, keys, true);
         mark(command, node, ask);
         return &hf_script_mark;
+    case HF_VERB_GET:
+        get_value(command, keys);
+        return NULL;
+    case HF_VERB_PUT:
+        put_value(command, node, keys, ask);
+        return &hf_script_put;
     case HF_VERB_SCAN:
         break; /* not about one name */
     }

@@ -27,7 +27,7 @@ void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number);
 
 /** Make the command of a verb on one name; borrows keys and ask. @return its
- * script. */
+ * script; NULL: it has none. */
 const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
                                               const struct hf_redis_node *node,
                                               const struct hf_redis_keys *keys,

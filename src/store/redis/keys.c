@@ -101,6 +101,7 @@ static const struct {
     [HF_REDIS_FENCE] = {":fence", 6},     [HF_REDIS_QUEUE] = {":queue", 6},
     [HF_REDIS_WAITERS] = {":waiters", 8}, [HF_REDIS_HOLDERS] = {":holders", 8},
     [HF_REDIS_VOTES] = {":votes", 6},     [HF_REDIS_ONCE] = {":once", 5},
+    [HF_REDIS_VALUE] = {":value", 6},
 };
 
 /** The common beginning of the side keys. @return its length. */

@@ -7,6 +7,7 @@
  *     ...:queue, :waiters           its waiters (queue.lua)
  *     ...:holders, :votes           its sharers
  *     ...:once                      its mark (mark.lua)
+ *     ...:value                     its value (put.lua)
  *
  * Two names never share a key: only side keys begin with "hf:", and a side key
  * contains its lock key. */
@@ -39,6 +40,7 @@ enum hf_redis_side {
     HF_REDIS_VOTES,
     HF_REDIS_LINE_SIDES,                 /* queue.lua uses those above */
     HF_REDIS_ONCE = HF_REDIS_LINE_SIDES, /* after hf:node in KEYS */
+    HF_REDIS_VALUE,                      /* the only key of put.lua */
     HF_REDIS_SIDES
 };
 

@@ -20,6 +20,7 @@ extern const struct hf_script hf_script_break;
 extern const struct hf_script hf_script_inspect;
 extern const struct hf_script hf_script_list;
 extern const struct hf_script hf_script_mark;
+extern const struct hf_script hf_script_put;
 extern const struct hf_script hf_script_marker;
 extern const struct hf_script hf_script_look;
 extern const struct hf_script hf_script_ahead;

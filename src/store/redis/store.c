@@ -318,7 +318,7 @@ static void redis_job_cancel(struct hf_store *base)
 const struct hf_store_ops hf_store_redis = {
     .name = "redis",
     .schemes = schemes,
-    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED,
+    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .open = redis_open,

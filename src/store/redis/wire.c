@@ -3,6 +3,7 @@
 
 #include "base/assert.h"
 
+#include <holdfast/holdfast.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,8 +229,8 @@ bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
     return wire->ring[wire->head].verb == verb || !is_followed(wire, verb);
 }
 
-/* Greater than any single request. */
-#define REQUEST_BYTES_MAX 65536
+/* Greater than any single request: the largest is a PUT. */
+#define REQUEST_BYTES_MAX (HF_VALUE_MAX + 65536)
 
 bool hf_wire_is_full(const struct hf_wire *wire)
 {

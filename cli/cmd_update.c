@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* holdfast update: pass a value through a command, and write what comes out. */
+#include "cmd.h"
+
+#include "exit_code.h"
+#include "message.h"
+#include "opts_wait.h"
+#include "store.h"
+#include "value_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static const struct cli_opt opts[] = {
+    CLI_OPT_TRY,
+    CLI_OPT_WAIT,
+    CLI_OPT_NAME,
+    {.name = NULL},
+};
+
+struct update {
+    const struct cli_args *args;
+    int code; /* not 0: the command failed, or its output is no value */
+    struct cli_value_buffer out;
+};
+
+static void export_version(const struct cli_args *args, uint64_t version)
+{
+    char text[24];
+    struct cli_out out;
+    cli_out_init_text(&out, text, sizeof(text));
+    cli_out_fence(&out, version);
+    (void)setenv("HOLDFAST_NAME", args->name, 1);
+    (void)setenv("HOLDFAST_VERSION", text, 1);
+}
+
+static int code_of(const struct cli_args *args, const struct cli_filter *filter,
+                   const struct cli_value_buffer *out)
+{
+    if (filter->error != 0) {
+        int code = !filter->is_exec_error    ? CLI_EXIT_INTERNAL
+                   : filter->error == ENOENT ? CLI_EXIT_NOT_FOUND
+                                             : CLI_EXIT_CANNOT_RUN;
+        return cli_message_errno(code, args->command[0], filter->error);
+    }
+    if (out->len > HF_VALUE_MAX) {
+        return cli_value_too_long(args->name);
+    }
+    return WIFSIGNALED(filter->status)
+               ? CLI_EXIT_SIGNAL + WTERMSIG(filter->status)
+               : WEXITSTATUS(filter->status);
+}
+
+static enum hf_status change(void *user, const struct hf_value *value,
+                             const void **data, size_t *len)
+{
+    struct update *update = user;
+    struct cli_filter filter;
+    size_t n;
+    const void *now = hf_value_data(value, &n);
+    export_version(update->args, hf_value_version(value));
+    (void)cli_filter_run(&filter, update->args->command, now, n, &update->out);
+    update->code = code_of(update->args, &filter, &update->out);
+    *data = update->out.data;
+    *len = update->out.len;
+    return update->code == 0 ? HF_OK : HF_CANCELLED;
+}
+
+static int run(struct cli_args *args)
+{
+    static struct update update;
+    struct hf_client *client;
+    struct hf_error error = {.text = ""};
+    if (args->is_try && args->wait_ms != CLI_UNSET) {
+        return cli_message(CLI_EXIT_USAGE, "update",
+                           "--try does not wait: leave out --wait");
+    }
+    int code = cli_store_find(args, &client);
+    if (code != 0) {
+        return code;
+    }
+    int64_t wait_ms = args->is_try                 ? 0
+                      : args->wait_ms == CLI_UNSET ? HF_WAIT_FOREVER
+                                                   : args->wait_ms;
+    update.args = args;
+    enum hf_status status =
+        hf_value_update(client, args->name, strlen(args->name), wait_ms, change,
+                        &update, NULL, &error);
+    hf_client_close(client);
+    if (update.code != 0) {
+        return update.code;
+    }
+    return status == HF_OK ? 0 : cli_store_fail(status, args->name, &error);
+}
+
+const struct cli_cmd cli_cmd_update = {
+    .name = "update",
+    .usage = "NAME -- COMMAND [ARG...]",
+    .summary = "pass a value through a command, and write the result",
+    .text = "COMMAND gets the value on stdin and prints the new one on stdout. "
+            "It has\nHOLDFAST_NAME and HOLDFAST_VERSION (0: there is no "
+            "value). If another client has\nwritten meanwhile, COMMAND runs "
+            "again after a random pause, so it must have no\nother effect. If "
+            "it fails, nothing is written, and its exit code is returned.\n"
+            "Exit 75 if others have written at each try, 69 if it is not known "
+            "whether the\nnew value was written: COMMAND is not run again.\n",
+    .opts = opts,
+    .words_max = 1,
+    .takes_name = true,
+    .takes_command = true,
+    .is_of_values = true,
+    .run = run,
+};
