@@ -269,7 +269,7 @@ static enum hf_status conclude(const struct put *put,
     return fail_busy(put, ask->version, error);
 }
 
-/* One request, the first or a later one. @return true: it is settled, with
+/** One request, the first or a later one. @return true: it is settled, with
  * *status. */
 static bool try_put(struct put *put, struct hf_span delay, uint64_t *version,
                     enum hf_status *status, struct hf_error *error)

@@ -10,7 +10,7 @@ enum hf_status hf_value_begin(struct hf_client *client,
                               const struct hf_name *name,
                               struct hf_error *error);
 
-/* Read after a delay. @param out  the caller's to free. */
+/** Read after a delay. @param out  the caller's to free. */
 enum hf_status hf_value_read(struct hf_client *client,
                              const struct hf_name *name, struct hf_span delay,
                              struct hf_value **out, struct hf_error *error);

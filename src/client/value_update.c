@@ -62,7 +62,7 @@ static enum hf_status once(struct update *update, uint64_t *version,
     return status;
 }
 
-/* @return false: there is no time for another try. */
+/** @return false: there is no time for another try. */
 static bool plan(struct update *update)
 {
     struct hf_client *client = update->client;

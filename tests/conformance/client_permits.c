@@ -315,7 +315,7 @@ static void *crowd_member(void *arg)
         }
         int slot = hf_lock_slot(lock);
         bool is_right = enter(crowd, slot, hf_lock_fence(lock));
-        pause_ms(i % 2); /* so that other threads get a permit */
+        pause_ms(i % 2); /* sleeps: other threads get a permit */
         is_right &= hf_lock_valid_for(lock, 1);
         leave(crowd, slot);
         if (hf_lock_release(lock) != HF_OK || !is_right) {

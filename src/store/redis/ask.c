@@ -415,7 +415,7 @@ static void answer_scan(struct hf_redis_node *node,
 #define VERSION_DIGITS 16
 #define VALUE_HEAD (VERSION_DIGITS + 1 + HF_WRITE_ID_LEN)
 
-/* "VERSION ID DATA", or "VERSION ID" of a deleted value. @return false: it is
+/** "VERSION ID DATA", or "VERSION ID" of a deleted value. @return false: it is
  * no value of ours. */
 static bool read_value(const char *text, size_t len, struct hf_answer *answer)
 {
