@@ -58,13 +58,19 @@ contender_start() { # INDEX
     contenders[$1]=$!
 }
 
+is_of_contest() { # PID
+    env -u HF_CONTEST grep -qzxF "HF_CONTEST=$folder" "/proc/$1/environ" \
+        2>/dev/null
+}
+
 # Kill the process that holds the lock: the parent of the one in the section.
+# That one may have ended since, and its number may be another process's.
 contest_kill_holder() {
     local inside
     inside=$(cat "$folder/witness" 2>/dev/null)
     [ -n "$inside" ] || return 1
     holder=$(sed -nE 's/^PPid:\s*//p' "/proc/$inside/status" 2>/dev/null)
-    [ -n "$holder" ] && [ "$holder" -gt 1 ] && [ "$holder" != $$ ] &&
+    [ -n "$holder" ] && [ "$holder" != $$ ] && is_of_contest "$holder" &&
         kill -KILL "$holder" 2>/dev/null
 }
 
