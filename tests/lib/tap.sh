@@ -13,6 +13,7 @@
 #   now_ms                       a clock for differences
 #   at_exit COMMAND...           run when the test ends, last one first
 #   skip_all WHY                 the whole test cannot run here
+#   kill                         the shell's, for processes of this test only
 #   finish                       last line of a test: prints the plan
 #
 #   . "$(dirname "$0")/../lib/tap.sh"
@@ -168,6 +169,37 @@ is_gone() { # PID
     local state
     state=$(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) || return 0
     [[ -z $state || $state == Z* || $state == X* ]]
+}
+
+# Whether a process is of this test: a child, or one with the test's environment
+# or below its folder. That is how tests/run knows its processes too.
+is_ours() { # PID
+    local line parent
+    [ -n "${HF_TEST_DIR:-}" ] || return 0
+    parent=$(sed -nE 's/^PPid:\s*//p' "/proc/$1/status" 2>/dev/null) || return 1
+    [[ $parent != "$$" && $parent != "$BASHPID" ]] || return 0
+    while IFS= read -r -d '' line; do
+        [[ $line != "HF_TEST_DIR=$HF_TEST_DIR"* ]] || return 0
+    done 2>/dev/null <"/proc/$1/environ"
+    [[ $(readlink "/proc/$1/cwd" 2>/dev/null) == "$HF_TEST_DIR"/* ]]
+}
+
+# Kills processes of this test only. The number of one that has ended may belong
+# to another test: with several runs on a machine, numbers repeat within a minute.
+kill() {
+    local signal=() pids=() pid status=0
+    [[ $1 != -* ]] || { signal=("$1") && shift; }
+    for pid; do # a group has the number of its leader
+        if [[ ${pid#-} =~ ^[1-9][0-9]*$ ]] && ! is_gone "${pid#-}" &&
+            ! is_ours "${pid#-}"; then
+            diag "kill: $pid is no process of this test" >&2
+            status=1
+        else
+            pids+=("$pid")
+        fi
+    done
+    [ ${#pids[@]} = 0 ] || builtin kill "${signal[@]}" "${pids[@]}" || status=$?
+    return $status
 }
 
 finish() {
