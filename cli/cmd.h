@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands: one file each, one line in the table of main.c.
+/* Commands: one file each, one word in CLI_CMD_MAP below. No code compares
+ * commands: what is special about one stands in its struct cli_cmd.
  *
  * To add one:
  * 1. cmd_NAME.c: `const struct cli_cmd cli_cmd_NAME`, with its options, its
  *    help and its function; args are parsed and checked against the table.
- * 2. declare it below, and put it into the table in main.c.
- * 3. docs/holdfast.1: its synopsis and options; tests/cli/man.t.sh compares.
+ * 2. add it to CLI_CMD_MAP, and the file to CMakeLists.txt.
+ * 3. docs/holdfast.1: its synopsis, which scripts/checks/man compares with
+ *    `usage`, and its options; tests/cli/man.t.sh compares.
  * 4. tests/cli/NAME.t.sh.
  * 5. CHANGELOG.md. */
 #ifndef CLI_CMD_H
@@ -17,13 +19,23 @@
 /* @return the exit code. */
 typedef int cli_cmd_fn(struct cli_args *args);
 
+/* What the completion of shells offers for a word of a command. */
+enum cli_offer {
+    CLI_OFFER_NAMES, /* of locks, from the store */
+    CLI_OFFER_COMMANDS,
+    CLI_OFFER_DATABASES,
+    CLI_OFFER_NOTHING
+};
+
 struct cli_cmd {
     const char *name;
-    const char *usage;   /* follows "holdfast NAME " */
+    const char *usage;   /* follows "holdfast NAME "; as in holdfast(1) */
     const char *summary; /* one line, lower case; NULL: not shown */
     const char *text;    /* help, before the options; lines of 78 */
     const struct cli_opt *opts;
-    unsigned words_max; /* of words that are no options; --name counts */
+    unsigned words_max;   /* of words that are no options; --name counts */
+    const char *too_many; /* refuses more; NULL: words are names */
+    enum cli_offer offers;
     bool takes_name;    /* the word is a lock's name */
     bool takes_names;   /* or they are several */
     bool takes_command; /* "--" COMMAND */
@@ -31,22 +43,28 @@ struct cli_cmd {
     cli_cmd_fn *run;
 };
 
-extern const struct cli_cmd cli_cmd_run;
-extern const struct cli_cmd cli_cmd_acquire;
-extern const struct cli_cmd cli_cmd_extend;
-extern const struct cli_cmd cli_cmd_release;
-extern const struct cli_cmd cli_cmd_ls;
-extern const struct cli_cmd cli_cmd_top;
-extern const struct cli_cmd cli_cmd_break;
-extern const struct cli_cmd cli_cmd_guard;
-extern const struct cli_cmd cli_cmd_doctor;
-extern const struct cli_cmd cli_cmd_get;
-extern const struct cli_cmd cli_cmd_put;
-extern const struct cli_cmd cli_cmd_update;
-extern const struct cli_cmd cli_cmd_help;
-extern const struct cli_cmd cli_cmd_complete;
+/* X(name): all commands, in the order in which `holdfast help` lists them. */
+#define CLI_CMD_MAP(X)                                                         \
+    X(run)                                                                     \
+    X(acquire)                                                                 \
+    X(extend)                                                                  \
+    X(release)                                                                 \
+    X(ls)                                                                      \
+    X(top)                                                                     \
+    X(break)                                                                   \
+    X(get)                                                                     \
+    X(put)                                                                     \
+    X(update)                                                                  \
+    X(guard)                                                                   \
+    X(doctor)                                                                  \
+    X(help)                                                                    \
+    X(complete)
 
-/* All commands, ended by NULL (main.c). */
+#define CLI_CMD_DECLARE(name) extern const struct cli_cmd cli_cmd_##name;
+CLI_CMD_MAP(CLI_CMD_DECLARE)
+#undef CLI_CMD_DECLARE
+
+/* The same, ended by NULL. */
 extern const struct cli_cmd *const cli_cmds[];
 
 /* By name, or NULL. */

@@ -173,6 +173,24 @@ static void offer_value(struct completion *it, const struct cli_opt *opt)
     }
 }
 
+static void offer_words(struct completion *it, enum cli_offer offers,
+                        struct cli_args *args)
+{
+    switch (offers) {
+    case CLI_OFFER_NAMES:
+        offer_names(it, args);
+        break;
+    case CLI_OFFER_COMMANDS:
+        offer_commands(it);
+        break;
+    case CLI_OFFER_DATABASES:
+        offer_databases(it);
+        break;
+    case CLI_OFFER_NOTHING:
+        break;
+    }
+}
+
 static void offer_all(struct completion *it, const struct before *before,
                       struct cli_args *args)
 {
@@ -182,12 +200,8 @@ static void offer_all(struct completion *it, const struct before *before,
     } else if (it->begun[0] == '-') {
         offer_options(it, cmd != NULL ? cmd->opts : NULL);
         offer_options(it, cli_opts_common);
-    } else if (cmd == NULL || cmd == &cli_cmd_help) {
-        offer_commands(it);
-    } else if (cmd == &cli_cmd_guard) {
-        offer_databases(it);
-    } else if (cmd != &cli_cmd_doctor) {
-        offer_names(it, args);
+    } else {
+        offer_words(it, cmd != NULL ? cmd->offers : CLI_OFFER_COMMANDS, args);
     }
 }
 

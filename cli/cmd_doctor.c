@@ -388,7 +388,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_doctor = {
     .name = "doctor",
-    .usage = "[--init [--force] | --quarantine [ADDRESS|all]]",
+    .usage = "[--init [--force] | --quarantine [ADDRESS | all]]",
     .summary = "check whether the servers are fit for locks",
     .text = "Prints every finding with its remedy, and last the number of "
             "servers that may\nvote. With -q only warnings, errors and that "
@@ -396,5 +396,7 @@ const struct cli_cmd cli_cmd_doctor = {
             "acquired, or one could be lost.\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one address at a time",
+    .offers = CLI_OFFER_NOTHING,
     .run = run,
 };

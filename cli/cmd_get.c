@@ -91,7 +91,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_get = {
     .name = "get",
-    .usage = "NAME",
+    .usage = "[--with-version] NAME",
     .summary = "print a value",
     .text = "Prints the bytes of the value as they are. Exit 1 if there is "
             "none. Values are\nnot locks: a name may have both. --json prints "
@@ -99,6 +99,7 @@ const struct cli_cmd cli_cmd_get = {
             "second member value_hex.\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one name at a time",
     .takes_name = true,
     .is_of_values = true,
     .run = run,

@@ -393,5 +393,7 @@ const struct cli_cmd cli_cmd_guard = {
             "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one database at a time",
+    .offers = CLI_OFFER_DATABASES,
     .run = run,
 };

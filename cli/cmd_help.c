@@ -114,5 +114,7 @@ const struct cli_cmd cli_cmd_help = {
     .summary = "print help on a command, or on store URLs",
     .text = "Prints the description and the options of a command.\n",
     .words_max = 1,
+    .too_many = "one command at a time",
+    .offers = CLI_OFFER_COMMANDS,
     .run = run,
 };

@@ -161,7 +161,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_ls = {
     .name = "ls",
-    .usage = "[PATTERN]",
+    .usage = "[--json] [--follow] [PATTERN]",
     .summary = "list locks with holder, start, fence and waiters",
     .text =
         "PATTERN has *, ?, [a-z] and \\ as in a shell. An exact NAME is shown "
@@ -172,5 +172,6 @@ const struct cli_cmd cli_cmd_ls = {
         "omitted to fit; other output has all columns in full.\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one pattern at a time",
     .run = run,
 };

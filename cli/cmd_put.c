@@ -116,13 +116,14 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_put = {
     .name = "put",
-    .usage = "NAME VALUE|- [--if-version N] | NAME --delete",
+    .usage = "NAME (VALUE | --delete) [--if-version N]",
     .summary = "write a value, if it has an expected version",
     .text = "Prints the new version, unless -q. VALUE has at most 262144 "
             "bytes; - reads it\nfrom stdin. Exit 75 if the value has another "
             "version, 69 if it is not known\nwhether it was written.\n",
     .opts = opts,
     .words_max = 2,
+    .too_many = "one name and one value",
     .takes_name = true,
     .is_of_values = true,
     .run = run,

@@ -196,7 +196,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_run = {
     .name = "run",
-    .usage = "[OPTIONS] NAME... -- COMMAND [ARG...]",
+    .usage = "[OPTIONS] NAME ... -- COMMAND [ARG ...]",
     .summary = "run COMMAND while holding the lock",
     .text =
         "Acquires the lock, runs COMMAND, renews the lock while COMMAND runs, "

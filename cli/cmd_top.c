@@ -133,5 +133,6 @@ const struct cli_cmd cli_cmd_top = {
         "keys.\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one pattern at a time",
     .run = run,
 };

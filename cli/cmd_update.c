@@ -97,7 +97,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_update = {
     .name = "update",
-    .usage = "NAME -- COMMAND [ARG...]",
+    .usage = "[-n | -w DUR] NAME -- COMMAND [ARG ...]",
     .summary = "pass a value through a command, and write the result",
     .text = "COMMAND gets the value on stdin and prints the new one on stdout. "
             "It has\nHOLDFAST_NAME and HOLDFAST_VERSION (0: there is no "
@@ -108,6 +108,7 @@ const struct cli_cmd cli_cmd_update = {
             "whether the\nnew value was written: COMMAND is not run again.\n",
     .opts = opts,
     .words_max = 1,
+    .too_many = "one name at a time",
     .takes_name = true,
     .takes_command = true,
     .is_of_values = true,

@@ -12,13 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct cli_cmd *const cli_cmds[] = {
-    &cli_cmd_run,     &cli_cmd_acquire,  &cli_cmd_extend,
-    &cli_cmd_release, &cli_cmd_ls,       &cli_cmd_top,
-    &cli_cmd_break,   &cli_cmd_get,      &cli_cmd_put,
-    &cli_cmd_update,  &cli_cmd_guard,    &cli_cmd_doctor,
-    &cli_cmd_help,    &cli_cmd_complete, NULL,
-};
+#define ADDRESS(name) &cli_cmd_##name,
+const struct cli_cmd *const cli_cmds[] = {CLI_CMD_MAP(ADDRESS) NULL};
+#undef ADDRESS
 
 const struct cli_cmd *cli_cmd_find(const char *name)
 {
@@ -69,7 +65,7 @@ int cli_cmd_unknown(const char *name)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* A line that refuses: "holdfast ls: TEXT (holdfast ls USAGE)". */
+/* A line that refuses: "holdfast ls: TEXT (usage: holdfast ls USAGE)". */
 static int refuse(const struct cli_cmd *cmd, const char *text)
 {
     struct cli_out out;
@@ -203,8 +199,7 @@ static int check_names(const struct cli_cmd *cmd, struct cli_args *args)
                                              : "which lock? a name is missing");
     }
     if (cmd->is_of_values && args->n_words > cmd->words_max) {
-        return refuse(cmd, cmd->words_max > 1 ? "one name and one value"
-                                              : "one name at a time");
+        return refuse(cmd, cmd->too_many);
     }
     if (args->n_words > 1 && !cmd->takes_names && !cmd->is_of_values) {
         return refuse(cmd, "one name at a time");
@@ -225,10 +220,7 @@ static int check_words(const struct cli_cmd *cmd, struct cli_args *args)
         return check_names(cmd, args);
     }
     if (args->n_words > cmd->words_max) {
-        return refuse(cmd, cmd == &cli_cmd_help     ? "one command at a time"
-                           : cmd == &cli_cmd_doctor ? "one address at a time"
-                           : cmd == &cli_cmd_guard  ? "one database at a time"
-                                                    : "one pattern at a time");
+        return refuse(cmd, cmd->too_many);
     }
     return 0;
 }
