@@ -83,27 +83,38 @@ extern "C" {
 
 /* ---- Outcomes ---------------------------------------------------------- */
 
-/** Every status: symbol, text. The order is ABI: append only. */
-#define HF_STATUS_MAP(X) X(HF_OK, "ok") HF_FAILURE_MAP(X)
+/** What a caller can do about a status. */
+enum hf_class {
+    HF_CLASS_OUTCOME, /**< no error: the operation has ended like this */
+    HF_CLASS_RETRY,   /**< the same call may succeed later, unchanged */
+    HF_CLASS_CONFIG,  /**< it fails until URL, rights or server are changed */
+    HF_CLASS_CALLER,  /**< the calling program is wrong; nothing was done */
+    HF_CLASS_FATAL    /**< this process cannot go on as it is */
+};
+
+/** Every status: symbol, class, text. The order is ABI: append only. */
+#define HF_STATUS_MAP(X) X(HF_OK, HF_CLASS_OUTCOME, "ok") HF_FAILURE_MAP(X)
 
 /** Those that are not HF_OK. */
 #define HF_FAILURE_MAP(X)                                                      \
-    X(HF_BUSY, "held by another owner")                                        \
-    X(HF_LOST, "no longer ours")                                               \
-    X(HF_UNKNOWN, "sent, but not confirmed")                                   \
-    X(HF_UNAVAILABLE, "no majority of the store can be reached")               \
-    X(HF_QUARANTINED, "too many servers may have forgotten locks")             \
-    X(HF_DENIED, "not permitted")                                              \
-    X(HF_INVALID, "invalid argument or use")                                   \
-    X(HF_CONFIG, "unusable configuration")                                     \
-    X(HF_UNSUPPORTED, "not supported by this store")                           \
-    X(HF_CANCELLED, "cancelled")                                               \
-    X(HF_NO_MEMORY, "out of memory")                                           \
-    X(HF_INTERNAL, "internal error")
+    X(HF_BUSY, HF_CLASS_OUTCOME, "held by another owner")                      \
+    X(HF_LOST, HF_CLASS_OUTCOME, "no longer ours")                             \
+    X(HF_UNKNOWN, HF_CLASS_RETRY, "sent, but not confirmed")                   \
+    X(HF_UNAVAILABLE, HF_CLASS_RETRY,                                          \
+      "no majority of the store can be reached")                               \
+    X(HF_QUARANTINED, HF_CLASS_RETRY,                                          \
+      "too many servers may have forgotten locks")                             \
+    X(HF_DENIED, HF_CLASS_CONFIG, "not permitted")                             \
+    X(HF_INVALID, HF_CLASS_CALLER, "invalid argument or use")                  \
+    X(HF_CONFIG, HF_CLASS_CONFIG, "unusable configuration")                    \
+    X(HF_UNSUPPORTED, HF_CLASS_CONFIG, "not supported by this store")          \
+    X(HF_CANCELLED, HF_CLASS_OUTCOME, "cancelled")                             \
+    X(HF_NO_MEMORY, HF_CLASS_FATAL, "out of memory")                           \
+    X(HF_INTERNAL, HF_CLASS_FATAL, "internal error")
 
 /** What came of a call. HF_OK is 0. */
 enum hf_status {
-#define HF_STATUS_ENUM(symbol, text) , symbol
+#define HF_STATUS_ENUM(symbol, class_of, text) , symbol
     HF_OK HF_FAILURE_MAP(HF_STATUS_ENUM)
 #undef HF_STATUS_ENUM
 };
@@ -123,6 +134,12 @@ HF_API const char *hf_status_name(enum hf_status status);
 /** A short text for a status.
  * Owner: static. Threads: any. Blocks: never. */
 HF_API const char *hf_status_text(enum hf_status status);
+
+/** The class of a status; HF_CLASS_FATAL if unknown. After HF_UNKNOWN the
+ * operation may have been done, so that HF_CLASS_RETRY promises only that
+ * another call is allowed, not that the first one did nothing.
+ * Threads: any. Blocks: never. */
+HF_API enum hf_class hf_status_class(enum hf_status status);
 
 /** The library's version, e.g. "0.2.0".
  * Owner: static. Threads: any. Blocks: never. */

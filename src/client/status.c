@@ -6,7 +6,7 @@
 const char *hf_status_name(enum hf_status status)
 {
     switch (status) {
-#define CASE(symbol, text)                                                     \
+#define CASE(symbol, class_of, text)                                           \
     case symbol:                                                               \
         return #symbol;
         HF_STATUS_MAP(CASE)
@@ -18,13 +18,25 @@ const char *hf_status_name(enum hf_status status)
 const char *hf_status_text(enum hf_status status)
 {
     switch (status) {
-#define CASE(symbol, text)                                                     \
+#define CASE(symbol, class_of, text)                                           \
     case symbol:                                                               \
         return text;
         HF_STATUS_MAP(CASE)
 #undef CASE
     }
     return "unknown status";
+}
+
+enum hf_class hf_status_class(enum hf_status status)
+{
+    static const enum hf_class classes[] = {
+#define CLASS(symbol, class_of, text) [symbol] = (class_of),
+        HF_STATUS_MAP(CLASS)
+#undef CLASS
+    };
+    size_t at = (size_t)status;
+    return at < sizeof(classes) / sizeof(classes[0]) ? classes[at]
+                                                     : HF_CLASS_FATAL;
 }
 
 const char *hf_version(void)

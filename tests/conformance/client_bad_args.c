@@ -53,13 +53,15 @@ static void on_end(void *user, struct hf_lock *lock, enum hf_status status,
 static void test_each_status_has_words(void **state)
 {
     (void)state;
-#define CHECK(symbol, text)                                                    \
+#define CHECK(symbol, class_of, text)                                          \
     assert_string_equal(hf_status_name(symbol), #symbol);                      \
-    assert_string_equal(hf_status_text(symbol), text);
+    assert_string_equal(hf_status_text(symbol), text);                         \
+    assert_int_equal(hf_status_class(symbol), class_of);
     HF_STATUS_MAP(CHECK)
 #undef CHECK
     assert_string_equal(hf_status_name((enum hf_status)99), "HF_?");
     assert_string_equal(hf_status_text((enum hf_status)99), "unknown status");
+    assert_int_equal(hf_status_class((enum hf_status)99), HF_CLASS_FATAL);
 }
 
 /* ---- No client, or one that is not ours -------------------------------- */
