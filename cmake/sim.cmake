@@ -38,8 +38,7 @@ if(EXISTS "${HF_SIM_MAIN}")
   # What sim/world/io_shim.c replaces.
   set(HF_FLOOR "src/io/(clock|loop|socket|resolve)\\.c")
   add_executable(hfsim "${HF_SIM_MAIN}"
-    $<TARGET_OBJECTS:hf_sim> $<TARGET_OBJECTS:hf_core>
-    $<FILTER:$<TARGET_OBJECTS:hf_rest>,EXCLUDE,${HF_FLOOR}>)
+    $<TARGET_OBJECTS:hf_sim> $<FILTER:${HF_OBJECTS},EXCLUDE,${HF_FLOOR}>)
   set_target_properties(hfsim PROPERTIES LINKER_LANGUAGE C)
   hf_sim_settings(hfsim)
   target_link_libraries(hfsim PRIVATE hf_sim_redis ${HIREDIS_CHEAP}

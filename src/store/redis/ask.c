@@ -412,6 +412,8 @@ static void answer_scan(struct hf_redis_node *node,
 
 /* ---- Values ------------------------------------------------------------ */
 
+/* In bytes: a version has as many digits as HF_FENCE_MAX, 2^53 - 1, and its
+ * head in the string is "VERSION ID". */
 #define VERSION_DIGITS 16
 #define VALUE_HEAD (VERSION_DIGITS + 1 + HF_WRITE_ID_LEN)
 

@@ -3,7 +3,6 @@
 
 #include "base/assert.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Most holders, and most waiters, in a ROSTER: the script that lists them
@@ -32,25 +31,22 @@ void hf_redis_command_add_number(struct hf_redis_command *command,
                                  uint64_t number)
 {
     HF_ASSERT(command->n_numbers < HF_REDIS_NUMBERS_MAX);
-    char *end = command->numbers[command->n_numbers++] + 24;
-    char *at = end;
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
+    char *end = command->numbers[command->n_numbers++] + HF_RESP_DIGITS_MAX;
+    char *at = hf_resp_digits(end, number);
     hf_redis_command_add(command, at, (size_t)(end - at));
 }
 
 /* Exclusive, or shared with requests of the same terms. */
 static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
 {
-    if (ask->is_shared) {
-        (void)snprintf(command->mode, sizeof(command->mode), "s%u",
-                       (unsigned)ask->permits);
-    } else {
-        (void)snprintf(command->mode, sizeof(command->mode), "x");
+    if (!ask->is_shared) {
+        add_text(command, "x");
+        return;
     }
-    add_text(command, command->mode);
+    char *end = command->mode + sizeof(command->mode);
+    char *at = hf_resp_digits(end, ask->permits);
+    *--at = 's';
+    hf_redis_command_add(command, at, (size_t)(end - at));
 }
 
 static void begin_with(struct hf_redis_command *command,

@@ -6,6 +6,7 @@
 
 #include "store/redis/keys.h"
 #include "store/redis/node.h"
+#include "store/redis/resp.h"
 
 /* EVALSHA, hash, number of keys; seven keys; twelve arguments. */
 #define HF_REDIS_ARGS_MAX 24
@@ -17,8 +18,8 @@ struct hf_redis_command {
     unsigned n_numbers;
     const char *argv[HF_REDIS_ARGS_MAX];
     size_t lens[HF_REDIS_ARGS_MAX];
-    char numbers[HF_REDIS_NUMBERS_MAX][24];
-    char mode[8];
+    char numbers[HF_REDIS_NUMBERS_MAX][HF_RESP_DIGITS_MAX];
+    char mode[8]; /* "s", and at most five digits */
 };
 
 void hf_redis_command_add(struct hf_redis_command *command, const void *data,
