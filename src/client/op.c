@@ -1,4 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* THE LIFE OF AN OPERATION
+ *
+ *   init ──▶ reserve ──▶ list ──▶ outcome, due, node, note … ──▶ finish
+ *                                                           └──▶ abandon
+ *
+ *   it hears of            from
+ *   hf_op_outcome()        the lock of its attempt (step.c)
+ *   hf_op_due()            its timer (timer_heap.c)
+ *   hf_op_node()           a node whose status changed (deferred.c)
+ *   hf_op_note()           each reply to its attempt (answer.c), for messages
+ *
+ * It ends once. hf_op_finish() first takes it out of the tables, so that no
+ * timer and no node can reach it, and then notifies exactly one: the bundle
+ * that it is a member of, else its parent, else its callback (queued, never
+ * called from here), else the thread that waits. hf_op_abandon() notifies none:
+ * its caller is the one to be notified.
+ *
+ * Why it is safe: what an operation leaves behind belongs to no operation. An
+ * attempt is a lock with an owner of its own; when its operation is cancelled
+ * or fails it is parted from it, gets HF_EV_RELEASE, and stays until no node
+ * can have it (core/lease_release.c). So a late grant finds a lock that
+ * releases itself, never a freed operation. Room in the tables is reserved
+ * before it begins, so that its timers and its end need no memory.
+ *
+ * Cost: no round trip of its own; a timer, and an end, O(log n) of all
+ * timers. */
 #include "client/op.h"
 
 #include "client/broadcast.h"

@@ -14,7 +14,10 @@
  * node cannot block the decision. A node that is still connecting is waited for
  * only while fewer than a majority have replied. A failed attempt sends RELEASE
  * to every node that was asked and did not refuse, since a missing reply is no
- * refusal. */
+ * refusal.
+ *
+ * Cost: one round trip, to the node that completes the majority; one more if
+ * the counters of the majority differ. */
 #include "core/lease_parts.h"
 
 static void ask(struct hf_step *step, unsigned node)

@@ -25,7 +25,11 @@
  *
  * If all nodes have granted, and no majority can reach one value at once, T is
  * the counter in the middle. It is no larger than that of some right clock, so
- * the nodes below it are raised in steps, each to the bound in its reply. */
+ * the nodes below it are raised in steps, each to the bound in its reply.
+ *
+ * Cost: one round trip, to the nodes below T; one more for a node whose bound
+ * must be asked for first, and for each step if they are raised in steps. Equal
+ * counters, the usual case, cost none. */
 #include "core/lease_parts.h"
 
 /* Most steps to raise one node, each by up to HF_FENCE_AHEAD_MAX: 4.8 h. */

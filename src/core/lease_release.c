@@ -11,7 +11,10 @@
  *
  * RELEASE carries the largest counter seen. A node where the name is free
  * raises its counter to it, so the next acquisition finds equal counters and
- * needs one round trip (simulated: second round trips fall from 7% to 1.5%). */
+ * needs one round trip (simulated: second round trips fall from 7% to 1.5%).
+ *
+ * Cost: one round trip, to the node that completes the majority, or one timeout
+ * if there is none. What is repeated later costs the caller nothing. */
 #include "core/lease_parts.h"
 
 static void send_release(struct hf_step *step, unsigned node)

@@ -2,7 +2,9 @@
 /* COUNTING VOTES
  *
  * A vote is the last reply of one node to this owner (lease_grant.c). These
- * functions select and sort the votes of all nodes; the phases decide. */
+ * functions select and sort the votes of all nodes; the phases decide.
+ *
+ * Cost: no round trip; at most nine votes, as bit masks. */
 #include "core/lease_parts.h"
 
 uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)

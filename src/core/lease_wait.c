@@ -27,7 +27,12 @@
  *     Without this rule three waiters can deadlock, and with a timeout in its
  *     place they can exchange votes for ever.
  *
- * lease_grant.c has the rules which pushed grants count. */
+ * lease_grant.c has the rules which pushed grants count.
+ *
+ * Cost: one round trip to be queued, after the one that was refused; with one
+ * node the refusal queues. Then one request to each node in Q/3. A grant costs
+ * the way of one message from the node, and one round trip more only if the
+ * nodes' counters differ; the CONFIRMs that extend it are not waited for. */
 #include "core/lease_parts.h"
 
 /* Polling: the first interval in milliseconds, some round trips within a site;

@@ -1,4 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WHICH NODES MAY VOTE, AND HOW LONG EACH IS WAITED FOR
+ *
+ *   status       ACQUIRE        its grant     RELEASE
+ *   CONNECTING   awaited        -             once it is up
+ *   VOTING       sent           is a vote     sent
+ *   REPAIRING    not sent       is no vote    sent
+ *   DOWN         not sent       -             once it is up
+ *
+ * The store reports the status; core never changes it by itself. A node is in
+ * one mask exactly, so the four masks are a partition of all nodes.
+ *
+ *   timeout    min(node_timeout, ttl / 20), but at least three round trips, of
+ *              which each new one counts for one eighth (as in RFC 6298)
+ *   slow       after HF_NODE_MISSES_MAX timeouts in a row, until it replies.
+ *              Requests that time out together count once: one pause of the
+ *              server is one miss, however many locks met it
+ *
+ * Why it is safe: only `voting` and `repairing` decide which replies are votes.
+ * The estimates decide when to stop waiting for one. A reply that comes after
+ * that still counts by its own rules (lease_grant.c), so a wrong estimate costs
+ * time or an attempt, and never exclusion.
+ *
+ * Cost: no round trip. It measures those that the leases need anyway. */
 #include "core/nodes.h"
 
 #include "base/assert.h"

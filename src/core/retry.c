@@ -1,4 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WHEN A FAILED ATTEMPT IS MADE AGAIN
+ *
+ *   the attempt ended   the next one begins after
+ *   TAKEN               top/2 .. top, but at most one base after the end of the
+ *                       rival's lease
+ *   anything else       0 .. top
+ *
+ *   top = base, 2 base, 4 base … cap; each span is drawn from the whole range,
+ *   by the seed and the number of the attempt alone
+ *
+ * A wait ends at its timeout; a try when the name is taken, or when no missing
+ * node can reply (`hopeless`), at the latest after TRY_LIMIT_MS. Both end after
+ * TOO_SLOW_MAX attempts that were TOO_SLOW, and a wait without a timeout if no
+ * majority has replied for NEVER_REACHED_LIMIT_MS.
+ *
+ * Why it is safe: each attempt has an owner of its own, so a late grant to an
+ * earlier attempt is no vote for this one, and its RELEASE frees nothing else.
+ * Why it ends: clients that split the votes would do so for ever if they came
+ * back together. The random part is the whole range, so they drift apart in a
+ * few attempts.
+ *
+ * Cost: one round trip for an attempt that fails, and its RELEASE, for which
+ * the caller does not wait. A wait of W sends about log2(cap / base) attempts
+ * at first, and then one in 3/4 cap (TAKEN), or in 1/2 cap. With a queue a
+ * waiter does not retry at all: lease_wait.c. */
 #include "core/retry.h"
 
 #include "base/assert.h"

@@ -1,4 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* CONNECTING, AND READING IN TURNS
+ *
+ *   CLOSED ──name──▶ RESOLVING ──▶ CONNECTING ──TLS──▶ SECURING ──▶ OPEN
+ *      └──address, path──────────────▲ │  └─────────────────────────▲
+ *                     the next address └─┘            any of them ──▶ FAILED
+ *
+ * Addresses of a name are tried one after the other. Each gets an equal part of
+ * the timeout, but PER_ADDRESS_MS_MIN at least: the first may be IPv6 where no
+ * route is.
+ *
+ * epoll is edge-triggered: it reports bytes once, so the owner must read them
+ * all. A peer that sends without end would keep it there. So an event reads at
+ * most one turn (HF_SOCKET_TURN_BYTES), then 0 is returned and the descriptor
+ * is armed again: the rest is another event, after timers and other
+ * connections. EPOLLOUT is asked for only after a write that was short.
+ *
+ * Why it is safe: the callback comes from hf_loop_dispatch() only, never from
+ * inside a call, so the owner is never entered twice. FAILED closes nothing:
+ * the owner reads `reason` and closes. The end of the stream never drops bytes
+ * before it, since recv() returns those first.
+ *
+ * Cost: TCP one round trip, TLS one (1.3) or two (1.2) more; a unix socket
+ * none. No function blocks; a look-up of a name takes a thread (resolve.c). */
 #include "io/socket.h"
 
 #include "base/assert.h"

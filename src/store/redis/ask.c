@@ -1,4 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ONE REQUEST AT ONE SERVER
+ *
+ *   hf_redis_ask() ──▶ command.c ──▶ wire.c ──flush──▶ server ──▶ reply.c
+ *                                                                   │
+ *                      struct hf_answer ◀── hf_redis_answer() ◀─────┘
+ *
+ *   no connection, no vote yet, or no room         UNSENT
+ *   [1, …], an integer that is not negative        OK
+ *   [2, …]                                         QUEUED; listen for pushes
+ *   [0, …]                                         REFUSED
+ *   a negative integer: the marker has changed     ERROR; identify it again
+ *   an error                                       ERROR, with its cause
+ *   anything else, or an impossible number         ERROR
+ *   the connection broke, and the request was
+ *   written / was not written                      UNKNOWN / UNSENT (node.c)
+ *
+ * Why it is safe: a reply becomes a vote only if it has the exact shape of our
+ * script's. ERROR is neither a vote nor a refusal. makes_sense() keeps from
+ * core what only a foreign hand or another program can have written, since core
+ * asserts on it. A connection that was silent for IDLE_MS is looked at before
+ * it is used: a request into a connection that the server has closed would be
+ * UNKNOWN, and an UNKNOWN costs a RELEASE and often the attempt.
+ *
+ * Cost: one round trip for each request. All requests of a turn share one
+ * write; composing one needs no heap. SCAN costs one for each 1000 keys of the
+ * server, twice: locks, then marks. */
 #include "core/owner.h"
 #include "store/redis/command.h"
 #include "store/redis/listen.h"

@@ -1,4 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* REQUESTS IN FLIGHT
+ *
+ *   data    ······[ oldest … written | … not yet ]······
+ *                 begin             sent         end
+ *   ring    one hf_pending for each request from begin to end, in order
+ *
+ * A server replies in the order of the requests, so no request needs an id: a
+ * reply belongs to the head of the ring. The bytes of a request stay until its
+ * reply, for the case that the server does not know the script (NOSCRIPT). It
+ * is then appended again, with the script's text.
+ *
+ * Why it is safe:
+ * - A reply is matched by position, so a reply too many would move all others
+ *   to a wrong request. hf_wire_asked() has a request only once it is written
+ *   completely; a reply before that breaks the connection (node.c), at
+ *   the latest when no request is left.
+ * - When a connection breaks, a request of which no byte was written was never
+ *   executed (UNSENT); any other may have been (UNKNOWN). begin and sent tell
+ *   them apart.
+ * - A repeated request moves behind later ones. An ACQUIRE behind the RELEASE
+ *   that cancels it would leave a lock without an owner, so
+ *   hf_wire_may_resend() refuses that.
+ * - What is not in use any more is overwritten after a login: AUTH was in it.
+ *
+ * Cost: one write() for all requests of a turn. A request allocates nothing
+ * unless more are in flight than ever before; both buffers double, so the
+ * copying is amortized. NOSCRIPT costs one round trip, once for each script
+ * that a server does not have. */
 #include "store/redis/wire.h"
 
 #include "base/assert.h"
