@@ -327,7 +327,6 @@ bool hf_break_go_on(struct hf_op *op)
 
 /* ---- Cancelling -------------------------------------------------------- */
 
-/* Begin a release that continues in the background. */
 static void release_behind(struct hf_break *brk, enum hf_break_step step)
 {
     brk->step = step;

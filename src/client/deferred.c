@@ -50,7 +50,6 @@ static void notify_locks(struct hf_client *client, unsigned node,
     }
 }
 
-/* The status of one node has changed: notify all locks and operations. */
 static void deliver_status(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->changed);

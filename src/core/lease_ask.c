@@ -197,7 +197,6 @@ static bool is_only_late(const struct hf_step *step, uint16_t granted)
     return hf_is_majority(step, coming);
 }
 
-/* A majority cannot be had any more: wait in the queues, or give up. */
 static void end_without_majority(struct hf_step *step, uint16_t granted,
                                  uint16_t coming)
 {

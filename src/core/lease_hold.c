@@ -98,7 +98,8 @@ static void check_majority(const struct hf_step *step, uint16_t voters)
     HF_ASSERT((voters & ~all) == 0);
 }
 
-/* A majority confirmed the round: compute the new deadline. */
+/* Neither instant moves back, since the caller may rely on what it has read: a
+ * round may be confirmed by older requests than the one before it. */
 static void confirmed(struct hf_step *step, uint16_t voters)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_HOLDING);

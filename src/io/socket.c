@@ -113,7 +113,7 @@ static void become_open(struct hf_socket *socket)
     want_output(socket, false);
 }
 
-/* The connection is made: begin or continue the TLS handshake, or be open. */
+/* Called for each event until the handshake is done. */
 static void secure(struct hf_socket *socket)
 {
     struct hf_tls *tls = socket->target.tls;
@@ -188,7 +188,7 @@ static bool try_connect(struct hf_socket *socket, const struct sockaddr *to,
     return true;
 }
 
-/* Try the addresses from `at` on, until one begins to connect. */
+/* An address that fails at once (no route) causes no event to go on with. */
 static void try_addresses(struct hf_socket *socket, int error,
                           struct hf_instant now)
 {

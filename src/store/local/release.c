@@ -34,7 +34,7 @@ static void mark_ended(struct hf_txn *txn)
     record->until_ns = hf_txn_asked_until(txn);
 }
 
-/** Release the asker's lock or share. @return true: it had a live one. */
+/** @return true: the asker had a live lock or share. */
 static bool give_back(struct hf_txn *txn)
 {
     struct hf_entry entry;

@@ -20,7 +20,6 @@ struct sweep {
     bool has_litter; /* the name at page->sweep_key has expired entries */
 };
 
-/* Remove the record at the cursor if it is idle. */
 static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
                      const MDB_val *value)
 {

@@ -24,7 +24,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Refuse this server and close the connection. */
 static void refuse(struct hf_redis_node *node, enum hf_status fault,
                    const char *why)
 {

@@ -36,7 +36,6 @@ void hf_redis_command_add_number(struct hf_redis_command *command,
     hf_redis_command_add(command, at, (size_t)(end - at));
 }
 
-/* Exclusive, or shared with requests of the same terms. */
 static void add_mode(struct hf_redis_command *command, const struct hf_ask *ask)
 {
     if (!ask->is_shared) {

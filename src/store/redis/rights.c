@@ -146,7 +146,7 @@ void hf_redis_rights_take(struct hf_redis_node *node, uint8_t request)
 
 /* ---- Finding ----------------------------------------------------------- */
 
-/** Remove a right from the list. @return false: it was not in the list. */
+/** @return false: it was not in the list. */
 static bool remove_right(char *list, const char *right)
 {
     char rest[sizeof(((struct hf_redis_examination *)NULL)->lacking)] = "";
