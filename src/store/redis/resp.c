@@ -86,6 +86,7 @@ size_t hf_resp_write(char *to, int argc, const char **argv, const size_t *lens)
 static const char evalsha_head[] = "$7\r\nEVALSHA\r\n$40\r\n";
 static const char eval_head[] = "$4\r\nEVAL\r\n";
 
+/* Bytes, without the NUL. */
 #define EVALSHA_HEAD_LEN (sizeof(evalsha_head) - 1)
 #define EVAL_HEAD_LEN (sizeof(eval_head) - 1)
 #define SHA1_LEN 40 /* a SHA-1 in hexadecimal digits */
