@@ -54,6 +54,7 @@ enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
 bool hf_client_leave(struct hf_client *client)
 {
     hf_client_settle(client);
+    hf_client_check(client);
     hf_tell_here(client);
     hf_client_arm(client);
     bool is_to_end = hf_client_is_to_end(client);

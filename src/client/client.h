@@ -162,6 +162,9 @@ hf_client_patience(const struct hf_client *client, struct hf_span ttl)
     return hf_instant_add(client->now, hf_nodes_patience(&client->nodes, ttl));
 }
 
+/* Assert what holds when the mutex is released. (check.c) */
+void hf_client_check(const struct hf_client *client);
+
 /* ---- fork.c: what a fork must not copy --------------------------------- */
 
 bool hf_page_open(struct hf_client *client);

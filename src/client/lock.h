@@ -126,6 +126,9 @@ const char *hf_lock_name_bytes(const struct hf_lock *lock);
  */
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 
+/* Assert what holds after each step of a lock. (check.c) */
+void hf_lock_check(const struct hf_lock *lock);
+
 /* Copy the lease's state and deadline to where other threads read them. */
 void hf_lock_mirror(struct hf_lock *lock);
 

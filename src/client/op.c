@@ -106,6 +106,7 @@ bool hf_op_list(struct hf_op *op)
     }
     op->is_listed = true;
     hf_ops_append(&op->client->ops, op);
+    hf_op_check(op);
     return true;
 }
 
@@ -146,6 +147,7 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
     op->is_done = true;
     op->status = status;
     op->error.status = status;
+    hf_op_check(op);
     if (status != HF_OK && op->error.text[0] == '\0') {
         snprintf(op->error.text, sizeof(op->error.text), "%s",
                  hf_status_text(status));
@@ -214,12 +216,14 @@ void hf_op_abandon(struct hf_op *op)
     snprintf(op->error.text, sizeof(op->error.text), "%s",
              hf_status_text(op->status));
     op->error.status = op->status;
+    hf_op_check(op);
 }
 
 void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
                    enum hf_outcome outcome)
 {
     HF_ASSERT(lock->op == op);
+    hf_op_check(op);
     if (op->is_done) {
         if (op->bundle != NULL) {
             hf_bundle_heard(op); /* held for its bundle, and LOST since */

@@ -52,7 +52,8 @@ struct hf_op {
     struct hf_client *client;
     struct hf_op *prev, *next;
     struct hf_lock *lock;     /* the present attempt; when done, the result;
-                                 RELEASE, EXTEND: one of the locks awaited */
+                                 RELEASE: one of the locks awaited; EXTEND: one
+                                 of the handle's */
     struct hf_op *bundle;     /* the bundle that it is a member of; or NULL */
     struct hf_op *parent;     /* it is one of the parent's children; or NULL */
     unsigned n_children;      /* that are not done; the last one ends it */
@@ -118,6 +119,9 @@ void hf_op_child_is_done(struct hf_op *parent);
 /* End the operation with an error text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
+
+/* Assert what holds for an operation at any time. (check.c) */
+void hf_op_check(const struct hf_op *op);
 
 /* End an operation that is not done, as cancelled. Notifies no waiter. An
  * attempt releases itself in the background. */

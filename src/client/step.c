@@ -104,11 +104,14 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
         hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
         if (lock->op == NULL && (lock->flags & HF_LOCK_OWED) == 0) {
             hf_lock_free(lock);
+        } else {
+            hf_lock_check(lock);
         }
         return false;
     }
     hf_timer_heap_set(&client->heap, &lock->item,
                       hf_lease_wake(hf_lock_lease(lock)));
+    hf_lock_check(lock);
     return true;
 }
 
