@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time. Instants and spans are different types, so that the compiler finds
- * mistakes. hf_instant_add(), hf_instant_until(), hf_span_add() and
- * hf_span_ms() saturate: what a node replies may be any span. hf_span_us() does
- * not. An instant is a reading of CLOCK_BOOTTIME (io/clock.h); the folders
- * below io/ read no clock. */
+ * mistakes. All arithmetic on them is here and saturates, since what a node
+ * replies may be any span; elsewhere `ns` is only read, to compare it or to
+ * pass it to the kernel or a file (scripts/checks/spans). An instant is a
+ * reading of CLOCK_BOOTTIME (io/clock.h); the folders below io/ read no clock.
+ *
+ * HF_NEVER and HF_LONG_AGO are instants, not flags beside one: a timer that is
+ * not set is the minimum's neutral element, and a lease that never was ended
+ * before all others, so no comparison needs a second case. */
 #ifndef HF_BASE_TIME_H
 #define HF_BASE_TIME_H
 
@@ -24,20 +28,34 @@ struct hf_span {
 /* Earlier than every reading of the clock. */
 #define HF_LONG_AGO ((struct hf_instant){INT64_MIN})
 
+static inline bool hf_instant_is_never(struct hf_instant at)
+{
+    return at.ns == INT64_MAX;
+}
+
+static inline struct hf_span hf_span_scale(struct hf_span span, int64_t by)
+{
+    struct hf_span product;
+    if (__builtin_mul_overflow(span.ns, by, &product.ns)) {
+        product.ns = (span.ns < 0) == (by < 0) ? INT64_MAX : INT64_MIN;
+    }
+    return product;
+}
+
+/* Rounded towards 0. `by` is positive. */
+static inline struct hf_span hf_span_div(struct hf_span span, int64_t by)
+{
+    return (struct hf_span){span.ns / by};
+}
+
 static inline struct hf_span hf_span_ms(int64_t ms)
 {
-    if (ms > INT64_MAX / 1000000) {
-        return (struct hf_span){INT64_MAX};
-    }
-    if (ms < INT64_MIN / 1000000) {
-        return (struct hf_span){INT64_MIN};
-    }
-    return (struct hf_span){ms * 1000000};
+    return hf_span_scale((struct hf_span){1000000}, ms);
 }
 
 static inline struct hf_span hf_span_us(int64_t us)
 {
-    return (struct hf_span){us * 1000};
+    return hf_span_scale((struct hf_span){1000}, us);
 }
 
 /* Rounded up: a wait of 0.2 ms must not become a busy loop of 0 ms. */
@@ -50,6 +68,21 @@ static inline int64_t hf_span_ms_ceil(struct hf_span span)
 static inline int64_t hf_span_ms_floor(struct hf_span span)
 {
     return span.ns <= 0 ? 0 : span.ns / 1000000;
+}
+
+/* Rounded down, like hf_span_ms_floor(). */
+static inline int64_t hf_span_us_floor(struct hf_span span)
+{
+    return span.ns <= 0 ? 0 : span.ns / 1000;
+}
+
+static inline struct hf_span hf_span_sub(struct hf_span a, struct hf_span b)
+{
+    struct hf_span diff;
+    if (__builtin_sub_overflow(a.ns, b.ns, &diff.ns)) {
+        diff.ns = b.ns > 0 ? INT64_MIN : INT64_MAX;
+    }
+    return diff;
 }
 
 static inline struct hf_span hf_span_add(struct hf_span a, struct hf_span b)
@@ -72,6 +105,12 @@ static inline struct hf_instant hf_instant_add(struct hf_instant at,
         return by.ns > 0 ? HF_NEVER : HF_LONG_AGO;
     }
     return sum;
+}
+
+static inline struct hf_instant hf_instant_sub(struct hf_instant at,
+                                               struct hf_span by)
+{
+    return hf_instant_add(at, hf_span_sub((struct hf_span){0}, by));
 }
 
 /* The span from `from` to `to`; negative if `to` is earlier. */
@@ -110,6 +149,22 @@ static inline struct hf_span hf_span_min(struct hf_span a, struct hf_span b)
 static inline struct hf_span hf_span_max(struct hf_span a, struct hf_span b)
 {
     return a.ns > b.ns ? a : b;
+}
+
+/* 0 to `whole`, by a random number. `whole` is not negative. */
+static inline struct hf_span hf_span_draw(struct hf_span whole, uint64_t random)
+{
+    return (struct hf_span){(int64_t)(random % ((uint64_t)whole.ns + 1))};
+}
+
+/* A smoothed round trip with one more measurement, which has the weight of one
+ * eighth: as TCP's own estimate (RFC 6298). 0: nothing was measured yet. */
+static inline struct hf_span hf_span_smooth(struct hf_span mean,
+                                            struct hf_span took)
+{
+    return mean.ns == 0
+               ? took
+               : hf_span_add(mean, hf_span_div(hf_span_sub(took, mean), 8));
 }
 
 #endif

@@ -76,7 +76,7 @@ void hf_bundle_forget_news(struct hf_bundle *bundle)
 /* The rest of the wait; 0: it is over; negative: without end. */
 static int64_t left_ms(const struct hf_bundle *bundle)
 {
-    if (bundle->until.ns == HF_NEVER.ns) {
+    if (hf_instant_is_never(bundle->until)) {
         return HF_WAIT_FOREVER;
     }
     int64_t ms = hf_span_ms_ceil(

@@ -402,7 +402,7 @@ enum hf_status hf_client_node(struct hf_client *client, int idx,
     if (node != NULL) {
         client->store->ops->describe(client->store, (unsigned)idx, client->now,
                                      node);
-        node->rtt_us = client->nodes.rtt[idx].ns / 1000;
+        node->rtt_us = hf_span_us_floor(client->nodes.rtt[idx]);
     }
     hf_client_leave(client);
     *out = node;

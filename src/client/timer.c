@@ -34,7 +34,7 @@ bool hf_client_open_timer(struct hf_client *client)
 void hf_client_set_timer(struct hf_client *client, struct hf_instant at)
 {
     struct itimerspec when = {0};
-    if (at.ns != HF_NEVER.ns) {
+    if (!hf_instant_is_never(at)) {
         int64_t ns = at.ns > 0 ? at.ns : 1; /* 0 would disarm it */
         when.it_value.tv_sec = (time_t)(ns / 1000000000);
         when.it_value.tv_nsec = (long)(ns % 1000000000);

@@ -165,7 +165,7 @@ void hf_timer_heap_set(struct hf_timer_heap *heap, const struct hf_item *item,
     uint32_t slot = item->slot;
     HF_ASSERT(slot < heap->n_places);
     uint32_t place = heap->places[slot];
-    if (at.ns == HF_NEVER.ns) {
+    if (hf_instant_is_never(at)) {
         if (place != HF_NOWHERE) {
             take_out(heap, place);
         }

@@ -71,9 +71,8 @@ static bool plan(struct update *update)
         return false;
     }
     uint64_t random = hf_client_random(client);
-    update->delay.ns = (int64_t)(random % (uint64_t)update->most.ns);
-    update->most.ns =
-        update->most.ns < cap.ns / 2 ? 2 * update->most.ns : cap.ns;
+    update->delay = hf_span_draw(update->most, random);
+    update->most = hf_span_min(hf_span_scale(update->most, 2), cap);
     bool may = hf_instant_before(hf_instant_add(client->now, update->delay),
                                  update->until);
     hf_client_leave(client);

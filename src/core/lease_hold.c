@@ -27,10 +27,11 @@
 static struct hf_instant renewal_at(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
-    int64_t period_ns = hf_renewal_period(lease->ttl).ns;
-    int64_t early_ns = period_ns / 8 / 255 * lease->jitter;
+    struct hf_span period = hf_renewal_period(lease->ttl);
+    struct hf_span early =
+        hf_span_scale(hf_span_div(period, 8 * 255), lease->jitter);
     return hf_instant_add(hf_lease_confirmed(lease),
-                          (struct hf_span){period_ns - early_ns});
+                          hf_span_sub(period, early));
 }
 
 /* The nodes whose confirmations renew: those that may vote. If the store is one
@@ -107,8 +108,7 @@ static void confirmed(struct hf_step *step, uint16_t voters)
     check_majority(step, voters);
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
-    struct hf_instant sent =
-        hf_instant_add(until, (struct hf_span){-hf_validity(lease->ttl).ns});
+    struct hf_instant sent = hf_instant_sub(until, hf_validity(lease->ttl));
     hf_lease_set_deadline(lease,
                           hf_instant_max(hf_lease_deadline(lease), until));
     hf_lease_set_confirmed(lease,
@@ -177,10 +177,9 @@ struct hf_instant hf_hold_risk_at(const struct hf_lease *lease)
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     struct hf_span half = hf_risk_after(lease->ttl);
     if ((lease->flags & HF_LEASE_CLAIM) != 0) {
-        half.ns = hf_instant_until(hf_lease_confirmed(lease),
-                                   hf_lease_deadline(lease))
-                      .ns /
-                  2;
+        half = hf_span_div(hf_instant_until(hf_lease_confirmed(lease),
+                                            hf_lease_deadline(lease)),
+                           2);
     }
     return hf_instant_add(hf_lease_confirmed(lease), half);
 }

@@ -68,7 +68,7 @@ static void judge_report(struct hf_step *step)
     uint16_t freed = hf_votes_said(lease, HF_SAID_FREED) & in_round;
     uint16_t denied = hf_votes_said(lease, HF_SAID_NOT_YOURS) & in_round;
     uint16_t awaited = hf_votes_awaited(step);
-    if (lease->next.ns != HF_NEVER.ns &&
+    if (!hf_instant_is_never(lease->next) &&
         hf_instant_before(step->event->now, lease->next)) {
         awaited |= step->nodes->connecting;
     }
@@ -193,7 +193,7 @@ void hf_release_answer(struct hf_step *step)
     case HF_VERDICT_ERROR:
     default:
         vote->flags |= HF_VOTE_UNRELEASED;
-        if (step->lease->next.ns == HF_NEVER.ns) {
+        if (hf_instant_is_never(step->lease->next)) {
             step->lease->next = hf_instant_add(
                 event->now, hf_span_min(step->nodes->node_timeout,
                                         hf_renewal_retry(step->lease->ttl)));

@@ -78,8 +78,9 @@ static void send_acquire(struct hf_step *step, unsigned node)
 static struct hf_span heartbeat_interval(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_WAITING);
-    int64_t period_ns = hf_queue_lease(lease->ttl).ns / 3;
-    return (struct hf_span){period_ns + period_ns / 16 / 255 * lease->jitter};
+    struct hf_span period = hf_span_div(hf_queue_lease(lease->ttl), 3);
+    return hf_span_add(
+        period, hf_span_scale(hf_span_div(period, 16 * 255), lease->jitter));
 }
 
 /* Counts the poll: the next interval is longer. Jitter makes it shorter, so
@@ -94,14 +95,14 @@ static struct hf_span next_poll_interval(struct hf_step *step,
     }
     struct hf_span span = hf_span_ms(POLL_MIN_MS);
     for (unsigned i = 0; i < vote->polls && span.ns < longest.ns; i++) {
-        span.ns *= 2;
+        span = hf_span_scale(span, 2);
     }
     if (vote->polls < UINT8_MAX) {
         vote->polls++;
     }
     span = hf_span_min(span, longest);
-    int64_t jitter_ns = span.ns / 4 / 255 * step->lease->jitter;
-    span.ns -= jitter_ns;
+    span = hf_span_sub(
+        span, hf_span_scale(hf_span_div(span, 4 * 255), step->lease->jitter));
     HF_ASSERT(span.ns > 0); /* no busy loop */
     return hf_span_min(span, heartbeat_interval(step->lease));
 }

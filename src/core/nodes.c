@@ -93,7 +93,6 @@ enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
                                           : HF_NODE_STATUS_DOWN;
 }
 
-/* Weight of a new round trip: one eighth, as TCP's own estimate (RFC 6298). */
 void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
                        struct hf_span took)
 {
@@ -102,9 +101,7 @@ void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
     if (took.ns <= 0) {
         return; /* the embedded store: no round trip to measure */
     }
-    int64_t old_ns = nodes->rtt[node].ns;
-    nodes->rtt[node].ns =
-        old_ns == 0 ? took.ns : old_ns + (took.ns - old_ns) / 8;
+    nodes->rtt[node] = hf_span_smooth(nodes->rtt[node], took);
 }
 
 void hf_nodes_missed(struct hf_nodes *nodes, unsigned node,
@@ -131,8 +128,8 @@ struct hf_span hf_nodes_timeout(const struct hf_nodes *nodes, unsigned node,
                                 struct hf_span ttl)
 {
     HF_ASSERT(node < nodes->count);
-    struct hf_span share = {ttl.ns / 20};
-    struct hf_span trips = {nodes->rtt[node].ns * 3};
+    struct hf_span share = hf_span_div(ttl, 20);
+    struct hf_span trips = hf_span_scale(nodes->rtt[node], 3);
     return hf_span_max(hf_span_min(nodes->node_timeout, share), trips);
 }
 

@@ -69,11 +69,11 @@ struct hf_instant hf_retry_limit(const struct hf_retry *retry)
     if (is_try(retry)) {
         return hf_instant_add(retry->began, hf_span_ms(TRY_LIMIT_MS));
     }
-    if (retry->until.ns == HF_NEVER.ns && retry->is_refused) {
+    if (hf_instant_is_never(retry->until) && retry->is_refused) {
         return hf_instant_add(retry->refused_since,
                               hf_span_ms(NEVER_REACHED_LIMIT_MS));
     }
-    if (retry->until.ns == HF_NEVER.ns && !retry->has_reached) {
+    if (hf_instant_is_never(retry->until) && !retry->has_reached) {
         return hf_instant_add(retry->began, hf_span_ms(NEVER_REACHED_LIMIT_MS));
     }
     return retry->until;
@@ -91,19 +91,13 @@ static uint64_t draw(const struct hf_retry *retry)
     return z ^ (z >> 31);
 }
 
-static struct hf_span fraction(struct hf_span whole, uint64_t random)
-{
-    HF_ASSERT(whole.ns >= 0);
-    return (struct hf_span){(int64_t)(random % (uint64_t)(whole.ns + 1))};
-}
-
 /* base, 2 base, 4 base … cap. */
 static struct hf_span ceiling(const struct hf_retry *retry)
 {
     HF_ASSERT(retry->base.ns > 0);
     struct hf_span span = retry->base;
     for (uint32_t i = 1; i < retry->attempts && span.ns < retry->cap.ns; i++) {
-        span.ns *= 2;
+        span = hf_span_scale(span, 2);
     }
     return hf_span_min(span, retry->cap);
 }
@@ -118,13 +112,13 @@ next_attempt(const struct hf_retry *retry, enum hf_outcome outcome,
     struct hf_span top = ceiling(retry);
     uint64_t random = draw(retry);
     if (outcome != HF_OUT_TAKEN) {
-        return hf_instant_add(now, fraction(top, random));
+        return hf_instant_add(now, hf_span_draw(top, random));
     }
-    struct hf_span half = {top.ns / 2};
-    struct hf_span pause = {half.ns + fraction(half, random).ns};
+    struct hf_span half = hf_span_div(top, 2);
+    struct hf_span pause = hf_span_add(half, hf_span_draw(half, random));
     struct hf_instant free_at = hf_instant_add(now, hf_lease_rival_left(lease));
     if (hf_instant_before(free_at, hf_instant_add(now, pause))) {
-        return hf_instant_add(free_at, fraction(retry->base, random));
+        return hf_instant_add(free_at, hf_span_draw(retry->base, random));
     }
     return hf_instant_add(now, pause);
 }
@@ -179,8 +173,7 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
         return over;
     }
     /* The last attempt is made just before the end, not a pause earlier. */
-    struct hf_instant last = hf_instant_add(hf_retry_limit(retry),
-                                            (struct hf_span){-retry->base.ns});
+    struct hf_instant last = hf_instant_sub(hf_retry_limit(retry), retry->base);
     if (!hf_instant_before(now, last)) {
         return over;
     }

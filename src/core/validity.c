@@ -9,43 +9,40 @@
  * delay the others for long. */
 #define QUEUE_LEASE_MS_MAX 6000
 
-/* The shortest lease, in nanoseconds. At and above it drift leaves a rest. */
-#define TTL_NS_MIN (HF_TTL_MS_MIN * INT64_C(1000000))
-
 /* Of any span: a mark that is over has a negative one left. */
 struct hf_span hf_drift(struct hf_span ttl)
 {
-    return (struct hf_span){ttl.ns / 100 + 2000000};
+    return hf_span_add(hf_span_div(ttl, 100), hf_span_ms(2));
 }
 
 struct hf_span hf_validity(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return (struct hf_span){ttl.ns - hf_drift(ttl).ns};
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_sub(ttl, hf_drift(ttl));
 }
 
 struct hf_span hf_validity_min(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return (struct hf_span){ttl.ns / 3};
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_div(ttl, 3);
 }
 
 struct hf_span hf_renewal_period(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return (struct hf_span){ttl.ns / 3};
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_div(ttl, 3);
 }
 
 struct hf_span hf_risk_after(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return (struct hf_span){ttl.ns / 2};
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_div(ttl, 2);
 }
 
 struct hf_span hf_renewal_retry(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return hf_span_max(hf_span_ms(1), (struct hf_span){ttl.ns / 30});
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_max(hf_span_ms(1), hf_span_div(ttl, 30));
 }
 
 struct hf_span hf_queue_lease(struct hf_span ttl)
@@ -57,11 +54,11 @@ struct hf_span hf_queue_lease(struct hf_span ttl)
 struct hf_span hf_claim_period(struct hf_span left)
 {
     HF_ASSERT(left.ns > 0);
-    return (struct hf_span){left.ns / 8};
+    return hf_span_div(left, 8);
 }
 
 struct hf_span hf_renewal_slack(struct hf_span ttl)
 {
-    HF_ASSERT(ttl.ns >= TTL_NS_MIN);
-    return hf_span_min(hf_span_ms(20), (struct hf_span){ttl.ns / 100});
+    HF_ASSERT(ttl.ns >= hf_span_ms(HF_TTL_MS_MIN).ns);
+    return hf_span_min(hf_span_ms(20), hf_span_div(ttl, 100));
 }

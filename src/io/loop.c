@@ -246,7 +246,7 @@ static void drop_own_timer(struct hf_loop *loop)
 int hf_loop_wait(struct hf_loop *loop, struct hf_instant until)
 {
     int64_t left_ns = -1;
-    if (until.ns != HF_NEVER.ns) {
+    if (!hf_instant_is_never(until)) {
         left_ns = 0;
         if (until.ns > 0) {
             left_ns = hf_instant_until(hf_clock_now(), until).ns;

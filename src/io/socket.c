@@ -221,7 +221,7 @@ static void start_unix(struct hf_socket *socket, struct hf_instant now)
 static void begin_addresses(struct hf_socket *socket, struct hf_instant now)
 {
     HF_ASSERT(socket->addresses.n > 0);
-    struct hf_span each = {socket->per_address.ns / socket->addresses.n};
+    struct hf_span each = hf_span_div(socket->per_address, socket->addresses.n);
     socket->per_address = hf_span_min(
         socket->per_address, hf_span_max(each, hf_span_ms(PER_ADDRESS_MS_MIN)));
     socket->at = 0;

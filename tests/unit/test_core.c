@@ -385,6 +385,49 @@ static void time_saturates(void **state)
 
 /* ---- Servers that lost their data -------------------------------------- */
 
+static void spans_saturate(void **state)
+{
+    (void)state;
+    struct hf_span most = {INT64_MAX};
+    struct hf_span least = {INT64_MIN};
+    struct hf_span one = {1};
+    assert_int_equal(hf_span_scale(hf_span_ms(3), -2).ns, -6000000);
+    assert_int_equal(hf_span_scale(most, 2).ns, INT64_MAX);
+    assert_int_equal(hf_span_scale(most, -2).ns, INT64_MIN);
+    assert_int_equal(hf_span_scale(least, 2).ns, INT64_MIN);
+    assert_int_equal(hf_span_scale(least, -1).ns, INT64_MAX);
+    assert_int_equal(hf_span_us(INT64_MAX).ns, INT64_MAX);
+    assert_int_equal(hf_span_us(INT64_MIN).ns, INT64_MIN);
+    assert_int_equal(hf_span_us(-7).ns, -7000);
+    assert_int_equal(hf_span_sub(least, one).ns, INT64_MIN);
+    assert_int_equal(hf_span_sub(most, (struct hf_span){-1}).ns, INT64_MAX);
+    assert_int_equal(hf_span_sub((struct hf_span){0}, least).ns, INT64_MAX);
+    assert_int_equal(hf_span_sub(hf_span_ms(1), hf_span_ms(3)).ns, -2000000);
+    assert_int_equal(hf_span_div((struct hf_span){-7}, 2).ns, -3);
+    assert_int_equal(hf_span_us_floor((struct hf_span){1999}), 1);
+    assert_int_equal(hf_span_us_floor((struct hf_span){-1999}), 0);
+    assert_int_equal(hf_instant_sub(at_ms(5), hf_span_ms(7)).ns, -2000000);
+    assert_int_equal(hf_instant_sub(at_ms(5), least).ns, INT64_MAX);
+    assert_true(hf_instant_is_never(hf_instant_sub(HF_NEVER, hf_span_ms(7))));
+    assert_false(hf_instant_is_never(HF_LONG_AGO));
+}
+
+/* Each end is drawn, and nothing beyond. */
+static void draws_and_means(void **state)
+{
+    (void)state;
+    struct hf_span most = {INT64_MAX};
+    assert_int_equal(hf_span_draw((struct hf_span){4}, 4).ns, 4);
+    assert_int_equal(hf_span_draw((struct hf_span){4}, 5).ns, 0);
+    assert_int_equal(hf_span_draw((struct hf_span){0}, UINT64_MAX).ns, 0);
+    assert_int_equal(hf_span_draw(most, INT64_MAX).ns, INT64_MAX);
+    assert_int_equal(hf_span_draw(most, UINT64_C(1) << 63).ns, 0);
+    assert_int_equal(hf_span_smooth((struct hf_span){0}, hf_span_us(80)).ns,
+                     80000);
+    assert_int_equal(hf_span_smooth(hf_span_us(80), hf_span_us(160)).ns, 90000);
+    assert_int_equal(hf_span_smooth(hf_span_us(80), hf_span_us(0)).ns, 70000);
+}
+
 static void a_quarantine_lasts_ten_seconds_at_least(void **state)
 {
     (void)state;
@@ -412,6 +455,8 @@ int main(void)
         cmocka_unit_test(timeouts_follow_lease_and_round_trip),
         cmocka_unit_test(drift_is_one_percent_and_two_ms),
         cmocka_unit_test(time_saturates),
+        cmocka_unit_test(spans_saturate),
+        cmocka_unit_test(draws_and_means),
         cmocka_unit_test(a_quarantine_lasts_ten_seconds_at_least),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,7 +298,7 @@ static bool is_cut_off(struct hf_local *local, enum hf_verb verb,
     }
     bool is_due = now.ns >= local->next_look_ns;
     if (is_due) {
-        local->next_look_ns = now.ns + LOOK_NS;
+        local->next_look_ns = hf_instant_add(now, (struct hf_span){LOOK_NS}).ns;
         local->is_cut_off = !hf_gate_is_intact(&local->gate);
     }
     if (is_due || verb == HF_VERB_ACQUIRE) {

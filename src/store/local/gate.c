@@ -465,10 +465,11 @@ static bool is_stopped(const struct hf_gate *gate)
 
 static struct timespec from_now(struct hf_span span)
 {
+    const int64_t span_ns = span.ns;
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    int64_t ns = at.tv_nsec + span.ns % 1000000000;
-    at.tv_sec += (time_t)(span.ns / 1000000000 + ns / 1000000000);
+    int64_t ns = at.tv_nsec + span_ns % 1000000000;
+    at.tv_sec += (time_t)(span_ns / 1000000000 + ns / 1000000000);
     at.tv_nsec = (long)(ns % 1000000000);
     return at;
 }

@@ -128,8 +128,9 @@ static void ask_script(struct hf_redis_node *node, const struct hf_ask *ask,
 void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                   struct hf_instant now)
 {
-    bool is_idle = hf_instant_until(node->connection.heard_at, now).ns >=
-                   IDLE_MS * INT64_C(1000000);
+    struct hf_instant idle_at =
+        hf_instant_add(node->connection.heard_at, hf_span_ms(IDLE_MS));
+    bool is_idle = !hf_instant_before(now, idle_at);
     if (hf_redis_is_ready(node) && is_idle &&
         node->connection.wire.count == 0 &&
         hf_socket_is_dead(&node->connection.socket)) {

@@ -172,7 +172,7 @@ static void find_identity(struct hf_redis_node *node)
                   "%s, up for %" PRId64 " s, round trip %" PRId64 " us",
                   node->version[0] == '\0' ? "a server that hides its version"
                                            : node->version,
-                  node->uptime_ms / 1000, node->rtt.ns / 1000);
+                  node->uptime_ms / 1000, hf_span_us_floor(node->rtt));
 }
 
 static void find_memory(struct hf_redis_node *node)
@@ -197,8 +197,9 @@ static void find_memory(struct hf_redis_node *node)
 
 static void find_durability(struct hf_redis_node *node)
 {
-    int64_t wait_s = hf_quarantine_span(node->store->shape.max_ttl_ms).ns /
-                     INT64_C(1000000000);
+    int64_t wait_s =
+        hf_span_ms_floor(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
+        1000;
     if (!node->store->strict) {
         hf_redis_find(
             node, HF_FINDING_WARNING,
@@ -257,9 +258,11 @@ static void find_skew(struct hf_redis_node *node)
         if (other->time_ms == 0) {
             continue;
         }
-        int64_t apart =
-            node->time_ms - other->time_ms -
-            hf_instant_until(other->clock_at, node->clock_at).ns / 1000000;
+        int64_t later_ms =
+            hf_span_ms_floor(hf_instant_until(other->clock_at, node->clock_at));
+        int64_t earlier_ms =
+            hf_span_ms_floor(hf_instant_until(node->clock_at, other->clock_at));
+        int64_t apart = node->time_ms - other->time_ms - later_ms + earlier_ms;
         if (apart > SKEW_MS_MAX || apart < -SKEW_MS_MAX) {
             hf_redis_find(
                 node, HF_FINDING_WARNING,
@@ -279,7 +282,8 @@ static void find_time(struct hf_redis_node *node)
             "takes %" PRId64 " us to answer, more than node_timeout (%" PRId64
             " ms): set node_timeout to three round trips, and use leases of "
             "at least twenty times that",
-            node->rtt.ns / 1000, hf_span_ms_floor(node->store->node_timeout));
+            hf_span_us_floor(node->rtt),
+            hf_span_ms_floor(node->store->node_timeout));
     }
     find_skew(node);
     int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();

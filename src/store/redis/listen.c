@@ -75,7 +75,7 @@ static struct hf_instant alive_at(const struct hf_redis_listener *listener)
     const struct hf_redis_connection *connection = &listener->connection;
     const struct hf_redis *store = listener->node->store;
     struct hf_instant since = hf_redis_connection_silent_since(connection);
-    return since.ns != HF_NEVER.ns
+    return !hf_instant_is_never(since)
                ? hf_instant_add(since, store->connect_timeout)
                : hf_instant_add(connection->heard_at, store->listen_pace.ping);
 }
@@ -344,7 +344,7 @@ void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now)
     struct hf_redis_listener *listener = &node->listener;
     listener->wanted_at = now;
     if (listener->phase == HF_REDIS_OFF &&
-        listener->connection.retry_at.ns == HF_NEVER.ns) {
+        hf_instant_is_never(listener->connection.retry_at)) {
         listener->connection.retry_at = now;
         arm(listener);
     }

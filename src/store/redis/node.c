@@ -21,11 +21,8 @@ static struct hf_redis_node *node_of(struct hf_redis_connection *connection)
 
 static struct hf_span hang_span(const struct hf_redis_node *node)
 {
-    struct hf_span span = node->store->node_timeout;
-    if (__builtin_mul_overflow(span.ns, HANG_TIMEOUTS, &span.ns)) {
-        span.ns = INT64_MAX;
-    }
-    return hf_span_max(span, hf_span_ms(HANG_MS_MIN));
+    return hf_span_max(hf_span_scale(node->store->node_timeout, HANG_TIMEOUTS),
+                       hf_span_ms(HANG_MS_MIN));
 }
 
 /* ---- Standing ---------------------------------------------------------- */
@@ -169,9 +166,7 @@ static void measure(struct hf_redis_node *node,
                     const struct hf_pending *pending, struct hf_instant now)
 {
     struct hf_span took = hf_instant_until(pending->sent, now);
-    node->rtt.ns = node->rtt.ns == 0
-                       ? took.ns
-                       : node->rtt.ns + (took.ns - node->rtt.ns) / 8;
+    node->rtt = hf_span_smooth(node->rtt, took);
 }
 
 static void on_replied(struct hf_redis_connection *connection,
