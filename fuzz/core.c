@@ -58,6 +58,11 @@ static void trace_effects(const struct hf_effects *effects)
     }
 }
 
+static void step_nodes(struct hf_nodes_event event)
+{
+    hf_nodes_step(&world.nodes, &event);
+}
+
 static void step(struct one *one, struct hf_event event)
 {
     struct hf_effects effects;
@@ -72,7 +77,9 @@ static void step(struct one *one, struct hf_event event)
     oracle_effects(&one->oracle, &event, &effects);
     for (unsigned i = 0; i < world.nodes.count; i++) {
         if ((effects.missed & (1U << i)) != 0) {
-            hf_nodes_missed(&world.nodes, i, world.now);
+            step_nodes((struct hf_nodes_event){.kind = HF_NODES_EV_MISS,
+                                               .node = (uint8_t)i,
+                                               .now = world.now});
         }
     }
     one->is_live = !effects.done;
@@ -173,8 +180,10 @@ static void answer(struct one *one, unsigned node, int verb, uint8_t what,
     event.look_ms = (more & 32) != 0 ? 40 : 0;
     event.ahead = more / 64;
     event.ticket = fuzz_u8(in);
-    hf_nodes_answered(&world.nodes, node,
-                      hf_instant_until(event.sent, world.now));
+    step_nodes((struct hf_nodes_event){
+        .kind = HF_NODES_EV_REPLY,
+        .node = (uint8_t)node,
+        .took = hf_instant_until(event.sent, world.now)});
     step(one, event);
 }
 
@@ -183,7 +192,9 @@ static void stand(unsigned node, uint8_t what)
     static const enum hf_node_status standings[] = {
         HF_NODE_STATUS_VOTING, HF_NODE_STATUS_CONNECTING,
         HF_NODE_STATUS_REPAIRING, HF_NODE_STATUS_DOWN};
-    hf_nodes_set(&world.nodes, node, standings[what % 4]);
+    step_nodes((struct hf_nodes_event){.kind = HF_NODES_EV_STATUS,
+                                       .node = (uint8_t)node,
+                                       .status = standings[what % 4]});
     for (unsigned i = 0; i < LEASES; i++) {
         step(&world.leases[i],
              (struct hf_event){.kind = (what & 4) != 0 ? HF_EV_NODE_RESET
@@ -194,7 +205,9 @@ static void stand(unsigned node, uint8_t what)
 
 static void listen(unsigned node, uint8_t what)
 {
-    hf_nodes_set_listening(&world.nodes, node, (what & 1) != 0);
+    step_nodes((struct hf_nodes_event){.kind = HF_NODES_EV_LISTEN,
+                                       .node = (uint8_t)node,
+                                       .is_listening = (what & 1) != 0});
     for (unsigned i = 0; i < LEASES; i++) {
         step(&world.leases[i],
              (struct hf_event){.kind = HF_EV_LISTEN, .node = (uint8_t)node});
@@ -293,9 +306,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                   hf_span_ms(1000));
     for (unsigned i = 0; i < world.nodes.count; i++) {
         bool is_up = (what >> i & 4) == 0;
-        hf_nodes_set(&world.nodes, i,
-                     is_up ? HF_NODE_STATUS_VOTING : HF_NODE_STATUS_CONNECTING);
-        hf_nodes_set_listening(&world.nodes, i, (what & 128) != 0);
+        step_nodes((struct hf_nodes_event){
+            .kind = HF_NODES_EV_STATUS,
+            .node = (uint8_t)i,
+            .status =
+                is_up ? HF_NODE_STATUS_VOTING : HF_NODE_STATUS_CONNECTING});
+        step_nodes((struct hf_nodes_event){.kind = HF_NODES_EV_LISTEN,
+                                           .node = (uint8_t)i,
+                                           .is_listening = (what & 128) != 0});
     }
     for (unsigned i = 0; in.left > 0 && i < MOVES_MAX; i++) {
         move(&in);

@@ -82,7 +82,9 @@ static void measure(struct hf_client *client, const struct hf_answer *answer)
         hf_instant_before(answer->sent, client->reading_since)) {
         took = hf_span_min(took, known);
     }
-    hf_nodes_answered(&client->nodes, answer->node, took);
+    struct hf_nodes_event event = {
+        .kind = HF_NODES_EV_REPLY, .node = answer->node, .took = took};
+    hf_nodes_step(&client->nodes, &event);
 }
 
 static void note_reason(struct hf_client *client,

@@ -58,7 +58,12 @@ static void deliver_status(struct hf_client *client)
     client->changed &= (uint16_t)~bit;
     client->forgot &= (uint16_t)~bit;
     enum hf_node_status was = hf_nodes_standing(&client->nodes, node);
-    hf_nodes_set(&client->nodes, node, (enum hf_node_status)client->news[node]);
+    struct hf_nodes_event event = {
+        .kind = HF_NODES_EV_STATUS,
+        .node = (uint8_t)node,
+        .status = (enum hf_node_status)client->news[node],
+    };
+    hf_nodes_step(&client->nodes, &event);
     hf_log_standing(client, node, was, forgot);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
@@ -85,7 +90,12 @@ static void deliver_listening(struct hf_client *client)
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
     client->heard_from &= (uint16_t)~bit;
-    hf_nodes_set_listening(&client->nodes, node, (client->listens & bit) != 0);
+    struct hf_nodes_event change = {
+        .kind = HF_NODES_EV_LISTEN,
+        .node = (uint8_t)node,
+        .is_listening = (client->listens & bit) != 0,
+    };
+    hf_nodes_step(&client->nodes, &change);
     for (uint32_t i = 0; i < end; i++) {
         struct hf_item *item = hf_handle_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&

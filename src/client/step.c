@@ -67,7 +67,10 @@ static void note_missed(struct hf_client *client, uint16_t missed)
 {
     for (unsigned i = 0; missed != 0; i++, missed >>= 1) {
         if ((missed & 1) != 0) {
-            hf_nodes_missed(&client->nodes, i, client->now);
+            struct hf_nodes_event event = {.kind = HF_NODES_EV_MISS,
+                                           .node = (uint8_t)i,
+                                           .now = client->now};
+            hf_nodes_step(&client->nodes, &event);
         }
     }
 }

@@ -56,26 +56,69 @@ static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_node_status standing)
     }
 }
 
-void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
-                  enum hf_node_status standing)
+static void set_status(struct hf_nodes *nodes, unsigned node,
+                       enum hf_node_status status)
 {
-    HF_ASSERT(node < nodes->count);
-    HF_ASSERT(standing <= HF_NODE_STATUS_DOWN);
+    HF_ASSERT(status <= HF_NODE_STATUS_DOWN);
     uint16_t bit = (uint16_t)(1U << node);
     *mask_of(nodes, hf_nodes_standing(nodes, node)) ^= bit;
-    *mask_of(nodes, standing) |= bit;
+    *mask_of(nodes, status) |= bit;
     HF_ASSERT((nodes->connecting ^ nodes->voting ^ nodes->repairing ^
                nodes->down) == hf_nodes_all(nodes));
 }
 
-void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
-                            bool is_listening)
+static void set_listening(struct hf_nodes *nodes, unsigned node,
+                          bool is_listening)
 {
-    HF_ASSERT(node < nodes->count);
     uint16_t bit = (uint16_t)(1U << node);
     nodes->listening &= (uint16_t)~bit;
     nodes->listening |= is_listening ? bit : 0;
     HF_ASSERT((nodes->listening & ~hf_nodes_all(nodes)) == 0);
+}
+
+static void note_reply(struct hf_nodes *nodes, unsigned node,
+                       struct hf_span took)
+{
+    HF_ASSERT(nodes->misses[node] <= HF_NODE_MISSES_MAX);
+    nodes->misses[node] = 0;
+    if (took.ns <= 0) {
+        return; /* the embedded store: no round trip to measure */
+    }
+    nodes->rtt[node] = hf_span_smooth(nodes->rtt[node], took);
+}
+
+static void note_miss(struct hf_nodes *nodes, unsigned node,
+                      struct hf_instant now)
+{
+    HF_ASSERT(nodes->misses[node] <= HF_NODE_MISSES_MAX);
+    struct hf_instant again =
+        hf_instant_add(nodes->missed_at[node], nodes->node_timeout);
+    if (nodes->misses[node] == 0 || !hf_instant_before(now, again)) {
+        nodes->missed_at[node] = now;
+        if (nodes->misses[node] < HF_NODE_MISSES_MAX) {
+            nodes->misses[node]++;
+        }
+    }
+}
+
+void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event)
+{
+    HF_ASSERT(event->node < nodes->count);
+    switch (event->kind) {
+    case HF_NODES_EV_STATUS:
+        set_status(nodes, event->node, event->status);
+        break;
+    case HF_NODES_EV_LISTEN:
+        set_listening(nodes, event->node, event->is_listening);
+        break;
+    case HF_NODES_EV_REPLY:
+        note_reply(nodes, event->node, event->took);
+        break;
+    case HF_NODES_EV_MISS:
+    default:
+        note_miss(nodes, event->node, event->now);
+        break;
+    }
 }
 
 enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
@@ -91,31 +134,6 @@ enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
     }
     return (nodes->connecting & bit) != 0 ? HF_NODE_STATUS_CONNECTING
                                           : HF_NODE_STATUS_DOWN;
-}
-
-void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
-                       struct hf_span took)
-{
-    HF_ASSERT(node < nodes->count);
-    nodes->misses[node] = 0;
-    if (took.ns <= 0) {
-        return; /* the embedded store: no round trip to measure */
-    }
-    nodes->rtt[node] = hf_span_smooth(nodes->rtt[node], took);
-}
-
-void hf_nodes_missed(struct hf_nodes *nodes, unsigned node,
-                     struct hf_instant now)
-{
-    HF_ASSERT(node < nodes->count);
-    struct hf_instant again =
-        hf_instant_add(nodes->missed_at[node], nodes->node_timeout);
-    if (nodes->misses[node] == 0 || !hf_instant_before(now, again)) {
-        nodes->missed_at[node] = now;
-        if (nodes->misses[node] < HF_NODE_MISSES_MAX) {
-            nodes->misses[node]++;
-        }
-    }
 }
 
 bool hf_nodes_is_slow(const struct hf_nodes *nodes, unsigned node)

@@ -41,24 +41,31 @@ struct hf_nodes {
 void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
                    struct hf_span node_timeout, struct hf_span connect_timeout);
 
-void hf_nodes_set(struct hf_nodes *nodes, unsigned node,
-                  enum hf_node_status standing);
+/* What the client has heard of one node. */
+enum hf_nodes_event_kind {
+    HF_NODES_EV_STATUS, /* it has another status. Each lease gets HF_EV_NODE
+                           next */
+    HF_NODES_EV_LISTEN, /* it can push grants to us from now on, or no longer.
+                           Each lease that waits gets HF_EV_LISTEN next */
+    HF_NODES_EV_REPLY,  /* it replied: it is no longer slow */
+    HF_NODES_EV_MISS    /* a request timed out. Those of several requests at
+                           once count as one */
+};
 
-/* `node` can push grants to us from now on, or no longer. Each lease that waits
- * gets HF_EV_LISTEN next. */
-void hf_nodes_set_listening(struct hf_nodes *nodes, unsigned node,
-                            bool is_listening);
+struct hf_nodes_event {
+    enum hf_nodes_event_kind kind;
+    uint8_t node;
+    enum hf_node_status status; /* STATUS */
+    bool is_listening;          /* LISTEN */
+    struct hf_span took;        /* REPLY: since the request was sent */
+    struct hf_instant now;      /* MISS */
+};
+
+/* The only way to change what is known of the nodes. */
+void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event);
 
 enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
                                       unsigned node);
-
-/* The node replied, after `took`: it is no longer slow. */
-void hf_nodes_answered(struct hf_nodes *nodes, unsigned node,
-                       struct hf_span took);
-
-/* A request timed out. Timeouts of several requests at once count as one. */
-void hf_nodes_missed(struct hf_nodes *nodes, unsigned node,
-                     struct hf_instant now);
 
 /* True after HF_NODE_MISSES_MAX timeouts in a row: a request waits for this
  * node only if the other nodes are no majority. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "story.h"
 
+#include "nodes.h"
+
 #include "core/lease_parts.h"
 #include "core/validity.h"
 
@@ -122,7 +124,7 @@ static void tell(struct teller *teller)
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         if ((effects->missed & (1U << i)) != 0) {
             say(teller, "late %u", i);
-            hf_nodes_missed(&teller->nodes, i, teller->event.now);
+            nodes_miss(&teller->nodes, i, teller->event.now);
         }
     }
     if (effects->outcome == HF_OUT_HELD) {
@@ -215,7 +217,7 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
         event->verdict = HF_VERDICT_ERROR;
     }
     if (event->verdict <= HF_VERDICT_QUEUED) {
-        hf_nodes_answered(&teller->nodes, node, hf_span_us(1));
+        nodes_reply(&teller->nodes, node, hf_span_us(1));
     }
 }
 
@@ -234,7 +236,7 @@ static enum hf_node_status standing_of(const char *word)
 static void read_listen(struct teller *teller, const char *word, unsigned node)
 {
     teller->event.node = (uint8_t)node;
-    hf_nodes_set_listening(&teller->nodes, node, strcmp(word, "listen") == 0);
+    nodes_listen(&teller->nodes, node, strcmp(word, "listen") == 0);
 }
 
 static void read_event(struct teller *teller, char **words, int n)
@@ -280,8 +282,7 @@ static void read_event(struct teller *teller, char **words, int n)
                 event->node = (uint8_t)number;
             }
             if (event->kind == HF_EV_NODE) {
-                hf_nodes_set(&teller->nodes, event->node,
-                             standing_of(words[2]));
+                nodes_set(&teller->nodes, event->node, standing_of(words[2]));
             }
             return;
         }
@@ -341,8 +342,8 @@ static void tell_line(struct teller *teller, const char *line)
         return;
     }
     if (strcmp(words[0], "up") == 0) {
-        hf_nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
-                     HF_NODE_STATUS_VOTING);
+        nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
+                  HF_NODE_STATUS_VOTING);
         return;
     }
     if (strcmp(words[0], "spread") == 0 || strcmp(words[0], "sparse") == 0) {
@@ -409,8 +410,8 @@ int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
     memset(&teller, 0, sizeof(teller));
     hf_nodes_init(&teller.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < n_nodes; i++) {
-        hf_nodes_set(&teller.nodes, i, HF_NODE_STATUS_VOTING);
-        hf_nodes_set_listening(&teller.nodes, i, true);
+        nodes_set(&teller.nodes, i, HF_NODE_STATUS_VOTING);
+        nodes_listen(&teller.nodes, i, true);
     }
     teller.ttl = hf_span_ms(ttl_ms);
     teller.lease = map_lease(n_nodes);

@@ -5,6 +5,7 @@
 #include "core/quarantine.h"
 #include "core/retry.h"
 #include "core/validity.h"
+#include "nodes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -132,7 +133,7 @@ static void refused(struct attempt *attempt, int64_t left_ms)
     struct hf_effects effects;
     struct hf_event event = {.kind = HF_EV_ACQUIRE, .now = at_ms(0)};
     hf_nodes_init(&attempt->nodes, 1, hf_span_ms(50), hf_span_ms(1000));
-    hf_nodes_set(&attempt->nodes, 0, HF_NODE_STATUS_VOTING);
+    nodes_set(&attempt->nodes, 0, HF_NODE_STATUS_VOTING);
     hf_lease_init(lease_of(attempt), 1, hf_span_ms(1000), 0);
     hf_lease_step(lease_of(attempt), &attempt->nodes, &event, &effects);
     event.kind = HF_EV_ANSWER;
@@ -231,7 +232,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     struct attempt attempt;
     struct hf_retry retry;
     refused(&attempt, 40);
-    hf_nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_DOWN);
+    nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_DOWN);
     retry_of(&retry, -1, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 100).kind,
@@ -239,7 +240,7 @@ static void a_store_never_reached_ends_a_wait_without_end(void **state)
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 4799).kind,
                      HF_RETRY_UNREACHED);
     /* reached before, or in quarantine: wait for the end of the outage */
-    hf_nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_REPAIRING);
+    nodes_set(&attempt.nodes, 0, HF_NODE_STATUS_REPAIRING);
     retry_of(&retry, -1, 1);
     assert_int_equal(after(&retry, &attempt, HF_OUT_UNREACHED, 9999).kind,
                      HF_RETRY_AGAIN);
@@ -336,14 +337,14 @@ static void misses_make_slow_and_an_answer_makes_quick(void **state)
     struct hf_nodes nodes;
     hf_nodes_init(&nodes, 3, hf_span_ms(50), hf_span_ms(1000));
     for (int i = 0; i < 9; i++) {
-        hf_nodes_missed(&nodes, 1, at_ms(0));
+        nodes_miss(&nodes, 1, at_ms(0));
     }
     assert_false(hf_nodes_is_slow(&nodes, 1));
-    hf_nodes_missed(&nodes, 1, at_ms(50));
-    hf_nodes_missed(&nodes, 1, at_ms(100));
+    nodes_miss(&nodes, 1, at_ms(50));
+    nodes_miss(&nodes, 1, at_ms(100));
     assert_true(hf_nodes_is_slow(&nodes, 1));
     assert_false(hf_nodes_is_slow(&nodes, 0));
-    hf_nodes_answered(&nodes, 1, hf_span_ms(1));
+    nodes_reply(&nodes, 1, hf_span_ms(1));
     assert_false(hf_nodes_is_slow(&nodes, 1));
 }
 
@@ -356,7 +357,7 @@ static void timeouts_follow_lease_and_round_trip(void **state)
                      hf_span_ms(50).ns);
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(200)).ns,
                      hf_span_ms(10).ns);
-    hf_nodes_answered(&nodes, 0, hf_span_ms(40));
+    nodes_reply(&nodes, 0, hf_span_ms(40));
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(200)).ns,
                      hf_span_ms(120).ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The figures that core promises: shares of a lease, weights, steps. */
-#include "core/nodes.h"
 #include "core/validity.h"
+#include "nodes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,20 +51,20 @@ static void round_trips_are_smoothed(void **state)
 {
     (void)state;
     struct hf_nodes nodes = three_nodes();
-    hf_nodes_answered(&nodes, 1, hf_span_us(800));
+    nodes_reply(&nodes, 1, hf_span_us(800));
     assert_int_equal(nodes.rtt[1].ns, 800000);
-    hf_nodes_answered(&nodes, 1, hf_span_us(1600));
+    nodes_reply(&nodes, 1, hf_span_us(1600));
     assert_int_equal(nodes.rtt[1].ns, 900000);
-    hf_nodes_answered(&nodes, 1, hf_span_us(100));
+    nodes_reply(&nodes, 1, hf_span_us(100));
     assert_int_equal(nodes.rtt[1].ns, 800000);
-    hf_nodes_answered(&nodes, 1, (struct hf_span){1});
+    nodes_reply(&nodes, 1, (struct hf_span){1});
     assert_int_equal(nodes.rtt[1].ns, 700000 + 1);
-    hf_nodes_answered(&nodes, 1, (struct hf_span){0}); /* not measured */
+    nodes_reply(&nodes, 1, (struct hf_span){0}); /* not measured */
     assert_int_equal(nodes.rtt[1].ns, 700000 + 1);
     assert_int_equal(nodes.rtt[0].ns, 0);
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(1000)).ns, 50 * MS);
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(500)).ns, 25 * MS);
-    hf_nodes_answered(&nodes, 2, hf_span_ms(30));
+    nodes_reply(&nodes, 2, hf_span_ms(30));
     assert_int_equal(hf_nodes_timeout(&nodes, 2, hf_span_ms(1000)).ns, 90 * MS);
     assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 90 * MS);
     nodes.rtt[0] = hf_span_ms(40);
@@ -77,14 +77,14 @@ static void nodes_begin_and_cease_to_listen(void **state)
     (void)state;
     struct hf_nodes nodes = three_nodes();
     assert_int_equal(nodes.listening, 0);
-    hf_nodes_set_listening(&nodes, 2, true);
-    hf_nodes_set_listening(&nodes, 2, true);
+    nodes_listen(&nodes, 2, true);
+    nodes_listen(&nodes, 2, true);
     assert_int_equal(nodes.listening, 1 << 2);
-    hf_nodes_set_listening(&nodes, 0, true);
-    hf_nodes_set(&nodes, 0, HF_NODE_STATUS_DOWN);
+    nodes_listen(&nodes, 0, true);
+    nodes_set(&nodes, 0, HF_NODE_STATUS_DOWN);
     assert_int_equal(nodes.listening, 1 << 2 | 1 << 0);
-    hf_nodes_set_listening(&nodes, 2, false);
-    hf_nodes_set_listening(&nodes, 1, false);
+    nodes_listen(&nodes, 2, false);
+    nodes_listen(&nodes, 1, false);
     assert_int_equal(nodes.listening, 1 << 0);
     assert_int_equal(hf_nodes_standing(&nodes, 0), HF_NODE_STATUS_DOWN);
 }
@@ -95,25 +95,49 @@ static void misses_are_counted_a_timeout_apart(void **state)
 {
     (void)state;
     struct hf_nodes nodes = three_nodes();
-    hf_nodes_missed(&nodes, 0, at_ms(100));
-    hf_nodes_missed(&nodes, 0, at_ms(149));
+    nodes_miss(&nodes, 0, at_ms(100));
+    nodes_miss(&nodes, 0, at_ms(149));
     assert_int_equal(nodes.misses[0], 1);
-    hf_nodes_missed(&nodes, 0, at_ms(150));
+    nodes_miss(&nodes, 0, at_ms(150));
     assert_int_equal(nodes.misses[0], 2);
-    hf_nodes_missed(&nodes, 0, at_ms(199)); /* less than one timeout after the
+    nodes_miss(&nodes, 0, at_ms(199)); /* less than one timeout after the
                                                last one that counted */
     assert_false(hf_nodes_is_slow(&nodes, 0));
-    hf_nodes_missed(&nodes, 0, at_ms(200));
+    nodes_miss(&nodes, 0, at_ms(200));
     assert_true(hf_nodes_is_slow(&nodes, 0));
     for (int i = 1; i < 300; i++) {
-        hf_nodes_missed(&nodes, 0, at_ms(200 + 50 * i));
+        nodes_miss(&nodes, 0, at_ms(200 + 50 * i));
     }
     assert_true(hf_nodes_is_slow(&nodes, 0));
+}
+
+/* Each event changes what it is about, and nothing else. */
+static void an_event_is_one_change(void **state)
+{
+    (void)state;
+    struct hf_nodes nodes;
+    hf_nodes_init(&nodes, 3, hf_span_ms(50), hf_span_ms(1000));
+    for (int i = 0; i < HF_NODE_MISSES_MAX; i++) {
+        nodes_miss(&nodes, 1, at_ms(100 * (i + 1)));
+    }
+    assert_true(hf_nodes_is_slow(&nodes, 1));
+    nodes_listen(&nodes, 1, true);
+    nodes_set(&nodes, 1, HF_NODE_STATUS_VOTING);
+    assert_true(hf_nodes_is_slow(&nodes, 1));
+    assert_int_equal(nodes.listening, 2);
+    nodes_reply(&nodes, 1, hf_span_ms(1));
+    assert_int_equal(nodes.listening, 2);
+    assert_int_equal(nodes.voting, 2);
+    for (int i = 1; i < HF_NODE_MISSES_MAX; i++) {
+        nodes_miss(&nodes, 1, at_ms(1000 + 100 * i));
+    }
+    assert_false(hf_nodes_is_slow(&nodes, 1));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_is_one_change),
         cmocka_unit_test(shares_of_a_lease),
         cmocka_unit_test(round_trips_are_smoothed),
         cmocka_unit_test(nodes_begin_and_cease_to_listen),

@@ -2,6 +2,7 @@
 /* A refused attempt: when a majority can be free again, and when to give up. */
 #include "core/lease.h"
 #include "core/retry.h"
+#include "nodes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +34,7 @@ static void taken(struct attempt *attempt, unsigned count,
     struct hf_event event = {.kind = HF_EV_ACQUIRE};
     hf_nodes_init(&attempt->nodes, count, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < count; i++) {
-        hf_nodes_set(&attempt->nodes, i, HF_NODE_STATUS_VOTING);
+        nodes_set(&attempt->nodes, i, HF_NODE_STATUS_VOTING);
     }
     hf_lease_init(lease_of(attempt), count, hf_span_ms(1000), 0);
     attempt->effects.outcome = HF_OUT_NONE;
@@ -132,8 +133,8 @@ static void no_time_is_no_round_trip(void **state)
     (void)state;
     struct hf_nodes nodes;
     hf_nodes_init(&nodes, 1, hf_span_ms(50), hf_span_ms(1000));
-    hf_nodes_answered(&nodes, 0, hf_span_ms(40));
-    hf_nodes_answered(&nodes, 0, hf_span_ms(0));
+    nodes_reply(&nodes, 0, hf_span_ms(40));
+    nodes_reply(&nodes, 0, hf_span_ms(0));
     assert_int_equal(hf_nodes_timeout(&nodes, 0, hf_span_ms(200)).ns,
                      hf_span_ms(120).ns);
 }

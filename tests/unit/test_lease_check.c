@@ -5,6 +5,7 @@
  * hand. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/lease_parts.h"
+#include "nodes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,7 @@ static void set_scene(void)
     on.votes = on.lease->votes;
     hf_nodes_init(&on.nodes, NODES, hf_span_ms(50), hf_span_ms(50));
     for (unsigned i = 0; i < NODES; i++) {
-        hf_nodes_set(&on.nodes, i, HF_NODE_STATUS_VOTING);
+        nodes_set(&on.nodes, i, HF_NODE_STATUS_VOTING);
     }
     on.lease->phase = HF_PHASE_HOLDING;
     on.lease->state = HF_STATE_HELD;

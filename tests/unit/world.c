@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "world.h"
 
+#include "nodes.h"
 #include "world_node.h"
 
 #include "core/lease.h"
@@ -265,7 +266,7 @@ static void break_wire(struct world *world, struct client *client,
                                                          closed connection */
         }
     }
-    hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_CONNECTING);
+    nodes_set(&client->nodes, node, HF_NODE_STATUS_CONNECTING);
     for (unsigned i = 0; i < n_cut && client->is_busy; i++) {
         if (cut[i].owner == client->owner &&
             cut[i].event.kind == HF_EV_ANSWER) {
@@ -273,7 +274,7 @@ static void break_wire(struct world *world, struct client *client,
             step(world, client, cut[i].event);
         }
     }
-    hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
+    nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
     if (client->is_busy) {
         step(world, client,
              (struct hf_event){.kind = HF_EV_NODE, .node = (uint8_t)node});
@@ -316,7 +317,7 @@ static bool push(void *user, uint32_t owner, uint64_t counter)
 static void hear(struct world *world, struct client *client, unsigned node,
                  bool is_listening)
 {
-    hf_nodes_set_listening(&client->nodes, node, is_listening);
+    nodes_listen(&client->nodes, node, is_listening);
     if (!is_listening) {
         client->pushes[node].n = 0; /* messages in flight are lost */
     }
@@ -542,8 +543,8 @@ void world_run(const struct world_plan *plan, struct world_report *report)
         hf_nodes_init(&client->nodes, plan->n_nodes, hf_span_ms(50),
                       hf_span_ms(1000));
         for (unsigned node = 0; node < plan->n_nodes; node++) {
-            hf_nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
-            hf_nodes_set_listening(&client->nodes, node, true);
+            nodes_set(&client->nodes, node, HF_NODE_STATUS_VOTING);
+            nodes_listen(&client->nodes, node, true);
         }
         client->idle_until = later(world, (int64_t)draw(world, 5000));
     }
