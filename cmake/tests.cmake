@@ -6,6 +6,7 @@
 #   tests/conformance/*.c     the same against real servers; if NAME.t.sh
 #                             stands beside NAME.c, that script drives it
 #   tests/sim/*.c             the same, with the parts of the simulator
+#   tests/postgres/*.c        the same, with libpq
 #   tests/skeleton/*.c        a store, as a module: store-skeleton.so
 #   tests/{cli,interop,chaos,lib}/*.c   tools of tests; *_shim.c: LD_PRELOAD
 #   examples/*.c, bench/*.c   examples see the public header only
@@ -95,6 +96,10 @@ foreach(folder tests/unit tests/conformance tests/cli tests/interop tests/chaos
 endforeach()
 if(TARGET hf_sim)
   hf_programs(tests/sim hf_sim hf_sim_redis PkgConfig::LUA51 m)
+endif()
+pkg_check_modules(libpq IMPORTED_TARGET libpq)
+if(libpq_FOUND)
+  hf_programs(tests/postgres PkgConfig::libpq)
 endif()
 
 # A store that is a module, in a folder where only its own test looks for it.

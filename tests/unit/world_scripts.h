@@ -54,6 +54,8 @@ struct planted {
 
 struct scripts {
     const struct planted *planted; /* NULL: the scripts as shipped */
+    struct planted everywhere;     /* text NULL: none; else in all that have it
+                                    */
     struct sim_lua *lua;
     struct sim_redis *redis;
     struct sim_session *session;
@@ -76,25 +78,37 @@ add(struct sim_text *text, const char *format, ...)
     sim_reply_bulk(text, word, (size_t)len);
 }
 
+/* Replace the first `from`. @return false: there is none. */
+static inline bool replace(struct sim_text *text, const char *from,
+                           const char *to)
+{
+    const char *at = from == NULL ? NULL : strstr(text->data, from);
+    if (at == NULL) {
+        return false;
+    }
+    struct sim_text out = {0};
+    size_t before = (size_t)(at - text->data);
+    size_t after = before + strlen(from);
+    sim_text_add(&out, text->data, before);
+    sim_text_add(&out, to, strlen(to));
+    sim_text_add(&out, text->data + after, text->len - after);
+    sim_text_fini(text);
+    *text = out;
+    return true;
+}
+
 static inline void add_text_of(struct sim_text *out,
                                const struct scripts *scripts,
                                const struct hf_script *script)
 {
     const struct planted *planted = scripts->planted;
-    const char *at = NULL;
-    if (planted != NULL && planted->script == script) {
-        at = strstr(script->text, planted->text);
-        assert_non_null(at); /* the script has changed: update the table */
-    }
-    if (at == NULL) {
-        sim_reply_bulk(out, script->text, script->len);
-        return;
-    }
     struct sim_text text = {0};
-    const char *rest = at + strlen(planted->text);
-    sim_text_add(&text, script->text, (size_t)(at - script->text));
-    sim_text_add(&text, planted->instead, strlen(planted->instead));
-    sim_text_add(&text, rest, script->len - (size_t)(rest - script->text));
+    sim_text_add(&text, script->text, script->len);
+    if (planted != NULL && planted->script == script) {
+        /* if it is absent, the script has changed: update the table */
+        assert_true(replace(&text, planted->text, planted->instead));
+    }
+    replace(&text, scripts->everywhere.text, scripts->everywhere.instead);
     sim_reply_bulk(out, text.data, text.len);
     sim_text_fini(&text);
 }
@@ -104,7 +118,8 @@ static inline void begin(struct sim_text *out, const struct scripts *scripts,
 {
     static const char *const sides[] = {"fence", "queue", "waiters", "holders",
                                         "votes"};
-    bool has_mark = script == &hf_script_list;
+    bool has_mark = script == &hf_script_list ||
+                    script == &hf_script_inspect || script == &hf_script_mark;
     sim_reply_array(out, 10U + (has_mark ? 1U : 0U) + n_args);
     add(out, "EVAL");
     add_text_of(out, scripts, script);

@@ -52,8 +52,9 @@
 --       :timeline, :start (us, of the postmaster), :pid (of this backend),
 --       :synchronous ("1": a synchronous standby is configured), :schema
 --   listen(channel text): LISTEN, and hold the advisory lock that shows
---       granters that this session listens; once per session. A payload is
---       "cookie counter", as in PUBLISH.
+--       granters that this session listens. A payload is "cookie counter", as
+--       in PUBLISH. A session that also calls verbs may listen on one channel.
+--   unlisten(channel text)
 --   sweep(after bytea, most integer = 100) -> bytea: delete idle names among the
 --       next ones; the name at which to go on, empty after the last
 --   schema_version() -> integer
@@ -678,11 +679,14 @@ BEGIN
         a.verdict := -1;
         RETURN a;
     END IF;
-    -- A plain try of a name that is held: read, and lock nothing.
+    -- A plain try of a name that is held: read, and lock nothing. If sharers
+    -- hold it, a waiter may be due that found no listener.
     IF place_ms = 0 AND returned = 0 THEN
         s := holdfast.read(lock_name);
         IF s.owner IS NOT NULL AND NOT holdfast.admits(s, mode)
-            AND holdfast.vote(s, caller) IS NULL THEN
+            AND holdfast.vote(s, caller) IS NULL AND (s.sharers = 0
+                OR NOT EXISTS (SELECT FROM holdfast.waiter w
+                    WHERE w.name = lock_name)) THEN
             a := holdfast.reply(s, 0);
             a.node_us := s.us;
             RETURN a;
@@ -1188,6 +1192,17 @@ BEGIN
     EXECUTE format('LISTEN %I', channel);
     -- A session does not exclude itself (is_heard).
     PERFORM set_config('holdfast.channel', channel, false);
+END
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.unlisten(channel text) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $fn$
+BEGIN
+    EXECUTE format('UNLISTEN %I', channel);
+    PERFORM pg_advisory_unlock(1751543398, hashtext(channel));
+    PERFORM set_config('holdfast.channel', '', false);
 END
 $fn$;
 

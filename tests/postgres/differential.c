@@ -1,0 +1,692 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* library: hf_sim_redis */
+/* The rules in PostgreSQL against the shipped Lua scripts. Both get the same
+ * random requests of one name, by one clock, which only the test moves. Each
+ * reply, each push and, after each request, the whole state must be the same.
+ * Then rules are removed from the SQL, one at a time, and one from a script:
+ * each time a difference must be found.
+ *
+ *     differential SCHEMA [SEED [SEQUENCES]]
+ *
+ * What may differ, by design:
+ *  - A waiter without a channel polls. PostgreSQL leaves it its place; the
+ *    scripts get a line that does the same.
+ *  - A place that has expired is gone in PostgreSQL. In Redis it counts until
+ *    the head of the queue reaches it: here it is removed before each request.
+ *  - Where a script replies with a number alone, only that is compared.
+ *
+ * The clock may go back, but never so far that an expired entry is live again:
+ * Redis drops it, PostgreSQL keeps the row. Sweeps of idle names come in
+ * between, and must change nothing. */
+#include "differential.h"
+
+#include "story/random.h"
+
+#include "io/clock.h"
+
+#define PARTIES 6
+#define BREAKER PARTIES
+#define SEQUENCES 40
+#define PATIENCE 600 /* the rarest difference takes about 60 sequences */
+#define STEPS 300
+#define ENDS_MAX 200
+#define EPOCH_US INT64_C(1795000000000000)
+
+struct party {
+    char owner[OWNER_LEN];
+    const char *mode;
+    uint64_t own; /* by its last grant */
+    bool hears;
+};
+
+struct both {
+    struct sim_random random;
+    struct scripts scripts;
+    struct pg pg;
+    struct party parties[PARTIES + 1];
+    unsigned owners;
+    int64_t wall_us;
+    int64_t over_ms; /* the latest end in the past */
+    int64_t ends_ms[ENDS_MAX];
+    int n_ends;
+    uint64_t counter, version;
+    uint64_t asked, granted, queued, pushed, together, broken;
+    struct sim_text lua, sql; /* what is compared */
+    bool differs;
+};
+
+static int64_t below(struct both *both, int64_t n)
+{
+    return sim_draw_below(&both->random, n);
+}
+
+static bool chance(struct both *both, int percent)
+{
+    return below(both, 100) < percent;
+}
+
+/* ---- State --------------------------------------------------------------- */
+
+static void note_end(struct both *both, int64_t ms)
+{
+    if (ms >= both->wall_us / 1000 && ms < INT64_MAX &&
+        both->n_ends < ENDS_MAX) {
+        both->ends_ms[both->n_ends++] = ms;
+    }
+}
+
+static void note_key(struct both *both, const char *key)
+{
+    note_end(both, sim_redis_end_ms(both->scripts.redis, key, strlen(key)));
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+struct line {
+    char text[200];
+};
+
+/* Sharers that were raised to one counter have no order in Redis. */
+static void print_sorted(struct sim_text *text, struct line *lines, size_t n)
+{
+    qsort(lines, n, sizeof(*lines), by_text);
+    for (size_t i = 0; i < n; i++) {
+        sim_text_print(text, "\n#      %s", lines[i].text);
+    }
+}
+
+static void print_lua_fence(struct both *both)
+{
+    static const char key[] = "hf:{" NAME "}:fence";
+    const struct sim_redis *redis = both->scripts.redis;
+    size_t len;
+    const char *fence = sim_redis_get(redis, key, sizeof(key) - 1, &len);
+    sim_text_print(&both->lua, " last '%s' kept %" PRId64,
+                   fence != NULL && len > 17 ? fence + 17 : "",
+                   fence == NULL
+                       ? 0
+                       : sim_redis_end_ms(redis, key, sizeof(key) - 1));
+}
+
+static void print_lua_value(struct both *both)
+{
+    static const char key[] = "hf:{" NAME "}:value";
+    size_t len;
+    const char *value =
+        sim_redis_get(both->scripts.redis, key, sizeof(key) - 1, &len);
+    bool is_live = value != NULL && len > 49;
+    both->version = is_live ? strtoull(value, NULL, 10) : 0;
+    sim_text_print(&both->lua, " value %" PRIu64 " %s", both->version,
+                   is_live ? value + 50 : "");
+}
+
+static void print_lua_state(struct both *both)
+{
+    static const char votes[] = "hf:{" NAME "}:votes";
+    struct scripts *scripts = &both->scripts;
+    const struct hf_reply *r = &scripts->reply;
+    struct line lines[PARTIES * 20];
+    size_t n = 0;
+    scripts_ask_roster(scripts);
+    sim_text_print(&both->lua,
+                   " state: c %" PRId64 " left %" PRId64 " %s terms %" PRId64
+                   " sharers %" PRId64 " waiters %" PRId64,
+                   item(r, 2), item(r, 3), hf_reply_text(r, 4), item(r, 9),
+                   item(r, 10), item(r, 11));
+    print_lua_fence(both);
+    print_lua_value(both);
+    for (size_t i = 12; i + 3 < r->n; i += 4) {
+        size_t len;
+        const char *who = hf_reply_text(r, i);
+        const char *v = sim_redis_field(scripts->redis, votes,
+                                        sizeof(votes) - 1, who, strlen(who),
+                                        &len);
+        bool shares = item(r, i + 2) == 0;
+        note_end(both, both->wall_us / 1000 + item(r, i + 1));
+        assert_true(n < PARTIES * 20);
+        snprintf(lines[n++].text, sizeof(lines[0].text),
+                 "%c %016" PRId64 " %s %s for %" PRId64 " at %.16s",
+                 shares ? 'h' : 'w', item(r, i + 2), who,
+                 hf_reply_text(r, i + 3), item(r, i + 1),
+                 shares && v != NULL ? v : "");
+    }
+    print_sorted(&both->lua, lines, n);
+}
+
+static void print_sql_seats(struct both *both, const PGresult *r)
+{
+    struct line lines[PARTIES * 20];
+    size_t n = 0;
+    int owner = PQfnumber(r, "seat_owner");
+    for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, 0, owner); i++) {
+        struct sim_text who = {0};
+        bool shares = pg_number(r, i, "seat_ticket") == 0;
+        pg_print(&who, r, i, "seat_owner");
+        assert_true(n < PARTIES * 20);
+        snprintf(lines[n++].text, sizeof(lines[0].text),
+                 "%c %016" PRId64 " %.60s %s for %" PRId64 " at %.16s",
+                 shares ? 'h' : 'w', pg_number(r, i, "seat_ticket"), who.data,
+                 PQgetvalue(r, i, PQfnumber(r, "seat_mode")),
+                 pg_number(r, i, "seat_left_ms"),
+                 PQgetvalue(r, i, PQfnumber(r, "v")));
+        sim_text_fini(&who);
+    }
+    print_sorted(&both->sql, lines, n);
+}
+
+/* One statement: the list, the counters of the sharers, the last owner and the
+ * value. */
+static void print_sql_state(struct both *both)
+{
+    static const char query[] =
+        "SELECT s.*, h.counter AS v, coalesce(l.last, '') AS last_owner,"
+        " coalesce(l.kept_until, 0) AS kept, v.version, v.data"
+        " FROM holdfast.list('" NAME "', 1000) AS s"
+        " CROSS JOIN holdfast.value_get('" NAME "') AS v"
+        " LEFT JOIN holdfast.sharer h ON h.name = '" NAME "'"
+        " AND h.owner = s.seat_owner AND s.seat_ticket = 0"
+        " LEFT JOIN holdfast.lock l ON l.name = '" NAME "'"
+        " AND l.kept_until * 1000 + 999"
+        " >= current_setting('holdfast.test_us')::bigint";
+    const PGresult *r = pg_run(&both->pg, "state", query, 0, NULL);
+    both->counter = (uint64_t)pg_number(r, 0, "counter");
+    sim_text_print(&both->sql, " state: c %" PRIu64 " left %" PRId64 " ",
+                   both->counter, pg_number(r, 0, "left_ms"));
+    pg_print(&both->sql, r, 0, "owner");
+    sim_text_print(&both->sql,
+                   " terms %" PRId64 " sharers %" PRId64 " waiters %" PRId64
+                   " last '",
+                   pg_number(r, 0, "terms"), pg_number(r, 0, "sharers"),
+                   pg_number(r, 0, "waiters"));
+    pg_print(&both->sql, r, 0, "last_owner");
+    sim_text_print(&both->sql, "' kept %" PRId64 " value %" PRId64 " ",
+                   pg_number(r, 0, "kept"), pg_number(r, 0, "version"));
+    pg_print(&both->sql, r, 0, "data");
+    both->together += pg_number(r, 0, "sharers") > 1;
+    print_sql_seats(both, r);
+}
+
+static void note_ends(struct both *both)
+{
+    both->n_ends = 0;
+    note_key(both, NAME);
+    note_key(both, "hf:{" NAME "}:fence");
+    note_key(both, "hf:{" NAME "}:once");
+    note_key(both, "hf:{" NAME "}:value");
+}
+
+static void purge(struct both *both)
+{
+    static const char script[] =
+        "for _, who in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do "
+        "local r = redis.call('HGET', KEYS[2], who) "
+        "if not r or tonumber(string.match(r, '^(%d+) ')) <= tonumber(ARGV[1])"
+        " then redis.call('ZREM', KEYS[1], who) "
+        "redis.call('HDEL', KEYS[2], who) end end return 1";
+    struct sim_text text = {0};
+    sim_reply_array(&text, 6);
+    add(&text, "EVAL");
+    sim_reply_bulk(&text, script, sizeof(script) - 1);
+    add(&text, "2");
+    add(&text, "hf:{" NAME "}:queue");
+    add(&text, "hf:{" NAME "}:waiters");
+    add(&text, "%" PRId64, both->wall_us / 1000);
+    feed(&both->scripts, &text);
+    assert_int_equal(both->scripts.reply.items[0].type, HF_REPLY_INTEGER);
+}
+
+/* ---- Requests ------------------------------------------------------------ */
+
+static void set_ears(struct both *both, int i, bool hears)
+{
+    if (both->parties[i].hears != hears) {
+        struct sim_text text = {0};
+        char channel[16];
+        snprintf(channel, sizeof(channel), "to:%d", i);
+        both->parties[i].hears = hears;
+        sim_reply_array(&text, 2);
+        add(&text, hears ? "SUBSCRIBE" : "UNSUBSCRIBE");
+        add(&text, "%s", channel);
+        sim_redis_feed(both->scripts.ears, text.data, text.len);
+        sim_text_fini(&text);
+        scripts_hear(&both->scripts);
+        pg_listen(&both->pg, channel, hears);
+    }
+}
+
+static void new_owner(struct both *both, char owner[OWNER_LEN])
+{
+    snprintf(owner, OWNER_LEN, "%032x:host:%d:1",
+             (unsigned)sim_mix(++both->owners), (int)below(both, 100));
+}
+
+static void renew(struct both *both, int i)
+{
+    static const char *const modes[] = {"x", "x", "s0", "s0", "s2"};
+    new_owner(both, both->parties[i].owner);
+    both->parties[i].mode = modes[below(both, COUNT(modes))];
+    both->parties[i].own = 0;
+    set_ears(both, i, chance(both, 85));
+}
+
+/* A counter near the present ones, near the clock, or out of bounds. */
+static uint64_t any_counter(struct both *both, const struct party *party)
+{
+    uint64_t c = both->counter;
+    uint64_t us = (uint64_t)both->wall_us;
+    uint64_t floor = us - us % 4194304;
+    uint64_t other = both->parties[below(both, PARTIES)].own;
+    const uint64_t choices[] = {party->own,
+                                party->own,
+                                party->own,
+                                c,
+                                c,
+                                c + 1,
+                                c + (uint64_t)below(both, 5000),
+                                other,
+                                c > 0 ? c - 1 : 0,
+                                floor,
+                                floor - 4194304,
+                                us,
+                                us + (UINT64_C(1) << 32) - 5,
+                                us + 5000000000};
+    int64_t n = chance(both, 95) ? COUNT(choices) - 2 : COUNT(choices);
+    return choices[below(both, n)];
+}
+
+static int64_t any_span(struct both *both)
+{
+    static const int64_t spans_ms[] = {1,    2,    20,    50,   300,
+                                       1000, 5000, 30000, 90000};
+    return spans_ms[below(both, COUNT(spans_ms))];
+}
+
+static void any_acquire(struct both *both, struct request *ask,
+                        const struct party *party)
+{
+    int64_t second = both->wall_us - both->wall_us % 1000000;
+    bool is_yield = chance(both, 30);
+    ask->flag = chance(both, 6);
+    ask->place_ms = chance(both, 75) ? any_span(both) : 0;
+    ask->ticket = chance(both, 40)
+                      ? 0
+                      : (uint64_t)(chance(both, 50)
+                                       ? second
+                                       : both->wall_us - below(both, 3000000));
+    ask->returned = is_yield ? any_counter(both, party) : 0;
+    ask->counter =
+        is_yield || chance(both, 75) ? 0 : any_counter(both, party);
+    if (!is_yield && chance(both, 3)) {
+        ask->counter = (uint64_t)both->wall_us + 5000000000; /* out of bounds */
+    }
+    if (chance(both, 12)) {
+        ask->channel[0] = '\0'; /* it polls */
+    }
+}
+
+static void any_other(struct both *both, struct request *ask,
+                      const struct party *party)
+{
+    ask->counter = any_counter(both, party);
+    ask->flag = chance(both, 50);
+    if (ask->verb == RELEASE) {
+        ask->ttl_ms = chance(both, 10) ? any_span(both) : 0;
+        ask->counter = chance(both, 40) ? 0 : ask->counter;
+    } else if (ask->verb == BREAK && chance(both, 40)) {
+        strcpy(ask->other, both->parties[below(both, PARTIES)].owner);
+    } else if (ask->verb == MARK) {
+        ask->counter = chance(both, 40) ? 0 : ask->counter;
+        ask->flag = chance(both, 25);
+    } else if (ask->verb == PUT) {
+        ask->counter = chance(both, 70) ? both->version : ask->counter;
+        ask->ticket = chance(both, 75);
+        ask->flag = chance(both, 30);
+        if (chance(both, 70)) {
+            new_owner(both, ask->owner);
+        }
+    } else if (ask->verb == AHEAD) {
+        ask->flag = chance(both, 30);
+    }
+}
+
+static struct request any_request(struct both *both, int *party_at)
+{
+    static const enum verb verbs[] = {
+        ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE,
+        ACQUIRE, CONFIRM, CONFIRM, CONFIRM, CONFIRM, RELEASE, RELEASE,
+        RELEASE, RELEASE, RELEASE, MARK,    PUT};
+    struct request ask = {.verb = verbs[below(both, COUNT(verbs))]};
+    int i = (int)below(both, PARTIES);
+    if (chance(both, 4)) {
+        ask.verb = chance(both, 15) ? AHEAD : BREAK;
+    }
+    if (ask.verb == BREAK || (ask.verb == RELEASE && chance(both, 10))) {
+        i = BREAKER;
+    }
+    const struct party *party = &both->parties[i];
+    strcpy(ask.owner, party->owner);
+    strcpy(ask.mode, chance(both, 95) ? party->mode : "s3");
+    snprintf(ask.channel, sizeof(ask.channel), "to:%d", i);
+    ask.cookie = (unsigned)i;
+    ask.ttl_ms = any_span(both);
+    ask.is_other_marker = ask.verb != PUT && chance(both, 2);
+    if (ask.verb == ACQUIRE) {
+        any_acquire(both, &ask, party);
+    } else {
+        any_other(both, &ask, party);
+    }
+    *party_at = i;
+    return ask;
+}
+
+/* ---- Time ---------------------------------------------------------------- */
+
+/* Often exactly to the millisecond in which something ends. */
+static int64_t any_time(struct both *both)
+{
+    static const int64_t steps_us[] = {0,     0,     0,      900,    1000,
+                                       20000, 20000, 300000, 6000000};
+    int64_t us = both->wall_us;
+    if (chance(both, 5)) {
+        us -= below(both, 2000000);
+    } else {
+        us += below(both, steps_us[below(both, COUNT(steps_us))] + 1);
+    }
+    if (chance(both, 15) && both->n_ends > 0) {
+        int64_t end_ms = both->ends_ms[below(both, both->n_ends)];
+        /* seldom as far as a counter's end */
+        if (end_ms < both->wall_us / 1000 + 100000 || chance(both, 2)) {
+            us = (end_ms + below(both, 3) - 1) * 1000 + below(both, 1000);
+        }
+    }
+    int64_t least_us = (both->over_ms + 1) * 1000;
+    return us < both->wall_us && us < least_us ? both->wall_us : us;
+}
+
+static void set_time(struct both *both, int64_t us)
+{
+    for (int i = 0; i < both->n_ends; i++) {
+        int64_t ms = both->ends_ms[i];
+        if (ms <= us / 1000 && ms > both->over_ms) {
+            both->over_ms = ms;
+        }
+    }
+    both->wall_us = us;
+    scripts_set_time(&both->scripts, us);
+    pg_set_clock(&both->pg, us);
+}
+
+/* ---- A step -------------------------------------------------------------- */
+
+static void ask_lua(struct both *both, const struct request *ask, bool *is_short)
+{
+    struct scripts *scripts = &both->scripts;
+    scripts->pushes.n = 0;
+    lua_ask(scripts, ask);
+    *is_short = lua_is_short(&scripts->reply);
+    lua_print(&both->lua, &scripts->reply, ask->verb);
+    scripts_hear(scripts);
+    for (unsigned i = 0; i < scripts->pushes.n; i++) {
+        const struct push *one = &scripts->pushes.of[i];
+        sim_text_print(&both->lua, " to:%u<%u %" PRIu64, one->owner, one->owner,
+                       one->counter);
+        both->parties[one->owner].own = one->counter;
+    }
+    both->pushed += scripts->pushes.n;
+}
+
+static void ask_sql(struct both *both, const struct request *ask, int party,
+                    bool is_short)
+{
+    struct words words;
+    pg_words(&words, ask);
+    const PGresult *r =
+        pg_ask(&both->pg, verb_names[ask->verb], words.n, words.of);
+    pg_print_answer(&both->sql, r, ask->verb, is_short);
+    if (ask->verb == ACQUIRE || ask->verb == CONFIRM) {
+        int64_t verdict = pg_number(r, 0, "verdict");
+        both->granted += verdict == 1;
+        both->queued += verdict == 2;
+        if (verdict == 1) {
+            both->parties[party].own = (uint64_t)pg_number(r, 0, "counter");
+        }
+    }
+    both->broken += ask->verb == BREAK;
+    pg_hear(&both->pg, &both->sql);
+}
+
+static void empty(struct sim_text *text)
+{
+    text->len = 0;
+    sim_text_add(text, "", 0);
+}
+
+static void step(struct both *both, bool is_quiet)
+{
+    int i = (int)below(both, PARTIES);
+    bool is_short;
+    if (chance(both, 5)) {
+        renew(both, i);
+    } else if (chance(both, 4)) {
+        set_ears(both, i, !both->parties[i].hears);
+    } else if (chance(both, 2)) {
+        new_owner(both, both->parties[BREAKER].owner);
+    }
+    set_time(both, any_time(both));
+    purge(both);
+    if (chance(both, 10)) {
+        static const char *const after[] = {"", "1"};
+        pg_ask(&both->pg, "sweep", 2, after);
+    }
+    struct request ask = any_request(both, &i);
+    empty(&both->lua);
+    empty(&both->sql);
+    ask_lua(both, &ask, &is_short);
+    ask_sql(both, &ask, i, is_short);
+    note_ends(both);
+    print_lua_state(both);
+    print_sql_state(both);
+    both->asked++;
+    if (strcmp(both->lua.data, both->sql.data) != 0) {
+        both->differs = true;
+        if (!is_quiet) {
+            struct sim_text text = {0};
+            print_request(&text, &ask);
+            printf("# request %" PRIu64 " at %" PRId64 ": %s\n# lua: %s\n"
+                   "# sql: %s\n",
+                   both->asked, both->wall_us, text.data, both->lua.data,
+                   both->sql.data);
+            sim_text_fini(&text);
+        }
+    }
+}
+
+/* ---- Runs ---------------------------------------------------------------- */
+
+static const char *schema_path;
+static uint64_t seed, sequences = SEQUENCES;
+
+static void both_open(struct both *both, const char *schema,
+                      const struct planted *planted)
+{
+    memset(both, 0, sizeof(*both));
+    scripts_open(&both->scripts, planted);
+    both->scripts.everywhere = (struct planted){
+        .text = "told = redis.pcall('PUBLISH', first.channel,",
+        .instead = "told = first.channel == '' and {} or "
+                   "redis.pcall('PUBLISH', first.channel,"};
+    pg_open(&both->pg, schema);
+}
+
+static void both_close(struct both *both)
+{
+    scripts_close(&both->scripts);
+    pg_close(&both->pg);
+    sim_text_fini(&both->lua);
+    sim_text_fini(&both->sql);
+}
+
+/* @return whether both behaved the same, beginning with an empty node. */
+static bool run_sequence(struct both *both, uint64_t number, bool is_quiet)
+{
+    both->random = sim_random_of(number, 0);
+    both->over_ms = 0;
+    both->n_ends = 0;
+    both->counter = 0;
+    both->version = 0;
+    both->differs = false;
+    scripts_reset(&both->scripts);
+    pg_reset(&both->pg);
+    set_time(both, EPOCH_US + below(both, 10000000));
+    for (int i = 0; i <= BREAKER; i++) {
+        renew(both, i);
+    }
+    for (int i = 0; i < STEPS && !both->differs; i++) {
+        step(both, is_quiet);
+    }
+    return !both->differs;
+}
+
+static struct sim_text read_schema(void)
+{
+    struct sim_text text = {0};
+    char part[4096];
+    size_t n;
+    FILE *file = fopen(schema_path, "r");
+    assert_non_null(file);
+    while ((n = fread(part, 1, sizeof(part), file)) > 0) {
+        sim_text_add(&text, part, n);
+    }
+    fclose(file);
+    return text;
+}
+
+static void sql_does_as_the_scripts_do(void **state)
+{
+    struct both both;
+    struct sim_text schema = read_schema();
+    (void)state;
+    both_open(&both, schema.data, NULL);
+    for (uint64_t i = 0; i < sequences; i++) {
+        if (!run_sequence(&both, seed + i, false)) {
+            fail_msg("they differ: differential %s %" PRIu64, schema_path,
+                     seed + i);
+        }
+    }
+    print_message("# seeds %" PRIu64 " on: %" PRIu64 " requests, %" PRIu64
+                  " granted, %" PRIu64 " queued, %" PRIu64 " pushes, %" PRIu64
+                  " breaks, together after %" PRIu64 "\n",
+                  seed, both.asked, both.granted, both.queued, both.pushed,
+                  both.broken, both.together);
+    assert_true(both.granted > both.asked / 10);
+    assert_true(both.queued > both.asked / 20);
+    assert_true(both.pushed > both.asked / 100);
+    assert_true(both.together > both.asked / 50);
+    both_close(&both);
+    sim_text_fini(&schema);
+}
+
+static const struct planted in_sql[] = {
+    {NULL, "every grant moves the counter",
+     "next := greatest(s.counter + 1, hint, s.floor);",
+     "next := greatest(s.counter, hint, s.floor);"},
+    {NULL, "a hint beyond the bound is ignored", "hint := 0;", "NULL;"},
+    {NULL, "no grant below the floor", "hint, s.floor);", "hint);"},
+    {NULL, "nothing makes a lease shorter", "AND h.until < s.now + ttl_ms",
+     ""},
+    {NULL, "a try does not overtake waiters", "AND first <> caller",
+     "AND false"},
+    {NULL, "YIELD names the grant that it gives back", "AND own = returned",
+     "AND own > 0"},
+    {NULL, "sharers keep others out", "mode = 's' || s.terms)\n",
+     "mode <> 'x')\n"},
+    {NULL, "a dead waiter is passed over",
+     "WHERE q.name = s.name AND q.until > s.now", "WHERE q.name = s.name"},
+    {NULL, "neighbours come in together",
+     "RETURN holdfast.serve(s, NULL, 0, 0);", "RETURN s;"},
+    {NULL, "a waiter without a listener is removed",
+     "NOT pg_catalog.pg_try_advisory_xact_lock_shared", "false AND 0 <> "
+     "hashtext(channel) OR pg_catalog.pg_try_advisory_xact_lock_shared"},
+    {NULL, "the actual counter is answered, not T", "a.counter := own;",
+     "a.counter := fence;"},
+    {NULL, "an attempt's CONFIRM takes nothing",
+     "IF holder AND holdfast.admits", "IF holdfast.admits"},
+    {NULL, "only the last owner takes back the same counter",
+     "AND s.last = caller)", ")"},
+    {NULL, "no raise below the floor", "fence BETWEEN s.floor AND most;",
+     "fence <= most;"},
+    {NULL, "no raise beyond the bound", "fence BETWEEN s.floor AND most;",
+     "fence >= s.floor;"},
+    {NULL, "a sharer is judged by its own counter", "IF own < fence AND",
+     "IF s.counter < fence AND"},
+    {NULL, "a release forgets the last owner", "ELSIF is_last THEN",
+     "ELSIF false THEN"},
+    {NULL, "a free name is aligned to T", "IF fence > s.counter AND fence",
+     "IF false AND fence"},
+    {NULL, "T is not aligned while others share",
+     "IF is_mine OR s.owner IS NULL THEN", "IF true THEN"},
+    {NULL, "a release hands over", "s := holdfast.serve(s, NULL, 0, 0);\n    "
+     "END IF;", "END IF;"},
+    {NULL, "a break keeps the counter for a return",
+     "IF s.sharers > 0 THEN\n            s := holdfast.clear(s);",
+     "IF true THEN\n            s := holdfast.clear(s);"},
+    {NULL, "an older mark changes nothing", "IF mark.fence > o.fence OR",
+     "IF mark.fence > 0 OR"},
+    {NULL, "a counter that is kept is not swept",
+     "l.kept_until < now AND l.until < now", "l.until < now"},
+    {NULL, "versions never repeat", "greatest(v.version + 1, us)",
+     "greatest(v.version, us)"},
+};
+
+static const struct planted in_lua = {
+    &hf_script_confirm, "a sharer stays no shorter", "if till < now + ms then",
+    "if true then"};
+
+static void find(const struct planted *lua, const char *schema,
+                 const char *rule)
+{
+    struct both both;
+    uint64_t n = 0;
+    both_open(&both, schema, lua);
+    while (n < PATIENCE && run_sequence(&both, seed + n, true)) {
+        n++;
+    }
+    if (n == PATIENCE) {
+        fail_msg("not seen to be missing: %s", rule);
+    }
+    print_message("# after %" PRIu64 " requests: %s\n", both.asked, rule);
+    both_close(&both);
+}
+
+static void a_rule_that_is_missing_is_seen(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; i < COUNT(in_sql); i++) {
+        struct sim_text schema = read_schema();
+        if (!replace(&schema, in_sql[i].text, in_sql[i].instead)) {
+            fail_msg("the schema has changed: update \"%s\"", in_sql[i].rule);
+        }
+        find(NULL, schema.data, in_sql[i].rule);
+        sim_text_fini(&schema);
+    }
+    struct sim_text schema = read_schema();
+    find(&in_lua, schema.data, in_lua.rule);
+    sim_text_fini(&schema);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sql_does_as_the_scripts_do),
+        cmocka_unit_test(a_rule_that_is_missing_is_seen),
+    };
+    hf_entropy(&seed, sizeof(seed));
+    schema_path = argc > 1 ? argv[1] : "";
+    seed = argc > 2 ? strtoull(argv[2], NULL, 10) : seed % 1000000;
+    sequences = argc > 3 ? strtoull(argv[3], NULL, 10) : SEQUENCES;
+    return cmocka_run_group_tests_name("postgres_differential", tests, NULL,
+                                       NULL);
+}

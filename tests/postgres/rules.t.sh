@@ -1,0 +1,248 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 240
+# The schema of a lock node, from psql on a real server: installation, and what
+# concurrent sessions see. differential.t.sh has the rules themselves.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+postgres_start || skip_all "no PostgreSQL"
+schema=$HF_SOURCE/src/store/postgres/schema.sql
+
+verb() { # COLUMNS CALL: of one verb
+    pg -c "SELECT $1 FROM holdfast.$2"
+}
+
+holder() { # NAME
+    verb "convert_from(owner, 'UTF8')" "inspect('$1')"
+}
+
+refused() { # WHAT REGEX SQL
+    capture pg -v VERBOSITY=verbose -c "$3"
+    isnt "$code" 0 "$1: refused"
+    like "$err" "$2" "$1: says it"
+}
+
+# ---- Installation
+capture pg -f "$schema"
+is "$code:$out$err" 0: 'it installs, silently'
+is "$(pg -c 'SELECT holdfast.schema_version()')" 1 'its version'
+is "$(verb verdict "acquire('a', 'one', 30000)")" -1 \
+    'without a marker it grants nothing'
+pg -c "SELECT holdfast.marker('', 'm1', true, '', 0,
+    VARIADIC '{max_ttl,60000}')" >/dev/null
+counter=$(verb counter "acquire('a', 'one', 30000)")
+capture pg -f "$schema"
+is "$code:$out$err" 0: 'and again'
+is "$(verb 'verdict, counter' "inspect('a')")" "1|$counter" 'it keeps the locks'
+pg -c 'UPDATE holdfast.version SET version = 2'
+capture pg -v VERBOSITY=verbose -f "$schema"
+like "$err" 'HF003: holdfast: schema holdfast has version 2, newer than 1' \
+    'it does not replace a newer version'
+pg -c 'UPDATE holdfast.version SET version = 1'
+holdfast guard postgres >"$W/guard.sql"
+capture pg -f "$W/guard.sql" -f "$schema"
+is "$code:$out$err" 0: 'beside the guard'
+session_open A
+session_open B
+session_do A "BEGIN; SELECT 1 FROM pg_advisory_xact_lock(1751543397, 0)"
+timeout 60 psql -XAtq -U postgres -v ON_ERROR_STOP=1 -f "$schema" \
+    >"$W/second" 2>&1 &
+second=$!
+ok 'a second installation waits for the first' wait_until 15 pg_is \
+    "EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)"
+session_do A COMMIT
+wait "$second"
+is "$?:$(cat "$W/second")" 0: 'and then succeeds'
+
+# ---- What a call must be
+for level in 'REPEATABLE READ' SERIALIZABLE; do
+    refused "$level" "25001: .*the transaction is $level, must be READ COMM" \
+        "BEGIN ISOLATION LEVEL $level; SELECT holdfast.acquire('a', 'x', 1)"
+done
+refused 'no owner' '22023: .*the owner has 0 bytes, must be 1 to 512' \
+    "SELECT holdfast.acquire('a', '', 1)"
+refused 'a negative lease' '22023: .*a span of -1 ms, must be 0 to' \
+    "SELECT holdfast.acquire('a', 'x', -1, keep_ms => -1, place_ms => -1)"
+refused 'a mode' '22023: .*mode y, must be x, s0 or s and a number' \
+    "SELECT holdfast.acquire('a', 'x', 1, mode => 'y')"
+refused 'an empty name' 'lock_name_check' "SELECT holdfast.acquire('', 'x', 1)"
+is "$(holder a)" one 'none of these changed a'
+
+# ---- Roles
+pg -c 'CREATE ROLE app LOGIN; CREATE ROLE stranger LOGIN;
+    GRANT USAGE ON SCHEMA holdfast TO app'
+is "$(pg_as app -c "SELECT verdict FROM holdfast.acquire('app', 'x', 1000)")" 1 \
+    'USAGE of the schema is enough'
+capture pg_as app -c 'DELETE FROM holdfast.lock'
+like "$err" 'permission denied for table lock' 'the tables are not open'
+capture pg_as stranger -c "SELECT holdfast.acquire('app', 'x', 1000)"
+like "$err" 'permission denied for schema holdfast' 'without it nothing is'
+
+# ---- One name, two sessions
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('n', 'A', 30000)"
+is "$got" 1 'a new name, in a transaction'
+session_send B "SELECT verdict FROM holdfast.acquire('n', 'B', 30000)"
+ok 'a second one waits for its end' wait_until 15 session_is_blocked B
+session_do A COMMIT
+session_wait B
+is "$got" 0 'and is refused when it commits'
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('m', 'A', 30000)"
+session_send B "SELECT verdict FROM holdfast.acquire('m', 'B', 30000)"
+ok 'again' wait_until 15 session_is_blocked B
+session_do A ROLLBACK
+session_wait B
+is "$got" 1 'granted when it is rolled back'
+is "$(holder m)" B 'nothing is held until COMMIT'
+
+session_do A "BEGIN; SELECT verdict FROM holdfast.confirm('m', 'B', 30000, 1)"
+is "$(verb verdict "acquire('m', 'C', 30000)")" 0 \
+    'a refused try does not wait for the row'
+refused 'a verb that waits for half a second' \
+    '55P03: .*canceling statement due to lock timeout' \
+    "SELECT holdfast.confirm('m', 'B', 30000, 1)"
+session_do A ROLLBACK
+
+# ---- A waiter that queues while a release is under way
+verb verdict "acquire('q', 'H', 30000)" >/dev/null
+session_do B "SELECT holdfast.listen('to-w')"
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('q', 'W', 30000,
+    place_ms => 20000, channel => 'to-w', cookie => 7)"
+is "$got" 2 'it queues'
+session_open C
+session_send C "SELECT verdict FROM holdfast.release('q', 'H')"
+ok 'a release waits for it' wait_until 15 session_is_blocked C
+session_do A COMMIT
+session_wait C
+is "$got" 1 'released'
+is "$(holder q)" W 'the release has seen the waiter'
+c=$(verb counter "inspect('q')")
+session_do B 'SELECT 1'
+like "$got" "Asynchronous notification \"to-w\" with payload \"7 $c\"" \
+    'which is pushed to, with cookie and counter'
+is "$(grep -c Asynchronous <<<"$got")" 1 'once'
+
+# A try that was sent meanwhile does not overtake it.
+verb verdict "acquire('t', 'H', 200)" >/dev/null
+ok 'a lease ends' wait_until 15 pg_is \
+    "(SELECT left_ms FROM holdfast.inspect('t')) = -2"
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('t', 'H', 30000)"
+session_send C "SELECT verdict FROM holdfast.acquire('t', 'V', 30000,
+    place_ms => 20000)"
+ok 'a waiter waits for the row' wait_until 15 session_is_blocked C
+session_do A "SELECT verdict FROM holdfast.release('t', 'H'); COMMIT"
+session_wait C
+is "$got" 1 'and is granted what is free by then'
+
+# ---- Pushes
+verb verdict "acquire('p', 'H', 30000)" >/dev/null
+for who in 1 2 3; do
+    verb verdict "acquire('p', 'w$who', 30000, place_ms => 20000,
+        channel => '$([ $who = 1 ] && echo gone || echo to-w)',
+        cookie => $who, ticket => $who)" >/dev/null
+done
+session_do A "BEGIN; SELECT verdict FROM holdfast.release('p', 'H'); ROLLBACK"
+session_do B 'SELECT 1'
+unlike "$got" Asynchronous 'what is rolled back pushes nothing'
+verb verdict "release('p', 'H')" >/dev/null
+is "$(holder p)" w2 'a waiter without a listener is passed over'
+session_do B "SELECT verdict FROM holdfast.release('p', 'w2')"
+is "$(holder p)" w3 'a session grants to a waiter of its own'
+verb verdict "release('p', 'w3')" >/dev/null
+session_do B 'SELECT 1'
+is "$(grep -c Asynchronous <<<"$got")" 0 'without a waiter nothing is pushed'
+verb verdict "acquire('p', 'H', 30000)" >/dev/null
+verb verdict "acquire('p', 'poll', 30000, place_ms => 20000)" >/dev/null
+verb verdict "release('p', 'H')" >/dev/null
+is "$(verb 'verdict, left_ms, waiters' "inspect('p')")" '1|-2|1' \
+    'a waiter that polls keeps its place'
+is "$(verb verdict "acquire('p', 'try', 30000)")" 0 'a try does not overtake it'
+is "$(verb verdict "acquire('p', 'poll', 30000, place_ms => 20000)")" 1 \
+    'it finds the free name'
+
+# ---- A session that ends
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('k', 'A', 30000)"
+session_send B "SELECT verdict FROM holdfast.acquire('k', 'B', 30000)"
+ok 'one waits' wait_until 15 session_is_blocked B
+pg -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'session_A'" >/dev/null
+session_wait B
+is "$got" 1 'a backend that is terminated has changed nothing'
+
+# ---- The marker
+pg -c "UPDATE holdfast.node SET timeline = '0000000F' WHERE field = 'v'"
+for call in "acquire('z', 'x', 1)" "confirm('z', 'x', 1, 1)" \
+    "break_lock('k', 'x', true, 'm1', 1, 1)" "mark('z', 'm1', 1, 1, 'x')"; do
+    is "$(verb verdict "$call")" -1 "another time-line: ${call%%(*}"
+done
+is "$(verb verdict "release('k', 'B')")" 1 'a release still frees'
+pg -c "SELECT holdfast.marker('m1', 'm2', false, 'at:h', 5, VARIADIC '{}')" \
+    >/dev/null
+is "$(verb verdict "acquire('z', 'x', 1)")" 1 'until the marker is written anew'
+is "$(verb verdict "acquire('z', 'x', 1, marker => 'm1')")" -1 \
+    'a client with the marker of before is refused'
+is "$(pg -c "SELECT holdfast.marker('m1', 'm3', false, '', 0, VARIADIC '{}')")" \
+    0 'and does not write it'
+is "$(pg -c "SELECT field, content FROM holdfast.facts()
+    WHERE field NOT LIKE 'server:%' ORDER BY field")" $'at:h|5\nv|m2' \
+    'a new value begins without "whole" and hosts'
+pg -c "SELECT holdfast.marker('m2', 'm2', false, 'at:' || i, i,
+    VARIADIC '{}') FROM generate_series(1, 80) i" >/dev/null
+is "$(pg -c "SELECT count(*) FROM holdfast.facts() WHERE field LIKE 'at:%'")" \
+    64 'no more than 64 hosts'
+pg -c "SELECT holdfast.marker('m2', 'm2', true, 'at:h', 5, VARIADIC '{}')" \
+    >/dev/null
+is "$(pg -c "SELECT field FROM holdfast.facts() WHERE field IN ('v', 'whole')
+    OR field LIKE 'at:%' ORDER BY 1")" $'v\nwhole' 'whole: hosts are gone'
+
+# ---- Commits
+late() { # CALL: synchronous_commit of a transaction after it
+    pg -c BEGIN -c "SELECT FROM holdfast.$1" -c 'SHOW synchronous_commit' \
+        -c COMMIT | tail -n 1
+}
+is "$(late "acquire('l', 'x', 30000, alone => true)")" on 'a grant is synced'
+is "$(late "acquire('l', 'y', 30000, place_ms => 9, alone => true)")" off \
+    'a place in a queue is not'
+is "$(late "release('l', 'x')")" on 'a release is, with writes of others'
+verb verdict "acquire('l', 'x', 30000)" >/dev/null
+is "$(late "release('l', 'x', alone => true)")" off 'and is not, alone'
+
+# ---- Rows
+pg -c "SELECT count(*) FROM holdfast.acquire('hot', 'x', 30000)" >/dev/null
+for _ in 1 2 3 4; do
+    for _ in {1..25}; do
+        echo "SELECT FROM holdfast.confirm('hot', 'x', 30000, 1);
+            SELECT FROM holdfast.release('hot', 'x');
+            SELECT FROM holdfast.acquire('hot', 'x', 30000);"
+    done
+done | pg
+ok 'updates are HOT' wait_until 15 pg_is "(SELECT n_tup_upd >= 300 AND
+    n_tup_hot_upd >= 0.95 * n_tup_upd FROM pg_stat_user_tables
+    WHERE schemaname = 'holdfast' AND relname = 'lock')"
+
+# ---- Sweeps
+pg -c "SELECT count(*) FROM generate_series(1, 250) i,
+    holdfast.acquire(('idle' || i)::bytea, 'x', 1, keep_ms => 0)" >/dev/null
+rows() {
+    pg -c "SELECT count(*) FROM holdfast.lock WHERE name LIKE 'idle%'"
+}
+is "$(rows)" 250 'names of which some are idle soon'
+ok 'all of them' wait_until 15 pg_is "(SELECT max(until) FROM holdfast.lock
+    WHERE name LIKE 'idle%') < holdfast.clock() / 1000"
+session_do C "BEGIN; SELECT FROM holdfast.lock WHERE name = 'idle7' FOR UPDATE"
+after=''
+for calls in 1 2 3 4 5 6 7 8 9; do
+    after=$(pg -c "SELECT encode(holdfast.sweep(decode('$after', 'hex')),
+        'hex')")
+    [ -n "$after" ] || break
+done
+is "$calls:$(rows)" 3:1 'three batches pass over a name that is locked'
+is "$(holder hot)" x 'and leave what is held'
+session_do C COMMIT
+session_do C "BEGIN; SELECT holdfast.sweep('')"
+session_send B "SELECT verdict FROM holdfast.acquire('idle7', 'B', 30000)"
+ok 'who wants a name that is being deleted waits' \
+    wait_until 15 session_is_blocked B
+session_do C COMMIT
+session_wait B
+is "$got" 1 'and creates it anew'
+finish
