@@ -12,16 +12,7 @@
 #define NAME "lock:a"
 #define MAX_TTL_MS 60000
 
-enum verb {
-    ACQUIRE,
-    CONFIRM,
-    RELEASE,
-    BREAK,
-    MARK,
-    PUT,
-    AHEAD,
-    VERBS
-};
+enum verb { ACQUIRE, CONFIRM, RELEASE, BREAK, MARK, PUT, AHEAD, VERBS };
 
 struct request {
     enum verb verb;
@@ -40,8 +31,8 @@ struct request {
 };
 
 static const char *const verb_names[VERBS] = {
-    [ACQUIRE] = "acquire",    [CONFIRM] = "confirm", [RELEASE] = "release",
-    [BREAK] = "break_lock",   [MARK] = "mark",       [PUT] = "value_put",
+    [ACQUIRE] = "acquire",  [CONFIRM] = "confirm", [RELEASE] = "release",
+    [BREAK] = "break_lock", [MARK] = "mark",       [PUT] = "value_put",
     [AHEAD] = "ahead"};
 
 static inline void print_request(struct sim_text *text,

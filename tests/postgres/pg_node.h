@@ -7,7 +7,7 @@
  *     pg_set_clock(&pg, us);
  *     pg_listen(&pg, "to:3", true);
  *     result = pg_ask(&pg, "acquire", 14, values);    of `pg` until the next
- *     pg_hear(&pg, &text);                            pushes since the last call
+ *     pg_hear(&pg, &text);                            pushes since then
  *     pg_close(&pg); */
 #ifndef HF_TESTS_PG_NODE_H
 #define HF_TESTS_PG_NODE_H
@@ -63,8 +63,8 @@ static inline const PGresult *pg_run(struct pg *pg, const char *name,
     }
     if (at == pg->n_prepared) {
         assert_true(at < PREPARED_MAX);
-        PQclear(pg_checked(pg->verbs,
-                           PQprepare(pg->verbs, name, sql, n, NULL), sql));
+        PQclear(pg_checked(pg->verbs, PQprepare(pg->verbs, name, sql, n, NULL),
+                           sql));
         pg->prepared[pg->n_prepared++] = name;
     }
     PQclear(pg->result);
@@ -79,8 +79,8 @@ static inline const PGresult *pg_ask(struct pg *pg, const char *function, int n,
                                      const char *const *values)
 {
     char sql[300];
-    int used = snprintf(sql, sizeof(sql), "SELECT * FROM holdfast.%s(",
-                        function);
+    int used =
+        snprintf(sql, sizeof(sql), "SELECT * FROM holdfast.%s(", function);
     for (int i = 1; i <= n; i++) {
         used += snprintf(sql + used, sizeof(sql) - (size_t)used, "%s$%d",
                          i == 1 ? "" : ", ", i);

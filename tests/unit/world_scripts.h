@@ -118,8 +118,8 @@ static inline void begin(struct sim_text *out, const struct scripts *scripts,
 {
     static const char *const sides[] = {"fence", "queue", "waiters", "holders",
                                         "votes"};
-    bool has_mark = script == &hf_script_list ||
-                    script == &hf_script_inspect || script == &hf_script_mark;
+    bool has_mark = script == &hf_script_list || script == &hf_script_inspect ||
+                    script == &hf_script_mark;
     sim_reply_array(out, 10U + (has_mark ? 1U : 0U) + n_args);
     add(out, "EVAL");
     add_text_of(out, scripts, script);

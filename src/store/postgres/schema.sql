@@ -10,8 +10,8 @@
 -- THE VERBS. A name and an owner are bytes; a name includes the prefix of the
 -- URL. Spans are in ms; counters, tickets and clocks in us. Arguments have the
 -- order and the meaning of the scripts' ARGV. `alone`: the call is the only one
--- of its transaction, so that a transaction that grants nothing may be committed
--- without a sync to disk.
+-- of its transaction, which may be committed without a sync to disk if it grants
+-- nothing.
 --
 --   acquire(lock_name bytea, caller bytea, ttl_ms bigint, hint bigint = 0,
 --       marker text = NULL, keep_ms bigint = 3600000, mode text = 'x',
@@ -55,8 +55,8 @@
 --       granters that this session listens. A payload is "cookie counter", as
 --       in PUBLISH. A session that also calls verbs may listen on one channel.
 --   unlisten(channel text)
---   sweep(after bytea, most integer = 100) -> bytea: delete idle names among the
---       next ones; the name at which to go on, empty after the last
+--   sweep(after bytea, most integer = 100) -> bytea: delete idle names among
+--       the next ones; the name at which to go on, empty after the last
 --   schema_version() -> integer
 --
 -- answer: (verdict integer, counter bigint, left_ms bigint, owner bytea,
@@ -74,8 +74,8 @@
 --
 -- Marker NULL: whatever marker the node has; for use from psql.
 -- Channel '': the waiter polls. It is not pushed to, and keeps its place; the
--- name stays free for it until its place ends. A waiter whose channel no session
--- listens on is removed, as in Redis.
+-- name stays free for it until its place ends. A waiter whose channel has no
+-- listener is removed, as in Redis.
 --
 -- ERRORS, by SQLSTATE; all but the last change nothing, and are no refusal:
 --   55P03  the name's row stayed locked for half a second: unknown
@@ -129,7 +129,7 @@ $do$;
 
 CREATE SCHEMA IF NOT EXISTS holdfast;
 
--- ---- Tables ---------------------------------------------------------------
+-- ---- Tables -----------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS holdfast.version (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -140,8 +140,8 @@ INSERT INTO holdfast.version (version) VALUES (1)
 
 -- No column that a verb changes is indexed, and pages have room: updates are
 -- HOT. Times are in ms of holdfast.clock().
---   owner      NULL: free; "ended:" and an owner: reserved after a release; of a
---              group "shared:<terms>-<counter at which it began>"
+--   owner      NULL: free; "ended:" and an owner: reserved after a release; of
+--              a group "shared:<terms>-<counter at which it began>"
 --   until      end of the lease, of a group that of the longest sharer; a lease
 --              is live in this ms, a sharer or a place is not
 --   terms      -1: exclusive; 0: readers; N: a semaphore of N permits
@@ -233,7 +233,7 @@ END
 $do$;
 
 
--- ---- The clock, and the marker ---------------------------------------------
+-- ---- The clock, and the marker ----------------------------------------------
 
 -- Microseconds since 1970. Tests replace it.
 CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS bigint
@@ -256,10 +256,13 @@ LANGUAGE sql VOLATILE AS $fn$
 $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.is_marker(marker text) RETURNS boolean
-LANGUAGE sql VOLATILE AS $fn$
-    SELECT EXISTS (SELECT FROM holdfast.node n
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    PERFORM FROM holdfast.node n
         WHERE n.field = 'v' AND n.timeline = holdfast.timeline()
-            AND (marker IS NULL OR n.content = marker))
+            AND (marker IS NULL OR n.content = marker);
+    RETURN FOUND;
+END
 $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.check_call(caller bytea, span_ms bigint)
@@ -267,7 +270,8 @@ RETURNS void
 LANGUAGE plpgsql AS $fn$
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'holdfast: the transaction is %, must be READ COMMITTED',
+        RAISE EXCEPTION
+            'holdfast: the transaction is %, must be READ COMMITTED',
             upper(current_setting('transaction_isolation'))
             USING ERRCODE = '25001';
     ELSIF caller IS NULL OR octet_length(caller) NOT BETWEEN 1 AND 512 THEN
@@ -409,12 +413,14 @@ BEGIN
 END
 $fn$;
 
--- ---- Holders ------------------------------------------------------------------
+-- ---- Holders ----------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.admits(s holdfast.state, mode text)
 RETURNS boolean
-LANGUAGE sql IMMUTABLE AS $fn$
-    SELECT s.owner IS NULL OR (s.sharers > 0 AND mode = 's' || s.terms)
+LANGUAGE plpgsql IMMUTABLE AS $fn$
+BEGIN
+    RETURN s.owner IS NULL OR (s.sharers > 0 AND mode = 's' || s.terms);
+END
 $fn$;
 
 -- The counter at which `who` has the name; NULL if it does not.
@@ -431,8 +437,10 @@ END
 $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.longest(s holdfast.state) RETURNS bigint
-LANGUAGE sql STABLE AS $fn$
-    SELECT max(h.until) FROM holdfast.sharer h WHERE h.name = s.name
+LANGUAGE plpgsql STABLE AS $fn$
+BEGIN
+    RETURN (SELECT max(h.until) FROM holdfast.sharer h WHERE h.name = s.name);
+END
 $fn$;
 
 -- Nothing makes a lease shorter.
@@ -516,12 +524,14 @@ BEGIN
 END
 $fn$;
 
--- ---- Waiters --------------------------------------------------------------------
+-- ---- Waiters ----------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.forget(s holdfast.state, who bytea)
 RETURNS void
-LANGUAGE sql AS $fn$
-    DELETE FROM holdfast.waiter w WHERE w.name = s.name AND w.owner = who
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    DELETE FROM holdfast.waiter w WHERE w.name = s.name AND w.owner = who;
+END
 $fn$;
 
 -- Enqueue `who`, or renew its place, which keeps its ticket.
@@ -556,7 +566,8 @@ $fn$;
 -- Grant the name to the first waiters, as long as it admits them. `me`, the
 -- caller of the verb, gets it for ttl_ms. Others are notified, and get it for
 -- the lease of their place, since they will CONFIRM. A waiter whose channel has
--- no listener is removed; one without a channel polls, and gets it when it asks.
+-- no listener is removed; one without a channel polls, and gets the name when
+-- it asks.
 CREATE OR REPLACE FUNCTION holdfast.serve(s holdfast.state, me bytea,
     ttl_ms bigint, hint bigint)
 RETURNS holdfast.state
@@ -592,26 +603,22 @@ BEGIN
 END
 $fn$;
 
--- ---- ACQUIRE, YIELD ---------------------------------------------------------------
-
--- Is there a waiter with an earlier place?
-CREATE OR REPLACE FUNCTION holdfast.is_behind(s holdfast.state, who bytea,
-    ticket bigint)
-RETURNS boolean
-LANGUAGE sql VOLATILE AS $fn$
-    SELECT ticket > 0 AND EXISTS (SELECT FROM holdfast.waiter w
-        WHERE w.name = s.name AND w.until > s.now
-            AND (w.ticket, w.owner) < (is_behind.ticket, who))
-$fn$;
+-- ---- ACQUIRE, YIELD ---------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.yours(s holdfast.state, v bigint,
     caller bytea, ticket bigint)
 RETURNS holdfast.answer
 LANGUAGE plpgsql AS $fn$
+DECLARE
+    is_behind boolean := false;
 BEGIN
     PERFORM holdfast.store(s);
-    RETURN (1, v, s.until - s.now, caller, 0, 0, 0,
-        CASE WHEN holdfast.is_behind(s, caller, ticket) THEN 1 ELSE 0 END,
+    IF ticket > 0 THEN
+        is_behind := EXISTS (SELECT FROM holdfast.waiter w
+            WHERE w.name = s.name AND w.until > s.now
+                AND (w.ticket, w.owner) < (yours.ticket, caller));
+    END IF;
+    RETURN (1, v, s.until - s.now, caller, 0, 0, 0, is_behind::integer,
         CASE WHEN v > s.us + 4294967296 THEN s.us ELSE 0 END, 0, 0,
         0)::holdfast.answer;
 END
@@ -672,7 +679,8 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_call(caller, greatest(ttl_ms, place_ms, keep_ms));
     IF mode !~ '^(x|s[0-9]{1,5})$' THEN
-        RAISE EXCEPTION 'holdfast: mode %, must be x, s0 or s and a number', mode
+        RAISE EXCEPTION 'holdfast: mode %, must be x, s0 or s and a number',
+            mode
             USING ERRCODE = '22023';
     END IF;
     IF NOT holdfast.is_marker(marker) THEN
@@ -681,7 +689,8 @@ BEGIN
     END IF;
     -- A plain try of a name that is held: read, and lock nothing. If sharers
     -- hold it, a waiter may be due that found no listener.
-    IF place_ms = 0 AND returned = 0 THEN
+    IF place_ms = 0 AND returned = 0 AND EXISTS (SELECT FROM holdfast.lock l
+        WHERE l.name = lock_name AND l.owner <> caller) THEN
         s := holdfast.read(lock_name);
         IF s.owner IS NOT NULL AND NOT holdfast.admits(s, mode)
             AND holdfast.vote(s, caller) IS NULL AND (s.sharers = 0
@@ -756,7 +765,7 @@ BEGIN
 END
 $fn$;
 
--- ---- CONFIRM --------------------------------------------------------------------
+-- ---- CONFIRM ----------------------------------------------------------------
 
 -- If the name is the caller's, raise its counter to `fence`, T, and refresh its
 -- lease. A T below the floor is refused, or a server that lost its data would
@@ -829,7 +838,7 @@ BEGIN
 END
 $fn$;
 
--- ---- RELEASE ---------------------------------------------------------------------
+-- ---- RELEASE ----------------------------------------------------------------
 
 -- Free a name that is the caller's, leave its queue, and grant the name to the
 -- first waiter; align the counter of a free name to `fence`. The marker is
@@ -890,7 +899,7 @@ BEGIN
 END
 $fn$;
 
--- ---- BREAK -----------------------------------------------------------------------
+-- ---- BREAK ------------------------------------------------------------------
 
 -- Take a name from its holder, or from all sharers. The breaker keeps it until
 -- the holder's lease expires, or frees it at once. While it keeps the name, the
@@ -953,7 +962,7 @@ BEGIN
 END
 $fn$;
 
--- ---- What only reads ---------------------------------------------------------------
+-- ---- What only reads --------------------------------------------------------
 
 -- A free name with a mark of --once is shown as "ended:", with the rest of the
 -- mark.
@@ -1047,7 +1056,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Marks of --once -----------------------------------------------------------------
+-- ---- Marks of --once --------------------------------------------------------
 
 -- The mark with the greater fence wins. Of equal fences a tombstone (owner '')
 -- wins, else the mark that the node has, whose end never moves. So a late or
@@ -1101,7 +1110,7 @@ BEGIN
 END
 $fn$;
 
--- ---- The marker, and this server ------------------------------------------------------
+-- ---- The marker, and this server --------------------------------------------
 
 -- Write the marker if it has the expected value ('': none, '*': any). While the
 -- value stays the same, hosts are only added and "whole" is only set; a new one
@@ -1167,7 +1176,8 @@ BEGIN
                 AND current_setting('full_page_writes')::boolean
                 AND current_setting('synchronous_commit') <> 'off')::int::text),
             ('server:synchronous',
-                (current_setting('synchronous_standby_names') <> '')::int::text),
+                (current_setting('synchronous_standby_names') <> '')
+                    ::int::text),
             ('server:system',
                 (SELECT c.system_identifier::text FROM pg_control_system() c)),
             ('server:timeline', CASE WHEN pg_is_in_recovery() THEN ''
@@ -1206,7 +1216,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Surveys of doctor ---------------------------------------------------------------
+-- ---- Surveys of doctor ------------------------------------------------------
 
 -- Locks that are held, names that are waited for, and the first ones held.
 CREATE OR REPLACE FUNCTION holdfast.look(most integer DEFAULT 5)
@@ -1275,7 +1285,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Values ---------------------------------------------------------------------------
+-- ---- Values -----------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.value_get(lock_name bytea,
     OUT verdict integer, OUT version bigint, OUT data bytea)
@@ -1290,9 +1300,9 @@ BEGIN
 END
 $fn$;
 
--- Write or delete a value if it has the expected version. Versions never repeat:
--- each is greater than the last, and than the clock at each earlier write. The
--- id tells an earlier copy of the same write.
+-- Write or delete a value if it has the expected version. Versions never
+-- repeat: each is greater than the last, and than the clock at each earlier
+-- write. The id tells an earlier copy of the same write.
 CREATE OR REPLACE FUNCTION holdfast.value_put(lock_name bytea,
     expected bigint, id text, keep_ms bigint, data bytea,
     OUT verdict integer, OUT version bigint)
@@ -1342,10 +1352,11 @@ BEGIN
 END
 $fn$;
 
--- ---- Idle names ------------------------------------------------------------------------
+-- ---- Idle names -------------------------------------------------------------
 
--- Delete the idle ones among the next names; locked ones are passed over. A name
--- is idle when its counter has expired and it has no holder and no live waiter.
+-- Delete the idle ones among the next names; locked ones are passed over. A
+-- name is idle when its counter has expired and it has no holder and no live
+-- waiter.
 CREATE OR REPLACE FUNCTION holdfast.sweep(after bytea,
     most integer DEFAULT 100)
 RETURNS bytea
