@@ -219,7 +219,36 @@ ok 'updates are HOT' wait_until 15 pg_is "(SELECT n_tup_upd >= 300 AND
     n_tup_hot_upd >= 0.95 * n_tup_upd FROM pg_stat_user_tables
     WHERE schemaname = 'holdfast' AND relname = 'lock')"
 
+# ---- Names
+pg -c "SELECT FROM generate_series(1, 5) i,
+    holdfast.acquire(('list:' || i)::bytea, 'x', 30000)" \
+    -c "SELECT FROM holdfast.acquire('list:2', 'y', 30000, place_ms => 20000)" \
+    -c "SELECT FROM holdfast.release('list:2', 'x')" \
+    -c "SELECT FROM holdfast.release('list:3', 'x')" \
+    -c "SELECT FROM holdfast.release('list:4', 'x', 0, 20000)" \
+    -c "SELECT FROM holdfast.acquire('lisu', 'x', 30000)" \
+    -c "SELECT FROM holdfast.acquire('LIST', 'x', 30000)" \
+    -c "SELECT FROM holdfast.mark('list:9', NULL, 5, 20000, 'm')"
+names() { # PREFIX AFTER MOST
+    pg -c "SELECT convert_from(name, 'UTF8')
+        FROM holdfast.scan('$1', '$2', $3)" | tr '\n' ' '
+}
+is "$(names list: '' 10)" 'list:1 list:2 list:4 list:5 list:9 ' \
+    'held, waited for, reserved or marked'
+is "$(names list: '' 2)" 'list:1 list:2 ' 'a page of them'
+is "$(names list: list:2 2)" 'list:4 list:5 ' 'and the next'
+pg -c "DELETE FROM holdfast.lock; DELETE FROM holdfast.waiter"
+is "$(pg -c 'SELECT * FROM holdfast.look()')" '0|0|' 'nothing is held'
+pg -c "SELECT FROM holdfast.acquire('one', 'x', 30000)" \
+    -c "SELECT FROM holdfast.acquire('two', 'x', 30000, mode => 's0')" \
+    -c "SELECT FROM holdfast.acquire('two', 'y', 30000, place_ms => 20000)" \
+    -c "SELECT FROM holdfast.acquire('old', 'x', 30000)" \
+    -c "SELECT FROM holdfast.release('old', 'x', 0, 20000)"
+is "$(pg -c "SELECT held, waited, convert_from(name, 'UTF8')
+    FROM holdfast.look(1)")" '2|1|one' 'two are held, one of them is waited for'
+
 # ---- Sweeps
+verb verdict "acquire('hot', 'x', 30000)" >/dev/null
 pg -c "SELECT count(*) FROM generate_series(1, 250) i,
     holdfast.acquire(('idle' || i)::bytea, 'x', 1, keep_ms => 0)" >/dev/null
 rows() {
@@ -245,4 +274,45 @@ ok 'who wants a name that is being deleted waits' \
 session_do C COMMIT
 session_wait B
 is "$got" 1 'and creates it anew'
+pg -c "SELECT FROM holdfast.mark('brief', NULL, 5, 1, 'm')" \
+    -c "SELECT FROM holdfast.mark('long', NULL, 5, 60000, 'm')" \
+    -c "SELECT FROM holdfast.value_put('there', 0, 'a', NULL, 'data')" \
+    -c "SELECT FROM holdfast.value_put('gone', 0, 'b', NULL, 'data')" \
+    -c "SELECT FROM holdfast.value_put('gone', NULL, 'c', 1, NULL)"
+ok 'a mark and a deleted value expire' wait_until 15 pg_is "(SELECT
+    max(until) FROM (SELECT until FROM holdfast.once WHERE name = 'brief' UNION
+    SELECT until FROM holdfast.value WHERE name = 'gone') u)
+    < holdfast.clock() / 1000"
+pg -c "SELECT holdfast.sweep('', 1000)" >/dev/null
+is "$(pg -c "SELECT name FROM holdfast.value UNION ALL SELECT name FROM
+    holdfast.once WHERE name IN ('brief', 'long')")" $'\\x7468657265\n\\x6c6f6e67' \
+    'and are swept, others are not'
+
+# ---- A standby, and its promotion
+standby=$W/standby
+mkdir -m 700 "$standby"
+[ "$(id -u)" != 0 ] || chown postgres:postgres "$standby"
+(as_database_user postgres "$PG_BIN/pg_basebackup" -h "$PGHOST" -U postgres \
+    -D "$standby/data" -c fast -R) >"$W/backup" 2>&1 || diag "$(cat "$W/backup")"
+(cd "$standby" && as_database_user postgres "$PG_BIN/postgres" \
+    -D "$standby/data" -c listen_addresses= -c fsync=off \
+    -c unix_socket_directories="$standby" -c shared_buffers=16MB) \
+    >"$W/standby.log" 2>&1 </dev/null &
+STANDBY_PID=$!
+standby_stop() {
+    kill -QUIT "$STANDBY_PID" 2>/dev/null
+    wait "$STANDBY_PID" 2>/dev/null
+}
+at_exit standby_stop
+export PGHOST=$standby
+ok 'a standby' wait_until 30 "$PG_BIN/pg_isready" -q
+refused 'a grant there' '25006|55000' "SELECT holdfast.acquire('new', 'x', 1)"
+is "$(pg -c "SELECT content FROM holdfast.facts()
+    WHERE field = 'server:recovery'")" 1 'which says what it is'
+session_open S
+session_do S 'SELECT 1'
+pg -c 'SELECT pg_promote()' >/dev/null
+session_do S "SELECT verdict FROM holdfast.acquire('new', 'x', 30000,
+    marker => 'm2')"
+is "$got" -1 'promoted, it grants nothing by the marker of before'
 finish

@@ -10,8 +10,8 @@
 -- THE VERBS. A name and an owner are bytes; a name includes the prefix of the
 -- URL. Spans are in ms; counters, tickets and clocks in us. Arguments have the
 -- order and the meaning of the scripts' ARGV. `alone`: the call is the only one
--- of its transaction, which may be committed without a sync to disk if it grants
--- nothing.
+-- of its transaction, which may be committed without a sync to disk if nothing
+-- is granted.
 --
 --   acquire(lock_name bytea, caller bytea, ttl_ms bigint, hint bigint = 0,
 --       marker text = NULL, keep_ms bigint = 3600000, mode text = 'x',
@@ -710,6 +710,18 @@ BEGIN
     IF next > 9007199254740991 THEN
         PERFORM holdfast.fail_used_up();
     END IF;
+    -- As install() and yours() do it, in a third of the time.
+    IF mode = 'x' AND s.owner IS NULL AND returned = 0 AND NOT EXISTS (
+        SELECT FROM holdfast.waiter w WHERE w.name = lock_name) THEN
+        UPDATE holdfast.lock l
+            SET owner = caller, until = s.now + ttl_ms, terms = -1,
+                counter = next, last = caller, kept_until = s.now + keep_ms
+                    + greatest((next - s.us + 999) / 1000, 0)
+            WHERE l.name = lock_name;
+        RETURN (1, next, ttl_ms, caller, 0, 0, 0, 0,
+            CASE WHEN next > s.us + 4294967296 THEN s.us ELSE 0 END, 0, 0,
+            0)::holdfast.answer;
+    END IF;
     own := holdfast.vote(s, caller);
     IF returned > 0 AND own = returned THEN
         s := holdfast.part(s, caller);
@@ -858,10 +870,12 @@ DECLARE
     is_mine boolean;
     was_mine boolean;
     is_last boolean;
-    before bigint;
+    has_queue boolean;
 BEGIN
     PERFORM holdfast.check_call(caller, greatest(reserve_ms, keep_ms));
     s := holdfast.open(lock_name, keep_ms);
+    has_queue := EXISTS (SELECT FROM holdfast.waiter w
+        WHERE w.name = lock_name);
     is_mine := coalesce(s.owner = caller, false);
     is_last := s.last IS NOT NULL AND (is_mine OR s.last = caller);
     was_mine := is_mine
@@ -870,12 +884,14 @@ BEGIN
         s.owner := convert_to('ended:', 'UTF8') || caller;
         s.until := s.now + reserve_ms;
     ELSIF is_mine THEN
-        s := holdfast.clear(s);
+        s.owner := NULL;
     ELSIF holdfast.vote(s, caller) IS NOT NULL THEN
         s := holdfast.part(s, caller);
         was_mine := true;
     END IF;
-    PERFORM holdfast.forget(s, caller);
+    IF has_queue THEN
+        PERFORM holdfast.forget(s, caller);
+    END IF;
     IF is_mine OR s.owner IS NULL THEN
         IF fence > s.counter AND fence <= 9007199254740991
             AND fence <= greatest(s.counter, s.us) + 4294967296 THEN
@@ -885,10 +901,8 @@ BEGIN
         END IF;
     END IF;
     a := holdfast.reply(s, CASE WHEN was_mine THEN 1 ELSE 0 END);
-    before := s.counter;
-    IF (s.owner IS NULL OR s.sharers > 0) AND
-        EXISTS (SELECT FROM holdfast.waiter w WHERE w.name = s.name) AND
-        holdfast.is_marker(marker) THEN
+    IF has_queue AND (s.owner IS NULL OR s.sharers > 0)
+        AND holdfast.is_marker(marker) THEN
         s := holdfast.serve(s, NULL, 0, 0);
     END IF;
     PERFORM holdfast.store(s);
@@ -1371,12 +1385,17 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_call('x', 0);
     now := holdfast.clock() / 1000;
-    SELECT array_agg(b.name ORDER BY b.name) INTO batch
-        FROM (SELECT l.name FROM holdfast.lock l WHERE l.name > after
-            ORDER BY l.name LIMIT most) AS b;
-    IF batch IS NULL THEN
-        batch := '{}';
-    END IF;
+    SELECT coalesce(array_agg(b.name ORDER BY b.name), '{}') INTO batch
+        FROM (
+            (SELECT l.name FROM holdfast.lock l WHERE l.name > after
+                ORDER BY l.name LIMIT most)
+            UNION
+            (SELECT o.name FROM holdfast.once o WHERE o.name > after
+                ORDER BY o.name LIMIT most)
+            UNION
+            (SELECT v.name FROM holdfast.value v WHERE v.name > after
+                ORDER BY v.name LIMIT most)
+            ORDER BY 1 LIMIT most) AS b;
     SELECT array_agg(b.name) INTO idle
         FROM (SELECT l.name FROM holdfast.lock l
             WHERE l.name = ANY (batch) AND l.kept_until < now AND l.until < now
@@ -1389,14 +1408,14 @@ BEGIN
         WHERE w.name = ANY (idle) AND w.until <= now;
     DELETE FROM holdfast.sharer h
         WHERE h.name = ANY (idle) AND h.until <= now;
-    DELETE FROM holdfast.once o WHERE o.ctid = ANY (ARRAY(
-        SELECT p.ctid FROM holdfast.once p
-            WHERE p.until < now ORDER BY p.name LIMIT most
-            FOR UPDATE SKIP LOCKED));
-    DELETE FROM holdfast.value v WHERE v.ctid = ANY (ARRAY(
-        SELECT p.ctid FROM holdfast.value p
-            WHERE p.data IS NULL AND p.until < now ORDER BY p.name LIMIT most
-            FOR UPDATE SKIP LOCKED));
+    DELETE FROM holdfast.once o
+        WHERE o.name IN (SELECT p.name FROM holdfast.once p
+            WHERE p.name = ANY (batch) AND p.until < now
+            FOR UPDATE SKIP LOCKED);
+    DELETE FROM holdfast.value v
+        WHERE v.name IN (SELECT p.name FROM holdfast.value p
+            WHERE p.name = ANY (batch) AND p.data IS NULL AND p.until < now
+            FOR UPDATE SKIP LOCKED);
     RETURN CASE WHEN cardinality(batch) < most THEN ''
         ELSE batch[cardinality(batch)] END;
 END
