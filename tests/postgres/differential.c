@@ -448,6 +448,19 @@ static const struct planted in_sql[] = {
      "IF mark.fence > 0 OR"},
     {NULL, "a counter that is kept is not swept",
      "l.kept_until < now AND l.until < now", "l.until < now"},
+    {NULL, "in short: waiters come first",
+     "AND NOT EXISTS (SELECT FROM holdfast.waiter w\n"
+     "                        WHERE w.name = lock_name)\n"
+     "                    AND EXISTS",
+     "AND EXISTS"},
+    {NULL, "in short: a grant compares the marker",
+     "AND (marker IS NULL OR m.content = marker))\n                RETURNING",
+     ")\n                RETURNING"},
+    {NULL, "in short: a renewal is of T", "AND l.counter = fence AND fence",
+     "AND fence"},
+    {NULL, "in short: a release aligns the counter",
+     "AND l.kept_until >= n.now AND fence <= l.counter",
+     "AND l.kept_until >= n.now"},
     {NULL, "versions never repeat", "greatest(v.version + 1, us)",
      "greatest(v.version, us)"},
 };
