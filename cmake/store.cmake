@@ -5,6 +5,7 @@
 #   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...])
 #
 # NAME is in capitals. The C files of src/store/name/ become store-SCHEME.so,
+# with its SQL files as constants hf_SCHEME_text_FILE (cmake/embed_text.cmake),
 # named for the first scheme; each other scheme is a link to it. PACKAGES are
 # those of pkg-config. The store is left out, with a message, by HF_WITHOUT_NAME,
 # and where a package is missing. It is installed beside the TLS module.
@@ -16,6 +17,11 @@
 function(hf_store_objects folder output schemes)
   list(POP_FRONT schemes scheme)
   hf_glob(sources "${folder}/*.c")
+  hf_glob(texts "${folder}/*.sql")
+  if(texts)
+    hf_embed_text(text "hf_${scheme}_text" "store/${scheme}/schema.h" ${texts})
+    list(APPEND sources "${text}")
+  endif()
   add_library(store-${scheme} MODULE ${sources})
   set_target_properties(store-${scheme} PROPERTIES PREFIX ""
     LIBRARY_OUTPUT_DIRECTORY "${output}")

@@ -169,7 +169,10 @@ static enum hf_status open_store(struct hf_client *client,
                        "since a majority decides",
                        n_nodes, HF_NODES_MAX);
     }
-    hf_nodes_init(&client->nodes, n_nodes, hf_span_ms(url->node_timeout_ms),
+    bool is_default = !url->has_node_timeout && ops->node_timeout.ns > 0;
+    hf_nodes_init(&client->nodes, n_nodes,
+                  is_default ? ops->node_timeout
+                             : hf_span_ms(url->node_timeout_ms),
                   hf_span_ms(url->connect_timeout_ms));
     struct hf_store_env env = {
         .push = hf_client_on_push,

@@ -278,6 +278,8 @@ struct hf_store_ops {
      * the cap not less than the base. */
     struct hf_span retry_base;
     struct hf_span retry_cap;
+    struct hf_span node_timeout; /* of URLs without node_timeout; 0:
+                                    HF_NODE_TIMEOUT_MS_DEFAULT */
     hf_store_open_fn *open;
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;

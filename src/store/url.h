@@ -50,6 +50,7 @@ struct hf_url {
     char *tls_ca, *tls_cert, *tls_key; /* NULL: the system's CAs, none, none */
     int64_t connect_timeout_ms;
     int64_t node_timeout_ms;
+    bool has_node_timeout; /* given; else a module may have another default */
     int64_t fence_keep_ms;
     int64_t max_ttl_ms;
     bool quarantine; /* quarantine=strict */

@@ -157,6 +157,7 @@ static enum hf_status set_parameter(const struct hf_params *params,
         return set_duration(&url->connect_timeout_ms, 1, TIMEOUT_MS_MAX, value,
                             which, again, error);
     case P_NODE_TIMEOUT:
+        url->has_node_timeout = true;
         return set_duration(&url->node_timeout_ms, 1, TIMEOUT_MS_MAX, value,
                             which, again, error);
     case P_TLS_CA:

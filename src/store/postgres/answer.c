@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replies as answers. Missing is not refused: an error of the statement itself
+ * has changed nothing (ERROR), and an error or a warning at its commit, or a
+ * lock that was not got in time, leaves open what has happened (UNKNOWN). */
+#include "core/owner.h"
+#include "store/postgres/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of holdfast.answer and holdfast.seat. */
+enum {
+    C_VERDICT,
+    C_COUNTER,
+    C_LEFT,
+    C_OWNER,
+    C_FLOOR,
+    C_BOUND,
+    C_TICKET,
+    C_AHEAD,
+    C_NODE_US,
+    C_TERMS,
+    C_SHARERS,
+    C_WAITERS,
+    C_END,
+    C_SEAT_OWNER = C_END,
+    C_SEAT_LEFT,
+    C_SEAT_TICKET,
+    C_SEAT_MODE,
+    C_SEAT_END
+};
+
+static void give(struct hf_pg_node *node, const struct hf_answer *answer)
+{
+    node->store->env.answer(node->store->env.client, answer);
+}
+
+static struct hf_answer answer_to(const struct hf_pg_pending *pending)
+{
+    return (struct hf_answer){
+        .cookie = pending->cookie,
+        .verb = (enum hf_verb)pending->what,
+        .node = 0,
+        .sent = pending->sent,
+    };
+}
+
+void hf_pg_answer_none(struct hf_pg_node *node,
+                       const struct hf_pg_pending *pending,
+                       enum hf_verdict verdict, enum hf_status fault,
+                       const char *reason)
+{
+    struct hf_answer answer = answer_to(pending);
+    answer.verdict = verdict;
+    answer.fault = fault;
+    answer.reason = reason;
+    give(node, &answer);
+}
+
+/* ---- Errors ------------------------------------------------------------- */
+
+/* The statement may have been executed, or may be repeated with success. */
+static bool is_unknown(const struct hf_pg_reply *reply)
+{
+    static const char *const states[] = {
+        "55P03", /* lock_not_available */
+        "57014", /* query_canceled: a timeout of the role's */
+        "40003", /* statement_completion_unknown */
+        "08",    /* connection_exception */
+        "57P",   /* operator_intervention */
+    };
+    if (reply->is_unsure) {
+        return true;
+    }
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (hf_pg_fault_is(reply->error, states[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The schema is gone, or the server has become read-only. */
+static bool is_identity(const struct hf_pg_reply *reply)
+{
+    static const char *const states[] = {"25006", "3F000", "42883", "42P01"};
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+        if (hf_pg_fault_is(reply->error, states[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void answer_error(struct hf_pg_node *node,
+                         const struct hf_pg_pending *pending,
+                         const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    char why[160];
+    enum hf_status fault = hf_pg_fault(reply->error, why, sizeof(why));
+    if (is_identity(reply)) {
+        hf_pg_reidentify(node, why, now);
+    }
+    if (is_unknown(reply)) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
+                          why);
+    } else {
+        hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, fault, why);
+    }
+}
+
+static void answer_changed(struct hf_pg_node *node,
+                           const struct hf_pg_pending *pending,
+                           struct hf_instant now)
+{
+    static const char why[] =
+        "its marker has changed: restored, promoted, or declared new";
+    hf_pg_reidentify(node, why, now);
+    hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
+}
+
+static void answer_nonsense(struct hf_pg_node *node,
+                            const struct hf_pg_pending *pending)
+{
+    hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE,
+                      "an answer that makes no sense");
+}
+
+/* ---- The row of a verb -------------------------------------------------- */
+
+static enum hf_verdict verdict_of(int64_t number)
+{
+    switch (number) {
+    case 1:
+        return HF_VERDICT_OK;
+    case 2:
+        return HF_VERDICT_QUEUED;
+    default:
+        return HF_VERDICT_REFUSED;
+    }
+}
+
+static void read_owner(const struct pg_result *rows, struct hf_answer *answer)
+{
+    struct hf_bytes owner = hf_pg_bytes(rows, 0, C_OWNER);
+    if (answer->left_ms == -2) {
+        answer->left_ms = 0;
+        answer->kind = HF_HOLDER_NONE;
+        return;
+    }
+    answer->kind = answer->sharers > 0 ? HF_HOLDER_SHARED : HF_HOLDER_FOREIGN;
+    answer->owner = owner.data;
+    answer->owner_len = owner.len;
+}
+
+static struct hf_answer read_row(const struct hf_pg_pending *pending,
+                                 const struct pg_result *rows)
+{
+    struct hf_answer answer = answer_to(pending);
+    uint64_t node_us = (uint64_t)hf_pg_integer(rows, 0, C_NODE_US);
+    answer.verdict = verdict_of(hf_pg_integer(rows, 0, C_VERDICT));
+    answer.counter = (uint64_t)hf_pg_integer(rows, 0, C_COUNTER);
+    answer.left_ms = hf_pg_integer(rows, 0, C_LEFT);
+    answer.floor = (uint64_t)hf_pg_integer(rows, 0, C_FLOOR);
+    answer.bound = (uint64_t)hf_pg_integer(rows, 0, C_BOUND);
+    answer.ticket = (uint64_t)hf_pg_integer(rows, 0, C_TICKET);
+    answer.ahead = (uint32_t)hf_pg_integer(rows, 0, C_AHEAD);
+    answer.permits = (uint16_t)hf_pg_integer(rows, 0, C_TERMS);
+    answer.sharers = (uint32_t)hf_pg_integer(rows, 0, C_SHARERS);
+    answer.waiting = (uint32_t)hf_pg_integer(rows, 0, C_WAITERS);
+    if (answer.verdict == HF_VERDICT_OK) {
+        answer.node_time_us = node_us;
+        answer.ticket = 0;
+    } else if (answer.verdict == HF_VERDICT_REFUSED) {
+        answer.ticket = node_us;
+    }
+    read_owner(rows, &answer);
+    return answer;
+}
+
+/* Each reply of our functions passes. A counter above the greatest fence, or
+ * below zero, was written by hand. In core it would fail an assertion. */
+static bool makes_sense(const struct hf_answer *answer)
+{
+    bool asks =
+        answer->verb == HF_VERB_ACQUIRE || answer->verb == HF_VERB_YIELD;
+    bool is_granted = answer->verdict == HF_VERDICT_OK &&
+                      (asks || answer->verb == HF_VERB_CONFIRM);
+    return answer->counter <= HF_FENCE_MAX && answer->floor <= HF_FENCE_MAX &&
+           answer->bound <= HF_FENCE_MAX &&
+           (answer->counter > 0 || !is_granted) &&
+           (answer->verdict != HF_VERDICT_QUEUED || asks);
+}
+
+/* ---- Holders and waiters ------------------------------------------------ */
+
+/** @return false: no memory. */
+static bool reserve_seats(struct hf_pg *store, size_t n)
+{
+    if (n <= store->seats_cap) {
+        return true;
+    }
+    struct hf_seat *seats = realloc(store->seats, n * sizeof(*seats));
+    if (seats == NULL) {
+        return false;
+    }
+    store->seats = seats;
+    store->seats_cap = n;
+    return true;
+}
+
+static struct hf_seat read_seat(const struct pg_result *rows, int row)
+{
+    char mode[12];
+    struct hf_bytes owner = hf_pg_bytes(rows, row, C_SEAT_OWNER);
+    uint64_t ticket = (uint64_t)hf_pg_integer(rows, row, C_SEAT_TICKET);
+    hf_pg_text(rows, row, C_SEAT_MODE, mode, sizeof(mode));
+    return (struct hf_seat){
+        .waits = ticket != 0,
+        .is_shared = mode[0] == 's',
+        .permits = mode[0] == 's' ? (uint16_t)strtoul(mode + 1, NULL, 10) : 0,
+        .owner = owner.data,
+        .owner_len = owner.len,
+        .left_ms = hf_pg_integer(rows, row, C_SEAT_LEFT),
+        .ticket = ticket,
+    };
+}
+
+/* Each row begins with the holder, as of INSPECT. The sharers and the waiters
+ * are one in each row. */
+static void answer_roster(struct hf_pg_node *node,
+                          const struct hf_pg_pending *pending,
+                          const struct pg_result *rows)
+{
+    struct hf_pg *store = node->store;
+    struct hf_answer answer = read_row(pending, rows);
+    int n = hf_pg_rows(rows);
+    if (!reserve_seats(store, (size_t)n + 1)) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
+                          "out of memory");
+        return;
+    }
+    if (answer.kind != HF_HOLDER_NONE && answer.kind != HF_HOLDER_SHARED) {
+        store->seats[answer.n_seats++] = (struct hf_seat){
+            .owner = answer.owner,
+            .owner_len = answer.owner_len,
+            .left_ms = answer.left_ms,
+        };
+    }
+    for (int i = 0; i < n; i++) {
+        if (!hf_pg_is_null(rows, i, C_SEAT_OWNER)) {
+            store->seats[answer.n_seats++] = read_seat(rows, i);
+        }
+    }
+    answer.seats = store->seats;
+    give(node, &answer);
+}
+
+/* ---- Which names are there ---------------------------------------------- */
+
+static bool reserve_names(struct hf_pg *store, size_t n)
+{
+    if (n <= store->names_cap) {
+        return true;
+    }
+    struct hf_bytes *names = realloc(store->names, n * sizeof(*names));
+    if (names == NULL) {
+        return false;
+    }
+    store->names = names;
+    store->names_cap = n;
+    return true;
+}
+
+/* The next page begins after this name. */
+static uint64_t keep_cursor(struct hf_pg *store, const struct hf_bytes *name)
+{
+    uint64_t id = ++store->last_cursor;
+    struct hf_pg_cursor *cursor = &store->cursors[id % HF_PG_CURSORS];
+    cursor->id = id;
+    cursor->len = name->len;
+    memcpy(cursor->name, name->data, name->len);
+    return id;
+}
+
+static void answer_scan(struct hf_pg_node *node,
+                        const struct hf_pg_pending *pending,
+                        const struct pg_result *rows)
+{
+    struct hf_pg *store = node->store;
+    struct hf_answer answer = answer_to(pending);
+    int n = hf_pg_rows(rows);
+    if (!reserve_names(store, (size_t)n)) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
+                          "out of memory");
+        return;
+    }
+    answer.verdict = HF_VERDICT_OK;
+    for (int i = 0; i < n; i++) {
+        struct hf_bytes name = hf_pg_bytes(rows, i, 0);
+        if (name.len > HF_PG_NAME_MAX || name.len <= store->prefix_len) {
+            continue;
+        }
+        if (i == n - 1) {
+            answer.counter = keep_cursor(store, &name);
+        }
+        store->names[answer.n_names++] =
+            (struct hf_bytes){(const char *)name.data + store->prefix_len,
+                              name.len - store->prefix_len};
+    }
+    answer.names = store->names;
+    give(node, &answer);
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
+                  const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    const struct pg_result *rows = reply->rows;
+    bool is_row = hf_pg_rows(rows) >= 1 && hf_pg_columns(rows) >= C_END;
+    if (reply->error != NULL) {
+        answer_error(node, pending, reply, now);
+    } else if (reply->is_unsure) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
+                          "the server warned at the commit");
+    } else if (pending->what == HF_VERB_SCAN) {
+        answer_scan(node, pending, rows);
+    } else if (!is_row) {
+        answer_nonsense(node, pending);
+    } else if (hf_pg_integer(rows, 0, C_VERDICT) < 0) {
+        answer_changed(node, pending, now);
+    } else if (pending->what == HF_VERB_ROSTER) {
+        answer_roster(node, pending, rows);
+    } else {
+        struct hf_answer answer = read_row(pending, rows);
+        if (!makes_sense(&answer)) {
+            answer_nonsense(node, pending);
+            return;
+        }
+        if (answer.verdict == HF_VERDICT_QUEUED) {
+            hf_pg_listen_want(node, now); /* only waiters need pushes */
+        }
+        give(node, &answer);
+    }
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A verb as a call of a function: its arguments in the order of schema.sql. */
+#include "base/assert.h"
+#include "base/fail.h"
+#include "store/postgres/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The server may have closed a connection that was silent for this long. Check
+ * it before sending: the request is then UNSENT instead of UNKNOWN. */
+#define IDLE_MS 1000
+
+/* Most holders, and most waiters, in a ROSTER. */
+#define ROSTER_MAX 1000
+
+/* Names of one page of a SCAN. */
+#define SCAN_PAGE 1000
+
+static const char acquire_sql[] =
+    "SELECT * FROM holdfast.acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+    "$11, $12, $13, true)";
+static const char confirm_sql[] =
+    "SELECT * FROM holdfast.confirm($1, $2, $3, $4, $5, $6, $7, $8)";
+
+/* A statement for each verb, which the connection prepares when it is first
+ * used: YIELD has that of ACQUIRE. */
+static const char *const statements[] = {
+    [HF_VERB_ACQUIRE] = acquire_sql,
+    [HF_VERB_CONFIRM] = confirm_sql,
+    [HF_VERB_RELEASE] =
+        "SELECT * FROM holdfast.release($1, $2, $3, $4, $5, $6, true)",
+    [HF_VERB_BREAK] =
+        "SELECT * FROM holdfast.break_lock($1, $2, $3, $4, $5, $6, $7)",
+    [HF_VERB_INSPECT] = "SELECT * FROM holdfast.inspect($1)",
+    [HF_VERB_ROSTER] = "SELECT * FROM holdfast.list($1, $2)",
+    [HF_VERB_MARK] = "SELECT * FROM holdfast.mark($1, $2, $3, $4, $5)",
+    [HF_VERB_SCAN] = "SELECT * FROM holdfast.scan($1, $2, $3)",
+};
+
+/* ---- Arguments ---------------------------------------------------------- */
+
+struct call {
+    struct hf_pg_params params;
+    char mode[8];
+    char key[HF_PG_NAME_MAX];
+    size_t key_len;
+};
+
+static void add_mode(struct call *call, const struct hf_ask *ask)
+{
+    if (ask->is_shared) {
+        (void)snprintf(call->mode, sizeof(call->mode), "s%u",
+                       (unsigned)ask->permits);
+    } else {
+        (void)snprintf(call->mode, sizeof(call->mode), "x");
+    }
+    hf_pg_params_text(&call->params, call->mode);
+}
+
+static void add_unsigned(struct hf_pg_params *params, uint64_t number)
+{
+    hf_pg_params_number(params,
+                        number > INT64_MAX ? INT64_MAX : (int64_t)number);
+}
+
+static void acquire(struct call *call, const struct hf_pg_node *node,
+                    const struct hf_ask *ask)
+{
+    struct hf_pg_params *params = &call->params;
+    const struct hf_pg *store = node->store;
+    bool is_yield = ask->verb == HF_VERB_YIELD;
+    hf_pg_params_bytes(params, ask->owner, ask->owner_len);
+    hf_pg_params_number(params, ask->ttl_ms);
+    add_unsigned(params, is_yield ? 0 : ask->counter);
+    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_number(params, store->fence_keep_ms);
+    add_mode(call, ask);
+    hf_pg_params_flag(params, ask->is_unfair);
+    hf_pg_params_number(params, ask->queue_ms);
+    add_unsigned(params, ask->ticket);
+    /* Until the session listens, the waiter polls: else a granter would take
+     * it for gone. */
+    hf_pg_params_text(params,
+                      node->listening == HF_PG_LISTEN_ON ? store->channel : "");
+    add_unsigned(params, ask->cookie);
+    add_unsigned(params, is_yield ? ask->counter : 0);
+}
+
+static void confirm(struct call *call, const struct hf_pg_node *node,
+                    const struct hf_ask *ask)
+{
+    struct hf_pg_params *params = &call->params;
+    hf_pg_params_bytes(params, ask->owner, ask->owner_len);
+    hf_pg_params_number(params, ask->ttl_ms);
+    add_unsigned(params, ask->counter);
+    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_number(params, node->store->fence_keep_ms);
+    hf_pg_params_flag(params, ask->holder);
+    add_mode(call, ask);
+}
+
+/* A node without a vote must not grant the name to a waiter: release() grants
+ * only if the marker is that of the argument, and none is empty. */
+static void release(struct call *call, const struct hf_pg_node *node,
+                    const struct hf_ask *ask)
+{
+    struct hf_pg_params *params = &call->params;
+    bool may_serve = node->standing == HF_NODE_STATUS_VOTING;
+    hf_pg_params_bytes(params, ask->owner, ask->owner_len);
+    add_unsigned(params, ask->counter);
+    hf_pg_params_number(params, ask->ttl_ms);
+    hf_pg_params_number(params, node->store->fence_keep_ms);
+    hf_pg_params_text(params, may_serve ? node->known.value : "");
+}
+
+static void break_it(struct call *call, const struct hf_pg_node *node,
+                     const struct hf_ask *ask)
+{
+    struct hf_pg_params *params = &call->params;
+    hf_pg_params_bytes(params, ask->owner, ask->owner_len);
+    hf_pg_params_flag(params, ask->now);
+    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_number(params, node->store->fence_keep_ms);
+    hf_pg_params_number(params, ask->ttl_ms);
+    hf_pg_params_bytes(params, ask->back, ask->back_len);
+}
+
+static void mark(struct call *call, const struct hf_pg_node *node,
+                 const struct hf_ask *ask)
+{
+    struct hf_pg_params *params = &call->params;
+    hf_pg_params_text(params, node->known.value);
+    add_unsigned(params, ask->counter);
+    hf_pg_params_number(params, ask->ttl_ms);
+    hf_pg_params_bytes(params, ask->owner, ask->owner_len);
+}
+
+/* ---- Names -------------------------------------------------------------- */
+
+/* Does a glob pattern have a meaning for it? */
+static bool is_special(char c)
+{
+    return c == '*' || c == '?' || c == '[' || c == '\\';
+}
+
+/** The key of a name. Of a SCAN: the bytes before the first special character
+ * of its pattern. @return false: too long. */
+static bool make_key(struct call *call, const struct hf_pg *store,
+                     const struct hf_ask *ask)
+{
+    size_t len = 0;
+    const char *name = ask->name;
+    bool is_scan = ask->verb == HF_VERB_SCAN;
+    while (len < ask->name_len && !(is_scan && is_special(name[len]))) {
+        len++;
+    }
+    if (store->prefix_len + len > sizeof(call->key)) {
+        return false;
+    }
+    memcpy(call->key, store->prefix, store->prefix_len);
+    if (len > 0) {
+        memcpy(call->key + store->prefix_len, name, len);
+    }
+    call->key_len = store->prefix_len + len;
+    hf_pg_params_bytes(&call->params, call->key, call->key_len);
+    return true;
+}
+
+/** @return false: the cursor is gone. */
+static bool scan(struct call *call, const struct hf_pg_node *node,
+                 const struct hf_ask *ask)
+{
+    const struct hf_pg *store = node->store;
+    const struct hf_pg_cursor *found = NULL;
+    for (unsigned i = 0; i < HF_PG_CURSORS && ask->counter != 0; i++) {
+        if (store->cursors[i].id == ask->counter) {
+            found = &store->cursors[i];
+        }
+    }
+    if (ask->counter != 0 && found == NULL) {
+        return false;
+    }
+    hf_pg_params_bytes(&call->params, found == NULL ? "" : found->name,
+                       found == NULL ? 0 : found->len);
+    hf_pg_params_number(&call->params, SCAN_PAGE);
+    return true;
+}
+
+/* ---- Asking ------------------------------------------------------------- */
+
+/** @return NULL; or why the request cannot be made. */
+static const char *make_call(struct call *call, const struct hf_pg_node *node,
+                             const struct hf_ask *ask)
+{
+    hf_pg_params_init(&call->params);
+    if (!make_key(call, node->store, ask)) {
+        return "the name is too long";
+    }
+    switch (ask->verb) {
+    case HF_VERB_ACQUIRE:
+    case HF_VERB_YIELD:
+        acquire(call, node, ask);
+        break;
+    case HF_VERB_CONFIRM:
+        confirm(call, node, ask);
+        break;
+    case HF_VERB_RELEASE:
+        release(call, node, ask);
+        break;
+    case HF_VERB_BREAK:
+        break_it(call, node, ask);
+        break;
+    case HF_VERB_INSPECT:
+        break;
+    case HF_VERB_ROSTER:
+        hf_pg_params_number(&call->params, ROSTER_MAX);
+        break;
+    case HF_VERB_MARK:
+        mark(call, node, ask);
+        break;
+    case HF_VERB_SCAN:
+        return scan(call, node, ask) ? NULL
+                                     : "too many lists at once: begin anew";
+    case HF_VERB_GET:
+    case HF_VERB_PUT:
+        return "this store has no values";
+    }
+    return NULL;
+}
+
+void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
+               struct hf_instant now)
+{
+    struct hf_pg_connection *connection = &node->connection;
+    struct hf_pg_pending pending = {
+        .cookie = ask->cookie, .sent = now, .what = (uint8_t)ask->verb};
+    bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
+    bool is_idle = hf_instant_until(connection->heard_at, now).ns >=
+                   IDLE_MS * INT64_C(1000000);
+    if (hf_pg_is_ready(node) && is_idle && connection->count == 0 &&
+        hf_pg_connection_is_dead(connection)) {
+        hf_pg_connection_break(connection, HF_UNAVAILABLE,
+                               "the server closed the idle connection");
+    }
+    if (!hf_pg_is_ready(node)) {
+        bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
+        hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT,
+                          is_other ? HF_UNAVAILABLE : node->fault,
+                          node->reason[0] != '\0'
+                              ? node->reason
+                              : "its identity is not known");
+        return;
+    }
+    if (asks && node->standing != HF_NODE_STATUS_VOTING) {
+        hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT, HF_QUARANTINED,
+                          node->reason);
+        return;
+    }
+    hf_pg_ask_verb(node, ask, &pending);
+}
+
+bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
+                    const struct hf_pg_pending *pending)
+{
+    struct hf_pg_connection *connection = &node->connection;
+    struct call call;
+    enum hf_verb which =
+        ask->verb == HF_VERB_YIELD ? HF_VERB_ACQUIRE : ask->verb;
+    const char *why = make_call(&call, node, ask);
+    bool was_empty = connection->count == 0;
+    if (why != NULL) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
+        return false;
+    }
+    if (hf_pg_connection_ask(connection, pending, (unsigned)which,
+                             statements[which], &call.params)) {
+        if (was_empty) {
+            hf_pg_node_arm(node);
+        }
+        return true;
+    }
+    /* libpq failed half-way: the server may have got all of it. */
+    hf_pg_answer_none(
+        node, pending,
+        connection->is_broken ? HF_VERDICT_UNKNOWN : HF_VERDICT_UNSENT,
+        connection->is_broken ? HF_UNAVAILABLE : HF_NO_MEMORY,
+        connection->is_broken ? connection->reason : "out of memory");
+    return false;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LIBPQ ON THE LOOP
+ *
+ * The loop is edge-triggered and libpq does not read until EAGAIN, so the watch
+ * is rearmed after each read.
+ *
+ * A request is answered at its PIPELINE_SYNC, and not at its rows: the server
+ * sends the rows first and commits then. An error, or a warning ("canceling
+ * wait for synchronous replication"), between the two leaves open whether the
+ * transaction was committed.
+ *
+ *     ──▶ Parse (once), Bind, Execute, Sync
+ *     ◀── rows ◀── CommandComplete │ commit │ ◀── ReadyForQuery: the answer
+ *
+ * RECONNECTING is as in store/redis: at once if the connection served, but at
+ * most once a second; else after a back-off from 50 ms to 2 s, of which the
+ * upper half is drawn at random. */
+#include "base/assert.h"
+#include "base/fail.h"
+#include "store/postgres/connection_parts.h"
+
+#include <fcntl.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#ifndef LIBPQ_HAS_PIPELINING
+#error "libpq 14 or later is needed; -DHF_WITHOUT_POSTGRES=ON leaves this out"
+#endif
+
+/* Back-off between connections that come to nothing, in milliseconds. */
+#define RETRY_FIRST_MS 50
+#define RETRY_MOST_MS 2000
+
+/* Between retries without back-off, in milliseconds. */
+#define RETRY_QUICK_MS 1000
+
+/* ---- The end ------------------------------------------------------------ */
+
+void hf_pg_connection_break(struct hf_pg_connection *connection,
+                            enum hf_status fault, const char *reason)
+{
+    if (connection->is_broken) {
+        return;
+    }
+    connection->is_broken = true;
+    connection->fault = fault;
+    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
+    hf_make_plain(connection->reason);
+    hf_timer_set(&connection->timer, HF_LONG_AGO);
+}
+
+void hf_pg_connection_starve(struct hf_pg_connection *connection)
+{
+    hf_pg_connection_break(connection, HF_NO_MEMORY, "out of memory");
+}
+
+static void drop_results(struct hf_pg_connection *connection)
+{
+    PQclear(connection->rows);
+    PQclear(connection->error);
+    connection->rows = NULL;
+    connection->error = NULL;
+    connection->is_unsure = false;
+    connection->empties = 0;
+}
+
+void hf_pg_connection_shut(struct hf_pg_connection *connection)
+{
+    hf_pg_connection_unwatch(connection);
+    hf_resolve_drop(connection->resolve);
+    connection->resolve = NULL;
+    drop_results(connection);
+    PQfinish(connection->pq);
+    connection->pq = NULL;
+    connection->prepared = 0;
+    connection->is_open = false;
+    connection->is_dirty = false;
+    connection->is_broken = false;
+    connection->has_served = false;
+}
+
+static struct hf_span back_off(struct hf_pg_connection *connection)
+{
+    int64_t ms = RETRY_FIRST_MS;
+    for (unsigned i = 1; i < connection->failures && ms < RETRY_MOST_MS; i++) {
+        ms *= 2;
+    }
+    ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
+    connection->seed = connection->seed * UINT64_C(6364136223846793005) +
+                       UINT64_C(1442695040888963407);
+    return hf_span_ms(ms / 2 +
+                      (int64_t)((connection->seed >> 33) % (uint64_t)(ms / 2)));
+}
+
+static bool may_be_quick(struct hf_pg_connection *connection,
+                         struct hf_instant now)
+{
+    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
+    if (!connection->has_served) {
+        return false;
+    }
+    if (!hf_instant_before(now, hf_instant_add(connection->served_at, least))) {
+        connection->failures = 0;
+    }
+    if (hf_instant_before(now, hf_instant_add(connection->quick_at, least))) {
+        return false;
+    }
+    connection->quick_at = now;
+    return true;
+}
+
+bool hf_pg_connection_plan(struct hf_pg_connection *connection,
+                           struct hf_instant now)
+{
+    bool is_quick = may_be_quick(connection, now);
+    connection->retry_at = now;
+    if (!is_quick) {
+        connection->failures++;
+        connection->retry_at = hf_instant_add(now, back_off(connection));
+    }
+    return is_quick;
+}
+
+/* ---- Asking ------------------------------------------------------------- */
+
+static const char *statement_name(unsigned statement, char out[16])
+{
+    (void)snprintf(out, 16, "holdfast_%u", statement);
+    return out;
+}
+
+/* libpq has sent nothing of a request that fails here; but what is in its
+ * queue already cannot be taken back, so the connection ends. */
+static bool send_one(struct hf_pg_connection *connection, unsigned statement,
+                     bool prepares, const char *sql,
+                     const struct hf_pg_params *params)
+{
+    struct pg_conn *pq = connection->pq;
+    char name[16];
+    int ok;
+    if (statement == HF_PG_STATEMENTS_MAX) {
+        ok = PQsendQueryParams(pq, sql, params->n, NULL, params->values,
+                               params->lens, params->formats, 1);
+    } else {
+        statement_name(statement, name);
+        ok = !prepares || PQsendPrepare(pq, name, sql, 0, NULL);
+        ok = ok && PQsendQueryPrepared(pq, name, params->n, params->values,
+                                       params->lens, params->formats, 1);
+    }
+    if (!ok || !PQpipelineSync(pq)) {
+        hf_pg_connection_fail(connection);
+        return false;
+    }
+    return true;
+}
+
+bool hf_pg_connection_ask(struct hf_pg_connection *connection,
+                          const struct hf_pg_pending *pending,
+                          unsigned statement, const char *sql,
+                          const struct hf_pg_params *params)
+{
+    bool prepares = statement < HF_PG_STATEMENTS_MAX &&
+                    (connection->prepared & 1U << statement) == 0;
+    if (connection->is_broken || !connection->is_open ||
+        !hf_pg_connection_reserve(connection) ||
+        !send_one(connection, statement, prepares, sql, params)) {
+        return false;
+    }
+    if (prepares) {
+        connection->prepared |= 1U << statement;
+    }
+    struct hf_pg_pending copy = *pending;
+    copy.statement = (uint8_t)(prepares ? statement : HF_PG_STATEMENTS_MAX);
+    hf_pg_connection_push(connection, &copy);
+    connection->is_dirty = true;
+    return true;
+}
+
+bool hf_pg_connection_run(struct hf_pg_connection *connection,
+                          const struct hf_pg_pending *pending, const char *sql)
+{
+    HF_ASSERT(connection->count == 0);
+    if (connection->is_broken || !connection->is_open ||
+        !hf_pg_connection_reserve(connection)) {
+        return false;
+    }
+    if (!PQexitPipelineMode(connection->pq) ||
+        !PQsendQuery(connection->pq, sql)) {
+        hf_pg_connection_fail(connection);
+        return false;
+    }
+    struct hf_pg_pending copy = *pending;
+    copy.statement = HF_PG_STATEMENTS_MAX;
+    copy.is_script = true;
+    hf_pg_connection_push(connection, &copy);
+    connection->is_dirty = true;
+    return true;
+}
+
+void hf_pg_connection_flush(struct hf_pg_connection *connection)
+{
+    if (!connection->is_dirty || connection->is_broken ||
+        !connection->is_open) {
+        return;
+    }
+    int left = PQflush(connection->pq);
+    if (left < 0) {
+        hf_pg_connection_fail(connection);
+        return;
+    }
+    connection->is_dirty = left > 0;
+    if (connection->wants_output != connection->is_dirty) {
+        connection->wants_output = connection->is_dirty;
+        hf_loop_watch_output(connection->env->loop, &connection->watch,
+                             connection->wants_output);
+    }
+}
+
+bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection)
+{
+    struct pollfd fd = {.fd = connection->watch.fd, .events = POLLRDHUP};
+    return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
+}
+
+void hf_pg_connection_served(struct hf_pg_connection *connection,
+                             struct hf_instant now)
+{
+    connection->has_served = true;
+    connection->served_at = now;
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+/* A warning between the rows and the Sync is about the commit. */
+void hf_pg_connection_notice(void *user, const struct pg_result *result)
+{
+    struct hf_pg_connection *connection = user;
+    const char *severity =
+        PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (connection->rows != NULL && severity != NULL &&
+        strcmp(severity, "WARNING") == 0) {
+        connection->is_unsure = true;
+    }
+}
+
+/* The whole reply to the oldest request is there. */
+static void deliver(struct hf_pg_connection *connection, struct hf_instant now)
+{
+    struct hf_pg_pending pending;
+    struct hf_pg_reply reply = {connection->rows, connection->error,
+                                connection->is_unsure};
+    bool is_there = hf_pg_connection_pop(connection, &pending);
+    HF_ASSERT(is_there);
+    connection->rows = NULL;
+    connection->error = NULL;
+    drop_results(connection);
+    connection->heard_at = now;
+    if (reply.error != NULL && pending.statement < HF_PG_STATEMENTS_MAX) {
+        connection->prepared &= ~(1U << pending.statement);
+    }
+    if (pending.is_script && !PQenterPipelineMode(connection->pq)) {
+        hf_pg_connection_starve(connection);
+    }
+    connection->events->replied(connection, &pending, &reply, now);
+    PQclear(reply.rows);
+    PQclear(reply.error);
+}
+
+static void take_result(struct hf_pg_connection *connection, PGresult *result,
+                        struct hf_instant now)
+{
+    ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_PIPELINE_SYNC) {
+        PQclear(result);
+        deliver(connection, now);
+    } else if (status == PGRES_TUPLES_OK) {
+        PQclear(connection->rows);
+        connection->rows = result;
+    } else if (status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY ||
+               status == PGRES_PIPELINE_ABORTED || connection->error != NULL) {
+        PQclear(result); /* of a preparation, or what follows an error */
+    } else {
+        connection->is_unsure |= connection->rows != NULL;
+        connection->error = result;
+    }
+}
+
+static bool is_end_of_script(const struct hf_pg_connection *connection)
+{
+    return connection->ring[connection->head].is_script;
+}
+
+static void take_results(struct hf_pg_connection *connection,
+                         struct hf_instant now)
+{
+    while (!connection->is_broken && connection->count > 0 &&
+           !PQisBusy(connection->pq)) {
+        PGresult *result = PQgetResult(connection->pq);
+        if (PQstatus(connection->pq) == CONNECTION_BAD) {
+            PQclear(result);
+            hf_pg_connection_fail(connection);
+        } else if (result != NULL) {
+            connection->empties = 0;
+            take_result(connection, result, now);
+        } else if (is_end_of_script(connection)) {
+            deliver(connection, now);
+        } else if (++connection->empties > 2) {
+            hf_pg_connection_break(connection, HF_UNAVAILABLE,
+                                   "an answer that makes no sense");
+        }
+    }
+}
+
+static void take_notifications(struct hf_pg_connection *connection)
+{
+    PGnotify *notify;
+    while (!connection->is_broken &&
+           (notify = PQnotifies(connection->pq)) != NULL) {
+        connection->events->notified(connection, notify->extra);
+        PQfreemem(notify);
+    }
+}
+
+static void read_all(struct hf_pg_connection *connection, struct hf_instant now)
+{
+    if (!PQconsumeInput(connection->pq)) {
+        hf_pg_connection_fail(connection);
+        return;
+    }
+    take_results(connection, now);
+    take_notifications(connection);
+    if (!connection->is_broken) {
+        hf_loop_rearm(connection->env->loop, &connection->watch);
+    }
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+static void on_ready(struct hf_watch *socket, uint32_t events,
+                     struct hf_instant now)
+{
+    struct hf_pg_connection *connection =
+        (struct hf_pg_connection *)(void *)socket;
+    (void)events;
+    bool is_opening = connection->resolve != NULL ||
+                      (!connection->is_open && !connection->is_broken);
+    if (is_opening) {
+        hf_pg_connection_go_on(connection, now);
+    } else if (!connection->is_broken) {
+        read_all(connection, now);
+        hf_pg_connection_flush(connection);
+    }
+    connection->events->settled(connection, now);
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    struct hf_pg_connection *connection =
+        (struct hf_pg_connection *)(void *)((char *)timer -
+                                            offsetof(struct hf_pg_connection,
+                                                     timer));
+    bool is_opening =
+        !connection->is_open && !hf_pg_connection_is_closed(connection);
+    if (!is_opening && !connection->is_broken) {
+        connection->events->timed(connection, now);
+    } else if (is_opening && !hf_instant_before(now, connection->deadline)) {
+        char why[120];
+        hf_pg_connection_late_text(connection, now, why, sizeof(why));
+        hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
+    }
+    connection->events->settled(connection, now);
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+void hf_pg_connection_init(struct hf_pg_connection *connection,
+                           const struct hf_pg_connection_events *events,
+                           const struct hf_store_env *env,
+                           const struct hf_pg_target *target,
+                           struct hf_span connect_timeout)
+{
+    connection->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
+    connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
+    hf_loop_add_timer(env->loop, &connection->timer);
+    connection->events = events;
+    connection->env = env;
+    connection->target = target;
+    connection->connect_timeout = connect_timeout;
+    connection->retry_at = HF_NEVER;
+    connection->quick_at = HF_LONG_AGO;
+}
+
+/* PQfinish() says good-bye to the server. In a forked child that would end the
+ * parent's session: so it gets another descriptor to write to. */
+static void silence(struct pg_conn *pq)
+{
+    int fd = pq == NULL ? -1 : PQsocket(pq);
+    int null = fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, fd);
+        close(null);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked)
+{
+    hf_loop_drop_timer(connection->env->loop, &connection->timer);
+    if (forked) {
+        connection->resolve = NULL; /* only the parent has its thread */
+        connection->watch.fd = -1;  /* the parent watches it */
+        silence(connection->pq);
+    }
+    hf_pg_connection_shut(connection);
+    free(connection->ring);
+    connection->ring = NULL;
+    connection->ring_cap = connection->count = 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection to PostgreSQL, through libpq, that never blocks.
+ *
+ *     CLOSED ──start──▶ LOOKING UP ──▶ OPENING ──▶ OPEN ──▶ broken
+ *        ▲                                                     │
+ *        └───────────────────────shut──────────────────────────┘
+ *
+ * The connection is in pipeline mode. Each request is one statement and one
+ * Sync, so it is one transaction: `replied` is called when the server has
+ * committed it, or has failed. hf_pg_connection_break() only sets `is_broken`;
+ * the owner closes the connection in `settled`, the last callback of each
+ * event. All callbacks come from hf_loop_dispatch(). */
+#ifndef HF_POSTGRES_CONNECTION_H
+#define HF_POSTGRES_CONNECTION_H
+
+#include "io/loop.h"
+#include "io/resolve.h"
+#include "store/postgres/target.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct pg_conn;   /* PGconn */
+struct pg_result; /* PGresult */
+struct hf_pg_connection;
+
+/* Parameters of one statement. Must not be copied or moved: values point into
+ * it. The values are borrowed. */
+#define HF_PG_PARAMS_MAX 20
+#define HF_PG_NUMBERS_MAX 12
+struct hf_pg_params {
+    int n;
+    unsigned n_numbers;
+    const char *values[HF_PG_PARAMS_MAX];
+    int lens[HF_PG_PARAMS_MAX];
+    int formats[HF_PG_PARAMS_MAX];
+    char numbers[HF_PG_NUMBERS_MAX][24];
+};
+
+void hf_pg_params_init(struct hf_pg_params *params);
+void hf_pg_params_bytes(struct hf_pg_params *params, const void *data,
+                        size_t len);
+void hf_pg_params_text(struct hf_pg_params *params, const char *text);
+void hf_pg_params_number(struct hf_pg_params *params, int64_t number);
+void hf_pg_params_flag(struct hf_pg_params *params, bool flag);
+
+/* Statements that a connection prepares, at most. */
+#define HF_PG_STATEMENTS_MAX 24
+
+/* A request whose reply is pending. */
+struct hf_pg_pending {
+    uint64_t cookie;
+    struct hf_instant sent;
+    uint8_t what;      /* enum hf_verb, or a kind of the connection's owner */
+    uint8_t statement; /* that it prepares; HF_PG_STATEMENTS_MAX: none */
+    bool is_script;    /* sent outside of the pipeline */
+};
+
+/* The reply to one request. */
+struct hf_pg_reply {
+    struct pg_result *rows;  /* NULL: none; borrowed for the callback */
+    struct pg_result *error; /* NULL: committed; borrowed for the callback */
+    bool is_unsure;          /* `error`, or a warning, came after the rows: at
+                                the commit, which may have happened */
+};
+
+typedef void hf_pg_connection_fn(struct hf_pg_connection *connection,
+                                 struct hf_instant now);
+typedef void hf_pg_reply_fn(struct hf_pg_connection *connection,
+                            const struct hf_pg_pending *pending,
+                            const struct hf_pg_reply *reply,
+                            struct hf_instant now);
+typedef void hf_pg_notice_fn(struct hf_pg_connection *connection,
+                             const char *payload);
+
+struct hf_pg_connection_events {
+    hf_pg_connection_fn *opened;  /* authenticated */
+    hf_pg_reply_fn *replied;      /* the reply to the oldest request */
+    hf_pg_notice_fn *notified;    /* NOTIFY on a channel of ours */
+    hf_pg_connection_fn *timed;   /* the timer, CLOSED or OPEN */
+    hf_pg_connection_fn *settled; /* last: close if broken, set the timer */
+};
+
+struct hf_pg_connection {
+    struct hf_watch watch; /* first; of libpq's socket, or of the look-up */
+    struct hf_timer timer;
+    const struct hf_pg_connection_events *events;
+    const struct hf_store_env *env;
+    const struct hf_pg_target *target;
+    struct hf_span connect_timeout;
+    struct hf_resolve *resolve;
+    struct hf_addresses addresses;
+    struct pg_conn *pq;
+    struct hf_pg_pending *ring;
+    size_t ring_cap; /* a power of two */
+    size_t head;
+    size_t count;
+    struct pg_result *rows; /* of the oldest request, so far */
+    struct pg_result *error;
+    bool is_unsure;
+    unsigned empties;            /* results that were NULL, in a row */
+    uint32_t prepared;           /* a bit for each statement */
+    struct hf_instant deadline;  /* of opening, then of the owner's requests */
+    struct hf_instant retry_at;  /* CLOSED: when to reconnect */
+    struct hf_instant heard_at;  /* opened, or last reply */
+    struct hf_instant served_at; /* if `has_served` */
+    struct hf_instant quick_at;  /* last retry without back-off */
+    uint64_t seed;               /* of the back-off's jitter */
+    unsigned failures;           /* for the back-off */
+    bool wants_output;
+    bool is_dirty; /* bytes may wait in libpq */
+    bool is_open;
+    bool has_served;
+    bool is_broken;       /* to be closed; see `fault` and `reason` */
+    enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
+                           */
+    char reason[200];
+};
+
+/* CLOSED; `retry_at` is HF_NEVER. */
+void hf_pg_connection_init(struct hf_pg_connection *connection,
+                           const struct hf_pg_connection_events *events,
+                           const struct hf_store_env *env,
+                           const struct hf_pg_target *target,
+                           struct hf_span connect_timeout);
+
+/** @param forked  true in a forked child: send nothing to the server. */
+void hf_pg_connection_fini(struct hf_pg_connection *connection, bool forked);
+
+/* Connect. May break at once: the caller must check `is_broken`. */
+void hf_pg_connection_start(struct hf_pg_connection *connection,
+                            struct hf_instant now);
+
+/* When the timer is due while the connection is not OPEN. */
+struct hf_instant
+hf_pg_connection_due(const struct hf_pg_connection *connection);
+
+/* What the connection waited for when it timed out at `now`. */
+void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
+                                struct hf_instant now, char *out, size_t size);
+
+/** Queue one request. `pending->statement` is filled in.
+ * @param statement  to prepare once and use; HF_PG_STATEMENTS_MAX: none.
+ * @return false: nothing was queued; out of memory, or the connection breaks.
+ */
+bool hf_pg_connection_ask(struct hf_pg_connection *connection,
+                          const struct hf_pg_pending *pending,
+                          unsigned statement, const char *sql,
+                          const struct hf_pg_params *params);
+
+/* The same for a script of several statements, when no request is pending. */
+bool hf_pg_connection_run(struct hf_pg_connection *connection,
+                          const struct hf_pg_pending *pending, const char *sql);
+
+/* Write the queued requests. */
+void hf_pg_connection_flush(struct hf_pg_connection *connection);
+
+/* Has the server closed the connection? For connections that were idle. */
+bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection);
+
+/* The handshake has succeeded. */
+void hf_pg_connection_served(struct hf_pg_connection *connection,
+                             struct hf_instant now);
+
+/* Mark it broken; the first reason is kept. `settled` must close it. */
+void hf_pg_connection_break(struct hf_pg_connection *connection,
+                            enum hf_status fault, const char *reason);
+
+/* Since when a reply is pending and none has come; HF_NEVER: none is pending.
+ */
+struct hf_instant
+hf_pg_connection_silent_since(const struct hf_pg_connection *connection);
+
+/** Set `retry_at`, before the connection is closed. @return true: reconnect at
+ * once; only if this connection served, and once per second. */
+bool hf_pg_connection_plan(struct hf_pg_connection *connection,
+                           struct hf_instant now);
+
+/* Close. Pending requests stay until they are popped. */
+void hf_pg_connection_shut(struct hf_pg_connection *connection);
+
+/** Remove the oldest request. @return false: there is none. */
+bool hf_pg_connection_pop(struct hf_pg_connection *connection,
+                          struct hf_pg_pending *out);
+
+static inline bool
+hf_pg_connection_is_closed(const struct hf_pg_connection *connection)
+{
+    return connection->pq == NULL && connection->resolve == NULL;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to connection.c, opening.c and requests.c. */
+#ifndef HF_POSTGRES_CONNECTION_PARTS_H
+#define HF_POSTGRES_CONNECTION_PARTS_H
+
+#include "store/postgres/connection.h"
+
+/* ---- connection.c -------------------------------------------------------- */
+
+/* Break: out of memory. */
+void hf_pg_connection_starve(struct hf_pg_connection *connection);
+
+/* A notice of the server: libpq calls it, `user` is the connection. */
+void hf_pg_connection_notice(void *user, const struct pg_result *result);
+
+/* ---- opening.c ----------------------------------------------------------- */
+
+/* Break with the error of libpq. */
+void hf_pg_connection_fail(struct hf_pg_connection *connection);
+
+void hf_pg_connection_unwatch(struct hf_pg_connection *connection);
+
+/* The watch is ready while the connection opens. */
+void hf_pg_connection_go_on(struct hf_pg_connection *connection,
+                            struct hf_instant now);
+
+/* ---- requests.c ---------------------------------------------------------- */
+
+/** Make room for one request. @return false: no memory, or too many. */
+bool hf_pg_connection_reserve(struct hf_pg_connection *connection);
+void hf_pg_connection_push(struct hf_pg_connection *connection,
+                           const struct hf_pg_pending *pending);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE HANDSHAKE: THE SERVER'S IDENTITY, AND WHETHER IT HAS LOST DATA
+ *
+ *     ──▶ settings of the session, kind of server; holdfast.facts()  one write
+ *     ◀── both replies; admission.c decides                     one round trip
+ *     ──▶ the schema, if there is none and the role may create it, and again
+ *     ──▶ marker(), if the marker is gone, stale, or lacks our host
+ *     ◀── 1: written, decide again; 0: another client was faster, read again
+ *
+ * What the server is, as core/quarantine.h knows it:
+ *
+ *   replid   system identifier and time-line: a restored backup, and a standby
+ *            that was promoted, have another time-line. A new one always means
+ *            quarantine (has_replid2)
+ *   run_id   the same, and when the postmaster started: a restart means
+ *            quarantine unless commits were on disk before their replies
+ *
+ * The handshake is repeated when a verb reports another marker, when an error
+ * shows that the server has changed, and when a quarantine is over. */
+#include "store/postgres/node.h"
+#include "store/postgres/schema.h"
+
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Limit of the installation of the schema, in milliseconds: it may wait for
+ * another client that installs. */
+#define INSTALL_MS_MAX 20000
+
+/* The session must be READ COMMITTED, must show warnings at COMMIT, and must
+ * not be ended for being idle. */
+#define SETTINGS                                                               \
+    "set_config('default_transaction_isolation', 'read committed', false),"    \
+    " set_config('client_min_messages', 'warning', false),"                    \
+    " CASE WHEN current_setting('idle_session_timeout', true) IS NOT NULL"     \
+    " THEN set_config('idle_session_timeout', '0', false) END"
+
+enum {
+    C_VERSION,
+    C_VERSION_TEXT,
+    C_STANDBY,
+    C_READ_ONLY,
+    C_PID,
+    C_CREATE,
+    C_ROLE,
+    C_DATABASE
+};
+
+static const char identity_sql[] =
+    "SELECT current_setting('server_version_num')::int,"
+    " current_setting('server_version'), pg_is_in_recovery(),"
+    " current_setting('default_transaction_read_only') = 'on',"
+    " pg_backend_pid(),"
+    " has_database_privilege(current_database(), 'CREATE'),"
+    " current_user::text, current_database()::text, " SETTINGS;
+
+static const char facts_sql[] = "SELECT field, content FROM holdfast.facts()";
+
+/* ---- Asking ------------------------------------------------------------- */
+
+void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
+{
+    bool is_first = node->phase == HF_PG_CONNECTING;
+    node->phase = HF_PG_GREETING;
+    node->connection.deadline =
+        hf_instant_add(now, node->store->connect_timeout);
+    node->greet_fault = HF_OK;
+    node->schema = 0;
+    memset(&node->identity, 0, sizeof(node->identity));
+    memset(&node->marker, 0, sizeof(node->marker));
+    if (!is_first) { /* a query of all nodes then waits for the result */
+        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
+                         node->reason);
+    }
+    hf_pg_node_ask(node, HF_PG_IDENTITY, identity_sql, NULL, now);
+    hf_pg_node_ask(node, HF_PG_FACTS, facts_sql, NULL, now);
+    hf_pg_node_arm(node);
+}
+
+void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
+                      struct hf_instant now)
+{
+    if (hf_pg_is_ready(node)) {
+        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
+                         why);
+        hf_pg_handshake(node, now);
+    }
+}
+
+void hf_pg_peek(struct hf_pg_node *node, struct hf_instant now)
+{
+    node->peek_at = hf_instant_add(now, hf_span_ms(HF_PG_PEEK_MS));
+    hf_pg_node_ask(node, HF_PG_PEEK, facts_sql, NULL, now);
+}
+
+static void install(struct hf_pg_node *node, struct hf_instant now)
+{
+    struct hf_pg_pending pending = {.sent = now, .what = HF_PG_INSTALL};
+    node->phase = HF_PG_INSTALLING;
+    node->has_installed = true;
+    node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    if (!hf_pg_connection_run(&node->connection, &pending,
+                              hf_postgres_text_schema)) {
+        hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
+                               "out of memory");
+    }
+    hf_pg_connection_flush(&node->connection);
+    hf_pg_node_arm(node);
+}
+
+/* ---- Parsing the replies ------------------------------------------------ */
+
+/* A greater number is not a time, and arithmetic with it could overflow. */
+static int64_t bounded(int64_t number)
+{
+    int64_t most = INT64_C(1) << 53;
+    return number < 0 ? 0 : number > most ? most : number;
+}
+
+static void read_identity(struct hf_pg_node *node, const struct pg_result *rows)
+{
+    node->server_version = (int)hf_pg_integer(rows, 0, C_VERSION);
+    hf_pg_text(rows, 0, C_VERSION_TEXT, node->version, sizeof(node->version));
+    node->is_standby = hf_pg_is_true(rows, 0, C_STANDBY);
+    node->is_read_only = hf_pg_is_true(rows, 0, C_READ_ONLY);
+    /* A pooler has a number of its own for each of its clients. */
+    node->is_pooled =
+        hf_pg_integer(rows, 0, C_PID) != PQbackendPID(node->connection.pq);
+    node->may_create = hf_pg_is_true(rows, 0, C_CREATE);
+    hf_pg_text(rows, 0, C_ROLE, node->role, sizeof(node->role));
+    hf_pg_text(rows, 0, C_DATABASE, node->database, sizeof(node->database));
+}
+
+/* The facts of the server, as text. */
+struct facts {
+    uint64_t system;
+    uint64_t start_us;
+    char timeline[9];
+};
+
+static void read_server_fact(struct hf_pg_node *node, struct facts *facts,
+                             const char *field, const char *value)
+{
+    if (strcmp(field, "system") == 0) {
+        facts->system = strtoull(value, NULL, 10);
+    } else if (strcmp(field, "start") == 0) {
+        facts->start_us = strtoull(value, NULL, 10);
+    } else if (strcmp(field, "timeline") == 0) {
+        snprintf(facts->timeline, sizeof(facts->timeline), "%.8s", value);
+    } else if (strcmp(field, "durable") == 0) {
+        node->identity.knows_durability = true;
+        node->identity.is_durable = value[0] == '1';
+    } else if (strcmp(field, "synchronous") == 0) {
+        node->is_synchronous = value[0] == '1';
+    } else if (strcmp(field, "now_us") == 0) {
+        node->time_ms = bounded(strtoll(value, NULL, 10) / 1000);
+    } else if (strcmp(field, "schema") == 0) {
+        node->schema = bounded(strtoll(value, NULL, 10));
+    }
+}
+
+static void read_marker_field(struct hf_marker *marker, const char *host,
+                              const char *field, const char *value)
+{
+    char *id = strcmp(field, "v") == 0        ? marker->value
+               : strcmp(field, "run_id") == 0 ? marker->run_id
+               : strcmp(field, "replid") == 0 ? marker->replid
+                                              : NULL;
+    int64_t number = bounded(strtoll(value, NULL, 10));
+    if (id != NULL) {
+        snprintf(id, HF_SERVER_ID_MAX, "%.47s", value);
+    } else if (strcmp(field, "max_ttl_ms") == 0) {
+        marker->shape.max_ttl_ms = number;
+    } else if (strcmp(field, "nodes") == 0) {
+        marker->shape.nodes = number;
+    } else if (strcmp(field, "fence_keep_ms") == 0) {
+        marker->shape.fence_keep_ms = number;
+    } else if (strcmp(field, "durable") == 0) {
+        marker->is_durable = number != 0;
+    } else if (strcmp(field, "whole") == 0) {
+        marker->is_whole = number != 0;
+    } else if (host[0] != '\0' && strcmp(field, host) == 0) {
+        marker->has_entry = true;
+        marker->entry.ns = hf_span_ms(number).ns;
+    }
+}
+
+static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
+                       struct facts *facts, struct hf_marker *marker)
+{
+    memset(facts, 0, sizeof(*facts));
+    memset(marker, 0, sizeof(*marker));
+    for (int i = 0; i < hf_pg_rows(rows); i++) {
+        char field[HF_CLOCK_NAME_MAX + 16];
+        char value[80];
+        hf_pg_text(rows, i, 0, field, sizeof(field));
+        hf_pg_text(rows, i, 1, value, sizeof(value));
+        if (strncmp(field, "server:", 7) == 0) {
+            read_server_fact(node, facts, field + 7, value);
+        } else {
+            read_marker_field(marker, node->store->host, field, value);
+        }
+    }
+    marker->exists = marker->value[0] != '\0';
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+static void take_facts(struct hf_pg_node *node, const struct pg_result *rows)
+{
+    struct facts facts;
+    struct hf_identity *identity = &node->identity;
+    read_facts(node, rows, &facts, &node->marker);
+    snprintf(identity->replid, sizeof(identity->replid), "%016" PRIx64 "-%s",
+             facts.system, facts.timeline);
+    snprintf(identity->run_id, sizeof(identity->run_id),
+             "%016" PRIx64 "-%s-%" PRIx64, facts.system, facts.timeline,
+             facts.start_us);
+    identity->has_replid2 = true; /* each other replid is a promotion */
+}
+
+static void note_fault(struct hf_pg_node *node, const struct pg_result *error,
+                       const char *hint)
+{
+    char words[160];
+    if (node->greet_fault == HF_OK) {
+        node->greet_fault = hf_pg_fault(error, words, sizeof(words));
+        snprintf(node->greet_reason, sizeof(node->greet_reason), "%.80s%.118s",
+                 words, hint);
+    }
+}
+
+static bool is_missing(const struct pg_result *error)
+{
+    return hf_pg_fault_is(error, "3F000") || hf_pg_fault_is(error, "42883") ||
+           hf_pg_fault_is(error, "42P01");
+}
+
+/* A server that cannot be the node, or a database without the schema. */
+static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
+                     struct hf_instant now)
+{
+    char why[sizeof(node->reason)];
+    bool is_there = reply->error == NULL;
+    if (is_there) {
+        take_facts(node, reply->rows);
+    } else if (hf_pg_fault_is(reply->error, "42501")) {
+        snprintf(why, sizeof(why),
+                 "; in %.40s: GRANT USAGE ON SCHEMA holdfast TO \"%.40s\"",
+                 node->database, node->role);
+        note_fault(node, reply->error, why);
+    } else if (!is_missing(reply->error)) {
+        note_fault(node, reply->error, "");
+    }
+    bool is_usable = node->greet_fault == HF_OK && !node->is_standby &&
+                     !node->is_pooled && !node->is_read_only;
+    if (!is_usable || node->schema >= HF_PG_SCHEMA_VERSION) {
+        hf_pg_judge(node, now);
+    } else if (node->may_create && !node->has_installed) {
+        install(node, now);
+    } else {
+        snprintf(why, sizeof(why),
+                 "has no schema \"holdfast\" in database %.30s, and role "
+                 "\"%.30s\" may not create it: run holdfast doctor --init as "
+                 "one that may",
+                 node->database, node->role);
+        hf_pg_refuse(node, HF_CONFIG, why);
+    }
+}
+
+static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
+                      struct hf_instant now)
+{
+    struct facts facts;
+    struct hf_marker marker;
+    if (!hf_pg_is_ready(node) || reply->error != NULL) {
+        return;
+    }
+    read_facts(node, reply->rows, &facts, &marker);
+    if (strcmp(marker.value, node->known.value) != 0) {
+        hf_pg_reidentify(node, "its marker has changed", now);
+    } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
+        hf_pg_handshake(node, now);
+    }
+}
+
+static void take_install(struct hf_pg_node *node,
+                         const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    char words[160], why[sizeof(node->reason)];
+    if (reply->error == NULL) {
+        hf_pg_handshake(node, now);
+        return;
+    }
+    enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
+    snprintf(why, sizeof(why), "its schema \"holdfast\" cannot be made: %s",
+             words);
+    hf_pg_refuse(node, fault, why);
+}
+
+void hf_pg_handshake_reply(struct hf_pg_node *node,
+                           const struct hf_pg_pending *pending,
+                           const struct hf_pg_reply *reply,
+                           struct hf_instant now)
+{
+    switch (pending->what) {
+    case HF_PG_IDENTITY:
+        if (reply->error != NULL) {
+            note_fault(node, reply->error, "");
+        } else {
+            read_identity(node, reply->rows);
+        }
+        break;
+    case HF_PG_FACTS:
+        complete(node, reply, now);
+        break;
+    case HF_PG_INSTALL:
+        take_install(node, reply, now);
+        break;
+    case HF_PG_MARK:
+        hf_pg_marked(node, reply, now);
+        break;
+    default:
+        take_peek(node, reply, now);
+        break;
+    }
+}

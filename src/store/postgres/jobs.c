@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs of `holdfast doctor`. LOOK, COUNT and LOWER are one call of a function
+ * each, after the handshake and before the marker changes. admission.c does
+ * INIT and QUARANTINE at the end of a handshake. EXAMINE reports what the
+ * handshake has read, and acquires and releases a lock of its own. */
+#include "base/fail.h"
+#include "io/clock.h"
+#include "store/postgres/node.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Names in the finding of LOOK, and the bytes that are shown of each. */
+#define NAMED_MAX 5
+#define NAME_SHOWN_MAX 40
+
+/* Limit of a survey in milliseconds. */
+#define SURVEY_MS_MAX 60000
+
+/* The lease of the lock that EXAMINE acquires. */
+#define PROBE_MS 1000
+
+static void find(struct hf_pg_node *node, enum hf_severity severity,
+                 const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void find(struct hf_pg_node *node, enum hf_severity severity,
+                 const char *format, ...)
+{
+    struct hf_pg *store = node->store;
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (store->has_sink && store->sink.finding != NULL) {
+        store->sink.finding(store->sink.user, severity, 0, text);
+    }
+}
+
+void hf_pg_jobs_end(struct hf_pg_node *node, enum hf_status status,
+                    const char *reason)
+{
+    struct hf_pg *store = node->store;
+    if (node->jobs == 0) {
+        return;
+    }
+    node->jobs = 0;
+    if (store->has_sink) {
+        store->sink.done(store->sink.user, 0, status, reason);
+    }
+}
+
+/* ---- Surveys ------------------------------------------------------------ */
+
+bool hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
+{
+    struct hf_pg_params params;
+    hf_pg_params_init(&params);
+    if (hf_pg_is_asked(node, HF_JOB_LOOK)) {
+        node->surveying = HF_JOB_LOOK;
+        hf_pg_params_number(&params, NAMED_MAX);
+    } else if (hf_pg_is_asked(node, HF_JOB_COUNT) ||
+               hf_pg_is_asked(node, HF_JOB_LOWER)) {
+        bool lowers = !hf_pg_is_asked(node, HF_JOB_COUNT);
+        node->surveying = lowers ? HF_JOB_LOWER : HF_JOB_COUNT;
+        hf_pg_params_text(&params, lowers ? node->marker.value : "");
+        hf_pg_params_number(&params, node->store->fence_keep_ms);
+        hf_pg_params_number(&params, node->store->shape.max_ttl_ms);
+    } else {
+        return false;
+    }
+    memcpy(node->looked_at, node->marker.value, sizeof(node->looked_at));
+    node->connection.deadline = hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
+    hf_pg_node_ask(node, HF_PG_SURVEY,
+                   node->surveying == HF_JOB_LOOK
+                       ? "SELECT held, waited, name FROM holdfast.look($1)"
+                       : "SELECT holdfast.ahead($1, $2, $3)",
+                   &params, now);
+    hf_pg_node_arm(node);
+    return true;
+}
+
+static void end_survey(struct hf_pg_node *node, enum hf_status status,
+                       const char *why, struct hf_instant now)
+{
+    hf_pg_jobs_end(node, status, why);
+    hf_pg_handshake(node, now);
+}
+
+/* "2 locks are held: a, b" */
+static void write_held(const struct hf_pg_node *node,
+                       const struct pg_result *rows, char *out, size_t size)
+{
+    int64_t n = hf_pg_integer(rows, 0, 0);
+    int named = hf_pg_rows(rows);
+    size_t skip = node->store->prefix_len;
+    int used = snprintf(out, size, "%" PRId64 " %s", n,
+                        n == 1 ? "lock is held" : "locks are held");
+    for (int i = 0; i < named && i < NAMED_MAX; i++) {
+        struct hf_bytes name = hf_pg_bytes(rows, i, 2);
+        bool is_ours = name.len > skip &&
+                       memcmp(name.data, node->store->prefix, skip) == 0;
+        size_t at = is_ours ? skip : 0;
+        size_t len = name.len - at;
+        used += snprintf(out + used, size - (size_t)used, "%s%.*s",
+                         i == 0 ? ": " : ", ",
+                         (int)(len > NAME_SHOWN_MAX ? NAME_SHOWN_MAX : len),
+                         (const char *)name.data + at);
+    }
+    if (n > named) {
+        snprintf(out + used, size - (size_t)used, ", ...");
+    }
+    hf_make_plain(out);
+}
+
+/* INIT at a server with held locks could grant them twice. Report every reason
+ * at once. */
+static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
+                      struct hf_instant now)
+{
+    enum hf_status status = HF_OK;
+    char text[480] = "";
+    if (node->judgement.trust == HF_TRUST_MISMATCH) {
+        hf_pg_mismatch_text(node, text, sizeof(text));
+        find(node, HF_FINDING_ERROR, "%s", text);
+        status = HF_CONFIG;
+    }
+    if (hf_pg_integer(rows, 0, 1) > 0) {
+        int64_t n = hf_pg_integer(rows, 0, 1);
+        snprintf(text, sizeof(text), "%" PRId64 " %s", n,
+                 n == 1 ? "name has waiters" : "names have waiters");
+        find(node, HF_FINDING_ERROR, "%s", text);
+        status = HF_BUSY;
+    }
+    if (hf_pg_integer(rows, 0, 0) > 0) {
+        write_held(node, rows, text, sizeof(text));
+        find(node, HF_FINDING_ERROR, "%s", text);
+        status = HF_BUSY;
+    }
+    end_survey(node, status, text, now);
+}
+
+static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
+                          struct hf_instant now)
+{
+    int64_t n = hf_pg_integer(rows, 0, 0);
+    if (n < 0) {
+        end_survey(node, HF_BUSY, "was declared anew meanwhile", now);
+        return;
+    }
+    if (node->surveying == HF_JOB_LOWER) {
+        find(node, HF_FINDING_OK,
+             "%" PRId64 " counters were beyond its clock and are set back to "
+             "what a node accepts",
+             n);
+        n = 0;
+    }
+    end_survey(node, n > 0 ? HF_BUSY : HF_OK, "", now);
+}
+
+static void take_survey(struct hf_pg_node *node,
+                        const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    if (reply->error != NULL) {
+        char words[160];
+        char why[sizeof(node->reason)];
+        enum hf_status fault = hf_pg_fault(reply->error, words, sizeof(words));
+        snprintf(why, sizeof(why), "its locks cannot be looked at: %s", words);
+        end_survey(node, fault, why, now);
+    } else if (hf_pg_rows(reply->rows) < 1) {
+        end_survey(node, HF_UNAVAILABLE, "an answer that makes no sense", now);
+    } else if (node->surveying == HF_JOB_LOOK) {
+        take_look(node, reply->rows, now);
+    } else {
+        take_counters(node, reply->rows, now);
+    }
+}
+
+/* ---- The examination ---------------------------------------------------- */
+
+static void find_all(struct hf_pg_node *node, struct hf_instant now)
+{
+    int64_t wait_s =
+        hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
+        1000;
+    find(node, HF_FINDING_OK,
+         "PostgreSQL %s, database %s, role %s, schema version %" PRId64
+         ", round trip %" PRId64 " us",
+         node->version, node->database, node->role, node->schema,
+         node->rtt.ns / 1000);
+    if (!node->store->strict) {
+        find(node, HF_FINDING_WARNING,
+             "quarantine=off: after a restart that loses data it grants locks "
+             "that are still held; remove it from the URL");
+    } else if (node->identity.is_durable) {
+        find(node, HF_FINDING_OK,
+             "commits are on disk before their replies: a restart loses "
+             "nothing");
+    } else {
+        find(node, HF_FINDING_WARNING,
+             "commits may be lost in a crash (fsync, full_page_writes or "
+             "synchronous_commit is off): after each restart it does not count "
+             "for %" PRId64 " s",
+             wait_s);
+    }
+    if (!node->is_synchronous) {
+        find(node, HF_FINDING_OK,
+             "no synchronous standby: a failover can lose locks, so a promoted "
+             "standby does not count for %" PRId64 " s",
+             wait_s);
+    }
+    int64_t off_s = node->time_ms / 1000 - hf_clock_wall_s();
+    if (off_s > 2 || off_s < -2) {
+        find(node, HF_FINDING_WARNING,
+             "its clock is %" PRId64 " s %s ours: run NTP on both",
+             off_s < 0 ? -off_s : off_s, off_s < 0 ? "behind" : "ahead of");
+    }
+    if (node->probe_fault[0] != '\0') {
+        find(node, HF_FINDING_ERROR,
+             "a lock could not be taken and given back: %s", node->probe_fault);
+    }
+    if (node->standing == HF_NODE_STATUS_REPAIRING) {
+        char text[200];
+        hf_pg_quarantine_text(node, text, sizeof(text));
+        int64_t left_ms =
+            hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
+        find(node, HF_FINDING_WARNING,
+             "%s, so it counts in %" PRId64
+             " s (a new server, or no client is running: holdfast doctor "
+             "--init)",
+             text, (left_ms + 999) / 1000);
+    }
+}
+
+/* Acquire and release a lock of a random name. In quarantine the server would
+ * refuse the one and ignore the other. */
+static void probe(struct hf_pg_node *node, struct hf_instant now)
+{
+    uint64_t random[2];
+    char owner[40];
+    char name[32];
+    hf_entropy(random, sizeof(random));
+    snprintf(owner, sizeof(owner), "%016" PRIx64 "%016" PRIx64, random[0],
+             random[1]);
+    snprintf(name, sizeof(name), "holdfast-doctor-%.8s", owner);
+    struct hf_ask ask = {.verb = HF_VERB_ACQUIRE,
+                         .name = name,
+                         .name_len = strlen(name),
+                         .owner = owner,
+                         .owner_len = strlen(owner),
+                         .ttl_ms = PROBE_MS};
+    struct hf_pg_pending pending = {.sent = now, .what = HF_PG_PROBE_ACQUIRE};
+    bool ok = hf_pg_ask_verb(node, &ask, &pending);
+    ask.verb = HF_VERB_RELEASE;
+    ask.ttl_ms = 0;
+    pending.what = HF_PG_PROBE_RELEASE;
+    if (!ok || !hf_pg_ask_verb(node, &ask, &pending)) {
+        hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
+                               "out of memory");
+    }
+    hf_pg_connection_flush(&node->connection);
+}
+
+static void take_probe(struct hf_pg_node *node,
+                       const struct hf_pg_pending *pending,
+                       const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    bool is_first = pending->what == HF_PG_PROBE_ACQUIRE;
+    if (!node->is_examined) {
+        return;
+    }
+    if (reply->error != NULL && node->probe_fault[0] == '\0') {
+        hf_pg_fault(reply->error, node->probe_fault, sizeof(node->probe_fault));
+    } else if (reply->error == NULL && hf_pg_integer(reply->rows, 0, 0) != 1 &&
+               node->probe_fault[0] == '\0') {
+        snprintf(node->probe_fault, sizeof(node->probe_fault), "%s",
+                 is_first ? "it was not granted" : "it was not released");
+    }
+    if (is_first) {
+        struct hf_span took = hf_instant_until(pending->sent, now);
+        node->rtt = node->rtt.ns == 0 ? took : node->rtt;
+        return;
+    }
+    node->is_examined = false;
+    find_all(node, now);
+    hf_pg_jobs_end(node, HF_OK, "");
+}
+
+void hf_pg_job_reply(struct hf_pg_node *node,
+                     const struct hf_pg_pending *pending,
+                     const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    if (pending->what == HF_PG_SURVEY) {
+        take_survey(node, reply, now);
+    } else {
+        take_probe(node, pending, reply, now);
+    }
+}
+
+/* ---- All ---------------------------------------------------------------- */
+
+static void find_declared(struct hf_pg_node *node)
+{
+    if (hf_pg_is_asked(node, HF_JOB_INIT)) {
+        find(node, HF_FINDING_OK, "%s",
+             node->has_declared
+                 ? "declared: it has no locks from before, and counts"
+                 : "counts already: nothing to declare");
+    }
+    if (hf_pg_is_asked(node, HF_JOB_QUARANTINE)) {
+        find(
+            node, HF_FINDING_OK,
+            "declared to have lost data: it has no vote until a host has "
+            "watched it for %" PRId64 " s",
+            hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
+                1000);
+    }
+    node->is_declared = false;
+}
+
+void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
+{
+    bool declares = hf_pg_is_asked(node, HF_JOB_INIT) ||
+                    hf_pg_is_asked(node, HF_JOB_QUARANTINE);
+    if (declares && !node->is_declared) { /* asked for since: do it now */
+        hf_pg_handshake(node, now);
+        return;
+    }
+    if (declares) {
+        find_declared(node);
+    }
+    if (!hf_pg_is_asked(node, HF_JOB_EXAMINE)) {
+        hf_pg_jobs_end(node, HF_OK, "");
+    } else if (!node->is_examined) {
+        node->is_examined = true;
+        node->probe_fault[0] = '\0';
+        probe(node, now);
+    }
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LISTENING FOR GRANTS
+ *
+ *     ──▶ holdfast.listen(hf:push:<ours>), at the first "queued"
+ *     ◀── committed: grants arrive from now on
+ *     ◀── NOTIFY "<cookie> <counter>"                             per grant
+ *     ──▶ UNLISTEN, after a while without a waiter
+ *
+ * On the same connection as the verbs. The server sends a notification between
+ * two transactions. listen() also holds an advisory lock, by which a granter
+ * sees that the waiter's session is alive. A session that listens is woken by
+ * each NOTIFY of its database, so it does not listen without need.
+ *
+ * Until LISTEN is committed, requests name no channel: their waiters poll, and
+ * their next heartbeat has the channel. A lost push does no harm, since the
+ * heartbeat finds the grant. */
+#include "store/postgres/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Longer than the interval of a waiter's heartbeats: 2 s at most. */
+#define IDLE_MS 10000
+
+/* After LISTEN failed, until the next attempt. */
+#define REFUSED_MS 30000
+
+static const char listen_sql[] = "SELECT holdfast.listen($1)";
+static const char unlock_sql[] = "SELECT pg_advisory_unlock_all()";
+static const char unlisten_sql[] = "UNLISTEN *";
+
+static void tell(struct hf_pg_node *node, bool is_listening)
+{
+    node->store->env.listen(node->store->env.client, 0, is_listening);
+}
+
+static void report(struct hf_pg_node *node, enum hf_log_level level,
+                   const char *what, const char *detail)
+{
+    char text[480];
+    snprintf(text, sizeof(text), "%s: %s: %s", node->store->target.shown, what,
+             detail);
+    node->store->env.log(node->store->env.client, level, text);
+}
+
+static bool is_refused(const struct hf_pg_node *node, struct hf_instant now)
+{
+    return hf_instant_before(
+        now, hf_instant_add(node->refused_at, hf_span_ms(REFUSED_MS)));
+}
+
+void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now)
+{
+    node->wanted_at = now;
+    if (node->listening != HF_PG_LISTEN_OFF || !hf_pg_is_ready(node) ||
+        is_refused(node, now)) {
+        return;
+    }
+    struct hf_pg_params params;
+    hf_pg_params_init(&params);
+    hf_pg_params_text(&params, node->store->channel);
+    node->listening = HF_PG_LISTEN_ASKED;
+    hf_pg_node_ask(node, HF_PG_LISTEN, listen_sql, &params, now);
+}
+
+void hf_pg_listen_reply(struct hf_pg_node *node,
+                        const struct hf_pg_pending *pending,
+                        const struct hf_pg_reply *reply, struct hf_instant now)
+{
+    char words[160];
+    if (pending->what != HF_PG_LISTEN) {
+        return;
+    }
+    if (reply->error == NULL) {
+        node->listening = HF_PG_LISTEN_ON;
+        node->has_warned = false;
+        tell(node, true);
+        return;
+    }
+    node->listening = HF_PG_LISTEN_OFF;
+    node->refused_at = now;
+    hf_pg_fault(reply->error, words, sizeof(words));
+    if (!node->has_warned) {
+        node->has_warned = true;
+        report(node, HF_LOG_WARN,
+               "waiters must poll, since grants cannot be pushed", words);
+    }
+}
+
+void hf_pg_listen_lost(struct hf_pg_node *node)
+{
+    bool was_on = node->listening == HF_PG_LISTEN_ON;
+    node->listening = HF_PG_LISTEN_OFF;
+    node->refused_at = HF_LONG_AGO;
+    if (was_on) {
+        tell(node, false);
+    }
+}
+
+struct hf_instant hf_pg_listen_due(const struct hf_pg_node *node)
+{
+    return node->listening == HF_PG_LISTEN_ON
+               ? hf_instant_add(node->wanted_at, hf_span_ms(IDLE_MS))
+               : HF_NEVER;
+}
+
+/* The advisory lock first: no granter may rely on a session that no longer
+ * listens. */
+void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now)
+{
+    if (hf_instant_before(now, hf_pg_listen_due(node))) {
+        return;
+    }
+    hf_pg_listen_lost(node);
+    hf_pg_node_ask(node, HF_PG_UNLISTEN, unlock_sql, NULL, now);
+    hf_pg_node_ask(node, HF_PG_UNLISTEN, unlisten_sql, NULL, now);
+}
+
+/* ---- Pushes ------------------------------------------------------------- */
+
+/** Digits up to the end or a blank. @return what follows them; NULL: there are
+ * none, or too many. */
+static const char *parse_number(const char *at, uint64_t *out)
+{
+    const char *start = at;
+    uint64_t number = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number)) {
+            return NULL;
+        }
+    }
+    *out = number;
+    return at == start ? NULL : at;
+}
+
+void hf_pg_listen_notified(struct hf_pg_node *node, const char *payload)
+{
+    uint64_t cookie = 0, counter = 0;
+    const char *at = parse_number(payload, &cookie);
+    if (at != NULL && *at == ' ') {
+        at = parse_number(at + 1, &counter);
+    } else {
+        at = NULL;
+    }
+    if (at == NULL || *at != '\0' || counter == 0 || counter > HF_FENCE_MAX ||
+        node->listening != HF_PG_LISTEN_ON) {
+        report(node, HF_LOG_DEBUG, "ignored", "a push that is no grant");
+        return;
+    }
+    node->store->env.push(node->store->env.client, 0, cookie, counter);
+}

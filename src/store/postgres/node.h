@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The PostgreSQL server as this client knows it: a connection that reconnects,
+ * and the identity that the server reported.
+ *
+ *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
+ *        ▲            │           │  ▲  ▲        │          │
+ *        │            │           ▼  │  └────────┼──────────┤ marker changed
+ *        │            │        INSTALLING        │          │
+ *        └────────────┴───────────┴──────────────┴──────────┘ lost
+ *
+ * GREETING reads the server's identity, the schema's version and the marker.
+ * INSTALLING makes the schema, if there is none and the role may.
+ * core/quarantine.h decides whether the server votes; MARKING writes the
+ * marker. Only a READY node gets requests about locks. */
+#ifndef HF_POSTGRES_NODE_H
+#define HF_POSTGRES_NODE_H
+
+#include "core/quarantine.h"
+#include "io/clock.h"
+#include "store/postgres/connection.h"
+#include "store/store.h"
+
+/* Bytes of a name with its prefix, in the schema's tables. */
+#define HF_PG_NAME_MAX 1280
+
+/* The version of the schema that this client installs, and the least that it
+ * can use. */
+#define HF_PG_SCHEMA_VERSION 1
+
+/* While the node is in quarantine, how often to read its marker. */
+#define HF_PG_PEEK_MS 500
+
+enum hf_pg_phase {
+    HF_PG_WAITING,
+    HF_PG_CONNECTING,
+    HF_PG_GREETING,
+    HF_PG_INSTALLING,
+    HF_PG_MARKING,
+    HF_PG_READY
+};
+
+/* Kinds of pending requests, in addition to enum hf_verb. */
+enum hf_pg_request {
+    HF_PG_IDENTITY = 32,
+    HF_PG_FACTS, /* the last of a handshake */
+    HF_PG_INSTALL,
+    HF_PG_MARK,
+    HF_PG_PEEK,
+    HF_PG_LISTEN,
+    HF_PG_UNLISTEN,
+    HF_PG_SURVEY, /* from here on: jobs */
+    HF_PG_EXAMINE,
+    HF_PG_PROBE_ACQUIRE,
+    HF_PG_PROBE_RELEASE
+};
+
+/* Pushes: the state of LISTEN on the connection. */
+enum hf_pg_listening { HF_PG_LISTEN_OFF, HF_PG_LISTEN_ASKED, HF_PG_LISTEN_ON };
+
+/* Where the next page of a SCAN begins. The table is a ring: of so many scans
+ * at once the oldest must begin anew. */
+#define HF_PG_CURSORS 4
+struct hf_pg_cursor {
+    uint64_t id; /* 0: free */
+    size_t len;
+    char name[HF_PG_NAME_MAX];
+};
+
+struct hf_pg;
+
+struct hf_pg_node {
+    struct hf_pg_connection connection; /* first: its handlers cast to this */
+    struct hf_pg *store;
+    enum hf_pg_phase phase;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+
+    /* The server's replies in the last handshake. */
+    struct hf_identity identity;
+    struct hf_marker marker;
+    bool is_standby;
+    bool is_read_only;
+    bool is_pooled;
+    bool may_create;    /* schemas in the database */
+    bool has_installed; /* this client made the schema on this connection */
+    char role[64];
+    char database[64];
+    int server_version; /* 150018 */
+    char version[40];
+    int64_t schema;             /* its version; 0: there is none */
+    bool is_synchronous;        /* a synchronous standby is configured */
+    int64_t time_ms;            /* its clock */
+    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
+    char greet_reason[200];
+
+    /* The decision on these replies (admission.c). */
+    struct hf_known_server known;
+    struct hf_quarantine_verdict judgement;
+    enum hf_suspicion suspicion;
+    struct hf_instant quarantined_until; /* HF_LONG_AGO */
+    enum hf_node_status standing;
+    enum hf_status fault;
+    char reason[200];
+
+    struct hf_instant peek_at;
+    bool is_declared;                 /* a job INIT or QUARANTINE succeeded */
+    bool has_declared;                /* and has written a marker */
+    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has read */
+
+    enum hf_pg_listening listening;
+    struct hf_instant wanted_at;  /* last answer QUEUED */
+    struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
+    bool has_warned;              /* that it failed */
+
+    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    enum hf_job surveying;
+    bool is_examined; /* the examination is under way */
+    char probe_fault[160];
+};
+
+struct hf_pg {
+    struct hf_store base; /* first */
+    struct hf_store_env env;
+    struct hf_pg_target target;
+    char *prefix;
+    size_t prefix_len;
+    int64_t fence_keep_ms;
+    struct hf_shape shape;
+    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock; empty:
+                                       no name */
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    bool strict;
+    char channel[40]; /* on which grants are pushed */
+    struct hf_job_sink sink;
+    bool has_sink;
+    struct hf_pg_cursor cursors[HF_PG_CURSORS];
+    uint64_t last_cursor;
+    struct hf_bytes *names; /* of the reply to a SCAN */
+    size_t names_cap;
+    struct hf_seat *seats; /* of the reply to a ROSTER */
+    size_t seats_cap;
+    struct hf_pg_node node;
+};
+
+/* ---- node.c -------------------------------------------------------------- */
+
+void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now);
+void hf_pg_node_close(struct hf_pg_node *node, bool forked);
+
+/* If a timer was due and could not run, do now what it would have done. */
+void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now);
+
+static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
+{
+    return node->phase == HF_PG_READY && !node->connection.is_broken;
+}
+
+/* Set the timer to the earliest of what is next in this phase. */
+void hf_pg_node_arm(struct hf_pg_node *node);
+
+/* Set the node's status and its reason, and report both if either changed. */
+void hf_pg_node_stand(struct hf_pg_node *node, enum hf_node_status standing,
+                      bool forgot, enum hf_status fault, const char *reason);
+
+/* Send one request of ours, without a name. Breaks the connection if that
+ * fails. */
+void hf_pg_node_ask(struct hf_pg_node *node, uint8_t what, const char *sql,
+                    const struct hf_pg_params *params, struct hf_instant now);
+
+/* ---- handshake.c --------------------------------------------------------- */
+
+/* Begin a handshake on an open connection. */
+void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now);
+
+/* The server's identity is in doubt: stop sending requests, and repeat the
+ * handshake. */
+void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
+                      struct hf_instant now);
+
+/* In quarantine: has another client ended it? */
+void hf_pg_peek(struct hf_pg_node *node, struct hf_instant now);
+
+void hf_pg_handshake_reply(struct hf_pg_node *node,
+                           const struct hf_pg_pending *pending,
+                           const struct hf_pg_reply *reply,
+                           struct hf_instant now);
+
+/* ---- admission.c --------------------------------------------------------- */
+
+/* The handshake is complete: decide whether the server votes. */
+void hf_pg_judge(struct hf_pg_node *node, struct hf_instant now);
+
+/* The reply to the writing of the marker. */
+void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
+                  struct hf_instant now);
+
+/* Refuse this server and close the connection. */
+void hf_pg_refuse(struct hf_pg_node *node, enum hf_status fault,
+                  const char *why);
+
+/* Texts that follow the server's address in a message. */
+void hf_pg_quarantine_text(const struct hf_pg_node *node, char *out,
+                           size_t size);
+void hf_pg_mismatch_text(const struct hf_pg_node *node, char *out, size_t size);
+
+/* ---- ask.c: requests to statements --------------------------------------- */
+
+void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
+               struct hf_instant now);
+
+/** Queue the statement of a verb; `pending` has its cookie and kind. @return
+ * false: not queued. */
+bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
+                    const struct hf_pg_pending *pending);
+
+/* ---- answer.c: replies to answers ---------------------------------------- */
+
+void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
+                  const struct hf_pg_reply *reply, struct hf_instant now);
+
+/* Report a request that was not executed, or may not have been. */
+void hf_pg_answer_none(struct hf_pg_node *node,
+                       const struct hf_pg_pending *pending,
+                       enum hf_verdict verdict, enum hf_status fault,
+                       const char *reason);
+
+/* ---- listen.c: pushed grants --------------------------------------------- */
+
+/* A lock of the client waits here: LISTEN, or go on listening. */
+void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now);
+void hf_pg_listen_reply(struct hf_pg_node *node,
+                        const struct hf_pg_pending *pending,
+                        const struct hf_pg_reply *reply, struct hf_instant now);
+void hf_pg_listen_lost(struct hf_pg_node *node);
+void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now);
+
+/* When hf_pg_listen_timed() is due; HF_NEVER. */
+struct hf_instant hf_pg_listen_due(const struct hf_pg_node *node);
+void hf_pg_listen_notified(struct hf_pg_node *node, const char *payload);
+
+/* ---- fault.c: errors ----------------------------------------------------- */
+
+/** @return the status that an error means; `out` gets its text, one line. */
+enum hf_status hf_pg_fault(const struct pg_result *error, char *out,
+                           size_t size);
+
+/* Does the error have this SQLSTATE, or one of this class? */
+bool hf_pg_fault_is(const struct pg_result *error, const char *sqlstate);
+
+/* ---- rows.c: values of a reply ------------------------------------------- */
+
+int64_t hf_pg_integer(const struct pg_result *rows, int row, int column);
+bool hf_pg_is_true(const struct pg_result *rows, int row, int column);
+bool hf_pg_is_null(const struct pg_result *rows, int row, int column);
+
+/* Borrowed; not NUL-terminated. */
+struct hf_bytes hf_pg_bytes(const struct pg_result *rows, int row, int column);
+
+/* Copy as text, cut to fit, made plain. */
+void hf_pg_text(const struct pg_result *rows, int row, int column, char *out,
+                size_t size);
+int hf_pg_rows(const struct pg_result *rows);
+int hf_pg_columns(const struct pg_result *rows);
+
+/* ---- jobs.c -------------------------------------------------------------- */
+
+/* The handshake is complete and the node is READY: run the pending jobs. */
+void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now);
+
+/** Begin the survey that a job asks for, if one does. @return true: begun. */
+bool hf_pg_survey(struct hf_pg_node *node, struct hf_instant now);
+void hf_pg_job_reply(struct hf_pg_node *node,
+                     const struct hf_pg_pending *pending,
+                     const struct hf_pg_reply *reply, struct hf_instant now);
+void hf_pg_jobs_end(struct hf_pg_node *node, enum hf_status status,
+                    const char *reason);
+
+static inline bool hf_pg_is_asked(const struct hf_pg_node *node,
+                                  enum hf_job job)
+{
+    return (node->jobs & (1U << job)) != 0;
+}
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OPENING A CONNECTION
+ *
+ * While libpq connects, it may replace its socket at each step. So the watch is
+ * removed before PQconnectPoll(), and set on the socket that is there after it.
+ */
+#include "base/assert.h"
+#include "base/fail.h"
+#include "base/secret.h"
+#include "store/postgres/connection_parts.h"
+
+#include <errno.h>
+#include <libpq-fe.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Errors ------------------------------------------------------------- */
+
+/* The last line of libpq's error is the cause; the lines before it, if any, are
+ * of other addresses. */
+static const char *last_line(char *text)
+{
+    size_t len = strlen(text);
+    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' ')) {
+        text[--len] = '\0';
+    }
+    char *at = strrchr(text, '\n');
+    at = at == NULL ? text : at + 1;
+    char *fatal = strstr(at, "FATAL:  ");
+    return fatal != NULL ? fatal + 8 : at;
+}
+
+/* The status of a connection that could not be made: libpq has no SQLSTATE for
+ * it, but the server's words are known where they matter. */
+static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
+{
+    static const char *const denied[] = {"authentication",
+                                         "no pg_hba.conf entry", "role \"",
+                                         "not permitted", "password"};
+    static const char *const wrong[] = {"database \"", "certificate",
+                                        "does not support SSL",
+                                        "root certificate"};
+    for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
+        if (strstr(why, denied[i]) != NULL || PQconnectionNeedsPassword(pq)) {
+            return HF_DENIED;
+        }
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        if (strstr(why, wrong[i]) != NULL) {
+            return HF_CONFIG;
+        }
+    }
+    return HF_UNAVAILABLE;
+}
+
+void hf_pg_connection_fail(struct hf_pg_connection *connection)
+{
+    char text[600];
+    snprintf(text, sizeof(text), "%s", PQerrorMessage(connection->pq));
+    const char *why = last_line(text);
+    enum hf_status fault = connection->is_open
+                               ? HF_UNAVAILABLE
+                               : opening_fault(connection->pq, why);
+    if (strstr(why, "out of memory") != NULL) {
+        fault = HF_NO_MEMORY;
+    }
+    hf_pg_connection_break(connection, fault,
+                           why[0] == '\0' ? "connection lost" : why);
+}
+
+void hf_pg_connection_unwatch(struct hf_pg_connection *connection)
+{
+    if (connection->watch.fd >= 0) {
+        hf_loop_unwatch(connection->env->loop, &connection->watch);
+        connection->watch.fd = -1;
+        connection->wants_output = false;
+    }
+}
+
+static void watch(struct hf_pg_connection *connection, int fd, bool output)
+{
+    connection->watch.fd = fd;
+    if (fd < 0 || !hf_loop_watch(connection->env->loop, &connection->watch)) {
+        connection->watch.fd = -1;
+        hf_pg_connection_break(connection, HF_UNAVAILABLE,
+                               fd < 0 ? "no connection" : hf_errno_text(errno));
+    } else if (output) {
+        connection->wants_output = true;
+        hf_loop_watch_output(connection->env->loop, &connection->watch, true);
+    }
+}
+
+/* ---- Connecting --------------------------------------------------------- */
+
+static void become_open(struct hf_pg_connection *connection,
+                        struct hf_instant now)
+{
+    connection->is_open = true;
+    connection->heard_at = now;
+    if (PQsetnonblocking(connection->pq, 1) != 0 ||
+        !PQenterPipelineMode(connection->pq)) {
+        hf_pg_connection_starve(connection);
+        return;
+    }
+    connection->events->opened(connection, now);
+}
+
+static void turn(struct hf_pg_connection *connection,
+                 PostgresPollingStatusType state, struct hf_instant now)
+{
+    if (state == PGRES_POLLING_READING || state == PGRES_POLLING_WRITING) {
+        watch(connection, PQsocket(connection->pq),
+              state == PGRES_POLLING_WRITING);
+    } else if (state == PGRES_POLLING_OK) {
+        watch(connection, PQsocket(connection->pq), false);
+        if (!connection->is_broken) {
+            become_open(connection, now);
+        }
+    } else {
+        hf_pg_connection_fail(connection);
+    }
+}
+
+static void connect_to(struct hf_pg_connection *connection,
+                       const struct hf_addresses *addresses,
+                       struct hf_instant now)
+{
+    const struct hf_store_env *env = connection->env;
+    struct hf_login login = {.node = 0, .address = connection->target->shown};
+    if (env->login != NULL) {
+        env->login(env->client, &login);
+    }
+    if (login.has_failed) {
+        hf_pg_connection_starve(connection);
+    } else {
+        connection->pq = hf_pg_target_connect(connection->target, addresses,
+                                              connection->failures, login.user,
+                                              login.password);
+    }
+    hf_secret_free(login.user);
+    hf_secret_free(login.password);
+    if (connection->pq == NULL) {
+        hf_pg_connection_starve(connection);
+    } else if (PQstatus(connection->pq) == CONNECTION_BAD) {
+        hf_pg_connection_fail(connection);
+    } else {
+        PQsetNoticeReceiver(connection->pq, hf_pg_connection_notice,
+                            connection);
+        turn(connection, PGRES_POLLING_WRITING, now);
+    }
+}
+
+static void take_addresses(struct hf_pg_connection *connection,
+                           struct hf_instant now)
+{
+    char why[160];
+    if (hf_resolve_take(connection->resolve, &connection->addresses, why,
+                        sizeof(why))) {
+        hf_pg_connection_unwatch(connection);
+        hf_resolve_drop(connection->resolve);
+        connection->resolve = NULL;
+        connect_to(connection, &connection->addresses, now);
+    } else if (why[0] != '\0') {
+        hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
+    }
+}
+
+void hf_pg_connection_start(struct hf_pg_connection *connection,
+                            struct hf_instant now)
+{
+    const struct hf_pg_target *target = connection->target;
+    HF_ASSERT(hf_pg_connection_is_closed(connection));
+    HF_ASSERT(connection->count == 0);
+    connection->deadline = hf_instant_add(now, connection->connect_timeout);
+    if (target->is_direct) {
+        connect_to(connection, NULL, now);
+    } else if (hf_resolve_numeric(target->host, target->port,
+                                  &connection->addresses)) {
+        connect_to(connection, &connection->addresses, now);
+    } else {
+        connection->resolve = hf_resolve_start(target->host, target->port);
+        if (connection->resolve == NULL) {
+            hf_pg_connection_break(connection, HF_UNAVAILABLE,
+                                   hf_errno_text(errno));
+            return;
+        }
+        watch(connection, hf_resolve_fd(connection->resolve), false);
+    }
+}
+
+struct hf_instant
+hf_pg_connection_due(const struct hf_pg_connection *connection)
+{
+    return hf_pg_connection_is_closed(connection) ? connection->retry_at
+                                                  : connection->deadline;
+}
+
+void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
+                                struct hf_instant now, char *out, size_t size)
+{
+    struct hf_span left = hf_span_max(
+        hf_instant_until(now, connection->deadline), (struct hf_span){0});
+    long long ms = (long long)hf_span_ms_floor(
+        (struct hf_span){connection->connect_timeout.ns - left.ns});
+    if (ms <= 0) {
+        snprintf(out, size, "no connection yet");
+    } else if (connection->is_open) {
+        snprintf(out, size,
+                 "accepted the connection, but did not answer within %lld ms",
+                 ms);
+    } else {
+        snprintf(out, size, "no connection within %lld ms", ms);
+    }
+}
+
+void hf_pg_connection_go_on(struct hf_pg_connection *connection,
+                            struct hf_instant now)
+{
+    if (connection->resolve != NULL) {
+        take_addresses(connection, now);
+    } else {
+        hf_pg_connection_unwatch(connection);
+        turn(connection, PQconnectPoll(connection->pq), now);
+    }
+}

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of schema.sql, which cmake/embed_text.cmake makes a constant. */
+#ifndef HF_POSTGRES_SCHEMA_H
+#define HF_POSTGRES_SCHEMA_H
+
+extern const char hf_postgres_text_schema[];
+
+#endif
