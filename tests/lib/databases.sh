@@ -4,6 +4,9 @@
 # test: a folder below $W, a unix socket, no TCP; stopped by its pid at the end.
 #
 #   postgres_start [ARG...]     waits until it answers; ARGs go to the server
+#   postgres_crash              kill -9, all its processes
+#   postgres_restart [ARG...]   after that
+#   postgres_freeze, postgres_thaw   SIGSTOP, SIGCONT, all its processes
 #   pg [ARG...]                 psql as its superuser; commands on stdin, or -c
 #   pg_as ROLE [ARG...]         the same as another role
 #   pg_is CONDITION             is this SQL condition true? for wait_until
@@ -41,20 +44,51 @@ postgres_start() {
         diag "initdb: $(tail -n 5 "$W/pg.log")"
         return 1
     fi
-    (cd "$dir" && as_database_user postgres "$PG_BIN/postgres" -D "$dir/data" \
-        -c listen_addresses= -c unix_socket_directories="$dir" -c fsync=off \
-        -c shared_buffers=16MB "$@") >"$W/pg.log" 2>&1 </dev/null &
-    PG_PID=$!
     at_exit postgres_stop
     export PGHOST=$dir PGDATABASE=postgres PGCONNECT_TIMEOUT=10
     unset PGUSER PGPORT PGSERVICE PGOPTIONS
+    postgres_restart "$@"
+}
+
+postgres_restart() {
+    local dir=$W/pg
+    (cd "$dir" && as_database_user postgres "$PG_BIN/postgres" -D "$dir/data" \
+        -c listen_addresses= -c unix_socket_directories="$dir" -c fsync=off \
+        -c shared_buffers=16MB "$@") >>"$W/pg.log" 2>&1 </dev/null &
+    PG_PID=$!
     wait_until 15 "$PG_BIN/pg_isready" -q && return 0
     diag "PostgreSQL did not start: $(tail -n 5 "$W/pg.log")"
     return 1
 }
 
+# The server and its children, which have process groups of their own.
+postgres_signal() { # SIGNAL
+    # shellcheck disable=SC2046 # a list
+    kill -"$1" "$PG_PID" $(cat "/proc/$PG_PID/task/$PG_PID/children")
+} 2>/dev/null
+
+postgres_freeze() {
+    postgres_signal STOP
+}
+
+postgres_thaw() {
+    postgres_signal CONT
+}
+
+# The memory of the dead server is in use until its last child is gone.
+postgres_crash() {
+    local children child
+    children=$(cat "/proc/$PG_PID/task/$PG_PID/children")
+    postgres_signal KILL
+    wait "$PG_PID" 2>/dev/null
+    for child in $children; do
+        wait_until 5 test ! -e "/proc/$child"
+    done
+}
+
 # At once: sessions of the test are closed, or must be ended.
 postgres_stop() {
+    postgres_thaw
     kill -QUIT "$PG_PID" 2>/dev/null
     wait "$PG_PID" 2>/dev/null
 }

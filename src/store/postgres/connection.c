@@ -236,15 +236,15 @@ void hf_pg_connection_served(struct hf_pg_connection *connection,
 
 /* ---- Replies ------------------------------------------------------------ */
 
-/* A warning between the rows and the Sync is about the commit. */
+/* A warning is about the commit, since our functions raise none. libpq passes
+ * it on as soon as it is read, which may be before its rows are fetched. */
 void hf_pg_connection_notice(void *user, const struct pg_result *result)
 {
     struct hf_pg_connection *connection = user;
     const char *severity =
         PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
-    if (connection->rows != NULL && severity != NULL &&
-        strcmp(severity, "WARNING") == 0) {
-        connection->is_unsure = true;
+    if (severity != NULL && strcmp(severity, "WARNING") == 0) {
+        connection->is_unsure = connection->count > 0;
     }
 }
 

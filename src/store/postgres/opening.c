@@ -17,16 +17,18 @@
 
 /* ---- Errors ------------------------------------------------------------- */
 
-/* The last line of libpq's error is the cause; the lines before it, if any, are
- * of other addresses. */
-static const char *last_line(char *text)
+/* The last line is the cause; those before it are of other addresses, and an
+ * indented one after it is a question. libpq begins each line with the address,
+ * which our message has. */
+static const char *cause_of(char *text)
 {
-    size_t len = strlen(text);
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == ' ')) {
-        text[--len] = '\0';
+    char *at = text, *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest)) {
+        at = line[0] == '\t' ? at : line;
     }
-    char *at = strrchr(text, '\n');
-    at = at == NULL ? text : at + 1;
+    char *failed = strstr(at, "failed: ");
+    at = failed != NULL ? failed + 8 : at;
     char *fatal = strstr(at, "FATAL:  ");
     return fatal != NULL ? fatal + 8 : at;
 }
@@ -58,7 +60,7 @@ void hf_pg_connection_fail(struct hf_pg_connection *connection)
 {
     char text[600];
     snprintf(text, sizeof(text), "%s", PQerrorMessage(connection->pq));
-    const char *why = last_line(text);
+    const char *why = cause_of(text);
     enum hf_status fault = connection->is_open
                                ? HF_UNAVAILABLE
                                : opening_fault(connection->pq, why);

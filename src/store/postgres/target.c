@@ -77,12 +77,21 @@ static enum hf_status refuse_address(struct hf_error *error)
                    "password, write / ? # @ %% as %%2F %%3F %%23 %%40 %%25)");
 }
 
+/* Is there an '@' that does not end the login? libpq would take the rest of a
+ * password for a host or a database, and messages would show it. */
+static bool has_loose_login(const char *address)
+{
+    const char *at = strchr(address, '@');
+    return at != NULL && (strchr(at + 1, '@') != NULL ||
+                          memchr(address, '/', (size_t)(at - address)) != NULL);
+}
+
 static enum hf_status read_address(struct hf_pg_target *target,
                                    const char *address, struct hf_error *error)
 {
     char *uri = NULL, *why = NULL;
     enum hf_status status = HF_OK;
-    if (strncmp(address, "//", 2) != 0) {
+    if (strncmp(address, "//", 2) != 0 || has_loose_login(address + 2)) {
         return refuse_address(error);
     }
     if (asprintf(&uri, "postgresql:%s", address) < 0) {
@@ -258,7 +267,9 @@ static enum hf_status find_server(struct hf_pg_target *target,
     const char *host = PQhost(conn);
     const char *port = PQport(conn);
     if (strstr(PQerrorMessage(conn), "channel_binding") == NULL) {
-        status = hf_fail(error, HF_CONFIG, "%s", PQerrorMessage(conn));
+        const char *why = PQerrorMessage(conn);
+        status =
+            hf_fail(error, HF_CONFIG, "%.*s", (int)strcspn(why, "\n"), why);
     } else if (all == NULL || host == NULL || port == NULL) {
         status = hf_fail_memory(error);
     } else if (strchr(value_of(all, "host"), ',') != NULL ||

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 180
+# Commands on a PostgreSQL server: its URL, the schema, rights, and each command.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+
+says() { # CODE PATTERN WHAT COMMAND...
+    local want=$1 pattern=$2 what=$3
+    shift 3
+    capture timeout 60 "$@"
+    is "$code" "$want" "$what: exit $want"
+    like "$err$out" "$pattern" "$what: the message"
+}
+
+# ---- The URL -------------------------------------------------------------------
+
+refuses() { # CODE PATTERN WHAT URL
+    says "$1" "$2" "$3" holdfast run -n -u "$4" job -- echo ran
+    unlike "$err$out" 'secret|^ran' "$3: no password is shown, and nothing runs"
+}
+h='postgres://postgres@/postgres?host=/nowhere'
+refuses 64 'lock": advisory locks .* not part of this' 'lock=advisory' "$h&lock=advisory"
+refuses 64 'key": advisory locks .* not part of this' 'key=' "$h&key=1"
+refuses 64 'poolers are not part' 'pooler=' "$h&pooler=transaction"
+refuses 64 'several hosts' 'several hosts' 'postgres://u@a,b/d'
+refuses 64 'did you mean "sslmode"' 'a misspelt parameter' "$h&sslmod=secret"
+refuses 64 'sslrootcert' 'our TLS parameters' "$h&tls_ca=/ca.crt"
+refuses 64 'write postgres://USER@HOST' 'a password with @' 'postgres://u:a@secret@h/d'
+refuses 64 'write postgres://USER@HOST' 'a password with /' 'postgres://u:1/secret@h/d'
+refuses 69 'No such file' 'no server' 'postgres://u:secret@/d?host=/nowhere'
+refuses 69 '127.0.0.1:1 Connection refused' 'no server over TCP' \
+    'postgres://u:secret@127.0.0.1:1/d'
+refuses 78 'definition of service "none" not found' 'a service that is not defined' \
+    "$h&service=none"
+capture ldd "$HF_BUILD/holdfast"
+unlike "$out" 'libpq|libssl' 'the command is not linked with libpq'
+
+# ---- The schema, made at first use by a role that may ----------------------------
+
+postgres_start
+export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&node_timeout=3s&connect_timeout=10s"
+app=${HOLDFAST_URL/postgres@/app@}
+pg -c "CREATE ROLE app LOGIN"
+refuses 77 'role "none" does not exist' 'no such role' "${HOLDFAST_URL/postgres@/none@}"
+refuses 78 'database "none" does not exist' 'no such database' \
+    "${HOLDFAST_URL/\/postgres\?/\/none?}"
+refuses 78 'no schema "holdfast" in database postgres, and role "app" may not create it: run holdfast doctor --init' \
+    'a role that may not create the schema' "$app"
+refuses 69 'shows no trace of Holdfast' 'a schema that was made just now does not count' \
+    "$HOLDFAST_URL"
+ok 'the first use has made the schema' pg_is "to_regnamespace('holdfast') IS NOT NULL"
+says 0 'counts' 'doctor --init' holdfast doctor --init
+says 0 '' 'the server counts' holdfast run -n job -- true
+says 77 'permission denied .*GRANT USAGE ON SCHEMA holdfast TO "app"' 'a role without rights' \
+    holdfast run -n -u "$app" job -- true
+pg -c 'GRANT USAGE ON SCHEMA holdfast TO app'
+says 0 'ran' 'a role with the one right that it needs' \
+    holdfast run -n -u "$app" job -- echo ran
+says 1 'PostgreSQL 1[2-9].*role app.*commits may be lost.*fit for locks' 'doctor, on fsync=off' \
+    holdfast doctor -u "$app"
+pg -c "ALTER ROLE app SET default_transaction_isolation = serializable;
+    ALTER ROLE app SET client_min_messages = error"
+says 0 'ran' "a role's settings are replaced" holdfast run -n -u "$app" job -- echo ran
+pg -c "ALTER ROLE app SET default_transaction_read_only = on"
+says 78 'read-only for role "app"' 'a role that may only read' \
+    holdfast run -n -u "$app" job -- true
+says 78 'max_ttl=1m, this client says 2m' 'another max_ttl' \
+    holdfast run -n -u "$HOLDFAST_URL&max_ttl=2m" job -- true
+
+# ---- Each command ----------------------------------------------------------------
+
+token=$(holdfast acquire --ttl 60 job | cut -d ' ' -f 1)
+like "$token" '@[0-9]+/60000$' 'acquire prints a token'
+says 75 'held by' 'another process is refused' holdfast run -n job -- true
+says 0 '' 'extend in a third process' holdfast extend job --owner "$token"
+capture holdfast ls
+like "$out" 'job +exclusive' 'ls has the name'
+holdfast run job -- sh -c 'echo "$HOLDFAST_FENCE"' >"$W/waiter" &
+waiter=$!
+wait_until 10 pg_is "EXISTS (SELECT FROM holdfast.waiter)"
+capture holdfast ls job
+like "$out" '1 waiting' 'ls NAME counts the waiter'
+like "$out" '1\. .*waiting since' 'and names it'
+if [ -x "$HF_BUILD/holdfast-top" ]; then
+    printf 'drawn 1 name\ndrawn exclusive\nsend q\n' >"$W/script"
+    ok 'top has the name' env TERM=xterm timeout 60 "$HF_BUILD/tests/lib/pty" \
+        holdfast top <"$W/script"
+fi
+# The server pushes the grant: without that the waiter's next heartbeat, after
+# up to 2 s, would find it.
+wait_until 10 pg_is "EXISTS (SELECT FROM holdfast.waiter WHERE channel <> '')"
+start=$(now_ms)
+says 0 '' 'release' holdfast release job --owner "$token"
+wait $waiter
+is $? 0 'the waiter is granted the lock'
+took=$(($(now_ms) - start))
+ok "a grant is pushed: $took ms" test $took -lt 1000
+fence=${token##*@}
+ok 'the fence increases' test "$(cat "$W/waiter")" -gt "${fence%/*}"
+
+holdfast acquire --ttl 60 job >"$W/token"
+says 0 'was taken from' 'break --now' holdfast break --now job
+says 0 'ran' 'the name is free' holdfast run -n job -- echo ran
+
+shared=$(holdfast acquire --ttl 60 --shared book | cut -d ' ' -f 1)
+says 0 'ran' 'two readers share' holdfast run -n --shared book -- echo ran
+says 75 'held' 'a writer waits for them' holdfast run -n book -- true
+holdfast release book --owner "$shared" >/dev/null
+says 0 'ran' 'a writer after them' holdfast run -n book -- echo ran
+
+permits=()
+for i in 1 2; do
+    holdfast run -p 2 slots -- sleep 60 &
+    permits+=($!)
+done
+end_permits() {
+    kill "${permits[@]}" 2>/dev/null
+    wait "${permits[@]}"
+}
+at_exit end_permits
+both_run() {
+    pg_is "(SELECT count(*) FROM holdfast.sharer WHERE name = 'lock:slots') = 2"
+}
+ok 'two permits' wait_until 10 both_run
+says 75 'held' 'a third permit of two' holdfast run -n -p 2 slots -- true
+kill "${permits[0]}"
+wait "${permits[0]}"
+says 0 'ran' 'the permit that was returned' holdfast run -n -p 2 slots -- echo ran
+
+says 0 'ran' 'once' holdfast run --once 1h nightly -- echo ran
+says 0 '' 'once, again' holdfast run --once 1h nightly -- echo ran
+unlike "$out" ran 'once, again: it does not run'
+says 0 'ran' 'several names' holdfast run -n a b c -- echo ran
+says 78 'values' 'values are not part of this store' holdfast get config
+
+# ---- Pages of names ----------------------------------------------------------------
+
+# As an application would: inside one transaction.
+pg -c "SELECT count(holdfast.acquire(convert_to('lock:many' || i, 'UTF8'), 'psql', 60000, 0))
+    FROM generate_series(1, 2500) AS i" >/dev/null
+capture holdfast ls 'many*'
+is "$(grep -c '^many' <<<"$out")" 2500 'ls reads every page'
+capture holdfast ls 'many12?'
+is "$(grep -c '^many' <<<"$out")" 10 'ls with a pattern'
+finish
