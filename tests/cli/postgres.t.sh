@@ -4,6 +4,7 @@
 # Commands on a PostgreSQL server: its URL, the schema, rights, and each command.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
+. "$(dirname "$0")/../lib/servers.sh"
 
 says() { # CODE PATTERN WHAT COMMAND...
     local want=$1 pattern=$2 what=$3
@@ -143,4 +144,47 @@ capture holdfast ls 'many*'
 is "$(grep -c '^many' <<<"$out")" 2500 'ls reads every page'
 capture holdfast ls 'many12?'
 is "$(grep -c '^many' <<<"$out")" 10 'ls with a pattern'
+
+# ---- Passwords, services, TLS -----------------------------------------------------------
+
+sed -i '1i local all keeper scram-sha-256\nhost all keeper 127.0.0.1/32 scram-sha-256' \
+    "$PGHOST/data/pg_hba.conf"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost -keyout "$PGHOST/data/server.key" \
+    -out "$PGHOST/data/server.crt" 2>"$W/openssl.log"
+chmod 600 "$PGHOST/data/server.key"
+[ "$(id -u)" != 0 ] || chown postgres:postgres "$PGHOST"/data/server.*
+cp "$PGHOST/data/server.crt" "$W/ca.crt"
+pg -c "CREATE ROLE keeper LOGIN PASSWORD 'se/cret@1'" -c 'GRANT USAGE ON SCHEMA holdfast TO keeper'
+postgres_crash
+port=$(free_port)
+PGPORT=$port postgres_restart -c listen_addresses=127.0.0.1 -c "port=$port" \
+    -c ssl=on -c ssl_cert_file=server.crt -c ssl_key_file=server.key
+PGPORT=$port capture timeout 60 holdfast doctor --init --force -u "$HOLDFAST_URL&port=$port"
+is "$code" 0 'the server counts again, without fsync'
+tcp="localhost:$port/postgres?node_timeout=3s&connect_timeout=10s&sslmode=verify-full&sslrootcert=$W/ca.crt"
+says 0 ran 'TLS, a host name and a password in the URL' \
+    holdfast run -n -u "postgres://keeper:se%2Fcret%401@$tcp" job -- echo ran
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=other \
+    -keyout "$W/other.key" -out "$W/other.crt" 2>"$W/openssl.log"
+says 78 'certificate verify failed' 'another CA' holdfast run -n \
+    -u "postgres://keeper:x@${tcp/$W\/ca.crt/$W/other.crt}" job -- true
+says 78 'root certificate file ".*" does not exist' 'no CA' holdfast run -n \
+    -u "postgres://keeper:x@${tcp/$W\/ca.crt/$W/none.crt}" job -- true
+says 77 'password authentication failed' 'a wrong password' \
+    holdfast run -n -u "postgres://keeper:wrong@$tcp" job -- true
+says 77 'no password supplied' 'no password' \
+    holdfast run -n -u "postgres://keeper@$tcp" job -- true
+echo "localhost:$port:postgres:keeper:se/cret@1" >"$W/pgpass"
+chmod 600 "$W/pgpass"
+says 0 ran 'PGPASSFILE' env PGPASSFILE="$W/pgpass" \
+    holdfast run -n -u "postgres://keeper@$tcp" job -- echo ran
+echo 'se/cret@1' >"$W/password"
+chmod 600 "$W/password"
+says 0 ran 'HOLDFAST_PASSWORD_FILE' env HOLDFAST_PASSWORD_FILE="$W/password" \
+    holdfast run -n -u "postgres://keeper@$tcp" job -- echo ran
+printf '[locks]\nhost=localhost\nport=%s\ndbname=postgres\nuser=keeper\npassword=se/cret@1\n' \
+    "$port" >"$W/services"
+says 0 ran 'a service' env PGSERVICEFILE="$W/services" holdfast run -n \
+    -u "postgres:///?service=locks&node_timeout=3s&connect_timeout=10s" job -- echo ran
 finish

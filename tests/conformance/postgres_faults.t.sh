@@ -164,6 +164,16 @@ ok 'the holder ends' wait_until 20 has_ended dropped
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'until it is declared'
 
+# ---- A crash, with commits that may be lost ---------------------------------------------------
+
+postgres_crash
+ok 'the server starts again, without fsync' postgres_restart -c fsync=off
+capture timeout 60 holdfast run -n crash -- echo ran
+is "$code:$out" 69: 'it does not count'
+like "$err" 'locks from before may still be held' 'and says why'
+capture timeout 60 holdfast doctor --init
+is "$code" 0 'until it is declared'
+
 # ---- Another time-line -------------------------------------------------------------------------
 
 hold promoted --ttl 10

@@ -18,7 +18,11 @@ export PKG_CONFIG_PATH=$libdir/pkgconfig
 capture "$prefix/bin/holdfast" --version
 like "$out" "$(pkg-config --modversion holdfast)" "the command, of this version"
 ok "the manual" test -s "$prefix/share/man/man1/holdfast.1"
-is "$(find "$prefix" -name 'store-*')" '' "no store of the tests"
+is "$(find "$prefix" -name 'store-skel*')" '' "no store of the tests"
+if [ -e "$HF_BUILD/store-postgres.so" ]; then
+    ok "the PostgreSQL module" test -s "$libdir/holdfast/store-postgres.so"
+    ok "under its other scheme" test -s "$libdir/holdfast/store-postgresql.so"
+fi
 ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
 ok "the program of holdfast top" test -x "$libdir/holdfast/holdfast-top"
 is "$(cd "$prefix/include" && find . -type f | sort | tr '\n' ' ')" \

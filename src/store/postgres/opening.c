@@ -17,20 +17,20 @@
 
 /* ---- Errors ------------------------------------------------------------- */
 
-/* The last line is the cause; those before it are of other addresses, and an
- * indented one after it is a question. libpq begins each line with the address,
- * which our message has. */
+/* The cause is what failed last: lines before it are of other addresses, those
+ * after it are hints. libpq begins each attempt with the address, which our
+ * message has. */
 static const char *cause_of(char *text)
 {
-    char *at = text, *rest = NULL;
-    for (char *line = strtok_r(text, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest)) {
-        at = line[0] == '\t' ? at : line;
+    static const char failed[] = "failed: ", fatal[] = "FATAL:  ";
+    char *at = text, *next;
+    while ((next = strstr(at, failed)) != NULL) {
+        at = next + strlen(failed);
     }
-    char *failed = strstr(at, "failed: ");
-    at = failed != NULL ? failed + 8 : at;
-    char *fatal = strstr(at, "FATAL:  ");
-    return fatal != NULL ? fatal + 8 : at;
+    next = strstr(at, fatal);
+    at = next != NULL ? next + strlen(fatal) : at;
+    at[strcspn(at, "\n")] = '\0';
+    return at;
 }
 
 /* The status of a connection that could not be made: libpq has no SQLSTATE for
