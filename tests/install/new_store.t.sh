@@ -30,7 +30,8 @@ quietly() {
 }
 configure() { # OPTION...
     quietly cmake -S "$tree" -B "$W/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-        -DHF_TESTS=OFF -DCMAKE_INSTALL_PREFIX="$W/prefix" "$@"
+        -DHF_TESTS=OFF -DHF_WITHOUT_POSTGRES=ON \
+        -DCMAKE_INSTALL_PREFIX="$W/prefix" "$@"
 }
 
 ok 'HF_WITHOUT_NEW' configure -DHF_WITHOUT_NEW=ON
