@@ -21,7 +21,7 @@ postgres_start
 url="postgres://postgres@/postgres${CONTRACT_QUERY}&host=$PGHOST"
 contract "PostgreSQL" "$url" "${CONTRACT_ONE[@]}"
 rows >"$W/before"
-contract "PostgreSQL" "$url" "${CONTRACT_SEVERAL[@]}"
+contract "PostgreSQL" "$url" "${CONTRACT_SEVERAL[@]}" share
 left=$(rows | comm -13 "$W/before" -)
 is "$left" "" "several names and permits leave no row"
 finish
