@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdfast guard: print what makes a database refuse stale fences.
  *
- * The texts are files of cli/guard/. Words in capitals between two @ are
- * filled in: a table, a name, and the parts of a row's lock name. */
+ * The texts are files of cli/guard/. Words between two @ are filled in: see
+ * places[]. */
 #include "cmd.h"
 
 #include "exit_code.h"
@@ -23,6 +23,17 @@ const struct cli_guard cli_guards[] = {
         .base = cli_guard_postgres,
         .table = cli_guard_postgres_table,
         .reset = cli_guard_postgres_reset,
+        .quoting = CLI_GUARD_E_STRINGS,
+        .has_schemas = true,
+    },
+    {
+        .name = "sqlite",
+        .product = "SQLite",
+        .pipe = "sqlite3 -bail FILE",
+        .base = cli_guard_sqlite,
+        .table = cli_guard_sqlite_table,
+        .reset = cli_guard_sqlite_reset,
+        .quoting = CLI_GUARD_PLAIN_STRINGS,
     },
     {.name = NULL},
 };
@@ -33,8 +44,9 @@ static const struct cli_opt opts[] = {
      .offset = offsetof(struct cli_args, table),
      .meta = "TABLE",
      .help = "print the trigger of this table instead: each\n"
-             "write of a row must present a fence. TABLE or\n"
-             "SCHEMA.TABLE, as the catalogue spells it"},
+             "write of a row must present a fence. TABLE, in\n"
+             "PostgreSQL also SCHEMA.TABLE, as the catalogue\n"
+             "spells it"},
     {.name = "lock",
      .kind = CLI_OPT_TEXT,
      .offset = offsetof(struct cli_args, lock_of_row),
@@ -66,22 +78,30 @@ static const struct cli_opt opts[] = {
 static void put_doubled(struct cli_out *out, const char *text, size_t len,
                         char quote)
 {
-    cli_out_bytes(out, &quote, 1);
     for (size_t i = 0; i < len; i++) {
         cli_out_bytes(out, &text[i], 1);
         if (text[i] == quote) {
             cli_out_bytes(out, &quote, 1);
         }
     }
+}
+
+static void put_quoted(struct cli_out *out, const char *text, size_t len,
+                       char quote)
+{
+    cli_out_bytes(out, &quote, 1);
+    put_doubled(out, text, len, quote);
     cli_out_bytes(out, &quote, 1);
 }
 
-/* A backslash means itself only while standard_conforming_strings is on, so it
- * is written as E'\\', which does not depend on that. */
-static void put_literal(struct cli_out *out, const char *text, size_t len)
+/* In PostgreSQL a backslash means itself only while
+ * standard_conforming_strings is on, so it is written as E'\\', which does not
+ * depend on that. */
+static void put_literal(struct cli_out *out, enum cli_guard_quoting quoting,
+                        const char *text, size_t len)
 {
-    if (memchr(text, '\\', len) == NULL) {
-        put_doubled(out, text, len, '\'');
+    if (quoting != CLI_GUARD_E_STRINGS || memchr(text, '\\', len) == NULL) {
+        put_quoted(out, text, len, '\'');
         return;
     }
     cli_out_text(out, "E'");
@@ -92,17 +112,6 @@ static void put_literal(struct cli_out *out, const char *text, size_t len)
         cli_out_bytes(out, &text[i], 1);
     }
     cli_out_text(out, "'");
-}
-
-/* "TABLE", or "SCHEMA"."TABLE". */
-static void put_table(struct cli_out *out, const char *table)
-{
-    size_t len = strcspn(table, ".");
-    put_doubled(out, table, len, '"');
-    if (table[len] == '.') {
-        cli_out_text(out, ".");
-        put_doubled(out, table + len + 1, strlen(table + len + 1), '"');
-    }
 }
 
 /* ---- The name of a row's lock ------------------------------------------ */
@@ -131,23 +140,6 @@ static bool next_part(const char **next, struct part *part)
     }
     *next = part->column + part->column_len + 1;
     return true;
-}
-
-/* The arguments of the trigger: 'fence', 'account-', 'id'. */
-static void put_arguments(struct cli_out *out, const struct cli_args *args)
-{
-    const char *next = args->lock_of_row;
-    const char *fence = args->column != NULL ? args->column : FENCE_COLUMN;
-    struct part part;
-    put_literal(out, fence, strlen(fence));
-    while (next_part(&next, &part)) {
-        cli_out_text(out, ", ");
-        put_literal(out, part.text, part.text_len);
-        if (part.column_len > 0) {
-            cli_out_text(out, ", ");
-            put_literal(out, part.column, part.column_len);
-        }
-    }
 }
 
 /* ---- Arguments --------------------------------------------------------- */
@@ -196,9 +188,15 @@ static int check_text(const char *option, const char *value)
     return 0;
 }
 
-static int check_table(const char *table)
+static int check_table(const struct cli_guard *guard, const char *table)
 {
     const char *dot = strchr(table, '.');
+    if (!guard->has_schemas) {
+        return dot == NULL ? 0
+                           : refuse("--table", table,
+                                    "must be TABLE: the guard covers the main "
+                                    "database of the file");
+    }
     bool is_whole = dot == NULL || (dot != table && dot[1] != '\0' &&
                                     strchr(dot + 1, '.') == NULL);
     return is_whole ? 0
@@ -227,12 +225,23 @@ static int check_name(const char *name)
                         "behind it");
 }
 
-static int check_together(const struct cli_args *args)
+static int refuse_install(const struct cli_guard *guard)
+{
+    struct cli_out out;
+    cli_message_begin(&out);
+    cli_out_text(&out,
+                 "guard: --install: not in this version: holdfast guard ");
+    cli_out_text(&out, guard->name);
+    cli_out_text(&out, " | ");
+    cli_out_text(&out, guard->pipe);
+    return cli_message_end(&out, CLI_EXIT_USAGE);
+}
+
+static int check_together(const struct cli_guard *guard,
+                          const struct cli_args *args)
 {
     if (args->is_install) {
-        return refuse("--install", NULL,
-                      "not in this version: holdfast guard postgres | psql -v "
-                      "ON_ERROR_STOP=1");
+        return refuse_install(guard);
     }
     if (args->table != NULL && args->reset_name != NULL) {
         return refuse("--table", NULL, "excludes --reset");
@@ -250,7 +259,7 @@ static int check_together(const struct cli_args *args)
     return 0;
 }
 
-static int check(const struct cli_args *args)
+static int check(const struct cli_guard *guard, const struct cli_args *args)
 {
     const struct {
         const char *option, *value;
@@ -265,10 +274,10 @@ static int check(const struct cli_args *args)
         code = check_text(texts[i].option, texts[i].value);
     }
     if (code == 0) {
-        code = check_together(args);
+        code = check_together(guard, args);
     }
     if (code == 0 && args->table != NULL) {
-        code = check_table(args->table);
+        code = check_table(guard, args->table);
     }
     if (code == 0 && args->lock_of_row != NULL) {
         code = check_lock(args->lock_of_row);
@@ -279,44 +288,150 @@ static int check(const struct cli_args *args)
     return code;
 }
 
-/* ---- Output ------------------------------------------------------------ */
+/* ---- Places ------------------------------------------------------------ */
 
-static void put_place(struct cli_out *out, const char *place, size_t len,
-                      const struct cli_args *args)
+struct fill {
+    struct cli_out *out;
+    const struct cli_guard *guard;
+    const struct cli_args *args;
+};
+
+static const char *fence_column(const struct cli_args *args)
 {
-    if (args->reset_name != NULL) {
-        put_literal(out, args->reset_name, strlen(args->reset_name));
-    } else if (strncmp(place, "TABLE", len) == 0) {
-        put_table(out, args->table);
-    } else {
-        put_arguments(out, args);
+    return args->column != NULL ? args->column : FENCE_COLUMN;
+}
+
+static void put_name(const struct fill *fill, const char *place)
+{
+    const char *name = fill->args->reset_name;
+    (void)place;
+    put_literal(fill->out, fill->guard->quoting, name, strlen(name));
+}
+
+/* "TABLE", or "SCHEMA"."TABLE". */
+static void put_table(const struct fill *fill, const char *place)
+{
+    const char *table = fill->args->table;
+    size_t len = strcspn(table, fill->guard->has_schemas ? "." : "");
+    (void)place;
+    put_quoted(fill->out, table, len, '"');
+    if (table[len] == '.') {
+        cli_out_text(fill->out, ".");
+        put_quoted(fill->out, table + len + 1, strlen(table + len + 1), '"');
     }
 }
 
-static void put_filled(struct cli_out *out, const char *text,
-                       const struct cli_args *args)
+static void put_column(const struct fill *fill, const char *place)
+{
+    const char *column = fence_column(fill->args);
+    (void)place;
+    put_quoted(fill->out, column, strlen(column), '"');
+}
+
+/* The arguments of PostgreSQL's trigger: 'fence', 'account-', 'id'. */
+static void put_arguments(const struct fill *fill, const char *place)
+{
+    enum cli_guard_quoting quoting = fill->guard->quoting;
+    const char *next = fill->args->lock_of_row;
+    const char *fence = fence_column(fill->args);
+    struct part part;
+    (void)place;
+    put_literal(fill->out, quoting, fence, strlen(fence));
+    while (next_part(&next, &part)) {
+        cli_out_text(fill->out, ", ");
+        put_literal(fill->out, quoting, part.text, part.text_len);
+        if (part.column_len > 0) {
+            cli_out_text(fill->out, ", ");
+            put_literal(fill->out, quoting, part.column, part.column_len);
+        }
+    }
+}
+
+/* NAME_OF_NEW: 'account-' || NEW."id". */
+static void put_name_of(const struct fill *fill, const char *place)
+{
+    const char *row = place + strlen("NAME_OF_");
+    const char *next = fill->args->lock_of_row;
+    bool is_first = true;
+    struct part part;
+    while (next_part(&next, &part)) {
+        cli_out_text(fill->out, is_first ? "" : " || ");
+        put_literal(fill->out, fill->guard->quoting, part.text, part.text_len);
+        if (part.column_len > 0) {
+            cli_out_text(fill->out, " || ");
+            cli_out_bytes(fill->out, row, strcspn(row, "@"));
+            cli_out_text(fill->out, ".");
+            put_quoted(fill->out, part.column, part.column_len, '"');
+        }
+        is_first = false;
+    }
+}
+
+/* Inside of a literal: the parts of a message. */
+static void put_text(const struct fill *fill, const char *place)
+{
+    const char *text = place[0] == 'T'   ? fill->args->table
+                       : place[0] == 'L' ? fill->args->lock_of_row
+                                         : fence_column(fill->args);
+    put_doubled(fill->out, text, strlen(text), '\'');
+}
+
+/* holdfast_insert_: "holdfast_insert_accounts". */
+static void put_prefixed(const struct fill *fill, const char *place)
+{
+    const char *table = fill->args->table;
+    cli_out_text(fill->out, "\"");
+    cli_out_bytes(fill->out, place, strcspn(place, "@"));
+    put_doubled(fill->out, table, strlen(table), '"');
+    cli_out_text(fill->out, "\"");
+}
+
+static const struct {
+    const char *start; /* of the word */
+    void (*put)(const struct fill *fill, const char *place);
+} places[] = {
+    {"NAME@", put_name},         {"NAME_OF_", put_name_of},
+    {"TABLE@", put_table},       {"TABLE_TEXT@", put_text},
+    {"COLUMN@", put_column},     {"COLUMN_TEXT@", put_text},
+    {"LOCK_TEXT@", put_text},    {"ARGUMENTS@", put_arguments},
+    {"holdfast_", put_prefixed},
+};
+
+static void put_place(const struct fill *fill, const char *place)
+{
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        if (strncmp(place, places[i].start, strlen(places[i].start)) == 0) {
+            places[i].put(fill, place);
+            return;
+        }
+    }
+}
+
+static void put_filled(const struct fill *fill, const char *text)
 {
     for (;;) {
         size_t len = strcspn(text, "@");
-        cli_out_bytes(out, text, len);
+        cli_out_bytes(fill->out, text, len);
         if (text[len] == '\0') {
             return;
         }
         const char *place = text + len + 1;
-        len = strcspn(place, "@");
-        put_place(out, place, len, args);
-        text = place + len + 1;
+        put_place(fill, place);
+        text = place + strcspn(place, "@") + 1;
     }
 }
+
+/* ---- Output ------------------------------------------------------------ */
 
 static int print(const struct cli_guard *guard, const struct cli_args *args)
 {
     struct cli_out out;
+    const struct fill fill = {.out = &out, .guard = guard, .args = args};
     cli_out_init(&out, STDOUT_FILENO);
     if (args->reset_name != NULL) {
-        put_filled(&out, guard->reset, args);
+        put_filled(&fill, guard->reset);
     } else if (args->table != NULL) {
-        put_filled(&out, guard->table, args);
+        put_filled(&fill, guard->table);
     } else {
         cli_out_text(&out, guard->base);
     }
@@ -370,7 +485,7 @@ static int run(struct cli_args *args)
     if (guard->name == NULL) {
         return say_which(args->words[0]);
     }
-    int code = check(args);
+    int code = check(guard, args);
     if (code == 0) {
         code = print(guard, args);
     }
@@ -382,13 +497,15 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_guard = {
     .name = "guard",
-    .usage = "postgres [--table TABLE --lock TEXT | --reset NAME]",
+    .usage = "DATABASE [--table TABLE --lock TEXT | --reset NAME]",
     .summary = "print what makes a database refuse stale fences",
     .text = "Prints SQL. Install it with the database's own client:\n\n"
-            "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n\n"
+            "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n"
+            "  holdfast guard sqlite | sqlite3 -bail FILE\n\n"
             "Then a transaction that begins with SELECT holdfast.fence(NAME, "
-            "FENCE) fails if\na larger fence of that name was presented "
-            "before. A table can demand it:\n\n"
+            "FENCE), or in\nSQLite with INSERT INTO holdfast_fence (name, "
+            "fence) VALUES (NAME, FENCE), fails\nif a larger fence of that "
+            "name was presented before. A table can demand it:\n\n"
             "  holdfast guard postgres --table accounts --lock 'account-{id}' "
             "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
     .opts = opts,

@@ -3,10 +3,20 @@
 #ifndef CLI_GUARD_H
 #define CLI_GUARD_H
 
+#include <stdbool.h>
+
 /* The files of cli/guard/, byte for byte (cmake/embed_text.cmake). */
 extern const char cli_guard_postgres[];
 extern const char cli_guard_postgres_table[];
 extern const char cli_guard_postgres_reset[];
+extern const char cli_guard_sqlite[];
+extern const char cli_guard_sqlite_table[];
+extern const char cli_guard_sqlite_reset[];
+
+enum cli_guard_quoting {
+    CLI_GUARD_E_STRINGS,    /* 'it''s', E'back\\slash' */
+    CLI_GUARD_PLAIN_STRINGS /* 'it''s', 'back\slash' */
+};
 
 struct cli_guard {
     const char *name;    /* of the database, as typed */
@@ -15,6 +25,8 @@ struct cli_guard {
     const char *base;    /* the guard itself */
     const char *table;   /* the trigger of one table; with places to fill */
     const char *reset;   /* the reset of one name */
+    enum cli_guard_quoting quoting;
+    bool has_schemas; /* a table may be SCHEMA.TABLE */
 };
 
 /* Ended by one without a name. */

@@ -144,4 +144,4 @@ PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 
 # The databases that the guards are tested on.
 # shellcheck disable=SC2034
-PACKAGES_DATABASES=(postgresql)
+PACKAGES_DATABASES=(postgresql sqlite3)

@@ -1,0 +1,59 @@
+BEGIN IMMEDIATE;
+-- Fails if the guard or a column is missing, or if the table is WITHOUT ROWID.
+SELECT T._rowid_, T.@COLUMN@, @NAME_OF_T@, G.is_deleting
+    FROM @TABLE@ AS T, holdfast_guard AS G LIMIT 0;
+DROP TRIGGER IF EXISTS @holdfast_insert_@;
+DROP TRIGGER IF EXISTS @holdfast_update_@;
+DROP TRIGGER IF EXISTS @holdfast_delete_@;
+DROP VIEW IF EXISTS @holdfast_delete_@;
+
+-- The column hands the fence over, and is stored negated. So a fence that was
+-- read from a row, or left as it was, is never taken for a presented one.
+UPDATE @TABLE@ SET @COLUMN@ = -@COLUMN@
+    WHERE typeof(@COLUMN@) = 'integer' AND @COLUMN@ > 0;
+
+-- AFTER, since a BEFORE trigger does not see the key that SQLite chooses.
+CREATE TRIGGER @holdfast_insert_@ AFTER INSERT ON @TABLE@
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: INSERT into @TABLE_TEXT@ presents no fence of @LOCK_TEXT@: set the column @COLUMN_TEXT@')
+        WHERE typeof(NEW.@COLUMN@) <> 'integer' OR NEW.@COLUMN@ < 1;
+    INSERT INTO holdfast_fence (name, fence)
+        VALUES (@NAME_OF_NEW@, NEW.@COLUMN@);
+    UPDATE @TABLE@ SET @COLUMN@ = -NEW.@COLUMN@ WHERE _rowid_ = NEW._rowid_;
+END;
+
+-- Not for the negation by these triggers themselves.
+CREATE TRIGGER @holdfast_update_@ AFTER UPDATE ON @TABLE@
+WHEN NOT (typeof(OLD.@COLUMN@) = 'integer' AND OLD.@COLUMN@ > 0
+    AND NEW.@COLUMN@ IS -OLD.@COLUMN@)
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: UPDATE of @TABLE_TEXT@ presents no fence of @LOCK_TEXT@: set the column @COLUMN_TEXT@')
+        WHERE typeof(NEW.@COLUMN@) <> 'integer' OR NEW.@COLUMN@ < 1;
+    SELECT RAISE(ROLLBACK, 'holdfast: UPDATE of @TABLE_TEXT@ moves a row to another @LOCK_TEXT@: delete it and insert it anew')
+        WHERE (@NAME_OF_NEW@) IS NOT (@NAME_OF_OLD@);
+    INSERT INTO holdfast_fence (name, fence)
+        VALUES (@NAME_OF_NEW@, NEW.@COLUMN@);
+    UPDATE @TABLE@ SET @COLUMN@ = -NEW.@COLUMN@ WHERE _rowid_ = NEW._rowid_;
+END;
+
+-- A DELETE cannot hand a fence over. An UPDATE of this view can, and deletes.
+CREATE TRIGGER @holdfast_delete_@ BEFORE DELETE ON @TABLE@
+WHEN NOT EXISTS (SELECT 1 FROM holdfast_guard
+    WHERE name = @NAME_OF_OLD@ AND is_deleting = 1)
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: DELETE from @TABLE_TEXT@ presents no fence of @LOCK_TEXT@: UPDATE the view holdfast_delete_@TABLE_TEXT@ SET @COLUMN_TEXT@ instead');
+END;
+CREATE VIEW @holdfast_delete_@ AS
+    SELECT _rowid_ AS holdfast_rowid, * FROM @TABLE@;
+CREATE TRIGGER @holdfast_delete_by_@ INSTEAD OF UPDATE ON @holdfast_delete_@
+BEGIN
+    SELECT RAISE(ROLLBACK, 'holdfast: DELETE from @TABLE_TEXT@ presents no fence of @LOCK_TEXT@: set the column @COLUMN_TEXT@')
+        WHERE typeof(NEW.@COLUMN@) NOT IN ('integer', 'text')
+            OR CAST(NEW.@COLUMN@ AS INTEGER) < 1;
+    INSERT INTO holdfast_fence (name, fence)
+        VALUES (@NAME_OF_OLD@, NEW.@COLUMN@);
+    UPDATE holdfast_guard SET is_deleting = 1 WHERE name = @NAME_OF_OLD@;
+    DELETE FROM @TABLE@ WHERE _rowid_ = OLD.holdfast_rowid;
+    UPDATE holdfast_guard SET is_deleting = 0 WHERE name = @NAME_OF_OLD@;
+END;
+COMMIT;
