@@ -35,6 +35,14 @@ const struct cli_guard cli_guards[] = {
         .reset = cli_guard_sqlite_reset,
         .quoting = CLI_GUARD_PLAIN_STRINGS,
     },
+    {
+        .name = "redis",
+        .product = "Redis",
+        .pipe = "redis-cli -x SCRIPT LOAD",
+        .base = cli_guard_redis,
+        .reset = cli_guard_redis_reset,
+        .quoting = CLI_GUARD_LUA_STRINGS,
+    },
     {.name = NULL},
 };
 
@@ -94,12 +102,34 @@ static void put_quoted(struct cli_out *out, const char *text, size_t len,
     cli_out_bytes(out, &quote, 1);
 }
 
+/* Letters, digits and what cannot end the literal stand for themselves. */
+static void put_lua(struct cli_out *out, const char *text, size_t len)
+{
+    cli_out_text(out, "'");
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c < ' ' || c == '\'' || c == '\\' || c >= 0x7f) {
+            const char escape[] = {'\\', (char)('0' + c / 100),
+                                   (char)('0' + c / 10 % 10),
+                                   (char)('0' + c % 10)};
+            cli_out_bytes(out, escape, sizeof(escape));
+        } else {
+            cli_out_bytes(out, &text[i], 1);
+        }
+    }
+    cli_out_text(out, "'");
+}
+
 /* In PostgreSQL a backslash means itself only while
  * standard_conforming_strings is on, so it is written as E'\\', which does not
  * depend on that. */
 static void put_literal(struct cli_out *out, enum cli_guard_quoting quoting,
                         const char *text, size_t len)
 {
+    if (quoting == CLI_GUARD_LUA_STRINGS) {
+        put_lua(out, text, len);
+        return;
+    }
     if (quoting != CLI_GUARD_E_STRINGS || memchr(text, '\\', len) == NULL) {
         put_quoted(out, text, len, '\'');
         return;
@@ -176,12 +206,14 @@ static int refuse(const char *option, const char *value, const char *reason)
 }
 
 /* A text that goes into SQL: characters, and not empty. NULL: not given. */
-static int check_text(const char *option, const char *value)
+static int check_text(const struct cli_guard *guard, const char *option,
+                      const char *value)
 {
     if (value != NULL && value[0] == '\0') {
         return refuse(option, NULL, "must not be empty");
     }
-    if (value != NULL && !is_utf8(value)) {
+    if (value != NULL && guard->quoting != CLI_GUARD_LUA_STRINGS &&
+        !is_utf8(value)) {
         return refuse(option, value,
                       "must be UTF-8, since the database holds it as text");
     }
@@ -237,26 +269,31 @@ static int refuse_install(const struct cli_guard *guard)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-static int check_together(const struct cli_guard *guard,
-                          const struct cli_args *args)
+/* The options that stand for a table. */
+static int check_tables(const struct cli_guard *guard,
+                        const struct cli_args *args)
 {
-    if (args->is_install) {
-        return refuse_install(guard);
+    const char *first = args->table != NULL         ? "--table"
+                        : args->lock_of_row != NULL ? "--lock"
+                        : args->column != NULL      ? "--column"
+                                                    : NULL;
+    if (first == NULL) {
+        return 0;
     }
-    if (args->table != NULL && args->reset_name != NULL) {
+    if (guard->table == NULL) {
+        return refuse(first, NULL, "Redis has no tables: write by the script");
+    }
+    if (args->table == NULL) {
+        return refuse(first, NULL, "needs --table");
+    }
+    if (args->reset_name != NULL) {
         return refuse("--table", NULL, "excludes --reset");
     }
-    if (args->table != NULL && args->lock_of_row == NULL) {
-        return refuse("--table", NULL,
-                      "needs --lock, the name of a row's lock: --lock "
-                      "'account-{id}'");
-    }
-    if (args->table == NULL &&
-        (args->lock_of_row != NULL || args->column != NULL)) {
-        return refuse(args->lock_of_row != NULL ? "--lock" : "--column", NULL,
-                      "needs --table");
-    }
-    return 0;
+    return args->lock_of_row != NULL
+               ? 0
+               : refuse("--table", NULL,
+                        "needs --lock, the name of a row's lock: --lock "
+                        "'account-{id}'");
 }
 
 static int check(const struct cli_guard *guard, const struct cli_args *args)
@@ -271,10 +308,11 @@ static int check(const struct cli_guard *guard, const struct cli_args *args)
     };
     int code = 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && code == 0; i++) {
-        code = check_text(texts[i].option, texts[i].value);
+        code = check_text(guard, texts[i].option, texts[i].value);
     }
     if (code == 0) {
-        code = check_together(guard, args);
+        code = args->is_install ? refuse_install(guard)
+                                : check_tables(guard, args);
     }
     if (code == 0 && args->table != NULL) {
         code = check_table(guard, args->table);
@@ -499,13 +537,17 @@ const struct cli_cmd cli_cmd_guard = {
     .name = "guard",
     .usage = "DATABASE [--table TABLE --lock TEXT | --reset NAME]",
     .summary = "print what makes a database refuse stale fences",
-    .text = "Prints SQL. Install it with the database's own client:\n\n"
+    .text = "Prints SQL, for Redis Lua. Install it with the database's own "
+            "client:\n\n"
             "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n"
-            "  holdfast guard sqlite | sqlite3 -bail FILE\n\n"
+            "  holdfast guard sqlite | sqlite3 -bail FILE\n"
+            "  SHA=$(holdfast guard redis | redis-cli -x SCRIPT LOAD)\n\n"
             "Then a transaction that begins with SELECT holdfast.fence(NAME, "
             "FENCE), or in\nSQLite with INSERT INTO holdfast_fence (name, "
             "fence) VALUES (NAME, FENCE), fails\nif a larger fence of that "
-            "name was presented before. A table can demand it:\n\n"
+            "name was presented before. In Redis\nthe script itself writes:\n\n"
+            "  redis-cli EVALSHA $SHA 1 KEY NAME FENCE SET VALUE\n\n"
+            "A table can demand it:\n\n"
             "  holdfast guard postgres --table accounts --lock 'account-{id}' "
             "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
     .opts = opts,

@@ -12,10 +12,13 @@ extern const char cli_guard_postgres_reset[];
 extern const char cli_guard_sqlite[];
 extern const char cli_guard_sqlite_table[];
 extern const char cli_guard_sqlite_reset[];
+extern const char cli_guard_redis[];
+extern const char cli_guard_redis_reset[];
 
 enum cli_guard_quoting {
-    CLI_GUARD_E_STRINGS,    /* 'it''s', E'back\\slash' */
-    CLI_GUARD_PLAIN_STRINGS /* 'it''s', 'back\slash' */
+    CLI_GUARD_E_STRINGS,     /* 'it''s', E'back\\slash' */
+    CLI_GUARD_PLAIN_STRINGS, /* 'it''s', 'back\slash' */
+    CLI_GUARD_LUA_STRINGS    /* 'it\039s', any bytes */
 };
 
 struct cli_guard {
@@ -23,7 +26,8 @@ struct cli_guard {
     const char *product; /* as written in a sentence */
     const char *pipe;    /* the command that reads what is printed */
     const char *base;    /* the guard itself */
-    const char *table;   /* the trigger of one table; with places to fill */
+    const char *table;   /* the trigger of one table, with places to fill;
+                          * NULL: it has none */
     const char *reset;   /* the reset of one name */
     enum cli_guard_quoting quoting;
     bool has_schemas; /* a table may be SCHEMA.TABLE */

@@ -30,7 +30,7 @@ offers '' 'nothing behind --' run job -- ni
 offers '' 'no names of another store' ls -u "local://$W/other" ni
 offers 'doctor' 'commands for help' help d
 offers 'postgres' 'the databases of guard' guard p
-offers 'postgres|sqlite' 'all of them' guard ''
+offers 'postgres|sqlite|redis' 'all of them' guard ''
 offers '--reset' 'its options' guard postgres --r
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
 is "$out" '' 'a store that is away: nothing'

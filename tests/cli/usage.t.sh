@@ -133,10 +133,10 @@ refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
 refused 64 'update: no -- before .*: holdfast update n -- cat$' \
     'update without --' holdfast update n cat
-refused 64 'guard: which database\? This version has: postgres, sqlite$' \
+refused 64 'guard: which database\? This version has: postgres, sqlite, redis$' \
     'guard alone' holdfast guard
-for database in mysql redis oracle; do
-    refused 64 "guard: no guard for $database in this version; it has: postgres, sqlite$" \
+for database in mysql oracle; do
+    refused 64 "guard: no guard for $database in this version; it has: postgres, sqlite, redis$" \
         "guard $database" holdfast guard $database
 done
 refused 64 'one database at a time' 'guard with two' \
@@ -147,6 +147,12 @@ refused 64 'install: not in this version: holdfast guard sqlite \| sqlite3 -bail
     'guard sqlite --install' holdfast guard sqlite --install
 refused 64 '--table main.t: must be TABLE: ' 'guard sqlite --table main.t' \
     holdfast guard sqlite --table main.t --lock t
+for option in table lock column; do
+    refused 64 "guard: --$option: Redis has no tables: write by the script" \
+        "guard redis --$option" holdfast guard redis --$option t
+done
+refused 64 '--reset: must not be empty' 'guard redis --reset' \
+    holdfast guard redis --reset ''
 refused 64 '--table: needs --lock' 'guard --table alone' \
     holdfast guard postgres --table t
 refused 64 '--lock: needs --table' 'guard --lock alone' \
