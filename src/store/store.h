@@ -224,7 +224,8 @@ hf_store_open_fn(const struct hf_url *url, const struct hf_store_env *env,
 typedef void hf_store_close_fn(struct hf_store *store, bool forked);
 
 /* Queue one request. May answer before it returns. Never blocks on a network;
- * the embedded store executes at once, bounded by node_timeout. */
+ * the embedded store executes at once, bounded by node_timeout; a PUT, which
+ * it syncs to disk, takes as long as that. */
 typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
                              struct hf_instant now);
 

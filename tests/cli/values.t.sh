@@ -104,6 +104,21 @@ story() {
     says 0 40 '' '8 processes, 5 increments each' holdfast get sum
 }
 
+export HOLDFAST_URL="local://$W/store?node_timeout=1s"
+story
+is "$(ls "$W/store" | tr '\n' ' ')" 'locks.gate locks.mdb values.mdb ' \
+    'its files, and no other'
+says 69 '' "holdfast: cfg: .*values.mdb cannot grow: the limit on the size .*" \
+    'no larger file is allowed' env W="$W" bash -c '
+        trap "" XFSZ
+        ulimit -f 1200
+        for i in $(seq 20); do
+            holdfast put -q "cfg$i" - <"$W/big" 2>"$W/last" || break
+        done
+        sed "s/cfg[0-9]*/cfg/" "$W/last" >&2
+        exit 69'
+is "$(holdfast get n)" 1 'and nothing is lost'
+
 server_start one --clock
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 story
@@ -148,6 +163,4 @@ says 69 '' 'holdfast: cfg: .*' 'put to it' holdfast put cfg x
 says 69 '' 'holdfast: cfg: .*' 'update at it' holdfast update cfg -- true
 says 78 '' 'holdfast: cfg: 3 independent servers keep no values: .* one server' 'Redlock' \
     holdfast get -u redis://a,b,c cfg
-says 78 '' 'holdfast: cfg: the store "local:" keeps no values, only locks' \
-    'the embedded store' holdfast get -u "local://$W/store" cfg
 finish

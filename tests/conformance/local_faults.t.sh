@@ -72,7 +72,8 @@ if unshare -n true 2>/dev/null; then
 else
     skip "network namespaces" "none here"
 fi
-is "$(ls "$F" | tr '\n' ' ')" "locks.gate locks.mdb " "nothing is left behind"
+is "$(ls "$F" | tr '\n' ' ')" "locks.gate locks.mdb values.mdb " \
+    "nothing is left behind"
 
 # ---- Folders ---------------------------------------------------------------
 
@@ -150,6 +151,39 @@ like "$(cat "$W/waiter")" '^holdfast: [^'$'\n'']*the disk is full$' \
     "a waiter without a place ends and says why, in one line"
     one_line "full while growing"
     like "$err" 'cannot grow beyond 1 MiB: the disk is full' "says so"
+
+    capture unshare -m bash -c '
+        mount -t tmpfs -o mode=755,size=3m none "$W/disk" || exit 99
+        export HOLDFAST_URL="local://$W/disk"
+        head -c 262144 /dev/urandom >"$W/big"
+        holdfast put -q small 1 || exit 98
+        for i in $(seq 20); do
+            holdfast put -q "v$i" - <"$W/big" 2>"$W/values"
+            code=$?
+            [ $code = 0 ] || break
+        done
+        echo "put $code $((i > 2))"
+        holdfast get -q "v$i"; echo "new $?"
+        holdfast get "v$((i - 1))" | cmp - "$W/big"; echo "last $?"
+        holdfast get small; echo " small"
+        holdfast put -q small 2; echo "over it $?"
+        holdfast run -n job -- true; echo "lock $?"
+        holdfast put -q --delete v1; echo "delete $?"
+        head -c 200000 "$W/big" >"$W/less" # pages of its own size may be apart
+        holdfast put -q w x; holdfast put -q "v$i" - <"$W/less"; echo "put $?"
+        holdfast get "v$i" | cmp - "$W/less"; echo "new $?"'
+    is "$out" "put 69 1
+new 1
+last 0
+1 small
+over it 0
+lock 0
+delete 0
+put 0
+new 0" "a disk that becomes full of values: nothing is lost"
+    like "$(cat "$W/values")" \
+        '^holdfast: v[0-9]+: [^'$'\n'']*values.mdb cannot grow: the disk is full$' \
+        "which it says in one line"
 
     capture unshare -m bash -c '
         mount -t tmpfs -o mode=755 none "$W/disk" || exit 99

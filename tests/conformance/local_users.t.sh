@@ -79,7 +79,8 @@ in_users 'share; stat -c "%a %U:%G %n" /var/lib/holdfast{,/*}
     stat -c %i /var/lib/holdfast/* | diff - $W/machine/before && echo same
     stat -c "%a %U:%G %n" /var/lib/holdfast/*'
 files='660 root:holdfast /var/lib/holdfast/locks.gate
-660 root:holdfast /var/lib/holdfast/locks.mdb'
+660 root:holdfast /var/lib/holdfast/locks.mdb
+660 root:holdfast /var/lib/holdfast/values.mdb'
 is "$out" "2750 root:holdfast /var/lib/holdfast
 $files
 bob 75
@@ -117,7 +118,21 @@ one_line 'is not set up: as root, run holdfast doctor --init -u local:///var' \
     "and the remedy is said"
 in_users 'share; rm /var/lib/holdfast/locks.mdb
     as root "$hf" run -n job -- true 2>/dev/null; echo $?; ls /var/lib/holdfast'
-is "$(echo $out)" "78 locks.gate" "nor are its files"
+is "$(echo $out)" "78 locks.gate values.mdb" "nor are its files"
+in_users 'share; cd /var/lib/holdfast; export HOLDFAST_URL=local:///var/lib/holdfast
+    as alice "$hf" put -q v 1; as bob "$hf" get v; echo
+    as bob "$hf" update v -- sh -c "echo 2"; as root "$hf" get v; echo
+    as carol "$hf" get v 2>/dev/null; echo $?
+    as carol cat values.mdb >/dev/null 2>&1; echo $?'
+is "$(echo $out)" "1 2 77 1" "members and root share values, strangers do not"
+in_users 'share; cd /var/lib/holdfast; export HOLDFAST_URL=local:///var/lib/holdfast
+    rm values.mdb; as alice "$hf" acquire -q -t 60s job >/dev/null
+    as root "$hf" put v 1; echo $?; "$hf" doctor --init; stat -c "%a %G" values.mdb
+    as bob "$hf" put -q v 1; echo $?; try bob'
+is "$(echo $out)" "69 660 holdfast 0 bob 75" \
+    "without their file, --init makes it; locks stay"
+like "$err" '^holdfast: v: .*is not set up: as root, run holdfast doctor --init -u local:///var' \
+    "which the message says"
 
 in_users 'sed -i /^holdfast:/d /etc/group; "$hf" doctor --init -u local:///var/lib/holdfast; echo $?; ls /var/lib'
 is "$(echo $out)" "78" "no group: 78, and no folder is left"
@@ -141,7 +156,7 @@ one_line 'belongs to user 4001' "and why"
 in_users 'install -d -g carol -m 2750 team; HOLDFAST_URL=local://$PWD/team
     export HOLDFAST_URL; "$hf" doctor --init
     stat -c %G team/*; try carol'
-is "$(echo $out)" "carol carol carol 0" "a folder's own group is kept"
+is "$(echo $out)" "carol carol carol carol 0" "a folder's own group is kept"
 
 # ---- Private folders -------------------------------------------------------
 
@@ -180,6 +195,24 @@ files_refused "a link for the data" 'mv locks.mdb ../m; ln -s ../m locks.mdb' \
     'locks.mdb is not a file'
 files_refused "a pipe" 'rm locks.gate; mkfifo -m 600 locks.gate; chown alice \
     locks.gate' 'locks.gate is not a file'
+
+# The same for values: WHAT COMMAND REGEX
+values_refused() {
+    in_users "as alice \"\$hf\" put -q v 1
+        cd alice/.local/state/holdfast; $2
+        as alice \"\$hf\" get -q v"
+    is "$code" 69 "values: $1: 69"
+    one_line "$3" "and why"
+}
+restore='restore it from a backup, or remove it'
+values_refused "others may write them" 'chmod 602 values.mdb' \
+    "mode 0602.*$restore"
+values_refused "another's" 'chown bob values.mdb; chmod 666 values.mdb' \
+    "values.mdb belongs to 4002.*$restore"
+values_refused "a second name" 'ln values.mdb ../second' "has 2 names.*$restore"
+values_refused "a link" 'mv values.mdb ../m; ln -s ../m values.mdb' 'values.mdb: '
+in_users 'as alice "$hf" put -q v 1; stat -c "%a %U" alice/.local/state/holdfast/v*'
+is "$out" "600 alice" "values are the user's own"
 
 # ---- doctor ----------------------------------------------------------------
 

@@ -45,6 +45,17 @@ static void on_listen(void *client, unsigned node, bool is_listening)
     d->is_listening = is_listening;
 }
 
+static void note_value(struct driver *d, const struct hf_answer *answer)
+{
+    const char *data = answer->value.data;
+    d->value_len = data == NULL ? 0 : answer->value.len;
+    d->value_first = d->value_len > 0 ? data[0] : '\0';
+    d->value_is_whole = true;
+    for (size_t i = 0; i < d->value_len; i++) {
+        d->value_is_whole &= data[i] == data[0];
+    }
+}
+
 static void on_answer(void *client, const struct hf_answer *answer)
 {
     struct driver *d = client;
@@ -60,6 +71,7 @@ static void on_answer(void *client, const struct hf_answer *answer)
         d->answer.reason = d->reason;
     }
     note_seats(d, answer);
+    note_value(d, answer);
     size_t used = 0;
     d->n_names = (unsigned)answer->n_names;
     d->names[0] = '\0';
@@ -103,9 +115,10 @@ void folder_make(char path[64])
 
 void folder_drop(const char *path)
 {
-    static const char *const files[] = {"locks.gate", "locks.mdb"};
+    static const char *const files[] = {"locks.gate", "locks.mdb",
+                                        "values.mdb"};
     char name[200];
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         snprintf(name, sizeof(name), "%s/%s", path, files[i]);
         unlink(name);
     }

@@ -22,6 +22,9 @@ struct driver {
     struct hf_answer answer; /* the last; owner and reason point below */
     char owner[512];
     char reason[600];
+    size_t value_len;    /* of a GET */
+    char value_first;    /* its first byte, if it has any */
+    bool value_is_whole; /* all its bytes are that one */
     unsigned n_names;
     char names[4096]; /* from a SCAN, each followed by a newline; cut to fit */
     char seats[4096]; /* from a ROSTER, a line each: "h" or "w", "x" or "s" and

@@ -126,10 +126,20 @@ void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink)
     examine_spaces(local, sink);
 }
 
+/* A folder that was shared by a version without values lacks their file. */
+static bool is_shared_whole(const struct hf_local *local)
+{
+    char path[HF_FOLDER_MAX + 16];
+    struct stat about;
+    snprintf(path, sizeof(path), "%s/values.mdb", local->folder.path);
+    return local->is_open && local->folder.is_shared &&
+           (stat(path, &about) == 0 || errno != ENOENT);
+}
+
 enum hf_status hf_local_set_up(struct hf_local *local, struct hf_error *error)
 {
     char path[HF_FOLDER_MAX];
-    bool is_ready = local->is_open && local->folder.is_shared;
+    bool is_ready = is_shared_whole(local);
     if (!local->is_named || is_ready) {
         return HF_OK;
     }

@@ -210,7 +210,7 @@ static void do_verb(struct hf_txn *txn, void *user)
         hf_txn_mark(txn);
         return;
     case HF_VERB_ROSTER:
-    case HF_VERB_GET: /* not offered: HF_CAP_VALUES */
+    case HF_VERB_GET:
     case HF_VERB_PUT:
     case HF_VERB_SCAN:
         break;
@@ -336,6 +336,10 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
     }
     if (ask->verb == HF_VERB_ROSTER) {
         hf_local_roster(local, ask, now);
+        return;
+    }
+    if (ask->verb == HF_VERB_GET || ask->verb == HF_VERB_PUT) {
+        hf_local_value(local, ask, now);
         return;
     }
     struct hf_transaction t;

@@ -230,6 +230,17 @@ int hf_folder_open_flags(const struct hf_folder *folder)
     return folder->is_shared ? flags : flags | O_CREAT;
 }
 
+/* What to do with a file that other users may have written. Values are not
+ * made again, as locks are. */
+static const char *remedy_for(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name != NULL && strcmp(name, "/values.mdb") == 0
+               ? "restore it from a backup, or remove it, which deletes all "
+                 "values"
+               : "stop all users of the folder, then remove its files";
+}
+
 enum hf_status hf_folder_check_file(const struct hf_folder *folder,
                                     const char *path, const struct stat *about,
                                     struct hf_error *error)
@@ -239,25 +250,22 @@ enum hf_status hf_folder_check_file(const struct hf_folder *folder,
         return hf_fail(error, HF_CONFIG, "%s is not a file", path);
     }
     if (about->st_nlink > 1) {
-        return hf_fail(error, HF_CONFIG,
-                       "%s has %lu names (hard links): stop all users of the "
-                       "folder, then remove it",
-                       path, (unsigned long)about->st_nlink);
+        return hf_fail(error, HF_CONFIG, "%s has %lu names (hard links): %s",
+                       path, (unsigned long)about->st_nlink, remedy_for(path));
     }
     if (about->st_uid != folder->uid ||
         (folder->is_shared && about->st_gid != folder->gid)) {
-        return hf_fail(error, HF_CONFIG,
-                       "%s belongs to %u:%u, its folder to %u:%u: stop all "
-                       "users of the folder, then remove it",
-                       path, (unsigned)about->st_uid, (unsigned)about->st_gid,
-                       (unsigned)folder->uid, (unsigned)folder->gid);
+        return hf_fail(
+            error, HF_CONFIG, "%s belongs to %u:%u, its folder to %u:%u: %s",
+            path, (unsigned)about->st_uid, (unsigned)about->st_gid,
+            (unsigned)folder->uid, (unsigned)folder->gid, remedy_for(path));
     }
     if ((mode & ~hf_folder_file_mode(folder)) != 0) {
         return hf_fail(
             error, HF_CONFIG,
-            "%s has mode %04o, which lets others in (%04o is right): "
-            "stop all users of the folder, then remove its files",
-            path, (unsigned)mode, (unsigned)hf_folder_file_mode(folder));
+            "%s has mode %04o, which lets others in (%04o is right): %s", path,
+            (unsigned)mode, (unsigned)hf_folder_file_mode(folder),
+            remedy_for(path));
     }
     return HF_OK;
 }

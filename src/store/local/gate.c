@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate: one robust mutex for readers and writers alike.
+/* The gate: one robust mutex for readers and writers alike, and another for the
+ * values' file.
  *
  * LMDB has a lock of its own, but waits for it without a timeout: one stopped
  * process would block all others past every deadline. And its table of readers
@@ -36,7 +37,6 @@
 
 #include "base/assert.h"
 #include "base/fail.h"
-#include "store/local/liveness.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -59,12 +59,6 @@ static const char magic[8] = {'h', 'f', 'g', 'a', 't', 'e', '\r', '\n'};
  * part of one elsewhere. */
 #define PAGE_BYTES 4096
 _Static_assert(sizeof(struct hf_gate_page) <= PAGE_BYTES, "it is one page");
-
-/* How many times node_timeout to wait for a gate that is only busy. A
- * transaction takes a microsecond, but a process that is preempted inside the
- * gate runs again only after some 10 ms for each process that is ready to run
- * on its CPU. */
-#define PATIENCES 10
 
 /* How long another process may take to set the files up: a disk that is busy,
  * or has to spin up, takes seconds. On such a disk 2 s were too short for 200
@@ -159,27 +153,6 @@ static enum hf_status map_page(struct hf_gate *gate, bool is_allocated,
 
 /* ---- Setting up -------------------------------------------------------- */
 
-static enum hf_status mutex_init(pthread_mutex_t *mutex, struct hf_error *error)
-{
-    pthread_mutexattr_t kind;
-    int number = pthread_mutexattr_init(&kind);
-    if (number == 0) {
-        number = pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
-    }
-    if (number == 0) {
-        number = pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
-    }
-    if (number == 0) {
-        number = pthread_mutex_init(mutex, &kind);
-    }
-    pthread_mutexattr_destroy(&kind);
-    return number == 0 ? HF_OK
-                       : hf_fail(error, HF_UNSUPPORTED,
-                                 "this system has no robust mutexes between "
-                                 "processes (errno %d)",
-                                 number);
-}
-
 static bool is_blank(const struct hf_gate_page *page)
 {
     static const char nothing[sizeof(page->magic)];
@@ -244,7 +217,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     uint64_t map_bytes = 0;
     status = make(gate->folder, gate->data_path, &map_bytes, error);
     if (status == HF_OK) {
-        status = mutex_init(&page->mutex, error);
+        status = hf_gate_mutex_init(&page->mutex, error);
     }
     if (status != HF_OK) {
         return status;
@@ -262,6 +235,7 @@ static enum hf_status renew(struct hf_gate *gate, const char *boot,
     page->queue_last = 0;
     page->ticket_last = 0;
     page->holder_pid = 0;
+    memset(page->values.boot, 0, sizeof(page->values.boot));
     __atomic_store_n(&page->is_ready, 1, __ATOMIC_RELEASE);
     return HF_OK;
 }
@@ -418,6 +392,7 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
     gate->folder = folder;
     gate->pid = getpid();
     gate->pid_space = 0;
+    gate->has_values = false;
     gate->patience = patience;
     snprintf(gate->gate_path, sizeof(gate->gate_path), "%s/locks.gate",
              folder->path);
@@ -451,87 +426,4 @@ bool hf_gate_is_intact(const struct hf_gate *gate)
     struct stat about;
     return fstat(gate->fd, &about) == 0 && about.st_nlink == 1 &&
            about.st_size == PAGE_BYTES;
-}
-
-/* ---- Entering and leaving ---------------------------------------------- */
-
-/* The process inside is known to be stopped, by a signal or a debugger. */
-static bool is_stopped(const struct hf_gate *gate)
-{
-    const struct hf_gate_page *page = gate->page;
-    return page->holder_space == gate->pid_space &&
-           hf_process_is_stopped(page->holder_pid);
-}
-
-static struct timespec from_now(struct hf_span span)
-{
-    const int64_t span_ns = span.ns;
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    int64_t ns = at.tv_nsec + span_ns % 1000000000;
-    at.tv_sec += (time_t)(span_ns / 1000000000 + ns / 1000000000);
-    at.tv_nsec = (long)(ns % 1000000000);
-    return at;
-}
-
-/* Wait node_timeout, and again, at most PATIENCES times. Stop after one in
- * which no process entered, if the process inside is known to be stopped;
- * otherwise it may only wait for a CPU. */
-static int lock_in_time(struct hf_gate *gate)
-{
-    pthread_mutex_t *mutex = &gate->page->mutex;
-    int number = pthread_mutex_trylock(mutex);
-    for (unsigned i = 0; number == EBUSY && i < PATIENCES; i++) {
-        uint64_t n_entries = gate->page->n_entries;
-        struct timespec until = from_now(gate->patience);
-        number = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &until);
-        if (number == ETIMEDOUT &&
-            (gate->page->n_entries != n_entries || !is_stopped(gate))) {
-            number = EBUSY;
-        }
-    }
-    return number;
-}
-
-static enum hf_status fail_stuck(const struct hf_gate *gate, int number,
-                                 char *text, size_t size)
-{
-    const struct hf_gate_page *page = gate->page;
-    bool is_near = page->holder_space == gate->pid_space;
-    snprintf(
-        text, size, "locks.gate is held by process %" PRId64 "%s, which %s",
-        page->holder_pid, is_near ? "" : " of another pid namespace",
-        number == ETIMEDOUT ? "is stopped: continue or kill it"
-                            : "does not get on: is this machine overloaded?");
-    return HF_UNAVAILABLE;
-}
-
-enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
-{
-    struct hf_gate_page *page = gate->page;
-    int number = lock_in_time(gate);
-    if (number == EOWNERDEAD) {
-        number = pthread_mutex_consistent(&page->mutex);
-    }
-    if (number == ETIMEDOUT || number == EBUSY) {
-        return fail_stuck(gate, number, text, size);
-    }
-    if (number != 0) {
-        snprintf(
-            text, size,
-            "locks.gate is damaged (mutex: %s): stop all users of the folder, "
-            "then remove it",
-            strerrordesc_np(number));
-        return HF_CONFIG;
-    }
-    page->n_entries++;
-    page->holder_pid = gate->pid;
-    page->holder_space = gate->pid_space;
-    return HF_OK;
-}
-
-void hf_gate_leave(struct hf_gate *gate)
-{
-    int failed = pthread_mutex_unlock(&gate->page->mutex);
-    HF_ASSERT(failed == 0);
 }

@@ -5,7 +5,10 @@
  *     hf_gate_open(…)          makes empty files if they are of another boot
  *     hf_gate_enter(…)         locks the mutex
  *     hf_gate_leave(…)         unlocks it
- *     hf_gate_close(…) */
+ *     hf_gate_close(…)
+ *
+ * A second mutex is for the values' file: a write to disk, which takes
+ * milliseconds, must not delay other processes' locks. */
 #ifndef HF_STORE_LOCAL_GATE_H
 #define HF_STORE_LOCAL_GATE_H
 
@@ -22,6 +25,19 @@
 
 /* Bytes, NUL included: a boot id has 36. */
 #define HF_GATE_BOOT_MAX 40
+
+/* The part of the page for the values' file. A library without values leaves it
+ * as it is, also after a boot: so it says itself of which boot it is. */
+struct hf_gate_values {
+    char boot[HF_GATE_BOOT_MAX]; /* in which the mutex was made */
+    uint64_t n_entries;          /* as in hf_gate_page, like the next two */
+    int64_t holder_pid;
+    uint64_t holder_space;
+    uint32_t is_unsynced; /* what can be read may not be on the disk yet */
+    uint32_t sweep_len;
+    unsigned char sweep_key[HF_GATE_KEY_MAX + 1];
+    _Alignas(64) pthread_mutex_t mutex;
+};
 
 /* The page. hf_gate_open() initializes it under the exclusive flock; afterwards
  * fields change only inside the gate. */
@@ -47,6 +63,7 @@ struct hf_gate_page {
      * granted_max is read from a page of an older version too. */
     uint64_t queue_last;  /* number of the newest queue */
     uint64_t ticket_last; /* newest ticket of any queue */
+    struct hf_gate_values values;
 };
 
 struct hf_gate {
@@ -57,6 +74,7 @@ struct hf_gate {
     uint64_t pid_space;
     uint64_t time_space;
     struct hf_span patience; /* node_timeout */
+    bool has_values;         /* the mutex for values is known to be made */
     char gate_path[HF_FOLDER_MAX + 16];
     char data_path[HF_FOLDER_MAX + 16];
 };
@@ -76,13 +94,23 @@ enum hf_status hf_gate_open(struct hf_gate *gate,
 
 void hf_gate_close(struct hf_gate *gate);
 
-/** Lock the mutex.
+/* Make a robust mutex between processes. enter.c */
+enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
+                                  struct hf_error *error);
+
+/** Lock the mutex. enter.c
  * @return HF_OK; HF_UNAVAILABLE: the process inside is stopped (reported after
  *         node_timeout), or the machine is overloaded (after ten times that);
  *         HF_CONFIG: the gate is damaged. On failure @p text has the reason
  *         without the folder, and the mutex is not locked. */
 enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size);
 void hf_gate_leave(struct hf_gate *gate);
+
+/** The same with the mutex of the values' file, and at least 0.2 s in place of
+ * node_timeout. The locks' mutex is not locked. */
+enum hf_status hf_gate_enter_values(struct hf_gate *gate, char *text,
+                                    size_t size);
+void hf_gate_leave_values(struct hf_gate *gate);
 
 /* The mapped file still has one link and its length: it was not removed, and
  * access to the page does not raise SIGBUS. */

@@ -2,7 +2,8 @@
 /* The embedded store: locks for all processes of one machine, without a server.
  * One folder has two files: the gate (gate.c), a mutex that each transaction
  * takes, and the records (table.c), which the verbs of verbs.c and release.c
- * change. A waiter is notified of its grant on a unix socket (wake.c). */
+ * change. Values have a third file (values.c), which is written to disk. A
+ * waiter is notified of its grant on a unix socket (wake.c). */
 #include "store/local/local.h"
 
 #include "base/assert.h"
@@ -97,6 +98,7 @@ enum hf_status hf_local_open(struct hf_local *local, const char *wanted,
 
 void hf_local_close(struct hf_local *local)
 {
+    hf_values_close(&local->values);
     if (local->is_open) {
         hf_table_close(&local->table);
         hf_gate_close(&local->gate);
@@ -212,7 +214,8 @@ static const char *const schemes[] = {"local", NULL};
 const struct hf_store_ops hf_store_local = {
     .name = "local",
     .schemes = schemes,
-    .capabilities = HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED,
+    .capabilities =
+        HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES,
     /* A poll costs a microsecond or two, and a read of /proc. */
     .retry_base = {100000},
     .retry_cap = {50000000},

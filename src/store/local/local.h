@@ -9,6 +9,7 @@
 #include "store/local/liveness.h"
 #include "store/local/table.h"
 #include "store/local/txn.h"
+#include "store/local/values.h"
 #include "store/local/wake.h"
 #include "store/store.h"
 
@@ -35,6 +36,7 @@ struct hf_local {
     struct hf_folder folder;
     struct hf_gate gate;
     struct hf_table table;
+    struct hf_values values; /* opened by the first GET or PUT */
     struct hf_proc_view view;
     struct hf_timer turn; /* runs the job and env.listen(), which are not
                              called from within a request */

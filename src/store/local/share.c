@@ -4,6 +4,7 @@
  *     root:GROUP 2750 FOLDER          only members may enter
  *     root:GROUP 0660 locks.gate      members may write, but not remove or
  *     root:GROUP 0660 locks.mdb       replace, since root owns the folder
+ *     root:GROUP 0660 values.mdb
  *
  * The files get their mode before the group gets access to the folder. A file
  * that other users could write is refused: its contents may be an attack on the
@@ -27,7 +28,8 @@
  * and stops the search in one that always returns ERANGE. */
 #define GROUP_BYTES_MAX (1 << 20)
 
-static const char *const files[] = {"locks.gate", "locks.mdb"};
+static const char *const files[] = {"locks.gate", "locks.mdb", "values.mdb"};
+#define FILES (sizeof(files) / sizeof(files[0]))
 
 struct share {
     const char *path;
@@ -108,8 +110,11 @@ static enum hf_status open_folder(struct share *share)
 
 static bool is_ours(const char *name)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-           strcmp(name, files[0]) == 0 || strcmp(name, files[1]) == 0;
+    bool is_known = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    for (unsigned i = 0; i < FILES; i++) {
+        is_known |= strcmp(name, files[i]) == 0;
+    }
+    return is_known;
 }
 
 /* Refuse a folder with other files: -u local:///etc must not change /etc. */
@@ -183,7 +188,7 @@ static enum hf_status make_file(const struct share *share, const char *name)
 static enum hf_status make_all(struct share *share)
 {
     enum hf_status status = hf_folder_check_fs(share->path, share->error);
-    for (unsigned i = 0; i < 2 && status == HF_OK; i++) {
+    for (unsigned i = 0; i < FILES && status == HF_OK; i++) {
         status = make_file(share, files[i]);
     }
     if (status != HF_OK || has_shape(share)) {

@@ -48,17 +48,17 @@ static enum hf_status fail_lmdb(const char *path, int number,
                    path, mdb_strerror(number));
 }
 
-static int env_open(const char *path, mode_t mode, uint64_t map_bytes,
-                    MDB_env **out)
+int hf_table_env_open(const char *path, unsigned flags, mode_t mode,
+                      uint64_t map_bytes, MDB_env **out)
 {
     MDB_env *env;
     int number = mdb_env_create(&env);
     if (number != 0) {
         return number;
     }
-    number = mdb_env_set_mapsize(env, map_bytes);
+    number = map_bytes > 0 ? mdb_env_set_mapsize(env, map_bytes) : 0;
     if (number == 0) {
-        number = mdb_env_open(env, path, ENV_FLAGS, mode);
+        number = mdb_env_open(env, path, flags, mode);
     }
     int fd = -1;
     if (number == 0) {
@@ -134,7 +134,7 @@ static int write_empty(const char *path, mode_t mode)
     MDB_txn *txn;
     MDB_dbi names;
     int fd;
-    int number = env_open(path, mode, BYTES_FIRST, &env);
+    int number = hf_table_env_open(path, ENV_FLAGS, mode, BYTES_FIRST, &env);
     if (number == 0) {
         number = mdb_env_get_fd(env, &fd);
     }
@@ -212,7 +212,8 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
     table->map_bytes = gate->page->map_bytes;
     table->dev = about.st_dev;
     table->ino = about.st_ino;
-    int number = env_open(gate->data_path, 0600, table->map_bytes, &table->env);
+    int number = hf_table_env_open(gate->data_path, ENV_FLAGS, 0600,
+                                   table->map_bytes, &table->env);
     if (number == 0) {
         number = mdb_txn_begin(table->env, NULL, MDB_RDONLY, &table->mdb_txn);
     }

@@ -40,6 +40,10 @@ enum hf_status hf_table_open(struct hf_table *table, struct hf_gate *gate,
                              struct hf_error *error);
 void hf_table_close(struct hf_table *table);
 
+/* Open an LMDB file. @p map_bytes 0: the size that it says. */
+int hf_table_env_open(const char *path, unsigned flags, mode_t mode,
+                      uint64_t map_bytes, MDB_env **out);
+
 /* Make the file empty; a hf_gate_renew_fn. */
 enum hf_status hf_table_renew(const struct hf_folder *folder,
                               const char *data_path, uint64_t *map_bytes,

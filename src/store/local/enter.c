@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The gate's two mutexes: making, locking and unlocking them. */
+#include "store/local/gate.h"
+
+#include "base/assert.h"
+#include "base/fail.h"
+#include "store/local/liveness.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* How many times node_timeout to wait for a gate that is only busy. A
+ * transaction takes a microsecond, but a process that is preempted inside the
+ * gate runs again only after some 10 ms for each process that is ready to run
+ * on its CPU. */
+#define PATIENCES 10
+
+/* Least time in ms to wait for the values' file, in place of node_timeout: a
+ * write is synced to disk, and several processes may be before us. */
+#define VALUES_PATIENCE_MS 200
+
+enum hf_status hf_gate_mutex_init(pthread_mutex_t *mutex,
+                                  struct hf_error *error)
+{
+    pthread_mutexattr_t kind;
+    int number = pthread_mutexattr_init(&kind);
+    if (number == 0) {
+        number = pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+    }
+    if (number == 0) {
+        number = pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+    }
+    if (number == 0) {
+        number = pthread_mutex_init(mutex, &kind);
+    }
+    pthread_mutexattr_destroy(&kind);
+    return number == 0 ? HF_OK
+                       : hf_fail(error, HF_UNSUPPORTED,
+                                 "this system has no robust mutexes between "
+                                 "processes (errno %d)",
+                                 number);
+}
+
+/* ---- Entering and leaving ---------------------------------------------- */
+
+/* One of the two mutexes. */
+struct door {
+    const struct hf_gate *gate;
+    const char *file; /* that it protects */
+    pthread_mutex_t *mutex;
+    uint64_t *n_entries;
+    int64_t *holder_pid;
+    uint64_t *holder_space;
+    struct hf_span patience;
+};
+
+static struct door door_of_locks(struct hf_gate *gate)
+{
+    struct hf_gate_page *page = gate->page;
+    return (struct door){
+        .gate = gate,
+        .file = "locks.gate",
+        .mutex = &page->mutex,
+        .n_entries = &page->n_entries,
+        .holder_pid = &page->holder_pid,
+        .holder_space = &page->holder_space,
+        .patience = gate->patience,
+    };
+}
+
+static struct door door_of_values(struct hf_gate *gate)
+{
+    struct hf_gate_values *values = &gate->page->values;
+    return (struct door){
+        .gate = gate,
+        .file = "values.mdb",
+        .mutex = &values->mutex,
+        .n_entries = &values->n_entries,
+        .holder_pid = &values->holder_pid,
+        .holder_space = &values->holder_space,
+        .patience = hf_span_max(gate->patience, hf_span_ms(VALUES_PATIENCE_MS)),
+    };
+}
+
+/* The process inside is known to be stopped, by a signal or a debugger. */
+static bool is_stopped(const struct door *door)
+{
+    return *door->holder_space == door->gate->pid_space &&
+           hf_process_is_stopped(*door->holder_pid);
+}
+
+static struct timespec from_now(struct hf_span span)
+{
+    const int64_t span_ns = span.ns;
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    int64_t ns = at.tv_nsec + span_ns % 1000000000;
+    at.tv_sec += (time_t)(span_ns / 1000000000 + ns / 1000000000);
+    at.tv_nsec = (long)(ns % 1000000000);
+    return at;
+}
+
+/* Wait node_timeout, and again, at most PATIENCES times. Stop after one in
+ * which no process entered, if the process inside is known to be stopped;
+ * otherwise it may only wait for a CPU. */
+static int lock_in_time(const struct door *door)
+{
+    int number = pthread_mutex_trylock(door->mutex);
+    for (unsigned i = 0; number == EBUSY && i < PATIENCES; i++) {
+        uint64_t n_entries = *door->n_entries;
+        struct timespec until = from_now(door->patience);
+        number = pthread_mutex_clocklock(door->mutex, CLOCK_MONOTONIC, &until);
+        if (number == ETIMEDOUT &&
+            (*door->n_entries != n_entries || !is_stopped(door))) {
+            number = EBUSY;
+        }
+    }
+    return number;
+}
+
+static enum hf_status fail_stuck(const struct door *door, int number,
+                                 char *text, size_t size)
+{
+    bool is_near = *door->holder_space == door->gate->pid_space;
+    snprintf(
+        text, size, "%s is held by process %" PRId64 "%s, which %s", door->file,
+        *door->holder_pid, is_near ? "" : " of another pid namespace",
+        number == ETIMEDOUT ? "is stopped: continue or kill it"
+                            : "does not get on: is this machine overloaded?");
+    return HF_UNAVAILABLE;
+}
+
+static enum hf_status enter(const struct door *door, bool *was_left, char *text,
+                            size_t size)
+{
+    int number = lock_in_time(door);
+    *was_left = number == EOWNERDEAD;
+    if (*was_left) {
+        number = pthread_mutex_consistent(door->mutex);
+    }
+    if (number == ETIMEDOUT || number == EBUSY) {
+        return fail_stuck(door, number, text, size);
+    }
+    if (number != 0) {
+        snprintf(
+            text, size,
+            "locks.gate is damaged (mutex: %s): stop all users of the folder, "
+            "then remove it",
+            strerrordesc_np(number));
+        return HF_CONFIG;
+    }
+    ++*door->n_entries;
+    *door->holder_pid = door->gate->pid;
+    *door->holder_space = door->gate->pid_space;
+    return HF_OK;
+}
+
+enum hf_status hf_gate_enter(struct hf_gate *gate, char *text, size_t size)
+{
+    struct door door = door_of_locks(gate);
+    bool was_left;
+    return enter(&door, &was_left, text, size);
+}
+
+void hf_gate_leave(struct hf_gate *gate)
+{
+    int failed = pthread_mutex_unlock(&gate->page->mutex);
+    HF_ASSERT(failed == 0);
+}
+
+/* Make the second mutex in this boot, unless another process has. */
+static enum hf_status make_values(struct hf_gate *gate, char *text, size_t size)
+{
+    struct hf_gate_values *values = &gate->page->values;
+    struct hf_error error = {.text = ""};
+    enum hf_status status = hf_gate_enter(gate, text, size);
+    if (status != HF_OK) {
+        return status;
+    }
+    if (memcmp(values->boot, gate->page->boot, HF_GATE_BOOT_MAX) != 0) {
+        memset(values, 0, sizeof(*values));
+        status = hf_gate_mutex_init(&values->mutex, &error);
+    }
+    if (status == HF_OK) {
+        memcpy(values->boot, gate->page->boot, HF_GATE_BOOT_MAX);
+        gate->has_values = true;
+    } else {
+        snprintf(text, size, "%s", error.text);
+    }
+    hf_gate_leave(gate);
+    return status;
+}
+
+enum hf_status hf_gate_enter_values(struct hf_gate *gate, char *text,
+                                    size_t size)
+{
+    struct door door = door_of_values(gate);
+    bool was_left = false;
+    enum hf_status status =
+        gate->has_values ? HF_OK : make_values(gate, text, size);
+    if (status == HF_OK) {
+        status = enter(&door, &was_left, text, size);
+    }
+    if (was_left && status == HF_OK) {
+        gate->page->values.is_unsynced = 1; /* it was killed inside */
+    }
+    return status;
+}
+
+void hf_gate_leave_values(struct hf_gate *gate)
+{
+    int failed = pthread_mutex_unlock(&gate->page->values.mutex);
+    HF_ASSERT(failed == 0);
+}
