@@ -28,6 +28,7 @@
 #define FILE_NAME "values.mdb"
 #define ENV_FLAGS (MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOTLS)
 
+/* Bytes: a folder, and the name of a file in it. */
 #define PATH_SIZE (HF_FOLDER_MAX + 16)
 
 /* The file grows by at least 1 MiB, so that few writes pay for it. */

@@ -184,7 +184,8 @@ static void read_marker_field(struct hf_marker *marker, const char *host,
         marker->is_whole = number != 0;
     } else if (host[0] != '\0' && strcmp(field, host) == 0) {
         marker->has_entry = true;
-        marker->entry.ns = hf_span_ms(number).ns;
+        marker->entry =
+            hf_instant_add((struct hf_instant){0}, hf_span_ms(number));
     }
 }
 

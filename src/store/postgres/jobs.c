@@ -189,7 +189,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
          "PostgreSQL %s, database %s, role %s, schema version %" PRId64
          ", round trip %" PRId64 " us",
          node->version, node->database, node->role, node->schema,
-         node->rtt.ns / 1000);
+         hf_span_us_floor(node->rtt));
     if (!node->store->strict) {
         find(node, HF_FINDING_WARNING,
              "quarantine=off: after a restart that loses data it grants locks "

@@ -20,11 +20,8 @@ static struct hf_pg_node *node_of(struct hf_pg_connection *connection)
 
 static struct hf_span hang_span(const struct hf_pg_node *node)
 {
-    struct hf_span span = node->store->node_timeout;
-    if (__builtin_mul_overflow(span.ns, HANG_TIMEOUTS, &span.ns)) {
-        span.ns = INT64_MAX;
-    }
-    return hf_span_max(span, hf_span_ms(HANG_MS_MIN));
+    return hf_span_max(hf_span_scale(node->store->node_timeout, HANG_TIMEOUTS),
+                       hf_span_ms(HANG_MS_MIN));
 }
 
 /* ---- Standing ----------------------------------------------------------- */
@@ -171,10 +168,7 @@ void hf_pg_node_ask(struct hf_pg_node *node, uint8_t what, const char *sql,
 static void measure(struct hf_pg_node *node,
                     const struct hf_pg_pending *pending, struct hf_instant now)
 {
-    struct hf_span took = hf_instant_until(pending->sent, now);
-    node->rtt.ns = node->rtt.ns == 0
-                       ? took.ns
-                       : node->rtt.ns + (took.ns - node->rtt.ns) / 8;
+    node->rtt = hf_span_smooth(node->rtt, hf_instant_until(pending->sent, now));
 }
 
 static void on_replied(struct hf_pg_connection *connection,

@@ -204,7 +204,7 @@ void hf_pg_connection_late_text(const struct hf_pg_connection *connection,
     struct hf_span left = hf_span_max(
         hf_instant_until(now, connection->deadline), (struct hf_span){0});
     long long ms = (long long)hf_span_ms_floor(
-        (struct hf_span){connection->connect_timeout.ns - left.ns});
+        hf_span_sub(connection->connect_timeout, left));
     if (ms <= 0) {
         snprintf(out, size, "no connection yet");
     } else if (connection->is_open) {

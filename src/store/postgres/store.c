@@ -127,7 +127,7 @@ static void pg_describe(const struct hf_store *base, unsigned index,
     memset(out, 0, sizeof(*out));
     snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
     out->health = states[node->standing];
-    out->rtt_us = node->rtt.ns / 1000;
+    out->rtt_us = hf_span_us_floor(node->rtt);
     if (node->standing == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left = hf_instant_until(now, node->quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
