@@ -447,7 +447,7 @@ static const struct planted in_sql[] = {
     {NULL, "an older mark changes nothing", "IF mark.fence > o.fence OR",
      "IF mark.fence > 0 OR"},
     {NULL, "a counter that is kept is not swept",
-     "l.kept_until < now AND l.until < now", "l.until < now"},
+     "(batch) AND l.kept_until < now", "(batch)"},
     {NULL, "in short: waiters come first",
      "AND NOT EXISTS (SELECT FROM holdfast.waiter w\n"
      "                        WHERE w.name = lock_name)\n"

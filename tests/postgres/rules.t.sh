@@ -288,6 +288,30 @@ is "$(pg -c "SELECT name FROM holdfast.value UNION ALL SELECT name FROM
     holdfast.once WHERE name IN ('brief', 'long')")" $'\\x7468657265\n\\x6c6f6e67' \
     'and are swept, others are not'
 
+# ---- The same, bit by bit
+pg -c "SELECT FROM generate_series(1, 300) i,
+    holdfast.acquire(('idle' || i)::bytea, 'x', 1, keep_ms => 0)" \
+    -c "SELECT FROM generate_series(1, 300) i, holdfast.mark(
+        ('idle' || i)::bytea, NULL, 1, 1, 'm')" \
+    -c "SELECT FROM generate_series(1, 300) i, holdfast.value_put(
+        ('idle' || i)::bytea, NULL, 'a', 1, NULL)"
+ok 'these are idle soon' wait_until 15 pg_is "(SELECT max(until) FROM
+    (SELECT until FROM holdfast.lock WHERE name LIKE 'idle%' UNION SELECT until
+    FROM holdfast.once WHERE name LIKE 'idle%' UNION SELECT until FROM
+    holdfast.value WHERE name LIKE 'idle%') u) < holdfast.clock() / 1000"
+for i in {1..400}; do
+    echo "SELECT FROM holdfast.acquire('new$i', 'x', 60000, alone => true);
+        SELECT FROM holdfast.mark('new$i', NULL, 1, 60000, 'm');
+        SELECT FROM holdfast.value_put('new$i', 0, 'a', NULL, 'data');"
+done | pg
+for table in lock once value; do
+    left=$(pg -c "SELECT count(*) FROM holdfast.$table
+        WHERE name LIKE 'idle%' AND name <> 'idle7'")
+    ok "400 new names of $table leave few idle ones ($left)" test "$left" -lt 30
+    is "$(pg -c "SELECT count(*) FROM holdfast.$table WHERE name LIKE 'new%'")" \
+        400 'and each other'
+done
+
 # ---- A standby, and its promotion
 standby=$W/standby
 mkdir -m 700 "$standby"

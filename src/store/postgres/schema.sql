@@ -56,7 +56,8 @@
 --       in PUBLISH. A session that also calls verbs may listen on one channel.
 --   unlisten(channel text)
 --   sweep(after bytea, most integer = 100) -> bytea: delete idle names among
---       the next ones; the name at which to go on, empty after the last
+--       the next ones; the name at which to go on, empty after the last. Verbs
+--       do the same bit by bit, so this is for a table to be emptied at once.
 --   schema_version() -> integer
 --
 -- answer: (verdict integer, counter bigint, left_ms bigint, owner bytea,
@@ -129,7 +130,7 @@ $do$;
 
 CREATE SCHEMA IF NOT EXISTS holdfast;
 
--- ---- Tables -----------------------------------------------------------------
+-- ---- Tables ----------------------------------------------------------------
 
 CREATE TABLE IF NOT EXISTS holdfast.version (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
@@ -233,7 +234,7 @@ END
 $do$;
 
 
--- ---- The clock, and the marker ----------------------------------------------
+-- ---- The clock, and the marker ---------------------------------------------
 
 -- Microseconds since 1970. Tests replace it.
 CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS bigint
@@ -306,7 +307,59 @@ BEGIN
 END
 $fn$;
 
--- ---- A name -----------------------------------------------------------------
+-- ---- Idle names ------------------------------------------------------------
+
+-- A name is idle when its counter has expired and it has no holder and no live
+-- waiter. Each new row deletes what is idle on some page of its table, a page
+-- having many rows: so few idle rows are left, without a timer or a position.
+CREATE OR REPLACE FUNCTION holdfast.any_page(of_table regclass)
+RETURNS tid[]
+LANGUAGE plpgsql AS $fn$
+DECLARE
+    pages bigint := pg_relation_size(of_table)
+        / current_setting('block_size')::bigint;
+    page bigint := trunc(random() * pages);
+BEGIN
+    RETURN ARRAY(SELECT ('(' || page || ',' || i || ')')::tid
+        FROM generate_series(1, 226) AS i);
+END
+$fn$;
+
+-- The caller has locked these names. In a statement of its own: it sees what
+-- was committed before that.
+CREATE OR REPLACE FUNCTION holdfast.drop_idle(idle bytea[], now bigint)
+RETURNS void
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    DELETE FROM holdfast.lock l
+        WHERE l.name = ANY (idle) AND NOT EXISTS (SELECT FROM holdfast.waiter w
+            WHERE w.name = l.name AND w.until > now);
+    DELETE FROM holdfast.waiter w
+        WHERE w.name = ANY (idle) AND w.until <= now;
+    DELETE FROM holdfast.sharer h
+        WHERE h.name = ANY (idle) AND h.until <= now;
+END
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.sweep_page(except_name bytea, now bigint)
+RETURNS void
+LANGUAGE plpgsql AS $fn$
+DECLARE
+    idle bytea[];
+BEGIN
+    SELECT array_agg(b.name) INTO idle
+        FROM (SELECT l.name FROM holdfast.lock l
+            WHERE l.ctid = ANY (holdfast.any_page('holdfast.lock'))
+                AND l.kept_until < now AND l.until < now
+                AND l.name <> except_name
+            FOR UPDATE SKIP LOCKED) AS b;
+    IF idle IS NOT NULL THEN
+        PERFORM holdfast.drop_idle(idle, now);
+    END IF;
+END
+$fn$;
+
+-- ---- A name ----------------------------------------------------------------
 
 -- The name as of s.us: drop what has expired. Reads the sharers; called in an
 -- expression of a VOLATILE function it sees all that was committed before.
@@ -425,7 +478,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Holders ----------------------------------------------------------------
+-- ---- Holders ---------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.admits(s holdfast.state, mode text)
 RETURNS boolean
@@ -536,7 +589,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Waiters ----------------------------------------------------------------
+-- ---- Waiters ---------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.forget(s holdfast.state, who bytea)
 RETURNS void
@@ -615,7 +668,7 @@ BEGIN
 END
 $fn$;
 
--- ---- ACQUIRE, YIELD ---------------------------------------------------------
+-- ---- ACQUIRE, YIELD --------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.yours(s holdfast.state, v bigint,
     caller bytea, ticket bigint)
@@ -742,6 +795,9 @@ BEGIN
         END IF;
     END IF;
     s := holdfast.open(lock_name, keep_ms);
+    IF alone AND s.until = 0 THEN -- a new row
+        PERFORM holdfast.sweep_page(lock_name, s.now);
+    END IF;
     IF hint > greatest(s.counter, s.us) + 4294967296
         OR hint > 9007199254740991 THEN
         hint := 0; -- from a server whose clock is far ahead
@@ -805,7 +861,7 @@ BEGIN
 END
 $fn$;
 
--- ---- CONFIRM ----------------------------------------------------------------
+-- ---- CONFIRM ---------------------------------------------------------------
 
 -- If the name is the caller's, raise its counter to `fence`, T, and refresh its
 -- lease. A T below the floor is refused, or a server that lost its data would
@@ -902,7 +958,7 @@ BEGIN
 END
 $fn$;
 
--- ---- RELEASE ----------------------------------------------------------------
+-- ---- RELEASE ---------------------------------------------------------------
 
 -- Free a name that is the caller's, leave its queue, and grant the name to the
 -- first waiter; align the counter of a free name to `fence`. The marker is
@@ -988,7 +1044,7 @@ BEGIN
 END
 $fn$;
 
--- ---- BREAK ------------------------------------------------------------------
+-- ---- BREAK -----------------------------------------------------------------
 
 -- Take a name from its holder, or from all sharers. The breaker keeps it until
 -- the holder's lease expires, or frees it at once. While it keeps the name, the
@@ -1051,7 +1107,7 @@ BEGIN
 END
 $fn$;
 
--- ---- What only reads --------------------------------------------------------
+-- ---- What only reads -------------------------------------------------------
 
 -- A free name with a mark of --once is shown as "ended:", with the rest of the
 -- mark.
@@ -1145,7 +1201,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Marks of --once --------------------------------------------------------
+-- ---- Marks of --once -------------------------------------------------------
 
 -- The mark with the greater fence wins. Of equal fences a tombstone (owner '')
 -- wins, else the mark that the node has, whose end never moves. So a late or
@@ -1168,10 +1224,6 @@ BEGIN
         a.verdict := -1;
         RETURN a;
     END IF;
-    IF mark.fence > 0 THEN
-        INSERT INTO holdfast.once (name, fence, owner, until)
-            VALUES (lock_name, 0, '', -1) ON CONFLICT DO NOTHING;
-    END IF;
     LOOP
         SELECT * INTO o FROM holdfast.once m WHERE m.name = lock_name
             FOR UPDATE;
@@ -1180,6 +1232,13 @@ BEGIN
             VALUES (lock_name, 0, '', -1) ON CONFLICT DO NOTHING;
     END LOOP;
     now := holdfast.clock() / 1000;
+    IF o.until = -1 THEN -- a new row
+        DELETE FROM holdfast.once m
+            WHERE m.name IN (SELECT p.name FROM holdfast.once p
+                WHERE p.ctid = ANY (holdfast.any_page('holdfast.once'))
+                    AND p.until < now AND p.name <> lock_name
+                FOR UPDATE SKIP LOCKED);
+    END IF;
     IF o.until IS NULL OR o.until < now THEN
         o.fence := 0;
         o.owner := '';
@@ -1199,7 +1258,7 @@ BEGIN
 END
 $fn$;
 
--- ---- The marker, and this server --------------------------------------------
+-- ---- The marker, and this server -------------------------------------------
 
 -- Write the marker if it has the expected value ('': none, '*': any). While the
 -- value stays the same, hosts are only added and "whole" is only set; a new one
@@ -1305,7 +1364,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Surveys of doctor ------------------------------------------------------
+-- ---- Surveys of doctor -----------------------------------------------------
 
 -- Locks that are held, names that are waited for, and the first ones held.
 CREATE OR REPLACE FUNCTION holdfast.look(most integer DEFAULT 5)
@@ -1374,7 +1433,7 @@ BEGIN
 END
 $fn$;
 
--- ---- Values -----------------------------------------------------------------
+-- ---- Values ----------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.value_get(lock_name bytea,
     OUT verdict integer, OUT version bigint, OUT data bytea)
@@ -1413,6 +1472,14 @@ BEGIN
             VALUES (lock_name, 0, '', NULL, 0) ON CONFLICT DO NOTHING;
     END LOOP;
     us := holdfast.clock();
+    IF v.until = 0 THEN -- a new row
+        DELETE FROM holdfast.value d
+            WHERE d.name IN (SELECT p.name FROM holdfast.value p
+                WHERE p.ctid = ANY (holdfast.any_page('holdfast.value'))
+                    AND p.data IS NULL AND p.until < us / 1000
+                    AND p.name <> lock_name
+                FOR UPDATE SKIP LOCKED);
+    END IF;
     IF v.data IS NULL AND v.until < us / 1000 THEN
         v.version := 0;
         v.id := '';
@@ -1441,11 +1508,9 @@ BEGIN
 END
 $fn$;
 
--- ---- Idle names -------------------------------------------------------------
+-- ---- Sweeps by hand --------------------------------------------------------
 
--- Delete the idle ones among the next names; locked ones are passed over. A
--- name is idle when its counter has expired and it has no holder and no live
--- waiter.
+-- Delete the idle ones among the next names; locked ones are passed over.
 CREATE OR REPLACE FUNCTION holdfast.sweep(after bytea,
     most integer DEFAULT 100)
 RETURNS bytea
@@ -1475,14 +1540,7 @@ BEGIN
         FROM (SELECT l.name FROM holdfast.lock l
             WHERE l.name = ANY (batch) AND l.kept_until < now AND l.until < now
             FOR UPDATE SKIP LOCKED) AS b;
-    -- In a statement of its own: it sees what was committed before the lock.
-    DELETE FROM holdfast.lock l
-        WHERE l.name = ANY (idle) AND NOT EXISTS (SELECT FROM holdfast.waiter w
-            WHERE w.name = l.name AND w.until > now);
-    DELETE FROM holdfast.waiter w
-        WHERE w.name = ANY (idle) AND w.until <= now;
-    DELETE FROM holdfast.sharer h
-        WHERE h.name = ANY (idle) AND h.until <= now;
+    PERFORM holdfast.drop_idle(idle, now);
     DELETE FROM holdfast.once o
         WHERE o.name IN (SELECT p.name FROM holdfast.once p
             WHERE p.name = ANY (batch) AND p.until < now
