@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 240
+# timeout: 400
 # Faults of a real PostgreSQL server: sessions that are ended, commits whose
 # reply is lost, a crash, a server that stands still, another time-line.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 
 postgres_start -c fsync=on
-export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&connect_timeout=5s&max_ttl=10s"
+export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&connect_timeout=5s&max_ttl=20s"
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'the server counts'
 
@@ -124,7 +124,7 @@ is "$code:$out" 0:ran 'acquired when it is unlocked'
 
 # ---- A crash, with every commit on disk ---------------------------------------------------
 
-hold crash --ttl 10
+hold crash --ttl 20
 ok 'held' wait_until 20 is_held crash
 first=$(fence_of crash)
 holdfast run crash -- sh -c 'echo "$HOLDFAST_FENCE"' >"$W/after" &
@@ -201,7 +201,7 @@ psql -XAtq -h "$PGHOST/of-standby" -U postgres -c 'SELECT pg_promote()' >/dev/nu
 capture timeout 60 holdfast run -n -u "$standby_url" promoted -- echo ran
 is "$code:$out" 69: 'a promoted standby does not count'
 like "$err" 'restarted, restored or promoted|locks from before' 'and says why'
-capture timeout 60 holdfast run -w 30 -u "$standby_url" promoted -- \
+capture timeout 100 holdfast run -w 80 -u "$standby_url" promoted -- \
     sh -c 'echo "$HOLDFAST_FENCE"'
 ok 'after the longest lease it counts, with a greater fence' test "$out" -gt "$first"
 finish
