@@ -145,6 +145,18 @@ is "$(grep -c '^many' <<<"$out")" 2500 'ls reads every page'
 capture holdfast ls 'many12?'
 is "$(grep -c '^many' <<<"$out")" 10 'ls with a pattern'
 
+# ---- Idle names ------------------------------------------------------------------------
+
+pg -c "INSERT INTO holdfast.lock (name)
+    SELECT convert_to('idle' || i, 'UTF8') FROM generate_series(1, 50) AS i"
+swept() {
+    holdfast run -n sweeper -- true
+    pg_is "NOT EXISTS (SELECT FROM holdfast.lock WHERE name BETWEEN 'idle' AND 'idlf')"
+}
+ok 'acquisitions delete idle names' wait_until 60 swept
+ok 'and no name that is held' pg_is \
+    "(SELECT count(*) FROM holdfast.lock WHERE owner IS NOT NULL) >= 2500"
+
 # ---- Passwords, services, TLS -----------------------------------------------------------
 
 sed -i '1i local all keeper scram-sha-256\nhost all keeper 127.0.0.1/32 scram-sha-256' \

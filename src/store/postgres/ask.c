@@ -257,7 +257,9 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
                           node->reason);
         return;
     }
-    hf_pg_ask_verb(node, ask, &pending);
+    if (hf_pg_ask_verb(node, ask, &pending) && asks) {
+        hf_pg_sweep(node, now);
+    }
 }
 
 bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,

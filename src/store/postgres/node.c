@@ -181,6 +181,8 @@ static void on_replied(struct hf_pg_connection *connection,
         hf_pg_answer(node, pending, reply, now);
     } else if (pending->what < HF_PG_LISTEN) {
         hf_pg_handshake_reply(node, pending, reply, now);
+    } else if (pending->what == HF_PG_SWEEP) {
+        hf_pg_swept(node, reply);
     } else if (pending->what < HF_PG_SURVEY) {
         hf_pg_listen_reply(node, pending, reply, now);
     } else {
@@ -298,6 +300,7 @@ void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
     node->phase = HF_PG_WAITING;
     node->connection.retry_at = now;
     hf_entropy(&node->connection.seed, sizeof(node->connection.seed));
+    node->acquires = node->connection.seed >> 1; /* cannot overflow */
     hf_pg_node_arm(node);
 }
 

@@ -48,6 +48,7 @@ enum hf_pg_request {
     HF_PG_PEEK,
     HF_PG_LISTEN,
     HF_PG_UNLISTEN,
+    HF_PG_SWEEP,
     HF_PG_SURVEY, /* from here on: jobs */
     HF_PG_EXAMINE,
     HF_PG_PROBE_ACQUIRE,
@@ -110,6 +111,10 @@ struct hf_pg_node {
     struct hf_instant wanted_at;  /* last answer QUEUED */
     struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
     bool has_warned;              /* that it failed */
+
+    uint64_t acquires; /* until the next sweep: sweep.c */
+    size_t swept_len;
+    char swept[HF_PG_NAME_MAX]; /* where the next sweep goes on */
 
     unsigned jobs; /* pending jobs, a bit per enum hf_job */
     enum hf_job surveying;
@@ -237,6 +242,12 @@ void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now);
 /* When hf_pg_listen_timed() is due; HF_NEVER. */
 struct hf_instant hf_pg_listen_due(const struct hf_pg_node *node);
 void hf_pg_listen_notified(struct hf_pg_node *node, const char *payload);
+
+/* ---- sweep.c: idle names ------------------------------------------------- */
+
+/* An ACQUIRE was sent: delete some idle names of the database, now and then. */
+void hf_pg_sweep(struct hf_pg_node *node, struct hf_instant now);
+void hf_pg_swept(struct hf_pg_node *node, const struct hf_pg_reply *reply);
 
 /* ---- fault.c: errors ----------------------------------------------------- */
 
