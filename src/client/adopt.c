@@ -204,7 +204,7 @@ enum hf_status hf_op_start_adopt(struct hf_client *client,
     return status;
 }
 
-void hf_disown_begin(struct hf_op *op)
+void hf_release_foreign_begin(struct hf_op *op)
 {
     begin(op, HF_EV_RELEASE_FOREIGN);
 }
@@ -217,7 +217,7 @@ static enum hf_status disown(struct hf_client *client,
     hf_op_init(&op, client, HF_OP_DISOWN);
     op.order = *order;
     op.counter = counter;
-    hf_disown_begin(&op);
+    hf_release_foreign_begin(&op);
     enum hf_status status = hf_op_await(&op, error);
     hf_client_start_thread(client, NULL); /* for missing replies */
     return status;

@@ -194,7 +194,7 @@ static void begin_release(struct hf_break *brk)
     init_release(brk);
     brk->release.parent = &brk->op;
     brk->op.n_children++;
-    hf_disown_begin(&brk->release);
+    hf_release_foreign_begin(&brk->release);
 }
 
 /** @return false: no memory. */
@@ -331,7 +331,7 @@ static void release_behind(struct hf_break *brk, enum hf_break_step step)
 {
     brk->step = step;
     init_release(brk);
-    hf_disown_begin(&brk->release);
+    hf_release_foreign_begin(&brk->release);
     if (!brk->release.is_done) {
         hf_op_abandon(&brk->release);
     }

@@ -55,7 +55,7 @@ bool hf_client_leave(struct hf_client *client)
 {
     hf_client_settle(client);
     hf_client_check(client);
-    hf_tell_here(client);
+    hf_notify_here(client);
     hf_client_arm(client);
     bool is_to_end = hf_client_is_to_end(client);
     pthread_mutex_unlock(&client->mutex);
@@ -123,7 +123,7 @@ static struct hf_client *make(void)
     hf_timer_heap_init(&client->heap);
     client->events_first = client->events_last = HF_NOWHERE;
     client->calls_first = client->calls_last = HF_NOWHERE;
-    hf_tell_init(&client->teller);
+    hf_notify_init(&client->teller);
     client->poke.fd = -1;
     client->poke.ready = hf_client_on_poke;
     client->timer_fd = -1;

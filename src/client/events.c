@@ -72,7 +72,7 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
                       lock);
         hf_client_schedule_callback(client);
     }
-    hf_tell_push(client, lock);
+    hf_notify_push(client, lock);
 }
 
 static void untell_event(struct hf_client *client, struct hf_lock *lock)
@@ -86,7 +86,7 @@ static void untell_event(struct hf_client *client, struct hf_lock *lock)
 
 void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock)
 {
-    hf_tell_remove(client, lock);
+    hf_notify_remove(client, lock);
     untell_event(client, lock);
 }
 

@@ -39,7 +39,7 @@ static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
 {
     enum hf_status status = HF_OK;
     if (ttl_ms != 0) {
-        status = hf_ttl_check(lock->client, ttl_ms, error);
+        status = hf_order_check_ttl(lock->client, ttl_ms, error);
     }
     if (status == HF_OK) {
         status = hf_lock_check_unused(lock, error);

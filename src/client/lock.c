@@ -174,7 +174,7 @@ void hf_lock_free(struct hf_lock *lock)
     hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
     hf_timer_heap_unreserve(&client->heap);
     hf_handle_table_remove(&client->slots, &lock->item);
-    if (!hf_tell_holds(client, lock)) {
+    if (!hf_notify_holds(client, lock)) {
         free(lock);
     }
 }

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-void hf_tell_init(struct hf_teller *teller)
+void hf_notify_init(struct hf_teller *teller)
 {
     *teller = (struct hf_teller){.first = HF_NOWHERE, .last = HF_NOWHERE};
 }
@@ -29,7 +29,7 @@ static uint32_t *prev_of(struct hf_client *client, uint32_t next)
                               : &hf_lock_told(lock_at(client, next))->prev;
 }
 
-void hf_tell_push(struct hf_client *client, struct hf_lock *lock)
+void hf_notify_push(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_told *told = hf_lock_told(lock);
     if (told == NULL || told->is_queued) {
@@ -45,7 +45,7 @@ void hf_tell_push(struct hf_client *client, struct hf_lock *lock)
     }
 }
 
-void hf_tell_remove(struct hf_client *client, struct hf_lock *lock)
+void hf_notify_remove(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_told *told = hf_lock_told(lock);
     if (told != NULL && told->is_queued) {
@@ -57,7 +57,7 @@ void hf_tell_remove(struct hf_client *client, struct hf_lock *lock)
 
 /* ---- The callbacks ----------------------------------------------------- */
 
-bool hf_tell_is_due(const struct hf_client *client)
+bool hf_notify_is_due(const struct hf_client *client)
 {
     return client->teller.first != HF_NOWHERE && !client->teller.is_telling &&
            !client->has_thread && !client->is_closing;
@@ -76,7 +76,7 @@ static void tell(struct hf_client *client, struct hf_lock *lock)
 {
     struct hf_told *told = hf_lock_told(lock);
     enum hf_state state = hf_lock_group_state(lock);
-    hf_tell_remove(client, lock);
+    hf_notify_remove(client, lock);
     if (told->state == (uint8_t)state) {
         return; /* it has changed back before its callback ran */
     }
@@ -90,7 +90,7 @@ static void tell(struct hf_client *client, struct hf_lock *lock)
     free_held(&client->teller);
 }
 
-void hf_tell_all(struct hf_client *client)
+void hf_notify_all(struct hf_client *client)
 {
     struct hf_teller *teller = &client->teller;
     if (teller->is_telling) {
@@ -103,14 +103,14 @@ void hf_tell_all(struct hf_client *client)
     teller->is_telling = false;
 }
 
-void hf_tell_here(struct hf_client *client)
+void hf_notify_here(struct hf_client *client)
 {
-    if (hf_tell_is_due(client)) {
-        hf_tell_all(client);
+    if (hf_notify_is_due(client)) {
+        hf_notify_all(client);
     }
 }
 
-bool hf_tell_holds(struct hf_client *client, struct hf_lock *lock)
+bool hf_notify_holds(struct hf_client *client, struct hf_lock *lock)
 {
     const struct hf_lock *one = client->teller.lock;
     while (one != NULL && one != lock) {

@@ -48,23 +48,23 @@ struct hf_teller {
     struct hf_lock *held; /* released meanwhile; freed after the callback */
 };
 
-void hf_tell_init(struct hf_teller *teller);
+void hf_notify_init(struct hf_teller *teller);
 
 /* Append a handle with a changed state to the queue; remove it. */
-void hf_tell_push(struct hf_client *client, struct hf_lock *lock);
-void hf_tell_remove(struct hf_client *client, struct hf_lock *lock);
+void hf_notify_push(struct hf_client *client, struct hf_lock *lock);
+void hf_notify_remove(struct hf_client *client, struct hf_lock *lock);
 
 /* Whether this call has to run callbacks: some are queued, and neither the
  * library's thread nor another call does it. */
-bool hf_tell_is_due(const struct hf_client *client);
+bool hf_notify_is_due(const struct hf_client *client);
 
 /* Run the queued callbacks: in a call; in the library's thread. They release
  * the mutex around each callback. */
-void hf_tell_here(struct hf_client *client);
-void hf_tell_all(struct hf_client *client);
+void hf_notify_here(struct hf_client *client);
+void hf_notify_all(struct hf_client *client);
 
 /** `lock` was removed from all tables. @return true: a callback that runs may
  * read its memory, which is freed afterwards. */
-bool hf_tell_holds(struct hf_client *client, struct hf_lock *lock);
+bool hf_notify_holds(struct hf_client *client, struct hf_lock *lock);
 
 #endif

@@ -216,7 +216,7 @@ void hf_break_abandon(struct hf_op *op);
 
 /* Begin to release the lock with the owner of op->order, with op->counter as
  * its fence, at all nodes but those of op->spared. `op` is a new DISOWN. */
-void hf_disown_begin(struct hf_op *op);
+void hf_release_foreign_begin(struct hf_op *op);
 
 /* Begin to release a lock. `op` gets the outcome; or NULL. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);
@@ -286,7 +286,7 @@ const char *hf_name_show(const void *name, size_t name_len,
 
 enum hf_status hf_name_check(const void *name, size_t name_len,
                              struct hf_error *error);
-enum hf_status hf_ttl_check(const struct hf_client *client, int64_t ttl_ms,
-                            struct hf_error *error);
+enum hf_status hf_order_check_ttl(const struct hf_client *client,
+                                  int64_t ttl_ms, struct hf_error *error);
 
 #endif

@@ -39,8 +39,8 @@ enum hf_status hf_name_check(const void *name, size_t name_len,
     return HF_OK;
 }
 
-enum hf_status hf_ttl_check(const struct hf_client *client, int64_t ttl_ms,
-                            struct hf_error *error)
+enum hf_status hf_order_check_ttl(const struct hf_client *client,
+                                  int64_t ttl_ms, struct hf_error *error)
 {
     if (ttl_ms < HF_TTL_MS_MIN) {
         return hf_fail(error, HF_INVALID,
@@ -249,7 +249,7 @@ static enum hf_status check(const struct hf_client *client,
     enum hf_status status =
         hf_name_check(request->name, request->name_len, error);
     if (status == HF_OK && request->ttl_ms != 0) {
-        status = hf_ttl_check(client, request->ttl_ms, error);
+        status = hf_order_check_ttl(client, request->ttl_ms, error);
     }
     if (status == HF_OK) {
         status = check_mode(request->mode, error);

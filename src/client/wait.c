@@ -104,13 +104,13 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
  * there is none, the timer behind hf_client_fd() is set. */
 static void tell(struct hf_client *client, struct hf_waiter *self)
 {
-    if (!hf_tell_is_due(client)) {
+    if (!hf_notify_is_due(client)) {
         return;
     }
     delist(client, self);
     hand_over(client);
     hf_client_arm(client);
-    hf_tell_here(client);
+    hf_notify_here(client);
     enlist(client, self);
 }
 

@@ -65,9 +65,9 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     bool is_ask = verb == HF_VERB_ACQUIRE || verb == HF_VERB_YIELD;
     uint16_t may = is_ask ? step->nodes->voting : up;
     HF_ASSERT(node < step->lease->n_nodes);
-    HF_ASSERT(!hf_is_pending(vote, verb));
+    HF_ASSERT(!hf_vote_is_pending(vote, verb));
     /* A node in quarantine gets no ACQUIRE, only requests that repair (C4). */
-    HF_ASSERT((may & hf_bit(node)) != 0);
+    HF_ASSERT((may & hf_node_bit(node)) != 0);
     HF_ASSERT(step->out->n_sends < 2 * HF_NODES_MAX);
     bool holder =
         verb == HF_VERB_CONFIRM && step->lease->phase == HF_PHASE_HOLDING;
@@ -80,7 +80,7 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     };
     fill_send(step->lease, send);
     if (send->queue.ns > 0) {
-        bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0;
+        bool is_deaf = (step->nodes->listening & hf_node_bit(node)) == 0;
         vote->flags &= (uint16_t)~HF_VOTE_DEAF;
         vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
     }
@@ -124,7 +124,7 @@ static void on_answer(struct hf_step *step)
     HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     /* C4: a validity that is counted from the future would be too long. */
     HF_ASSERT(!hf_instant_before(event->now, event->sent));
-    HF_ASSERT(hf_is_pending(vote, event->verb));
+    HF_ASSERT(hf_vote_is_pending(vote, event->verb));
     vote->pending &= (uint8_t) ~(1U << event->verb);
     vote->flags &= (uint16_t)~HF_VOTE_LATE;
     if (says_yours(step)) {
@@ -158,11 +158,11 @@ static void mark_late(struct hf_step *step)
     HF_ASSERT(step->out->missed == 0);
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         struct hf_vote *vote = &step->lease->votes[i];
-        if (hf_is_awaited(vote) &&
+        if (hf_vote_is_awaited(vote) &&
             !hf_instant_before(step->event->now,
                                hf_vote_due(step->lease, vote))) {
             vote->flags |= HF_VOTE_LATE;
-            step->out->missed |= hf_bit(i);
+            step->out->missed |= hf_node_bit(i);
         }
     }
 }
@@ -401,8 +401,9 @@ bool hf_lease_is_spread(const struct hf_lease *lease,
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
         bool is_new = vote->said == HF_SAID_NOTHING &&
-                      (nodes->connecting & hf_bit(i)) != 0;
-        if ((hf_is_awaited(vote) || is_new) && lease->state != HF_STATE_LOST) {
+                      (nodes->connecting & hf_node_bit(i)) != 0;
+        if ((hf_vote_is_awaited(vote) || is_new) &&
+            lease->state != HF_STATE_LOST) {
             return false;
         }
     }

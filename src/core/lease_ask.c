@@ -25,10 +25,11 @@ static void ask(struct hf_step *step, unsigned node)
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     struct hf_vote *vote = &step->lease->votes[node];
     if (vote->said == HF_SAID_YOURS || vote->said == HF_SAID_NOT_YOURS ||
-        vote->said == HF_SAID_ERROR || hf_is_pending(vote, HF_VERB_ACQUIRE)) {
+        vote->said == HF_SAID_ERROR ||
+        hf_vote_is_pending(vote, HF_VERB_ACQUIRE)) {
         return;
     }
-    if ((step->nodes->voting & hf_bit(node)) != 0) {
+    if ((step->nodes->voting & hf_node_bit(node)) != 0) {
         hf_step_send(step, node, HF_VERB_ACQUIRE, step->lease->fence);
     }
 }
@@ -68,7 +69,7 @@ static enum hf_outcome failure(const struct hf_step *step, uint16_t granted)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t apart = hf_raise_apart(step, granted);
-    if (!hf_is_majority(step, (uint16_t)(answered(step) & ~apart))) {
+    if (!hf_step_is_majority(step, (uint16_t)(answered(step) & ~apart))) {
         return HF_OUT_UNREACHED;
     }
     if (hf_votes_best_rival(step->lease) >= step->nodes->quorum) {
@@ -99,10 +100,11 @@ static uint16_t agreement(const struct hf_step *step)
         voters &= step->nodes->voting;
         for (unsigned k = 0; k < lease->n_nodes; k++) {
             if (!hf_raise_is_settled(lease, &lease->votes[k], counter)) {
-                voters &= (uint16_t)~hf_bit(k);
+                voters &= (uint16_t)~hf_node_bit(k);
             }
         }
-        if ((voters & hf_bit(i)) != 0 && hf_is_majority(step, voters)) {
+        if ((voters & hf_node_bit(i)) != 0 &&
+            hf_step_is_majority(step, voters)) {
             return voters;
         }
     }
@@ -124,7 +126,7 @@ static void decide_claimed(struct hf_step *step, uint16_t voters,
 
 static void decide_held(struct hf_step *step, uint16_t voters)
 {
-    HF_ASSERT(hf_is_majority(step, voters));
+    HF_ASSERT(hf_step_is_majority(step, voters));
     struct hf_lease *lease = step->lease;
     struct hf_instant until =
         hf_votes_until(lease, voters, step->nodes->quorum);
@@ -150,10 +152,10 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
         const struct hf_vote *vote = &step->lease->votes[i];
         bool is_stuck = vote->counter < step->lease->fence &&
                         vote->counter != 0 &&
-                        !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+                        !hf_vote_is_pending(vote, HF_VERB_CONFIRM) &&
                         step->lease->raises >= HF_RAISES_MAX;
         if (is_stuck || (vote->flags & HF_VOTE_LATE) != 0) {
-            mask &= (uint16_t)~hf_bit(i);
+            mask &= (uint16_t)~hf_node_bit(i);
         }
     }
     return mask;
@@ -163,7 +165,7 @@ static uint16_t unspent(const struct hf_step *step, uint16_t granted)
 static uint16_t awaited_connections(const struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
-    if (hf_is_majority(step, answered(step)) ||
+    if (hf_step_is_majority(step, answered(step)) ||
         !hf_instant_before(step->event->now, step->lease->next)) {
         return 0;
     }
@@ -178,7 +180,8 @@ static bool is_worth_hearing(const struct hf_step *step)
     uint16_t awaited = hf_votes_awaited(step) & step->nodes->voting;
     uint16_t heard =
         (uint16_t)(answered(step) | awaited | awaited_connections(step));
-    return !hf_is_majority(step, answered(step)) && hf_is_majority(step, heard);
+    return !hf_step_is_majority(step, answered(step)) &&
+           hf_step_is_majority(step, heard);
 }
 
 /* A majority has replied or still has a request pending, though timed out. An
@@ -191,10 +194,10 @@ static bool is_only_late(const struct hf_step *step, uint16_t granted)
         (uint16_t)(answered(step) & ~hf_raise_apart(step, granted));
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         if (step->lease->votes[i].pending != 0) {
-            coming |= (uint16_t)(hf_bit(i) & step->nodes->voting);
+            coming |= (uint16_t)(hf_node_bit(i) & step->nodes->voting);
         }
     }
-    return hf_is_majority(step, coming);
+    return hf_step_is_majority(step, coming);
 }
 
 static void end_without_majority(struct hf_step *step, uint16_t granted,
@@ -227,7 +230,7 @@ void hf_ask_judge(struct hf_step *step)
                                  step->event->now);
     }
     granted &= step->nodes->voting;
-    if (hf_is_majority(step, granted)) {
+    if (hf_step_is_majority(step, granted)) {
         hf_raise_begin(step, granted);
     } else if (step->lease->phase == HF_PHASE_WAITING) {
         step->lease->raises = 0;
@@ -241,7 +244,7 @@ void hf_ask_judge(struct hf_step *step)
     uint16_t coming =
         (uint16_t)((hf_votes_awaited(step) & step->nodes->voting) |
                    awaited_connections(step));
-    if (hf_is_majority(step, coming) ||
+    if (hf_step_is_majority(step, coming) ||
         hf_raise_target(step, unspent(step, granted), coming) != 0 ||
         is_worth_hearing(step)) {
         return;

@@ -56,7 +56,7 @@ static void check_votes(const struct hf_lease *lease)
         if ((vote->flags & HF_VOTE_LATE) != 0) {
             HF_ASSERT(vote->pending != 0);
         }
-        bool may_rise = hf_is_pending(vote, HF_VERB_CONFIRM) ||
+        bool may_rise = hf_vote_is_pending(vote, HF_VERB_CONFIRM) ||
                         (vote->flags & HF_VOTE_IN_DOUBT) != 0;
         if (counts && may_rise) {
             HF_ASSERT(hf_lease_raised(lease) > 0);
@@ -75,7 +75,7 @@ static void check_effects(const struct hf_step *step)
     for (unsigned i = 0; i < out->n_sends; i++) {
         const struct hf_send *send = &out->sends[i];
         HF_ASSERT(send->node < lease->n_nodes);
-        HF_ASSERT(hf_is_pending(&lease->votes[send->node], send->verb));
+        HF_ASSERT(hf_vote_is_pending(&lease->votes[send->node], send->verb));
     }
 }
 

@@ -40,7 +40,7 @@ uint16_t hf_grants_for(const struct hf_lease *lease, uint64_t counter,
         const struct hf_vote *vote = &lease->votes[i];
         if (vote->said == HF_SAID_YOURS && vote->counter == counter &&
             hf_instant_before(now, vote->until)) {
-            mask |= hf_bit(i);
+            mask |= hf_node_bit(i);
         }
     }
     return mask;

@@ -51,8 +51,8 @@ static void confirm(struct hf_step *step, unsigned node)
 {
     HF_ASSERT(step->lease->fence > 0);
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
-    if ((up & hf_bit(node)) != 0 &&
-        !hf_is_pending(&step->lease->votes[node], HF_VERB_CONFIRM)) {
+    if ((up & hf_node_bit(node)) != 0 &&
+        !hf_vote_is_pending(&step->lease->votes[node], HF_VERB_CONFIRM)) {
         hf_step_send(step, node, HF_VERB_CONFIRM, step->lease->fence);
     }
 }
@@ -95,7 +95,7 @@ static void check_majority(const struct hf_step *step, uint16_t voters)
 {
     const struct hf_lease *lease = step->lease;
     uint16_t all = hf_grants_for(lease, lease->fence, step->event->now);
-    HF_ASSERT(hf_is_majority(step, voters));
+    HF_ASSERT(hf_step_is_majority(step, voters));
     HF_ASSERT((voters & ~all) == 0);
 }
 
@@ -239,7 +239,7 @@ static bool is_hopeful(const struct hf_step *step, uint16_t voters)
         step->lease->phase == HF_PHASE_ADOPTING) {
         reach |= step->nodes->connecting;
     }
-    return hf_is_majority(step, reach);
+    return hf_step_is_majority(step, reach);
 }
 
 /* The previous holder may hold the lock at any node, including nodes that we
@@ -257,9 +257,9 @@ static void judge_adoption(struct hf_step *step, uint16_t voters,
                            uint16_t refusers)
 {
     HF_ASSERT((voters & refusers) == 0);
-    if (hf_is_majority(step, voters)) {
+    if (hf_step_is_majority(step, voters)) {
         take_over(step, voters);
-    } else if (hf_is_majority(step, refusers)) {
+    } else if (hf_step_is_majority(step, refusers)) {
         fail_adoption(step, HF_OUT_LOST);
     } else if (!is_hopeful(step, voters)) {
         fail_adoption(step, HF_OUT_UNREACHED);
@@ -296,13 +296,13 @@ static void judge(struct hf_step *step)
     if (lease->state == HF_STATE_LOST) {
         return; /* final, whatever a node replies later */
     }
-    if (hf_is_majority(step, refusers) ||
+    if (hf_step_is_majority(step, refusers) ||
         !hf_instant_before(step->event->now, hf_lease_deadline(lease))) {
         lose(step);
         return;
     }
     if ((lease->flags & HF_LEASE_ROUND_DONE) == 0 &&
-        hf_is_majority(step, voters)) {
+        hf_step_is_majority(step, voters)) {
         confirmed(step, voters);
     }
     judge_extension(step, voters);

@@ -42,23 +42,25 @@ struct hf_step {
     struct hf_effects *out;
 };
 
-static inline uint16_t hf_bit(unsigned node)
+static inline uint16_t hf_node_bit(unsigned node)
 {
     return (uint16_t)(1U << node);
 }
 
-static inline bool hf_is_majority(const struct hf_step *step, uint16_t mask)
+static inline bool hf_step_is_majority(const struct hf_step *step,
+                                       uint16_t mask)
 {
     return __builtin_popcount(mask) >= step->nodes->quorum;
 }
 
-static inline bool hf_is_pending(const struct hf_vote *vote, enum hf_verb verb)
+static inline bool hf_vote_is_pending(const struct hf_vote *vote,
+                                      enum hf_verb verb)
 {
     return (vote->pending & (1U << verb)) != 0;
 }
 
 /* A request is pending and has not timed out. */
-static inline bool hf_is_awaited(const struct hf_vote *vote)
+static inline bool hf_vote_is_awaited(const struct hf_vote *vote)
 {
     return vote->pending != 0 && (vote->flags & HF_VOTE_LATE) == 0;
 }

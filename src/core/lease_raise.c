@@ -40,7 +40,7 @@ bool hf_raise_is_settled(const struct hf_lease *lease,
                          const struct hf_vote *vote, uint64_t counter)
 {
     return counter >= hf_lease_raised(lease) ||
-           (!hf_is_pending(vote, HF_VERB_CONFIRM) &&
+           (!hf_vote_is_pending(vote, HF_VERB_CONFIRM) &&
             (vote->flags & HF_VOTE_IN_DOUBT) == 0);
 }
 
@@ -102,10 +102,10 @@ static uint16_t reachers(const struct hf_step *step, uint16_t granted,
     uint16_t mask = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
-        bool counts = (granted & hf_bit(i)) != 0 &&
+        bool counts = (granted & hf_node_bit(i)) != 0 &&
                       can_reach(step->lease, vote, value) &&
                       (!surely || is_sure(vote, value));
-        mask |= counts ? hf_bit(i) : 0;
+        mask |= counts ? hf_node_bit(i) : 0;
     }
     return mask;
 }
@@ -122,8 +122,8 @@ static uint64_t better(const struct hf_step *step, struct aim aim,
 {
     HF_ASSERT((aim.coming & ~hf_nodes_all(step->nodes)) == 0);
     uint16_t mask = reachers(step, aim.granted, value, aim.surely);
-    bool is_better =
-        value > best && hf_is_majority(step, (uint16_t)(mask | aim.coming));
+    bool is_better = value > best &&
+                     hf_step_is_majority(step, (uint16_t)(mask | aim.coming));
     return is_better ? value : best;
 }
 
@@ -136,7 +136,7 @@ static uint64_t best(const struct hf_step *step, struct aim aim)
     uint64_t most = better(step, aim, 0, lease->fence);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if ((aim.granted & hf_bit(i)) != 0) {
+        if ((aim.granted & hf_node_bit(i)) != 0) {
             uint64_t least = (uint64_t)hf_vote_raise_least(vote)
                              << HF_FLOOR_BITS;
             most = better(step, aim, most, vote->counter);
@@ -166,10 +166,10 @@ static uint64_t middle(const struct hf_step *step, uint16_t granted)
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         bool counts = is_on_way(lease, &lease->votes[i], value);
-        mask |= counts ? hf_bit(i) : 0;
+        mask |= counts ? hf_node_bit(i) : 0;
     }
     bool is_all = granted == hf_nodes_all(step->nodes);
-    return is_all && hf_is_majority(step, mask) ? value : 0;
+    return is_all && hf_step_is_majority(step, mask) ? value : 0;
 }
 
 uint64_t hf_raise_target(const struct hf_step *step, uint16_t granted,
@@ -191,10 +191,10 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
 {
     HF_ASSERT(value > 0);
     const struct hf_lease *lease = step->lease;
-    if (hf_is_majority(step, reachers(step, granted, value, true))) {
+    if (hf_step_is_majority(step, reachers(step, granted, value, true))) {
         return can_reach(lease, vote, value) ? value : 0;
     }
-    if (hf_is_majority(step, reachers(step, granted, value, false))) {
+    if (hf_step_is_majority(step, reachers(step, granted, value, false))) {
         bool is_asked = can_reach(lease, vote, value) && !is_sure(vote, value);
         return is_asked ? value : 0;
     }
@@ -208,7 +208,7 @@ static uint64_t next_of(const struct hf_step *step, uint16_t granted,
 void hf_raise_begin(struct hf_step *step, uint16_t granted)
 {
     struct hf_lease *lease = step->lease;
-    HF_ASSERT(hf_is_majority(step, granted));
+    HF_ASSERT(hf_step_is_majority(step, granted));
     uint64_t value = hf_raise_target(step, granted, 0);
     if (value == 0) {
         return; /* until further nodes grant */
@@ -217,10 +217,11 @@ void hf_raise_begin(struct hf_step *step, uint16_t granted)
     uint64_t raised = hf_lease_raised(lease);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        uint64_t next = (granted & hf_bit(i)) != 0
+        uint64_t next = (granted & hf_node_bit(i)) != 0
                             ? next_of(step, granted, vote, value)
                             : 0;
-        if (vote->counter < next && !hf_is_pending(vote, HF_VERB_CONFIRM) &&
+        if (vote->counter < next &&
+            !hf_vote_is_pending(vote, HF_VERB_CONFIRM) &&
             lease->raises < HF_RAISES_MAX) {
             lease->raises++;
             raised = raised < next ? next : raised;
@@ -237,7 +238,7 @@ static void settle_raises(struct hf_lease *lease)
     HF_ASSERT(hf_lease_counts_grants(lease));
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if (hf_is_pending(vote, HF_VERB_CONFIRM) ||
+        if (hf_vote_is_pending(vote, HF_VERB_CONFIRM) ||
             (vote->flags & HF_VOTE_IN_DOUBT) != 0) {
             return;
         }
@@ -273,11 +274,11 @@ bool hf_raise_is_spoiled(const struct hf_step *step, uint16_t granted)
     const struct hf_lease *lease = step->lease;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if ((granted & hf_bit(i)) != 0 &&
+        if ((granted & hf_node_bit(i)) != 0 &&
             (vote->flags & HF_VOTE_IN_DOUBT) != 0 &&
             vote->counter < hf_lease_raised(lease) &&
             !can_reach(lease, vote, hf_lease_raised(lease))) {
-            return hf_is_majority(step, granted) &&
+            return hf_step_is_majority(step, granted) &&
                    hf_raise_target(step, granted, 0) == 0;
         }
     }
@@ -294,7 +295,7 @@ static uint16_t group_of(const struct hf_step *step, uint16_t granted,
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         bool is_in = ((granted >> i) & (granted >> of) & 1) != 0 &&
                      is_within(&votes[i], votes[of].counter);
-        mask |= is_in ? hf_bit(i) : 0;
+        mask |= is_in ? hf_node_bit(i) : 0;
     }
     return mask;
 }

@@ -23,7 +23,7 @@ static void send_release(struct hf_step *step, unsigned node)
     HF_ASSERT((step->lease->votes[node].flags & HF_VOTE_UNRELEASED) != 0);
     struct hf_vote *vote = &step->lease->votes[node];
     uint16_t up = (uint16_t)(step->nodes->voting | step->nodes->repairing);
-    if ((up & hf_bit(node)) == 0) {
+    if ((up & hf_node_bit(node)) == 0) {
         return; /* UNRELEASED: sent when the node is back */
     }
     vote->flags &= (uint16_t)~HF_VOTE_UNRELEASED;
@@ -73,12 +73,12 @@ static void judge_report(struct hf_step *step)
         awaited |= step->nodes->connecting;
     }
     enum hf_outcome outcome = HF_OUT_NONE;
-    if (hf_is_majority(step, freed)) {
+    if (hf_step_is_majority(step, freed)) {
         outcome = HF_OUT_RELEASED;
-    } else if (hf_is_majority(step, denied)) {
+    } else if (hf_step_is_majority(step, denied)) {
         outcome = HF_OUT_LOST;
-    } else if (!hf_is_majority(step, (uint16_t)(freed | awaited)) &&
-               !hf_is_majority(step, (uint16_t)(denied | awaited))) {
+    } else if (!hf_step_is_majority(step, (uint16_t)(freed | awaited)) &&
+               !hf_step_is_majority(step, (uint16_t)(denied | awaited))) {
         outcome = HF_OUT_UNKNOWN;
     }
     if (outcome != HF_OUT_NONE) {
@@ -117,7 +117,7 @@ static void begin(struct hf_step *step, uint16_t mask, bool reports,
                       : hf_instant_add(step->event->now, patience);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         lease->votes[i].flags &= (uint16_t)~HF_VOTE_IN_ROUND;
-        if ((mask & hf_bit(i)) != 0) {
+        if ((mask & hf_node_bit(i)) != 0) {
             lease->votes[i].flags |= HF_VOTE_UNRELEASED;
             send_release(step, i);
         }
@@ -137,7 +137,7 @@ static uint16_t in_flight(const struct hf_lease *lease)
         return 0;
     }
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        mask |= lease->votes[i].pending != 0 ? hf_bit(i) : 0;
+        mask |= lease->votes[i].pending != 0 ? hf_node_bit(i) : 0;
     }
     return mask;
 }

@@ -13,7 +13,7 @@ uint16_t hf_votes_said(const struct hf_lease *lease, enum hf_said said)
     uint16_t mask = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         if (lease->votes[i].said == said) {
-            mask |= hf_bit(i);
+            mask |= hf_node_bit(i);
         }
     }
     return mask;
@@ -25,7 +25,7 @@ uint16_t hf_votes_flagged(const struct hf_lease *lease, enum hf_vote_flags flag)
     uint16_t mask = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         if ((lease->votes[i].flags & (unsigned)flag) != 0) {
-            mask |= hf_bit(i);
+            mask |= hf_node_bit(i);
         }
     }
     return mask;
@@ -39,19 +39,19 @@ uint16_t hf_votes_awaited(const struct hf_step *step)
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
         if (hf_nodes_is_slow(step->nodes, i)) {
-            slow |= hf_bit(i);
-        } else if (hf_is_awaited(vote)) {
-            prompt |= hf_bit(i);
+            slow |= hf_node_bit(i);
+        } else if (hf_vote_is_awaited(vote)) {
+            prompt |= hf_node_bit(i);
         }
     }
     uint16_t quick = (uint16_t)(step->nodes->voting & ~slow);
-    if (hf_is_majority(step, quick)) {
+    if (hf_step_is_majority(step, quick)) {
         return prompt;
     }
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
-        if ((slow & hf_bit(i)) != 0 && hf_is_awaited(vote)) {
-            prompt |= hf_bit(i);
+        if ((slow & hf_node_bit(i)) != 0 && hf_vote_is_awaited(vote)) {
+            prompt |= hf_node_bit(i);
         }
     }
     return prompt;
@@ -64,7 +64,7 @@ struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
     struct hf_instant sorted[HF_NODES_MAX] = {{0}};
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
-        if ((mask & hf_bit(i)) == 0) {
+        if ((mask & hf_node_bit(i)) == 0) {
             continue;
         }
         unsigned at = n++;
@@ -106,7 +106,7 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     struct hf_instant due = HF_NEVER;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        if (hf_is_awaited(vote)) {
+        if (hf_vote_is_awaited(vote)) {
             due = hf_instant_min(due, hf_vote_due(lease, vote));
         }
     }
@@ -118,10 +118,10 @@ void hf_votes_outdate(struct hf_lease *lease)
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         struct hf_vote *vote = &lease->votes[i];
-        bool is_asked = hf_is_pending(vote, HF_VERB_ACQUIRE) ||
-                        hf_is_pending(vote, HF_VERB_YIELD);
+        bool is_asked = hf_vote_is_pending(vote, HF_VERB_ACQUIRE) ||
+                        hf_vote_is_pending(vote, HF_VERB_YIELD);
         vote->flags |= is_asked ? HF_VOTE_OLD_ASK : 0;
         vote->flags |=
-            hf_is_pending(vote, HF_VERB_CONFIRM) ? HF_VOTE_OLD_CONFIRM : 0;
+            hf_vote_is_pending(vote, HF_VERB_CONFIRM) ? HF_VOTE_OLD_CONFIRM : 0;
     }
 }

@@ -58,9 +58,9 @@
 static bool may_send(const struct hf_step *step, unsigned node)
 {
     HF_ASSERT(node < step->lease->n_nodes);
-    return (step->nodes->voting & hf_bit(node)) != 0 &&
-           !hf_is_pending(&step->lease->votes[node], HF_VERB_ACQUIRE) &&
-           !hf_is_pending(&step->lease->votes[node], HF_VERB_YIELD);
+    return (step->nodes->voting & hf_node_bit(node)) != 0 &&
+           !hf_vote_is_pending(&step->lease->votes[node], HF_VERB_ACQUIRE) &&
+           !hf_vote_is_pending(&step->lease->votes[node], HF_VERB_YIELD);
 }
 
 static void send_acquire(struct hf_step *step, unsigned node)
@@ -131,7 +131,8 @@ static void schedule(struct hf_step *step, unsigned node)
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_vote *vote = &step->lease->votes[node];
     const struct hf_event *event = step->event;
-    bool is_deaf = (step->nodes->listening & hf_bit(node)) == 0; /* no pushes */
+    bool is_deaf =
+        (step->nodes->listening & hf_node_bit(node)) == 0; /* no pushes */
     bool was_deaf = (vote->flags & HF_VOTE_DEAF) != 0;
     if (vote->pending != 0) {
         return;
@@ -336,7 +337,7 @@ void hf_wait_refresh(struct hf_step *step, uint16_t voters)
         return;
     }
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
-        if ((voters & hf_bit(i)) != 0 &&
+        if ((voters & hf_node_bit(i)) != 0 &&
             hf_wait_is_brief(step, step->lease->votes[i].until)) {
             send_acquire(step, i);
         }
@@ -425,7 +426,7 @@ void hf_wait_listen(struct hf_step *step)
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     unsigned node = step->event->node;
     const struct hf_vote *vote = &step->lease->votes[node];
-    if ((step->nodes->listening & hf_bit(node)) != 0 &&
+    if ((step->nodes->listening & hf_node_bit(node)) != 0 &&
         (vote->flags & HF_VOTE_DEAF) != 0) {
         send_acquire(step, node);
     }

@@ -238,7 +238,7 @@ static const struct {
     {"INV-5, in flight", inv_5_raise_not_noted, "hf_lease_raised(lease) > 0"},
     {"INV-5, lost", inv_5_lost_raise_not_noted, "hf_lease_raised(lease) > 0"},
     {"INV-7, node", inv_7_no_such_node, "send->node < lease->n_nodes"},
-    {"INV-7, pending", inv_7_not_pending, "hf_is_pending(&lease->votes["},
+    {"INV-7, pending", inv_7_not_pending, "hf_vote_is_pending(&lease->votes["},
     {"INV-8, not said", inv_8_end_not_said, "out->done == "},
     {"INV-8, said early", inv_8_end_said_early, "out->done == "},
 };
@@ -307,7 +307,7 @@ static void one_request_of_a_verb(void **state)
     assert_int_equal(on.votes[1].pending, PENDING(RELEASE) | PENDING(CONFIRM));
     const char *found = failure_of(renew_again);
     assert_non_null(found);
-    assert_string_equal(found, "!hf_is_pending(vote, verb)");
+    assert_string_equal(found, "!hf_vote_is_pending(vote, verb)");
 }
 
 static int tear_down(void **state)

@@ -60,7 +60,7 @@ void hf_txn_join(struct hf_txn *txn, struct hf_entry *entry, uint64_t counter,
         found(txn, entry->permits, counter);
     }
     HF_ASSERT(txn->record.permits == entry->permits);
-    txn->record.counter = hf_max_u64(txn->record.counter, counter);
+    txn->record.counter = hf_txn_max_u64(txn->record.counter, counter);
     entry->counter = counter;
     entry->ticket = 0;
     entry->until_ns = until_ns;

@@ -26,7 +26,7 @@ bool hf_txn_is_mine(const struct hf_txn *txn)
 
 uint64_t hf_txn_bound(const struct hf_txn *txn)
 {
-    uint64_t base = hf_max_u64(txn->record.counter, txn->now->wall_us);
+    uint64_t base = hf_txn_max_u64(txn->record.counter, txn->now->wall_us);
     return base > HF_FENCE_MAX - HF_FENCE_AHEAD_MAX ? HF_FENCE_MAX
                                                     : base + HF_FENCE_AHEAD_MAX;
 }

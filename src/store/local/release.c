@@ -157,7 +157,7 @@ void hf_txn_break(struct hf_txn *txn)
     struct hf_record *record = &txn->record;
     bool is_mine = hf_txn_is_mine(txn);
     hf_txn_describe(txn);
-    uint64_t next = hf_max_u64(record->counter + 1, txn->now->floor);
+    uint64_t next = hf_txn_max_u64(record->counter + 1, txn->now->floor);
     if (next > HF_FENCE_MAX) {
         txn->result.verdict = HF_VERDICT_ERROR;
         return;

@@ -57,9 +57,9 @@ static bool is_asker(const struct hf_txn *txn, const struct hf_entry *entry)
 /* The counter of the next grant. Only the asker's own hint raises it. */
 static uint64_t next_counter(const struct hf_txn *txn, bool for_asker)
 {
-    uint64_t next = hf_max_u64(txn->record.counter + 1, txn->now->floor);
+    uint64_t next = hf_txn_max_u64(txn->record.counter + 1, txn->now->floor);
     bool has_hint = for_asker && txn->ask->verb == HF_VERB_ACQUIRE;
-    return has_hint ? hf_max_u64(next, txn->hint) : next;
+    return has_hint ? hf_txn_max_u64(next, txn->hint) : next;
 }
 
 /* Moves (b) or (c). @p counter is above all earlier ones, since it becomes the
@@ -143,7 +143,8 @@ bool hf_txn_serve(struct hf_txn *txn)
 static uint64_t new_ticket(const struct hf_txn *txn)
 {
     struct hf_gate_page *page = txn->table->gate->page;
-    page->ticket_last = hf_max_u64(page->ticket_last + 1, txn->now->wall_us);
+    page->ticket_last =
+        hf_txn_max_u64(page->ticket_last + 1, txn->now->wall_us);
     return page->ticket_last;
 }
 

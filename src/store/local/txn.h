@@ -107,7 +107,7 @@ void hf_txn_revoke(struct hf_txn *txn, const struct hf_grant *grant);
 
 /* ---- moves.c: the parts of the verbs ----------------------------------- */
 
-static inline uint64_t hf_max_u64(uint64_t a, uint64_t b)
+static inline uint64_t hf_txn_max_u64(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }

@@ -261,7 +261,7 @@ static bool may_write(struct visit *visit, uint64_t *version)
         reply(visit, HF_VERDICT_REFUSED, now);
         return false;
     }
-    *version = hf_max_u64(head->version + 1, visit->wall_us);
+    *version = hf_txn_max_u64(head->version + 1, visit->wall_us);
     return true;
 }
 

@@ -163,7 +163,7 @@ static void confirm_sharer(struct hf_txn *txn, struct hf_entry *entry)
     struct hf_record *record = &txn->record;
     if (can_raise(txn, entry->counter)) {
         entry->counter = fence;
-        record->counter = hf_max_u64(record->counter, fence);
+        record->counter = hf_txn_max_u64(record->counter, fence);
     }
     prolong_sharer(txn, entry);
     hf_txn_succeed(txn, entry->counter);
