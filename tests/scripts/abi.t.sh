@@ -39,7 +39,7 @@ fails() { # WHAT FILE SCRIPT WORD
 passes "new members where the caller gives its size, a new status" $header '
     /^struct hf_request {/,/^};/s/^};/    int64_t later;\n};/
     /^struct hf_client_options {/,/^};/s/^};/    int64_t later;\n};/
-    s/^    X(HF_INTERNAL, "internal error")/    X(HF_INTERNAL, "internal error") X(HF_LATER, "later")/'
+    s/^    X(HF_INTERNAL, .*)/& X(HF_LATER, HF_CLASS_FATAL, "later")/'
 passes "opaque structs grow" src/core/opaque.h '/^struct hf_.* {/a int later;'
 fails "a member in the middle" $header \
     's/^    int64_t ttl_ms;/    int64_t later; &/' 'int64_t later'
@@ -48,7 +48,7 @@ fails "a member of another type" $header \
 fails "the error grows" $header \
     's/^    char text\[1000\];/    char text[1001];/' 'hf_error'
 fails "a status in the middle" $header \
-    's/^    X(HF_LOST,/    X(HF_LATER, "later") &/' 'HF_LATER'
+    's/^    X(HF_LOST,/    X(HF_LATER, HF_CLASS_FATAL, "later") &/' 'HF_LATER'
 
 # With a new name everything may change, and is recorded anew.
 changed CMakeLists.txt 's/VERSION 0\.2\.0/VERSION 0.3.0/'
