@@ -50,9 +50,13 @@ BEGIN
     UPDATE holdfast_guard SET fence = CAST(NEW.fence AS INTEGER)
         WHERE name = CAST(NEW.name AS TEXT)
             AND fence < CAST(NEW.fence AS INTEGER);
+    -- Left by a delete that another trigger ended by RAISE(FAIL).
+    UPDATE holdfast_guard SET is_deleting = 0
+        WHERE name = CAST(NEW.name AS TEXT) AND is_deleting <> 0;
     INSERT INTO holdfast_guard (name, fence)
         SELECT CAST(NEW.name AS TEXT), CAST(NEW.fence AS INTEGER)
         WHERE NOT EXISTS (SELECT 1 FROM holdfast_guard
             WHERE name = CAST(NEW.name AS TEXT));
 END;
+UPDATE holdfast_guard SET is_deleting = 0 WHERE is_deleting <> 0;
 COMMIT;

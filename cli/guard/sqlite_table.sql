@@ -3,6 +3,7 @@ BEGIN IMMEDIATE;
 SELECT T._rowid_, T.@COLUMN@, @NAME_OF_T@, G.is_deleting
     FROM @TABLE@ AS T, holdfast_guard AS G LIMIT 0;
 DROP TRIGGER IF EXISTS @holdfast_insert_@;
+DROP TRIGGER IF EXISTS @holdfast_check_@;
 DROP TRIGGER IF EXISTS @holdfast_update_@;
 DROP TRIGGER IF EXISTS @holdfast_delete_@;
 DROP VIEW IF EXISTS @holdfast_delete_@;
@@ -22,8 +23,9 @@ BEGIN
     UPDATE @TABLE@ SET @COLUMN@ = -NEW.@COLUMN@ WHERE _rowid_ = NEW._rowid_;
 END;
 
--- Not for the negation by these triggers themselves.
-CREATE TRIGGER @holdfast_update_@ AFTER UPDATE ON @TABLE@
+-- BEFORE, so that no other trigger's RAISE(IGNORE) or RAISE(FAIL) keeps the row
+-- without the check. Not for the negation by these triggers themselves.
+CREATE TRIGGER @holdfast_check_@ BEFORE UPDATE ON @TABLE@
 WHEN NOT (typeof(OLD.@COLUMN@) = 'integer' AND OLD.@COLUMN@ > 0
     AND NEW.@COLUMN@ IS -OLD.@COLUMN@)
 BEGIN
@@ -33,6 +35,10 @@ BEGIN
         WHERE (@NAME_OF_NEW@) IS NOT (@NAME_OF_OLD@);
     INSERT INTO holdfast_fence (name, fence)
         VALUES (@NAME_OF_NEW@, NEW.@COLUMN@);
+END;
+CREATE TRIGGER @holdfast_update_@ AFTER UPDATE ON @TABLE@
+WHEN typeof(NEW.@COLUMN@) = 'integer' AND NEW.@COLUMN@ > 0
+BEGIN
     UPDATE @TABLE@ SET @COLUMN@ = -NEW.@COLUMN@ WHERE _rowid_ = NEW._rowid_;
 END;
 

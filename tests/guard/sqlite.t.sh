@@ -321,6 +321,29 @@ is "$(sql 'SELECT v, at, -fence FROM notes'):$(memory notes)" '2|now|6:6' \
     'its trigger wrote'
 refused 'with a lower fence' "$STALE" 'UPDATE notes SET v = 2, fence = 5'
 
+# Other triggers of the table that keep the row: whenever they were made.
+sql 'CREATE TABLE kept (id INTEGER PRIMARY KEY, v, w, fence INTEGER)'
+trigger --table kept --lock kept
+sql "INSERT INTO kept VALUES (1, 0, 0, 20);
+    CREATE TRIGGER keep AFTER UPDATE OF v ON kept BEGIN
+        SELECT RAISE(IGNORE); END;
+    CREATE TRIGGER stop AFTER UPDATE OF w ON kept BEGIN
+        SELECT RAISE(FAIL, 'no'); END;
+    CREATE TRIGGER stay AFTER DELETE ON kept BEGIN
+        SELECT RAISE(FAIL, 'not now'); END"
+refused 'RAISE(IGNORE), a lower fence' "$STALE" \
+    'UPDATE kept SET v = 1, fence = 15'
+refused 'RAISE(IGNORE), no fence' 'UPDATE of kept presents no fence' \
+    'UPDATE kept SET v = 1'
+refused 'RAISE(FAIL), a lower fence' "$STALE" \
+    'UPDATE kept SET w = 1, fence = 15'
+is "$(sql 'SELECT v, w, -fence FROM kept'):$(memory kept)" '0|0|20:20' 'nothing is kept'
+refused 'RAISE(FAIL) in a DELETE' 'not now' \
+    'UPDATE holdfast_delete_kept SET fence = 30'
+sql 'DROP TRIGGER stay; INSERT INTO kept VALUES (2, 0, 0, 40)'
+refused 'then a DELETE without a fence' 'DELETE from kept presents no fence' \
+    'DELETE FROM kept'
+
 # Foreign keys.
 sql 'CREATE TABLE parent (id INTEGER PRIMARY KEY); CREATE TABLE child
     (id INTEGER REFERENCES parent ON DELETE CASCADE ON UPDATE CASCADE,
