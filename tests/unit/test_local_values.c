@@ -314,6 +314,10 @@ static void test_files(void **state)
     failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "is damaged");
     assert_int_equal(truncate(path, 3 * 4096), 0);
     failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "it was cut");
+    assert_int_equal(truncate(path, 2 * 4096), 0); /* as long as a new file */
+    driver_close(&f->d);
+    driver_start(&f->d, f->folder);
+    failed(get_name(&f->d, "v"), HF_VERDICT_ERROR, HF_CONFIG, "was cut");
     assert_int_equal(rename(kept, path), 0);
     assert_int_equal(fill_of(&f->d, "v"), 'o');
     /* What others may write, or is of another program. */

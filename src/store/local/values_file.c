@@ -115,19 +115,32 @@ static int sync_all(struct hf_values *values)
     return number;
 }
 
-/* A file of at most two pages has no values: it was just made, by a process
- * that may have been killed, or by `doctor --init`. */
+/* LMDB's two first pages, the metas: where each has its magic number, and the
+ * number of the last page that is used, which is 1 in a file without values. */
+#define META_MAGIC_AT 16
+#define META_LAST_AT 136
+
+/* A file without values was just made, by a process that may have been killed,
+ * or by `doctor --init`. One that was cut to two pages names later ones.
+ * Of one page it cannot be told. */
 static bool is_new(int fd, off_t size)
 {
-    static const unsigned char zeros[32];
-    const uint32_t magic = 0xbeefc0de; /* of LMDB, behind a page's header */
-    unsigned char head[sizeof(zeros)] = {0};
-    if (size > 2 * (off_t)sysconf(_SC_PAGESIZE) ||
-        pread(fd, head, sizeof(head), 0) < 0) {
-        return false;
+    const uint32_t magic = 0xbeefc0de;
+    off_t page = (off_t)sysconf(_SC_PAGESIZE);
+    for (off_t at = 0; at < size; at += page) {
+        unsigned char head[META_LAST_AT + sizeof(size_t)] = {0};
+        size_t last = 0;
+        if (size > 2 * page || pread(fd, head, sizeof(head), at) < 0) {
+            return false;
+        }
+        bool is_zero = head[0] == 0 && memcmp(head, head + 1, 31) == 0;
+        memcpy(&last, head + META_LAST_AT, sizeof(last));
+        if (!is_zero && (last != 1 || memcmp(head + META_MAGIC_AT, &magic,
+                                             sizeof(magic)) != 0)) {
+            return false;
+        }
     }
-    return memcmp(head, zeros, sizeof(head)) == 0 ||
-           memcmp(head + sizeof(size_t) + 8, &magic, sizeof(magic)) == 0;
+    return true;
 }
 
 /** Find the file, or make it in a private folder. @return a descriptor, or -1
