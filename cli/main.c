@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <holdfast/holdfast.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -240,6 +241,9 @@ static int run(const struct cli_cmd *cmd, struct cli_args *args, char **words)
     }
     if (code == 0 && cmd->takes_command && args->command[0] == NULL) {
         return refuse(cmd, "no command behind --");
+    }
+    if (cmd->is_of_values) {
+        (void)signal(SIGXFSZ, SIG_IGN); /* the write says it, with EFBIG */
     }
     return code != 0 ? code : cmd->run(args);
 }

@@ -86,6 +86,7 @@ static void become(const struct pipes *pipes, pid_t parent, char **command)
         _exit(CLI_EXIT_INTERNAL);
     }
     (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_DFL);
     if (dup2(pipes->in[0], STDIN_FILENO) >= 0 &&
         dup2(pipes->out[1], STDOUT_FILENO) >= 0) {
         (void)execvp(command[0], command);
@@ -168,6 +169,7 @@ bool cli_filter_run(struct cli_filter *filter, char **command, const void *data,
     pid_t self = getpid();
     *filter = (struct cli_filter){.error = 0};
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored: there would be no status */
     pid_t pid = open_all(&pipes) ? fork() : -1;
     if (pid == 0) {
         become(&pipes, self, command);

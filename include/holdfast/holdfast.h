@@ -1034,8 +1034,8 @@ hf_value_get(struct hf_client *client, const void *name, size_t name_len,
  * A request whose reply was lost is sent again, with the same random id, by
  * which the node recognises it: so it is executed once. If another write has
  * replaced the value by then, it cannot be known whether this one came before:
- * that is HF_UNKNOWN. With HF_VERSION_ANY the request is not sent again, only
- * the value is read.
+ * that is HF_UNKNOWN. With version 0 or HF_VERSION_ANY the request is not sent
+ * again, only the value is read, and after HF_UNKNOWN it may still be executed.
  *
  * @param client      The client, of a store with one node.
  * @param name        Borrowed for the call, as @p data.

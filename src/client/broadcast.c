@@ -152,6 +152,7 @@ void hf_broadcast_answer(struct hf_broadcast *look,
         answer->verdict != HF_VERDICT_REFUSED) {
         look->op.refusing |= bit;
         look->unknown |= answer->verdict == HF_VERDICT_UNKNOWN ? bit : 0;
+        look->unsent |= answer->verdict == HF_VERDICT_UNSENT ? bit : 0;
         if (look->repeats > 0) {
             look->repeats--;
             look->asked &= (uint16_t)~bit;

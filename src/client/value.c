@@ -12,7 +12,10 @@
  * write came first, or this one was executed and then replaced.
  *
  * A put of any version must not be sent again: the copy could overwrite a later
- * write. So the value is read; only its id can settle it.
+ * write. Nor must one of version 0: "no value" is true again after a delete,
+ * and the copy would bring the value back. So the value is read; only its id
+ * can settle it. For the same reason HF_UNKNOWN stays true for ever: the
+ * request itself may be executed late.
  *
  * Only a store of one node: with a majority of several, two writers could each
  * have some of them, and neither write could be taken back. */
@@ -33,6 +36,11 @@
 /* Between the requests of one put whose reply was lost: the first at once, as
  * the connection is made again without delay if it has served. */
 #define SETTLE_MS_STEP 50
+
+/* Before a request that was not sent is sent again, in milliseconds: the server
+ * had closed the idle connection, which is seen when it is used. Until then the
+ * next connection may be there. */
+#define RESEND_MS 20
 
 struct hf_value {
     uint64_t version;
@@ -115,24 +123,52 @@ static void init(struct value_look *ask, struct hf_client *client,
     ask->look.user = ask;
 }
 
-static enum hf_status send(struct value_look *ask, struct hf_span delay,
-                           struct hf_error *error)
+static enum hf_status send_once(struct value_look *ask, struct hf_span delay,
+                                struct hf_error *error)
 {
     bool has_begun = delay.ns > 0 ? hf_broadcast_begin_after(&ask->look, delay)
                                   : hf_broadcast_begin(&ask->look);
     if (!has_begun) {
         return hf_fail_memory(error);
     }
+    const struct hf_client *client = ask->look.op.client;
     enum hf_status status = hf_op_await(&ask->look.op, error);
+    if (status == HF_UNAVAILABLE && client->peers[0].fault == HF_CONFIG) {
+        status = HF_CONFIG;
+        if (error != NULL) {
+            error->status = status;
+        }
+    }
     if (status != HF_QUARANTINED) {
         return status;
     }
     /* Not because of its quarantine: values have none. */
-    const struct hf_client *client = ask->look.op.client;
     struct hf_node node = {0};
     client->store->ops->describe(client->store, 0, client->now, &node);
     return hf_fail(error, HF_UNAVAILABLE, "%s: %s", node.address,
                    client->peers[0].reason);
+}
+
+/* Again as long as it was not sent, and there is time. */
+static enum hf_status send(struct value_look *ask, struct hf_span delay,
+                           struct hf_error *error)
+{
+    struct value_look first = *ask;
+    const struct hf_client *client = ask->look.op.client;
+    struct hf_instant until =
+        hf_instant_add(client->now, hf_span_add(delay, ask->look.patience));
+    struct hf_span pause = hf_span_ms(RESEND_MS);
+    for (;;) {
+        enum hf_status status = send_once(ask, delay, error);
+        struct hf_instant again = hf_instant_add(client->now, pause);
+        if (status != HF_UNAVAILABLE || ask->look.unsent == 0 ||
+            !hf_instant_before(again, until)) {
+            return status;
+        }
+        delay = pause;
+        first.look.patience = hf_instant_until(again, until);
+        *ask = first;
+    }
 }
 
 static enum hf_status check(const struct hf_client *client,
@@ -263,7 +299,9 @@ static enum hf_status conclude(const struct put *put,
         return HF_OK;
     }
     if (put->is_lost) {
-        return fail_lost(error, "the value is of another write now");
+        return fail_lost(error, ask->version == 0
+                                    ? "there is no value now"
+                                    : "the value is of another write now");
     }
     *version = ask->version;
     return fail_busy(put, ask->version, error);
@@ -275,7 +313,8 @@ static bool try_put(struct put *put, struct hf_span delay, uint64_t *version,
                     enum hf_status *status, struct hf_error *error)
 {
     struct value_look ask;
-    bool is_read = put->is_lost && put->if_version == HF_VERSION_ANY;
+    bool is_read = put->is_lost &&
+                   (put->if_version == HF_VERSION_ANY || put->if_version == 0);
     init(&ask, put->client, is_read ? HF_VERB_GET : HF_VERB_PUT, put->name,
          put->until);
     ask.look.owner = put->id;

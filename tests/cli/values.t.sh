@@ -118,10 +118,21 @@ says 69 '' "holdfast: cfg: .*values.mdb cannot grow: the limit on the size .*" \
         sed "s/cfg[0-9]*/cfg/" "$W/last" >&2
         exit 69'
 is "$(holdfast get n)" 1 'and nothing is lost'
+says 69 '' 'holdfast: .*/locks.mdb: File too large' 'nor a first' bash -c \
+    "ulimit -f 100; exec holdfast put -u 'local://$W/limited' a - <'$W/big'"
+says 0 '' '' 'a caller that ignores SIGCHLD' bash -c \
+    "trap '' CHLD; exec holdfast update ignored -- echo 9"
+says 0 9 '' 'its value' holdfast get ignored
 
 server_start one --clock
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
 story
+
+# sleeps: only a connection that was idle for 1 s is looked at before it is used
+says 0 '' '' 'the server closed the connection while COMMAND ran' \
+    holdfast update idle -- sh -c "redis-cli -s '${SERVER_SOCK[one]}' \
+        client kill type normal >'$W/log'; sleep 1.1; echo done"
+says 0 done '' 'its value' holdfast get idle
 
 # Usage.
 says 64 '' 'holdfast: get: which value\? a name is missing \(.*\)' 'no name' \

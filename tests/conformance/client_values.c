@@ -399,6 +399,30 @@ static void test_lost_and_replaced(void **state)
     close_proxied(client);
 }
 
+static void take_away(void)
+{
+    (void)try_put(direct, lost_name, NULL, HF_VERSION_ANY, NULL);
+}
+
+/* A write of version 0 is sent once: after a delete "no value" is true again,
+ * and a copy would bring the value back. */
+static void test_lost_creation(void **state)
+{
+    struct hf_client *client = open_proxied();
+    uint64_t version = 7;
+    (void)state;
+    atomic_store(&proxy.loses_puts, 2);
+    uint64_t first = put(client, lost_name, "1", 0);
+    assert_int_equal(atomic_load(&proxy.loses_puts), 1);
+    expect(direct, lost_name, "1", first);
+    put(direct, lost_name, NULL, HF_VERSION_ANY);
+    proxy.on_lost = take_away;
+    assert_int_equal(try_put(client, lost_name, "2", 0, &version), HF_UNKNOWN);
+    assert_int_equal(version, 0);
+    expect(direct, lost_name, NULL, 0);
+    close_proxied(client);
+}
+
 #define EVERY_STORE                                                            \
     cmocka_unit_test(test_versions), cmocka_unit_test(test_delete),            \
         cmocka_unit_test(test_bytes), cmocka_unit_test(test_beside_a_lock),    \
@@ -412,6 +436,7 @@ int main(void)
         EVERY_STORE,
         cmocka_unit_test(test_lost_reply),
         cmocka_unit_test(test_lost_and_replaced),
+        cmocka_unit_test(test_lost_creation),
     };
     return world_is_local() ? cmocka_run_group_tests(embedded, NULL, NULL)
                             : cmocka_run_group_tests(server, NULL, NULL);

@@ -129,7 +129,7 @@ in_users 'share; cd /var/lib/holdfast; export HOLDFAST_URL=local:///var/lib/hold
     rm values.mdb; as alice "$hf" acquire -q -t 60s job >/dev/null
     as root "$hf" put v 1; echo $?; "$hf" doctor --init; stat -c "%a %G" values.mdb
     as bob "$hf" put -q v 1; echo $?; try bob'
-is "$(echo $out)" "69 660 holdfast 0 bob 75" \
+is "$(echo $out)" "78 660 holdfast 0 bob 75" \
     "without their file, --init makes it; locks stay"
 like "$err" '^holdfast: v: .*is not set up: as root, run holdfast doctor --init -u local:///var' \
     "which the message says"
@@ -201,7 +201,7 @@ values_refused() {
     in_users "as alice \"\$hf\" put -q v 1
         cd alice/.local/state/holdfast; $2
         as alice \"\$hf\" get -q v"
-    is "$code" 69 "values: $1: 69"
+    is "$code" 78 "values: $1: 78"
     one_line "$3" "and why"
 }
 restore='restore it from a backup, or remove it'
