@@ -24,6 +24,7 @@ h='postgres://postgres@/postgres?host=/nowhere'
 refuses 64 'lock": advisory locks .* not part of this' 'lock=advisory' "$h&lock=advisory"
 refuses 64 'key": advisory locks .* not part of this' 'key=' "$h&key=1"
 refuses 64 'poolers are not part' 'pooler=' "$h&pooler=transaction"
+refuses 78 'the port of a server is 1 to 65535, not "99999"' 'a port' 'postgres://u@h:99999/d'
 refuses 64 'several hosts' 'several hosts' 'postgres://u@a,b/d'
 refuses 64 'did you mean "sslmode"' 'a misspelt parameter' "$h&sslmod=secret"
 refuses 64 'sslrootcert' 'our TLS parameters' "$h&tls_ca=/ca.crt"

@@ -132,7 +132,7 @@ story
 says 0 '' '' 'the server closed the connection while COMMAND ran' \
     holdfast update idle -- sh -c "redis-cli -s '${SERVER_SOCK[one]}' \
         client kill type normal >'$W/log'; sleep 1.1; echo done"
-says 0 done '' 'its value' holdfast get idle
+says 0 'done' '' 'its value' holdfast get idle
 
 # Usage.
 says 64 '' 'holdfast: get: which value\? a name is missing \(.*\)' 'no name' \

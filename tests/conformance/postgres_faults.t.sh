@@ -121,6 +121,13 @@ like "$err" '55P03|does not answer|no answer|not.* in time' 'a locked row: the r
 session_do other 'COMMIT'
 capture timeout 60 holdfast run -n locked -- echo ran
 is "$code:$out" 0:ran 'acquired when it is unlocked'
+session_do other "BEGIN; SELECT FROM holdfast.lock WHERE name = 'lock:locked' FOR UPDATE"
+holdfast run -vv -w 60 locked -- echo ran >"$W/locked.out" 2>"$W/locked.err" &
+ok 'a waiter meets the locked row' wait_until 20 grep -q 55P03 "$W/locked.err"
+session_do other 'COMMIT'
+wait $!
+is "$?:$(cat "$W/locked.out")" 0:ran 'and acquires it when it is unlocked'
+unlike "$(cat "$W/locked.err")" 42P05 'no statement is prepared twice'
 
 # ---- A crash, with every commit on disk ---------------------------------------------------
 
@@ -173,6 +180,22 @@ is "$code:$out" 69: 'it does not count'
 like "$err" 'locks from before may still be held' 'and says why'
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'until it is declared'
+
+# ---- A dump that is restored ----------------------------------------------------------------
+
+pg -c 'CREATE DATABASE dumped'
+dumped_url=${HOLDFAST_URL/@\/postgres/@\/dumped}
+capture timeout 60 holdfast doctor --init -u "$dumped_url"
+is "$code" 0 'another database counts'
+capture timeout 60 holdfast run -n -u "$dumped_url" job -- echo ran
+is "$code:$out" 0:ran 'and grants'
+"$PG_BIN/pg_dump" -U postgres dumped >"$W/dump.sql"
+pg -c 'DROP DATABASE dumped WITH (FORCE)'
+pg -c 'CREATE DATABASE dumped'
+psql -XAtq -U postgres -d dumped -f "$W/dump.sql" >>"$W/pg.log" 2>&1
+capture timeout 60 holdfast run -n -u "$dumped_url" job -- echo ran
+is "$code:$out" 69: 'its dump, restored, does not count'
+like "$err" 'locks from before may still be held' 'and says why'
 
 # ---- Another time-line -------------------------------------------------------------------------
 

@@ -454,7 +454,9 @@ static const struct planted in_sql[] = {
      "                    AND EXISTS",
      "AND EXISTS"},
     {NULL, "in short: a grant compares the marker",
-     "AND (marker IS NULL OR m.content = marker))\n                RETURNING",
+     "AND (m.content = marker OR (marker IS NULL\n"
+     "                                AND holdfast.is_whole())))\n"
+     "                RETURNING",
      ")\n                RETURNING"},
     {NULL, "in short: a renewal is of T", "AND l.counter = fence AND fence",
      "AND fence"},

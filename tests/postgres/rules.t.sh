@@ -177,7 +177,13 @@ done
 is "$(verb verdict "release('k', 'B')")" 1 'a release still frees'
 pg -c "SELECT holdfast.marker('m1', 'm2', false, 'at:h', 5, VARIADIC '{}')" \
     >/dev/null
-is "$(verb verdict "acquire('z', 'x', 1)")" 1 'until the marker is written anew'
+is "$(verb verdict "acquire('z', 'x', 1)")" -1 \
+    'in quarantine: not for a call without a marker'
+is "$(verb verdict "acquire('z', 'x', 1, marker => 'm2')")" 1 \
+    'a client whose marker it is decides that itself'
+pg -c "INSERT INTO holdfast.node (field, content) VALUES ('whole', '1')"
+is "$(verb verdict "acquire('z', 'x', 1)")" 1 'until the marker says that it is whole'
+pg -c "DELETE FROM holdfast.node WHERE field = 'whole'"
 is "$(verb verdict "acquire('z', 'x', 1, marker => 'm1')")" -1 \
     'a client with the marker of before is refused'
 is "$(pg -c "SELECT holdfast.marker('m1', 'm3', false, '', 0, VARIADIC '{}')")" \
@@ -257,6 +263,9 @@ rows() {
 is "$(rows)" 250 'names of which some are idle soon'
 ok 'all of them' wait_until 15 pg_is "(SELECT max(until) FROM holdfast.lock
     WHERE name LIKE 'idle%') < holdfast.clock() / 1000"
+like "$(pg -c "EXPLAIN SELECT FROM holdfast.lock l
+    WHERE l.ctid = ANY (holdfast.any_page('holdfast.lock'))")" 'Tid Scan' \
+    'a new name looks at one page, and not at the whole table'
 session_do C "BEGIN; SELECT FROM holdfast.lock WHERE name = 'idle7' FOR UPDATE"
 after=''
 for calls in 1 2 3 4 5 6 7 8 9; do

@@ -281,9 +281,13 @@ static void take_result(struct hf_pg_connection *connection, PGresult *result,
     } else if (status == PGRES_TUPLES_OK) {
         PQclear(connection->rows);
         connection->rows = result;
-    } else if (status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY ||
+    } else if (status == PGRES_COMMAND_OK) {
+        /* Prepared, whatever becomes of its first execution. */
+        connection->ring[connection->head].statement = HF_PG_STATEMENTS_MAX;
+        PQclear(result);
+    } else if (status == PGRES_EMPTY_QUERY ||
                status == PGRES_PIPELINE_ABORTED || connection->error != NULL) {
-        PQclear(result); /* of a preparation, or what follows an error */
+        PQclear(result); /* it follows an error */
     } else {
         connection->is_unsure |= connection->rows != NULL;
         connection->error = result;

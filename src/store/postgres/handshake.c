@@ -30,11 +30,15 @@
  * another client that installs. */
 #define INSTALL_MS_MAX 20000
 
-/* The session must be READ COMMITTED, must show warnings at COMMIT, and must
- * not be ended for being idle. */
+/* The session must be READ COMMITTED, must show warnings at COMMIT, must not be
+ * ended for being idle, and its grants must be on the disk before they count,
+ * since another session may have declared the server durable. */
 #define SETTINGS                                                               \
     "set_config('default_transaction_isolation', 'read committed', false),"    \
     " set_config('client_min_messages', 'warning', false),"                    \
+    " set_config('synchronous_commit', CASE"                                   \
+    " current_setting('synchronous_commit') WHEN 'off' THEN 'local'"           \
+    " ELSE current_setting('synchronous_commit') END, false),"                 \
     " CASE WHEN current_setting('idle_session_timeout', true) IS NOT NULL"     \
     " THEN set_config('idle_session_timeout', '0', false) END"
 

@@ -43,6 +43,9 @@ static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
     static const char *const wrong[] = {"database \"", "certificate",
                                         "does not support SSL",
                                         "root certificate"};
+    if (strstr(why, "too many connections") != NULL) {
+        return HF_UNAVAILABLE; /* until others disconnect */
+    }
     for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++) {
         if (strstr(why, denied[i]) != NULL || PQconnectionNeedsPassword(pq)) {
             return HF_DENIED;

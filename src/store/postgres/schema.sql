@@ -73,7 +73,8 @@
 --     seat_owner bytea, seat_left_ms bigint, seat_ticket bigint (0: a sharer),
 --     seat_mode text; all NULL if there is none
 --
--- Marker NULL: whatever marker the node has; for use from psql.
+-- Marker NULL: whatever marker the node has, unless it is in quarantine; for
+-- use from psql.
 -- Channel '': the waiter polls. It is not pushed to, and keeps its place; the
 -- name stays free for it until its place ends. A waiter whose channel has no
 -- listener is removed, as in Redis.
@@ -256,12 +257,21 @@ LANGUAGE sql VOLATILE AS $fn$
         pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
 $fn$;
 
+-- Does the node have all locks, as far as is known? Not in quarantine.
+CREATE OR REPLACE FUNCTION holdfast.is_whole() RETURNS boolean
+LANGUAGE plpgsql STABLE AS $fn$
+BEGIN
+    RETURN EXISTS (SELECT FROM holdfast.node n WHERE n.field = 'whole');
+END
+$fn$;
+
 CREATE OR REPLACE FUNCTION holdfast.is_marker(marker text) RETURNS boolean
 LANGUAGE plpgsql AS $fn$
 BEGIN
     PERFORM FROM holdfast.node n
         WHERE n.field = 'v' AND n.timeline = holdfast.timeline()
-            AND (marker IS NULL OR n.content = marker);
+            AND (n.content = marker OR (marker IS NULL
+                AND holdfast.is_whole()));
     RETURN FOUND;
 END
 $fn$;
@@ -314,7 +324,7 @@ $fn$;
 -- having many rows: so few idle rows are left, without a timer or a position.
 CREATE OR REPLACE FUNCTION holdfast.any_page(of_table regclass)
 RETURNS tid[]
-LANGUAGE plpgsql AS $fn$
+LANGUAGE plpgsql STABLE AS $fn$ -- if VOLATILE, there is no Tid Scan
 DECLARE
     pages bigint := pg_relation_size(of_table)
         / current_setting('block_size')::bigint;
@@ -762,7 +772,8 @@ BEGIN
                         WHERE w.name = lock_name)
                     AND EXISTS (SELECT FROM holdfast.node m
                         WHERE m.field = 'v' AND m.timeline = holdfast.timeline()
-                            AND (marker IS NULL OR m.content = marker))
+                            AND (m.content = marker OR (marker IS NULL
+                                AND holdfast.is_whole())))
                 RETURNING 1, l.counter, ttl_ms, caller, 0, 0, 0, 0, 0, 0, 0, 0
                 INTO a;
             IF FOUND THEN
@@ -898,7 +909,8 @@ BEGIN
                     AND l.counter = fence AND fence <= n.us
                     AND EXISTS (SELECT FROM holdfast.node m
                         WHERE m.field = 'v' AND m.timeline = holdfast.timeline()
-                            AND (marker IS NULL OR m.content = marker))
+                            AND (m.content = marker OR (marker IS NULL
+                                AND holdfast.is_whole())))
                 RETURNING 1, l.counter, l.until - n.us / 1000, caller, 0, 0, 0,
                     0, 0, 0, 0, 0
                 INTO a;
@@ -1327,7 +1339,11 @@ BEGIN
                 (current_setting('synchronous_standby_names') <> '')
                     ::int::text),
             ('server:system',
-                (SELECT c.system_identifier::text FROM pg_control_system() c)),
+                (SELECT (c.system_identifier
+                    # ('holdfast.lock'::regclass::oid::bigint << 8)
+                    # (d.oid::bigint << 20))::text
+                FROM pg_control_system() c, pg_database d
+                WHERE d.datname = current_database())),
             ('server:timeline', CASE WHEN pg_is_in_recovery() THEN ''
                 ELSE holdfast.timeline() END),
             ('server:start', (date_part('epoch', pg_postmaster_start_time())
@@ -1553,5 +1569,8 @@ BEGIN
         ELSE batch[cardinality(batch)] END;
 END
 $fn$;
+
+-- Default privileges may have taken it away.
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA holdfast TO PUBLIC;
 
 COMMIT;

@@ -249,6 +249,15 @@ static const char *value_of(const PQconninfoOption *all, const char *name)
     return "";
 }
 
+static bool parse_port(const char *text, uint16_t *out)
+{
+    size_t len = strspn(text, "0123456789");
+    unsigned long port = strtoul(text, NULL, 10);
+    *out = (uint16_t)port;
+    return text[len] == '\0' && len > 0 && len <= 5 && port > 0 &&
+           port <= UINT16_MAX;
+}
+
 /* What libpq makes of the keywords, the environment and the service file. It
  * has no function for that; but a connection that is refused for one keyword
  * before any other step has its settings. */
@@ -277,10 +286,13 @@ static enum hf_status find_server(struct hf_pg_target *target,
         status = hf_fail(error, HF_UNSUPPORTED,
                          "several hosts in one PostgreSQL URL are not part of "
                          "this version: name one server");
+    } else if (!parse_port(port, &target->port)) {
+        status =
+            hf_fail(error, HF_CONFIG,
+                    "the port of a server is 1 to 65535, not \"%.20s\"", port);
     } else {
         target->is_direct =
             hostaddr[0] != '\0' || host[0] == '/' || host[0] == '@';
-        target->port = (uint16_t)strtoul(port, NULL, 10);
         target->host = strdup(host);
         status = target->host == NULL ? hf_fail_memory(error) : HF_OK;
         snprintf(target->shown, sizeof(target->shown),
