@@ -258,6 +258,24 @@ static bool parse_port(const char *text, uint16_t *out)
            port <= UINT16_MAX;
 }
 
+static enum hf_status take_server(struct hf_pg_target *target, const char *host,
+                                  const char *port, struct hf_error *error)
+{
+    if (!parse_port(port, &target->port)) {
+        return hf_fail(error, HF_CONFIG,
+                       "the port of a server is 1 to 65535, not \"%.20s\"",
+                       port);
+    }
+    target->host = strdup(host);
+    snprintf(target->shown, sizeof(target->shown),
+             host[0] == '/'              ? "%.100s/.s.PGSQL.%u"
+             : strchr(host, ':') != NULL ? "[%.100s]:%u"
+                                         : "%.100s:%u",
+             host, (unsigned)target->port);
+    hf_make_plain(target->shown);
+    return target->host == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
 /* What libpq makes of the keywords, the environment and the service file. It
  * has no function for that; but a connection that is refused for one keyword
  * before any other step has its settings. */
@@ -286,21 +304,10 @@ static enum hf_status find_server(struct hf_pg_target *target,
         status = hf_fail(error, HF_UNSUPPORTED,
                          "several hosts in one PostgreSQL URL are not part of "
                          "this version: name one server");
-    } else if (!parse_port(port, &target->port)) {
-        status =
-            hf_fail(error, HF_CONFIG,
-                    "the port of a server is 1 to 65535, not \"%.20s\"", port);
     } else {
         target->is_direct =
             hostaddr[0] != '\0' || host[0] == '/' || host[0] == '@';
-        target->host = strdup(host);
-        status = target->host == NULL ? hf_fail_memory(error) : HF_OK;
-        snprintf(target->shown, sizeof(target->shown),
-                 host[0] == '/'              ? "%.100s/.s.PGSQL.%u"
-                 : strchr(host, ':') != NULL ? "[%.100s]:%u"
-                                             : "%.100s:%u",
-                 host, (unsigned)target->port);
-        hf_make_plain(target->shown);
+        status = take_server(target, host, port, error);
     }
     PQconninfoFree(all);
     PQfinish(conn);
