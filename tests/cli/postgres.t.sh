@@ -61,6 +61,16 @@ says 0 'ran' 'a role with the one right that it needs' \
     holdfast run -n -u "$app" job -- echo ran
 says 1 'PostgreSQL 1[2-9].*role app.*commits may be lost.*fit for locks' 'doctor, on fsync=off' \
     holdfast doctor -u "$app"
+pg -c 'ALTER ROLE app CONNECTION LIMIT 0'
+says 69 'too many connections for role "app"' 'a limit that passes is no refusal' \
+    holdfast run -n -u "$app" job -- true
+pg -c 'ALTER ROLE app CONNECTION LIMIT -1'
+pg -c 'CREATE DATABASE strict'
+pg -d strict -c 'ALTER DEFAULT PRIVILEGES REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC'
+holdfast doctor --init -u "${HOLDFAST_URL/@\/postgres/@\/strict}" >/dev/null 2>&1
+pg -d strict -c 'GRANT USAGE ON SCHEMA holdfast TO app'
+says 0 'ran' 'nor more, whatever the default privileges' \
+    holdfast run -n -u "${app/@\/postgres/@\/strict}" job -- echo ran
 pg -c "ALTER ROLE app SET default_transaction_isolation = serializable;
     ALTER ROLE app SET client_min_messages = error"
 says 0 'ran' "a role's settings are replaced" holdfast run -n -u "$app" job -- echo ran

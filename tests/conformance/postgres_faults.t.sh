@@ -10,6 +10,11 @@ postgres_start -c fsync=on
 export HOLDFAST_URL="postgres://postgres@/postgres?host=$PGHOST&connect_timeout=5s&max_ttl=20s"
 capture timeout 60 holdfast doctor --init
 is "$code" 0 'the server counts'
+pg -c 'ALTER ROLE postgres SET synchronous_commit = off'
+capture timeout 60 holdfast doctor
+unlike "$out$err" 'commits may be lost' \
+    "synchronous_commit=off of a role is raised in the client's sessions"
+pg -c 'ALTER ROLE postgres RESET synchronous_commit'
 
 # ---- Steps ----------------------------------------------------------------------
 
