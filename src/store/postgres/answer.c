@@ -101,7 +101,11 @@ static void answer_error(struct hf_pg_node *node,
     if (is_identity(reply)) {
         hf_pg_reidentify(node, why, now);
     }
-    if (is_unknown(reply)) {
+    /* The row was locked: the transaction was rolled back. What an attempt did
+     * not get it need not give back, behind the same row. */
+    bool is_undone = pending->what == HF_VERB_ACQUIRE && !reply->is_unsure &&
+                     hf_pg_fault_is(reply->error, "55P03");
+    if (is_unknown(reply) && !is_undone) {
         hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
                           why);
     } else {

@@ -11,9 +11,6 @@
  * it before sending: the request is then UNSENT instead of UNKNOWN. */
 #define IDLE_MS 1000
 
-/* A reply is late after this part of node_timeout, or two round trips. */
-#define BEHIND_PART 4
-
 /* Most holders, and most waiters, in a ROSTER. */
 #define ROSTER_MAX 1000
 
@@ -232,21 +229,6 @@ static const char *make_call(struct call *call, const struct hf_pg_node *node,
     return NULL;
 }
 
-/* Requests are answered in order, and one may wait for a row that another
- * session has locked. An acquisition that is sent behind it delays the renewals
- * that come next: so those wait here. */
-static bool is_behind(const struct hf_pg_node *node, struct hf_instant now)
-{
-    const struct hf_pg_connection *connection = &node->connection;
-    struct hf_span most =
-        hf_span_max(hf_span_div(node->store->node_timeout, BEHIND_PART),
-                    hf_span_scale(node->rtt, 2));
-    return connection->count > 0 &&
-           !hf_instant_before(
-               now,
-               hf_instant_add(connection->ring[connection->head].sent, most));
-}
-
 void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
                struct hf_instant now)
 {
@@ -273,11 +255,6 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
     if (asks && node->standing != HF_NODE_STATUS_VOTING) {
         hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT, HF_QUARANTINED,
                           node->reason);
-        return;
-    }
-    if (asks && is_behind(node, now)) {
-        hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT, HF_UNAVAILABLE,
-                          "is behind with its replies");
         return;
     }
     if (hf_pg_ask_verb(node, ask, &pending) && asks) {
