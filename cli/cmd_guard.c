@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* holdfast guard: print what makes a database refuse stale fences.
  *
- * The texts are files of cli/guard/. Words between two @ are filled in: see
- * places[]. */
+ * The texts are files of cli/guard/; guard_text.c fills them in. */
 #include "cmd.h"
 
 #include "exit_code.h"
@@ -12,8 +11,6 @@
 
 #include <string.h>
 #include <unistd.h>
-
-#define FENCE_COLUMN "fence"
 
 const struct cli_guard cli_guards[] = {
     {
@@ -25,6 +22,17 @@ const struct cli_guard cli_guards[] = {
         .reset = cli_guard_postgres_reset,
         .quoting = CLI_GUARD_E_STRINGS,
         .has_schemas = true,
+    },
+    {
+        .name = "mysql",
+        .product = "MySQL",
+        .pipe = "mariadb",
+        .base = cli_guard_mysql,
+        .table = cli_guard_mysql_table,
+        .reset = cli_guard_mysql_reset,
+        .quoting = CLI_GUARD_BACKSLASH_STRINGS,
+        .has_schemas = true,
+        .has_byte_names = true,
     },
     {
         .name = "sqlite",
@@ -53,8 +61,8 @@ static const struct cli_opt opts[] = {
      .meta = "TABLE",
      .help = "print the trigger of this table instead: each\n"
              "write of a row must present a fence. TABLE, in\n"
-             "PostgreSQL also SCHEMA.TABLE, as the catalogue\n"
-             "spells it"},
+             "PostgreSQL and MySQL also SCHEMA.TABLE, as the\n"
+             "catalogue spells it"},
     {.name = "lock",
      .kind = CLI_OPT_TEXT,
      .offset = offsetof(struct cli_args, lock_of_row),
@@ -80,97 +88,6 @@ static const struct cli_opt opts[] = {
              "to the database's own client"},
     {.name = NULL},
 };
-
-/* ---- Quoting ----------------------------------------------------------- */
-
-static void put_doubled(struct cli_out *out, const char *text, size_t len,
-                        char quote)
-{
-    for (size_t i = 0; i < len; i++) {
-        cli_out_bytes(out, &text[i], 1);
-        if (text[i] == quote) {
-            cli_out_bytes(out, &quote, 1);
-        }
-    }
-}
-
-static void put_quoted(struct cli_out *out, const char *text, size_t len,
-                       char quote)
-{
-    cli_out_bytes(out, &quote, 1);
-    put_doubled(out, text, len, quote);
-    cli_out_bytes(out, &quote, 1);
-}
-
-/* Letters, digits and what cannot end the literal stand for themselves. */
-static void put_lua(struct cli_out *out, const char *text, size_t len)
-{
-    cli_out_text(out, "'");
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < ' ' || c == '\'' || c == '\\' || c >= 0x7f) {
-            const char escape[] = {'\\', (char)('0' + c / 100),
-                                   (char)('0' + c / 10 % 10),
-                                   (char)('0' + c % 10)};
-            cli_out_bytes(out, escape, sizeof(escape));
-        } else {
-            cli_out_bytes(out, &text[i], 1);
-        }
-    }
-    cli_out_text(out, "'");
-}
-
-/* In PostgreSQL a backslash means itself only while
- * standard_conforming_strings is on, so it is written as E'\\', which does not
- * depend on that. */
-static void put_literal(struct cli_out *out, enum cli_guard_quoting quoting,
-                        const char *text, size_t len)
-{
-    if (quoting == CLI_GUARD_LUA_STRINGS) {
-        put_lua(out, text, len);
-        return;
-    }
-    if (quoting != CLI_GUARD_E_STRINGS || memchr(text, '\\', len) == NULL) {
-        put_quoted(out, text, len, '\'');
-        return;
-    }
-    cli_out_text(out, "E'");
-    for (size_t i = 0; i < len; i++) {
-        if (text[i] == '\\' || text[i] == '\'') {
-            cli_out_bytes(out, &text[i], 1);
-        }
-        cli_out_bytes(out, &text[i], 1);
-    }
-    cli_out_text(out, "'");
-}
-
-/* ---- The name of a row's lock ------------------------------------------ */
-
-/* The next text and the column behind it. */
-struct part {
-    const char *text, *column;
-    size_t text_len, column_len; /* no column at the end: 0 */
-};
-
-/* `next` is moved behind the part. @return false: no part is left, or a brace
- * has no counterpart; then **next is no NUL. */
-static bool next_part(const char **next, struct part *part)
-{
-    const char *at = *next;
-    size_t len = strcspn(at, "{}");
-    *part = (struct part){.text = at, .text_len = len};
-    if (at[len] == '\0') {
-        *next = at + len;
-        return len > 0;
-    }
-    part->column = at + len + 1;
-    part->column_len = at[len] == '{' ? strcspn(part->column, "{}") : 0;
-    if (part->column_len == 0 || part->column[part->column_len] != '}') {
-        return false;
-    }
-    *next = part->column + part->column_len + 1;
-    return true;
-}
 
 /* ---- Arguments --------------------------------------------------------- */
 
@@ -205,15 +122,21 @@ static int refuse(const char *option, const char *value, const char *reason)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* A text that goes into SQL: characters, and not empty. NULL: not given. */
-static int check_text(const struct cli_guard *guard, const char *option,
-                      const char *value)
+/* Names of MySQL's guard are bytes, all else that goes into SQL is text. */
+static bool must_be_text(const struct cli_guard *guard,
+                         const struct cli_args *args, const char *value)
+{
+    return guard->quoting != CLI_GUARD_LUA_STRINGS &&
+           !(guard->has_byte_names && value == args->reset_name);
+}
+
+/* Not empty, and characters unless `is_bytes`. NULL: not given. */
+static int check_text(const char *option, const char *value, bool is_bytes)
 {
     if (value != NULL && value[0] == '\0') {
         return refuse(option, NULL, "must not be empty");
     }
-    if (value != NULL && guard->quoting != CLI_GUARD_LUA_STRINGS &&
-        !is_utf8(value)) {
+    if (value != NULL && !is_bytes && !is_utf8(value)) {
         return refuse(option, value,
                       "must be UTF-8, since the database holds it as text");
     }
@@ -237,11 +160,7 @@ static int check_table(const struct cli_guard *guard, const char *table)
 
 static int check_lock(const char *lock)
 {
-    const char *next = lock;
-    struct part part;
-    while (next_part(&next, &part)) {
-    }
-    return *next == '\0'
+    return cli_guard_is_lock(lock)
                ? 0
                : refuse("--lock", lock,
                         "braces must hold a column, as in account-{id}");
@@ -308,7 +227,8 @@ static int check(const struct cli_guard *guard, const struct cli_args *args)
     };
     int code = 0;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && code == 0; i++) {
-        code = check_text(guard, texts[i].option, texts[i].value);
+        code = check_text(texts[i].option, texts[i].value,
+                          !must_be_text(guard, args, texts[i].value));
     }
     if (code == 0) {
         code = args->is_install ? refuse_install(guard)
@@ -326,150 +246,16 @@ static int check(const struct cli_guard *guard, const struct cli_args *args)
     return code;
 }
 
-/* ---- Places ------------------------------------------------------------ */
-
-struct fill {
-    struct cli_out *out;
-    const struct cli_guard *guard;
-    const struct cli_args *args;
-};
-
-static const char *fence_column(const struct cli_args *args)
-{
-    return args->column != NULL ? args->column : FENCE_COLUMN;
-}
-
-static void put_name(const struct fill *fill, const char *place)
-{
-    const char *name = fill->args->reset_name;
-    (void)place;
-    put_literal(fill->out, fill->guard->quoting, name, strlen(name));
-}
-
-/* "TABLE", or "SCHEMA"."TABLE". */
-static void put_table(const struct fill *fill, const char *place)
-{
-    const char *table = fill->args->table;
-    size_t len = strcspn(table, fill->guard->has_schemas ? "." : "");
-    (void)place;
-    put_quoted(fill->out, table, len, '"');
-    if (table[len] == '.') {
-        cli_out_text(fill->out, ".");
-        put_quoted(fill->out, table + len + 1, strlen(table + len + 1), '"');
-    }
-}
-
-static void put_column(const struct fill *fill, const char *place)
-{
-    const char *column = fence_column(fill->args);
-    (void)place;
-    put_quoted(fill->out, column, strlen(column), '"');
-}
-
-/* The arguments of PostgreSQL's trigger: 'fence', 'account-', 'id'. */
-static void put_arguments(const struct fill *fill, const char *place)
-{
-    enum cli_guard_quoting quoting = fill->guard->quoting;
-    const char *next = fill->args->lock_of_row;
-    const char *fence = fence_column(fill->args);
-    struct part part;
-    (void)place;
-    put_literal(fill->out, quoting, fence, strlen(fence));
-    while (next_part(&next, &part)) {
-        cli_out_text(fill->out, ", ");
-        put_literal(fill->out, quoting, part.text, part.text_len);
-        if (part.column_len > 0) {
-            cli_out_text(fill->out, ", ");
-            put_literal(fill->out, quoting, part.column, part.column_len);
-        }
-    }
-}
-
-/* NAME_OF_NEW: 'account-' || NEW."id". */
-static void put_name_of(const struct fill *fill, const char *place)
-{
-    const char *row = place + strlen("NAME_OF_");
-    const char *next = fill->args->lock_of_row;
-    bool is_first = true;
-    struct part part;
-    while (next_part(&next, &part)) {
-        cli_out_text(fill->out, is_first ? "" : " || ");
-        put_literal(fill->out, fill->guard->quoting, part.text, part.text_len);
-        if (part.column_len > 0) {
-            cli_out_text(fill->out, " || ");
-            cli_out_bytes(fill->out, row, strcspn(row, "@"));
-            cli_out_text(fill->out, ".");
-            put_quoted(fill->out, part.column, part.column_len, '"');
-        }
-        is_first = false;
-    }
-}
-
-/* Inside of a literal: the parts of a message. */
-static void put_text(const struct fill *fill, const char *place)
-{
-    const char *text = place[0] == 'T'   ? fill->args->table
-                       : place[0] == 'L' ? fill->args->lock_of_row
-                                         : fence_column(fill->args);
-    put_doubled(fill->out, text, strlen(text), '\'');
-}
-
-/* holdfast_insert_: "holdfast_insert_accounts". */
-static void put_prefixed(const struct fill *fill, const char *place)
-{
-    const char *table = fill->args->table;
-    cli_out_text(fill->out, "\"");
-    cli_out_bytes(fill->out, place, strcspn(place, "@"));
-    put_doubled(fill->out, table, strlen(table), '"');
-    cli_out_text(fill->out, "\"");
-}
-
-static const struct {
-    const char *start; /* of the word */
-    void (*put)(const struct fill *fill, const char *place);
-} places[] = {
-    {"NAME@", put_name},         {"NAME_OF_", put_name_of},
-    {"TABLE@", put_table},       {"TABLE_TEXT@", put_text},
-    {"COLUMN@", put_column},     {"COLUMN_TEXT@", put_text},
-    {"LOCK_TEXT@", put_text},    {"ARGUMENTS@", put_arguments},
-    {"holdfast_", put_prefixed},
-};
-
-static void put_place(const struct fill *fill, const char *place)
-{
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (strncmp(place, places[i].start, strlen(places[i].start)) == 0) {
-            places[i].put(fill, place);
-            return;
-        }
-    }
-}
-
-static void put_filled(const struct fill *fill, const char *text)
-{
-    for (;;) {
-        size_t len = strcspn(text, "@");
-        cli_out_bytes(fill->out, text, len);
-        if (text[len] == '\0') {
-            return;
-        }
-        const char *place = text + len + 1;
-        put_place(fill, place);
-        text = place + strcspn(place, "@") + 1;
-    }
-}
-
 /* ---- Output ------------------------------------------------------------ */
 
 static int print(const struct cli_guard *guard, const struct cli_args *args)
 {
     struct cli_out out;
-    const struct fill fill = {.out = &out, .guard = guard, .args = args};
     cli_out_init(&out, STDOUT_FILENO);
     if (args->reset_name != NULL) {
-        put_filled(&fill, guard->reset);
+        cli_guard_put(&out, guard, args, guard->reset);
     } else if (args->table != NULL) {
-        put_filled(&fill, guard->table);
+        cli_guard_put(&out, guard, args, guard->table);
     } else {
         cli_out_text(&out, guard->base);
     }
@@ -537,19 +323,22 @@ const struct cli_cmd cli_cmd_guard = {
     .name = "guard",
     .usage = "DATABASE [--table TABLE --lock TEXT | --reset NAME]",
     .summary = "print what makes a database refuse stale fences",
-    .text = "Prints SQL, for Redis Lua. Install it with the database's own "
-            "client:\n\n"
-            "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n"
-            "  holdfast guard sqlite | sqlite3 -bail FILE\n"
-            "  SHA=$(holdfast guard redis | redis-cli -x SCRIPT LOAD)\n\n"
-            "Then a transaction that begins with SELECT holdfast.fence(NAME, "
-            "FENCE), or in\nSQLite with INSERT INTO holdfast_fence (name, "
-            "fence) VALUES (NAME, FENCE), fails\nif a larger fence of that "
-            "name was presented before. In Redis\nthe script itself writes:\n\n"
-            "  redis-cli EVALSHA $SHA 1 KEY NAME FENCE SET VALUE\n\n"
-            "A table can demand it:\n\n"
-            "  holdfast guard postgres --table accounts --lock 'account-{id}' "
-            "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
+    .text =
+        "Prints SQL, for Redis Lua. Install it with the database's own "
+        "client:\n\n"
+        "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n"
+        "  holdfast guard mysql | mariadb\n"
+        "  holdfast guard sqlite | sqlite3 -bail FILE\n"
+        "  SHA=$(holdfast guard redis | redis-cli -x SCRIPT LOAD)\n\n"
+        "Then a transaction that begins with SELECT holdfast.fence(NAME, "
+        "FENCE), in\nMariaDB and MySQL with CALL holdfast.fence(NAME, FENCE), "
+        "or in SQLite with\nINSERT INTO holdfast_fence (name, fence) VALUES "
+        "(NAME, FENCE), fails if a larger\nfence of that name was presented "
+        "before. In Redis the script itself writes:\n\n"
+        "  redis-cli EVALSHA $SHA 1 KEY NAME FENCE SET VALUE\n\n"
+        "A table can demand it:\n\n"
+        "  holdfast guard postgres --table accounts --lock 'account-{id}' "
+        "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
     .opts = opts,
     .words_max = 1,
     .too_many = "one database at a time",

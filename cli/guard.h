@@ -9,6 +9,9 @@
 extern const char cli_guard_postgres[];
 extern const char cli_guard_postgres_table[];
 extern const char cli_guard_postgres_reset[];
+extern const char cli_guard_mysql[];
+extern const char cli_guard_mysql_table[];
+extern const char cli_guard_mysql_reset[];
 extern const char cli_guard_sqlite[];
 extern const char cli_guard_sqlite_table[];
 extern const char cli_guard_sqlite_reset[];
@@ -16,9 +19,11 @@ extern const char cli_guard_redis[];
 extern const char cli_guard_redis_reset[];
 
 enum cli_guard_quoting {
-    CLI_GUARD_E_STRINGS,     /* 'it''s', E'back\\slash' */
-    CLI_GUARD_PLAIN_STRINGS, /* 'it''s', 'back\slash' */
-    CLI_GUARD_LUA_STRINGS    /* 'it\039s', any bytes */
+    CLI_GUARD_E_STRINGS,         /* 'it''s', E'back\\slash' */
+    CLI_GUARD_PLAIN_STRINGS,     /* 'it''s', 'back\slash' */
+    CLI_GUARD_BACKSLASH_STRINGS, /* MySQL: 'it''s', 'back\\slash', X'00FF',
+                                  * `identifier` */
+    CLI_GUARD_LUA_STRINGS        /* 'it\039s', any bytes */
 };
 
 struct cli_guard {
@@ -30,10 +35,21 @@ struct cli_guard {
                           * NULL: it has none */
     const char *reset;   /* the reset of one name */
     enum cli_guard_quoting quoting;
-    bool has_schemas; /* a table may be SCHEMA.TABLE */
+    bool has_schemas;    /* a table may be SCHEMA.TABLE */
+    bool has_byte_names; /* a lock's name need not be UTF-8 */
 };
 
 /* Ended by one without a name. */
 extern const struct cli_guard cli_guards[];
+
+struct cli_args;
+struct cli_out;
+
+/* Are the braces of this --lock columns? */
+bool cli_guard_is_lock(const char *lock);
+
+/* Write one of the guard's texts, filled in. */
+void cli_guard_put(struct cli_out *out, const struct cli_guard *guard,
+                   const struct cli_args *args, const char *text);
 
 #endif

@@ -136,12 +136,12 @@ packages_unpack() {
 # What it takes to build.
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
-    liblmdb-dev libssl-dev libncurses-dev libpq-dev)
+    liblmdb-dev libssl-dev libncurses-dev libpq-dev libmd-dev)
 
 # What the simulator, the models and the faults need besides.
 # shellcheck disable=SC2034 # used by those who source this
 PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 
-# The databases that the guards are tested on.
+# The databases of the stores and the guards, and a pooler.
 # shellcheck disable=SC2034
-PACKAGES_DATABASES=(postgresql sqlite3)
+PACKAGES_DATABASES=(postgresql pgbouncer sqlite3 mariadb-server)

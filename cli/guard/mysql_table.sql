@@ -1,0 +1,66 @@
+SET NAMES utf8mb4;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';
+SET SESSION lock_wait_timeout = 10;
+-- Fails if the guard or a column is missing.
+CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@');
+SELECT T.@COLUMN@, @NAME_OF_T@ FROM @TABLE@ AS T LIMIT 0;
+
+-- No write comes between: each of these statements is a transaction.
+LOCK TABLES @TABLE@ WRITE, @TABLE@ AS T WRITE;
+DROP TRIGGER IF EXISTS @holdfast_insert_@;
+DROP TRIGGER IF EXISTS @holdfast_inserted_@;
+DROP TRIGGER IF EXISTS @holdfast_update_@;
+DROP TRIGGER IF EXISTS @holdfast_delete_@;
+
+-- The column hands the fence over, and is stored negated. So a fence that was
+-- read from a row, or left as it was, is never taken for a presented one.
+UPDATE @TABLE@ SET @COLUMN@ = -@COLUMN@ WHERE @COLUMN@ > 0;
+
+DELIMITER //
+CREATE TRIGGER @holdfast_insert_@ BEFORE INSERT ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    DECLARE given BIGINT;
+    DECLARE lock_name BLOB DEFAULT @NAME_OF_NEW@;
+    CALL holdfast.guard_given(CONCAT('INSERT into ', '@TABLE_TEXT@'), lock_name,
+        NEW.@COLUMN@, given);
+    CALL holdfast.guard_remember(lock_name, given);
+    SET NEW.@COLUMN@ = -given;
+END//
+
+-- AFTER, since a BEFORE trigger does not see the key that AUTO_INCREMENT
+-- chooses.
+CREATE TRIGGER @holdfast_inserted_@ AFTER INSERT ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    CALL holdfast.guard_check(@NAME_OF_NEW@, -NEW.@COLUMN@);
+END//
+
+CREATE TRIGGER @holdfast_update_@ BEFORE UPDATE ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    DECLARE given, left_with BIGINT;
+    DECLARE lock_name BLOB DEFAULT @NAME_OF_NEW@;
+    DECLARE left_name BLOB DEFAULT @NAME_OF_OLD@;
+    CALL holdfast.guard_given(CONCAT('UPDATE of ', '@TABLE_TEXT@'), lock_name,
+        NEW.@COLUMN@, given);
+    CALL holdfast.guard_check(lock_name, given);
+    IF NOT lock_name <=> left_name THEN
+        CALL holdfast.guard_given(CONCAT('UPDATE of ', '@TABLE_TEXT@'),
+            left_name, NULL, left_with);
+        CALL holdfast.guard_check(left_name, left_with);
+    END IF;
+    SET NEW.@COLUMN@ = -given;
+END//
+
+CREATE TRIGGER @holdfast_delete_@ BEFORE DELETE ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    DECLARE given BIGINT;
+    DECLARE lock_name BLOB DEFAULT @NAME_OF_OLD@;
+    CALL holdfast.guard_given(CONCAT('DELETE from ', '@TABLE_TEXT@'), lock_name,
+        NULL, given);
+    CALL holdfast.guard_check(lock_name, given);
+END//
+DELIMITER ;
+UNLOCK TABLES;

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A real MariaDB for shell tests. Source after tap.sh. It is private to the
+# test: a folder below $W, a unix socket, no TCP; stopped by its pid at the end.
+#
+#   mariadb_start [ARG...]      waits until it answers; ARGs go to the server
+#   mariadb_restart [ARG...]    stops it before
+#   sql [ARG...]                its client as root; commands on stdin, or -e
+#   sql_as USER [ARG...]        the same as another user
+#
+# Sessions that stay open: sessions.sh.
+#
+# The server refuses to run as root: then it runs as its package's user.
+
+MARIADB_PID='' MARIADB_DB=''
+
+# The user mysql cannot write to the tests' folder of temporary files.
+mariadb_run() { # COMMAND...
+    export TMPDIR=$PWD
+    if [ "$(id -u)" = 0 ]; then
+        exec setpriv --reuid=mysql --regid=mysql --init-groups "$@"
+    fi
+    exec "$@"
+}
+
+mariadb_start() {
+    local dir=$W/maria
+    command -v mariadb-install-db mariadb >/dev/null || {
+        diag 'no MariaDB'
+        return 1
+    }
+    chmod 711 "$W"
+    mkdir -m 700 "$dir"
+    [ "$(id -u)" != 0 ] || chown mysql:mysql "$dir"
+    if ! (cd "$dir" && mariadb_run mariadb-install-db --no-defaults \
+        --datadir="$dir/data" --auth-root-authentication-method=normal \
+        --skip-test-db) >"$W/maria.log" 2>&1; then
+        diag "mariadb-install-db: $(head -n 30 "$W/maria.log")"
+        return 1
+    fi
+    at_exit mariadb_stop
+    mariadb_restart "$@" && sql -e 'CREATE DATABASE app' && MARIADB_DB=app
+}
+
+mariadb_restart() {
+    local dir=$W/maria server
+    server=$(PATH=$PATH:/usr/sbin command -v mariadbd)
+    mariadb_stop
+    (cd "$dir" && mariadb_run "$server" --no-defaults \
+        --datadir="$dir/data" --skip-networking --socket="$dir/s" \
+        --pid-file="$dir/pid" --log-error="$dir/err" --server-id=1 \
+        --innodb-buffer-pool-size=16M --innodb-log-file-size=8M \
+        --innodb-flush-log-at-trx-commit=0 --performance-schema=OFF "$@") \
+        >>"$W/maria.log" 2>&1 </dev/null &
+    MARIADB_PID=$!
+    wait_until 15 mariadb-admin --no-defaults --connect-timeout=5 -uroot \
+        -S "$dir/s" ping >>"$W/maria.log" 2>&1 && return 0
+    diag "MariaDB did not start: $(tail -n 5 "$dir/err")"
+    return 1
+}
+
+mariadb_stop() {
+    [ -n "$MARIADB_PID" ] || return 0
+    kill "$MARIADB_PID" 2>/dev/null
+    wait "$MARIADB_PID" 2>/dev/null
+    MARIADB_PID=''
+}
+
+sql_as() {
+    local user=$1
+    shift
+    # shellcheck disable=SC2086 # none, or one
+    timeout 60 mariadb --no-defaults -u"$user" -S "$W/maria/s" -BN \
+        --default-character-set=utf8mb4 "$@" $MARIADB_DB
+}
+
+sql() {
+    sql_as root "$@"
+}
+
+. "$(dirname "${BASH_SOURCE[0]}")/sessions.sh"
+declare -A SESSION_ID=()
+# shellcheck disable=SC2034 # for sessions.sh
+SESSION_ECHO="SELECT '%s';"
+
+session_open() {
+    # shellcheck disable=SC2086 # none, or one
+    session_start "$1" mariadb --no-defaults -uroot -S "$W/maria/s" -BNnf \
+        $MARIADB_DB
+    session_do "$1" 'SELECT CONNECTION_ID()'
+    SESSION_ID[$1]=$got
+}
+
+# InnoDB renews this table only if it was not read for 0.1 s: without a pause a
+# quick machine would read the same for ever.
+session_is_blocked() {
+    [ "$(sql -e "DO SLEEP(0.15);
+        SELECT COUNT(*) FROM information_schema.innodb_trx
+        WHERE trx_state = 'LOCK WAIT'
+            AND trx_mysql_thread_id = ${SESSION_ID[$1]}")" = 1 ]
+}
