@@ -12,8 +12,8 @@
  * next holder from take(), if the next holder called take() before. (Otherwise
  * no client was waiting.) A grant that begins before the previous one was
  * released is an overlap. */
-#ifndef HF_BENCH_CROWD_H
-#define HF_BENCH_CROWD_H
+#ifndef HF_BENCH_CONTENDERS_H
+#define HF_BENCH_CONTENDERS_H
 
 #include "commands.h"
 #include "measure.h"

@@ -90,7 +90,9 @@ static void tell(struct bench *b)
     for (int i = 0; i < b->n_held; i++) {
         states[hf_lock_state(b->locks[i])]++;
     }
-    (void)hf_client_node(b->client, 0, &node);
+    if (hf_client_node(b->client, 0, &node) != HF_OK) {
+        node = NULL; /* out of memory: reads as down */
+    }
     (void)fprintf(stderr,
                   "held %d at risk %d lost %d; node 0: state %d, round trip "
                   "%lld us %s\n",

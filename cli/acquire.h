@@ -2,8 +2,8 @@
 /* Acquire a lock, with a status line on the terminal while it waits. A signal
  * cancels the wait. Used by the keeper of `run`, which gets signals from its
  * wrapper, and by `acquire`, which gets its own. */
-#ifndef CLI_TAKE_H
-#define CLI_TAKE_H
+#ifndef CLI_ACQUIRE_H
+#define CLI_ACQUIRE_H
 
 #include "args.h"
 #include "status.h"

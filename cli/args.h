@@ -59,6 +59,7 @@ struct cli_args {
     bool is_for_setup; /* doctor: also open a store that is not set up */
     bool is_forced;
     bool is_quarantine;
+    bool wants_schema;
     /* guard */
     const char *table;
     const char *lock_of_row;

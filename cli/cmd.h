@@ -5,7 +5,7 @@
  * To add one:
  * 1. cmd_NAME.c: `const struct cli_cmd cli_cmd_NAME`, with its options, its
  *    help and its function; args are parsed and checked against the table.
- * 2. add it to CLI_CMD_MAP, and the file to CMakeLists.txt.
+ * 2. add it to CLI_CMD_MAP.
  * 3. docs/holdfast.1: its synopsis, which scripts/checks/man compares with
  *    `usage`, and its options; tests/cli/man.t.sh compares.
  * 4. tests/cli/NAME.t.sh.

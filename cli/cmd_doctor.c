@@ -4,6 +4,7 @@
 
 #include "exit_code.h"
 #include "message.h"
+#include "schema.h"
 #include "snapshot.h"
 #include "store.h"
 #include "width.h"
@@ -32,6 +33,11 @@ static const struct cli_opt opts[] = {
              "as after a restored backup: it has no vote\n"
              "for max_ttl. \"all\" blocks every client for\n"
              "that time"},
+    {.name = "print-schema",
+     .kind = CLI_OPT_FLAG,
+     .offset = offsetof(struct cli_args, wants_schema),
+     .help = "print the SQL that makes the store's schema, for\n"
+             "the database's own client; needs no server"},
     {.name = NULL},
 };
 
@@ -351,6 +357,38 @@ static int quarantine(struct hf_client *client, const struct cli_args *args)
     return code;
 }
 
+/* ---- --print-schema ------------------------------------------------------ */
+
+static bool has_scheme(const char *url, const char *scheme)
+{
+    size_t len = strlen(scheme);
+    return strncmp(url, scheme, len) == 0 && url[len] == ':';
+}
+
+/* Only the scheme of the URL counts, so "postgres:" is enough. */
+static int print_schema(const struct cli_args *args)
+{
+    struct cli_config config;
+    struct cli_out out;
+    int code = cli_config_find(&config, args);
+    if (code != 0) {
+        return code;
+    }
+    bool is_there = has_scheme(config.url, "postgres") ||
+                    has_scheme(config.url, "postgresql");
+    cli_config_forget(&config);
+    if (!is_there) {
+        return cli_message(CLI_EXIT_USAGE, "doctor",
+                           "--print-schema: only PostgreSQL has one: add -u "
+                           "postgres:");
+    }
+    cli_out_init(&out, STDOUT_FILENO);
+    cli_out_text(&out, cli_postgres_schema);
+    return cli_out_flush(&out)
+               ? 0
+               : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
+}
+
 static int check_words(const struct cli_args *args)
 {
     if (args->n_words > 0 && !args->is_quarantine) {
@@ -361,6 +399,11 @@ static int check_words(const struct cli_args *args)
         return cli_message(CLI_EXIT_USAGE, "doctor",
                            "--init and --quarantine exclude each other");
     }
+    if (args->wants_schema &&
+        (args->is_init || args->is_quarantine || args->is_forced)) {
+        return cli_message(CLI_EXIT_USAGE, "doctor",
+                           "--print-schema takes no other option of doctor");
+    }
     return 0;
 }
 
@@ -369,6 +412,9 @@ static int run(struct cli_args *args)
     struct hf_client *client;
     int code = check_words(args);
     args->is_for_setup = true;
+    if (code == 0 && args->wants_schema) {
+        return print_schema(args);
+    }
     if (code == 0) {
         code = cli_store_find(args, &client);
     }
@@ -388,7 +434,7 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_doctor = {
     .name = "doctor",
-    .usage = "[--init [--force] | --quarantine [ADDRESS | all]]",
+    .usage = "[--init | --quarantine [ADDRESS | all] | --print-schema]",
     .summary = "check whether the servers are fit for locks",
     .text = "Prints every finding with its remedy, and last the number of "
             "servers that may\nvote. With -q only warnings, errors and that "

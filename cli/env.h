@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The environment variables of a command that runs under a lock. */
-#ifndef CLI_EXPORT_H
-#define CLI_EXPORT_H
+#ifndef CLI_ENV_H
+#define CLI_ENV_H
 
 #include "args.h"
 

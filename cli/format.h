@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Holders and nodes, for people and as JSON. */
-#ifndef CLI_SHOW_H
-#define CLI_SHOW_H
+#ifndef CLI_FORMAT_H
+#define CLI_FORMAT_H
 
 #include "out.h"
 #include "snapshot.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detection of nesting: in `holdfast run a -- … holdfast run a -- …` the inner
  * command would wait for its own ancestor for ever. */
-#ifndef CLI_ANCESTOR_H
-#define CLI_ANCESTOR_H
+#ifndef CLI_NESTED_H
+#define CLI_NESTED_H
 
 #include "args.h"
 

@@ -67,7 +67,9 @@ enum hf_status cli_inspect(struct hf_client *client, const void *name,
 void cli_node(struct hf_client *client, int idx, struct cli_node *out)
 {
     struct hf_node *node = NULL;
-    (void)hf_client_node(client, idx, &node); /* NULL reads as down */
+    if (hf_client_node(client, idx, &node) != HF_OK) {
+        node = NULL; /* out of memory: reads as down */
+    }
     memset(out, 0, sizeof(*out));
     copy(out->address, sizeof(out->address), hf_node_address(node));
     out->health = hf_node_health(node);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks: one for decisions, one for output. */
-#ifndef CLI_WHEN_H
-#define CLI_WHEN_H
+#ifndef CLI_TIMEFMT_H
+#define CLI_TIMEFMT_H
 
 #include "out.h"
 

@@ -74,6 +74,12 @@ int cli_token_print(struct hf_client *client, struct hf_lock *lock,
     end_ns += hf_lock_remaining_ms(lock) * CLI_NS_PER_MS;
     enum hf_status status = hf_lock_detach(lock, owner); /* takes time */
     int64_t left_ms = (end_ns - cli_time_now_ns()) / CLI_NS_PER_MS;
+    if (status == HF_UNSUPPORTED) {
+        (void)hf_lock_release(lock);
+        return cli_message(cli_exit_code(status), args->name,
+                           "in this store a lock ends with the process that "
+                           "acquired it: use holdfast run, or --while-pid");
+    }
     if (status != HF_OK || left_ms <= 0) {
         return cli_message(CLI_EXIT_LOST, args->name,
                            "the lease was over before it could be printed");
@@ -82,7 +88,9 @@ int cli_token_print(struct hf_client *client, struct hf_lock *lock,
     if (cli_out_flush(&out)) {
         return 0;
     }
-    (void)hf_owner_release(client, args->name, strlen(args->name), owner, NULL);
+    enum hf_status ignored =
+        hf_owner_release(client, args->name, strlen(args->name), owner, NULL);
+    (void)ignored; /* else it ends with its lease */
     return cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
 

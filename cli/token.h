@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owner texts of locks that outlive a command: acquire prints them, extend and
  * release read them. */
-#ifndef CLI_HANDED_H
-#define CLI_HANDED_H
+#ifndef CLI_TOKEN_H
+#define CLI_TOKEN_H
 
 #include "args.h"
 

@@ -2,9 +2,10 @@
 # A store that is no part of the library: a module, which is loaded by the first
 # URL with its scheme.
 #
-#   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...])
+#   hf_store_module(NAME SCHEMES SCHEME... [PACKAGES MODULE...] [WITH FOLDER...])
 #
-# NAME is in capitals. The C files of src/store/name/ become store-SCHEME.so,
+# NAME is in capitals. The C files of src/store/name/, and of each src/store/
+# FOLDER, which is a store of the same module, become store-SCHEME.so,
 # with its SQL files as constants hf_SCHEME_text_FILE (cmake/embed_text.cmake),
 # named for the first scheme; each other scheme is a link to it. PACKAGES are
 # those of pkg-config. The store is left out, with a message, by HF_WITHOUT_NAME,
@@ -13,20 +14,26 @@
 # Every function of ours that a module calls is linked into it, from the parts
 # of the library: the library exports nothing but what is public.
 
-# store-SCHEME.so of the C files of FOLDER, and links for the other schemes.
-function(hf_store_objects folder output schemes)
+# store-SCHEME.so of the C files of the folders, and links for the other
+# schemes. The first folder may have SQL. The objects are a library, too: a test
+# that makes calls fail links them into its program (cmake/tests.cmake).
+function(hf_store_objects folders output schemes)
   list(POP_FRONT schemes scheme)
-  hf_glob(sources "${folder}/*.c")
+  list(GET folders 0 folder)
+  list(TRANSFORM folders APPEND "/*.c" OUTPUT_VARIABLE patterns)
+  hf_glob(sources ${patterns})
   hf_glob(texts "${folder}/*.sql")
   if(texts)
     hf_embed_text(text "hf_${scheme}_text" "store/${scheme}/schema.h" ${texts})
     list(APPEND sources "${text}")
   endif()
-  add_library(store-${scheme} MODULE ${sources})
-  set_target_properties(store-${scheme} PROPERTIES PREFIX ""
-    LIBRARY_OUTPUT_DIRECTORY "${output}")
-  target_link_libraries(store-${scheme} PRIVATE ${ARGN} holdfast_parts
+  add_library(store-${scheme}-objects OBJECT ${sources})
+  target_link_libraries(store-${scheme}-objects PUBLIC ${ARGN} holdfast_parts
     hf_settings)
+  add_library(store-${scheme} MODULE)
+  set_target_properties(store-${scheme} PROPERTIES PREFIX "" LINKER_LANGUAGE C
+    LIBRARY_OUTPUT_DIRECTORY "${output}")
+  target_link_libraries(store-${scheme} PRIVATE store-${scheme}-objects)
   target_link_options(store-${scheme} PRIVATE -Wl,--as-needed
     -Wl,--exclude-libs,ALL)
   if(NOT HF_SANITIZE) # a sanitizer's functions are the program's
@@ -40,7 +47,7 @@ function(hf_store_objects folder output schemes)
 endfunction()
 
 function(hf_store_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES")
+  cmake_parse_arguments(PARSE_ARGV 1 store "" "" "SCHEMES;PACKAGES;WITH")
   option(HF_WITHOUT_${name} "Leave out the store module of this name" OFF)
   if(HF_WITHOUT_${name})
     return()
@@ -55,7 +62,8 @@ function(hf_store_module name)
     list(APPEND libraries PkgConfig::${package})
   endforeach()
   string(TOLOWER ${name} folder)
-  hf_store_objects("src/store/${folder}" "${CMAKE_BINARY_DIR}"
+  list(TRANSFORM store_WITH PREPEND "src/store/")
+  hf_store_objects("src/store/${folder};${store_WITH}" "${CMAKE_BINARY_DIR}"
     "${store_SCHEMES}" ${libraries})
   list(POP_FRONT store_SCHEMES scheme)
   install(TARGETS store-${scheme}

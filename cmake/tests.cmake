@@ -18,6 +18,10 @@
 # a line of its own; without that library it is not built:
 #   /* link: -Wl,--wrap=malloc */
 #   /* library: hf_sim_redis */
+#
+# With a line of this kind it is linked with a library that this build has, and
+# built without it otherwise:
+#   /* library, if built: store-postgres-objects */
 
 find_library(HF_CMOCKA cmocka)
 pkg_check_modules(UV IMPORTED_TARGET libuv)
@@ -28,10 +32,23 @@ function(hf_library_of var source)
   set(${var} "${line}" PARENT_SCOPE)
 endfunction()
 
+# All that scripts/test runs with TSan: the tests of the client, and what they
+# start.
+add_custom_target(tests-client)
+add_dependencies(tests-client holdfast_cli)
+foreach(target holdfast-tls store-postgres)
+  if(TARGET ${target})
+    add_dependencies(tests-client ${target})
+  endif()
+endforeach()
+
 function(hf_program source folder)
   get_filename_component(name "${source}" NAME_WE)
   set(target "${folder}-${name}")
   string(REPLACE "/" "-" target "${target}")
+  if(target MATCHES "^tests-(lib-|unit-test_client|conformance-client)")
+    add_dependencies(tests-client ${target})
+  endif()
   if(name MATCHES "_shim$")
     add_library(${target} MODULE "${source}")
     set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME "${name}"
@@ -55,7 +72,13 @@ function(hf_program source folder)
     target_link_options(${target} PRIVATE ${line})
   endforeach()
   hf_library_of(library "${source}")
-  target_link_libraries(${target} PRIVATE ${library} ${ARGN})
+  file(STRINGS "${source}" optional REGEX "^/\\* library, if built: .* \\*/$")
+  string(REGEX REPLACE "^/\\* library, if built: (.*) \\*/$" "\\1" optional
+    "${optional}")
+  if(NOT TARGET "${optional}")
+    set(optional "")
+  endif()
+  target_link_libraries(${target} PRIVATE ${library} ${optional} ${ARGN})
 endfunction()
 
 # The programs of one folder, and what they share, with the libraries given.

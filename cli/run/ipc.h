@@ -5,8 +5,8 @@
  * object in the kernel with a descriptor in each process. So the keeper can set
  * it without waking the wrapper, and it expires even if the keeper is stopped.
  */
-#ifndef CLI_LINK_H
-#define CLI_LINK_H
+#ifndef CLI_IPC_H
+#define CLI_IPC_H
 
 #include "wait_line.h"
 

@@ -97,7 +97,7 @@ static int take_lock(struct cli_keeper *keeper,
         .gate = &keeper->run->link.shared->line,
     };
     bool is_once = keeper->args->once_ms != CLI_UNSET;
-    if (is_once && !cli_keeper_is_unmarked(keeper, &take)) {
+    if (!cli_keeper_may_begin(keeper, &take)) {
         return refuse(keeper, &take);
     }
     /* A wait is not begun; of a try it is asked why it did not succeed. */

@@ -95,10 +95,10 @@ void cli_keeper_kill(struct cli_keeper *keeper);
  * @p was_ours: the lock was still ours when it was released. */
 int cli_keeper_code(const struct cli_keeper *keeper, bool was_ours);
 
-/* keeper_once.c: read the mark before the lock is acquired. @return false with
- * take->outcome; HF_BUSY: a command was started in this period. */
-bool cli_keeper_is_unmarked(struct cli_keeper *keeper,
-                            struct cli_acquire *take);
+/* keeper_once.c: before the lock is acquired, read the mark of --once, or
+ * whether the store can do --min-hold. @return false with take->outcome;
+ * HF_BUSY: a command was started in this period. */
+bool cli_keeper_may_begin(struct cli_keeper *keeper, struct cli_acquire *take);
 
 /* keeper_once.c: write the mark while the lock is held. @return false: as
  * above, and the lock was released. */

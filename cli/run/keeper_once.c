@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-bool cli_keeper_is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
+static bool is_unmarked(struct cli_keeper *keeper, struct cli_acquire *take)
 {
     const struct cli_args *args = keeper->args;
     for (size_t i = 0; i < args->n_names; i++) {
@@ -45,6 +45,28 @@ bool cli_keeper_mark(struct cli_keeper *keeper, struct cli_acquire *take)
     (void)hf_lock_release(keeper->lock);
     keeper->lock = NULL;
     return false;
+}
+
+/* A store without marks keeps no name taken after its release, either: better
+ * to hear it before the command than after it. */
+static bool can_reserve(struct cli_keeper *keeper, struct cli_acquire *take)
+{
+    int64_t left_ms = 0;
+    const struct cli_args *args = keeper->args;
+    if (args->min_hold_ms == CLI_UNSET ||
+        hf_client_marked(keeper->client, args->names[0].name,
+                         args->names[0].name_len, &left_ms,
+                         &take->error) != HF_UNSUPPORTED) {
+        return true;
+    }
+    take->outcome = HF_UNSUPPORTED;
+    return false;
+}
+
+bool cli_keeper_may_begin(struct cli_keeper *keeper, struct cli_acquire *take)
+{
+    bool is_once = keeper->args->once_ms != CLI_UNSET;
+    return is_once ? is_unmarked(keeper, take) : can_reserve(keeper, take);
 }
 
 static bool has_failed(const struct cli_keeper *keeper)

@@ -64,6 +64,7 @@
 extern "C" {
 #endif
 
+/** The version of this header, as numbers and as text. */
 #define HF_VERSION_MAJOR 0
 #define HF_VERSION_MINOR 2
 #define HF_VERSION_PATCH 0
@@ -151,17 +152,21 @@ HF_API bool hf_has_tls(void);
 
 /* ---- Client ------------------------------------------------------------ */
 
-/** Longest lock name in bytes. Names are any bytes, at least one. */
+/** Longest lock name in bytes. Names are any bytes, at least one. A path or a
+ * URL fits, and a copy of a name fits on the stack. */
 #define HF_NAME_MAX 1024
 
 /** Most nodes a store may have. Nine outlive four failures; past that the
  * slowest reply, not safety, decides. */
 #define HF_NODES_MAX 9
 
-/** Room for an owner with its fence as text ("OWNER@FENCE"), with the NUL. */
+/** Room for an owner with its fence as text ("OWNER@FENCE"), with the NUL: 448
+ * bytes of owner, 16 digits of fence, and the ttl that hf_lock_detach() adds.
+ */
 #define HF_OWNER_TEXT_MAX 512
 
-/** Most names in one request. */
+/** Most names in one request. While it waits for one name it holds those that
+ * sort before, so requests for many names mostly delay each other. */
 #define HF_NAMES_MAX 64
 
 /** Most permits of a semaphore. Each is a lock of its own, and a
@@ -418,6 +423,7 @@ HF_API void hf_cancel_free(struct hf_cancel *cancel);
 
 /* ---- Acquire ----------------------------------------------------------- */
 
+/** A wait_ms without end: until the lock is held, or the wait is cancelled. */
 #define HF_WAIT_FOREVER INT64_C(-1)
 
 /** What frees a lock before its lease ends, on stores that can see it (the
@@ -546,7 +552,8 @@ hf_lock_acquire(struct hf_client *client, const struct hf_request *request,
  */
 HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
 
-/** Longest reservation: 31 days. */
+/** Longest reservation: 31 days, the longest month. The reserved name has no
+ * holder whose end could free it. */
 #define HF_RESERVE_MS_MAX INT64_C(2678400000)
 
 /**
@@ -555,7 +562,8 @@ HF_API enum hf_status hf_lock_release(struct hf_lock *lock);
  * otherwise.
  *
  * @return As hf_lock_release(); HF_INVALID - @p reserve_ms is below 0 or above
- *         HF_RESERVE_MS_MAX: nothing was done, and the lock is still yours.
+ *         HF_RESERVE_MS_MAX, HF_UNSUPPORTED - a lock of this store ends with
+ *         its connection: nothing was done, and the lock is still yours.
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
@@ -564,7 +572,8 @@ HF_API enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
 
 /* ---- Once a period ----------------------------------------------------- */
 
-/** Longest period of a mark: ten years. */
+/** Longest period of a mark: ten years, longer than a job's period. Bounded so
+ * that sums with the clock cannot overflow. */
 #define HF_PERIOD_MS_MAX INT64_C(315360000000)
 
 /**
@@ -630,8 +639,8 @@ hf_lock_mark(struct hf_lock *lock, int64_t period_ms, struct hf_error *error);
  *
  * Threads: the lock's. Blocks: for two rounds of 0.9 s for each name.
  */
-HF_API enum hf_status hf_lock_unmark(struct hf_lock *lock,
-                                     struct hf_error *error);
+HF_API HF_NODISCARD enum hf_status hf_lock_unmark(struct hf_lock *lock,
+                                                  struct hf_error *error);
 
 /* ---- While holding ----------------------------------------------------- */
 
@@ -715,8 +724,8 @@ HF_API void hf_lock_owner_at(const struct hf_lock *lock, size_t idx,
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
-HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
-                                     struct hf_error *error);
+HF_API HF_NODISCARD enum hf_status
+hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms, struct hf_error *error);
 
 /**
  * Have another process keep the lock alive: the embedded store frees it only
@@ -733,7 +742,8 @@ HF_API enum hf_status hf_lock_extend(struct hf_lock *lock, int64_t ttl_ms,
  * Threads: the lock's. Blocks: for about one node_timeout.
  * Source: kill(2), for @p pid.
  */
-HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
+HF_API HF_NODISCARD enum hf_status hf_lock_add_process(struct hf_lock *lock,
+                                                       int64_t pid);
 
 /**
  * Turn a lock into a text: "OWNER@FENCE/TTL", where TTL is the length of its
@@ -755,8 +765,8 @@ HF_API enum hf_status hf_lock_add_process(struct hf_lock *lock, int64_t pid);
  *
  * Threads: the lock's. Blocks: for about one node_timeout.
  */
-HF_API enum hf_status hf_lock_detach(struct hf_lock *lock,
-                                     char text[HF_OWNER_TEXT_MAX]);
+HF_API HF_NODISCARD enum hf_status hf_lock_detach(struct hf_lock *lock,
+                                                  char text[HF_OWNER_TEXT_MAX]);
 
 /**
  * Turn a text back into a lock: the text is the lock, so adopt it once. Two
@@ -796,7 +806,7 @@ hf_lock_adopt(struct hf_client *client, const struct hf_request *request,
  *
  * Threads: any. Blocks: 0.9 s.
  */
-HF_API enum hf_status
+HF_API HF_NODISCARD enum hf_status
 hf_owner_release(struct hf_client *client, const void *name, size_t name_len,
                  const char *owner, struct hf_error *error);
 
@@ -896,7 +906,7 @@ HF_API void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done,
  *
  * @return HF_OK; HF_INVALID - @p reserve_ms out of its bounds, no lock, no
  *         callback, a forked child or a client that is being closed;
- *         HF_NO_MEMORY.
+ *         HF_UNSUPPORTED - as above; HF_NO_MEMORY.
  *
  * Threads: the lock's. Blocks: briefly.
  */
@@ -984,7 +994,8 @@ HF_API HF_NODISCARD bool hf_op_waiting(struct hf_op *op,
 
 /* ---- Values ------------------------------------------------------------ */
 
-/** Longest value in bytes: 256 KiB. Values are any bytes, also none. */
+/** Longest value in bytes: 256 KiB. Values are any bytes, also none. Renewals
+ * share the connection, and are sent behind a value that is being written. */
 #define HF_VALUE_MAX 262144
 
 /** The expected version of hf_value_put() that fits any value, and none. */
@@ -1507,8 +1518,8 @@ HF_API void hf_node_free(struct hf_node *node);
  * hf_node_free() frees. @return HF_OK; HF_INVALID - no such node;
  * HF_NO_MEMORY.
  * Owner: the caller. Threads: any. Blocks: briefly. */
-HF_API enum hf_status hf_client_node(struct hf_client *client, int idx,
-                                     struct hf_node **out);
+HF_API HF_NODISCARD enum hf_status
+hf_client_node(struct hf_client *client, int idx, struct hf_node **out);
 
 /** How bad a finding is. */
 enum hf_severity { HF_FINDING_OK, HF_FINDING_WARNING, HF_FINDING_ERROR };

@@ -63,7 +63,8 @@ static void form_args(struct form *form, const struct hf_ask *ask)
         return;
     }
     if (ask->verb == HF_VERB_BREAK) {
-        snprintf(form->first, sizeof(form->first), "%d", ask->now ? 1 : 0);
+        snprintf(form->first, sizeof(form->first), "%d",
+                 ask->frees_now ? 1 : 0);
     } else {
         snprintf(form->first, sizeof(form->first), "%" PRId64, ask->ttl_ms);
     }

@@ -17,6 +17,7 @@
 #include "world/node.h"
 
 #include "core/lease.h"
+#include "core/limits.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,8 +26,8 @@
 #define ROUNDS 2
 
 /* Steps of the clock floor, and the furthest fence, in microseconds. */
-#define FLOOR_US (INT64_C(1) << 22)
-#define BOUND_US (INT64_C(1) << 32)
+#define FLOOR_US (INT64_C(1) << HF_FLOOR_BITS)
+#define BOUND_US ((int64_t)HF_FENCE_AHEAD_MAX)
 
 /* The wall clock of a node at time 0 (world/node.c). */
 #define WALL_US INT64_C(1700000000000000)

@@ -345,7 +345,8 @@ void hf_acquire_due(struct hf_op *op)
     } else {
         /* A wait without end gets here only if no majority can be reached: so
          * HF_UNAVAILABLE, even if one node named a holder. */
-        bool is_busy = op->rival.is_known && op->order.wait_ms >= 0;
+        bool is_busy =
+            op->rival.is_known && op->order.wait_ms >= 0 && !op->has_dropped;
         hf_op_part(op);
         finish_as(op, is_busy ? HF_RETRY_BUSY : HF_RETRY_UNREACHED);
     }

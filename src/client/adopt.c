@@ -3,6 +3,7 @@
  * Adopting is one renewal that never acquires: it succeeds only if a majority
  * confirms that the owner still holds the lock at that fence. */
 #include "client/cancel.h"
+#include "client/name.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -105,7 +106,11 @@ static enum hf_status read_adoption(struct hf_op *op,
                                     const char *owner, struct hf_error *error)
 {
     struct hf_client *client = op->client;
-    enum hf_status status = hf_order_read(client, request, &op->order, error);
+    enum hf_status status =
+        hf_client_need_records(client, HF_NOT_HANDED_ON, error);
+    if (status == HF_OK) {
+        status = hf_order_read(client, request, &op->order, error);
+    }
     if (status == HF_OK && hf_order_is_bundle(&op->order)) {
         status = hf_fail(error, HF_UNSUPPORTED,
                          "only a lock of one name is handed on, and none of a "
@@ -238,7 +243,10 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         .ttl_ms = client->url->max_ttl_ms,
         .is_lasting = true,
     };
-    status = hf_name_check(name, name_len, error);
+    status = hf_client_need_records(client, HF_NOT_HANDED_ON, error);
+    if (status == HF_OK) {
+        status = hf_name_check(name, name_len, error);
+    }
     if (status == HF_OK) {
         status = read_owner(owner, &order, &fence, error);
     }

@@ -23,23 +23,23 @@ static struct hf_span left_of(const struct hf_answer *answer)
 /* Another library deletes its key without a push to us, and its own clients
  * poll for the key: with half a second between polls, our waiter would rarely
  * get it. */
-#define LOOK_FOREIGN_MS 40
+#define POLL_FOREIGN_MS 40
 
 /* The end of a process is not pushed, only found by polling. */
-#define LOOK_MORTAL_MS 500
+#define POLL_MORTAL_MS 500
 
 /* The first waiter polls only where the end of the holder is not pushed: a
  * process that dies, a key of another library. 0: do not poll. */
-static uint16_t look_ms(const struct hf_client *client,
-                        const struct hf_answer *answer)
+static uint16_t poll_ms_max(const struct hf_client *client,
+                            const struct hf_answer *answer)
 {
     if ((client->store->ops->capabilities & HF_CAP_LIVENESS) != 0) {
-        return LOOK_MORTAL_MS;
+        return POLL_MORTAL_MS;
     }
     bool is_foreign = answer->kind == HF_HOLDER_TYPE ||
                       (answer->kind == HF_HOLDER_FOREIGN &&
                        !hf_owner_is_ours(answer->owner, answer->owner_len));
-    return is_foreign ? LOOK_FOREIGN_MS : 0;
+    return is_foreign ? POLL_FOREIGN_MS : 0;
 }
 
 static struct hf_event event_of(const struct hf_client *client,
@@ -61,7 +61,7 @@ static struct hf_event event_of(const struct hf_client *client,
         .rival =
             has_rival ? hf_owner_digest(answer->owner, answer->owner_len) : 0,
         .left = left_of(answer),
-        .look_ms = has_rival ? look_ms(client, answer) : 0,
+        .poll_ms_max = has_rival ? poll_ms_max(client, answer) : 0,
         .ahead = answer->ahead,
         .ticket = answer->ticket,
     };
@@ -115,6 +115,16 @@ bool hf_client_enqueue_event(struct hf_client *client, uint64_t cookie,
     return true;
 }
 
+/* The request of a dropped reply stays pending for ever, and so might the
+ * acquisition: it ends at its timer, which is due now. */
+static void drop_event(struct hf_client *client, struct hf_op *op)
+{
+    op->has_dropped = true;
+    if (op->kind == HF_OP_ACQUIRE) {
+        hf_timer_heap_set(&client->heap, &op->item, client->now);
+    }
+}
+
 /* Step the lock now; queue the event if the store is on the stack or an earlier
  * event is queued. */
 static void deliver(struct hf_client *client, uint64_t cookie,
@@ -124,7 +134,7 @@ static void deliver(struct hf_client *client, uint64_t cookie,
         client->inbox_count > 0) {
         bool is_kept = hf_client_enqueue_event(client, cookie, event);
         if (!is_kept && lock->op != NULL) {
-            lock->op->has_dropped = true;
+            drop_event(client, lock->op);
         }
     } else if ((lock->flags & HF_LOCK_OVER) == 0) {
         hf_client_step(client, lock, event);
@@ -147,7 +157,7 @@ void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter)
 {
     struct hf_client *client = user;
-    struct hf_item *item = hf_handle_table_find(&client->slots, cookie);
+    struct hf_item *item = hf_item_table_find(&client->slots, cookie);
     if (item == NULL || item->kind != HF_ITEM_LOCK || counter == 0 ||
         counter > HF_FENCE_MAX) {
         return;
@@ -182,11 +192,11 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
         answer->verdict != HF_VERDICT_QUEUED) {
         note_reason(client, answer);
     }
-    struct hf_item *item = hf_handle_table_find(&client->slots, answer->cookie);
+    struct hf_item *item = hf_item_table_find(&client->slots, answer->cookie);
     if (item == NULL) {
         return; /* its attempt or query has ended */
     }
-    if (item->kind == HF_ITEM_LOOK) {
+    if (item->kind == HF_ITEM_QUERY) {
         hf_broadcast_answer(hf_broadcast_of(item), answer);
     } else {
         answer_lock(client, hf_lock_of(item), answer);

@@ -34,7 +34,10 @@
  *
  * Each step has one child: a query or a release. When it ends, the break is
  * done, and is listed again for the next step, by the waiting call or by
- * hf_client_process(). So `may_wait` is called there, too. */
+ * hf_client_process(). So `may_wait` is called there, too.
+ *
+ * Cost: a round trip each for the mark, BREAK and RELEASE, one more each to
+ * withdraw a mark and to free a lock of another library; and the wait. */
 #include "client/break.h"
 #include "client/cancel.h"
 
@@ -101,7 +104,7 @@ static void ask_whether(struct hf_break *brk)
 
 static enum hf_break_step free_it(struct hf_break *brk)
 {
-    if (brk->now) {
+    if (brk->frees_now) {
         return HF_BREAK_OVER;
     }
     return brk->seizure->has_long ? HF_BREAK_FREE_LONG : HF_BREAK_FREE;
@@ -111,7 +114,7 @@ static enum hf_break_step free_it(struct hf_break *brk)
 static enum hf_break_step end_lease(struct hf_break *brk)
 {
     brk->seizure->stage = HF_SEIZURE_OVER;
-    brk->held_until_ms = brk->now ? brk->held_until_ms : 0;
+    brk->held_until_ms = brk->frees_now ? brk->held_until_ms : 0;
     bool is_marked = brk->mark.fence != 0 &&
                      hf_instant_before(brk->op.client->now, brk->mark.end);
     return is_marked ? HF_BREAK_WITHDRAW_MARK : free_it(brk);
@@ -149,7 +152,7 @@ static enum hf_break_step next_step(struct hf_break *brk)
     case HF_BREAK_FIND_MARK:
         return is_well ? HF_BREAK_TAKE : HF_BREAK_OVER;
     case HF_BREAK_TAKE:
-        if (brk->now || brk->seizure->stage == HF_SEIZURE_IDLE) {
+        if (brk->frees_now || brk->seizure->stage == HF_SEIZURE_IDLE) {
             return is_well ? end_lease(brk) : HF_BREAK_OVER;
         }
         return is_well ? wait_for_lease(brk) : HF_BREAK_GIVE_BACK;
@@ -206,7 +209,7 @@ static bool begin_child(struct hf_break *brk)
         return hf_mark_find_begin(&brk->ask, &brk->op, seizure->name,
                                   seizure->name_len);
     case HF_BREAK_TAKE:
-        return hf_seizure_begin(seizure, brk->now, &brk->op);
+        return hf_seizure_begin(seizure, brk->frees_now, &brk->op);
     case HF_BREAK_WAIT:
         hf_timer_heap_set(&brk->op.client->heap, &brk->op.item, brk->end);
         return true;
@@ -282,7 +285,7 @@ static void judge(struct hf_break *brk)
     struct hf_error error = {.status = HF_OK};
     switch (brk->step) {
     case HF_BREAK_FIND_MARK:
-        note(brk, &brk->ask.look.op.error);
+        note(brk, &brk->ask.query.op.error);
         hf_mark_found(&brk->ask, &brk->mark);
         break;
     case HF_BREAK_TAKE:
@@ -344,13 +347,13 @@ void hf_break_abandon(struct hf_op *op)
     if (brk->seizure == NULL) {
         return; /* over */
     }
-    if (!brk->ask.look.op.is_done) {
-        hf_op_abandon(&brk->ask.look.op);
+    if (!brk->ask.query.op.is_done) {
+        hf_op_abandon(&brk->ask.query.op);
     }
     if (!brk->release.is_done) {
         hf_op_abandon(&brk->release);
     }
-    bool is_ours = !brk->now && brk->seizure->stage == HF_SEIZURE_OVER &&
+    bool is_ours = !brk->frees_now && brk->seizure->stage == HF_SEIZURE_OVER &&
                    brk->step != HF_BREAK_GIVE_BACK;
     if (is_ours && brk->step == HF_BREAK_WITHDRAW_MARK &&
         brk->seizure->has_long) {
@@ -368,7 +371,7 @@ bool hf_break_interrupt(struct hf_break *brk)
     struct hf_op *op = &brk->op;
     bool is_taken = brk->step == HF_BREAK_TAKE || brk->step == HF_BREAK_WAIT;
     note_cancelled(brk);
-    if (!is_taken || brk->now || op->client->is_closing) {
+    if (!is_taken || brk->frees_now || op->client->is_closing) {
         hf_op_abandon(op);
         return true;
     }

@@ -20,7 +20,7 @@ enum hf_break_step {
 struct hf_break {
     struct hf_op op; /* first: it is the item in the tables */
     enum hf_break_step step;
-    bool now;
+    bool frees_now;
     hf_break_fn *may_wait; /* or NULL */
     hf_broken_fn *done;    /* NULL: a blocking call */
     int64_t held_until_ms;

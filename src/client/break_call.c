@@ -2,6 +2,7 @@
 /* The two forms of a break: blocking, with its operation on the stack, and
  * asynchronous, with its operation on the heap. */
 #include "client/break.h"
+#include "client/name.h"
 
 #include "base/fail.h"
 
@@ -14,16 +15,23 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
 {
     hf_op_init(&brk->op, client, HF_OP_BREAK);
     brk->step = HF_BREAK_FIND_MARK;
-    brk->now = false;
+    brk->frees_now = false;
     brk->may_wait = NULL;
     brk->done = NULL;
     brk->held_until_ms = 0;
     brk->why = brk->op.error;
     brk->mark.fence = 0;
-    brk->ask.look.op.is_done = true;
+    brk->ask.query.op.is_done = true;
     brk->release.is_done = true;
     brk->seizure = NULL;
-    enum hf_status status = hf_name_check(name, name_len, error);
+    enum hf_status status = hf_client_need_records(
+        client,
+        "end the holder's session instead, with pg_terminate_backend(PID); "
+        "holdfast ls NAME shows PID",
+        error);
+    if (status == HF_OK) {
+        status = hf_name_check(name, name_len, error);
+    }
     if (status == HF_OK) {
         brk->seizure = hf_seizure_new(client, name, name_len);
         status = brk->seizure == NULL ? hf_fail_memory(error) : HF_OK;
@@ -58,7 +66,7 @@ wait_for_break(struct hf_client *client, const void *name, size_t name_len,
     }
     status = init(&brk, client, name, name_len, error);
     if (status == HF_OK) {
-        brk.now = now;
+        brk.frees_now = now;
         brk.may_wait = may_wait;
         brk.op.user = user;
         run(&brk, error);
@@ -132,7 +140,7 @@ hf_op_start_break(struct hf_client *client, const void *name, size_t name_len,
     }
     status = init(brk, client, name, name_len, error);
     if (status == HF_OK) {
-        brk->now = now;
+        brk->frees_now = now;
         brk->may_wait = may_wait;
         brk->done = done;
         brk->op.user = user;

@@ -1,4 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* QUERIES: ONE REQUEST TO EVERY NODE
+ *
+ *   begin ──▶ ask the nodes that are up ──▶ replies ──▶ a majority ──▶ all
+ *                                                        └──one timeout─▶ end
+ *
+ * A query ends at the first of: no further reply can come; a majority has
+ * replied, and one timeout has passed since, in which slow nodes may reply; its
+ * patience is over. Without a majority it ends with an error. A node that is
+ * still connecting is asked as soon as it is up.
+ *
+ * A reply may be lost with its connection, and the request executed anyway,
+ * also later. Such nodes are in `unknown`: a caller whose request changes
+ * something must not take them for unchanged. Nodes in `unsent` are unchanged.
+ *
+ * Cost: one round trip, and one timeout if a node is slow or dead. A paged
+ * query (SCAN) costs one round trip a page. */
 #include "client/broadcast.h"
 
 #include "base/assert.h"
@@ -9,160 +25,161 @@
  * only reads ends within a second. */
 #define LOOK_MS_MAX 900
 
-void hf_broadcast_init(struct hf_broadcast *look, struct hf_client *client,
+void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
                        enum hf_verb verb, const void *name, size_t name_len)
 {
-    hf_op_init(&look->op, client, HF_OP_LOOK);
-    memset((char *)look + sizeof(look->op), 0,
-           sizeof(*look) - sizeof(look->op));
-    look->op.item.kind = HF_ITEM_LOOK;
-    look->op.order.name = name;
-    look->op.order.name_len = name_len;
-    look->op.order.ttl_ms = client->url->max_ttl_ms;
-    look->verb = verb;
-    look->patience = hf_span_ms(LOOK_MS_MAX);
+    hf_op_init(&query->op, client, HF_OP_QUERY);
+    memset((char *)query + sizeof(query->op), 0,
+           sizeof(*query) - sizeof(query->op));
+    query->op.item.kind = HF_ITEM_QUERY;
+    query->op.order.name = name;
+    query->op.order.name_len = name_len;
+    query->op.order.ttl_ms = client->url->max_ttl_ms;
+    query->verb = verb;
+    query->patience = hf_span_ms(LOOK_MS_MAX);
 }
 
-static void start(struct hf_broadcast *look)
+static void start(struct hf_broadcast *query)
 {
-    struct hf_client *client = look->op.client;
-    look->is_delayed = false;
-    look->hard_end = hf_instant_add(client->now, look->patience);
-    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
-    hf_broadcast_pump(look);
+    struct hf_client *client = query->op.client;
+    query->is_delayed = false;
+    query->hard_end = hf_instant_add(client->now, query->patience);
+    hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);
+    hf_broadcast_pump(query);
 }
 
-bool hf_broadcast_begin(struct hf_broadcast *look)
+bool hf_broadcast_begin(struct hf_broadcast *query)
 {
-    if (!hf_op_list(&look->op)) {
+    if (!hf_op_list(&query->op)) {
         return false;
     }
-    start(look);
+    start(query);
     return true;
 }
 
-bool hf_broadcast_begin_after(struct hf_broadcast *look, struct hf_span delay)
+bool hf_broadcast_begin_after(struct hf_broadcast *query, struct hf_span delay)
 {
-    struct hf_client *client = look->op.client;
-    if (!hf_op_list(&look->op)) {
+    struct hf_client *client = query->op.client;
+    if (!hf_op_list(&query->op)) {
         return false;
     }
-    look->is_delayed = true;
-    hf_timer_heap_set(&client->heap, &look->op.item,
+    query->is_delayed = true;
+    hf_timer_heap_set(&client->heap, &query->op.item,
                       hf_instant_add(client->now, delay));
     return true;
 }
 
-static void ask(struct hf_broadcast *look, unsigned node)
+static void ask(struct hf_broadcast *query, unsigned node)
 {
-    struct hf_client *client = look->op.client;
+    struct hf_client *client = query->op.client;
     struct hf_ask question = {
-        .cookie = hf_handle_table_cookie(&client->slots, &look->op.item),
-        .verb = look->verb,
+        .cookie = hf_item_table_cookie(&client->slots, &query->op.item),
+        .verb = query->verb,
         .node = (uint8_t)node,
-        .now = look->now,
-        .name = look->op.order.name,
-        .name_len = look->op.order.name_len,
-        .owner = look->owner,
-        .owner_len = look->owner_len,
-        .ttl_ms = look->op.order.ttl_ms,
+        .frees_now = query->frees_now,
+        .name = query->op.order.name,
+        .name_len = query->op.order.name_len,
+        .owner = query->owner,
+        .owner_len = query->owner_len,
+        .ttl_ms = query->op.order.ttl_ms,
         .counter =
-            look->verb == HF_VERB_SCAN ? look->cursor[node] : look->fence,
-        .back = look->back == NULL ? NULL : look->back[node].data,
-        .back_len = look->back == NULL ? 0 : look->back[node].len,
+            query->verb == HF_VERB_SCAN ? query->cursor[node] : query->fence,
+        .back = query->back == NULL ? NULL : query->back[node].data,
+        .back_len = query->back == NULL ? 0 : query->back[node].len,
         .value =
-            look->value == NULL ? (struct hf_bytes){NULL, 0} : *look->value,
+            query->value == NULL ? (struct hf_bytes){NULL, 0} : *query->value,
     };
     uint16_t bit = (uint16_t)(1U << node);
-    look->asked |= bit;
-    look->waiting |= bit;
-    look->again &= (uint16_t)~bit;
+    query->asked |= bit;
+    query->waiting |= bit;
+    query->again &= (uint16_t)~bit;
     hf_client_ask(client, &question);
 }
 
-static bool has_majority(const struct hf_broadcast *look)
+static bool has_majority(const struct hf_broadcast *query)
 {
-    return __builtin_popcount(look->op.answered) >=
-           look->op.client->nodes.quorum;
+    return __builtin_popcount(query->op.answered) >=
+           query->op.client->nodes.quorum;
 }
 
-static void finish(struct hf_broadcast *look)
+static void finish(struct hf_broadcast *query)
 {
-    look->unknown |= look->waiting;
-    hf_op_finish(&look->op,
-                 has_majority(look) ? HF_OK : hf_unavailable_write(&look->op));
+    query->unknown |= query->waiting;
+    hf_op_finish(&query->op, has_majority(query)
+                                 ? HF_OK
+                                 : hf_unavailable_write(&query->op));
 }
 
 /* Finish as soon as no further reply can come. With a majority, wait one more
  * timeout for the others, so that the result names the state of a slow node. */
-static void judge(struct hf_broadcast *look)
+static void judge(struct hf_broadcast *query)
 {
-    struct hf_client *client = look->op.client;
-    uint16_t coming = (uint16_t)(look->waiting | look->again |
-                                 (client->nodes.connecting & ~look->asked));
+    struct hf_client *client = query->op.client;
+    uint16_t coming = (uint16_t)(query->waiting | query->again |
+                                 (client->nodes.connecting & ~query->asked));
     if (coming == 0) {
-        finish(look);
+        finish(query);
         return;
     }
-    if (has_majority(look)) { /* the other nodes get one more timeout */
+    if (has_majority(query)) { /* the other nodes get one more timeout */
         struct hf_instant soft_end =
             hf_client_patience(client, hf_span_ms(client->url->max_ttl_ms));
-        look->hard_end = hf_instant_min(look->hard_end, soft_end);
+        query->hard_end = hf_instant_min(query->hard_end, soft_end);
     }
-    hf_timer_heap_set(&client->heap, &look->op.item, look->hard_end);
+    hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);
 }
 
-void hf_broadcast_pump(struct hf_broadcast *look)
+void hf_broadcast_pump(struct hf_broadcast *query)
 {
-    const struct hf_nodes *nodes = &look->op.client->nodes;
+    const struct hf_nodes *nodes = &query->op.client->nodes;
     uint16_t up = (uint16_t)(nodes->voting | nodes->repairing);
-    if (look->is_delayed) {
+    if (query->is_delayed) {
         return;
     }
     for (;;) {
-        uint16_t next = (uint16_t)(up & (look->again | ~look->asked));
+        uint16_t next = (uint16_t)(up & (query->again | ~query->asked));
         if (next == 0) {
             break;
         }
-        ask(look, (unsigned)__builtin_ctz(next));
+        ask(query, (unsigned)__builtin_ctz(next));
     }
-    look->again &= up;
-    judge(look);
+    query->again &= up;
+    judge(query);
 }
 
-void hf_broadcast_due(struct hf_broadcast *look)
+void hf_broadcast_due(struct hf_broadcast *query)
 {
-    if (look->is_delayed) {
-        start(look);
+    if (query->is_delayed) {
+        start(query);
     } else {
-        finish(look);
+        finish(query);
     }
 }
 
 /* The store may be on the stack: only note the reply. hf_client_settle() pumps
  * the query afterwards. */
-void hf_broadcast_answer(struct hf_broadcast *look,
+void hf_broadcast_answer(struct hf_broadcast *query,
                          const struct hf_answer *answer)
 {
-    struct hf_client *client = look->op.client;
+    struct hf_client *client = query->op.client;
     uint16_t bit = (uint16_t)(1U << answer->node);
-    look->waiting &= (uint16_t)~bit;
+    query->waiting &= (uint16_t)~bit;
     client->has_heard = true;
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED) {
-        look->op.refusing |= bit;
-        look->unknown |= answer->verdict == HF_VERDICT_UNKNOWN ? bit : 0;
-        look->unsent |= answer->verdict == HF_VERDICT_UNSENT ? bit : 0;
-        if (look->repeats > 0) {
-            look->repeats--;
-            look->asked &= (uint16_t)~bit;
+        query->op.refusing |= bit;
+        query->unknown |= answer->verdict == HF_VERDICT_UNKNOWN ? bit : 0;
+        query->unsent |= answer->verdict == HF_VERDICT_UNSENT ? bit : 0;
+        if (query->repeats > 0) {
+            query->repeats--;
+            query->asked &= (uint16_t)~bit;
         }
         return;
     }
-    if (look->heard(look, answer)) {
-        look->again |= bit;
-        look->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
+    if (query->heard(query, answer)) {
+        query->again |= bit;
+        query->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
     } else {
-        look->op.answered |= bit;
+        query->op.answered |= bit;
     }
 }

@@ -25,7 +25,7 @@ static bool is_timed_at(const struct hf_timer_heap *heap,
 static bool is_in_table(const struct hf_client *client,
                         const struct hf_item *item)
 {
-    return hf_handle_table_at(&client->slots, item->slot) == item;
+    return hf_item_table_at(&client->slots, item->slot) == item;
 }
 
 /* CL-2: what other threads read of a handle, without the mutex, is what the

@@ -27,7 +27,8 @@
 struct hf_page;   /* fork.c */
 struct hf_waiter; /* wait.c */
 
-/* Bytes of a host's name that go into owners. */
+/* Bytes of a host's name that go into owners: all of it on Linux, where
+ * HOST_NAME_MAX is 64. HF_OWNER_MAX includes it. */
 #define HF_HOST_MAX 64
 
 /* The last error of a node. */
@@ -71,7 +72,7 @@ struct hf_client {
     struct hf_instant now; /* last clock reading; never decreases */
     uint64_t random;       /* for jitter, not for owner ids */
 
-    struct hf_handle_table slots;
+    struct hf_item_table slots;
     struct hf_timer_heap heap;
     struct hf_ops ops;         /* in progress */
     struct hf_ops seizures;    /* of breaks (seize.h) */
@@ -141,6 +142,14 @@ enum hf_status hf_client_enter(struct hf_client *client,
  * HF_CANCELLED: the client's token was triggered. (cancel.c) */
 enum hf_status hf_client_begin(struct hf_client *client,
                                struct hf_error *error);
+
+/** For what a store without HF_CAP_RECORDS cannot do. @return HF_OK;
+ * HF_UNSUPPORTED: @p lacked ends the text. (request.c) */
+enum hf_status hf_client_need_records(const struct hf_client *client,
+                                      const char *lacked,
+                                      struct hf_error *error);
+#define HF_NOT_HANDED_ON                                                       \
+    "only the process that acquired it can extend or release it"
 
 /** End a public call: settle, run on_state if it is due, set the timer, release
  * the mutex. @return true: a callback closed the client, and it is freed. */
@@ -222,7 +231,7 @@ void hf_client_dispatch(struct hf_client *client);
 
 /* Poll for I/O without waiting, and dispatch it. If another thread is polling,
  * only settle: that thread reads. */
-void hf_client_look(struct hf_client *client);
+void hf_client_poll(struct hf_client *client);
 
 /* ---- timer.c, thread.c ------------------------------------------------- */
 

@@ -4,8 +4,8 @@
  * all are, when no reply arrives for one timeout, or after 5 s; the remaining
  * leases expire. A forked child sends nothing. If a callback closes the client,
  * the closing starts when the callback has returned. */
+#include "client/lock_queue.h"
 #include "client/op.h"
-#include "client/queue.h"
 #include "client/seize.h"
 
 #include "io/clock.h"
@@ -26,11 +26,11 @@
  * that has not confirmed it. */
 static void nudge(struct hf_client *client, struct hf_lock *lock)
 {
-    uint64_t cookie = hf_handle_table_cookie(&client->slots, &lock->item);
+    uint64_t cookie = hf_item_table_cookie(&client->slots, &lock->item);
     for (unsigned i = 0; i < client->nodes.count; i++) {
         struct hf_event event = {
             .kind = HF_EV_NODE, .now = client->now, .node = (uint8_t)i};
-        if (hf_handle_table_find(&client->slots, cookie) != NULL &&
+        if (hf_item_table_find(&client->slots, cookie) != NULL &&
             (lock->flags & HF_LOCK_OVER) == 0) {
             hf_client_step(client, lock, &event);
         }
@@ -39,7 +39,7 @@ static void nudge(struct hf_client *client, struct hf_lock *lock)
 
 static void give_back(struct hf_client *client, uint32_t slot)
 {
-    struct hf_item *item = hf_handle_table_at(&client->slots, slot);
+    struct hf_item *item = hf_item_table_at(&client->slots, slot);
     if (item == NULL || item->kind != HF_ITEM_LOCK) {
         return;
     }
@@ -66,12 +66,12 @@ static void release_all(struct hf_client *client)
     uint32_t slot = 0;
     uint64_t heard = client->n_answers;
     for (;;) {
-        while (slot < hf_handle_table_end(&client->slots) &&
+        while (slot < hf_item_table_end(&client->slots) &&
                client->n_pending < IN_FLIGHT_MAX) {
             give_back(client, slot++);
         }
         hf_client_settle(client);
-        bool is_all = slot == hf_handle_table_end(&client->slots);
+        bool is_all = slot == hf_item_table_end(&client->slots);
         if (client->n_answers != heard) {
             heard = client->n_answers;
             until = hf_client_patience(client, longest);
@@ -148,8 +148,8 @@ static void cancel_call(struct hf_client *client, struct hf_lock *lock)
     hf_op_fn *done = hf_lock_done(lock, &user);
     bool is_last = hf_lock_group_next(lock) == NULL;
     if ((lock->flags & HF_LOCK_OWED) != 0) {
-        hf_queue_remove(client, &client->calls_first, &client->calls_last,
-                        lock);
+        hf_lock_queue_remove(client, &client->calls_first, &client->calls_last,
+                             lock);
     }
     lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
     if ((lock->flags & HF_LOCK_OVER) != 0) {
@@ -165,8 +165,8 @@ static void cancel_call(struct hf_client *client, struct hf_lock *lock)
 static void cancel_all(struct hf_client *client)
 {
     cancel_ops(client);
-    for (uint32_t i = 0; i < hf_handle_table_end(&client->slots); i++) {
-        struct hf_item *item = hf_handle_table_at(&client->slots, i);
+    for (uint32_t i = 0; i < hf_item_table_end(&client->slots); i++) {
+        struct hf_item *item = hf_item_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             (hf_lock_of(item)->flags & HF_LOCK_CALLING) != 0) {
             cancel_call(client, hf_lock_of(item));
@@ -203,8 +203,8 @@ static void free_ops(struct hf_client *client)
 
 static void free_items(struct hf_client *client)
 {
-    for (uint32_t i = 0; i < hf_handle_table_end(&client->slots); i++) {
-        struct hf_item *item = hf_handle_table_at(&client->slots, i);
+    for (uint32_t i = 0; i < hf_item_table_end(&client->slots); i++) {
+        struct hf_item *item = hf_item_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK) {
             free(hf_lock_of(item));
         }
@@ -226,7 +226,7 @@ void hf_client_free(struct hf_client *client)
     }
     free_items(client);
     hf_timer_heap_fini(&client->heap);
-    hf_handle_table_fini(&client->slots);
+    hf_item_table_fini(&client->slots);
     free(client->inbox);
     hf_url_free(client->url);
     close_fd(client->loop_fd);

@@ -36,9 +36,9 @@ static void notify_locks(struct hf_client *client, unsigned node,
 {
     struct hf_event event = {
         .kind = kind, .now = client->now, .node = (uint8_t)node};
-    uint32_t end = hf_handle_table_end(&client->slots);
+    uint32_t end = hf_item_table_end(&client->slots);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_handle_table_at(&client->slots, i);
+        struct hf_item *item = hf_item_table_at(&client->slots, i);
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
         }
@@ -86,7 +86,7 @@ static void deliver_listening(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->heard_from);
     uint16_t bit = (uint16_t)(1U << node);
-    uint32_t end = hf_handle_table_end(&client->slots);
+    uint32_t end = hf_item_table_end(&client->slots);
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
     client->heard_from &= (uint16_t)~bit;
@@ -97,7 +97,7 @@ static void deliver_listening(struct hf_client *client)
     };
     hf_nodes_step(&client->nodes, &change);
     for (uint32_t i = 0; i < end; i++) {
-        struct hf_item *item = hf_handle_table_at(&client->slots, i);
+        struct hf_item *item = hf_item_table_at(&client->slots, i);
         if (item != NULL && item->kind == HF_ITEM_LOCK &&
             hf_lock_lease(hf_lock_of(item))->phase == HF_PHASE_WAITING) {
             hf_client_step(client, hf_lock_of(item), &event);
@@ -112,7 +112,7 @@ static void read_inbox(struct hf_client *client)
          i++) {
         struct hf_queued_event letter = client->inbox[i];
         struct hf_item *item =
-            hf_handle_table_find(&client->slots, letter.cookie);
+            hf_item_table_find(&client->slots, letter.cookie);
         client->inbox[i].cookie = 0; /* no slot has generation 0 */
         if (item == NULL || item->kind != HF_ITEM_LOCK) {
             continue;
@@ -146,7 +146,7 @@ static void run_timer(struct hf_client *client, struct hf_item *item)
         hf_client_signal(client, hf_lock_of(item), HF_EV_TIMER);
         break;
     case HF_ITEM_OP:
-    case HF_ITEM_LOOK:
+    case HF_ITEM_QUERY:
         hf_op_due((struct hf_op *)item);
         break;
     }
@@ -166,7 +166,7 @@ static void run_due(struct hf_client *client)
     }
     while (heap->count > 0) {
         uint32_t slot = hf_timer_heap_first(heap);
-        struct hf_item *item = hf_handle_table_at(&client->slots, slot);
+        struct hf_item *item = hf_item_table_at(&client->slots, slot);
         struct hf_instant at = hf_timer_heap_next(heap);
         if (!may_join(client, item, at)) {
             return;
@@ -179,20 +179,20 @@ static void run_due(struct hf_client *client)
         }
         if (is_stuck) {
             hf_timer_heap_set(
-                heap, hf_handle_table_at(&client->slots, slot),
+                heap, hf_item_table_at(&client->slots, slot),
                 hf_instant_add(client->now, hf_span_ms(STUCK_PAUSE_MS)));
         }
     }
 }
 
-/* Queries with new replies: finish them, or send their next requests. */
-static void pump_looks(struct hf_client *client)
+/* Replies were only noted, since the store was on the stack. */
+static void pump_queries(struct hf_client *client)
 {
     struct hf_op *next = NULL;
     client->has_heard = false;
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
-        if (op->kind == HF_OP_LOOK) {
+        if (op->kind == HF_OP_QUERY) {
             hf_broadcast_pump((struct hf_broadcast *)op);
         }
     }
@@ -219,7 +219,7 @@ void hf_client_settle(struct hf_client *client)
         } else if (client->inbox_count > 0) {
             read_inbox(client);
         } else if (client->has_heard) {
-            pump_looks(client);
+            pump_queries(client);
         } else if (client->bundles != NULL) {
             hf_bundles_pump(client);
         } else if (client->is_dirty && !hf_client_is_deferring(client)) {
@@ -252,7 +252,7 @@ void hf_client_dispatch(struct hf_client *client)
     hf_client_settle(client);
 }
 
-void hf_client_look(struct hf_client *client)
+void hf_client_poll(struct hf_client *client)
 {
     if (client->is_polling) {
         hf_client_settle(client);

@@ -3,48 +3,9 @@
  * hf_client_next_event(); each lock at most once. The locks themselves are the
  * entries of the queues, so queueing needs no memory and cannot fail. */
 #include "client/lock.h"
-#include "client/queue.h"
+#include "client/lock_queue.h"
 
 #include "base/assert.h"
-
-/* ---- A queue of locks, linked by slots --------------------------------- */
-
-static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
-{
-    return hf_lock_of(hf_handle_table_at(&client->slots, slot));
-}
-
-void hf_queue_push(struct hf_client *client, uint32_t *first, uint32_t *last,
-                   struct hf_lock *lock)
-{
-    lock->queue_prev = *last;
-    lock->queue_next = HF_NOWHERE;
-    if (*last != HF_NOWHERE) {
-        lock_at(client, *last)->queue_next = lock->item.slot;
-    } else {
-        *first = lock->item.slot;
-    }
-    *last = lock->item.slot;
-}
-
-void hf_queue_remove(struct hf_client *client, uint32_t *first, uint32_t *last,
-                     struct hf_lock *lock)
-{
-    if (lock->queue_prev != HF_NOWHERE) {
-        lock_at(client, lock->queue_prev)->queue_next = lock->queue_next;
-    } else {
-        *first = lock->queue_next;
-    }
-    if (lock->queue_next != HF_NOWHERE) {
-        lock_at(client, lock->queue_next)->queue_prev = lock->queue_prev;
-    } else {
-        *last = lock->queue_prev;
-    }
-    lock->queue_prev = HF_NOWHERE;
-    lock->queue_next = HF_NOWHERE;
-}
-
-/* ---- Changes ----------------------------------------------------------- */
 
 /** @return false: the state of the handle, which the user sees, is unchanged.
  */
@@ -68,8 +29,8 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
     }
     if ((lock->flags & HF_LOCK_TOLD) == 0) {
         lock->flags |= HF_LOCK_TOLD;
-        hf_queue_push(client, &client->events_first, &client->events_last,
-                      lock);
+        hf_lock_queue_push(client, &client->events_first, &client->events_last,
+                           lock);
         hf_client_schedule_callback(client);
     }
     hf_notify_push(client, lock);
@@ -79,8 +40,8 @@ static void untell_event(struct hf_client *client, struct hf_lock *lock)
 {
     if ((lock->flags & HF_LOCK_TOLD) != 0) {
         lock->flags &= (uint8_t)~HF_LOCK_TOLD;
-        hf_queue_remove(client, &client->events_first, &client->events_last,
-                        lock);
+        hf_lock_queue_remove(client, &client->events_first,
+                             &client->events_last, lock);
     }
 }
 
@@ -99,7 +60,7 @@ struct hf_lock *hf_client_next_event(struct hf_client *client,
     }
     hf_client_settle(client);
     if (client->events_first != HF_NOWHERE) {
-        lock = lock_at(client, client->events_first);
+        lock = hf_lock_queue_at(client, client->events_first);
         untell_event(client, lock);
         if (state != NULL) {
             *state = hf_lock_group_state(lock);

@@ -128,7 +128,11 @@ static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
                        "only a lock of one name is handed on, and none of a "
                        "semaphore");
     }
-    enum hf_status status = hf_lock_check_unused(lock, error);
+    enum hf_status status =
+        hf_client_need_records(lock->client, HF_NOT_HANDED_ON, error);
+    if (status == HF_OK) {
+        status = hf_lock_check_unused(lock, error);
+    }
     if (status != HF_OK) {
         return status;
     }

@@ -39,7 +39,9 @@ int64_t hf_lock_remaining_ms(const struct hf_lock *lock)
 
 uint64_t hf_lock_fence(const struct hf_lock *lock)
 {
-    return lock == NULL ? 0 : hf_lease_fence(hf_lock_lease_const(lock));
+    bool has_fence = lock != NULL && (lock->client->store->ops->capabilities &
+                                      HF_CAP_RECORDS) != 0;
+    return has_fence ? hf_lease_fence(hf_lock_lease_const(lock)) : 0;
 }
 
 void *hf_lock_user(const struct hf_lock *lock)

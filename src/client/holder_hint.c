@@ -85,7 +85,7 @@ void hf_holder_hint_holder(const struct hf_holder_hint *rival,
     if (rival->kind == HF_HOLDER_TYPE || rival->kind == HF_HOLDER_SHARED) {
         out->kind = rival->kind;
     }
-    hf_holder_date(out, rival->counter);
+    hf_holder_set_since(out, rival->counter);
     int64_t passed_ms = hf_span_ms_floor(hf_instant_until(rival->heard, now));
     out->remaining_ms = rival->left_ms < 0 ? -1
                         : rival->left_ms < passed_ms

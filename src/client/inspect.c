@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The holder of a name, at each node and at a majority. */
 #include "client/inspect.h"
+#include "client/name.h"
 
 #include "base/fail.h"
 #include "core/owner.h"
@@ -15,7 +16,7 @@
  * the future, or within the 4.2 s of one floor. So the later of the two times
  * is never after the grant by the server's clock, and at most 4.2 s before it.
  */
-void hf_holder_date(struct hf_holder *out, uint64_t counter)
+void hf_holder_set_since(struct hf_holder *out, uint64_t counter)
 {
     int64_t floor_s = (int64_t)(counter / 1000000);
     if (out->kind == HF_HOLDER_HOLDFAST && out->since_s > 0 &&
@@ -36,15 +37,16 @@ void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
         hf_owner_describe(answer->owner, answer->owner_len, out);
     }
     out->kind = answer->kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
-    hf_holder_date(out, answer->counter);
+    hf_holder_set_since(out, answer->counter);
     out->sharers = answer->sharers;
     out->permits = answer->permits;
     out->remaining_ms = answer->left_ms;
 }
 
-static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *query,
+                      const struct hf_answer *answer)
 {
-    struct hf_info *info = look->user;
+    struct hf_info *info = query->user;
     info->nodes[answer->node].answered = true;
     hf_holder_read(answer, &info->nodes[answer->node].holder);
     info->nodes[answer->node].waiting = answer->waiting;
@@ -110,36 +112,36 @@ static void merge(struct hf_info *info, int quorum)
     info->split = n_held > 0 && n_free < quorum;
 }
 
-void hf_inspect_init(struct hf_broadcast *look, struct hf_client *client,
+void hf_inspect_init(struct hf_broadcast *query, struct hf_client *client,
                      const void *name, size_t name_len, struct hf_info *info)
 {
     memset(info, 0, sizeof(*info));
     info->n_nodes = client->nodes.count;
-    hf_broadcast_init(look, client, HF_VERB_INSPECT, name, name_len);
-    look->heard = on_answer;
-    look->user = info;
+    hf_broadcast_init(query, client, HF_VERB_INSPECT, name, name_len);
+    query->heard = on_answer;
+    query->user = info;
 }
 
-void hf_inspect_merge(struct hf_broadcast *look)
+void hf_inspect_merge(struct hf_broadcast *query)
 {
-    merge(look->user, look->op.client->nodes.quorum);
+    merge(query->user, query->op.client->nodes.quorum);
 }
 
 static enum hf_status inspect(struct hf_client *client, const void *name,
                               size_t name_len, struct hf_info **out,
                               struct hf_error *error)
 {
-    struct hf_broadcast look;
+    struct hf_broadcast query;
     struct hf_info info;
-    hf_inspect_init(&look, client, name, name_len, &info);
-    if (!hf_broadcast_begin(&look)) {
+    hf_inspect_init(&query, client, name, name_len, &info);
+    if (!hf_broadcast_begin(&query)) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = hf_op_await(&look.op, error);
+    enum hf_status status = hf_op_await(&query.op, error);
     if (status != HF_OK) {
         return status;
     }
-    hf_inspect_merge(&look);
+    hf_inspect_merge(&query);
     *out = malloc(sizeof(info));
     if (*out == NULL) {
         return hf_fail_memory(error);
@@ -171,7 +173,7 @@ enum hf_status hf_client_inspect(struct hf_client *client, const void *name,
 /* ---- Asynchronous ------------------------------------------------------ */
 
 struct inspection {
-    struct hf_broadcast look; /* first: it is the item in the tables */
+    struct hf_broadcast query; /* first: it is the item in the tables */
     struct hf_info *info;
     hf_info_fn *done;
     char name[];
@@ -210,9 +212,9 @@ static enum hf_status start(struct hf_client *client, const void *name,
         free(info);
         return hf_fail_memory(error);
     }
-    struct hf_op *op = &inspection->look.op;
+    struct hf_op *op = &inspection->query.op;
     memcpy(inspection->name, name, name_len);
-    hf_inspect_init(&inspection->look, client, inspection->name, name_len,
+    hf_inspect_init(&inspection->query, client, inspection->name, name_len,
                     info);
     inspection->info = info;
     inspection->done = done;
@@ -220,7 +222,7 @@ static enum hf_status start(struct hf_client *client, const void *name,
     op->report = report;
     op->fini = fini;
     op->user = user;
-    if (!hf_broadcast_begin(&inspection->look)) {
+    if (!hf_broadcast_begin(&inspection->query)) {
         hf_op_free(op);
         return hf_fail_memory(error);
     }

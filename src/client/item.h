@@ -21,7 +21,7 @@
 enum hf_item_kind {
     HF_ITEM_LOCK, /* struct hf_lock: one attempt, one owner */
     HF_ITEM_OP,   /* struct hf_op: an acquisition and its retries */
-    HF_ITEM_LOOK  /* struct hf_broadcast: a query to all nodes */
+    HF_ITEM_QUERY /* struct hf_broadcast: a query to all nodes */
 };
 
 struct hf_item {
@@ -38,33 +38,32 @@ struct hf_handle_slot {
 /* Slots are allocated in blocks, so they never move. */
 #define HF_SLOTS_PER_BLOCK 256
 
-struct hf_handle_table {
+struct hf_item_table {
     struct hf_handle_slot **blocks;
     uint32_t n_blocks;
     uint32_t first_free;
     uint32_t n_used;
 };
 
-void hf_handle_table_init(struct hf_handle_table *slots);
-void hf_handle_table_fini(struct hf_handle_table *slots);
+void hf_item_table_init(struct hf_item_table *slots);
+void hf_item_table_fini(struct hf_item_table *slots);
 
 /** @return false: no memory. */
-bool hf_handle_table_add(struct hf_handle_table *slots, struct hf_item *item);
-void hf_handle_table_remove(struct hf_handle_table *slots,
-                            struct hf_item *item);
+bool hf_item_table_add(struct hf_item_table *slots, struct hf_item *item);
+void hf_item_table_remove(struct hf_item_table *slots, struct hf_item *item);
 
-uint64_t hf_handle_table_cookie(const struct hf_handle_table *slots,
-                                const struct hf_item *item);
+uint64_t hf_item_table_cookie(const struct hf_item_table *slots,
+                              const struct hf_item *item);
 
 /* The item of a cookie; NULL if it was removed. */
-struct hf_item *hf_handle_table_find(const struct hf_handle_table *slots,
-                                     uint64_t cookie);
+struct hf_item *hf_item_table_find(const struct hf_item_table *slots,
+                                   uint64_t cookie);
 
-/* For iterating: the item in slot `idx`, or NULL; idx < hf_handle_table_end().
+/* For iterating: the item in slot `idx`, or NULL; idx < hf_item_table_end().
  */
-struct hf_item *hf_handle_table_at(const struct hf_handle_table *slots,
-                                   uint32_t idx);
-static inline uint32_t hf_handle_table_end(const struct hf_handle_table *slots)
+struct hf_item *hf_item_table_at(const struct hf_item_table *slots,
+                                 uint32_t idx);
+static inline uint32_t hf_item_table_end(const struct hf_item_table *slots)
 {
     return slots->n_blocks * HF_SLOTS_PER_BLOCK;
 }

@@ -28,7 +28,7 @@ struct names {
 };
 
 struct peek {
-    struct hf_broadcast look;
+    struct hf_broadcast query;
     struct hf_info info;
     const struct name *name;
 };
@@ -117,10 +117,10 @@ static void free_names(struct names *names)
 
 /* ---- Scanning ---------------------------------------------------------- */
 
-static bool on_page(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_page(struct hf_broadcast *query, const struct hf_answer *answer)
 {
-    struct names *names = look->user;
-    const struct hf_order *order = &look->op.order;
+    struct names *names = query->user;
+    const struct hf_order *order = &query->op.order;
     for (size_t i = 0; i < answer->n_names; i++) {
         const struct hf_bytes *name = &answer->names[i];
         if (order->name_len == 0 || hf_glob_match(order->name, order->name_len,
@@ -128,13 +128,13 @@ static bool on_page(struct hf_broadcast *look, const struct hf_answer *answer)
             add_name(names, name);
         }
     }
-    look->cursor[answer->node] = answer->counter;
+    query->cursor[answer->node] = answer->counter;
     return answer->counter != 0 && !names->is_short;
 }
 
-static void add_child(struct hf_list *list, struct hf_broadcast *look)
+static void add_child(struct hf_list *list, struct hf_broadcast *query)
 {
-    look->op.parent = &list->op;
+    query->op.parent = &list->op;
     list->op.n_children++;
 }
 
@@ -155,16 +155,22 @@ static void begin_done(struct hf_list *list)
 /** @return HF_OK; HF_NO_MEMORY: not begun. */
 static enum hf_status scan(struct hf_list *list, struct hf_error *error)
 {
-    struct hf_broadcast *look = &list->scan;
+    struct hf_broadcast *query = &list->scan;
+    enum hf_status status = hf_client_need_records(
+        list->op.client,
+        "its key tells no name; holdfast ls NAME shows who holds one", error);
+    if (status != HF_OK) {
+        return status;
+    }
     if (!begin(list)) {
         return hf_fail_memory(error);
     }
-    hf_broadcast_init(look, list->op.client, HF_VERB_SCAN, list->pattern,
+    hf_broadcast_init(query, list->op.client, HF_VERB_SCAN, list->pattern,
                       strlen(list->pattern));
-    look->heard = on_page;
-    look->user = &list->names;
-    add_child(list, look);
-    if (!hf_broadcast_begin(look)) {
+    query->heard = on_page;
+    query->user = &list->names;
+    add_child(list, query);
+    if (!hf_broadcast_begin(query)) {
         list->op.n_children--;
         hf_op_unlist(&list->op);
         return hf_fail_memory(error);
@@ -200,10 +206,10 @@ static void fini(struct hf_op *op)
     free(list->window);
 }
 
-static void abandon(struct hf_broadcast *look)
+static void abandon(struct hf_broadcast *query)
 {
-    if (!look->op.is_done) {
-        hf_op_abandon(&look->op);
+    if (!query->op.is_done) {
+        hf_op_abandon(&query->op);
     }
 }
 
@@ -212,7 +218,7 @@ void hf_list_abandon(struct hf_op *op)
     struct hf_list *list = list_of(op);
     abandon(&list->scan);
     for (size_t i = 0; i < list->n_peeks; i++) {
-        abandon(&list->window[i].look);
+        abandon(&list->window[i].query);
     }
 }
 
@@ -248,10 +254,10 @@ static enum hf_status begin_window(struct hf_list *list)
     while (list->n_peeks < WINDOW && list->n_seen < list->names.count) {
         struct peek *peek = &list->window[list->n_peeks];
         peek->name = list->names.list[list->n_seen];
-        hf_inspect_init(&peek->look, client, peek->name->bytes, peek->name->len,
-                        &peek->info);
-        add_child(list, &peek->look);
-        if (!hf_broadcast_begin(&peek->look)) {
+        hf_inspect_init(&peek->query, client, peek->name->bytes,
+                        peek->name->len, &peek->info);
+        add_child(list, &peek->query);
+        if (!hf_broadcast_begin(&peek->query)) {
             list->op.n_children--;
             break;
         }
@@ -273,11 +279,11 @@ static enum hf_status report_window(struct hf_list *list, bool *goes_on)
 {
     for (size_t i = 0; i < list->n_peeks; i++) {
         struct peek *peek = &list->window[i];
-        if (peek->look.op.status != HF_OK) {
-            list->op.error = peek->look.op.error;
-            return peek->look.op.status;
+        if (peek->query.op.status != HF_OK) {
+            list->op.error = peek->query.op.error;
+            return peek->query.op.status;
         }
-        hf_inspect_merge(&peek->look);
+        hf_inspect_merge(&peek->query);
         *goes_on = tell(list, peek);
         if (!*goes_on) {
             return HF_OK;

@@ -147,12 +147,12 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
         .is_adopted = order->is_owner,
         .permits = order->permits,
     };
-    if (!hf_handle_table_add(&client->slots, &lock->item)) {
+    if (!hf_item_table_add(&client->slots, &lock->item)) {
         free(lock);
         return NULL;
     }
     if (!hf_timer_heap_reserve(&client->heap, &lock->item)) {
-        hf_handle_table_remove(&client->slots, &lock->item);
+        hf_item_table_remove(&client->slots, &lock->item);
         free(lock);
         return NULL;
     }
@@ -173,7 +173,7 @@ void hf_lock_free(struct hf_lock *lock)
     hf_lock_group_leave(lock);
     hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
     hf_timer_heap_unreserve(&client->heap);
-    hf_handle_table_remove(&client->slots, &lock->item);
+    hf_item_table_remove(&client->slots, &lock->item);
     if (!hf_notify_holds(client, lock)) {
         free(lock);
     }

@@ -21,12 +21,12 @@
 
 enum hf_lock_flags {
     HF_LOCK_OURS = (1 << 0),    /* the user has the handle: report changes */
-    HF_LOCK_TOLD = (1 << 2),    /* in the queue of changed states */
-    HF_LOCK_KEEPING = (1 << 3), /* released; the name is reserved till `keep` */
-    HF_LOCK_CALLING = (1 << 4), /* released; `done` gets the outcome */
-    HF_LOCK_OWED = (1 << 5),    /* outcome known; in the queue of callbacks */
-    HF_LOCK_OVER = (1 << 6),    /* its lease is done */
-    HF_LOCK_GIVE_UP = (1 << 7), /* after this step: release */
+    HF_LOCK_TOLD = (1 << 1),    /* in the queue of changed states */
+    HF_LOCK_KEEPING = (1 << 2), /* released; the name is reserved till `keep` */
+    HF_LOCK_CALLING = (1 << 3), /* released; `done` gets the outcome */
+    HF_LOCK_OWED = (1 << 4),    /* outcome known; in the queue of callbacks */
+    HF_LOCK_OVER = (1 << 5),    /* its lease is done */
+    HF_LOCK_GIVE_UP = (1 << 6), /* after this step: release */
 };
 
 struct hf_lock {

@@ -10,8 +10,8 @@
  * the user releases the handle, so that no other owner begins while the user
  * may still work. Links do not change from when the user gets the handle until
  * it is released: functions for any thread follow them without the mutex. */
-#ifndef HF_CLIENT_LINK_H
-#define HF_CLIENT_LINK_H
+#ifndef HF_CLIENT_LOCK_GROUP_H
+#define HF_CLIENT_LOCK_GROUP_H
 
 #include <holdfast/holdfast.h>
 

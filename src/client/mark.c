@@ -30,6 +30,7 @@
 #include "client/mark.h"
 
 #include "client/broadcast.h"
+#include "client/name.h"
 
 #include "base/fail.h"
 #include "core/validity.h"
@@ -67,9 +68,10 @@ static bool is_newer(const struct hf_mark *a, const struct hf_mark *b)
     return hf_instant_before(b->end, a->end);
 }
 
-static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *query,
+                      const struct hf_answer *answer)
 {
-    struct hf_marks *marks = look->user;
+    struct hf_marks *marks = query->user;
     struct hf_mark mark;
     read_mark(answer, &mark);
     marks->answered |= (uint16_t)(1U << answer->node);
@@ -86,18 +88,18 @@ static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
 static void init(struct hf_mark_look *ask, struct hf_client *client,
                  const void *name, size_t name_len)
 {
-    struct hf_broadcast *look = &ask->look;
+    struct hf_broadcast *query = &ask->query;
     memset(&ask->marks, 0, sizeof(ask->marks));
     ask->marks.newest.end = HF_LONG_AGO;
-    hf_broadcast_init(look, client, HF_VERB_MARK, name, name_len);
+    hf_broadcast_init(query, client, HF_VERB_MARK, name, name_len);
     int64_t left_ms =
         hf_span_ms_floor(hf_instant_until(client->now, ask->mark.end));
-    look->op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
-    look->fence = left_ms > 0 ? ask->mark.fence : 0;
-    look->owner = ask->mark.owner;
-    look->owner_len = ask->mark.owner_len;
-    look->heard = on_answer;
-    look->user = &ask->marks;
+    query->op.order.ttl_ms = left_ms > 0 ? left_ms : 0;
+    query->fence = left_ms > 0 ? ask->mark.fence : 0;
+    query->owner = ask->mark.owner;
+    query->owner_len = ask->mark.owner_len;
+    query->heard = on_answer;
+    query->user = &ask->marks;
 }
 
 /* Merge `mark` into the nodes' marks, and wait for the replies. is_cleanup: no
@@ -110,9 +112,9 @@ static enum hf_status merge(struct hf_client *client,
     struct hf_mark_look ask;
     ask.mark = *mark;
     init(&ask, client, name->name, name->name_len);
-    ask.look.op.is_cleanup = is_cleanup;
-    enum hf_status status = hf_broadcast_begin(&ask.look)
-                                ? hf_op_await(&ask.look.op, error)
+    ask.query.op.is_cleanup = is_cleanup;
+    enum hf_status status = hf_broadcast_begin(&ask.query)
+                                ? hf_op_await(&ask.query.op, error)
                                 : hf_fail_memory(error);
     *out = ask.marks;
     return status;
@@ -159,7 +161,8 @@ static void repair(struct hf_client *client, const struct hf_name *name,
     }
 }
 
-/** Read the marks into `out`, and repair. @return HF_OK, or an error. */
+/* A mark that some nodes lack is written back on reading: a later read may
+ * reach only those. */
 static enum hf_status find(struct hf_client *client, const struct hf_name *name,
                            struct hf_marks *out, struct hf_error *error)
 {
@@ -169,6 +172,9 @@ static enum hf_status find(struct hf_client *client, const struct hf_name *name,
     }
     return status;
 }
+
+static const char no_marks[] =
+    "nothing of a run is kept when its lock ends (--once, --min-hold)";
 
 enum hf_status hf_client_marked(struct hf_client *client, const void *name,
                                 size_t name_len, int64_t *left_ms,
@@ -183,7 +189,10 @@ enum hf_status hf_client_marked(struct hf_client *client, const void *name,
     if (status != HF_OK) {
         return status;
     }
-    status = hf_name_check(name, name_len, error);
+    status = hf_client_need_records(client, no_marks, error);
+    if (status == HF_OK) {
+        status = hf_name_check(name, name_len, error);
+    }
     if (status == HF_OK) {
         struct hf_name one = {.name = name, .name_len = name_len};
         status = find(client, &one, &marks, error);
@@ -243,10 +252,10 @@ static bool begin(struct hf_mark_look *ask, struct hf_op *parent,
                   const void *name, size_t name_len)
 {
     init(ask, parent->client, name, name_len);
-    ask->look.op.is_cleanup = true; /* cancelled only with its parent */
-    ask->look.op.parent = parent;
+    ask->query.op.is_cleanup = true; /* cancelled only with its parent */
+    ask->query.op.parent = parent;
     parent->n_children++;
-    if (!hf_broadcast_begin(&ask->look)) {
+    if (!hf_broadcast_begin(&ask->query)) {
         parent->n_children--;
         return false;
     }
@@ -263,7 +272,7 @@ bool hf_mark_find_begin(struct hf_mark_look *ask, struct hf_op *parent,
 void hf_mark_found(const struct hf_mark_look *ask, struct hf_mark *out)
 {
     *out = (struct hf_mark){.fence = 0};
-    if (is_live(&ask->marks.newest, ask->look.op.client->now)) {
+    if (is_live(&ask->marks.newest, ask->query.op.client->now)) {
         *out = ask->marks.newest;
     }
 }
@@ -279,7 +288,7 @@ bool hf_mark_withdraw_begin(struct hf_mark_look *ask, struct hf_op *parent,
 enum hf_status hf_mark_withdrawn(const struct hf_mark_look *ask,
                                  struct hf_error *error)
 {
-    const struct hf_op *op = &ask->look.op;
+    const struct hf_op *op = &ask->query.op;
     if (op->status != HF_OK) {
         *error = op->error;
         return op->status;
@@ -317,7 +326,8 @@ enum hf_status hf_lock_unmark(struct hf_lock *lock, struct hf_error *error)
     if (worst != HF_OK) {
         return worst;
     }
-    for (struct hf_lock *one = lock; one != NULL;
+    worst = hf_client_need_records(client, no_marks, error);
+    for (struct hf_lock *one = worst == HF_OK ? lock : NULL; one != NULL;
          one = hf_lock_group_next(one)) {
         enum hf_status status = unmark(one, error);
         worst = worst == HF_OK ? status : worst;
@@ -431,7 +441,10 @@ enum hf_status hf_lock_mark(struct hf_lock *lock, int64_t period_ms,
     if (status != HF_OK) {
         return status;
     }
-    status = check_mark(lock, period_ms, error);
+    status = hf_client_need_records(client, no_marks, error);
+    if (status == HF_OK) {
+        status = check_mark(lock, period_ms, error);
+    }
     if (status == HF_OK) {
         status = mark_all(lock, period_ms, error);
     }

@@ -23,7 +23,7 @@ struct hf_marks {
 
 /* A query that merges `mark` into the marks of the nodes. */
 struct hf_mark_look {
-    struct hf_broadcast look;
+    struct hf_broadcast query;
     struct hf_mark mark; /* fence 0: only read */
     struct hf_marks marks;
 };

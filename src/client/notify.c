@@ -14,7 +14,7 @@ void hf_notify_init(struct hf_teller *teller)
 
 static struct hf_lock *lock_at(const struct hf_client *client, uint32_t slot)
 {
-    return hf_lock_of(hf_handle_table_at(&client->slots, slot));
+    return hf_lock_of(hf_item_table_at(&client->slots, slot));
 }
 
 static uint32_t *next_of(struct hf_client *client, uint32_t prev)

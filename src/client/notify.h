@@ -11,8 +11,8 @@
  * A release does not wait for a callback that runs. Until that callback
  * returns, the memory of all locks of its handle is kept, and with it the data
  * that it may read. */
-#ifndef HF_CLIENT_TELL_H
-#define HF_CLIENT_TELL_H
+#ifndef HF_CLIENT_NOTIFY_H
+#define HF_CLIENT_NOTIFY_H
 
 #include <holdfast/holdfast.h>
 

@@ -87,11 +87,11 @@ bool hf_op_reserve(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     HF_ASSERT(!op->is_reserved);
-    if (!hf_handle_table_add(&client->slots, &op->item)) {
+    if (!hf_item_table_add(&client->slots, &op->item)) {
         return false;
     }
     if (!hf_timer_heap_reserve(&client->heap, &op->item)) {
-        hf_handle_table_remove(&client->slots, &op->item);
+        hf_item_table_remove(&client->slots, &op->item);
         return false;
     }
     op->is_reserved = true;
@@ -122,7 +122,7 @@ void hf_op_unlist(struct hf_op *op)
         op->is_reserved = false;
     }
     if (op->item.slot != HF_NOWHERE) {
-        hf_handle_table_remove(&op->client->slots, &op->item);
+        hf_item_table_remove(&op->client->slots, &op->item);
     }
 }
 
@@ -249,7 +249,7 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
         break;
     case HF_OP_BUNDLE:
     case HF_OP_LIST:
-    case HF_OP_LOOK:
+    case HF_OP_QUERY:
     case HF_OP_JOB:
     case HF_OP_BREAK:
     case HF_OP_SEIZURE:
@@ -267,7 +267,7 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_DISOWN:
         hf_adopt_due(op);
         break;
-    case HF_OP_LOOK:
+    case HF_OP_QUERY:
         hf_broadcast_due((struct hf_broadcast *)op);
         break;
     case HF_OP_JOB:
@@ -292,7 +292,7 @@ void hf_op_due(struct hf_op *op)
 
 void hf_op_node(struct hf_op *op)
 {
-    if (op->kind == HF_OP_LOOK) {
+    if (op->kind == HF_OP_QUERY) {
         hf_broadcast_pump((struct hf_broadcast *)op);
     } else if (op->kind == HF_OP_ACQUIRE && !op->is_done) {
         enum hf_status status = hf_unavailable_final(op);

@@ -20,7 +20,7 @@ enum hf_op_kind {
     HF_OP_DISOWN,
     HF_OP_EXTEND,
     HF_OP_RELEASE,
-    HF_OP_LOOK,   /* struct hf_broadcast begins with it */
+    HF_OP_QUERY,  /* struct hf_broadcast begins with it */
     HF_OP_JOB,    /* set-up work of the store */
     HF_OP_GIVE,   /* struct hf_give begins with it: detaching a lock */
     HF_OP_LIST,   /* struct hf_list begins with it: many queries */
@@ -230,8 +230,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
 /* The status for an outcome of a release. */
 enum hf_status hf_release_status(enum hf_outcome outcome);
 
-/* ---- unavailable.c, holder_hint.c
- * -------------------------------------------------- */
+/* ---- unavailable.c, holder_hint.c -------------------------------------- */
 
 /** Write why there is no majority: a line that names each missing node with its
  * reason. @return the status. */
@@ -273,19 +272,9 @@ static inline bool hf_order_is_bundle(const struct hf_order *order)
 /* A permit's name is the semaphore's name and a suffix: "#255". */
 #define HF_SLOT_TEXT_MAX 4
 
-/* Whether `a` sorts before (negative), like (0) or behind `b`, by bytes. */
-int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
-
 /* The further name `idx`; the caller's structs may have another size. */
 struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 
-/* A name for messages: one line, not too long. */
-#define HF_NAME_SHOWN_MAX 84
-const char *hf_name_show(const void *name, size_t name_len,
-                         char out[HF_NAME_SHOWN_MAX]);
-
-enum hf_status hf_name_check(const void *name, size_t name_len,
-                             struct hf_error *error);
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error);
 

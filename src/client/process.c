@@ -13,8 +13,8 @@
  * hf_client_close(). They run without the mutex, so they may call any function.
  * Requests that they start are written together at the end, unless a callback
  * waits for a reply. */
+#include "client/lock_queue.h"
 #include "client/op.h"
-#include "client/queue.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -137,7 +137,8 @@ static void call_lock(struct hf_client *client, struct hf_lock *lock)
     void *user = NULL;
     hf_op_fn *done = hf_lock_done(lock, &user);
     enum hf_status status = (enum hf_status)lock->outcome;
-    hf_queue_remove(client, &client->calls_first, &client->calls_last, lock);
+    hf_lock_queue_remove(client, &client->calls_first, &client->calls_last,
+                         lock);
     lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
     if ((lock->flags & HF_LOCK_OVER) != 0) {
         hf_lock_free(lock);
@@ -168,7 +169,7 @@ static unsigned count_calls(const struct hf_client *client)
 {
     unsigned n = 0;
     for (uint32_t slot = client->calls_first; slot != HF_NOWHERE; n++) {
-        slot = hf_lock_of(hf_handle_table_at(&client->slots, slot))->queue_next;
+        slot = hf_lock_of(hf_item_table_at(&client->slots, slot))->queue_next;
     }
     return n;
 }
@@ -187,8 +188,8 @@ static void call_back(struct hf_client *client)
     for (; n_calls > 0 && client->calls_first != HF_NOWHERE &&
            !client->is_closing;
          n_calls--) {
-        call_lock(client, hf_lock_of(hf_handle_table_at(&client->slots,
-                                                        client->calls_first)));
+        call_lock(client, hf_lock_of(hf_item_table_at(&client->slots,
+                                                      client->calls_first)));
     }
 }
 
@@ -201,7 +202,7 @@ static void process(struct hf_client *client)
         eventfd_read(client->done_fd, &count);
         client->is_done_signalled = false;
     }
-    hf_client_look(client);
+    hf_client_poll(client);
     call_back(client);
     hf_client_tick(client);
     client->is_processing = false;

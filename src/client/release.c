@@ -2,8 +2,8 @@
 /* Releasing. The handle is invalid at once, and no callback begins for the
  * lock. The struct hf_lock exists until no node can store its owner any more.
  * Only hf_op_start_release_reserved() allocates memory. */
+#include "client/lock_queue.h"
 #include "client/op.h"
-#include "client/queue.h"
 
 #include "base/assert.h"
 
@@ -99,6 +99,11 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
     return status;
 }
 
+static bool can_reserve(const struct hf_lock *lock)
+{
+    return hf_client_need_records(lock->client, "", NULL) == HF_OK;
+}
+
 enum hf_status hf_lock_release(struct hf_lock *lock)
 {
     return lock == NULL ? HF_OK : release(lock, 0);
@@ -112,6 +117,9 @@ enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
     }
     if (reserve_ms < 0 || reserve_ms > HF_RESERVE_MS_MAX) {
         return HF_INVALID;
+    }
+    if (reserve_ms > 0 && !can_reserve(lock)) {
+        return HF_UNSUPPORTED;
     }
     return release(lock, reserve_ms);
 }
@@ -133,7 +141,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
         return;
     }
     lock->flags |= HF_LOCK_OWED;
-    hf_queue_push(client, &client->calls_first, &client->calls_last, lock);
+    hf_lock_queue_push(client, &client->calls_first, &client->calls_last, lock);
     hf_client_schedule_callback(client);
 }
 
@@ -159,6 +167,9 @@ enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
     if (lock == NULL || done == NULL || reserve_ms < 0 ||
         reserve_ms > HF_RESERVE_MS_MAX) {
         return HF_INVALID;
+    }
+    if (reserve_ms > 0 && !can_reserve(lock)) {
+        return HF_UNSUPPORTED;
     }
     struct hf_client *client = lock->client;
     if (hf_client_enter(client, NULL) != HF_OK) {

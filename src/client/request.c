@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the arguments of public calls; no code below checks them again. */
+#include "client/name.h"
 #include "client/op.h"
 
 #include "base/fail.h"
@@ -25,20 +26,6 @@ static size_t cut_label(const char *label)
     return len;
 }
 
-enum hf_status hf_name_check(const void *name, size_t name_len,
-                             struct hf_error *error)
-{
-    if (name == NULL || name_len == 0) {
-        return hf_fail(error, HF_INVALID, "the name is empty");
-    }
-    if (name_len > HF_NAME_MAX) {
-        return hf_fail(error, HF_INVALID,
-                       "the name has %zu bytes, at most %d are allowed",
-                       name_len, HF_NAME_MAX);
-    }
-    return HF_OK;
-}
-
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error)
 {
@@ -60,33 +47,6 @@ static const char unknown_members[] =
     "the request asks for what this version of the library does not know";
 
 /* ---- Several names ----------------------------------------------------- */
-
-int hf_name_compare(const struct hf_name *a, const struct hf_name *b)
-{
-    size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
-    int order = memcmp(a->name, b->name, len);
-    if (order != 0) {
-        return order;
-    }
-    return (a->name_len > b->name_len) - (a->name_len < b->name_len);
-}
-
-const char *hf_name_show(const void *name, size_t name_len,
-                         char out[HF_NAME_SHOWN_MAX])
-{
-    static const char more[] = "...";
-    const unsigned char *bytes = name;
-    size_t room = HF_NAME_SHOWN_MAX - sizeof(more);
-    size_t len = name_len < room ? name_len : room;
-    while (len < name_len && len > 0 && (bytes[len] & 0xc0) == 0x80) {
-        len--; /* not in the middle of a UTF-8 character */
-    }
-    for (size_t i = 0; i < len; i++) {
-        out[i] = bytes[i] < ' ' || bytes[i] == 0x7f ? '?' : (char)bytes[i];
-    }
-    memcpy(out + len, len < name_len ? more : "", len < name_len ? 4 : 1);
-    return out;
-}
 
 static enum hf_status check_mode(enum hf_mode mode, struct hf_error *error)
 {
@@ -200,6 +160,19 @@ static enum hf_status check_permits(const struct hf_request *request,
     return HF_OK;
 }
 
+enum hf_status hf_client_need_records(const struct hf_client *client,
+                                      const char *lacked,
+                                      struct hf_error *error)
+{
+    if ((client->store->ops->capabilities & HF_CAP_RECORDS) != 0) {
+        return HF_OK;
+    }
+    return hf_fail(error, HF_UNSUPPORTED,
+                   "a lock of this store is a session of its server, with no "
+                   "record beside it: %s",
+                   lacked);
+}
+
 /* Whether the store supports the modes; a semaphore needs a shared hold. */
 static enum hf_status check_store(const struct hf_client *client,
                                   const struct hf_request *request,
@@ -216,7 +189,9 @@ static enum hf_status check_store(const struct hf_client *client,
                        "in this store a name has one holder at a time: "
                        "neither read locks nor permits");
     }
-    return HF_OK;
+    return request->permits == 0
+               ? HF_OK
+               : hf_client_need_records(client, "it has no permits", error);
 }
 
 /* ---- The request ------------------------------------------------------- */

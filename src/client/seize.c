@@ -73,14 +73,14 @@ static bool is_long(const struct hf_answer *answer)
                     HF_LONG_MARK_LEN) == 0));
 }
 
-static bool on_taken(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_taken(struct hf_broadcast *query, const struct hf_answer *answer)
 {
-    struct hf_seizure *seizure = look->user;
+    struct hf_seizure *seizure = query->user;
     struct hf_holder holder;
     uint16_t bit = (uint16_t)(1U << answer->node);
     hf_holder_read(answer, &holder);
     seizure->heard |= bit;
-    seizure->voting |= (uint16_t)(bit & look->op.client->nodes.voting);
+    seizure->voting |= (uint16_t)(bit & query->op.client->nodes.voting);
     seizure->counter =
         answer->counter > seizure->counter ? answer->counter : seizure->counter;
     if (holder.kind == HF_HOLDER_NONE || holder.kind == HF_HOLDER_ENDED) {
@@ -127,22 +127,22 @@ struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
     return seizure;
 }
 
-static void init_look(struct hf_seizure *seizure, struct hf_broadcast *look,
-                      hf_broadcast_fn *heard)
+static void init_query(struct hf_seizure *seizure, struct hf_broadcast *query,
+                       hf_broadcast_fn *heard)
 {
-    hf_broadcast_init(look, seizure->op.client, HF_VERB_BREAK, seizure->name,
+    hf_broadcast_init(query, seizure->op.client, HF_VERB_BREAK, seizure->name,
                       seizure->name_len);
-    look->op.parent = &seizure->op;
-    look->op.is_cleanup = true;
-    look->owner = seizure->owner;
-    look->owner_len = seizure->owner_len;
-    look->heard = heard;
-    look->user = seizure;
+    query->op.parent = &seizure->op;
+    query->op.is_cleanup = true;
+    query->owner = seizure->owner;
+    query->owner_len = seizure->owner_len;
+    query->heard = heard;
+    query->user = seizure;
 }
 
-static bool on_back(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_back(struct hf_broadcast *query, const struct hf_answer *answer)
 {
-    (void)look;
+    (void)query;
     (void)answer;
     return false;
 }
@@ -151,9 +151,9 @@ bool hf_seizure_begin(struct hf_seizure *seizure, bool now,
                       struct hf_op *parent)
 {
     HF_ASSERT(seizure->stage == HF_SEIZURE_IDLE);
-    init_look(seizure, &seizure->take, on_taken);
-    init_look(seizure, &seizure->back, on_back);
-    seizure->take.now = now;
+    init_query(seizure, &seizure->take, on_taken);
+    init_query(seizure, &seizure->back, on_back);
+    seizure->take.frees_now = now;
     if (!hf_op_reserve(&seizure->back.op)) {
         return false;
     }
@@ -243,7 +243,7 @@ void hf_seizure_close(struct hf_seizure *seizure)
     }
     seizure->op.parent = NULL;
     if (seizure->stage == HF_SEIZURE_IDLE ||
-        seizure->stage == HF_SEIZURE_OVER || seizure->take.now) {
+        seizure->stage == HF_SEIZURE_OVER || seizure->take.frees_now) {
         destroy(seizure);
     } else if (!seizure->gives_back) {
         hf_seizure_give_back(seizure, NULL);

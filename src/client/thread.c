@@ -54,7 +54,7 @@ static void *run(void *arg)
     struct hf_client *client = arg;
     pthread_mutex_lock(&client->mutex);
     while (!client->is_stopping && !hf_client_is_to_end(client)) {
-        hf_client_look(client);
+        hf_client_poll(client);
         hf_notify_all(client);
         struct hf_instant due =
             client->waiters != NULL ? HF_NEVER : hf_client_due(client);

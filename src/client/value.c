@@ -14,14 +14,20 @@
  * A put of any version must not be sent again: the copy could overwrite a later
  * write. Nor must one of version 0: "no value" is true again after a delete,
  * and the copy would bring the value back. So the value is read; only its id
- * can settle it. For the same reason HF_UNKNOWN stays true for ever: the
- * request itself may be executed late.
+ * can settle it. If the read finds it, a copy that names the version found
+ * confirms it: a reader also sees a write that its synchronous standby lacks.
+ * For the same reason HF_UNKNOWN stays true for ever: the request itself may be
+ * executed late.
  *
  * Only a store of one node: with a majority of several, two writers could each
- * have some of them, and neither write could be taken back. */
+ * have some of them, and neither write could be taken back.
+ *
+ * Cost: one round trip; after a lost reply one more for each time it is sent
+ * again or read, within CALL_MS_MAX. */
 #include "client/value.h"
 
 #include "client/broadcast.h"
+#include "client/name.h"
 
 #include "base/fail.h"
 #include "core/limits.h"
@@ -41,6 +47,10 @@
  * had closed the idle connection, which is seen when it is used. Until then the
  * next connection may be there. */
 #define RESEND_MS 20
+
+/* A request is sent again only if this many milliseconds are left for its
+ * reply: a write that was not executed must not become an unknown one. */
+#define RESEND_LEFT_MS 1500
 
 struct hf_value {
     uint64_t version;
@@ -90,7 +100,7 @@ static struct hf_value *copy_value(const struct hf_answer *answer)
 
 /* One GET or PUT, and its reply. */
 struct value_look {
-    struct hf_broadcast look; /* first: it is the item in the tables */
+    struct hf_broadcast query; /* first: it is the item in the tables */
     bool is_refused;
     uint64_t version;
     char id[HF_WRITE_ID_LEN]; /* GET: of the last write; zeroes: none */
@@ -98,9 +108,10 @@ struct value_look {
     struct hf_value *value; /* wants_value: a copy; NULL: no memory */
 };
 
-static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *query,
+                      const struct hf_answer *answer)
 {
-    struct value_look *ask = look->user;
+    struct value_look *ask = query->user;
     ask->is_refused = answer->verdict == HF_VERDICT_REFUSED;
     ask->version = answer->counter;
     if (answer->owner_len == sizeof(ask->id)) {
@@ -117,22 +128,22 @@ static void init(struct value_look *ask, struct hf_client *client,
                  struct hf_instant until)
 {
     memset(ask, 0, sizeof(*ask));
-    hf_broadcast_init(&ask->look, client, verb, name->name, name->name_len);
-    ask->look.patience = hf_instant_until(client->now, until);
-    ask->look.heard = on_answer;
-    ask->look.user = ask;
+    hf_broadcast_init(&ask->query, client, verb, name->name, name->name_len);
+    ask->query.patience = hf_instant_until(client->now, until);
+    ask->query.heard = on_answer;
+    ask->query.user = ask;
 }
 
 static enum hf_status send_once(struct value_look *ask, struct hf_span delay,
                                 struct hf_error *error)
 {
-    bool has_begun = delay.ns > 0 ? hf_broadcast_begin_after(&ask->look, delay)
-                                  : hf_broadcast_begin(&ask->look);
+    bool has_begun = delay.ns > 0 ? hf_broadcast_begin_after(&ask->query, delay)
+                                  : hf_broadcast_begin(&ask->query);
     if (!has_begun) {
         return hf_fail_memory(error);
     }
-    const struct hf_client *client = ask->look.op.client;
-    enum hf_status status = hf_op_await(&ask->look.op, error);
+    const struct hf_client *client = ask->query.op.client;
+    enum hf_status status = hf_op_await(&ask->query.op, error);
     if (status == HF_UNAVAILABLE && client->peers[0].fault == HF_CONFIG) {
         status = HF_CONFIG;
         if (error != NULL) {
@@ -149,24 +160,25 @@ static enum hf_status send_once(struct value_look *ask, struct hf_span delay,
                    client->peers[0].reason);
 }
 
-/* Again as long as it was not sent, and there is time. */
+/* Again as long as it was not sent, or not executed, and there is time. */
 static enum hf_status send(struct value_look *ask, struct hf_span delay,
                            struct hf_error *error)
 {
     struct value_look first = *ask;
-    const struct hf_client *client = ask->look.op.client;
+    const struct hf_client *client = ask->query.op.client;
     struct hf_instant until =
-        hf_instant_add(client->now, hf_span_add(delay, ask->look.patience));
+        hf_instant_add(client->now, hf_span_add(delay, ask->query.patience));
+    struct hf_instant last = hf_instant_sub(until, hf_span_ms(RESEND_LEFT_MS));
     struct hf_span pause = hf_span_ms(RESEND_MS);
     for (;;) {
         enum hf_status status = send_once(ask, delay, error);
         struct hf_instant again = hf_instant_add(client->now, pause);
-        if (status != HF_UNAVAILABLE || ask->look.unsent == 0 ||
-            !hf_instant_before(again, until)) {
+        if (status != HF_UNAVAILABLE || ask->query.unsent == 0 ||
+            !hf_instant_before(again, last)) {
             return status;
         }
         delay = pause;
-        first.look.patience = hf_instant_until(again, until);
+        first.query.patience = hf_instant_until(again, until);
         *ask = first;
     }
 }
@@ -249,7 +261,8 @@ struct put {
     struct hf_bytes value;
     uint64_t if_version;
     struct hf_instant until;
-    bool is_lost; /* the reply to a copy of it */
+    bool is_lost;   /* the reply to a copy of it */
+    bool was_found; /* by a read: a copy is sent with the version found */
     char id[HF_WRITE_ID_LEN];
 };
 
@@ -287,14 +300,25 @@ static enum hf_status fail_lost(struct hf_error *error, const char *why)
                    why);
 }
 
-/* The reply to a copy of the put, or to the read that stands for it. */
+/* Has a read found the write? Then the next request is a copy, which changes
+ * nothing if it is still there, and waits for a standby as the write did. */
+static bool is_found(struct put *put, const struct value_look *ask)
+{
+    if (ask->query.verb != HF_VERB_GET ||
+        memcmp(ask->id, put->id, sizeof(put->id)) != 0) {
+        return false;
+    }
+    put->was_found = true;
+    put->if_version = ask->version;
+    return true;
+}
+
+/* The reply to a copy of the put, or to a read that has not found it. */
 static enum hf_status conclude(const struct put *put,
                                const struct value_look *ask, uint64_t *version,
                                struct hf_error *error)
 {
-    bool is_read = ask->look.verb == HF_VERB_GET;
-    bool is_ours = memcmp(ask->id, put->id, sizeof(put->id)) == 0;
-    if (is_read ? is_ours : !ask->is_refused) {
+    if (ask->query.verb == HF_VERB_PUT && !ask->is_refused) {
         *version = put->value.data == NULL ? 0 : ask->version;
         return HF_OK;
     }
@@ -313,20 +337,23 @@ static bool try_put(struct put *put, struct hf_span delay, uint64_t *version,
                     enum hf_status *status, struct hf_error *error)
 {
     struct value_look ask;
-    bool is_read = put->is_lost &&
+    bool is_read = put->is_lost && !put->was_found &&
                    (put->if_version == HF_VERSION_ANY || put->if_version == 0);
     init(&ask, put->client, is_read ? HF_VERB_GET : HF_VERB_PUT, put->name,
          put->until);
-    ask.look.owner = put->id;
-    ask.look.owner_len = sizeof(put->id);
-    ask.look.fence = put->if_version;
-    ask.look.value = &put->value;
+    ask.query.owner = put->id;
+    ask.query.owner_len = sizeof(put->id);
+    ask.query.fence = put->if_version;
+    ask.query.value = &put->value;
     *status = send(&ask, delay, error);
+    if (*status == HF_OK && is_found(put, &ask)) {
+        return false;
+    }
     if (*status == HF_OK) {
         *status = conclude(put, &ask, version, error);
         return true;
     }
-    put->is_lost |= !is_read && ask.look.unknown != 0;
+    put->is_lost |= !is_read && ask.query.unknown != 0;
     return !put->is_lost || *status == HF_CANCELLED || *status == HF_NO_MEMORY;
 }
 

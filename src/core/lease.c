@@ -6,7 +6,7 @@
  *     │               │                    │            │              ▼
  *     │               └──out of reach──────┴─cancelled──┼───────▶ RELEASING
  *     ├──ADOPT────▶ ADOPTING ──majority confirms────────┘              │
- *     └──DISOWN─────────────────────────────────────────────────▶ ─────┤
+ *     └──RELEASE_FOREIGN────────────────────────────────────────▶ ─────┤
  *                                  no node can store the owner ────▶ DONE
  *
  * Cost in round trips: one to acquire, a second only if the nodes' counters
@@ -134,6 +134,8 @@ static void on_answer(struct hf_step *step)
         event->verdict == HF_VERDICT_UNKNOWN) {
         vote->flags |= HF_VOTE_IN_DOUBT;
     }
+    HF_ASSERT(step->lease->phase >= HF_PHASE_ASKING);
+    HF_ASSERT(step->lease->phase <= HF_PHASE_RELEASING);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_answer(step);
@@ -145,6 +147,7 @@ static void on_answer(struct hf_step *step)
     case HF_PHASE_HOLDING:
         hf_hold_answer(step);
         break;
+    case HF_PHASE_RELEASING:
     default:
         hf_release_answer(step);
         break;
@@ -170,6 +173,7 @@ static void mark_late(struct hf_step *step)
 static void on_timer(struct hf_step *step)
 {
     HF_ASSERT(step->out->n_sends == 0);
+    HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
     mark_late(step);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
@@ -185,6 +189,7 @@ static void on_timer(struct hf_step *step)
     case HF_PHASE_RELEASING:
         hf_release_timer(step);
         break;
+    case HF_PHASE_IDLE:
     default:
         break;
     }
@@ -193,6 +198,7 @@ static void on_timer(struct hf_step *step)
 static void on_node(struct hf_step *step)
 {
     HF_ASSERT(step->event->node < step->lease->n_nodes);
+    HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
         hf_ask_node(step);
@@ -207,6 +213,7 @@ static void on_node(struct hf_step *step)
     case HF_PHASE_RELEASING:
         hf_release_node(step);
         break;
+    case HF_PHASE_IDLE:
     default:
         break;
     }
@@ -229,6 +236,7 @@ static void on_forgot(struct hf_step *step)
 static void on_release(struct hf_step *step)
 {
     HF_ASSERT(step->event->kind == HF_EV_RELEASE);
+    HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
     switch (step->lease->phase) {
     case HF_PHASE_HOLDING:
         hf_release_begin(step, true);
@@ -238,8 +246,10 @@ static void on_release(struct hf_step *step)
     case HF_PHASE_ADOPTING:
         hf_release_begin(step, false);
         break;
+    case HF_PHASE_IDLE:
+    case HF_PHASE_RELEASING:
     default:
-        break; /* RELEASING already */
+        break; /* nothing to release, or under way */
     }
 }
 
@@ -300,6 +310,7 @@ static struct hf_instant wake_of(const struct hf_step *step)
     const struct hf_lease *lease = step->lease;
     struct hf_instant now = step->event->now;
     HF_ASSERT(!hf_instant_before(now, lease->round_at));
+    HF_ASSERT(lease->phase <= HF_PHASE_DONE);
     struct hf_instant due = hf_votes_due(lease);
     struct hf_instant wake = hf_instant_min(lease->next, due);
     switch (lease->phase) {
@@ -318,6 +329,8 @@ static struct hf_instant wake_of(const struct hf_step *step)
     case HF_PHASE_ASKING:
     case HF_PHASE_ADOPTING:
         return hf_instant_before(now, lease->next) ? wake : due;
+    case HF_PHASE_IDLE:
+    case HF_PHASE_DONE:
     default:
         return HF_NEVER;
     }

@@ -93,19 +93,20 @@ struct hf_event {
     uint64_t bound;      /* ANSWER to CONFIRM: the greatest counter to which the
                             node raises the name, if it refused to raise beyond
                             it; or 0 */
-    uint32_t rival;      /* ANSWER: digest of the holder's owner, not 0 */
+    uint32_t rival;      /* ANSWER: digest of the holder's owner; 0: the reply
+                            names none */
     struct hf_span left; /* ANSWER: the rival's remaining lease; negative:
                             it has no expiry */
     struct hf_span ttl;  /* EXTEND */
-    uint16_t spared;  /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
-    bool queues;      /* ACQUIRE: wait in the nodes' queues until it is ours
-                         or HF_EV_RELEASE */
-    uint16_t look_ms; /* ANSWER: the end of the rival's lease may not be
+    uint16_t spared; /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
+    bool queues;     /* ACQUIRE: wait in the nodes' queues until it is ours
+                        or HF_EV_RELEASE */
+    uint16_t poll_ms_max; /* ANSWER: the end of the rival's lease may not be
                          pushed, so the first waiter polls with at most this
                          interval; 0: it need not */
-    uint32_t ahead;   /* ANSWER: number of earlier tickets in the queue */
-    uint64_t ticket;  /* ANSWER: QUEUED: our place; REFUSED: the node's time
-                         in microseconds, or 0 */
+    uint32_t ahead;       /* ANSWER: number of earlier tickets in the queue */
+    uint64_t ticket;      /* ANSWER: QUEUED: our place; REFUSED: the node's time
+                             in microseconds, or 0 */
 };
 
 /* The result of an operation on the lease; at most one in each step. */
@@ -122,9 +123,9 @@ enum hf_outcome {
     HF_OUT_EXTENDED,   /* EXTEND: a majority confirmed it */
     HF_OUT_UNEXTENDED, /* EXTEND: not confirmed in time; the lease continues */
     HF_OUT_LOST,       /* no longer ours: while held, on ADOPT or on release */
-    HF_OUT_RELEASED,   /* RELEASE, DISOWN: a majority freed it */
-    HF_OUT_UNKNOWN     /* RELEASE, DISOWN: not confirmed in time; the lease
-                          continues to release in the background */
+    HF_OUT_RELEASED,   /* RELEASE, RELEASE_FOREIGN: a majority freed it */
+    HF_OUT_UNKNOWN     /* RELEASE, RELEASE_FOREIGN: not confirmed in time; the
+                          lease continues to release in the background */
 };
 
 struct hf_send {
@@ -215,7 +216,7 @@ struct hf_lease {
     } deadline_or_raised;
     union {
         struct hf_instant confirmed; /* HOLDING: sending of the last confirmed
-                                        request */
+                                        request; of a claim: its beginning */
         uint64_t ticket;             /* WAITING */
     } confirmed_or_ticket;
     struct hf_instant round_at; /* start of the present phase or renewal */
@@ -263,7 +264,8 @@ static inline struct hf_instant hf_lease_deadline(const struct hf_lease *lease)
     return lease->deadline_or_raised.deadline;
 }
 
-/* HOLDING: the sending of the last request that a majority confirmed. */
+/* HOLDING: the sending of the last request that a majority confirmed; of a
+ * claim: its beginning. */
 static inline struct hf_instant hf_lease_confirmed(const struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);

@@ -216,7 +216,7 @@ static void end_without_majority(struct hf_step *step, uint16_t granted,
     }
 }
 
-void hf_ask_judge(struct hf_step *step)
+static void judge(struct hf_step *step)
 {
     HF_ASSERT(hf_lease_counts_grants(step->lease));
     uint16_t voters = agreement(step);
@@ -252,6 +252,14 @@ void hf_ask_judge(struct hf_step *step)
     end_without_majority(step, granted, coming);
 }
 
+bool hf_ask_judge(struct hf_step *step)
+{
+    HF_ASSERT(hf_lease_counts_grants(step->lease));
+    uint8_t phase = step->lease->phase;
+    judge(step);
+    return step->lease->phase == phase;
+}
+
 /* ---- Events ------------------------------------------------------------ */
 
 static void note(struct hf_step *step)
@@ -259,6 +267,7 @@ static void note(struct hf_step *step)
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     switch (event->verdict) {
     case HF_VERDICT_OK:
         hf_raise_note(step, vote);

@@ -160,6 +160,7 @@ void hf_grant_push(struct hf_step *step)
     HF_ASSERT(step->event->node < step->lease->n_nodes);
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     bool is_new = !is_stale(step->event, vote);
+    HF_ASSERT(step->lease->phase < HF_PHASE_DONE);
     switch (step->lease->phase) {
     case HF_PHASE_ASKING:
     case HF_PHASE_WAITING:
@@ -174,6 +175,9 @@ void hf_grant_push(struct hf_step *step)
         }
         hf_hold_granted(step, is_new);
         break;
+    case HF_PHASE_IDLE:
+    case HF_PHASE_ADOPTING:
+    case HF_PHASE_RELEASING:
     default:
         break;
     }

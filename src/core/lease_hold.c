@@ -157,7 +157,7 @@ void hf_hold_claim(struct hf_step *step, uint16_t voters)
                           hf_votes_until(lease, voters, step->nodes->quorum));
     hf_lease_set_confirmed(lease, step->event->now);
     lease->flags |= HF_LEASE_CLAIM;
-    hf_votes_outdate(lease); /* a waiter asks for Q */
+    hf_votes_ttl_changed(lease); /* a waiter asks for Q */
     hf_step_report(step, HF_OUT_HELD);
     if (lease->n_nodes > 1) {
         begin_round(step);
@@ -333,6 +333,7 @@ void hf_hold_answer(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase >= HF_PHASE_ADOPTING);
     HF_ASSERT(step->lease->phase <= HF_PHASE_HOLDING);
+    HF_ASSERT(step->event->verdict <= HF_VERDICT_ERROR);
     struct hf_vote *vote = &step->lease->votes[step->event->node];
     switch (step->event->verdict) {
     case HF_VERDICT_OK:
@@ -443,7 +444,7 @@ void hf_hold_extend(struct hf_step *step)
         return;
     }
     if (step->event->ttl.ns > 0) {
-        hf_votes_outdate(lease);
+        hf_votes_ttl_changed(lease);
         lease->ttl = step->event->ttl;
     }
     lease->flags |= HF_LEASE_EXTENDING;

@@ -18,9 +18,9 @@ enum hf_vote_flags {
     HF_VOTE_UNRELEASED = (1 << 3),  /* a RELEASE must still be sent */
     HF_VOTE_DEAF = (1 << 4),        /* the last ACQUIRE was sent while the node
                                        could not push to us */
-    HF_VOTE_OLD_ASK = (1 << 5),     /* its ACQUIRE or YIELD was sent before the
-                                       ttl changed, perhaps in that instant */
-    HF_VOTE_OLD_CONFIRM = (1 << 6), /* the same of its CONFIRM */
+    HF_VOTE_OLD_TTL_ASK = (1 << 5), /* its ACQUIRE or YIELD was sent before the
+                                   ttl changed, perhaps in that instant */
+    HF_VOTE_OLD_TTL_CONFIRM = (1 << 6), /* the same of its CONFIRM */
     HF_VOTE_IN_DOUBT = (1 << 7) /* the reply to a raise was lost: the node may
                                     still execute it, at any later time */
 };
@@ -88,7 +88,8 @@ uint16_t hf_votes_awaited(const struct hf_step *step);
 struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
                                  unsigned quorum);
 
-/* Greatest number of refusals that name one and the same rival. */
+/* Greatest number of refusals that name one and the same rival. A refusal
+ * without a name counts alone. */
 unsigned hf_votes_best_rival(const struct hf_lease *lease);
 
 /* The instant at which the lease becomes AT_RISK, if not confirmed before. */
@@ -101,12 +102,13 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease);
 /* The ttl changes: mark the pending requests as old. Replies to them prove no
  * lease of the new ttl. Their sending times cannot tell, since an old and a new
  * request may be sent in one instant. */
-void hf_votes_outdate(struct hf_lease *lease);
+void hf_votes_ttl_changed(struct hf_lease *lease);
 
 /* The flag that marks a request of this verb as old. */
 static inline uint16_t hf_vote_old(enum hf_verb verb)
 {
-    return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_CONFIRM : HF_VOTE_OLD_ASK;
+    return verb == HF_VERB_CONFIRM ? HF_VOTE_OLD_TTL_CONFIRM
+                                   : HF_VOTE_OLD_TTL_ASK;
 }
 
 /* lease_grant.c. Record a reply in the node's vote: "yours", "not yours". */
@@ -137,7 +139,10 @@ void hf_check_step(const struct hf_step *step, const struct hf_held *before);
 void hf_ask_begin(struct hf_step *step);
 void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
-void hf_ask_judge(struct hf_step *step);
+
+/** Decide by the votes: held, failed, or undecided.
+ * @return the phase goes on. */
+bool hf_ask_judge(struct hf_step *step);
 
 /* lease_raise.c. Most raises per attempt. The first ones suffice unless other
  * owners increment counters at the same time; so many raises are a livelock. */

@@ -178,6 +178,7 @@ void hf_release_answer(struct hf_step *step)
         judge(step); /* the reply to the RELEASE after it decides */
         return;
     }
+    HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     switch (event->verdict) {
     case HF_VERDICT_OK:
         vote->said = HF_SAID_FREED;

@@ -34,27 +34,27 @@ uint16_t hf_votes_flagged(const struct hf_lease *lease, enum hf_vote_flags flag)
 uint16_t hf_votes_awaited(const struct hf_step *step)
 {
     HF_ASSERT(step->nodes->count == step->lease->n_nodes);
-    uint16_t prompt = 0;
+    uint16_t awaited = 0;
     uint16_t slow = 0;
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
         if (hf_nodes_is_slow(step->nodes, i)) {
             slow |= hf_node_bit(i);
         } else if (hf_vote_is_awaited(vote)) {
-            prompt |= hf_node_bit(i);
+            awaited |= hf_node_bit(i);
         }
     }
     uint16_t quick = (uint16_t)(step->nodes->voting & ~slow);
     if (hf_step_is_majority(step, quick)) {
-        return prompt;
+        return awaited;
     }
     for (unsigned i = 0; i < step->lease->n_nodes; i++) {
         const struct hf_vote *vote = &step->lease->votes[i];
         if ((slow & hf_node_bit(i)) != 0 && hf_vote_is_awaited(vote)) {
-            prompt |= hf_node_bit(i);
+            awaited |= hf_node_bit(i);
         }
     }
-    return prompt;
+    return awaited;
 }
 
 /* The quorum-th latest: insertion into a sorted array of at most nine. */
@@ -79,6 +79,15 @@ struct hf_instant hf_votes_until(const struct hf_lease *lease, uint16_t mask,
     return sorted[quorum - 1];
 }
 
+/* True if both refusals name one rival. A refusal without a name (a key of
+ * another library may be empty) matches itself alone. */
+static bool is_same_rival(const struct hf_vote *a, const struct hf_vote *b)
+{
+    HF_ASSERT(a->said == HF_SAID_NOT_YOURS);
+    return a == b || (b->said == HF_SAID_NOT_YOURS && hf_vote_rival(a) != 0 &&
+                      hf_vote_rival(a) == hf_vote_rival(b));
+}
+
 unsigned hf_votes_best_rival(const struct hf_lease *lease)
 {
     unsigned best = 0;
@@ -88,11 +97,7 @@ unsigned hf_votes_best_rival(const struct hf_lease *lease)
             continue;
         }
         for (unsigned k = 0; k < lease->n_nodes; k++) {
-            if (lease->votes[k].said == HF_SAID_NOT_YOURS &&
-                hf_vote_rival(&lease->votes[k]) ==
-                    hf_vote_rival(&lease->votes[i])) {
-                count++;
-            }
+            count += is_same_rival(&lease->votes[i], &lease->votes[k]);
         }
         best = count > best ? count : best;
     }
@@ -113,15 +118,15 @@ struct hf_instant hf_votes_due(const struct hf_lease *lease)
     return due;
 }
 
-void hf_votes_outdate(struct hf_lease *lease)
+void hf_votes_ttl_changed(struct hf_lease *lease)
 {
     HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         struct hf_vote *vote = &lease->votes[i];
         bool is_asked = hf_vote_is_pending(vote, HF_VERB_ACQUIRE) ||
                         hf_vote_is_pending(vote, HF_VERB_YIELD);
-        vote->flags |= is_asked ? HF_VOTE_OLD_ASK : 0;
-        vote->flags |=
-            hf_vote_is_pending(vote, HF_VERB_CONFIRM) ? HF_VOTE_OLD_CONFIRM : 0;
+        vote->flags |= is_asked ? HF_VOTE_OLD_TTL_ASK : 0;
+        bool is_renewed = hf_vote_is_pending(vote, HF_VERB_CONFIRM);
+        vote->flags |= is_renewed ? HF_VOTE_OLD_TTL_CONFIRM : 0;
     }
 }

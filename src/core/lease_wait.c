@@ -83,22 +83,19 @@ static struct hf_span heartbeat_interval(const struct hf_lease *lease)
         period, hf_span_scale(hf_span_div(period, 16 * 255), lease->jitter));
 }
 
-/* Counts the poll: the next interval is longer. Jitter makes it shorter, so
- * that the longest is kept to. */
-static struct hf_span next_poll_interval(struct hf_step *step,
-                                         struct hf_vote *vote)
+/* Twice as long after each poll. Jitter makes it shorter, so that the longest
+ * is kept to. */
+static struct hf_span poll_interval(const struct hf_step *step,
+                                    const struct hf_vote *vote)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     struct hf_span longest = hf_span_ms(POLL_MAX_MS);
-    if (vote->said == HF_SAID_QUEUED && step->event->look_ms != 0) {
-        longest = hf_span_min(longest, hf_span_ms(step->event->look_ms));
+    if (vote->said == HF_SAID_QUEUED && step->event->poll_ms_max != 0) {
+        longest = hf_span_min(longest, hf_span_ms(step->event->poll_ms_max));
     }
     struct hf_span span = hf_span_ms(POLL_MIN_MS);
     for (unsigned i = 0; i < vote->polls && span.ns < longest.ns; i++) {
         span = hf_span_scale(span, 2);
-    }
-    if (vote->polls < UINT8_MAX) {
-        vote->polls++;
     }
     span = hf_span_min(span, longest);
     span = hf_span_sub(
@@ -124,41 +121,84 @@ static struct hf_instant expiry_check_at(const struct hf_step *step,
                    (int64_t)event->ahead * EXPIRY_STAGGER_MS));
 }
 
-/* The state of this vote has changed, and nothing is in flight: send ACQUIRE to
- * its node now, or set when. */
-static void schedule(struct hf_step *step, unsigned node)
+static bool can_push(const struct hf_step *step, unsigned node)
+{
+    HF_ASSERT(node < step->lease->n_nodes);
+    return (step->nodes->listening & hf_node_bit(node)) != 0;
+}
+
+/* Queued: a grant that was pushed before the node could push to us is lost.
+ * Refused: the request had no ticket yet. */
+static bool must_ask_now(const struct hf_step *step, unsigned node)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
-    struct hf_vote *vote = &step->lease->votes[node];
-    const struct hf_event *event = step->event;
-    bool is_deaf =
-        (step->nodes->listening & hf_node_bit(node)) == 0; /* no pushes */
-    bool was_deaf = (vote->flags & HF_VOTE_DEAF) != 0;
-    if (vote->pending != 0) {
-        return;
+    const struct hf_vote *vote = &step->lease->votes[node];
+    if (vote->said == HF_SAID_QUEUED) {
+        return (vote->flags & HF_VOTE_DEAF) != 0 && can_push(step, node);
     }
+    return vote->said == HF_SAID_NOT_YOURS && vote->polls == 0;
+}
+
+/* The node's queue may change without a push to us: ask before the heartbeat.
+ */
+static bool must_poll(const struct hf_step *step, unsigned node)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    const struct hf_vote *vote = &step->lease->votes[node];
+    if (vote->said == HF_SAID_QUEUED) {
+        return step->event->ahead == 0 &&
+               (!can_push(step, node) || step->event->poll_ms_max != 0);
+    }
+    return vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS;
+}
+
+/* When ACQUIRE is sent to this node again, if not now. */
+static struct hf_instant next_due(const struct hf_step *step,
+                                  const struct hf_vote *vote, bool polls)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    struct hf_instant now = step->event->now;
     struct hf_instant due =
-        hf_instant_add(event->now, heartbeat_interval(step->lease));
-    if (vote->said == HF_SAID_QUEUED && was_deaf && !is_deaf) {
-        send_acquire(step, node); /* a push before may have been lost */
-    } else if (vote->said == HF_SAID_NOT_YOURS && vote->polls == 0) {
-        vote->polls++;
-        send_acquire(step, node); /* the refused request had no ticket yet */
-    } else if (vote->said == HF_SAID_NOT_YOURS || vote->said == HF_SAID_YOURS ||
-               (vote->said == HF_SAID_QUEUED && event->ahead == 0 &&
-                (is_deaf || event->look_ms != 0))) {
-        due = hf_instant_min(
-            due, hf_instant_add(event->now, next_poll_interval(step, vote)));
-    } else {
-        vote->polls = 0;
-    }
-    if (vote->pending != 0) {
-        return; /* sent just now */
+        hf_instant_add(now, heartbeat_interval(step->lease));
+    if (polls) {
+        due =
+            hf_instant_min(due, hf_instant_add(now, poll_interval(step, vote)));
     }
     if (vote->said == HF_SAID_QUEUED) {
         due = hf_instant_min(due, expiry_check_at(step, vote));
     }
-    hf_vote_set_due(step->lease, vote, due);
+    return due;
+}
+
+/* A refusal without a ticket counts as the first poll. */
+static void count_poll(struct hf_vote *vote, bool asks, bool polls)
+{
+    HF_ASSERT(vote->pending == 0);
+    if (polls || (asks && vote->said == HF_SAID_NOT_YOURS)) {
+        if (vote->polls < UINT8_MAX) {
+            vote->polls++;
+        }
+    } else if (!asks) {
+        vote->polls = 0;
+    }
+}
+
+/* The state of this vote has changed. If nothing is in flight, set when its
+ * node is asked again, or send ACQUIRE now. */
+static void schedule(struct hf_step *step, unsigned node)
+{
+    HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
+    struct hf_vote *vote = &step->lease->votes[node];
+    if (vote->pending != 0) {
+        return;
+    }
+    bool asks = must_ask_now(step, node);
+    bool polls = !asks && must_poll(step, node);
+    hf_vote_set_due(step->lease, vote, next_due(step, vote, polls));
+    count_poll(vote, asks, polls);
+    if (asks) {
+        send_acquire(step, node);
+    }
 }
 
 struct hf_instant hf_wait_due(const struct hf_step *step)
@@ -247,11 +287,8 @@ void hf_wait_begin(struct hf_step *step)
     lease->phase = HF_PHASE_WAITING;
     hf_lease_set_ticket(lease, ticket);
     lease->raises = 0;
-    if (has_place) {
-        hf_ask_judge(step); /* the grant may have come before this reply */
-    }
-    if (lease->phase != HF_PHASE_WAITING) {
-        return;
+    if (has_place && !hf_ask_judge(step)) {
+        return; /* the grant came before this reply */
     }
     hf_step_report(step, HF_OUT_QUEUED);
     if (has_place) {
@@ -351,6 +388,7 @@ static void note(struct hf_step *step)
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_event *event = step->event;
     struct hf_vote *vote = &step->lease->votes[event->node];
+    HF_ASSERT(event->verdict <= HF_VERDICT_ERROR);
     switch (event->verdict) {
     case HF_VERDICT_OK:
         hf_raise_note(step, vote);
@@ -385,8 +423,7 @@ void hf_wait_answer(struct hf_step *step)
         step->lease->raises = 0; /* a waiter does not give up */
     }
     note(step);
-    hf_ask_judge(step);
-    if (step->lease->phase != HF_PHASE_WAITING) {
+    if (!hf_ask_judge(step)) {
         return;
     }
     if (must_yield(step) || must_yield_again(step)) {
@@ -404,8 +441,7 @@ void hf_wait_granted(struct hf_step *step)
         return;
     }
     step->lease->votes[step->event->node].polls = 0;
-    hf_ask_judge(step);
-    if (step->lease->phase == HF_PHASE_WAITING) {
+    if (hf_ask_judge(step)) {
         schedule(step, step->event->node);
     }
 }

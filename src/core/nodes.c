@@ -104,6 +104,7 @@ static void note_miss(struct hf_nodes *nodes, unsigned node,
 void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event)
 {
     HF_ASSERT(event->node < nodes->count);
+    HF_ASSERT(event->kind <= HF_NODES_EV_MISS);
     switch (event->kind) {
     case HF_NODES_EV_STATUS:
         set_status(nodes, event->node, event->status);

@@ -35,7 +35,9 @@
  *
  * Quarantine is enough for exclusion (C4). Unique fences (C1) also need the
  * clock floor of the scripts: with quarantine alone C1 fails in the model in 10
- * steps. */
+ * steps.
+ *
+ * Cost: none; nothing is sent from here. The node has no vote for a span. */
 #include "core/quarantine.h"
 
 #include "base/assert.h"

@@ -232,7 +232,7 @@ static int wait_kernel(struct hf_loop *loop, int64_t left_ns)
                       ms > INT32_MAX ? INT32_MAX : (int)ms);
 }
 
-/* Remove the loop's own timer from `found`. */
+/* The loop's own timer only wakes it: it is no event of a user. */
 static void drop_own_timer(struct hf_loop *loop)
 {
     for (int i = 0; i < loop->n_found; i++) {

@@ -11,7 +11,7 @@
 
 /* ---- The module's path ------------------------------------------------- */
 
-/* Sets `path` if `file` is in the folder. */
+/* An empty `path` means: not here, try the next folder. */
 static bool is_in(const char *dir, const char *file,
                   char path[HF_MODULE_PATH_MAX])
 {
@@ -24,7 +24,7 @@ static bool is_in(const char *dir, const char *file,
     return is_there;
 }
 
-/* The same for `folder`, relative to the folder of the file `near`. */
+/* `folder` is relative to the folder of the file `near`. */
 static bool is_near(const char *near, const char *folder, const char *file,
                     char path[HF_MODULE_PATH_MAX])
 {

@@ -39,8 +39,14 @@ enum hf_capability {
     HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
                                    the node pushes grants */
     HF_CAP_SHARED = (1 << 2),   /* shared locks and semaphores */
-    HF_CAP_VALUES = (1 << 3)    /* GET and PUT, if it has one node. Without it
+    HF_CAP_VALUES = (1 << 3),   /* GET and PUT, if it has one node. Without it
                                    neither is asked */
+    HF_CAP_RECORDS = (1 << 4)   /* a lock is a record with a fence, which does
+                                   not end with the connection. Without it
+                                   YIELD, BREAK, MARK and SCAN are not asked,
+                                   nor a RELEASE with ttl_ms; there are no
+                                   permits; counters only order the replies to
+                                   this client, and no lock is detached */
 };
 
 /* A holder or a waiter in the answer to ROSTER. All borrowed. */
@@ -54,7 +60,9 @@ struct hf_seat {
     uint64_t ticket; /* waits: microseconds of Unix time */
 };
 
-/* Processes whose end releases the lock, for stores with HF_CAP_LIVENESS. */
+/* Processes whose end releases the lock, for stores with HF_CAP_LIVENESS. Four:
+ * the client's own, and three that hf_lock_add_process() added. Each check of a
+ * holder reads /proc once for each. */
 #define HF_LIFE_PROCESSES_MAX 4
 struct hf_life_set {
     uint32_t count;                      /* 0: only the lease's expiry */
@@ -72,12 +80,15 @@ struct hf_bytes {
  *   the name has the same id: a repeated request is executed once.
  * - REFUSED: it has another version, which is in counter. Nothing was written.
  * - ERROR: nothing was written. UNKNOWN: it may have been, or still be.
+ * - UNSENT: not sent, or not executed: it may be sent again.
  *
  * A version is greater than every earlier one of its name, also if the value
  * was deleted in between: max(last + 1, the node's time in microseconds). A
  * node keeps the version of a deleted value for fence_keep after its clock has
  * passed it. Values have no lease and no quarantine: a node that lost its data
  * cannot get them back by waiting. */
+
+/* Bytes of a write's id: 128 bits of entropy in hex, so that ids are unique. */
 #define HF_WRITE_ID_LEN 32
 
 struct hf_ask {
@@ -85,7 +96,7 @@ struct hf_ask {
     enum hf_verb verb;
     uint8_t node;
     bool holder;       /* CONFIRM */
-    bool now;          /* BREAK: free the name before the lease expires */
+    bool frees_now;    /* BREAK: free the name before the lease expires */
     const void *name;  /* borrowed for the call, like owner and life */
     size_t name_len;   /* SCAN: a glob pattern for names, or 0 for all; the
                           answer may have names that do not match, too */
@@ -257,12 +268,22 @@ enum hf_job {
                           none; HF_BUSY, a holder or a waiter; HF_CONFIG, a
                           marker of another shape */
 };
+
+/* Report one finding of a job at `node`, before the job is done. `text`, one
+ * line, is borrowed for the call. Never called after hf_store_job_cancel_fn. */
+typedef void hf_job_finding_fn(void *user, enum hf_severity severity, int node,
+                               const char *text);
+
+/* The job at `node` has ended; called once, and last. It may be called before
+ * hf_store_job_fn returns, and never after hf_store_job_cancel_fn. `reason`
+ * explains a status other than HF_OK: borrowed for the call; or NULL. */
+typedef void hf_job_done_fn(void *user, unsigned node, enum hf_status status,
+                            const char *reason);
+
 struct hf_job_sink {
-    void *user;
-    void (*finding)(void *user, enum hf_severity severity, int node,
-                    const char *text);
-    void (*done)(void *user, unsigned node, enum hf_status status,
-                 const char *reason);
+    void *user; /* passed to both */
+    hf_job_finding_fn *finding;
+    hf_job_done_fn *done;
 };
 typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
                              enum hf_job job, const struct hf_job_sink *sink);

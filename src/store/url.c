@@ -70,7 +70,7 @@ static bool is_scheme(struct hf_piece name)
     return name.len > 0 && name.len <= SCHEME_MAX;
 }
 
-/* Parse the scheme, and remove it and its ':' from @p rest. */
+/* @p rest then begins behind the ':'. */
 static enum hf_status read_scheme(struct hf_piece *rest, struct scheme *out,
                                   struct hf_error *error)
 {

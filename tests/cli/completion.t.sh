@@ -30,8 +30,9 @@ offers '' 'nothing behind --' run job -- ni
 offers '' 'no names of another store' ls -u "local://$W/other" ni
 offers 'doctor' 'commands for help' help d
 offers 'postgres' 'the databases of guard' guard p
-offers 'postgres|sqlite|redis' 'all of them' guard ''
+offers 'postgres|mysql|sqlite|redis' 'all of them' guard ''
 offers '--reset' 'its options' guard postgres --r
+offers '--print-schema' 'those of doctor' doctor --pr
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
 is "$out" '' 'a store that is away: nothing'
 isnt "$code" 124 'soon'

@@ -133,10 +133,10 @@ refused 64 'one pattern at a time' 'top with two words' holdfast top a b
 
 refused 64 'update: no -- before .*: holdfast update n -- cat$' \
     'update without --' holdfast update n cat
-refused 64 'guard: which database\? This version has: postgres, sqlite, redis$' \
+refused 64 'guard: which database\? This version has: postgres, mysql, sqlite, redis$' \
     'guard alone' holdfast guard
-for database in mysql oracle; do
-    refused 64 "guard: no guard for $database in this version; it has: postgres, sqlite, redis$" \
+for database in mssql oracle; do
+    refused 64 "guard: no guard for $database in this version; it has: postgres, mysql, sqlite, redis$" \
         "guard $database" holdfast guard $database
 done
 refused 64 'one database at a time' 'guard with two' \
@@ -145,6 +145,14 @@ refused 64 'install: not in this version: holdfast guard postgres \| psql' \
     'guard --install' holdfast guard postgres --install
 refused 64 'install: not in this version: holdfast guard sqlite \| sqlite3 -bail' \
     'guard sqlite --install' holdfast guard sqlite --install
+refused 64 'install: not in this version: holdfast guard mysql \| mariadb$' \
+    'guard mysql --install' holdfast guard mysql --install
+refused 64 '--table a.b.c: must be TABLE or SCHEMA.TABLE' \
+    'guard mysql --table a.b.c' holdfast guard mysql --table a.b.c --lock t
+for option in table lock column; do
+    refused 64 "--$option .*: must be UTF-8" "guard mysql --$option, not UTF-8" \
+        holdfast guard mysql --$option $'a\xff'
+done
 refused 64 '--table main.t: must be TABLE: ' 'guard sqlite --table main.t' \
     holdfast guard sqlite --table main.t --lock t
 for option in table lock column; do

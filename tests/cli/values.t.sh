@@ -2,110 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
 # get, put and update: what they print, their exit codes, and increments by
-# several processes.
+# several processes; in an embedded store and on one Redis. values_postgres.t.sh
+# has PostgreSQL.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/servers.sh"
-
-says() { # CODE OUT ERR WHAT COMMAND... : OUT and ERR are patterns
-    local want=$1 out_pattern=$2 err_pattern=$3 what=$4
-    shift 4
-    capture "$@"
-    is "$code" "$want" "$what: exit $want"
-    like "$out" "^$out_pattern\$" "$what: what it prints"
-    like "$err" "^$err_pattern\$" "$what: what it says"
-}
-
-story() {
-    local version before
-    says 1 '' 'holdfast: cfg: has no value' 'no value' holdfast get cfg
-    says 1 '' '' 'no value, quietly' holdfast get -q cfg
-    says 1 '\{"name":"cfg","version":0\}' '' 'no value, as JSON' \
-        holdfast get --json cfg
-    says 0 '[0-9]{16}' '' 'put' holdfast put cfg hello
-    version=$out
-    says 0 hello '' 'get' holdfast get cfg
-    says 0 "$version"$'\n'hello '' 'with its version' \
-        holdfast get --with-version cfg
-    says 0 "\\{\"name\":\"cfg\",\"version\":$version,\"value\":\"hello\"\\}" '' \
-        'as JSON' holdfast get --json cfg
-    says 75 '' "holdfast: cfg: has version $version, not 5" 'another version' \
-        holdfast put cfg x --if-version 5
-    says 75 '' "holdfast: cfg: has a value: version $version" 'a value is there' \
-        holdfast put cfg x --if-version 0
-    says 0 '' '' 'the expected version' \
-        holdfast put -q cfg bye --if-version "$version"
-    says 75 '' "holdfast: cfg: has version [0-9]+, not $version" \
-        'the version before' holdfast put cfg x --if-version "$version"
-    before=$(holdfast get --json cfg | jq .version)
-    says 0 '' '' 'delete' holdfast put --delete cfg --if-version "$before"
-    says 75 '' "holdfast: cfg: has no value, not version $before" \
-        'the version of a deleted value' \
-        holdfast put cfg x --if-version "$before"
-    version=$(holdfast put cfg again)
-    ok 'created again, the version is greater' [ "$version" -gt "$before" ]
-
-    # Bytes.
-    head -c 262144 /dev/urandom >"$W/big"
-    holdfast put -q big - <"$W/big"
-    holdfast get big >"$W/back"
-    ok '256 KiB of any bytes' cmp "$W/big" "$W/back"
-    is "$(holdfast get --json big | jq -r .value_hex | tr -d '\n' | wc -c)" \
-        524288 'as JSON in hexadecimal'
-    says 64 '' \
-        'holdfast: big: a value has at most 262144 bytes; this one has more' \
-        'a byte more' holdfast put big - < <(cat "$W/big" - <<<'')
-    holdfast put -q empty ''
-    says 0 '' '' 'an empty value' holdfast get empty
-    holdfast put -q -- dashed -v
-    says 0 -v '' 'a value that begins with a dash' holdfast get dashed
-
-    # update
-    # shellcheck disable=SC2016 # of the shell within
-    local add='read -r n; echo $((n + 1))'
-    says 0 '' '' 'update of none' holdfast update n -- sh -c "$add"
-    says 0 1 '' 'its value' holdfast get n
-    # shellcheck disable=SC2016
-    says 0 '' '' 'version and name' holdfast update env -- \
-        sh -c 'echo "$HOLDFAST_NAME $HOLDFAST_VERSION"'
-    says 0 'env 0' '' 'version 0: there was none' holdfast get env
-    version=$(holdfast put empty '')
-    # shellcheck disable=SC2016
-    holdfast update empty -- sh -c 'echo "$HOLDFAST_VERSION"'
-    says 0 "$version" '' 'and not 0 of an empty value' holdfast get empty
-    says 5 '' '' 'a command that fails' holdfast update n -- sh -c 'echo 7; exit 5'
-    # shellcheck disable=SC2016
-    says 143 '' '' 'and by a signal' holdfast update n -- sh -c 'kill $$'
-    says 127 '' 'holdfast: /nowhere: No such file or directory' 'none' \
-        holdfast update n -- /nowhere
-    says 126 '' 'holdfast: /: Permission denied' 'none to run' \
-        holdfast update n -- /
-    says 64 '' 'holdfast: n: a value has at most 262144 bytes.*' \
-        'too much output' holdfast update n -- head -c 300000 /dev/zero
-    says 0 1 '' 'nothing was written' holdfast get n
-    holdfast update big -- cat
-    holdfast get big >"$W/back"
-    ok 'update passes 256 KiB through' cmp "$W/big" "$W/back"
-    holdfast update big -- true
-    says 0 '' '' 'a command that reads nothing and prints nothing' \
-        holdfast get big
-    says 75 '' 'holdfast: n: has version .*' 'a rival, and one try' \
-        holdfast update -n n -- sh -c 'holdfast put -q n 1; echo 2'
-    says 75 '' 'holdfast: n: has version .*' 'a rival, and a wait' \
-        holdfast update -w 50ms n -- sh -c 'holdfast put -q n 1; echo 2'
-
-    local i j pids=()
-    for i in 1 2 3 4 5 6 7 8; do
-        for j in 1 2 3 4 5; do
-            holdfast update sum -- sh -c "$add" || break
-        done &
-        pids+=($!)
-    done
-    wait "${pids[@]}"
-    says 0 40 '' '8 processes, 5 increments each' holdfast get sum
-}
+. "$(dirname "$0")/../lib/values.sh"
 
 export HOLDFAST_URL="local://$W/store?node_timeout=1s"
-story
+values_story
 is "$(ls "$W/store" | tr '\n' ' ')" 'locks.gate locks.mdb values.mdb ' \
     'its files, and no other'
 says 69 '' "holdfast: cfg: .*values.mdb cannot grow: the limit on the size .*" \
@@ -126,7 +30,7 @@ says 0 9 '' 'its value' holdfast get ignored
 
 server_start one --clock
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-story
+values_story
 
 # sleeps: only a connection that was idle for 1 s is looked at before it is used
 says 0 '' '' 'the server closed the connection while COMMAND ran' \

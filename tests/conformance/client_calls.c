@@ -9,18 +9,29 @@
 /* link: -Wl,--wrap=readlink,--wrap=madvise,--wrap=fchmod,--wrap=access */
 /* link: -Wl,--wrap=posix_fallocate,--wrap=pthread_create,--wrap=mmap */
 /* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup */
+/* link: -Wl,--wrap=strndup,--wrap=asprintf */
 /* link: -Wl,--wrap=opendir,--wrap=mdb_env_create,--wrap=mdb_env_open */
 /* link: -Wl,--wrap=mdb_txn_begin,--wrap=mdb_txn_commit,--wrap=mdb_put */
 /* link: -Wl,--wrap=mdb_get,--wrap=mdb_del,--wrap=mdb_dbi_open */
 /* link: -Wl,--wrap=mdb_cursor_open,--wrap=mdb_cursor_get */
 /* link: -Wl,--wrap=mdb_cursor_del,--wrap=mdb_env_set_mapsize */
-/* Calls of the system, of the allocator and of LMDB: each fails once, at each
- * place in the code from which it is made. Then a public call returns an error
- * or succeeds, there is no crash, hang or descriptor leak, and afterwards every
- * name can be acquired. On the store in HF_TEST_URL, or an embedded one. */
+/* link: -Wl,--wrap=PQconnectStartParams,--wrap=PQconnectPoll */
+/* link: -Wl,--wrap=PQconninfo,--wrap=PQconninfoParse */
+/* link: -Wl,--wrap=PQsetnonblocking,--wrap=PQenterPipelineMode */
+/* link: -Wl,--wrap=PQexitPipelineMode,--wrap=PQpipelineSync,--wrap=PQflush */
+/* link: -Wl,--wrap=PQconsumeInput,--wrap=PQsendQuery,--wrap=PQsendPrepare */
+/* link: -Wl,--wrap=PQsendQueryPrepared,--wrap=PQsendQueryParams */
+/* link: -Wl,--wrap=dlopen,--wrap=dlsym */
+/* library, if built: store-postgres-objects */
+/* Calls of the system, of the allocator, of LMDB and of libpq: each fails once,
+ * at each place in the code from which it is made. Then a public call returns
+ * an error or succeeds, there is no crash, hang or descriptor leak, and
+ * afterwards every name can be acquired. On the store in HF_TEST_URL, or an
+ * embedded one. */
 #include "client_world.h"
 
 #include "client_calls.h"
+#include "client_linked.h"
 
 #include <dirent.h>
 
@@ -249,6 +260,7 @@ static void sweep(enum hf_thread_mode mode, int number)
     } while (calls_has_failed());
     print_message("# %u places\n", calls_places());
     assert_true(calls_places() > 20);
+    assert_true(linked_is_right(world_url()));
 }
 
 static void test_each_fails_for_want_of_room(void **state)

@@ -14,6 +14,8 @@
 #ifndef CLIENT_CALLS_H
 #define CLIENT_CALLS_H
 
+#include "client_drawn.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -38,6 +41,7 @@ static struct {
     bool is_armed;
     bool has_failed;
     int number;
+    unsigned every, first; /* of the places (client_drawn.h) */
     unsigned n_places;
     struct {
         const void *from;
@@ -50,6 +54,8 @@ static struct {
 
 static inline void calls_forget(void)
 {
+    calls.every = drawn_every();
+    calls.first = drawn_first();
     calls.n_places = 0;
     memset(calls.places, 0, sizeof(calls.places));
 }
@@ -115,7 +121,8 @@ static bool fails(const char *name, const void *from)
     }
     pthread_mutex_lock(&calls.mutex);
     unsigned i = place_of(from);
-    bool is_it = !calls.has_failed && calls.places[i].turns < TURNS_MAX &&
+    bool is_it = i % calls.every == calls.first && !calls.has_failed &&
+                 calls.places[i].turns < TURNS_MAX &&
                  calls.places[i].now++ == calls.places[i].turns;
     if (is_it) {
         calls.places[i].turns++;
@@ -188,6 +195,7 @@ WRAP(void *, malloc, NULL, (size_t size), (size))
 WRAP(void *, calloc, NULL, (size_t count, size_t size), (count, size))
 WRAP(void *, realloc, NULL, (void *old, size_t size), (old, size))
 WRAP(char *, strdup, NULL, (const char *text), (text))
+WRAP(char *, strndup, NULL, (const char *text, size_t size), (text, size))
 
 WRAP(int, mdb_env_create, errno, (void **out), (out))
 WRAP(int, mdb_env_open, errno,
@@ -215,6 +223,43 @@ WRAP(int, mdb_cursor_get, errno,
 WRAP(int, mdb_cursor_del, errno, (void *cursor, unsigned flags),
      (cursor, flags))
 
+/* Calls of libpq, whose own are not reached. Weak: a build may lack it. */
+#define WRAP_PQ(type, name, failure, params, args)                             \
+    type __real_##name params __attribute__((weak));                           \
+    type __wrap_##name params;                                                 \
+    type __wrap_##name params                                                  \
+    {                                                                          \
+        return FAILS(name) ? (failure) : __real_##name args;                   \
+    }
+
+WRAP_PQ(void *, PQconnectStartParams, NULL,
+        (const char *const *words, const char *const *values, int expand),
+        (words, values, expand))
+WRAP_PQ(int, PQconnectPoll, 0, (void *conn), (conn))
+WRAP_PQ(void *, PQconninfo, NULL, (void *conn), (conn))
+WRAP_PQ(void *, PQconninfoParse, NULL, (const char *text, char **error),
+        (text, error))
+WRAP_PQ(int, PQsetnonblocking, -1, (void *conn, int on), (conn, on))
+WRAP_PQ(int, PQenterPipelineMode, 0, (void *conn), (conn))
+WRAP_PQ(int, PQexitPipelineMode, 0, (void *conn), (conn))
+WRAP_PQ(int, PQpipelineSync, 0, (void *conn), (conn))
+WRAP_PQ(int, PQflush, -1, (void *conn), (conn))
+WRAP_PQ(int, PQconsumeInput, 0, (void *conn), (conn))
+WRAP_PQ(int, PQsendQuery, 0, (void *conn, const char *sql), (conn, sql))
+WRAP_PQ(int, PQsendPrepare, 0,
+        (void *conn, const char *name, const char *sql, int n,
+         const unsigned *types),
+        (conn, name, sql, n, types))
+WRAP_PQ(int, PQsendQueryPrepared, 0,
+        (void *conn, const char *name, int n, const char *const *values,
+         const int *lens, const int *formats, int format),
+        (conn, name, n, values, lens, formats, format))
+WRAP_PQ(int, PQsendQueryParams, 0,
+        (void *conn, const char *sql, int n, const unsigned *types,
+         const char *const *values, const int *lens, const int *formats,
+         int format),
+        (conn, sql, n, types, values, lens, formats, format))
+
 /* Only EPOLL_CTL_ADD may fail: a change allocates nothing. */
 int __real_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event);
 int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event);
@@ -224,6 +269,21 @@ int __wrap_epoll_ctl(int epoll, int how, int fd, struct epoll_event *event)
     return how == EPOLL_CTL_ADD && FAILS(epoll_ctl)
                ? -1
                : __real_epoll_ctl(epoll, how, fd, event);
+}
+
+int __wrap_asprintf(char **out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+    va_list args;
+    if (FAILS(asprintf)) {
+        return -1;
+    }
+    va_start(args, format);
+    int len = vasprintf(out, format, args);
+    va_end(args);
+    return len;
 }
 
 /* A commit that fails ends the transaction, too. */

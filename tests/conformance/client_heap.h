@@ -5,6 +5,7 @@
 #define CLIENT_HEAP_H
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
 int __real_posix_memalign(void **out, size_t alignment, size_t size);
 FILE *__real_open_memstream(char **text, size_t *len);
 void __real_free(void *block);
@@ -21,6 +23,9 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+int __wrap_asprintf(char **out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size);
 FILE *__wrap_open_memstream(char **text, size_t *len);
 void __wrap_free(void *block);
@@ -71,6 +76,24 @@ void *__wrap_realloc(void *old, size_t size)
 char *__wrap_strdup(const char *text)
 {
     return fails() ? NULL : counted(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t size)
+{
+    return fails() ? NULL : counted(__real_strndup(text, size));
+}
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+    va_list args;
+    if (fails()) {
+        return -1;
+    }
+    va_start(args, format);
+    int len = vasprintf(out, format, args);
+    va_end(args);
+    atomic_fetch_add(&n_live, len >= 0);
+    return len;
 }
 
 int __wrap_posix_memalign(void **out, size_t alignment, size_t size)

@@ -142,8 +142,8 @@ static void test_holder_connects_again(void)
     int64_t end = hf_clock_now().ns + 20 * INT64_C(1000000000);
     do {
         usleep(20000);
-        hf_client_node(client, 0, &node);
-        is_up = hf_node_health(node) == HF_NODE_UP;
+        is_up = hf_client_node(client, 0, &node) == HF_OK &&
+                hf_node_health(node) == HF_NODE_UP;
         hf_node_free(node);
     } while (!is_up && hf_clock_now().ns < end);
     ok(is_up, "the server is reached again");

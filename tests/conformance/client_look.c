@@ -375,7 +375,8 @@ static void on_finding(void *user, const struct hf_finding *finding)
     assert_true(strlen(text) > 0);
     assert_null(strchr(text, '\n'));
     assert_true(node >= findings->node || node == -1);
-    hf_client_node(findings->client, node, &about);
+    assert_int_equal(hf_client_node(findings->client, node, &about),
+                     node < 0 ? HF_INVALID : HF_OK);
     assert_true(node < 0 || strlen(hf_node_address(about)) > 0);
     hf_node_free(about);
     findings->node = node;
@@ -409,7 +410,7 @@ static void test_nodes(void **state)
     struct hf_client *client = open_client();
     assert_int_equal(try_take(client, fresh_name(), NULL), HF_OK);
     for (int i = 0; i < hf_client_nodes(client); i++) {
-        hf_client_node(client, i, &node);
+        assert_int_equal(hf_client_node(client, i, &node), HF_OK);
         assert_true(strlen(hf_node_address(node)) > 0);
         assert_true(hf_node_health(node) == HF_NODE_UP ||
                     hf_node_health(node) == HF_NODE_CONNECTING);

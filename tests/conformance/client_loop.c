@@ -146,7 +146,7 @@ static void test_many_in_flight(void **state)
     /* The round trip was measured: without it a distant node could never
      * vote. */
     struct hf_node *node;
-    hf_client_node(client, 0, &node);
+    assert_int_equal(hf_client_node(client, 0, &node), HF_OK);
     assert_true(world_is_local() || hf_node_rtt_us(node) > 0);
     hf_node_free(node);
     hf_client_close(client);

@@ -100,7 +100,7 @@ static enum hf_status session(const char *name)
     if (lock != NULL) {
         assert_true(hf_lock_fence(lock) > 0);
         assert_true(hf_lock_remaining_ms(lock) <= TTL_MS);
-        (void)hf_lock_extend(lock, TTL_MS, &error);
+        assert_true(hf_lock_extend(lock, TTL_MS, &error) != HF_INVALID);
         hf_lock_release(lock);
     }
     assert_true(status == HF_OK || error.text[0] != '\0');

@@ -73,6 +73,11 @@ static inline bool world_is_local(void)
     return strncmp(world_url(), "local:", 6) == 0;
 }
 
+static inline bool world_is_postgres(void)
+{
+    return strncmp(world_url(), "postgres:", 9) == 0;
+}
+
 static inline struct hf_client *open_mode(enum hf_thread_mode mode)
 {
     struct hf_client_options options;

@@ -136,6 +136,15 @@ static inline void proxy_up(struct proxy *proxy, struct proxy_link *link)
     }
 }
 
+/* The reply to a PUT: of Redis two integers, of PostgreSQL a row of a binary
+ * int4 and int8. */
+static inline bool proxy_is_written(const char *data, size_t len)
+{
+    static const char row[] = "D\0\0\0\x1a\0\2\0\0\0\4";
+    return (len > 5 && memcmp(data, "*2\r\n:", 5) == 0) ||
+           memmem(data, len, row, sizeof(row) - 1) != NULL;
+}
+
 static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
 {
     char data[16384];
@@ -144,8 +153,8 @@ static inline void proxy_down(struct proxy *proxy, struct proxy_link *link)
         proxy_drop(link);
         return;
     }
-    bool is_put = n > 5 && memcmp(data, "*2\r\n:", 5) == 0;
-    if (is_put && atomic_load(&proxy->loses_puts) > 0) {
+    if (proxy_is_written(data, (size_t)n) &&
+        atomic_load(&proxy->loses_puts) > 0) {
         atomic_fetch_sub(&proxy->loses_puts, 1);
         if (proxy->on_lost != NULL) {
             proxy->on_lost();
@@ -217,14 +226,13 @@ static inline void *proxy_main(void *user)
     return NULL;
 }
 
-static inline void proxy_start(struct proxy *proxy, const char *server_path)
+static inline void proxy_start_at(struct proxy *proxy, const char *path,
+                                  const char *server_path)
 {
-    static int count;
     memset(proxy, 0, sizeof(*proxy));
     snprintf(proxy->server_path, sizeof(proxy->server_path), "%.107s",
              server_path);
-    snprintf(proxy->path, sizeof(proxy->path), "%.90s-p%d", server_path,
-             count++);
+    snprintf(proxy->path, sizeof(proxy->path), "%.107s", path);
     for (int i = 0; i < PROXY_LINKS_MAX; i++) {
         proxy->links[i].client = -1;
     }
@@ -234,6 +242,14 @@ static inline void proxy_start(struct proxy *proxy, const char *server_path)
         printf("Bail out! no proxy\n");
         exit(1);
     }
+}
+
+static inline void proxy_start(struct proxy *proxy, const char *server_path)
+{
+    static int count;
+    char path[108];
+    snprintf(path, sizeof(path), "%.90s-p%d", server_path, count++);
+    proxy_start_at(proxy, path, server_path);
 }
 
 /* Returns when the connections are closed. */

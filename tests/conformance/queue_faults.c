@@ -187,7 +187,8 @@ static void test_dead_reader(void)
     int64_t began = now_ms();
     ask(dead, HF_SHARED, 1500);
     await(dead);
-    hf_lock_detach(dead->lock, text); /* no longer renewed */
+    ok(hf_lock_detach(dead->lock, text) == HF_OK,
+       "dead reader: its lock is renewed no longer");
     ask(alive, HF_SHARED, 10000);
     await(alive);
     ask(writer, HF_EXCLUSIVE, 10000);

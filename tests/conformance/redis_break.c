@@ -6,7 +6,7 @@ static struct said break_it(struct rig *rig, const char *name,
                             const char *owner, bool now)
 {
     struct hf_ask ask = ask_of(HF_VERB_BREAK, name, owner);
-    ask.now = now;
+    ask.frees_now = now;
     ask.ttl_ms = 10000;
     return rig_ask(rig, ask);
 }

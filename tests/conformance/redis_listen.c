@@ -264,7 +264,7 @@ static void test_lost(struct server *server)
        "the node's own connection is as it was");
     kill_listener(server);
     ok(ears_until(&ears, ears.n_begun == 3) &&
-           redis_of(&ears)->nodes[0].listener.connection.failures > 0,
+           redis_of(&ears)->nodes[0].listener.connection.reconnect.failures > 0,
        "cut again at once: again, but after a while");
     publish(&ears, server, "5 6", 3);
     ok(ears_until(&ears, ears.n_pushed == 1), "and it hears");
@@ -296,16 +296,18 @@ static void test_other_server(struct server *server)
     struct ears ears;
     ears_init(&ears, server);
     ears_start(&ears);
-    char *met = redis_of(&ears)->nodes[0].known.run_id;
+    char *met = redis_of(&ears)->nodes[0].admission.known.run_id;
     met[0] = met[0] == 'a' ? 'b' : 'a';
     told(server, "SET lock:busy stranger PX 600000");
     heartbeat(&ears);
-    ok(ears_until(&ears,
-                  redis_of(&ears)->nodes[0].listener.connection.failures > 1) &&
+    ok(ears_until(
+           &ears,
+           redis_of(&ears)->nodes[0].listener.connection.reconnect.failures >
+               1) &&
            ears.n_begun == 0,
        "another server at the same address is not listened to: %s",
        redis_of(&ears)->nodes[0].listener.connection.reason);
-    met[0] = redis_of(&ears)->nodes[0].identity.run_id[0];
+    met[0] = redis_of(&ears)->nodes[0].admission.identity.run_id[0];
     ok(ears_until(&ears, ears.is_listening), "the right one is");
     ears_close(&ears);
 }
@@ -399,8 +401,8 @@ static void test_refused(struct server *server)
            ears.n_begun == 0 && ears.n_ended == 0,
        "it is not tried again and again");
     struct hf_instant now = hf_clock_now();
-    long long left = (long long)hf_span_ms_floor(
-        hf_instant_until(now, store->nodes[0].listener.connection.retry_at));
+    long long left = (long long)hf_span_ms_floor(hf_instant_until(
+        now, store->nodes[0].listener.connection.reconnect.retry_at));
     ok(left > 20000 && left <= 30000, "but in half a minute (%lld ms)", left);
     ok(ears.rig.standing[0] == HF_NODE_STATUS_VOTING,
        "the node votes all the same");

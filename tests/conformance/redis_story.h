@@ -190,7 +190,8 @@ static inline struct hf_ask ask_of_verb(const char *verb)
         {"hold", {.verb = HF_VERB_CONFIRM, .ttl_ms = 10000, .holder = true}},
         {"release", {.verb = HF_VERB_RELEASE}},
         {"break", {.verb = HF_VERB_BREAK, .ttl_ms = 10000}},
-        {"break-now", {.verb = HF_VERB_BREAK, .ttl_ms = 10000, .now = true}},
+        {"break-now",
+         {.verb = HF_VERB_BREAK, .ttl_ms = 10000, .frees_now = true}},
         {"inspect", {.verb = HF_VERB_INSPECT}},
         {"roster", {.verb = HF_VERB_ROSTER}},
     };

@@ -5,6 +5,7 @@
 # the contract of the client except for the capabilities that it declares as
 # missing.
 . "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/contract.sh"
 export HOLDFAST_MODULE_DIR=$HF_BUILD/tests/skeleton
 
 # ---- Loaded by its URL --------------------------------------------------------
@@ -50,21 +51,7 @@ says 1 'other processes are not excluded' 'doctor' \
 
 # ---- The contract -------------------------------------------------------------
 
-# All cases of conformance/client_PART pass but those, which it lacks.
-keeps() { # PART [CASE...]
-    local part=$1 cases failed
-    shift
-    capture env HF_TEST_URL="skeleton:$part" CMOCKA_MESSAGE_OUTPUT=TAP \
-        "$HF_BUILD/tests/conformance/client_$part"
-    cases=$(grep -cE '^(not )?ok [0-9]+ - ' <<<"$out")
-    failed=$(sed -nE 's/^not ok [0-9]+ - (.*)/\1/p' <<<"$out" | tr '\n' ' ')
-    is "$failed" "${*:+$* }" "the contract, $part: all but $# of $cases cases"
-    is "1..$cases" "$(grep '^1\.\.' <<<"$out")" "the contract, $part: to its end"
-    # A case that fails leaves its client open: a leak, for a sanitizer.
-    [ $# -gt 0 ] || is "$code" 0 "the contract, $part: without any error"
-    [ "$failed" = "${*:+$* }" ] || diag "$(head -n 40 <<<"$out$err")"
-}
-
+KEEPS_URL=skeleton:
 keeps async
 keeps async_end
 keeps break

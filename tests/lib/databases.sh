@@ -7,6 +7,9 @@
 #   postgres_crash              kill -9, all its processes
 #   postgres_restart [ARG...]   after that
 #   postgres_freeze, postgres_thaw   SIGSTOP, SIGCONT, all its processes
+#   pooler_start MODE [LINE...] PgBouncer in front of it, in the folder $POOLER, with
+#                               two sessions in turns; LINEs go to its settings
+#   pooler_crash, pooler_restart   kill -9; after that
 #   pg [ARG...]                 psql as its superuser; commands on stdin, or -c
 #   pg_as ROLE [ARG...]         the same as another role
 #   pg_is CONDITION             is this SQL condition true? for wait_until
@@ -93,6 +96,45 @@ postgres_stop() {
     wait "$PG_PID" 2>/dev/null
 }
 
+# ---- A pooler --------------------------------------------------------------------
+
+POOLER='' POOLER_PID=''
+
+pooler_start() { # MODE [LINE...]
+    local mode=$1
+    shift
+    POOLER=$W/pooler-$mode
+    mkdir -m 711 "$POOLER"
+    printf '"%s" ""\n' postgres app >"$POOLER/users"
+    printf '%s\n' '[databases]' "* = host=$PGHOST" '[pgbouncer]' \
+        "unix_socket_dir = $POOLER" 'listen_addr =' 'listen_port = 5432' \
+        'auth_type = trust' "auth_file = $POOLER/users" "pool_mode = $mode" \
+        'default_pool_size = 2' 'min_pool_size = 2' 'server_round_robin = 1' \
+        'server_login_retry = 0.2' "$@" >"$POOLER/ini"
+    [ "$(id -u)" != 0 ] || chown postgres:postgres "$POOLER"
+    at_exit pooler_stop
+    pooler_restart
+}
+
+pooler_restart() {
+    (cd "$POOLER" && as_database_user postgres pgbouncer -q "$POOLER/ini") \
+        >>"$POOLER/log" 2>&1 </dev/null &
+    POOLER_PID=$!
+    wait_until 15 "$PG_BIN/pg_isready" -q -h "$POOLER" && return 0
+    diag "PgBouncer did not start: $(tail -n 5 "$POOLER/log")"
+    return 1
+}
+
+# Its socket stays, as after a crash.
+pooler_crash() {
+    kill -KILL "$POOLER_PID" 2>/dev/null
+    wait "$POOLER_PID" 2>/dev/null
+}
+
+pooler_stop() {
+    pooler_crash
+}
+
 pg_as() {
     local role=$1
     shift
@@ -107,51 +149,13 @@ pg_is() {
     [ "$(pg -c "SELECT $1")" = t ]
 }
 
-# A session that stays open, for two transactions at a time:
-#
-#   session_open NAME           as the superuser
-#   session_send NAME SQL       does not wait
-#   session_do NAME SQL         waits, and sets $got: output and errors
-#   session_wait NAME           waits for what was sent, and sets $got
-#   session_is_blocked NAME     does it wait for a lock? for wait_until
-declare -A SESSION_FD=() SESSION_PID=() SESSION_N=()
-got=''
+# Sessions that stay open: sessions.sh.
+. "$(dirname "${BASH_SOURCE[0]}")/sessions.sh"
+SESSION_ECHO='\\echo %s'
 
 session_open() {
-    local name=$1 fd
-    mkfifo "$W/$name.in"
-    PGAPPNAME=session_$name psql -XAtq -U postgres -v VERBOSITY=verbose \
-        <"$W/$name.in" >"$W/$name.out" 2>&1 &
-    SESSION_PID[$name]=$!
-    exec {fd}>"$W/$name.in"
-    SESSION_FD[$name]=$fd SESSION_N[$name]=0
-    at_exit session_close "$name"
-}
-
-session_close() {
-    local fd=${SESSION_FD[$1]}
-    exec {fd}>&-
-    kill "${SESSION_PID[$1]}" 2>/dev/null
-    wait "${SESSION_PID[$1]}" 2>/dev/null
-}
-
-session_send() {
-    local n=$((${SESSION_N[$1]} + 1))
-    SESSION_N[$1]=$n
-    printf '\\echo begin %d\n%s\n;\n\\echo end %d\n' "$n" "$2" "$n" \
-        >&"${SESSION_FD[$1]}"
-}
-
-session_wait() {
-    local n=${SESSION_N[$1]}
-    wait_until 15 grep -qx "end $n" "$W/$1.out" || diag "$1 does not answer"
-    got=$(sed -n "/^begin $n\$/,/^end $n\$/{/^begin $n\$/d;/^end $n\$/d;p}" \
-        "$W/$1.out")
-}
-
-session_do() {
-    session_send "$1" "$2"
-    session_wait "$1"
+    PGAPPNAME=session_$1 session_start "$1" psql -XAtq -U postgres \
+        -v VERBOSITY=verbose
 }
 
 session_is_blocked() {

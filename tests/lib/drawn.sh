@@ -13,7 +13,8 @@ drawn_seed() {
     (
         cd "$HF_SOURCE" || exit
         find src sim tests/sim -type f \
-            \( -name '*.[ch]' -o -name '*.lua' -o -name '*.story' \) |
+            \( -name '*.[ch]' -o -name '*.lua' -o -name '*.sql' -o \
+                -name '*.story' \) |
             LC_ALL=C sort | tr '\n' '\0' | xargs -0 sha256sum | sha256sum |
             {
                 read -r sum _

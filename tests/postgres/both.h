@@ -98,9 +98,16 @@ static inline void print_lua_value(struct both *both)
     const char *value =
         sim_redis_get(both->scripts.redis, key, sizeof(key) - 1, &len);
     bool is_live = value != NULL && len > 49;
-    both->version = is_live ? strtoull(value, NULL, 10) : 0;
-    sim_text_print(&both->lua, " value %" PRIu64 " %s", both->version,
-                   is_live ? value + 50 : "");
+    uint64_t last = value == NULL ? 0 : strtoull(value, NULL, 10);
+    both->version = is_live ? last : 0;
+    sim_text_print(
+        &both->lua,
+        " value %" PRIu64 " %s by %.32s last %" PRIu64 " until %" PRId64,
+        both->version, is_live ? value + 50 : "",
+        value == NULL ? "" : value + 17, last,
+        value == NULL || is_live
+            ? 0
+            : sim_redis_end_ms(both->scripts.redis, key, sizeof(key) - 1));
 }
 
 static inline void print_lua_state(struct both *both)
@@ -156,17 +163,35 @@ static inline void print_sql_seats(struct both *both, const PGresult *r)
     print_sorted(&both->sql, lines, n);
 }
 
+/* As a reader gets it, and its row: the last version, and of a deleted value
+ * how long that is kept. */
+static inline void print_sql_value(struct both *both, const PGresult *r)
+{
+    sim_text_print(&both->sql, " value %" PRId64 " ",
+                   pg_number(r, 0, "version"));
+    pg_print(&both->sql, r, 0, "data");
+    sim_text_print(&both->sql, " by %.32s last %" PRId64 " until %" PRId64,
+                   PQgetvalue(r, 0, PQfnumber(r, "id")),
+                   pg_number(r, 0, "last_version"),
+                   pg_number(r, 0, "until_ms"));
+}
+
 /* One statement: the list, the counters of the sharers, the last owner and the
  * value. */
 static inline void print_sql_state(struct both *both)
 {
     static const char query[] =
         "SELECT s.*, h.counter AS v, coalesce(l.last, '') AS last_owner,"
-        " coalesce(l.kept_until, 0) AS kept, v.version, v.data"
+        " coalesce(l.kept_until, 0) AS kept, v.version, v.data, v.id,"
+        " coalesce(p.version, 0) AS last_version,"
+        " coalesce(p.until, 0) AS until_ms"
         " FROM holdfast.list('" NAME "', 1000) AS s"
         " CROSS JOIN holdfast.value_get('" NAME "') AS v"
         " LEFT JOIN holdfast.sharer h ON h.name = '" NAME "'"
         " AND h.owner = s.seat_owner AND s.seat_ticket = 0"
+        " LEFT JOIN holdfast.value p ON p.name = '" NAME "'"
+        " AND (p.data IS NOT NULL OR p.until * 1000 + 999"
+        " >= current_setting('holdfast.test_us')::bigint)"
         " LEFT JOIN holdfast.lock l ON l.name = '" NAME "'"
         " AND l.kept_until * 1000 + 999"
         " >= current_setting('holdfast.test_us')::bigint";
@@ -181,9 +206,8 @@ static inline void print_sql_state(struct both *both)
                    pg_number(r, 0, "terms"), pg_number(r, 0, "sharers"),
                    pg_number(r, 0, "waiters"));
     pg_print(&both->sql, r, 0, "last_owner");
-    sim_text_print(&both->sql, "' kept %" PRId64 " value %" PRId64 " ",
-                   pg_number(r, 0, "kept"), pg_number(r, 0, "version"));
-    pg_print(&both->sql, r, 0, "data");
+    sim_text_print(&both->sql, "' kept %" PRId64, pg_number(r, 0, "kept"));
+    print_sql_value(both, r);
     both->together += pg_number(r, 0, "sharers") > 1;
     print_sql_seats(both, r);
 }

@@ -165,7 +165,7 @@ static struct request any_request(struct both *both, int *party_at)
     static const enum verb verbs[] = {
         ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE, ACQUIRE,
         ACQUIRE, CONFIRM, CONFIRM, CONFIRM, CONFIRM, RELEASE, RELEASE,
-        RELEASE, RELEASE, RELEASE, MARK,    PUT};
+        RELEASE, RELEASE, RELEASE, MARK,    PUT,     PUT};
     struct request ask = {.verb = verbs[below(both, COUNT(verbs))]};
     int i = (int)below(both, PARTIES);
     if (chance(both, 4)) {
@@ -465,6 +465,30 @@ static const struct planted in_sql[] = {
      "AND l.kept_until >= n.now"},
     {NULL, "versions never repeat", "greatest(v.version + 1, us)",
      "greatest(v.version, us)"},
+    {NULL, "a version is above the clock", "greatest(v.version + 1, us)",
+     "v.version + 1"},
+    {NULL, "a repeated write is executed once", "IF v.id = value_put.id THEN",
+     "IF false THEN"},
+    {NULL, "nor is it refused by what it has written",
+     "AND\n        v.id IS DISTINCT FROM value_put.id THEN", "THEN"},
+    {NULL, "a deleted value has version 0",
+     "value_put.version := CASE WHEN v.data IS NULL THEN 0 ELSE v.version END;",
+     "value_put.version := v.version;"},
+    {NULL, "version 0 finds a deleted value absent",
+     "IF v.data IS NULL THEN\n        value_put.version := 0;",
+     "IF false THEN\n        value_put.version := 0;"},
+    {NULL, "a deleted value keeps its version",
+     "IF v.data IS NULL AND v.until < us / 1000 THEN",
+     "IF v.data IS NULL THEN"},
+    {NULL, "and loses it when that is over",
+     "IF v.data IS NULL AND v.until < us / 1000 THEN", "IF false THEN"},
+    {NULL, "as long as it was asked to", "+ 999) / 1000 + keep_ms",
+     "+ 999) / 1000"},
+    {NULL, "a reader is given the id of the last write",
+     "v.data, v.id\n        INTO", "v.data, ''\n        INTO"},
+    {NULL, "a sweep leaves the version of a deleted value",
+     "(batch) AND p.data IS NULL AND p.until < now",
+     "(batch) AND p.data IS NULL"},
 };
 
 static const struct planted in_lua = {

@@ -21,7 +21,8 @@ struct request {
     char mode[8];
     char channel[16];
     unsigned cookie;
-    int64_t ttl_ms; /* RELEASE: of a reservation; MARK: of the mark */
+    int64_t ttl_ms; /* RELEASE: of a reservation; MARK: of the mark; PUT: to
+                       keep the version of a deleted value */
     uint64_t counter;
     bool flag; /* overtake; holder; at once; AHEAD: lower; PUT: delete */
     int64_t place_ms;
@@ -131,7 +132,11 @@ static inline void lua_put(struct sim_text *out, const struct request *ask)
         add(out, "%" PRIu64, ask->counter);
     }
     add(out, "%.32s", ask->owner);
-    add(out, "%s", ask->flag ? KEEP_MS : "");
+    if (ask->flag) {
+        add(out, "%" PRId64, ask->ttl_ms);
+    } else {
+        add(out, "%s", "");
+    }
     add(out, "data of %.32s", ask->owner);
 }
 
@@ -314,9 +319,9 @@ static inline void pg_words(struct words *w, const struct request *ask)
         word(w, "%" PRIu64, ask->counter);
         w->of[1] = ask->ticket == 0 ? NULL : w->of[1];
         word(w, "%.32s", ask->owner);
-        word(w, KEEP_MS);
-        w->of[3] = ask->flag ? w->of[3] : NULL;
+        word(w, "%" PRId64, ask->ttl_ms);
         word(w, "data of %.32s", ask->owner);
+        w->of[ask->flag ? 4 : 3] = NULL;
     }
 }
 

@@ -25,7 +25,7 @@ refused() { # WHAT REGEX SQL
 # ---- Installation
 capture pg -f "$schema"
 is "$code:$out$err" 0: 'it installs, silently'
-is "$(pg -c 'SELECT holdfast.schema_version()')" 1 'its version'
+is "$(pg -c 'SELECT holdfast.schema_version()')" 2 'its version'
 is "$(verb verdict "acquire('a', 'one', 30000)")" -1 \
     'without a marker it grants nothing'
 pg -c "SELECT holdfast.marker('', 'm1', true, '', 0,
@@ -34,11 +34,11 @@ counter=$(verb counter "acquire('a', 'one', 30000)")
 capture pg -f "$schema"
 is "$code:$out$err" 0: 'and again'
 is "$(verb 'verdict, counter' "inspect('a')")" "1|$counter" 'it keeps the locks'
-pg -c 'UPDATE holdfast.version SET version = 2'
+pg -c 'UPDATE holdfast.version SET version = 3'
 capture pg -v VERBOSITY=verbose -f "$schema"
-like "$err" 'HF003: holdfast: schema holdfast has version 2, newer than 1' \
+like "$err" 'HF003: holdfast: schema holdfast has version 3, newer than 2' \
     'it does not replace a newer version'
-pg -c 'UPDATE holdfast.version SET version = 1'
+pg -c 'UPDATE holdfast.version SET version = 2'
 holdfast guard postgres >"$W/guard.sql"
 capture pg -f "$W/guard.sql" -f "$schema"
 is "$code:$out$err" 0: 'beside the guard'
@@ -67,6 +67,24 @@ refused 'a mode' '22023: .*mode y, must be x, s0 or s and a number' \
     "SELECT holdfast.acquire('a', 'x', 1, mode => 'y')"
 refused 'an empty name' 'lock_name_check' "SELECT holdfast.acquire('', 'x', 1)"
 is "$(holder a)" one 'none of these changed a'
+
+# ---- Version 1, whose value_get() returned no id
+pg -c "DROP FUNCTION holdfast.value_get; UPDATE holdfast.version SET version = 1;
+    CREATE FUNCTION holdfast.value_get(lock_name bytea, OUT verdict integer,
+        OUT version bigint, OUT data bytea)
+        LANGUAGE sql AS 'SELECT 1, 0::bigint, NULL::bytea'"
+session_do B "PREPARE renew AS SELECT verdict FROM
+    holdfast.confirm('a', 'one', 30000, $counter); EXECUTE renew"
+session_do A "BEGIN; SELECT verdict FROM holdfast.acquire('old', 'A', 30000);
+    SELECT verdict FROM holdfast.acquire('old', 'B', 30000, place_ms => 20000)"
+capture pg -f "$schema"
+is "$code:$out$err" 0: 'it is replaced, beside a transaction that holds a lock and waits'
+is "$(pg -c 'SELECT holdfast.schema_version()')" 2 'by the present version'
+is "$(verb id "value_get('none')")" '' 'which returns the id'
+session_do A COMMIT
+is "$(holder old)" A 'that transaction goes on'
+session_do B 'EXECUTE renew'
+is "$got" 1 'and so does a session with a prepared statement'
 
 # ---- Roles
 pg -c 'CREATE ROLE app LOGIN; CREATE ROLE stranger LOGIN;
@@ -216,6 +234,9 @@ is "$(late "acquire('l', 'y', 30000, place_ms => 9, alone => true)")" off \
 is "$(late "release('l', 'x')")" on 'a release is, with writes of others'
 verb verdict "acquire('l', 'x', 30000)" >/dev/null
 is "$(late "release('l', 'x', alone => true)")" off 'and is not, alone'
+is "$(PGOPTIONS='-c synchronous_commit=off' late \
+    "value_put('l', 0, 'a', NULL, 'x')")" local \
+    'a value is, even in a session that does not wait for the disk'
 
 # ---- Rows
 pg -c "SELECT count(*) FROM holdfast.acquire('hot', 'x', 30000)" >/dev/null
@@ -229,6 +250,54 @@ done | pg
 ok 'updates are HOT' wait_until 15 pg_is "(SELECT n_tup_upd >= 300 AND
     n_tup_hot_upd >= 0.95 * n_tup_upd FROM pg_stat_user_tables
     WHERE schemaname = 'holdfast' AND relname = 'lock')"
+
+# ---- Values
+for level in 'REPEATABLE READ' SERIALIZABLE; do
+    refused "a value in $level" "25001: .*the transaction is $level" \
+        "BEGIN ISOLATION LEVEL $level;
+        SELECT holdfast.value_put('v', 0, 'a', NULL, 'x')"
+done
+refused 'a value too large' '22023: .*at most 262144 bytes; this one has 262145' \
+    "SELECT holdfast.value_put('v', 0, 'a', NULL,
+        convert_to(repeat('x', 262145), 'UTF8'))"
+refused 'a write without an id' '22023: .*id of the write has 0 bytes' \
+    "SELECT holdfast.value_put('v', 0, '', NULL, 'x')"
+refused 'no value' '22023: .*no value to write' \
+    "SELECT holdfast.value_put('v', 0, 'a', NULL, NULL)"
+refused 'a deletion with a value' '22023: .*not both' \
+    "SELECT holdfast.value_put('v', 0, 'a', 60000, 'x')"
+is "$(verb 'version, data, id' "value_get('v')")" '0||' 'none of these wrote'
+v=$(verb version "value_put('v', 0, 'a', NULL, 'x')")
+session_open V
+session_do V "BEGIN; SELECT version FROM holdfast.value_put('v', $v, 'b', NULL, 'y')"
+is "$(verb 'version, id' "value_get('v')")" "$v|a" \
+    'a write that is not committed is not read'
+is "$(verb 'verdict, version' "value_put('v', 5, 'c', NULL, 'z')")" "0|$v" \
+    'a refusal does not wait for it'
+refused 'a write that waits for half a second' \
+    '55P03: .*canceling statement due to lock timeout' \
+    "SELECT holdfast.value_put('v', $v, 'c', NULL, 'z')"
+pg -c "ALTER FUNCTION holdfast.value_put SET lock_timeout = '60s'"
+session_send B "SELECT verdict, version > $v
+    FROM holdfast.value_put('v', $v, 'c', NULL, 'z')"
+session_send C "SELECT verdict, version > $v
+    FROM holdfast.value_put('v', $v, 'b', NULL, 'y')"
+for who in B C; do
+    ok "$who waits for its row" wait_until 15 session_is_blocked $who
+done
+session_do V COMMIT
+session_wait B
+is "$got" '0|t' 'of two writers that expect one version the second is refused'
+session_wait C
+is "$got" '1|t' 'a copy of the first is known by its id'
+is "$(verb 'data, id' "value_get('v')")" '\x79|b' 'and was executed once'
+v=$(verb version "value_get('v')")
+deleted=$(verb version "value_put('v', $v, 'd', 60000, NULL)")
+is "$(verb 'version, data, id' "value_get('v')")" '0||d' \
+    'a deleted value keeps the id'
+ok 'and its version' test "$deleted" -gt "$v"
+is "$(verb "version > $deleted" "value_put('v', 0, 'e', NULL, 'x')")" t \
+    'which the next write exceeds'
 
 # ---- Names
 pg -c "SELECT FROM generate_series(1, 5) i,
@@ -298,7 +367,8 @@ ok 'a mark and a deleted value expire' wait_until 15 pg_is "(SELECT
     SELECT until FROM holdfast.value WHERE name = 'gone') u)
     < holdfast.clock() / 1000"
 pg -c "SELECT holdfast.sweep('', 1000)" >/dev/null
-is "$(pg -c "SELECT name FROM holdfast.value UNION ALL SELECT name FROM
+is "$(pg -c "SELECT name FROM holdfast.value WHERE name IN ('there', 'gone')
+    UNION ALL SELECT name FROM
     holdfast.once WHERE name IN ('brief', 'long')")" $'\\x7468657265\n\\x6c6f6e67' \
     'and are swept, others are not'
 

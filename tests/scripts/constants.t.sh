@@ -8,7 +8,7 @@ cd "$HF_SOURCE" || exit
 capture scripts/checks/constants
 is "$code:$out$err" 0: "the tree as it is passes"
 
-mkdir -p "$W/tree/src/core"
+mkdir -p "$W/tree/src/core" "$W/tree/include/holdfast"
 cd "$W/tree" || exit
 git init -q .
 cat >src/core/some.c <<'END'
@@ -42,12 +42,20 @@ static int y;
     17
 #define COMPUTED_WITH (2 * EXPLAINED_MS)
 END
+cat >include/holdfast/some.h <<'END'
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#define PUBLIC_BARE_MAX 64
+
+/** Explained: a reason. */
+#define PUBLIC_MAX 64
+END
 git add .
 capture "$HF_SOURCE/scripts/checks/constants"
 is "$code" 1 "a tree with bare constants fails"
-is "$(sed 's/.*some.c:[0-9]*: \(.*\): write.*/\1/' <<<"$out" | tr '\n' ' ')" \
-    "BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
+is "$(sed 's/.*some.[ch]:[0-9]*: \(.*\): write.*/\1/' <<<"$out" | tr '\n' ' ')" \
+    "PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
     "these are the bare ones"
-like "$out" '^src/core/some\.c:4: BARE_MS: write its unit and reason' \
+like "$out" '^include/holdfast/some\.h:3: PUBLIC_BARE_MAX: write its unit and reason' \
     "with file and line"
 finish

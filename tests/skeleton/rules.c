@@ -276,7 +276,7 @@ static void break_name(struct visit *visit)
         set_text(&name->owner, ask->back, ask->back_len);
         name->has_last = true;
     } else if (ask->back_len == 0 && has_holder(visit) && !visit->is_mine &&
-               !ask->now) {
+               !ask->frees_now) {
         set_text(&name->owner, ask->owner, ask->owner_len);
         name->has_last = false;
     } else if (ask->back_len == 0 && !visit->is_mine) {

@@ -256,7 +256,7 @@ const struct hf_answer *break_name(struct driver *d, const char *name,
                                    const char *owner, bool now)
 {
     struct hf_ask ask = ask_for(HF_VERB_BREAK, name, owner);
-    ask.now = now;
+    ask.frees_now = now;
     return driver_ask(d, &ask);
 }
 

@@ -202,9 +202,9 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
     } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0 ||
                strcmp(said, "mortal") == 0) {
         event->verdict = HF_VERDICT_QUEUED;
-        event->look_ms = strcmp(said, "foreign") == 0  ? 40
-                         : strcmp(said, "mortal") == 0 ? 500
-                                                       : 0;
+        event->poll_ms_max = strcmp(said, "foreign") == 0  ? 40
+                             : strcmp(said, "mortal") == 0 ? 500
+                                                           : 0;
         event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
         event->ticket = 500;

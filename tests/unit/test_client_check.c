@@ -4,6 +4,7 @@
  * hand, into a client of the embedded store that holds one lock. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "client/op.h"
+#include "failed_assertion.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -278,30 +279,12 @@ static const struct {
 
 /* ---- Assertions that fail ---------------------------------------------- */
 
-static jmp_buf failed;
-static const char *failed_at;
-
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line);
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line)
+static void check_all(void *user)
 {
-    (void)file;
-    (void)line;
-    failed_at = what;
-    longjmp(failed, 1);
-}
-
-/** @return the assertion that fails; NULL: none. */
-static const char *check_all(void)
-{
-    failed_at = NULL;
-    if (setjmp(failed) == 0) {
-        hf_op_check(&on.op);
-        hf_lock_check(on.lock);
-        hf_client_check(on.client);
-    }
-    return failed_at;
+    (void)user;
+    hf_op_check(&on.op);
+    hf_lock_check(on.lock);
+    hf_client_check(on.client);
 }
 
 static void each_invariant_is_asserted(void **state)
@@ -320,7 +303,7 @@ static void each_invariant_is_asserted(void **state)
         const char *fails = cases[i].fails;
         hf_op_init(&on.op, on.client, HF_OP_ADOPT);
         cases[i].make();
-        const char *found = check_all();
+        const char *found = failed_assertion(check_all, NULL);
         memcpy(on.lock, lock, lock_size);
         memcpy(on.client, client, sizeof(*on.client));
         *place = was_place;

@@ -152,6 +152,22 @@ static void taken_as_soon_as_one_rival_has_a_majority(void **state)
           "[4] 2 R ok           | done\n");
 }
 
+/* Two refusals that name no rival, as for an empty key of another library, need
+ * not be of one rival. A single node has a majority of its own. */
+static void refusals_without_a_name_are_not_one_rival(void **state)
+{
+    (void)state;
+    story(3, 1000,
+          "[0] acquire          | 0A 1A 2A\n"
+          "[1] 0 A no 8 0 400   | \n"
+          "[2] 1 A no 8 0 400   | split 2R8\n"
+          "[3] 2 A ok 2         | \n"
+          "[4] 2 R ok           | done\n");
+    story(1, 1000,
+          "[0] acquire          | 0A\n"
+          "[1] 0 A no 8 0 400   | taken done\n");
+}
+
 /* One node is in quarantine or down, and one refuses. Whether a rival holds the
  * lock or the store is unreachable depends on the third node. */
 static void told_taken_although_a_node_is_away(void **state)
@@ -531,6 +547,7 @@ int main(void)
         cmocka_unit_test(a_release_goes_to_all_that_are_up),
         cmocka_unit_test(a_floor_above_lifts_the_fence),
         cmocka_unit_test(taken_as_soon_as_one_rival_has_a_majority),
+        cmocka_unit_test(refusals_without_a_name_are_not_one_rival),
         cmocka_unit_test(told_taken_although_a_node_is_away),
         cmocka_unit_test(one_busy_node_needs_no_release),
         cmocka_unit_test(a_split_vote_grants_no_lock),

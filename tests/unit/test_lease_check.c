@@ -5,6 +5,7 @@
  * hand. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/lease_parts.h"
+#include "failed_assertion.h"
 #include "nodes.h"
 
 #include <setjmp.h>
@@ -245,39 +246,21 @@ static const struct {
 
 /* ---- Assertions that fail ---------------------------------------------- */
 
-static jmp_buf failed;
-static const char *failed_at;
-
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line);
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line)
-{
-    (void)file;
-    (void)line;
-    failed_at = what;
-    longjmp(failed, 1);
-}
-
-static void check_step(struct hf_step *step)
+static void check_step(void *step)
 {
     hf_check_step(step, &on.before);
 }
 
-static void renew_again(struct hf_step *step)
+static void renew_again(void *step)
 {
     hf_step_send(step, 1, HF_VERB_CONFIRM, 7);
 }
 
 /* @return the assertion that failed; NULL: none. */
-static const char *failure_of(void (*run)(struct hf_step *step))
+static const char *failure_of(void (*run)(void *step))
 {
     struct hf_step step = {on.lease, &on.nodes, &on.event, &on.out};
-    failed_at = NULL;
-    if (setjmp(failed) == 0) {
-        run(&step);
-    }
-    return failed_at;
+    return failed_assertion(run, &step);
 }
 
 static void each_invariant_is_asserted(void **state)

@@ -3,6 +3,7 @@
  * valid one, and fails an assertion otherwise. */
 /* link: -Wl,--wrap=hf_assert_failed */
 #include "core/lease_overlay.h"
+#include "failed_assertion.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -172,34 +173,29 @@ static const struct {
 
 /* ---- Assertions that fail ---------------------------------------------- */
 
-static jmp_buf failed;
+struct attempt {
+    access_fn *access;
+    struct hf_lease *lease;
+};
 
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line);
-_Noreturn void __wrap_hf_assert_failed(const char *what, const char *file,
-                                       int line)
+static void try(void *user)
 {
-    (void)what;
-    (void)file;
-    (void)line;
-    longjmp(failed, 1);
+    const struct attempt *attempt = user;
+    attempt->access(attempt->lease, &attempt->lease->votes[0]);
 }
 
 static bool is_had(access_fn *access, unsigned phase, unsigned said,
                    bool is_pending)
 {
-    struct hf_lease *const lease = calloc(1, hf_lease_size(1));
+    struct hf_lease *lease = calloc(1, hf_lease_size(1));
     assert_non_null(lease);
     lease->phase = (uint8_t)phase;
     lease->votes[0].said = (uint8_t)said;
     lease->votes[0].pending = is_pending;
-    volatile bool has_failed = true;
-    if (setjmp(failed) == 0) {
-        access(lease, &lease->votes[0]);
-        has_failed = false;
-    }
+    struct attempt attempt = {access, lease};
+    bool is_had = failed_assertion(try, &attempt) == NULL;
     free(lease);
-    return !has_failed;
+    return is_had;
 }
 
 static void members_are_had_where_they_are(void **state)

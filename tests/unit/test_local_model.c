@@ -462,9 +462,9 @@ static void on_break(struct model *m, const struct hf_ask *ask,
         m->has_last = true;
     } else if (ask->back_len > 0 || is_mine) {
         return;
-    } else if (is_group(m) && !ask->now) {
+    } else if (is_group(m) && !ask->frees_now) {
         give(m, BREAKER, false, 0, m->answer->counter, m->until);
-    } else if (is_taken(m) && !m->is_ended && !ask->now) {
+    } else if (is_taken(m) && !m->is_ended && !ask->frees_now) {
         m->broken = m->holder;
         m->holder = BREAKER;
         m->has_last = false;
@@ -523,7 +523,7 @@ static struct hf_ask any_ask(struct model *m)
     ask.ttl_ms = 1 + (int64_t)any(400);
     ask.counter = any_fence(m);
     ask.holder = any(2) == 0;
-    ask.now = any(2) == 0;
+    ask.frees_now = any(2) == 0;
     ask.back = breaks && any(2) == 0 ? m->of[m->broken].owner : "";
     ask.back_len = strlen(ask.back);
     if (verb == HF_VERB_RELEASE) {

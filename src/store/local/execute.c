@@ -13,13 +13,14 @@
 #include "store/local/local.h"
 
 #include "base/assert.h"
+#include "core/limits.h"
 
 #include <string.h>
 #include <time.h>
 
 /* The floor is the wall clock in us without these bits: it moves every 4.2 s,
  * so that nodes whose clocks differ by less mostly have the same floor. */
-#define FLOOR_MASK ((UINT64_C(1) << 22) - 1)
+#define FLOOR_MASK ((UINT64_C(1) << HF_FLOOR_BITS) - 1)
 
 /* Each 64th write sweeps 64 records: one for each write that may have made a
  * name, so that idle names never outnumber those in use. Some 50 ns a write. */

@@ -5,8 +5,8 @@
  * Pids are valid within one pid namespace only: an owner of another namespace
  * (a container) keeps the name until its lease ends. "Ended" is certain; a
  * process that cannot be examined counts as alive. */
-#ifndef HF_STORE_LOCAL_LIFE_H
-#define HF_STORE_LOCAL_LIFE_H
+#ifndef HF_STORE_LOCAL_LIVENESS_H
+#define HF_STORE_LOCAL_LIVENESS_H
 
 #include "store/store.h"
 

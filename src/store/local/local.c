@@ -209,16 +209,20 @@ static void cancel_job(struct hf_store *store)
     local->job.sink = NULL;
 }
 
+/* A poll costs a microsecond or two, and a read of /proc: after 100 us a short
+ * hold is over. At most 50 ms, which a person does not notice. */
+#define RETRY_BASE_US 100
+#define RETRY_CAP_US 50000
+
 static const char *const schemes[] = {"local", NULL};
 
 const struct hf_store_ops hf_store_local = {
     .name = "local",
     .schemes = schemes,
-    .capabilities =
-        HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES,
-    /* A poll costs a microsecond or two, and a read of /proc. */
-    .retry_base = {100000},
-    .retry_cap = {50000000},
+    .capabilities = HF_CAP_LIVENESS | HF_CAP_QUEUE | HF_CAP_SHARED |
+                    HF_CAP_VALUES | HF_CAP_RECORDS,
+    .retry_base = {RETRY_BASE_US * INT64_C(1000)},
+    .retry_cap = {RETRY_CAP_US * INT64_C(1000)},
     .open = open_local,
     .close = close_local,
     .ask = hf_local_ask,

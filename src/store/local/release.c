@@ -166,7 +166,8 @@ void hf_txn_break(struct hf_txn *txn)
     txn->result.counter = next;
     if (ask->back_len > 0 && is_mine && !record->has_last) {
         rename_owner(txn, ask->back, ask->back_len, true);
-    } else if (ask->back_len == 0 && !is_mine && has_holder(txn) && !ask->now) {
+    } else if (ask->back_len == 0 && !is_mine && has_holder(txn) &&
+               !ask->frees_now) {
         keep_taken(txn, next);
     } else if (ask->back_len == 0 && !is_mine) {
         hf_txn_clear(txn);

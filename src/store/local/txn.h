@@ -16,8 +16,8 @@
  *
  * `number` keeps the first error of the table. After it, no function accesses
  * the table; the caller checks `number` at the end, and aborts. */
-#ifndef HF_STORE_LOCAL_VISIT_H
-#define HF_STORE_LOCAL_VISIT_H
+#ifndef HF_STORE_LOCAL_TXN_H
+#define HF_STORE_LOCAL_TXN_H
 
 #include "store/local/entry.h"
 #include "store/local/record.h"

@@ -102,10 +102,14 @@ static void answer_error(struct hf_pg_node *node,
         hf_pg_reidentify(node, why, now);
     }
     /* The row was locked: the transaction was rolled back. What an attempt did
-     * not get it need not give back, behind the same row. */
-    bool is_undone = pending->what == HF_VERB_ACQUIRE && !reply->is_unsure &&
-                     hf_pg_fault_is(reply->error, "55P03");
-    if (is_unknown(reply) && !is_undone) {
+     * not get it need not give back, behind the same row. A PUT is to be sent
+     * again, as if it had not been sent. */
+    bool is_undone = !reply->is_unsure && hf_pg_fault_is(reply->error, "55P03");
+    if (is_undone && pending->what == HF_VERB_PUT) {
+        hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT, HF_UNAVAILABLE,
+                          "another session keeps its row locked (55P03)");
+    } else if (is_unknown(reply) &&
+               !(is_undone && pending->what == HF_VERB_ACQUIRE)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_UNKNOWN, HF_UNAVAILABLE,
                           why);
     } else {
@@ -330,6 +334,8 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
                           "the server warned at the commit");
     } else if (pending->what == HF_VERB_SCAN) {
         answer_scan(node, pending, rows);
+    } else if (pending->what == HF_VERB_GET || pending->what == HF_VERB_PUT) {
+        hf_pg_value_answer(node, pending, rows);
     } else if (!is_row) {
         answer_nonsense(node, pending);
     } else if (hf_pg_integer(rows, 0, C_VERDICT) < 0) {

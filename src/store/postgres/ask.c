@@ -17,25 +17,33 @@
 /* Names of one page of a SCAN. */
 #define SCAN_PAGE 1000
 
-static const char acquire_sql[] =
-    "SELECT * FROM holdfast.acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
-    "$11, $12, $13, true)";
-static const char confirm_sql[] =
-    "SELECT * FROM holdfast.confirm($1, $2, $3, $4, $5, $6, $7, $8)";
+struct statement {
+    const char *own;    /* prepared when it is first used */
+    const char *pooled; /* behind a pooler: not prepared */
+};
 
-/* A statement for each verb, which the connection prepares when it is first
- * used: YIELD has that of ACQUIRE. */
-static const char *const statements[] = {
-    [HF_VERB_ACQUIRE] = acquire_sql,
-    [HF_VERB_CONFIRM] = confirm_sql,
+#define STATEMENT(call)                                                        \
+    {                                                                          \
+        "SELECT * FROM " call, HF_PG_CALL("a.*", call)                         \
+    }
+
+/* A statement for each verb: YIELD has that of ACQUIRE. */
+static const struct statement statements[] = {
+    [HF_VERB_ACQUIRE] =
+        STATEMENT("holdfast.acquire($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+                  "$11, $12, $13, true)"),
+    [HF_VERB_CONFIRM] =
+        STATEMENT("holdfast.confirm($1, $2, $3, $4, $5, $6, $7, $8)"),
     [HF_VERB_RELEASE] =
-        "SELECT * FROM holdfast.release($1, $2, $3, $4, $5, $6, true)",
+        STATEMENT("holdfast.release($1, $2, $3, $4, $5, $6, true)"),
     [HF_VERB_BREAK] =
-        "SELECT * FROM holdfast.break_lock($1, $2, $3, $4, $5, $6, $7)",
-    [HF_VERB_INSPECT] = "SELECT * FROM holdfast.inspect($1)",
-    [HF_VERB_ROSTER] = "SELECT * FROM holdfast.list($1, $2)",
-    [HF_VERB_MARK] = "SELECT * FROM holdfast.mark($1, $2, $3, $4, $5)",
-    [HF_VERB_SCAN] = "SELECT * FROM holdfast.scan($1, $2, $3)",
+        STATEMENT("holdfast.break_lock($1, $2, $3, $4, $5, $6, $7)"),
+    [HF_VERB_INSPECT] = STATEMENT("holdfast.inspect($1)"),
+    [HF_VERB_ROSTER] = STATEMENT("holdfast.list($1, $2)"),
+    [HF_VERB_MARK] = STATEMENT("holdfast.mark($1, $2, $3, $4, $5)"),
+    [HF_VERB_GET] = STATEMENT("holdfast.value_get($1)"),
+    [HF_VERB_PUT] = STATEMENT("holdfast.value_put($1, $2, $3, $4, $5)"),
+    [HF_VERB_SCAN] = STATEMENT("holdfast.scan($1, $2, $3)"),
 };
 
 /* ---- Arguments ---------------------------------------------------------- */
@@ -73,7 +81,7 @@ static void acquire(struct call *call, const struct hf_pg_node *node,
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     hf_pg_params_number(params, ask->ttl_ms);
     add_unsigned(params, is_yield ? 0 : ask->counter);
-    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_text(params, node->admission.known.value);
     hf_pg_params_number(params, store->fence_keep_ms);
     add_mode(call, ask);
     hf_pg_params_flag(params, ask->is_unfair);
@@ -94,7 +102,7 @@ static void confirm(struct call *call, const struct hf_pg_node *node,
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
     hf_pg_params_number(params, ask->ttl_ms);
     add_unsigned(params, ask->counter);
-    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_text(params, node->admission.known.value);
     hf_pg_params_number(params, node->store->fence_keep_ms);
     hf_pg_params_flag(params, ask->holder);
     add_mode(call, ask);
@@ -111,7 +119,7 @@ static void release(struct call *call, const struct hf_pg_node *node,
     add_unsigned(params, ask->counter);
     hf_pg_params_number(params, ask->ttl_ms);
     hf_pg_params_number(params, node->store->fence_keep_ms);
-    hf_pg_params_text(params, may_serve ? node->known.value : "");
+    hf_pg_params_text(params, may_serve ? node->admission.known.value : "");
 }
 
 static void break_it(struct call *call, const struct hf_pg_node *node,
@@ -119,8 +127,8 @@ static void break_it(struct call *call, const struct hf_pg_node *node,
 {
     struct hf_pg_params *params = &call->params;
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
-    hf_pg_params_flag(params, ask->now);
-    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_flag(params, ask->frees_now);
+    hf_pg_params_text(params, node->admission.known.value);
     hf_pg_params_number(params, node->store->fence_keep_ms);
     hf_pg_params_number(params, ask->ttl_ms);
     hf_pg_params_bytes(params, ask->back, ask->back_len);
@@ -130,7 +138,7 @@ static void mark(struct call *call, const struct hf_pg_node *node,
                  const struct hf_ask *ask)
 {
     struct hf_pg_params *params = &call->params;
-    hf_pg_params_text(params, node->known.value);
+    hf_pg_params_text(params, node->admission.known.value);
     add_unsigned(params, ask->counter);
     hf_pg_params_number(params, ask->ttl_ms);
     hf_pg_params_bytes(params, ask->owner, ask->owner_len);
@@ -223,8 +231,10 @@ static const char *make_call(struct call *call, const struct hf_pg_node *node,
         return scan(call, node, ask) ? NULL
                                      : "too many lists at once: begin anew";
     case HF_VERB_GET:
+        break;
     case HF_VERB_PUT:
-        return "this store has no values";
+        hf_pg_value_params(&call->params, node, ask);
+        break;
     }
     return NULL;
 }
@@ -262,21 +272,30 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
     }
 }
 
+static bool send_call(struct hf_pg_node *node, enum hf_verb verb,
+                      const struct hf_pg_pending *pending,
+                      const struct hf_pg_params *params)
+{
+    enum hf_verb which = verb == HF_VERB_YIELD ? HF_VERB_ACQUIRE : verb;
+    const struct statement *statement = &statements[which];
+    return hf_pg_connection_ask(
+        &node->connection, pending,
+        node->is_pooled ? HF_PG_STATEMENTS_MAX : (unsigned)which,
+        node->is_pooled ? statement->pooled : statement->own, params);
+}
+
 bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
                     const struct hf_pg_pending *pending)
 {
     struct hf_pg_connection *connection = &node->connection;
     struct call call;
-    enum hf_verb which =
-        ask->verb == HF_VERB_YIELD ? HF_VERB_ACQUIRE : ask->verb;
     const char *why = make_call(&call, node, ask);
     bool was_empty = connection->count == 0;
     if (why != NULL) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_UNAVAILABLE, why);
         return false;
     }
-    if (hf_pg_connection_ask(connection, pending, (unsigned)which,
-                             statements[which], &call.params)) {
+    if (send_call(node, ask->verb, pending, &call.params)) {
         if (was_empty) {
             hf_pg_node_arm(node);
         }

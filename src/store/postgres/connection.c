@@ -11,10 +11,7 @@
  *
  *     ──▶ Parse (once), Bind, Execute, Sync
  *     ◀── rows ◀── CommandComplete │ commit │ ◀── ReadyForQuery: the answer
- *
- * RECONNECTING is as in store/redis: at once if the connection served, but at
- * most once a second; else after a back-off from 50 ms to 2 s, of which the
- * upper half is drawn at random. */
+ */
 #include "base/assert.h"
 #include "base/fail.h"
 #include "store/postgres/connection_parts.h"
@@ -31,13 +28,6 @@
 #ifndef LIBPQ_HAS_PIPELINING
 #error "libpq 14 or later is needed; -DHF_WITHOUT_POSTGRES=ON leaves this out"
 #endif
-
-/* Back-off between connections that come to nothing, in milliseconds. */
-#define RETRY_FIRST_MS 50
-#define RETRY_MOST_MS 2000
-
-/* Between retries without back-off, in milliseconds. */
-#define RETRY_QUICK_MS 1000
 
 /* ---- The end ------------------------------------------------------------ */
 
@@ -81,49 +71,7 @@ void hf_pg_connection_shut(struct hf_pg_connection *connection)
     connection->is_open = false;
     connection->is_dirty = false;
     connection->is_broken = false;
-    connection->has_served = false;
-}
-
-static struct hf_span back_off(struct hf_pg_connection *connection)
-{
-    int64_t ms = RETRY_FIRST_MS;
-    for (unsigned i = 1; i < connection->failures && ms < RETRY_MOST_MS; i++) {
-        ms *= 2;
-    }
-    ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
-    connection->seed = connection->seed * UINT64_C(6364136223846793005) +
-                       UINT64_C(1442695040888963407);
-    return hf_span_ms(ms / 2 +
-                      (int64_t)((connection->seed >> 33) % (uint64_t)(ms / 2)));
-}
-
-static bool may_be_quick(struct hf_pg_connection *connection,
-                         struct hf_instant now)
-{
-    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
-    if (!connection->has_served) {
-        return false;
-    }
-    if (!hf_instant_before(now, hf_instant_add(connection->served_at, least))) {
-        connection->failures = 0;
-    }
-    if (hf_instant_before(now, hf_instant_add(connection->quick_at, least))) {
-        return false;
-    }
-    connection->quick_at = now;
-    return true;
-}
-
-bool hf_pg_connection_plan(struct hf_pg_connection *connection,
-                           struct hf_instant now)
-{
-    bool is_quick = may_be_quick(connection, now);
-    connection->retry_at = now;
-    if (!is_quick) {
-        connection->failures++;
-        connection->retry_at = hf_instant_add(now, back_off(connection));
-    }
-    return is_quick;
+    hf_reconnect_closed(&connection->reconnect);
 }
 
 /* ---- Asking ------------------------------------------------------------- */
@@ -225,13 +173,6 @@ bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection)
 {
     struct pollfd fd = {.fd = connection->watch.fd, .events = POLLRDHUP};
     return fd.fd >= 0 && poll(&fd, 1, 0) > 0;
-}
-
-void hf_pg_connection_served(struct hf_pg_connection *connection,
-                             struct hf_instant now)
-{
-    connection->has_served = true;
-    connection->served_at = now;
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -395,8 +336,7 @@ void hf_pg_connection_init(struct hf_pg_connection *connection,
     connection->env = env;
     connection->target = target;
     connection->connect_timeout = connect_timeout;
-    connection->retry_at = HF_NEVER;
-    connection->quick_at = HF_LONG_AGO;
+    hf_reconnect_init(&connection->reconnect);
 }
 
 /* PQfinish() says good-bye to the server. In a forked child that would end the

@@ -16,6 +16,7 @@
 #include "io/loop.h"
 #include "io/resolve.h"
 #include "store/postgres/target.h"
+#include "store/reconnect.h"
 #include "store/store.h"
 
 #include <stdbool.h>
@@ -45,6 +46,7 @@ void hf_pg_params_bytes(struct hf_pg_params *params, const void *data,
 void hf_pg_params_text(struct hf_pg_params *params, const char *text);
 void hf_pg_params_number(struct hf_pg_params *params, int64_t number);
 void hf_pg_params_flag(struct hf_pg_params *params, bool flag);
+void hf_pg_params_null(struct hf_pg_params *params);
 
 /* Statements that a connection prepares, at most. */
 #define HF_PG_STATEMENTS_MAX 24
@@ -100,26 +102,22 @@ struct hf_pg_connection {
     struct pg_result *rows; /* of the oldest request, so far */
     struct pg_result *error;
     bool is_unsure;
-    unsigned empties;            /* results that were NULL, in a row */
-    uint32_t prepared;           /* a bit for each statement */
-    struct hf_instant deadline;  /* of opening, then of the owner's requests */
-    struct hf_instant retry_at;  /* CLOSED: when to reconnect */
-    struct hf_instant heard_at;  /* opened, or last reply */
-    struct hf_instant served_at; /* if `has_served` */
-    struct hf_instant quick_at;  /* last retry without back-off */
-    uint64_t seed;               /* of the back-off's jitter */
-    unsigned failures;           /* for the back-off */
+    unsigned empties;           /* results that were NULL, in a row */
+    uint32_t prepared;          /* a bit for each statement */
+    struct hf_instant deadline; /* of opening, then of the owner's requests */
+    struct hf_reconnect reconnect;
+    struct hf_instant heard_at; /* opened, or last reply */
+    uint64_t seed;              /* of the back-off's jitter */
     bool wants_output;
     bool is_dirty; /* bytes may wait in libpq */
     bool is_open;
-    bool has_served;
     bool is_broken;       /* to be closed; see `fault` and `reason` */
     enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
                            */
     char reason[200];
 };
 
-/* CLOSED; `retry_at` is HF_NEVER. */
+/* CLOSED, and no retry is planned. */
 void hf_pg_connection_init(struct hf_pg_connection *connection,
                            const struct hf_pg_connection_events *events,
                            const struct hf_store_env *env,
@@ -160,10 +158,6 @@ void hf_pg_connection_flush(struct hf_pg_connection *connection);
 /* Has the server closed the connection? For connections that were idle. */
 bool hf_pg_connection_is_dead(const struct hf_pg_connection *connection);
 
-/* The handshake has succeeded. */
-void hf_pg_connection_served(struct hf_pg_connection *connection,
-                             struct hf_instant now);
-
 /* Mark it broken; the first reason is kept. `settled` must close it. */
 void hf_pg_connection_break(struct hf_pg_connection *connection,
                             enum hf_status fault, const char *reason);
@@ -172,11 +166,6 @@ void hf_pg_connection_break(struct hf_pg_connection *connection,
  */
 struct hf_instant
 hf_pg_connection_silent_since(const struct hf_pg_connection *connection);
-
-/** Set `retry_at`, before the connection is closed. @return true: reconnect at
- * once; only if this connection served, and once per second. */
-bool hf_pg_connection_plan(struct hf_pg_connection *connection,
-                           struct hf_instant now);
 
 /* Close. Pending requests stay until they are popped. */
 void hf_pg_connection_shut(struct hf_pg_connection *connection);

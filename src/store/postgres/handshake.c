@@ -17,6 +17,7 @@
  *
  * The handshake is repeated when a verb reports another marker, when an error
  * shows that the server has changed, and when a quarantine is over. */
+#include "store/marker.h"
 #include "store/postgres/node.h"
 #include "store/postgres/schema.h"
 
@@ -32,23 +33,31 @@
 
 /* The session must be READ COMMITTED, must show warnings at COMMIT, must not be
  * ended for being idle, and its grants must be on the disk before they count,
- * since another session may have declared the server durable. */
+ * since another session may have declared the server durable. A pooler's
+ * session is not ours: there each call has its settings (HF_PG_CALL). A pooler
+ * has a number of its own for each of its clients. */
+#define IS_OURS "pg_backend_pid() = $1"
+#define SET ", CASE WHEN " IS_OURS " THEN set_config("
+#define END ", false) END"
 #define SETTINGS                                                               \
-    "set_config('default_transaction_isolation', 'read committed', false),"    \
-    " set_config('client_min_messages', 'warning', false),"                    \
-    " set_config('synchronous_commit', CASE"                                   \
-    " current_setting('synchronous_commit') WHEN 'off' THEN 'local'"           \
-    " ELSE current_setting('synchronous_commit') END, false),"                 \
-    " CASE WHEN current_setting('idle_session_timeout', true) IS NOT NULL"     \
-    " THEN set_config('idle_session_timeout', '0', false) END"
+    SET "'default_transaction_isolation', 'read committed'" END SET            \
+        "'client_min_messages', 'warning'" END SET                             \
+        "'synchronous_commit', CASE current_setting('synchronous_commit')"     \
+        " WHEN 'off' THEN 'local'"                                             \
+        " ELSE current_setting('synchronous_commit') END" END                  \
+        ", CASE WHEN current_setting('idle_session_timeout', true) <> '0'"     \
+        " AND " IS_OURS                                                        \
+        " THEN set_config('idle_session_timeout', '0', false) END"
 
 enum {
     C_VERSION,
     C_VERSION_TEXT,
     C_STANDBY,
     C_READ_ONLY,
-    C_PID,
+    C_OURS,
+    C_ISOLATION,
     C_CREATE,
+    C_OWNER,
     C_ROLE,
     C_DATABASE
 };
@@ -57,11 +66,14 @@ static const char identity_sql[] =
     "SELECT current_setting('server_version_num')::int,"
     " current_setting('server_version'), pg_is_in_recovery(),"
     " current_setting('default_transaction_read_only') = 'on',"
-    " pg_backend_pid(),"
+    " " IS_OURS ", current_setting('default_transaction_isolation'),"
     " has_database_privilege(current_database(), 'CREATE'),"
-    " current_user::text, current_database()::text, " SETTINGS;
+    " EXISTS (SELECT FROM pg_namespace WHERE nspname = 'holdfast'"
+    " AND pg_get_userbyid(nspowner) = current_user),"
+    " current_user::text, current_database()::text" SETTINGS;
 
-static const char facts_sql[] = "SELECT field, content FROM holdfast.facts()";
+static const char facts_sql[] =
+    HF_PG_CALL("a.field, a.content", "holdfast.facts()");
 
 /* ---- Asking ------------------------------------------------------------- */
 
@@ -72,14 +84,16 @@ void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
     node->connection.deadline =
         hf_instant_add(now, node->store->connect_timeout);
     node->greet_fault = HF_OK;
-    node->schema = 0;
-    memset(&node->identity, 0, sizeof(node->identity));
-    memset(&node->marker, 0, sizeof(node->marker));
+    node->schema = node->serves = 0;
+    hf_admission_begin(&node->admission);
     if (!is_first) { /* a query of all nodes then waits for the result */
         hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
                          node->reason);
     }
-    hf_pg_node_ask(node, HF_PG_IDENTITY, identity_sql, NULL, now);
+    struct hf_pg_params params;
+    hf_pg_params_init(&params);
+    hf_pg_params_number(&params, PQbackendPID(node->connection.pq));
+    hf_pg_node_ask(node, HF_PG_IDENTITY, identity_sql, &params, now);
     hf_pg_node_ask(node, HF_PG_FACTS, facts_sql, NULL, now);
     hf_pg_node_arm(node);
 }
@@ -117,23 +131,16 @@ static void install(struct hf_pg_node *node, struct hf_instant now)
 
 /* ---- Parsing the replies ------------------------------------------------ */
 
-/* A greater number is not a time, and arithmetic with it could overflow. */
-static int64_t bounded(int64_t number)
-{
-    int64_t most = INT64_C(1) << 53;
-    return number < 0 ? 0 : number > most ? most : number;
-}
-
 static void read_identity(struct hf_pg_node *node, const struct pg_result *rows)
 {
     node->server_version = (int)hf_pg_integer(rows, 0, C_VERSION);
     hf_pg_text(rows, 0, C_VERSION_TEXT, node->version, sizeof(node->version));
     node->is_standby = hf_pg_is_true(rows, 0, C_STANDBY);
     node->is_read_only = hf_pg_is_true(rows, 0, C_READ_ONLY);
-    /* A pooler has a number of its own for each of its clients. */
-    node->is_pooled =
-        hf_pg_integer(rows, 0, C_PID) != PQbackendPID(node->connection.pq);
+    node->is_pooled = !hf_pg_is_true(rows, 0, C_OURS);
+    hf_pg_text(rows, 0, C_ISOLATION, node->isolation, sizeof(node->isolation));
     node->may_create = hf_pg_is_true(rows, 0, C_CREATE);
+    node->is_owner = hf_pg_is_true(rows, 0, C_OWNER);
     hf_pg_text(rows, 0, C_ROLE, node->role, sizeof(node->role));
     hf_pg_text(rows, 0, C_DATABASE, node->database, sizeof(node->database));
 }
@@ -155,41 +162,16 @@ static void read_server_fact(struct hf_pg_node *node, struct facts *facts,
     } else if (strcmp(field, "timeline") == 0) {
         snprintf(facts->timeline, sizeof(facts->timeline), "%.8s", value);
     } else if (strcmp(field, "durable") == 0) {
-        node->identity.knows_durability = true;
-        node->identity.is_durable = value[0] == '1';
+        node->admission.identity.knows_durability = true;
+        node->admission.identity.is_durable = value[0] == '1';
     } else if (strcmp(field, "synchronous") == 0) {
         node->is_synchronous = value[0] == '1';
     } else if (strcmp(field, "now_us") == 0) {
-        node->time_ms = bounded(strtoll(value, NULL, 10) / 1000);
+        node->time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
     } else if (strcmp(field, "schema") == 0) {
-        node->schema = bounded(strtoll(value, NULL, 10));
-    }
-}
-
-static void read_marker_field(struct hf_marker *marker, const char *host,
-                              const char *field, const char *value)
-{
-    char *id = strcmp(field, "v") == 0        ? marker->value
-               : strcmp(field, "run_id") == 0 ? marker->run_id
-               : strcmp(field, "replid") == 0 ? marker->replid
-                                              : NULL;
-    int64_t number = bounded(strtoll(value, NULL, 10));
-    if (id != NULL) {
-        snprintf(id, HF_SERVER_ID_MAX, "%.47s", value);
-    } else if (strcmp(field, "max_ttl_ms") == 0) {
-        marker->shape.max_ttl_ms = number;
-    } else if (strcmp(field, "nodes") == 0) {
-        marker->shape.nodes = number;
-    } else if (strcmp(field, "fence_keep_ms") == 0) {
-        marker->shape.fence_keep_ms = number;
-    } else if (strcmp(field, "durable") == 0) {
-        marker->is_durable = number != 0;
-    } else if (strcmp(field, "whole") == 0) {
-        marker->is_whole = number != 0;
-    } else if (host[0] != '\0' && strcmp(field, host) == 0) {
-        marker->has_entry = true;
-        marker->entry =
-            hf_instant_add((struct hf_instant){0}, hf_span_ms(number));
+        node->schema = hf_marker_number(strtoll(value, NULL, 10));
+    } else if (strcmp(field, "serves") == 0) {
+        node->serves = hf_marker_number(strtoll(value, NULL, 10));
     }
 }
 
@@ -206,10 +188,9 @@ static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
         if (strncmp(field, "server:", 7) == 0) {
             read_server_fact(node, facts, field + 7, value);
         } else {
-            read_marker_field(marker, node->store->host, field, value);
+            hf_marker_read(marker, node->store->host, field, value);
         }
     }
-    marker->exists = marker->value[0] != '\0';
 }
 
 /* ---- Replies ------------------------------------------------------------ */
@@ -217,8 +198,8 @@ static void read_facts(struct hf_pg_node *node, const struct pg_result *rows,
 static void take_facts(struct hf_pg_node *node, const struct pg_result *rows)
 {
     struct facts facts;
-    struct hf_identity *identity = &node->identity;
-    read_facts(node, rows, &facts, &node->marker);
+    struct hf_identity *identity = &node->admission.identity;
+    read_facts(node, rows, &facts, &node->admission.marker);
     snprintf(identity->replid, sizeof(identity->replid), "%016" PRIx64 "-%s",
              facts.system, facts.timeline);
     snprintf(identity->run_id, sizeof(identity->run_id),
@@ -244,6 +225,37 @@ static bool is_missing(const struct pg_result *error)
            hf_pg_fault_is(error, "42P01");
 }
 
+/* Schemas are upgraded in place, while clients of the version before run. */
+static bool is_too_new(const struct hf_pg_node *node)
+{
+    return node->schema > HF_PG_SCHEMA_VERSION &&
+           (node->serves == 0 || node->serves > HF_PG_SCHEMA_VERSION);
+}
+
+static void refuse_schema(struct hf_pg_node *node)
+{
+    char why[sizeof(node->reason)];
+    if (is_too_new(node)) {
+        snprintf(why, sizeof(why),
+                 "has version %" PRId64 " of schema \"holdfast\" in database "
+                 "%.40s, and this client knows %d: use a newer holdfast",
+                 node->schema, node->database, HF_PG_SCHEMA_VERSION);
+    } else if (node->schema > 0) {
+        snprintf(why, sizeof(why),
+                 "has schema \"holdfast\" of version %" PRId64
+                 " in database %.30s, this client needs %d: as its owner run "
+                 "holdfast doctor --print-schema -u postgres: | psql",
+                 node->schema, node->database, HF_PG_SCHEMA_VERSION);
+    } else {
+        snprintf(why, sizeof(why),
+                 "has no schema \"holdfast\" in database %.30s, and role "
+                 "\"%.30s\" may not create it: run holdfast doctor --init as "
+                 "one that may",
+                 node->database, node->role);
+    }
+    hf_pg_refuse(node, HF_CONFIG, why);
+}
+
 /* A server that cannot be the node, or a database without the schema. */
 static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                      struct hf_instant now)
@@ -260,19 +272,17 @@ static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
     } else if (!is_missing(reply->error)) {
         note_fault(node, reply->error, "");
     }
-    bool is_usable = node->greet_fault == HF_OK && !node->is_standby &&
-                     !node->is_pooled && !node->is_read_only;
-    if (!is_usable || node->schema >= HF_PG_SCHEMA_VERSION) {
+    bool is_usable =
+        node->greet_fault == HF_OK && !node->is_standby && !node->is_read_only;
+    bool is_old = node->schema < HF_PG_SCHEMA_VERSION;
+    bool may_install = node->may_create && !node->has_installed &&
+                       (node->schema == 0 || node->is_owner);
+    if (!is_usable || (!is_old && !is_too_new(node))) {
         hf_pg_judge(node, now);
-    } else if (node->may_create && !node->has_installed) {
+    } else if (is_old && may_install) {
         install(node, now);
     } else {
-        snprintf(why, sizeof(why),
-                 "has no schema \"holdfast\" in database %.30s, and role "
-                 "\"%.30s\" may not create it: run holdfast doctor --init as "
-                 "one that may",
-                 node->database, node->role);
-        hf_pg_refuse(node, HF_CONFIG, why);
+        refuse_schema(node);
     }
 }
 
@@ -285,7 +295,7 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
         return;
     }
     read_facts(node, reply->rows, &facts, &marker);
-    if (strcmp(marker.value, node->known.value) != 0) {
+    if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_pg_reidentify(node, "its marker has changed", now);
     } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
         hf_pg_handshake(node, now);

@@ -54,32 +54,26 @@ void hf_pg_jobs_end(struct hf_pg_node *node, enum hf_status status,
 
 /* ---- Surveys ------------------------------------------------------------ */
 
-bool hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
+void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now)
 {
+    enum hf_job job = node->admission.surveying;
     struct hf_pg_params params;
     hf_pg_params_init(&params);
-    if (hf_pg_is_asked(node, HF_JOB_LOOK)) {
-        node->surveying = HF_JOB_LOOK;
+    if (job == HF_JOB_LOOK) {
         hf_pg_params_number(&params, NAMED_MAX);
-    } else if (hf_pg_is_asked(node, HF_JOB_COUNT) ||
-               hf_pg_is_asked(node, HF_JOB_LOWER)) {
-        bool lowers = !hf_pg_is_asked(node, HF_JOB_COUNT);
-        node->surveying = lowers ? HF_JOB_LOWER : HF_JOB_COUNT;
-        hf_pg_params_text(&params, lowers ? node->marker.value : "");
+    } else {
+        hf_pg_params_text(
+            &params, job == HF_JOB_LOWER ? node->admission.marker.value : "");
         hf_pg_params_number(&params, node->store->fence_keep_ms);
         hf_pg_params_number(&params, node->store->shape.max_ttl_ms);
-    } else {
-        return false;
     }
-    memcpy(node->looked_at, node->marker.value, sizeof(node->looked_at));
     node->connection.deadline = hf_instant_add(now, hf_span_ms(SURVEY_MS_MAX));
     hf_pg_node_ask(node, HF_PG_SURVEY,
-                   node->surveying == HF_JOB_LOOK
+                   job == HF_JOB_LOOK
                        ? "SELECT held, waited, name FROM holdfast.look($1)"
-                       : "SELECT holdfast.ahead($1, $2, $3)",
+                       : HF_PG_CALL("a.*", "holdfast.ahead($1, $2, $3)"),
                    &params, now);
     hf_pg_node_arm(node);
-    return true;
 }
 
 static void end_survey(struct hf_pg_node *node, enum hf_status status,
@@ -122,8 +116,8 @@ static void take_look(struct hf_pg_node *node, const struct pg_result *rows,
 {
     enum hf_status status = HF_OK;
     char text[480] = "";
-    if (node->judgement.trust == HF_TRUST_MISMATCH) {
-        hf_pg_mismatch_text(node, text, sizeof(text));
+    if (node->admission.verdict.trust == HF_TRUST_MISMATCH) {
+        hf_admission_mismatch_text(&node->admission, text, sizeof(text));
         find(node, HF_FINDING_ERROR, "%s", text);
         status = HF_CONFIG;
     }
@@ -150,7 +144,7 @@ static void take_counters(struct hf_pg_node *node, const struct pg_result *rows,
         end_survey(node, HF_BUSY, "was declared anew meanwhile", now);
         return;
     }
-    if (node->surveying == HF_JOB_LOWER) {
+    if (node->admission.surveying == HF_JOB_LOWER) {
         find(node, HF_FINDING_OK,
              "%" PRId64 " counters were beyond its clock and are set back to "
              "what a node accepts",
@@ -171,7 +165,7 @@ static void take_survey(struct hf_pg_node *node,
         end_survey(node, fault, why, now);
     } else if (hf_pg_rows(reply->rows) < 1) {
         end_survey(node, HF_UNAVAILABLE, "an answer that makes no sense", now);
-    } else if (node->surveying == HF_JOB_LOOK) {
+    } else if (node->admission.surveying == HF_JOB_LOOK) {
         take_look(node, reply->rows, now);
     } else {
         take_counters(node, reply->rows, now);
@@ -190,11 +184,17 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
          ", round trip %" PRId64 " us",
          node->version, node->database, node->role, node->schema,
          hf_span_us_floor(node->rtt));
+    if (node->is_pooled) {
+        find(node, HF_FINDING_OK,
+             "reached through a pooler: no grant is pushed, so the first "
+             "waiter polls (40 ms), the others every 2 s, and each request is "
+             "planned anew; name the server itself where waits must be short");
+    }
     if (!node->store->strict) {
         find(node, HF_FINDING_WARNING,
              "quarantine=off: after a restart that loses data it grants locks "
              "that are still held; remove it from the URL");
-    } else if (node->identity.is_durable) {
+    } else if (node->admission.identity.is_durable) {
         find(node, HF_FINDING_OK,
              "commits are on disk before their replies: a restart loses "
              "nothing");
@@ -224,8 +224,8 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
     if (node->standing == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_pg_quarantine_text(node, text, sizeof(text));
-        int64_t left_ms =
-            hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
+        int64_t left_ms = hf_span_ms_ceil(
+            hf_instant_until(now, node->admission.quarantined_until));
         find(node, HF_FINDING_WARNING,
              "%s, so it counts in %" PRId64
              " s (a new server, or no client is running: holdfast doctor "
@@ -305,7 +305,7 @@ static void find_declared(struct hf_pg_node *node)
 {
     if (hf_pg_is_asked(node, HF_JOB_INIT)) {
         find(node, HF_FINDING_OK, "%s",
-             node->has_declared
+             node->admission.has_declared
                  ? "declared: it has no locks from before, and counts"
                  : "counts already: nothing to declare");
     }
@@ -317,14 +317,15 @@ static void find_declared(struct hf_pg_node *node)
             hf_span_ms_ceil(hf_quarantine_span(node->store->shape.max_ttl_ms)) /
                 1000);
     }
-    node->is_declared = false;
+    node->admission.is_declared = false;
 }
 
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now)
 {
     bool declares = hf_pg_is_asked(node, HF_JOB_INIT) ||
                     hf_pg_is_asked(node, HF_JOB_QUARANTINE);
-    if (declares && !node->is_declared) { /* asked for since: do it now */
+    if (declares && !node->admission.is_declared) {
+        /* Asked for since: do it now. */
         hf_pg_handshake(node, now);
         return;
     }

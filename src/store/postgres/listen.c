@@ -13,7 +13,8 @@
  *
  * Until LISTEN is committed, requests name no channel: their waiters poll, and
  * their next heartbeat has the channel. A lost push does no harm, since the
- * heartbeat finds the grant. */
+ * heartbeat finds the grant. Behind a pooler waiters poll: the session that
+ * would listen is not ours. */
 #include "store/postgres/node.h"
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ void hf_pg_listen_want(struct hf_pg_node *node, struct hf_instant now)
 {
     node->wanted_at = now;
     if (node->listening != HF_PG_LISTEN_OFF || !hf_pg_is_ready(node) ||
-        is_refused(node, now)) {
+        node->is_pooled || is_refused(node, now)) {
         return;
     }
     struct hf_pg_params params;

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ONE SERVER, AND THE LOSS OF ITS CONNECTION (node.h has the phases)
+ *
+ * lose() is the only way back to WAITING. It reports the status before it
+ * answers the pending requests, so that no answer leads to a new request here.
+ * All of them are UNKNOWN, since libpq does not tell what it has sent.
+ *
+ * Cost: one timer a node. While READY it is armed for the hang alone. */
 #include "store/postgres/node.h"
 
 #include "base/assert.h"
@@ -67,7 +74,7 @@ void hf_pg_node_arm(struct hf_pg_node *node)
     case HF_PG_READY:
         at = hf_instant_min(hangs_at(node), hf_pg_listen_due(node));
         if (node->standing == HF_NODE_STATUS_REPAIRING) {
-            at = hf_instant_min(at, node->quarantined_until);
+            at = hf_instant_min(at, node->admission.quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
         break;
@@ -101,9 +108,10 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
-    bool is_quick = hf_pg_connection_plan(connection, now);
+    bool is_quick =
+        hf_reconnect_plan(&connection->reconnect, &connection->seed, now);
     node->phase = HF_PG_WAITING;
-    node->is_declared = false;
+    node->admission.is_declared = false;
     node->has_installed = false;
     node->is_examined = false;
     node->greet_fault = HF_OK;
@@ -224,7 +232,7 @@ static void check_quarantine(struct hf_pg_node *node, struct hf_instant now)
     if (node->standing != HF_NODE_STATUS_REPAIRING) {
         return;
     }
-    if (!hf_instant_before(now, node->quarantined_until)) {
+    if (!hf_instant_before(now, node->admission.quarantined_until)) {
         hf_pg_handshake(node, now); /* it may vote from now on */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_pg_peek(node, now);
@@ -236,7 +244,7 @@ static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
     struct hf_pg_node *node = node_of(connection);
     switch (node->phase) {
     case HF_PG_WAITING:
-        if (!hf_instant_before(now, connection->retry_at)) {
+        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
             connect_now(node, now);
         }
         break;
@@ -295,10 +303,11 @@ void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
     node->standing = HF_NODE_STATUS_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
-    node->quarantined_until = HF_LONG_AGO;
+    hf_admission_init(&node->admission, &node->store->shape, node->store->host,
+                      node->store->strict);
     node->wanted_at = HF_LONG_AGO;
     node->phase = HF_PG_WAITING;
-    node->connection.retry_at = now;
+    node->connection.reconnect.retry_at = now;
     hf_entropy(&node->connection.seed, sizeof(node->connection.seed));
     node->acquires = node->connection.seed >> 1; /* cannot overflow */
     hf_pg_node_arm(node);

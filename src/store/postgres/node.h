@@ -15,8 +15,8 @@
 #ifndef HF_POSTGRES_NODE_H
 #define HF_POSTGRES_NODE_H
 
-#include "core/quarantine.h"
 #include "io/clock.h"
+#include "store/admission.h"
 #include "store/postgres/connection.h"
 #include "store/store.h"
 
@@ -25,7 +25,19 @@
 
 /* The version of the schema that this client installs, and the least that it
  * can use. */
-#define HF_PG_SCHEMA_VERSION 1
+#define HF_PG_SCHEMA_VERSION 2
+
+/* A call of a function in a transaction of its own, for a session whose
+ * settings belong to others: a pooler's. Its commit is on the disk before it
+ * counts, and a warning at the commit is shown. LATERAL and OFFSET keep the
+ * order: the function, which may want a later commit, comes last. */
+#define HF_PG_CALL(columns, call)                                              \
+    "SELECT " columns " FROM set_config('synchronous_commit', CASE"            \
+    " current_setting('synchronous_commit') WHEN 'off' THEN 'local'"           \
+    " ELSE current_setting('synchronous_commit') END, true) AS c,"             \
+    " set_config('client_min_messages', 'warning', true) AS m,"                \
+    " LATERAL (SELECT * FROM " call                                            \
+    " WHERE c IS NOT NULL AND m IS NOT NULL OFFSET 0) AS a"
 
 /* While the node is in quarantine, how often to read its marker. */
 #define HF_PG_PEEK_MS 500
@@ -76,37 +88,32 @@ struct hf_pg_node {
     struct hf_span rtt; /* smoothed; 0: not measured */
 
     /* The server's replies in the last handshake. */
-    struct hf_identity identity;
-    struct hf_marker marker;
     bool is_standby;
     bool is_read_only;
-    bool is_pooled;
+    bool is_pooled;     /* a pooler is in between: each request may meet another
+                           session, which other clients use too */
+    char isolation[20]; /* default_transaction_isolation, if `is_pooled` */
     bool may_create;    /* schemas in the database */
+    bool is_owner;      /* of the schema holdfast */
     bool has_installed; /* this client made the schema on this connection */
     char role[64];
     char database[64];
     int server_version; /* 150018 */
     char version[40];
     int64_t schema;             /* its version; 0: there is none */
+    int64_t serves;             /* a later one: the least version whose clients
+                                   it serves; 0: none but its own */
     bool is_synchronous;        /* a synchronous standby is configured */
     int64_t time_ms;            /* its clock */
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
     char greet_reason[200];
 
-    /* The decision on these replies (admission.c). */
-    struct hf_known_server known;
-    struct hf_quarantine_verdict judgement;
-    enum hf_suspicion suspicion;
-    struct hf_instant quarantined_until; /* HF_LONG_AGO */
+    struct hf_admission admission; /* also of these replies */
     enum hf_node_status standing;
     enum hf_status fault;
     char reason[200];
 
     struct hf_instant peek_at;
-    bool is_declared;                 /* a job INIT or QUARANTINE succeeded */
-    bool has_declared;                /* and has written a marker */
-    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has read */
-
     enum hf_pg_listening listening;
     struct hf_instant wanted_at;  /* last answer QUEUED */
     struct hf_instant refused_at; /* LISTEN failed; HF_LONG_AGO */
@@ -116,8 +123,7 @@ struct hf_pg_node {
     size_t swept_len;
     char swept[HF_PG_NAME_MAX]; /* where the next sweep goes on */
 
-    unsigned jobs; /* pending jobs, a bit per enum hf_job */
-    enum hf_job surveying;
+    unsigned jobs;    /* pending jobs, a bit per enum hf_job */
     bool is_examined; /* the examination is under way */
     char probe_fault[160];
 };
@@ -203,10 +209,9 @@ void hf_pg_marked(struct hf_pg_node *node, const struct hf_pg_reply *reply,
 void hf_pg_refuse(struct hf_pg_node *node, enum hf_status fault,
                   const char *why);
 
-/* Texts that follow the server's address in a message. */
+/* Why it has no vote, to follow the server's address in a message. */
 void hf_pg_quarantine_text(const struct hf_pg_node *node, char *out,
                            size_t size);
-void hf_pg_mismatch_text(const struct hf_pg_node *node, char *out, size_t size);
 
 /* ---- ask.c: requests to statements --------------------------------------- */
 
@@ -228,6 +233,18 @@ void hf_pg_answer_none(struct hf_pg_node *node,
                        const struct hf_pg_pending *pending,
                        enum hf_verdict verdict, enum hf_status fault,
                        const char *reason);
+
+/* ---- values.c: GET and PUT ----------------------------------------------- */
+
+/* The parameters of PUT, after the name. */
+void hf_pg_value_params(struct hf_pg_params *params,
+                        const struct hf_pg_node *node,
+                        const struct hf_ask *ask);
+
+/* Report the reply to a GET or PUT that was committed. */
+void hf_pg_value_answer(struct hf_pg_node *node,
+                        const struct hf_pg_pending *pending,
+                        const struct pg_result *rows);
 
 /* ---- listen.c: pushed grants --------------------------------------------- */
 
@@ -278,8 +295,8 @@ int hf_pg_columns(const struct pg_result *rows);
 /* The handshake is complete and the node is READY: run the pending jobs. */
 void hf_pg_jobs(struct hf_pg_node *node, struct hf_instant now);
 
-/** Begin the survey that a job asks for, if one does. @return true: begun. */
-bool hf_pg_survey(struct hf_pg_node *node, struct hf_instant now);
+/* Begin the survey that a job asks for. */
+void hf_pg_survey(struct hf_pg_node *node, struct hf_instant now);
 void hf_pg_job_reply(struct hf_pg_node *node,
                      const struct hf_pg_pending *pending,
                      const struct hf_pg_reply *reply, struct hf_instant now);

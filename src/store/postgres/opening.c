@@ -33,6 +33,9 @@ static const char *cause_of(char *text)
     return at;
 }
 
+/* A pooler passes on few of the parameters with which a session begins. */
+static const char unsupported[] = "unsupported startup parameter";
+
 /* The status of a connection that could not be made: libpq has no SQLSTATE for
  * it, but the server's words are known where they matter. */
 static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
@@ -40,9 +43,11 @@ static enum hf_status opening_fault(const struct pg_conn *pq, const char *why)
     static const char *const denied[] = {"authentication",
                                          "no pg_hba.conf entry", "role \"",
                                          "not permitted", "password"};
-    static const char *const wrong[] = {"database \"", "certificate",
-                                        "does not support SSL",
-                                        "root certificate"};
+    static const char *const wrong[] = {
+        "database \"",      "certificate",      "does not support SSL",
+        "root certificate", "no such database", /* of a pooler, as what follows
+                                                 */
+        unsupported};
     if (strstr(why, "too many connections") != NULL) {
         return HF_UNAVAILABLE; /* until others disconnect */
     }
@@ -70,8 +75,14 @@ void hf_pg_connection_fail(struct hf_pg_connection *connection)
     if (strstr(why, "out of memory") != NULL) {
         fault = HF_NO_MEMORY;
     }
-    hf_pg_connection_break(connection, fault,
-                           why[0] == '\0' ? "connection lost" : why);
+    char reason[sizeof(connection->reason)];
+    snprintf(reason, sizeof(reason),
+             strstr(why, unsupported) == NULL
+                 ? "%s"
+                 : "%.110s (a pooler's words: leave it out of the URL and the "
+                   "PG... variables)",
+             why[0] == '\0' ? "connection lost" : why);
+    hf_pg_connection_break(connection, fault, reason);
 }
 
 void hf_pg_connection_unwatch(struct hf_pg_connection *connection)
@@ -140,8 +151,8 @@ static void connect_to(struct hf_pg_connection *connection,
         hf_pg_connection_starve(connection);
     } else {
         connection->pq = hf_pg_target_connect(connection->target, addresses,
-                                              connection->failures, login.user,
-                                              login.password);
+                                              connection->reconnect.failures,
+                                              login.user, login.password);
     }
     hf_secret_free(login.user);
     hf_secret_free(login.password);
@@ -197,8 +208,9 @@ void hf_pg_connection_start(struct hf_pg_connection *connection,
 struct hf_instant
 hf_pg_connection_due(const struct hf_pg_connection *connection)
 {
-    return hf_pg_connection_is_closed(connection) ? connection->retry_at
-                                                  : connection->deadline;
+    return hf_pg_connection_is_closed(connection)
+               ? connection->reconnect.retry_at
+               : connection->deadline;
 }
 
 void hf_pg_connection_late_text(const struct hf_pg_connection *connection,

@@ -105,3 +105,8 @@ void hf_pg_params_flag(struct hf_pg_params *params, bool flag)
 {
     hf_pg_params_text(params, flag ? "t" : "f");
 }
+
+void hf_pg_params_null(struct hf_pg_params *params)
+{
+    add(params, NULL, 0, 0);
+}

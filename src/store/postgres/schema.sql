@@ -2,10 +2,17 @@
 -- PostgreSQL 12 and later: the rules of a lock node, as functions. They do the
 -- same as src/store/redis/*.lua, and model/RULES.md names the rules.
 --
---   psql -v ON_ERROR_STOP=1 -f schema.sql DATABASE
---   GRANT USAGE ON SCHEMA holdfast TO app;
+--   holdfast doctor --print-schema -u postgres: | psql -v ON_ERROR_STOP=1 app
 --
--- Running this file again replaces the functions and keeps the rows.
+-- makes them in the database app, as a role with CREATE on that database, which
+-- owns them from then on. Each role whose programs use locks needs one right:
+--
+--   GRANT USAGE ON SCHEMA holdfast TO worker;
+--
+-- It needs none on the tables, since the functions run with the owner's rights.
+-- New locks count when holdfast doctor --init has declared them, as any role
+-- with that right, or after max_ttl. Running this file again replaces the
+-- functions and keeps the rows, while programs go on using locks.
 --
 -- THE VERBS. A name and an owner are bytes; a name includes the prefix of the
 -- URL. Spans are in ms; counters, tickets and clocks in us. Arguments have the
@@ -36,10 +43,13 @@
 --       least one; name: one of the first, or NULL
 --   ahead(marker text, keep_ms bigint, max_ttl_ms bigint) -> bigint
 --       marker '': only count; -1: the marker has changed, or the node votes
---   value_get(lock_name bytea) -> (verdict 1, version bigint, data bytea)
+--   value_get(lock_name bytea) -> (verdict 1, version bigint, data bytea,
+--       id text)       version 0, data NULL: there is none; id: of the last
+--       write, a deletion too
 --   value_put(lock_name bytea, expected bigint, id text, keep_ms bigint,
---       data bytea) -> (verdict 1 or 0, version bigint, data NULL)
---       expected NULL: any; keep_ms NULL: write, else delete
+--       data bytea) -> (verdict 1 or 0, version bigint)
+--       expected NULL: any, 0: there must be none; keep_ms NULL: write, else
+--       delete, and keep the version for so long; id: of this write, random
 --
 -- and what Redis has as commands:
 --
@@ -50,7 +60,9 @@
 --       server:now_us, :version (server_version_num), :recovery, :durable
 --       ("1"/"0": commits are on disk when they return), :system (identifier),
 --       :timeline, :start (us, of the postmaster), :pid (of this backend),
---       :synchronous ("1": a synchronous standby is configured), :schema
+--       :synchronous ("1": a synchronous standby is configured), :schema (its
+--       version). One of a later version has :serves: the least version whose
+--       clients it still serves
 --   listen(channel text): LISTEN, and hold the advisory lock that shows
 --       granters that this session listens. A payload is "cookie counter", as
 --       in PUBLISH. A session that also calls verbs may listen on one channel.
@@ -98,6 +110,8 @@ BEGIN;
 SET LOCAL client_min_messages = warning;
 SET LOCAL lock_timeout = '10s';
 SELECT pg_catalog.pg_advisory_xact_lock(1751543397, 0); -- one at a time
+-- Verbs wait behind a statement that waits for a table, and fail after 500 ms.
+SET LOCAL lock_timeout = '400ms';
 
 -- Functions that run with their owner's rights must not lie in another role's
 -- schema, which could replace them.
@@ -121,10 +135,13 @@ BEGIN
     IF pg_catalog.to_regclass('holdfast.version') IS NOT NULL THEN
         SELECT v.version INTO present FROM holdfast.version v;
     END IF;
-    IF present > 1 THEN
-        RAISE EXCEPTION 'holdfast: schema holdfast has version %, newer than 1',
+    IF present > 2 THEN
+        RAISE EXCEPTION 'holdfast: schema holdfast has version %, newer than 2',
             present
             USING ERRCODE = 'HF003', HINT = 'Use a newer holdfast.';
+    END IF;
+    IF present = 1 THEN -- it returned no id, and a result cannot be replaced
+        DROP FUNCTION IF EXISTS holdfast.value_get(bytea);
     END IF;
 END
 $do$;
@@ -137,8 +154,8 @@ CREATE TABLE IF NOT EXISTS holdfast.version (
     is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
     version integer NOT NULL
 );
-INSERT INTO holdfast.version (version) VALUES (1)
-    ON CONFLICT (is_only) DO UPDATE SET version = 1;
+INSERT INTO holdfast.version (version) VALUES (2)
+    ON CONFLICT (is_only) DO UPDATE SET version = 2;
 
 -- No column that a verb changes is indexed, and pages have room: updates are
 -- HOT. Times are in ms of holdfast.clock().
@@ -178,8 +195,6 @@ CREATE TABLE IF NOT EXISTS holdfast.waiter (
     cookie bigint NOT NULL,
     PRIMARY KEY (name, owner)
 ) WITH (fillfactor = 50);
-CREATE INDEX IF NOT EXISTS waiter_order
-    ON holdfast.waiter (name, ticket, owner);
 
 -- Marks of --once. Owner '': a tombstone.
 CREATE TABLE IF NOT EXISTS holdfast.once (
@@ -208,6 +223,10 @@ CREATE TABLE IF NOT EXISTS holdfast.value (
 
 DO $do$
 BEGIN
+    -- IF NOT EXISTS would lock the table all the same.
+    IF pg_catalog.to_regclass('holdfast.waiter_order') IS NULL THEN
+        CREATE INDEX waiter_order ON holdfast.waiter (name, ticket, owner);
+    END IF;
     IF pg_catalog.to_regtype('holdfast.answer') IS NULL THEN
         CREATE TYPE holdfast.answer AS (
             verdict integer, counter bigint, left_ms bigint, owner bytea,
@@ -1452,21 +1471,53 @@ $fn$;
 -- ---- Values ----------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.value_get(lock_name bytea,
-    OUT verdict integer, OUT version bigint, OUT data bytea)
+    OUT verdict integer, OUT version bigint, OUT data bytea, OUT id text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $fn$
 BEGIN
     verdict := 1;
-    SELECT v.version, v.data INTO version, data FROM holdfast.value v
-        WHERE v.name = lock_name AND v.data IS NOT NULL;
+    SELECT CASE WHEN v.data IS NULL THEN 0 ELSE v.version END, v.data, v.id
+        INTO version, data, id FROM holdfast.value v
+        WHERE v.name = lock_name
+            AND (v.data IS NOT NULL OR v.until >= holdfast.clock() / 1000);
     version := coalesce(version, 0);
+END
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.check_value(id text, keep_ms bigint,
+    data bytea)
+RETURNS void
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    PERFORM holdfast.check_call('x', coalesce(keep_ms, 0));
+    IF id IS NULL OR octet_length(id) NOT BETWEEN 1 AND 64 THEN
+        RAISE EXCEPTION
+            'holdfast: the id of the write has % bytes, must be 1 to 64',
+            coalesce(octet_length(id)::text, 'no')
+            USING ERRCODE = '22023';
+    ELSIF keep_ms IS NULL AND data IS NULL THEN
+        RAISE EXCEPTION
+            'holdfast: no value to write; keep_ms deletes the present one'
+            USING ERRCODE = '22023';
+    ELSIF keep_ms IS NOT NULL AND data IS NOT NULL THEN
+        RAISE EXCEPTION
+            'holdfast: keep_ms deletes a value and data writes one: not both'
+            USING ERRCODE = '22023';
+    ELSIF octet_length(data) > 262144 THEN
+        RAISE EXCEPTION
+            'holdfast: a value has at most 262144 bytes; this one has %',
+            octet_length(data)
+            USING ERRCODE = '22023';
+    END IF;
 END
 $fn$;
 
 -- Write or delete a value if it has the expected version. Versions never
 -- repeat: each is greater than the last, and than the clock at each earlier
--- write. The id tells an earlier copy of the same write.
+-- write. The id tells an earlier copy of the same write. A refusal by what is
+-- committed neither waits nor writes. A value does not expire and has no
+-- quarantine, so its commit waits for the disk whatever the session says.
 CREATE OR REPLACE FUNCTION holdfast.value_put(lock_name bytea,
     expected bigint, id text, keep_ms bigint, data bytea,
     OUT verdict integer, OUT version bigint)
@@ -1479,7 +1530,14 @@ DECLARE
     v holdfast.value;
     us bigint;
 BEGIN
-    PERFORM holdfast.check_call('x', coalesce(keep_ms, 0));
+    PERFORM holdfast.check_value(id, keep_ms, data);
+    SELECT * INTO v FROM holdfast.value p WHERE p.name = lock_name;
+    value_put.version := CASE WHEN v.data IS NULL THEN 0 ELSE v.version END;
+    IF expected <> value_put.version AND
+        v.id IS DISTINCT FROM value_put.id THEN
+        verdict := 0;
+        RETURN;
+    END IF;
     LOOP
         SELECT * INTO v FROM holdfast.value p WHERE p.name = lock_name
             FOR UPDATE;
@@ -1516,10 +1574,13 @@ BEGIN
     IF value_put.version > 9007199254740991 THEN
         PERFORM holdfast.fail_used_up();
     END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'local', true);
+    END IF;
     UPDATE holdfast.value p
         SET version = value_put.version, id = value_put.id,
             data = CASE WHEN keep_ms IS NULL THEN value_put.data END,
-            until = (value_put.version + 999) / 1000 + keep_ms
+            until = us / 1000 + (value_put.version - us + 999) / 1000 + keep_ms
         WHERE p.name = lock_name;
 END
 $fn$;

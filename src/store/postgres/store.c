@@ -3,6 +3,7 @@
  * (schema.sql). A module: libpq is loaded only by its URL. */
 #include "base/fail.h"
 #include "io/clock.h"
+#include "store/advisory/advisory.h"
 #include "store/postgres/node.h"
 
 #include <stdio.h>
@@ -70,12 +71,19 @@ static enum hf_status pg_open(const struct hf_url *url,
                               const struct hf_store_env *env,
                               struct hf_store **out, struct hf_error *error)
 {
+    bool is_advisory;
+    struct hf_advisory_rule rule;
     *out = NULL;
+    enum hf_status status = hf_advisory_read(url, &is_advisory, &rule, error);
+    if (status != HF_OK || is_advisory) {
+        return status != HF_OK ? status
+                               : hf_advisory_open(url, env, &rule, out, error);
+    }
     struct hf_pg *store = calloc(1, sizeof(*store));
     if (store == NULL) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = set_up(store, url, env, error);
+    status = set_up(store, url, env, error);
     if (status != HF_OK) {
         free_store(store);
         return status;
@@ -129,7 +137,8 @@ static void pg_describe(const struct hf_store *base, unsigned index,
     out->health = states[node->standing];
     out->rtt_us = hf_span_us_floor(node->rtt);
     if (node->standing == HF_NODE_STATUS_REPAIRING) {
-        struct hf_span left = hf_instant_until(now, node->quarantined_until);
+        struct hf_span left =
+            hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_pg_quarantine_text(node, out->reason, sizeof(out->reason));
     } else if (node->standing == HF_NODE_STATUS_CONNECTING &&
@@ -157,7 +166,7 @@ static void pg_job(struct hf_store *base, unsigned index, enum hf_job job,
     if (hf_pg_is_ready(node)) {
         hf_pg_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_PG_WAITING) {
-        node->connection.retry_at = HF_LONG_AGO;
+        node->connection.reconnect.retry_at = HF_LONG_AGO;
         hf_pg_node_arm(node);
     }
 }
@@ -172,7 +181,8 @@ static void pg_job_cancel(struct hf_store *base)
 const struct hf_store_ops hf_store_postgres = {
     .name = "postgres",
     .schemes = schemes,
-    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED,
+    .capabilities =
+        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES | HF_CAP_RECORDS,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},

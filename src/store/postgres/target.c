@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* WHICH SERVER, AND WITH WHICH SETTINGS
+ *
+ * libpq merges the URL, PG* variables and the service file, and shows the
+ * result only of a connection. So hf_pg_target_init() begins one that must fail
+ * before any other step, by a value that no libpq accepts, and reads host and
+ * port from it. Host names are looked up by io/resolve.h, and libpq gets the
+ * addresses: its own look-up blocks. Settings with which libpq
+ * could block are set or refused here.
+ *
+ * Cost: no round trip; reads the service file, if one is named.
+ * Source: libpq's manual, "Parameter Key Words" and "Connection Service File".
+ */
 #include "store/postgres/target.h"
 
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
+#include "store/advisory/key.h"
 
 #include <libpq-fe.h>
 #include <netdb.h>
@@ -42,16 +55,19 @@ static enum hf_status set(struct hf_pg_target *target, const char *name,
         old->value = copy;
         return HF_OK;
     }
+    char *key = strdup(name);
     struct hf_pg_keyword *all =
         realloc(target->keywords, (target->n + 1) * sizeof(*all));
     if (all != NULL) {
         target->keywords = all;
-        all[target->n] = (struct hf_pg_keyword){strdup(name), copy};
     }
-    if (copy == NULL || all == NULL || all[target->n].name == NULL) {
+    if (copy == NULL || key == NULL || all == NULL) {
         hf_secret_free(copy);
+        free(key);
         return hf_fail_memory(error);
     }
+    all[target->n].name = key;
+    all[target->n].value = copy;
     target->n++;
     return HF_OK;
 }
@@ -123,14 +139,8 @@ static enum hf_status refuse_parameter(const char *name, struct hf_error *error)
         enum hf_status status;
         const char *reason;
     } refused[] = {
-        {"lock", HF_UNSUPPORTED,
-         "advisory locks of the server are not part of this version: leave it "
-         "out, and locks are rows of the schema holdfast"},
-        {"key", HF_UNSUPPORTED,
-         "advisory locks of the server are not part of this version: leave it "
-         "out, and locks are rows of the schema holdfast"},
-        {"pooler", HF_UNSUPPORTED,
-         "poolers are not part of this version: name the server itself"},
+        {"pooler", HF_INVALID,
+         "a pooler is recognised without it: leave it out"},
         {"client_encoding", HF_INVALID, "the store sets it to UTF8"},
         {"replication", HF_INVALID, "the store needs an ordinary connection"},
     };
@@ -163,6 +173,8 @@ static const char *const usual[] = {"host",
                                     "quarantine",
                                     "fence_keep",
                                     "max_ttl",
+                                    "lock",
+                                    "key",
                                     NULL};
 
 static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
@@ -171,7 +183,7 @@ static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
     return hf_fail(error, HF_INVALID,
                    "unknown URL parameter \"%.40s\"%s%s%s (known: those of "
                    "libpq, and prefix, connect_timeout, node_timeout, "
-                   "quarantine, fence_keep, max_ttl)",
+                   "quarantine, fence_keep, max_ttl, lock, key)",
                    name, near == NULL ? "" : ": did you mean \"",
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
@@ -194,6 +206,9 @@ static enum hf_status read_parameters(struct hf_pg_target *target,
     enum hf_status status = known == NULL ? hf_fail_memory(error) : HF_OK;
     for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
         const struct hf_url_option *one = &url->options[i];
+        if (hf_advisory_is_parameter(one->name)) {
+            continue; /* read before this */
+        }
         status = refuse_parameter(one->name, error);
         if (status == HF_OK && !is_keyword(known, one->name)) {
             status = refuse_unknown(one->name, error);
@@ -324,7 +339,8 @@ enum hf_status hf_pg_target_init(struct hf_pg_target *target,
         {"fallback_application_name", NULL, "holdfast"},
         /* GSS may look names up, and block. */
         {"gssencmode", "PGGSSENCMODE", "disable"},
-        /* As all connections of the library: dead after some 70 s. */
+        /* As all connections of the library: dead after 30 s of silence and
+         * four probes, 10 s apart, so after 70 s. */
         {"keepalives_idle", NULL, "30"},
         {"keepalives_interval", NULL, "10"},
         {"keepalives_count", NULL, "4"},

@@ -85,7 +85,7 @@ static void acquire(struct hf_redis_command *command,
     hf_redis_command_add(command, ask->owner, ask->owner_len);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
     hf_redis_command_add_number(command, is_yield ? 0 : ask->counter);
-    add_text(command, node->known.value);
+    add_text(command, node->admission.known.value);
     add_text(command, node->store->fence_keep);
     if (!is_yield && !ask->is_shared && !ask->is_unfair && ask->queue_ms == 0 &&
         ask->ticket == 0) {
@@ -106,7 +106,7 @@ static void confirm(struct hf_redis_command *command,
     hf_redis_command_add(command, ask->owner, ask->owner_len);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
     hf_redis_command_add_number(command, ask->counter);
-    add_text(command, node->known.value);
+    add_text(command, node->admission.known.value);
     add_text(command, node->store->fence_keep);
     add_flag(command, ask->holder);
     add_mode(command, ask);
@@ -122,15 +122,15 @@ static void release(struct hf_redis_command *command,
     hf_redis_command_add_number(command, ask->counter);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
     add_text(command, node->store->fence_keep);
-    add_text(command, may_serve ? node->known.value : "");
+    add_text(command, may_serve ? node->admission.known.value : "");
 }
 
 static void break_it(struct hf_redis_command *command,
                      const struct hf_redis_node *node, const struct hf_ask *ask)
 {
     hf_redis_command_add(command, ask->owner, ask->owner_len);
-    add_flag(command, ask->now);
-    add_text(command, node->known.value);
+    add_flag(command, ask->frees_now);
+    add_text(command, node->admission.known.value);
     add_text(command, node->store->fence_keep);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
     hf_redis_command_add(command, ask->back_len == 0 ? "" : ask->back,
@@ -140,7 +140,7 @@ static void break_it(struct hf_redis_command *command,
 static void mark(struct hf_redis_command *command,
                  const struct hf_redis_node *node, const struct hf_ask *ask)
 {
-    add_text(command, node->known.value);
+    add_text(command, node->admission.known.value);
     hf_redis_command_add_number(command, ask->counter);
     hf_redis_command_add_number(command, (uint64_t)ask->ttl_ms);
     hf_redis_command_add(command, ask->owner_len == 0 ? "" : ask->owner,

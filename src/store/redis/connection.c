@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RECONNECTING
- *
- * A connection that served is made again at once, but at most once a second
- * without back-off: a proxy that cuts each of its connections is not met with
- * a storm of them. Every other one is made again after a back-off that doubles
- * from 50 ms to 2 s, of which the upper half is drawn at random, so that a
- * fleet does not return to a restarted server in one instant.
- *
- * A server hangs if it owes a reply and is silent, however much it owes:
+/* A server hangs if it owes a reply and is silent, however much it owes:
  * progress counts, not the age of the oldest request. */
 #include "store/redis/connection.h"
 
@@ -16,16 +8,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* Back-off between connections that come to nothing, in milliseconds, doubled
- * each time: a server that restarts is found soon, and one that is down for
- * hours costs a connection every two seconds. */
-#define RETRY_FIRST_MS 50
-#define RETRY_MOST_MS 2000
-
-/* Between retries without back-off, in milliseconds: soon enough for the next
- * call, and no load for a proxy that closes each connection. */
-#define RETRY_QUICK_MS 1000
 
 /* Bytes for one recv(), on the stack: some 100 replies, so that a burst of
  * renewals needs few calls. */
@@ -63,52 +45,7 @@ void hf_redis_connection_shut(struct hf_redis_connection *connection)
     connection->is_open = false;
     connection->has_heard = false;
     connection->is_broken = false;
-    connection->has_served = false;
-}
-
-/* The upper half is random, so that a fleet does not reconnect at once. */
-static struct hf_span back_off(const struct hf_redis_connection *connection)
-{
-    int64_t ms = RETRY_FIRST_MS;
-    for (unsigned i = 1; i < connection->failures && ms < RETRY_MOST_MS; i++) {
-        ms *= 2;
-    }
-    ms = ms > RETRY_MOST_MS ? RETRY_MOST_MS : ms;
-    uint64_t *seed = &connection->store->seed;
-    *seed =
-        *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return hf_span_ms(ms / 2 + (int64_t)((*seed >> 33) % (uint64_t)(ms / 2)));
-}
-
-/* Reconnect without back-off? Only if this connection served, and once per
- * RETRY_QUICK_MS: a proxy may close each connection that is made. */
-static bool may_be_quick(struct hf_redis_connection *connection,
-                         struct hf_instant now)
-{
-    struct hf_span least = hf_span_ms(RETRY_QUICK_MS);
-    if (!connection->has_served) {
-        return false;
-    }
-    if (!hf_instant_before(now, hf_instant_add(connection->served_at, least))) {
-        connection->failures = 0;
-    }
-    if (hf_instant_before(now, hf_instant_add(connection->quick_at, least))) {
-        return false;
-    }
-    connection->quick_at = now;
-    return true;
-}
-
-bool hf_redis_connection_plan(struct hf_redis_connection *connection,
-                              struct hf_instant now)
-{
-    bool is_quick = may_be_quick(connection, now);
-    connection->retry_at = now;
-    if (!is_quick) {
-        connection->failures++;
-        connection->retry_at = hf_instant_add(now, back_off(connection));
-    }
-    return is_quick;
+    hf_reconnect_closed(&connection->reconnect);
 }
 
 /* The socket has failed. A TLS port closes a plain connection at its first
@@ -166,8 +103,7 @@ void hf_redis_connection_flush(struct hf_redis_connection *connection)
 void hf_redis_connection_served(struct hf_redis_connection *connection,
                                 struct hf_instant now)
 {
-    connection->has_served = true;
-    connection->served_at = now;
+    hf_reconnect_served(&connection->reconnect, now);
     hf_wire_wipe(&connection->wire); /* AUTH was in it */
 }
 
@@ -222,7 +158,7 @@ struct hf_instant
 hf_redis_connection_due(const struct hf_redis_connection *connection)
 {
     return connection->socket.state == HF_SOCKET_CLOSED
-               ? connection->retry_at
+               ? connection->reconnect.retry_at
                : hf_instant_min(connection->deadline,
                                 connection->socket.give_up);
 }
@@ -359,8 +295,7 @@ void hf_redis_connection_init(struct hf_redis_connection *connection,
     connection->store = store;
     connection->endpoint = endpoint;
     hf_wire_init(&connection->wire);
-    connection->retry_at = HF_NEVER;
-    connection->quick_at = HF_LONG_AGO;
+    hf_reconnect_init(&connection->reconnect);
 }
 
 void hf_redis_connection_fini(struct hf_redis_connection *connection,

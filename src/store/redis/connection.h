@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "io/loop.h"
 #include "io/socket.h"
+#include "store/reconnect.h"
 #include "store/redis/reply.h"
 #include "store/redis/wire.h"
 
@@ -45,21 +46,17 @@ struct hf_redis_connection {
     const struct hf_endpoint *endpoint;
     struct hf_wire wire;
     struct hf_reply reply;
-    struct hf_instant deadline;  /* of opening, then of the owner's requests */
-    struct hf_instant retry_at;  /* CLOSED: when to reconnect */
-    struct hf_instant heard_at;  /* opened, or last progress of a reply */
-    struct hf_instant served_at; /* if `has_served` */
-    struct hf_instant quick_at;  /* last retry without back-off */
-    unsigned failures;           /* for the back-off */
-    bool is_open;                /* `opened` has been called */
-    bool has_heard;              /* a byte has arrived since */
-    bool has_served;
-    bool is_broken;       /* to be closed; see `fault` and `reason` */
-    enum hf_status fault; /* HF_UNAVAILABLE, HF_NO_MEMORY */
-    char reason[192];     /* as long as a socket's */
+    struct hf_instant deadline; /* of opening, then of the owner's requests */
+    struct hf_reconnect reconnect;
+    struct hf_instant heard_at; /* opened, or last progress of a reply */
+    bool is_open;               /* `opened` has been called */
+    bool has_heard;             /* a byte has arrived since */
+    bool is_broken;             /* to be closed; see `fault` and `reason` */
+    enum hf_status fault;       /* HF_UNAVAILABLE, HF_NO_MEMORY */
+    char reason[192];           /* as long as a socket's */
 };
 
-/* CLOSED; `retry_at` is HF_NEVER. */
+/* CLOSED, and no retry is planned. */
 void hf_redis_connection_init(struct hf_redis_connection *connection,
                               const struct hf_redis_connection_events *events,
                               struct hf_redis *store,
@@ -110,11 +107,6 @@ void hf_redis_connection_starve(struct hf_redis_connection *connection);
  * renewals in one write a request waits long at a server that replies. */
 struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection);
-
-/** Set `retry_at`, before the connection is closed. @return true: reconnect at
- * once; only if this connection served, and once per second. */
-bool hf_redis_connection_plan(struct hf_redis_connection *connection,
-                              struct hf_instant now);
 
 /* Close. Pending requests stay in `wire`, so that the owner can answer them,
  * until hf_wire_reset() or the next start. */

@@ -118,13 +118,13 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
 {
     if (hf_redis_is_asked(node, HF_JOB_INIT) ||
         hf_redis_is_asked(node, HF_JOB_QUARANTINE)) {
-        if (!node->is_declared) { /* not done yet: do it now */
+        if (!node->admission.is_declared) { /* not done yet: do it now */
             hf_redis_handshake(node, false, now);
             return;
         }
         if (hf_redis_is_asked(node, HF_JOB_INIT)) {
             hf_redis_find(node, HF_FINDING_OK, "%s",
-                          node->has_declared
+                          node->admission.has_declared
                               ? "declared: it has no locks from before, and "
                                 "counts"
                               : "counts already: nothing to declare");
@@ -137,7 +137,7 @@ void hf_redis_examine(struct hf_redis_node *node, struct hf_instant now)
                               node->store->shape.max_ttl_ms)) /
                               1000);
         }
-        node->is_declared = false;
+        node->admission.is_declared = false;
     }
     if (!hf_redis_is_asked(node, HF_JOB_EXAMINE)) {
         hf_redis_jobs_end(node, HF_OK, "");
@@ -205,14 +205,14 @@ static void find_durability(struct hf_redis_node *node)
             node, HF_FINDING_WARNING,
             "quarantine=off: after a restart that loses data it grants locks "
             "that are still held; remove it from the URL");
-    } else if (!node->identity.knows_durability) {
+    } else if (!node->admission.identity.knows_durability) {
         hf_redis_find(
             node, HF_FINDING_WARNING,
             "does not let us ask whether its data survive a restart: after "
             "each it does not count for %" PRId64
             " s (allow CONFIG GET: +config|get)",
             wait_s);
-    } else if (node->identity.is_durable) {
+    } else if (node->admission.identity.is_durable) {
         hf_redis_find(node, HF_FINDING_OK,
                       "appendfsync always: a restart loses nothing");
     } else {
@@ -229,8 +229,8 @@ static void find_durability(struct hf_redis_node *node)
 /* A single node that loses its data loses the marks of --once. */
 static void find_once(struct hf_redis_node *node)
 {
-    bool is_durable =
-        node->identity.knows_durability && node->identity.is_durable;
+    bool is_durable = node->admission.identity.knows_durability &&
+                      node->admission.identity.is_durable;
     if (node->store->base.n_nodes == 1 && !is_durable) {
         hf_redis_find(
             node, HF_FINDING_OK,
@@ -320,8 +320,8 @@ static void find_all(struct hf_redis_node *node, struct hf_instant now)
     if (node->standing == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_redis_quarantine_text(node, text, sizeof(text));
-        int64_t left_ms =
-            hf_span_ms_ceil(hf_instant_until(now, node->quarantined_until));
+        int64_t left_ms = hf_span_ms_ceil(
+            hf_instant_until(now, node->admission.quarantined_until));
         hf_redis_find(
             node, HF_FINDING_WARNING,
             "%s, so it counts in %" PRId64
@@ -357,7 +357,7 @@ static void await_push(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     if (listener->phase == HF_REDIS_OFF) {
-        listener->connection.retry_at = HF_NEVER;
+        listener->connection.reconnect.retry_at = HF_NEVER;
     }
     hf_redis_listen_want(node, now);
 }

@@ -12,6 +12,7 @@
  * know (FLUSHALL, or a promotion in place), when an error shows that the server
  * has changed, and when a quarantine is over. */
 #include "base/fail.h"
+#include "store/marker.h"
 #include "store/redis/node.h"
 
 #include <inttypes.h>
@@ -53,8 +54,7 @@ void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
     node->is_cluster = node->is_sentinel = false;
     node->primary[0] = node->version[0] = '\0';
     node->replicas = 0;
-    memset(&node->identity, 0, sizeof(node->identity));
-    memset(&node->marker, 0, sizeof(node->marker));
+    hf_admission_begin(&node->admission);
     if (is_fresh) {
         log_in(node, now);
     } else { /* a query of all nodes then waits for the result */
@@ -120,26 +120,18 @@ static bool info(const char *text, const char *field, char *out, size_t size)
     return false;
 }
 
-/* A greater number (285,000 years of milliseconds) is not a time, and
- * arithmetic with it could overflow. */
-static int64_t bounded(int64_t number)
-{
-    int64_t most = INT64_C(1) << 53;
-    return number < 0 ? 0 : number > most ? most : number;
-}
-
 static int64_t info_integer(const char *text, const char *field)
 {
     char value[24];
     return info(text, field, value, sizeof(value))
-               ? bounded(strtoll(value, NULL, 10))
+               ? hf_marker_number(strtoll(value, NULL, 10))
                : 0;
 }
 
 static void read_server(struct hf_redis_node *node, const char *text)
 {
     char mode[16];
-    info(text, "run_id", node->identity.run_id, HF_SERVER_ID_MAX);
+    info(text, "run_id", node->admission.identity.run_id, HF_SERVER_ID_MAX);
     info(text, "redis_mode", mode, sizeof(mode));
     if (mode[0] == '\0') {
         info(text, "server_mode", mode, sizeof(mode));
@@ -151,7 +143,8 @@ static void read_server(struct hf_redis_node *node, const char *text)
     } else if (info(text, "redis_version", mode, sizeof(mode))) {
         snprintf(node->version, sizeof(node->version), "Redis %s", mode);
     }
-    node->uptime_ms = bounded(info_integer(text, "uptime_in_seconds") * 1000);
+    node->uptime_ms =
+        hf_marker_number(info_integer(text, "uptime_in_seconds") * 1000);
 }
 
 static void read_replication(struct hf_redis_node *node, const char *text)
@@ -159,10 +152,11 @@ static void read_replication(struct hf_redis_node *node, const char *text)
     char role[16];
     char host[64];
     info(text, "role", role, sizeof(role));
-    info(text, "master_replid", node->identity.replid, HF_SERVER_ID_MAX);
+    info(text, "master_replid", node->admission.identity.replid,
+         HF_SERVER_ID_MAX);
     char replid2[HF_SERVER_ID_MAX];
     info(text, "master_replid2", replid2, sizeof(replid2));
-    node->identity.has_replid2 =
+    node->admission.identity.has_replid2 =
         replid2[0] != '\0' && strspn(replid2, "0") < strlen(replid2);
     node->replicas = info_integer(text, "connected_slaves");
     if (strcmp(role, "slave") == 0) {
@@ -172,43 +166,15 @@ static void read_replication(struct hf_redis_node *node, const char *text)
     }
 }
 
-static void read_marker_field(struct hf_marker *marker, const char *host,
-                              const char *field, const char *value)
-{
-    char *id = strcmp(field, "v") == 0        ? marker->value
-               : strcmp(field, "run_id") == 0 ? marker->run_id
-               : strcmp(field, "replid") == 0 ? marker->replid
-                                              : NULL;
-    int64_t number = bounded(strtoll(value, NULL, 10));
-    if (id != NULL) {
-        snprintf(id, HF_SERVER_ID_MAX, "%s", value);
-    } else if (strcmp(field, "max_ttl_ms") == 0) {
-        marker->shape.max_ttl_ms = number;
-    } else if (strcmp(field, "nodes") == 0) {
-        marker->shape.nodes = number;
-    } else if (strcmp(field, "fence_keep_ms") == 0) {
-        marker->shape.fence_keep_ms = number;
-    } else if (strcmp(field, "durable") == 0) {
-        marker->is_durable = number != 0;
-    } else if (strcmp(field, "whole") == 0) {
-        marker->is_whole = number != 0;
-    } else if (host[0] != '\0' && strcmp(field, host) == 0) {
-        marker->has_entry = true;
-        marker->entry =
-            hf_instant_add((struct hf_instant){0}, hf_span_ms(number));
-    }
-}
-
 static void read_marker(const struct hf_redis_node *node,
                         struct hf_marker *marker)
 {
     const struct hf_reply *reply = &node->connection.reply;
     memset(marker, 0, sizeof(*marker));
     for (size_t i = 1; i + 1 < reply->n; i += 2) {
-        read_marker_field(marker, node->store->host, hf_reply_text(reply, i),
-                          hf_reply_text(reply, i + 1));
+        hf_marker_read(marker, node->store->host, hf_reply_text(reply, i),
+                       hf_reply_text(reply, i + 1));
     }
-    marker->exists = marker->value[0] != '\0';
 }
 
 /* The reply to CONFIG GET is the field and its value, or an empty array if the
@@ -257,7 +223,7 @@ static void take_peek(struct hf_redis_node *node, struct hf_instant now)
         return;
     }
     read_marker(node, &marker);
-    if (strcmp(marker.value, node->known.value) != 0) {
+    if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_redis_reidentify(node, "its marker has changed", now);
     } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
         hf_redis_handshake(node, false, now);
@@ -276,8 +242,9 @@ static void take_item(struct hf_redis_node *node, uint8_t request,
         read_replication(node, hf_reply_text(reply, 0));
         break;
     case HF_REDIS_TIME:
-        node->time_ms = bounded(bounded(hf_reply_integer(reply, 1)) * 1000 +
-                                bounded(hf_reply_integer(reply, 2)) / 1000);
+        node->time_ms = hf_marker_number(
+            hf_marker_number(hf_reply_integer(reply, 1)) * 1000 +
+            hf_marker_number(hf_reply_integer(reply, 2)) / 1000);
         node->clock_at = now;
         break;
     case HF_REDIS_APPENDONLY:
@@ -287,11 +254,11 @@ static void take_item(struct hf_redis_node *node, uint8_t request,
         node->is_fsync_always = read_config(node, "always");
         break;
     case HF_REDIS_REWRITE:
-        node->identity.knows_durability = reply->n >= 3;
+        node->admission.identity.knows_durability = reply->n >= 3;
         node->is_rewrite_synced = read_config(node, "no");
         break;
     case HF_REDIS_MARKER:
-        read_marker(node, &node->marker);
+        read_marker(node, &node->admission.marker);
         break;
     default:
         break;

@@ -11,7 +11,8 @@
 /* Six digits reach every slot, five do not (test_redis_keys.c tries all). */
 #define TAG_DIGITS 6
 
-/* CRC16/XMODEM, polynomial 0x1021, four bits at a time. */
+/* CRC16/XMODEM, polynomial 0x1021, four bits at a time.
+ * Source: Redis Cluster specification, "Key distribution model". */
 static uint16_t crc16_nibble(uint16_t crc, unsigned nibble)
 {
     unsigned top = (crc >> 12 ^ nibble) & 0xf;

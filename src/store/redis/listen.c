@@ -132,10 +132,11 @@ static void lose(struct hf_redis_listener *listener, struct hf_instant now)
     hf_redis_examine_push(listener->node, connection->reason);
     if (listener->is_refused) {
         warn(listener);
-        connection->retry_at =
+        connection->reconnect.retry_at =
             hf_instant_add(now, listener->node->store->listen_pace.refused);
     } else {
-        hf_redis_connection_plan(connection, now);
+        hf_reconnect_plan(&connection->reconnect, &listener->node->store->seed,
+                          now);
         report(listener, HF_LOG_DEBUG, "grants are not pushed any more",
                connection->reason);
     }
@@ -218,7 +219,7 @@ static void take_message(struct hf_redis_listener *listener)
 /* true also if one of the two run ids is unknown. */
 static bool is_same_server(const struct hf_redis_listener *listener)
 {
-    const char *expected = listener->node->known.run_id;
+    const char *expected = listener->node->admission.known.run_id;
     const char *at =
         strstr(hf_reply_text(&listener->connection.reply, 0), "run_id:");
     size_t len = strlen(expected);
@@ -289,7 +290,7 @@ static void check_alive(struct hf_redis_listener *listener,
 {
     struct hf_redis_connection *connection = &listener->connection;
     if (!is_wanted(listener, now)) {
-        connection->retry_at = HF_NEVER;
+        connection->reconnect.retry_at = HF_NEVER;
         shut(listener);
     } else if (hf_instant_before(now, alive_at(listener))) {
         return;
@@ -309,8 +310,8 @@ static void on_timed(struct hf_redis_connection *connection,
     case HF_REDIS_OFF:
         if (!is_wanted(listener, now) ||
             listener->node->phase != HF_REDIS_READY) {
-            connection->retry_at = HF_NEVER;
-        } else if (!hf_instant_before(now, connection->retry_at)) {
+            connection->reconnect.retry_at = HF_NEVER;
+        } else if (!hf_instant_before(now, connection->reconnect.retry_at)) {
             connect_now(listener, now);
         }
         break;
@@ -344,8 +345,8 @@ void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now)
     struct hf_redis_listener *listener = &node->listener;
     listener->wanted_at = now;
     if (listener->phase == HF_REDIS_OFF &&
-        hf_instant_is_never(listener->connection.retry_at)) {
-        listener->connection.retry_at = now;
+        hf_instant_is_never(listener->connection.reconnect.retry_at)) {
+        listener->connection.reconnect.retry_at = now;
         arm(listener);
     }
 }
@@ -364,7 +365,7 @@ void hf_redis_listen_cut(struct hf_redis_node *node)
 {
     struct hf_redis_listener *listener = &node->listener;
     if (listener->phase != HF_REDIS_OFF) {
-        listener->connection.retry_at = HF_NEVER;
+        listener->connection.reconnect.retry_at = HF_NEVER;
         shut(listener);
         arm(listener);
     }

@@ -1,4 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* ONE SERVER, AND THE LOSS OF ITS CONNECTION (node.h has the phases)
+ *
+ * lose() is the only way back to WAITING, from every phase. It reports the
+ * status before it answers the pending requests, so that no answer leads to a
+ * new request here. A request is UNSENT only if none of its bytes was written;
+ * otherwise it may be executed, also later, and is UNKNOWN.
+ *
+ * A node that hangs is lost like one that broke. Silence counts, not the age of
+ * a request, so a slow server that sends is kept.
+ *
+ * Cost: one timer a node; while READY it is armed for the hang alone, and in
+ * quarantine for its end. */
 #include "store/redis/node.h"
 
 #include "base/assert.h"
@@ -69,7 +81,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
     case HF_REDIS_READY:
         at = hangs_at(node);
         if (node->standing == HF_NODE_STATUS_REPAIRING) {
-            at = hf_instant_min(at, node->quarantined_until);
+            at = hf_instant_min(at, node->admission.quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
         break;
@@ -111,9 +123,10 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
     bool is_said = node->greet_fault != HF_OK && fault != HF_NO_MEMORY;
     fault = is_said ? node->greet_fault : fault;
     snprintf(why, sizeof(why), "%s", is_said ? node->greet_reason : reason);
-    bool is_quick = hf_redis_connection_plan(connection, now);
+    bool is_quick =
+        hf_reconnect_plan(&connection->reconnect, &node->store->seed, now);
     node->phase = HF_REDIS_WAITING;
-    node->is_declared = false;
+    node->admission.is_declared = false;
     node->greet_fault = HF_OK;
     node->examination.is_under_way = false;
     node->examination.awaits_push = false;
@@ -232,7 +245,7 @@ static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
     if (node->standing != HF_NODE_STATUS_REPAIRING) {
         return;
     }
-    if (!hf_instant_before(now, node->quarantined_until)) {
+    if (!hf_instant_before(now, node->admission.quarantined_until)) {
         hf_redis_handshake(node, false, now); /* it may vote from now on */
     } else if (!hf_instant_before(now, node->peek_at)) {
         hf_redis_peek(node, now);
@@ -245,7 +258,7 @@ static void on_timed(struct hf_redis_connection *connection,
     struct hf_redis_node *node = node_of(connection);
     switch (node->phase) {
     case HF_REDIS_WAITING:
-        if (!hf_instant_before(now, connection->retry_at)) {
+        if (!hf_instant_before(now, connection->reconnect.retry_at)) {
             connect_now(node, now);
         }
         break;
@@ -302,9 +315,10 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
     node->standing = HF_NODE_STATUS_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
-    node->quarantined_until = HF_LONG_AGO;
+    hf_admission_init(&node->admission, &node->store->shape, node->store->host,
+                      node->store->strict);
     node->phase = HF_REDIS_WAITING;
-    node->connection.retry_at = now;
+    node->connection.reconnect.retry_at = now;
     hf_redis_listen_open(node);
     hf_redis_node_arm(node);
 }

@@ -15,9 +15,9 @@
 #ifndef HF_REDIS_NODE_H
 #define HF_REDIS_NODE_H
 
-#include "core/quarantine.h"
 #include "io/clock.h"
 #include "io/loop.h"
+#include "store/admission.h"
 #include "store/redis/connection.h"
 #include "store/redis/keys.h"
 #include "store/redis/listen.h"
@@ -85,8 +85,6 @@ struct hf_redis_node {
     struct hf_span rtt; /* smoothed; 0: not measured */
 
     /* The server's replies in the last handshake; text is cut to fit. */
-    struct hf_identity identity;
-    struct hf_marker marker;
     bool is_aof;
     bool is_fsync_always;
     bool is_rewrite_synced; /* no-appendfsync-on-rewrite no */
@@ -102,23 +100,13 @@ struct hf_redis_node {
     enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
     char greet_reason[200];
 
-    /* The decision on these replies (admission.c). */
-    struct hf_known_server known;
-    struct hf_quarantine_verdict judgement;
-    enum hf_suspicion suspicion;         /* why it is in quarantine */
-    struct hf_instant quarantined_until; /* HF_LONG_AGO */
+    struct hf_admission admission; /* also of these replies */
     enum hf_node_status standing;
     enum hf_status fault;
     char reason[200];
 
-    struct hf_instant peek_at;        /* REPAIRING: next read of the marker */
-    bool is_declared;                 /* a job INIT or QUARANTINE has
-                                         succeeded */
-    bool has_declared;                /* and that job has written a marker */
-    char looked_at[HF_SERVER_ID_MAX]; /* the marker that LOOK has read; INIT
-                                         replaces no other */
-
-    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    struct hf_instant peek_at; /* REPAIRING: next read of the marker */
+    unsigned jobs;             /* pending jobs, a bit per enum hf_job */
     struct hf_redis_examination {
         bool is_under_way;
         bool knows_config;
@@ -240,11 +228,6 @@ void hf_redis_marked(struct hf_redis_node *node, struct hf_instant now);
  * message. */
 void hf_redis_quarantine_text(const struct hf_redis_node *node, char *out,
                               size_t size);
-
-/* Write how the settings in the server's marker differ from this client's, to
- * follow its address in a message. */
-void hf_redis_mismatch_text(const struct hf_redis_node *node, char *out,
-                            size_t size);
 
 /* ---- ask.c: requests to commands, replies to answers -------------------- */
 

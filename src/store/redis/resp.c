@@ -11,7 +11,9 @@
  * the same command.
  *
  * Cost: no round trip, and one copy of the arguments. The formatter of hiredis
- * allocates and calls sprintf(): it took a fifth of a renewal's CPU time. */
+ * allocates and calls sprintf(): it took a fifth of a renewal's CPU time
+ * (ARCHITECTURE.md, "Requests are formatted in the output buffer").
+ * Source: Redis serialization protocol specification, RESP2. */
 #include "store/redis/resp.h"
 
 #include "base/assert.h"

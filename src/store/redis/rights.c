@@ -169,7 +169,7 @@ static bool remove_right(char *list, const char *right)
 void hf_redis_rights_find(struct hf_redis_node *node)
 {
     char *list = node->examination.lacking;
-    if (!node->store->strict && node->identity.run_id[0] == '\0') {
+    if (!node->store->strict && node->admission.identity.run_id[0] == '\0') {
         hf_redis_rights_lack(node, "+info");
     }
     for (unsigned i = 0; i < N_OPTIONAL; i++) {

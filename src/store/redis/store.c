@@ -274,7 +274,8 @@ static void redis_describe(const struct hf_store *base, unsigned index,
     out->health = states[node->standing];
     out->rtt_us = hf_span_us_floor(node->rtt);
     if (node->standing == HF_NODE_STATUS_REPAIRING) {
-        struct hf_span left = hf_instant_until(now, node->quarantined_until);
+        struct hf_span left =
+            hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_redis_quarantine_text(node, out->reason, sizeof(out->reason));
     } else if (node->standing == HF_NODE_STATUS_CONNECTING &&
@@ -301,7 +302,7 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
     if (hf_redis_is_ready(node)) {
         hf_redis_reidentify(node, "being set up or examined", hf_clock_now());
     } else if (node->phase == HF_REDIS_WAITING) {
-        node->connection.retry_at = HF_LONG_AGO;
+        node->connection.reconnect.retry_at = HF_LONG_AGO;
         hf_redis_node_arm(node);
     }
 }
@@ -318,7 +319,8 @@ static void redis_job_cancel(struct hf_store *base)
 const struct hf_store_ops hf_store_redis = {
     .name = "redis",
     .schemes = schemes,
-    .capabilities = HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES,
+    .capabilities =
+        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES | HF_CAP_RECORDS,
     .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .open = redis_open,

@@ -3,6 +3,7 @@
  * only in its callback, so they are copied, and reported when the query is
  * done. */
 #include "client/inspect.h"
+#include "client/name.h"
 
 #include "base/fail.h"
 #include "core/owner.h"
@@ -49,63 +50,64 @@ static void read_seat(const struct hf_seat *seat, unsigned node,
     out->since_ms = (int64_t)(seat->ticket / 1000);
 }
 
-/* The counter is that of the latest grant, so of several sharers only one has
- * it as its fence. */
-static void date_holder(struct hf_queue_entry *place, uint64_t counter)
+/* `counter` is that of the latest grant. Of several sharers only one has it as
+ * its fence, so they get no age. */
+static void set_fence(struct hf_queue_entry *place, uint64_t counter)
 {
     place->who.fence = place->waits ? 0 : counter;
     if (!place->waits && place->mode == HF_EXCLUSIVE && place->permits == 0) {
-        hf_holder_date(&place->who, counter);
+        hf_holder_set_since(&place->who, counter);
     }
 }
 
-static bool on_answer(struct hf_broadcast *look, const struct hf_answer *answer)
+static bool on_answer(struct hf_broadcast *query,
+                      const struct hf_answer *answer)
 {
-    struct places *places = look->user;
+    struct places *places = query->user;
     if (reserve(places, answer->n_seats)) {
         for (size_t i = 0; i < answer->n_seats; i++) {
             read_seat(&answer->seats[i], answer->node,
                       &places->list[places->count++]);
-            date_holder(&places->list[places->count - 1], answer->counter);
+            set_fence(&places->list[places->count - 1], answer->counter);
         }
     }
     return false;
 }
 
 /* The query and the entries from its replies. */
-struct roster {
-    struct hf_broadcast look; /* first: it is the item in the tables */
+struct entries {
+    struct hf_broadcast query; /* first: it is the item in the tables */
     struct places places;
     hf_queue_fn *each;
     void *user; /* of `each` */
     char name[];
 };
 
-static void roster_init(struct roster *roster, struct hf_client *client,
-                        const void *name, size_t name_len)
+static void entries_init(struct entries *entries, struct hf_client *client,
+                         const void *name, size_t name_len)
 {
-    hf_broadcast_init(&roster->look, client, HF_VERB_ROSTER, name, name_len);
-    roster->look.heard = on_answer;
-    roster->look.user = &roster->places;
-    roster->places = (struct places){0};
+    hf_broadcast_init(&entries->query, client, HF_VERB_ROSTER, name, name_len);
+    entries->query.heard = on_answer;
+    entries->query.user = &entries->places;
+    entries->places = (struct places){0};
 }
 
 /** Call the user's function, without the mutex. @return false: stop. */
-static bool tell(struct roster *roster, const struct hf_queue_entry *entry)
+static bool tell(struct entries *entries, const struct hf_queue_entry *entry)
 {
-    struct hf_client *client = roster->look.op.client;
+    struct hf_client *client = entries->query.op.client;
     struct hf_caller self;
     hf_client_let_out(client, &self);
-    bool goes_on = roster->each(roster->user, entry);
+    bool goes_on = entries->each(entries->user, entry);
     hf_client_take_in(client, &self);
-    return goes_on && !client->is_closing && !roster->look.op.is_dropped;
+    return goes_on && !client->is_closing && !entries->query.op.is_dropped;
 }
 
 /* Node by node, in the order of its reply: holders, then waiters. */
 static bool report(struct hf_op *op)
 {
-    struct roster *roster = (struct roster *)(void *)op;
-    const struct places *places = &roster->places;
+    struct entries *entries = (struct entries *)(void *)op;
+    const struct places *places = &entries->places;
     if (places->is_short) {
         op->status = hf_fail_memory(&op->error);
         return true;
@@ -113,7 +115,7 @@ static bool report(struct hf_op *op)
     for (int node = 0; node < op->client->nodes.count; node++) {
         for (size_t i = 0; i < places->count; i++) {
             if (places->list[i].node == node &&
-                !tell(roster, &places->list[i])) {
+                !tell(entries, &places->list[i])) {
                 return true;
             }
         }
@@ -125,22 +127,22 @@ static enum hf_status ask(struct hf_client *client, const void *name,
                           size_t name_len, hf_queue_fn *each, void *user,
                           struct hf_error *error)
 {
-    struct roster roster;
-    roster_init(&roster, client, name, name_len);
-    roster.each = each;
-    roster.user = user;
-    if (!hf_broadcast_begin(&roster.look)) {
+    struct entries entries;
+    entries_init(&entries, client, name, name_len);
+    entries.each = each;
+    entries.user = user;
+    if (!hf_broadcast_begin(&entries.query)) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = hf_op_await(&roster.look.op, error);
+    enum hf_status status = hf_op_await(&entries.query.op, error);
     if (status == HF_OK) {
-        report(&roster.look.op);
-        status = roster.look.op.status;
+        report(&entries.query.op);
+        status = entries.query.op.status;
         if (status != HF_OK) {
             hf_fail_memory(error);
         }
     }
-    free(roster.places.list);
+    free(entries.places.list);
     return status;
 }
 
@@ -165,7 +167,7 @@ enum hf_status hf_client_queue(struct hf_client *client, const void *name,
 
 static void fini(struct hf_op *op)
 {
-    free(((struct roster *)(void *)op)->places.list);
+    free(((struct entries *)(void *)op)->places.list);
 }
 
 static enum hf_status start(struct hf_client *client, const void *name,
@@ -173,19 +175,19 @@ static enum hf_status start(struct hf_client *client, const void *name,
                             void *user, struct hf_op **out,
                             struct hf_error *error)
 {
-    struct roster *roster = malloc(sizeof(*roster) + name_len);
-    if (roster == NULL) {
+    struct entries *entries = malloc(sizeof(*entries) + name_len);
+    if (entries == NULL) {
         return hf_fail_memory(error);
     }
-    struct hf_op *op = &roster->look.op;
-    memcpy(roster->name, name, name_len);
-    roster_init(roster, client, roster->name, name_len);
-    roster->each = each;
-    roster->user = user;
+    struct hf_op *op = &entries->query.op;
+    memcpy(entries->name, name, name_len);
+    entries_init(entries, client, entries->name, name_len);
+    entries->each = each;
+    entries->user = user;
     hf_op_set_done(op, done, user);
     op->report = report;
     op->fini = fini;
-    if (!hf_broadcast_begin(&roster->look)) {
+    if (!hf_broadcast_begin(&entries->query)) {
         hf_op_free(op);
         return hf_fail_memory(error);
     }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schemas of stores that are databases. */
+#ifndef CLI_SCHEMA_H
+#define CLI_SCHEMA_H
+
+/* src/store/postgres/schema.sql, byte for byte (cmake/embed_text.cmake). */
+extern const char cli_postgres_schema[];
+
+#endif

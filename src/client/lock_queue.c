@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Queues of locks, linked by slots: a slot takes half the room of a pointer. */
+#include "client/lock_queue.h"
+
+struct hf_lock *hf_lock_queue_at(const struct hf_client *client, uint32_t slot)
+{
+    return hf_lock_of(hf_item_table_at(&client->slots, slot));
+}
+
+void hf_lock_queue_push(struct hf_client *client, uint32_t *first,
+                        uint32_t *last, struct hf_lock *lock)
+{
+    lock->queue_prev = *last;
+    lock->queue_next = HF_NOWHERE;
+    if (*last != HF_NOWHERE) {
+        hf_lock_queue_at(client, *last)->queue_next = lock->item.slot;
+    } else {
+        *first = lock->item.slot;
+    }
+    *last = lock->item.slot;
+}
+
+void hf_lock_queue_remove(struct hf_client *client, uint32_t *first,
+                          uint32_t *last, struct hf_lock *lock)
+{
+    if (lock->queue_prev != HF_NOWHERE) {
+        hf_lock_queue_at(client, lock->queue_prev)->queue_next =
+            lock->queue_next;
+    } else {
+        *first = lock->queue_next;
+    }
+    if (lock->queue_next != HF_NOWHERE) {
+        hf_lock_queue_at(client, lock->queue_next)->queue_prev =
+            lock->queue_prev;
+    } else {
+        *last = lock->queue_prev;
+    }
+    lock->queue_prev = HF_NOWHERE;
+    lock->queue_next = HF_NOWHERE;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of locks. Public calls check a name once, with hf_name_check(). The
+ * names of one request are sorted by hf_name_compare(). Messages have only what
+ * hf_name_show() wrote. */
+#ifndef HF_CLIENT_NAME_H
+#define HF_CLIENT_NAME_H
+
+#include <holdfast/holdfast.h>
+
+/** @return HF_OK; HF_INVALID with a text: empty, or longer than HF_NAME_MAX. */
+enum hf_status hf_name_check(const void *name, size_t name_len,
+                             struct hf_error *error);
+
+/** @return negative, 0 or positive: `a` sorts before, like or behind `b`, by
+ * bytes. */
+int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
+
+/* Bytes of a shown name with its NUL: a line of a terminal has room for more
+ * text. */
+#define HF_NAME_SHOWN_MAX 84
+
+/** Write a name for messages: one line, cut to fit, control bytes replaced.
+ * @return `out`. */
+const char *hf_name_show(const void *name, size_t name_len,
+                         char out[HF_NAME_SHOWN_MAX]);
+
+#endif

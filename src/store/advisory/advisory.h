@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Advisory locks of a PostgreSQL session: postgres://…?lock=advisory. They
+ * exclude, and are excluded by, each program that locks the same key: psql,
+ * Rails, Django. Part of the module of the postgres store, whose connection
+ * it uses.
+ *
+ *     WAITING ─▶ CONNECTING ─▶ GREETING ─▶ SETTING ─▶ READY
+ *        ▲            │           │           │         │ lost
+ *        ├────────────┴───────────┴───────────┘         ▼
+ *        └───────────── ENDED ◀───────────────────── ENDING
+ *
+ * The session is the lease: its end frees every lock, at once, and nothing that
+ * it held may be claimed any more. ENDING reports that earlier votes are void,
+ * and ENDED, one turn of the loop later, votes without a server: it answers
+ * each CONFIRM with "not yours", so the locks are LOST at once and not at their
+ * deadlines.
+ *
+ *     key.c       which key a name has
+ *     seats.c     what the session holds, and has asked for
+ *     ask.c       requests to statements
+ *     answer.c    replies to answers
+ *     session.c   the connection, its settings, its end
+ *     store.c     what the client calls; the table of operations */
+#ifndef HF_ADVISORY_ADVISORY_H
+#define HF_ADVISORY_ADVISORY_H
+
+#include "io/clock.h"
+#include "store/advisory/key.h"
+#include "store/postgres/connection.h"
+#include "store/store.h"
+
+/* A power of two: 10,000 locks are found fast. */
+#define HF_ADVISORY_BUCKETS 4096
+
+enum hf_advisory_phase {
+    HF_ADVISORY_WAITING,
+    HF_ADVISORY_CONNECTING,
+    HF_ADVISORY_GREETING,
+    HF_ADVISORY_SETTING,
+    HF_ADVISORY_READY,
+    HF_ADVISORY_ENDING,
+    HF_ADVISORY_ENDED
+};
+
+/* Kinds of pending requests, in addition to enum hf_verb. */
+enum hf_advisory_request_kind {
+    HF_ADVISORY_GREET = 32,
+    HF_ADVISORY_SET,
+    HF_ADVISORY_UNDO /* the unlock after a try that failed with an error */
+};
+
+/* A request of the client. Its address is the cookie of the pending one. */
+struct hf_advisory_request {
+    uint64_t cookie;
+    struct hf_advisory_seat *seat; /* NULL: none */
+    enum hf_verb verb;
+};
+
+/* A lock of an owner. PostgreSQL grants a session the same key again and again,
+ * so owners of one client exclude each other here. */
+struct hf_advisory_seat {
+    struct hf_advisory_seat *next; /* in its bucket */
+    struct hf_advisory_key key;
+    enum {
+        HF_ADVISORY_ASKED,  /* the try is under way */
+        HF_ADVISORY_HELD,   /* granted */
+        HF_ADVISORY_LEAVING /* the unlock is under way, the try perhaps too */
+    } state;
+    bool is_shared;
+    bool is_unwanted; /* ASKED: released meanwhile */
+    bool has_nothing; /* LEAVING: the try has failed */
+    uint64_t counter;
+    struct hf_advisory_request acquire;
+    struct hf_advisory_request release;
+    size_t owner_len;
+    char owner[HF_OWNER_MAX];
+    size_t name_len;
+    char name[];
+};
+
+struct hf_advisory {
+    struct hf_store base;               /* first */
+    struct hf_pg_connection connection; /* session.c has its handlers */
+    struct hf_store_env env;
+    struct hf_pg_target target;
+    struct hf_advisory_rule rule;
+    char *prefix;
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    int64_t max_ttl_ms;
+
+    enum hf_advisory_phase phase;
+    enum hf_node_status standing;
+    enum hf_status fault;
+    char reason[200];
+    struct hf_instant turn_at; /* ENDING, ENDED: the next turn */
+    bool is_quick;             /* reconnect without back-off */
+    struct hf_span rtt;        /* smoothed; 0: not measured */
+    int64_t pid;               /* of the server's process */
+    char role[64];
+    char database[64];
+    char version[40];
+    int server_version; /* 150018 */
+    bool has_watch;     /* the server notices a dead client while busy */
+    enum hf_status greet_fault;
+    char greet_reason[200];
+
+    uint64_t counter; /* of the last grant: core orders replies by it */
+    size_t n_seats;
+    struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
+    struct hf_seat *listed; /* of the reply to a ROSTER */
+    size_t listed_cap;
+    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    struct hf_job_sink sink;
+    bool has_sink;
+};
+
+/* ---- store.c ------------------------------------------------------------- */
+
+/* hf_store_open_fn, for a URL with lock=advisory. */
+enum hf_status hf_advisory_open(const struct hf_url *url,
+                                const struct hf_store_env *env,
+                                const struct hf_advisory_rule *rule,
+                                struct hf_store **out, struct hf_error *error);
+
+/* The node is READY, or cannot be: end the pending jobs. */
+void hf_advisory_jobs(struct hf_advisory *store);
+void hf_advisory_jobs_end(struct hf_advisory *store, enum hf_status status,
+                          const char *reason);
+
+/* ---- session.c ----------------------------------------------------------- */
+
+void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now);
+void hf_advisory_session_close(struct hf_advisory *store, bool forked);
+void hf_advisory_session_resume(struct hf_advisory *store,
+                                struct hf_instant now);
+void hf_advisory_session_arm(struct hf_advisory *store);
+
+static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
+{
+    return store->phase == HF_ADVISORY_READY && !store->connection.is_broken;
+}
+
+/* ---- seats.c ------------------------------------------------------------- */
+
+/* The first seat of the key, then hf_advisory_seat_next(). */
+struct hf_advisory_seat *
+hf_advisory_seat_first(struct hf_advisory *store,
+                       const struct hf_advisory_key *key);
+struct hf_advisory_seat *
+hf_advisory_seat_next(struct hf_advisory_seat *seat,
+                      const struct hf_advisory_key *key);
+
+/** The owner's seat. @return NULL: none. */
+struct hf_advisory_seat *
+hf_advisory_seat_find(struct hf_advisory *store,
+                      const struct hf_advisory_key *key,
+                      const struct hf_ask *ask);
+
+/* Has no other seat its key, but those that are leaving? Their unlocks come
+ * first. */
+bool hf_advisory_seat_is_sole(struct hf_advisory *store,
+                              const struct hf_advisory_seat *seat);
+
+/** @return NULL: no memory. */
+struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
+                                              const struct hf_advisory_key *key,
+                                              const struct hf_ask *ask);
+void hf_advisory_seat_remove(struct hf_advisory *store,
+                             struct hf_advisory_seat *seat);
+void hf_advisory_seats_clear(struct hf_advisory *store);
+
+/* ---- ask.c --------------------------------------------------------------- */
+
+void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
+                     struct hf_instant now);
+
+/** Send the unlock of the seat. @param is_undo  the try was not answered, or
+ * failed: unlock only what is locked, since else the server warns. For a key
+ * with one seat: others may have been granted what it finds. @return false: it
+ * was not sent, and the connection breaks. */
+bool hf_advisory_unlock(struct hf_advisory *store,
+                        struct hf_advisory_seat *seat, bool is_undo,
+                        const struct hf_pg_pending *pending);
+
+/* ---- answer.c ------------------------------------------------------------ */
+
+/* The reply to a request of the client, or to an UNDO. */
+void hf_advisory_answer(struct hf_advisory *store,
+                        const struct hf_pg_pending *pending,
+                        const struct hf_pg_reply *reply, struct hf_instant now);
+
+/* The connection has ended before the reply. */
+void hf_advisory_answer_lost(struct hf_advisory *store,
+                             const struct hf_pg_pending *pending,
+                             enum hf_status fault, const char *reason);
+
+/* Give an answer that needs no server. */
+void hf_advisory_give(struct hf_advisory *store, struct hf_answer *answer);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the client calls, and the jobs of `holdfast doctor`. */
+#include "base/fail.h"
+#include "store/advisory/advisory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A poll costs the server one look at its lock table, and one at all locks to
+ * name the holder. */
+#define RETRY_BASE_US 100
+#define RETRY_CAP_MS 250
+
+/* Milliseconds, as with the rows of store/postgres: one server, one default. */
+#define NODE_TIMEOUT_MS_DEFAULT 500
+
+static const char *const schemes[] = {"postgres", "postgresql", NULL};
+
+extern const struct hf_store_ops hf_store_advisory;
+
+static struct hf_advisory *advisory_of(struct hf_store *store)
+{
+    return (struct hf_advisory *)(void *)store;
+}
+
+/* ---- Opening ------------------------------------------------------------- */
+
+static void free_store(struct hf_advisory *store)
+{
+    hf_pg_target_fini(&store->target);
+    free(store->prefix);
+    free(store->listed);
+    free(store);
+}
+
+static enum hf_status
+set_up(struct hf_advisory *store, const struct hf_url *url,
+       const struct hf_store_env *env, const struct hf_advisory_rule *rule,
+       struct hf_error *error)
+{
+    enum hf_status status = hf_pg_target_init(&store->target, url, error);
+    if (status != HF_OK) {
+        return status;
+    }
+    store->base = (struct hf_store){&hf_store_advisory, 1};
+    store->env = *env;
+    store->rule = *rule;
+    store->prefix = strdup(url->prefix);
+    store->node_timeout = hf_span_ms(
+        url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
+    store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
+    store->max_ttl_ms = url->max_ttl_ms;
+    return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
+enum hf_status hf_advisory_open(const struct hf_url *url,
+                                const struct hf_store_env *env,
+                                const struct hf_advisory_rule *rule,
+                                struct hf_store **out, struct hf_error *error)
+{
+    *out = NULL;
+    struct hf_advisory *store = calloc(1, sizeof(*store));
+    if (store == NULL) {
+        return hf_fail_memory(error);
+    }
+    enum hf_status status = set_up(store, url, env, rule, error);
+    if (status != HF_OK) {
+        free_store(store);
+        return status;
+    }
+    hf_advisory_session_open(store, hf_clock_now());
+    *out = &store->base;
+    return HF_OK;
+}
+
+/* The module's own open() has read the parameters of the URL. */
+static enum hf_status
+advisory_open(const struct hf_url *url, const struct hf_store_env *env,
+              struct hf_store **out, struct hf_error *error)
+{
+    bool is_advisory;
+    struct hf_advisory_rule rule;
+    *out = NULL;
+    enum hf_status status = hf_advisory_read(url, &is_advisory, &rule, error);
+    return status == HF_OK ? hf_advisory_open(url, env, &rule, out, error)
+                           : status;
+}
+
+static void advisory_close(struct hf_store *base, bool forked)
+{
+    struct hf_advisory *store = advisory_of(base);
+    hf_advisory_session_close(store, forked);
+    free_store(store);
+}
+
+/* ---- Asking -------------------------------------------------------------- */
+
+static void advisory_ask(struct hf_store *base, const struct hf_ask *ask,
+                         struct hf_instant now)
+{
+    hf_advisory_ask(advisory_of(base), ask, now);
+}
+
+static void advisory_flush(struct hf_store *base, struct hf_instant now)
+{
+    (void)now;
+    hf_pg_connection_flush(&advisory_of(base)->connection);
+}
+
+static void advisory_resume(struct hf_store *base, struct hf_instant now)
+{
+    hf_advisory_session_resume(advisory_of(base), now);
+}
+
+static void advisory_describe(const struct hf_store *base, unsigned index,
+                              struct hf_instant now, struct hf_node *out)
+{
+    static const enum hf_health states[] = {
+        [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
+        [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
+        [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
+    };
+    const struct hf_advisory *store =
+        (const struct hf_advisory *)(const void *)base;
+    (void)index;
+    memset(out, 0, sizeof(*out));
+    snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
+    out->health = states[store->standing];
+    out->rtt_us = hf_span_us_floor(store->rtt);
+    if (store->phase == HF_ADVISORY_CONNECTING ||
+        store->phase == HF_ADVISORY_GREETING ||
+        store->phase == HF_ADVISORY_SETTING) {
+        hf_pg_connection_late_text(&store->connection, now, out->reason,
+                                   sizeof(out->reason));
+    } else {
+        snprintf(out->reason, sizeof(out->reason), "%s", store->reason);
+    }
+}
+
+/* ---- Jobs ---------------------------------------------------------------- */
+
+static void find(struct hf_advisory *store, enum hf_severity severity,
+                 const char *text)
+{
+    if (store->has_sink && store->sink.finding != NULL) {
+        store->sink.finding(store->sink.user, severity, 0, text);
+    }
+}
+
+static void examine(struct hf_advisory *store)
+{
+    char text[320];
+    snprintf(text, sizeof(text),
+             "PostgreSQL %s, database %s, role %s: advisory locks of a session",
+             store->version, store->database, store->role);
+    find(store, HF_FINDING_OK, text);
+    find(store, HF_FINDING_OK,
+         "no fences, queue, permits or marks; a restart of the server, or the "
+         "end of a session, frees its locks at once, also while their holder "
+         "is cut off: without lock=advisory they would wait for the lease");
+    if (!store->has_watch) {
+        find(store, HF_FINDING_WARNING,
+             "before PostgreSQL 14 a busy session does not notice that its "
+             "client is dead: its locks stay until its statement has ended");
+    }
+}
+
+void hf_advisory_jobs_end(struct hf_advisory *store, enum hf_status status,
+                          const char *reason)
+{
+    if (store->jobs == 0) {
+        return;
+    }
+    store->jobs = 0;
+    if (store->has_sink) {
+        store->sink.done(store->sink.user, 0, status, reason);
+    }
+}
+
+void hf_advisory_jobs(struct hf_advisory *store)
+{
+    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
+    if ((store->jobs & declares) != 0) {
+        hf_advisory_jobs_end(store, HF_UNSUPPORTED,
+                             "keeps nothing of advisory locks that could be "
+                             "declared new, or lost: leave lock=advisory out");
+        return;
+    }
+    if ((store->jobs & 1U << HF_JOB_EXAMINE) != 0) {
+        examine(store);
+    }
+    hf_advisory_jobs_end(store, HF_OK, NULL);
+}
+
+/* They end from the loop, not inside job(). */
+static void advisory_job(struct hf_store *base, unsigned index, enum hf_job job,
+                         const struct hf_job_sink *sink)
+{
+    struct hf_advisory *store = advisory_of(base);
+    (void)index;
+    store->sink = *sink;
+    store->has_sink = true;
+    store->jobs |= 1U << job;
+    if (hf_advisory_is_ready(store)) {
+        hf_timer_set(&store->connection.timer, HF_LONG_AGO);
+    } else if (store->phase == HF_ADVISORY_WAITING) {
+        store->connection.reconnect.retry_at = HF_LONG_AGO;
+        hf_advisory_session_arm(store);
+    }
+}
+
+static void advisory_job_cancel(struct hf_store *base)
+{
+    struct hf_advisory *store = advisory_of(base);
+    store->has_sink = false;
+    store->jobs = 0;
+}
+
+/* ---- The table ----------------------------------------------------------- */
+
+const struct hf_store_ops hf_store_advisory = {
+    .name = "advisory",
+    .schemes = schemes,
+    .capabilities = HF_CAP_SHARED,
+    .retry_base = {RETRY_BASE_US * INT64_C(1000)},
+    .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
+    .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
+    .open = advisory_open,
+    .close = advisory_close,
+    .ask = advisory_ask,
+    .flush = advisory_flush,
+    .resume = advisory_resume,
+    .describe = advisory_describe,
+    .job = advisory_job,
+    .job_cancel = advisory_job_cancel,
+};

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 400
+# The contract of the client on advisory locks of a PostgreSQL session, except
+# for what needs a record of the lock: fences, owners' names, breaking, marks,
+# permits, a queue.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/contract.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+
+postgres_start
+KEEPS_URL="postgres://postgres@/postgres${CONTRACT_QUERY}&lock=advisory&host=$PGHOST&application_name="
+keeps lock test_take_and_give_back test_fences_rise test_busy_says_who \
+    test_dead_holder_is_followed test_default_ttl test_given_and_adopted \
+    test_adopted_twice test_released_by_its_owner test_kept_taken test_marks \
+    test_shared_is_not_marked
+keeps loop test_state_callback test_event_wakes_the_loop
+keeps threads test_crowd_on_one_name test_asked_from_threads \
+    test_asked_while_events_come
+keeps async test_lost test_detach_and_adopt test_release_reserved \
+    test_inspect_and_queue test_list test_bad_arguments
+keeps names test_all_free test_wait_for_one
+keeps multi_name_deadlock test_opposite_orders test_philosophers
+keeps multi_name_handle test_kept_taken test_one_is_lost \
+    test_release_is_told_once test_lost_while_waiting
+unheld() { pg_is "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"; }
+ok 'nothing is left locked' wait_until 20 unheld
+finish
