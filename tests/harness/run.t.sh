@@ -19,6 +19,9 @@ trial 'echo "ok 1 - a"; echo "ok 2 # SKIP b"; echo 1..2'
 is "$code $out" "0 1 passed, 0 failed, 1 skipped" "success and a skip"
 trial 'echo "not ok 1 - a"; echo 1..1; exit 1'
 is "$code $out" "1 0 passed, 1 failed, 0 skipped" "a failure"
+trial 'echo "ok 1 - a"; echo "not ok 2 - b"; echo "# got: c"; echo 1..2; exit 1'
+like "$lines" $'\nfailed: cli/x:\n    not ok 2 - b\n    # got: c\n1 programs' \
+    "its cases are named again at the end"
 trial 'echo "ok 1 - a"; echo 1..1; kill -SEGV $$'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a crash after its plan"
 trial 'echo "ok 1 - a"'

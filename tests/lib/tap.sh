@@ -156,11 +156,13 @@ now_ms() {
 }
 
 wait_until() {
-    local end=$(($(now_ms) + $1 * busy * 1000))
+    local end=$(($(now_ms) + $1 * busy * 1000)) pause=10
     shift
     until "$@" >/dev/null 2>&1; do
         [ "$(now_ms)" -lt "$end" ] || return 1
-        sleep 0.01
+        sleep "${pause}e-3"
+        # A command that asks a server takes as long as the pause, or longer.
+        pause=$((pause < 80 ? pause * 5 / 4 : 100))
     done
 }
 
