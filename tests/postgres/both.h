@@ -30,7 +30,7 @@ struct both {
     int64_t ends_ms[ENDS_MAX];
     int n_ends;
     uint64_t counter, version;
-    uint64_t asked, granted, queued, pushed, together, broken;
+    uint64_t asked, granted, queued, pushed, together, broken, batched;
     struct sim_text lua, sql; /* what is compared */
     bool differs;
 };

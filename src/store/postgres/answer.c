@@ -148,9 +148,10 @@ static enum hf_verdict verdict_of(int64_t number)
     }
 }
 
-static void read_owner(const struct pg_result *rows, struct hf_answer *answer)
+static void read_owner(const struct pg_result *rows, int row,
+                       struct hf_answer *answer)
 {
-    struct hf_bytes owner = hf_pg_bytes(rows, 0, C_OWNER);
+    struct hf_bytes owner = hf_pg_bytes(rows, row, C_OWNER);
     if (answer->left_ms == -2) {
         answer->left_ms = 0;
         answer->kind = HF_HOLDER_NONE;
@@ -162,27 +163,27 @@ static void read_owner(const struct pg_result *rows, struct hf_answer *answer)
 }
 
 static struct hf_answer read_row(const struct hf_pg_pending *pending,
-                                 const struct pg_result *rows)
+                                 const struct pg_result *rows, int row)
 {
     struct hf_answer answer = answer_to(pending);
-    uint64_t node_us = (uint64_t)hf_pg_integer(rows, 0, C_NODE_US);
-    answer.verdict = verdict_of(hf_pg_integer(rows, 0, C_VERDICT));
-    answer.counter = (uint64_t)hf_pg_integer(rows, 0, C_COUNTER);
-    answer.left_ms = hf_pg_integer(rows, 0, C_LEFT);
-    answer.floor = (uint64_t)hf_pg_integer(rows, 0, C_FLOOR);
-    answer.bound = (uint64_t)hf_pg_integer(rows, 0, C_BOUND);
-    answer.ticket = (uint64_t)hf_pg_integer(rows, 0, C_TICKET);
-    answer.ahead = (uint32_t)hf_pg_integer(rows, 0, C_AHEAD);
-    answer.permits = (uint16_t)hf_pg_integer(rows, 0, C_TERMS);
-    answer.sharers = (uint32_t)hf_pg_integer(rows, 0, C_SHARERS);
-    answer.waiting = (uint32_t)hf_pg_integer(rows, 0, C_WAITERS);
+    uint64_t node_us = (uint64_t)hf_pg_integer(rows, row, C_NODE_US);
+    answer.verdict = verdict_of(hf_pg_integer(rows, row, C_VERDICT));
+    answer.counter = (uint64_t)hf_pg_integer(rows, row, C_COUNTER);
+    answer.left_ms = hf_pg_integer(rows, row, C_LEFT);
+    answer.floor = (uint64_t)hf_pg_integer(rows, row, C_FLOOR);
+    answer.bound = (uint64_t)hf_pg_integer(rows, row, C_BOUND);
+    answer.ticket = (uint64_t)hf_pg_integer(rows, row, C_TICKET);
+    answer.ahead = (uint32_t)hf_pg_integer(rows, row, C_AHEAD);
+    answer.permits = (uint16_t)hf_pg_integer(rows, row, C_TERMS);
+    answer.sharers = (uint32_t)hf_pg_integer(rows, row, C_SHARERS);
+    answer.waiting = (uint32_t)hf_pg_integer(rows, row, C_WAITERS);
     if (answer.verdict == HF_VERDICT_OK) {
         answer.node_time_us = node_us;
         answer.ticket = 0;
     } else if (answer.verdict == HF_VERDICT_REFUSED) {
         answer.ticket = node_us;
     }
-    read_owner(rows, &answer);
+    read_owner(rows, row, &answer);
     return answer;
 }
 
@@ -241,7 +242,7 @@ static void answer_roster(struct hf_pg_node *node,
                           const struct pg_result *rows)
 {
     struct hf_pg *store = node->store;
-    struct hf_answer answer = read_row(pending, rows);
+    struct hf_answer answer = read_row(pending, rows, 0);
     int n = hf_pg_rows(rows);
     if (!reserve_seats(store, (size_t)n + 1)) {
         hf_pg_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
@@ -322,6 +323,22 @@ static void answer_scan(struct hf_pg_node *node,
 
 /* ---- All ---------------------------------------------------------------- */
 
+void hf_pg_answer_row(struct hf_pg_node *node,
+                      const struct hf_pg_pending *pending,
+                      const struct pg_result *rows, int row,
+                      struct hf_instant now)
+{
+    struct hf_answer answer = read_row(pending, rows, row);
+    if (!makes_sense(&answer)) {
+        answer_nonsense(node, pending);
+        return;
+    }
+    if (answer.verdict == HF_VERDICT_QUEUED) {
+        hf_pg_listen_want(node, now); /* only waiters need pushes */
+    }
+    give(node, &answer);
+}
+
 void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
                   const struct hf_pg_reply *reply, struct hf_instant now)
 {
@@ -343,14 +360,6 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
     } else if (pending->what == HF_VERB_ROSTER) {
         answer_roster(node, pending, rows);
     } else {
-        struct hf_answer answer = read_row(pending, rows);
-        if (!makes_sense(&answer)) {
-            answer_nonsense(node, pending);
-            return;
-        }
-        if (answer.verdict == HF_VERDICT_QUEUED) {
-            hf_pg_listen_want(node, now); /* only waiters need pushes */
-        }
-        give(node, &answer);
+        hf_pg_answer_row(node, pending, rows, 0, now);
     }
 }

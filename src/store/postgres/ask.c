@@ -239,13 +239,24 @@ static const char *make_call(struct call *call, const struct hf_pg_node *node,
     return NULL;
 }
 
-void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
-               struct hf_instant now)
+bool hf_pg_ask_refuse(struct hf_pg_node *node,
+                      const struct hf_pg_pending *pending)
+{
+    if (hf_pg_is_ready(node)) {
+        return false;
+    }
+    bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
+    hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT,
+                      is_other ? HF_UNAVAILABLE : node->fault,
+                      node->reason[0] != '\0' ? node->reason
+                                              : "its identity is not known");
+    return true;
+}
+
+/* Is this connection of a server that has closed it unnoticed? */
+static void check_idle(struct hf_pg_node *node, struct hf_instant now)
 {
     struct hf_pg_connection *connection = &node->connection;
-    struct hf_pg_pending pending = {
-        .cookie = ask->cookie, .sent = now, .what = (uint8_t)ask->verb};
-    bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
     bool is_idle = hf_instant_until(connection->heard_at, now).ns >=
                    IDLE_MS * INT64_C(1000000);
     if (hf_pg_is_ready(node) && is_idle && connection->count == 0 &&
@@ -253,13 +264,16 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
         hf_pg_connection_break(connection, HF_UNAVAILABLE,
                                "the server closed the idle connection");
     }
-    if (!hf_pg_is_ready(node)) {
-        bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
-        hf_pg_answer_none(node, &pending, HF_VERDICT_UNSENT,
-                          is_other ? HF_UNAVAILABLE : node->fault,
-                          node->reason[0] != '\0'
-                              ? node->reason
-                              : "its identity is not known");
+}
+
+void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
+               struct hf_instant now)
+{
+    struct hf_pg_pending pending = {
+        .cookie = ask->cookie, .sent = now, .what = (uint8_t)ask->verb};
+    bool asks = ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD;
+    check_idle(node, now);
+    if (hf_pg_ask_refuse(node, &pending)) {
         return;
     }
     if (asks && node->standing != HF_NODE_STATUS_VOTING) {
@@ -267,6 +281,10 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
                           node->reason);
         return;
     }
+    if (hf_pg_renew_gather(node, ask, now)) {
+        return;
+    }
+    hf_pg_renew_send(node, now);
     if (hf_pg_ask_verb(node, ask, &pending) && asks) {
         hf_pg_sweep(node, now);
     }

@@ -50,6 +50,7 @@ void hf_pg_params_null(struct hf_pg_params *params);
 
 /* Statements that a connection prepares, at most. */
 #define HF_PG_STATEMENTS_MAX 24
+#define HF_PG_STATEMENT_RENEW 23 /* the others are the verbs' */
 
 /* A request whose reply is pending. */
 struct hf_pg_pending {

@@ -94,6 +94,8 @@ static void answer_pending(struct hf_pg_node *node, enum hf_status fault,
         if (pending.what <= HF_VERB_SCAN) {
             hf_pg_answer_none(node, &pending, HF_VERDICT_UNKNOWN, fault,
                               reason);
+        } else if (pending.what == HF_PG_RENEW) {
+            hf_pg_renew_lost(node, fault, reason);
         }
     }
 }
@@ -124,7 +126,9 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
         hf_pg_node_stand(node, HF_NODE_STATUS_DOWN, false, fault, why);
         hf_pg_jobs_end(node, fault, why);
     }
-    answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
+    fault = fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE;
+    answer_pending(node, fault, why);
+    hf_pg_renew_unsent(node, fault, why);
     if (is_quick) {
         connect_now(node, now);
     }
@@ -187,6 +191,9 @@ static void on_replied(struct hf_pg_connection *connection,
     if (pending->what <= HF_VERB_SCAN) {
         measure(node, pending, now);
         hf_pg_answer(node, pending, reply, now);
+    } else if (pending->what == HF_PG_RENEW) {
+        measure(node, pending, now);
+        hf_pg_renewed(node, reply, now);
     } else if (pending->what < HF_PG_LISTEN) {
         hf_pg_handshake_reply(node, pending, reply, now);
     } else if (pending->what == HF_PG_SWEEP) {
@@ -267,6 +274,8 @@ static void on_settled(struct hf_pg_connection *connection,
                        struct hf_instant now)
 {
     struct hf_pg_node *node = node_of(connection);
+    hf_pg_renew_flush(node, now);
+    hf_pg_connection_flush(connection);
     if (connection->is_broken) {
         lose_broken(node, now);
     }
@@ -319,4 +328,5 @@ void hf_pg_node_close(struct hf_pg_node *node, bool forked)
         hf_pg_connection_flush(&node->connection);
     }
     hf_pg_connection_fini(&node->connection, forked);
+    hf_pg_renew_fini(node);
 }

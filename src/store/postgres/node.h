@@ -61,6 +61,7 @@ enum hf_pg_request {
     HF_PG_LISTEN,
     HF_PG_UNLISTEN,
     HF_PG_SWEEP,
+    HF_PG_RENEW,
     HF_PG_SURVEY, /* from here on: jobs */
     HF_PG_EXAMINE,
     HF_PG_PROBE_ACQUIRE,
@@ -80,6 +81,7 @@ struct hf_pg_cursor {
 };
 
 struct hf_pg;
+struct hf_pg_batch; /* renew.c */
 
 struct hf_pg_node {
     struct hf_pg_connection connection; /* first: its handlers cast to this */
@@ -122,6 +124,9 @@ struct hf_pg_node {
     uint64_t acquires; /* until the next sweep: sweep.c */
     size_t swept_len;
     char swept[HF_PG_NAME_MAX]; /* where the next sweep goes on */
+
+    struct hf_pg_batch *gathered; /* renewals to be sent; NULL: none */
+    struct hf_pg_batch *sent;     /* the oldest batch that is not answered */
 
     unsigned jobs;    /* pending jobs, a bit per enum hf_job */
     bool is_examined; /* the examination is under way */
@@ -223,10 +228,48 @@ void hf_pg_ask(struct hf_pg_node *node, const struct hf_ask *ask,
 bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
                     const struct hf_pg_pending *pending);
 
+/** Answer a request that cannot be sent now, with the reason. @return false: it
+ * can be sent. */
+bool hf_pg_ask_refuse(struct hf_pg_node *node,
+                      const struct hf_pg_pending *pending);
+
+/* ---- renew.c: many renewals in one request ------------------------------- */
+
+/** Keep a CONFIRM, to be sent with others. The order of requests stays: call
+ * hf_pg_renew_send() before any other request. @return false: it is to be sent
+ * alone. */
+bool hf_pg_renew_gather(struct hf_pg_node *node, const struct hf_ask *ask,
+                        struct hf_instant now);
+
+/* Send what was gathered. */
+void hf_pg_renew_send(struct hf_pg_node *node, struct hf_instant now);
+
+/* The same, unless a request is under way: then when it was answered. */
+void hf_pg_renew_flush(struct hf_pg_node *node, struct hf_instant now);
+
+/* The reply to the oldest batch. */
+void hf_pg_renewed(struct hf_pg_node *node, const struct hf_pg_reply *reply,
+                   struct hf_instant now);
+
+/* The connection is lost. The oldest batch is UNKNOWN; what was gathered is
+ * UNSENT. */
+void hf_pg_renew_lost(struct hf_pg_node *node, enum hf_status fault,
+                      const char *reason);
+void hf_pg_renew_unsent(struct hf_pg_node *node, enum hf_status fault,
+                        const char *reason);
+
+void hf_pg_renew_fini(struct hf_pg_node *node);
+
 /* ---- answer.c: replies to answers ---------------------------------------- */
 
 void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
                   const struct hf_pg_reply *reply, struct hf_instant now);
+
+/* The same for one row of several, of a verb whose answer is a row. */
+void hf_pg_answer_row(struct hf_pg_node *node,
+                      const struct hf_pg_pending *pending,
+                      const struct pg_result *rows, int row,
+                      struct hf_instant now);
 
 /* Report a request that was not executed, or may not have been. */
 void hf_pg_answer_none(struct hf_pg_node *node,

@@ -111,8 +111,9 @@ static void pg_ask(struct hf_store *base, const struct hf_ask *ask,
 
 static void pg_flush(struct hf_store *base, struct hf_instant now)
 {
-    (void)now;
-    hf_pg_connection_flush(&pg_of(base)->node.connection);
+    struct hf_pg_node *node = &pg_of(base)->node;
+    hf_pg_renew_flush(node, now);
+    hf_pg_connection_flush(&node->connection);
 }
 
 static void pg_resume(struct hf_store *base, struct hf_instant now)
