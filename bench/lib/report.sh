@@ -64,8 +64,9 @@ verdict() {
         if (got == "nan") { print "not measured"; exit }
         met = op == "le" ? got <= target : got >= target
         if (!met && target == 0) { print "MISSED"; exit }
+        if (met) { print "met"; exit }
         by = op == "le" ? got / target - 1 : 1 - got / target
-        if (met) { print "met" } else { printf "MISSED by %.0f%%\n", 100 * by }
+        printf "MISSED by %.0f%%\n", 100 * by
     }'
 }
 

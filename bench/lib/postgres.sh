@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The rows about PostgreSQL. Its sessions are processes of their own, which end:
+# their CPU time is what the server's children have had, to 10 ms.
+
+need_postgres() {
+    [ -z "$PG_PID" ] || return 0
+    postgres_start -c fsync=on -c shared_buffers=128MB || return 1
+    postgres_url="postgres://postgres@/postgres?host=$PGHOST"
+    holdfast doctor --init -u "$postgres_url" >/dev/null
+}
+
+# Ticks of the server and its children, those that have ended too.
+postgres_ticks() {
+    local pid
+    for pid in "$PG_PID" $(cat "/proc/$PG_PID/task/$PG_PID/children"); do
+        sed 's/.*) //' "/proc/$pid/stat"
+    done 2>/dev/null | awk '{ n += $12 + $13 + $14 + $15 } END { print n }'
+}
+
+# A job's line, with the CPU of the server per cycle in place of `server`.
+with_server() { # COMMAND...
+    local before after
+    before=$(postgres_ticks)
+    "$@" >"$W/job" || return 1
+    after=$(postgres_ticks)
+    awk -v ticks=$((after - before)) '{
+        match($0, / cycles=[0-9]+/)
+        n = substr($0, RSTART + 8, RLENGTH - 8)
+        sub(/ server=[^ ]*/, sprintf(" server=%.3f", ticks * 1e4 / n))
+        print
+    }' "$W/job"
+}
+
+postgres_raw() {
+    with_server "$bin/postgres_raw" --conninfo "user=postgres" \
+        --seconds "$postgres_seconds" "$@"
+}
+
+postgres_ours() {
+    with_server "$bin/ours" --url "$postgres_url" --seconds "$postgres_seconds" "$@"
+}
+
+row_postgres() {
+    local i
+    need_postgres || return 1
+    title "one PostgreSQL, one caller: acquire and release, us"
+    for ((i = 1; i <= rounds; i++)); do
+        figure table "$i" postgres_raw --dialect table || return 1
+        figure functions "$i" postgres_raw || return 1
+        figure ours "$i" postgres_ours || return 1
+    done
+    table table "${columns[@]}"
+    table functions "${columns[@]}"
+    table ours "${columns[@]}"
+    check_ratio p50 ours functions le 1.10
+    check_ratio server ours table le 2.0
+    title "64 in flight from one thread, one connection: cycles a second"
+    for ((i = 1; i <= rounds; i++)); do
+        figure functions "$i" postgres_raw --inflight 64 || return 1
+        figure ours "$i" postgres_ours --mode events --inflight 64 || return 1
+    done
+    table functions "${columns[@]}"
+    table ours "${columns[@]}"
+    check_ratio rate ours functions ge 0.8
+}
+
+# Transactions: a batch of renewals is one.
+postgres_counter() {
+    echo "psql -XAtq -U postgres -c 'SELECT sum(xact_commit) FROM pg_stat_database'"
+}
+
+row_hold_postgres() {
+    need_postgres || return 1
+    title "$postgres_locks leases of 10 s, held and renewed by one client"
+    figure one 1 "$bin/hold" --url "$postgres_url" --locks "$postgres_locks" \
+        --ttl 10000 --seconds "$hold_seconds" --nodes 1 --pids "$PG_PID" \
+        --count "$(postgres_counter)" || return 1
+    table one renewals core_percent bytes rss_mb lost
+    check_value core_percent one le 5
+    check_value lost one le 0
+    printf '    %s\n' "the table: $(psql -XAtq -U postgres -c "SELECT n_dead_tup
+        || ' dead rows, ' || pg_size_pretty(pg_total_relation_size(relid))
+        FROM pg_stat_user_tables WHERE schemaname = 'holdfast'
+        AND relname = 'lock'")"
+}
+
+row_cli_postgres() {
+    local i side
+    need_postgres || return 1
+    title "whole commands on PostgreSQL: wall us, CPU us, largest resident set"
+    for ((i = 1; i <= rounds; i++)); do
+        "$bin/spawn" --count $((cli_count / rounds)) -- \
+            psql psql -XAtq -U postgres -c 'select 1' ::: \
+            ours holdfast run -u "$postgres_url" x -- true \
+            >"$W/spawn" 2>"$W/err" || {
+            echo "  $(tail -n 1 "$W/err")"
+            return 1
+        }
+        for side in psql ours; do
+            figure "$side" "$i" grep "job=$side " "$W/spawn"
+        done
+    done
+    for side in psql ours; do
+        table "$side" p50 p99 cpu rss_kb failed
+    done
+    check_ratio p50 ours psql le 1.3
+}
