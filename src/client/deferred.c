@@ -233,7 +233,7 @@ void hf_client_settle(struct hf_client *client)
 void hf_client_resume(struct hf_client *client)
 {
     const struct hf_store_ops *ops = client->store->ops;
-    if (ops->resume == NULL || client->is_polling ||
+    if (ops->resume == NULL ||
         client->nodes.voting == hf_nodes_all(&client->nodes) ||
         hf_instant_before(client->now, hf_loop_next_timer(client->loop))) {
         return;
