@@ -36,14 +36,14 @@ void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
     query->op.order.name_len = name_len;
     query->op.order.ttl_ms = client->url->max_ttl_ms;
     query->verb = verb;
-    query->patience = hf_span_ms(LOOK_MS_MAX);
+    query->op.patience = hf_span_ms(LOOK_MS_MAX);
 }
 
 static void start(struct hf_broadcast *query)
 {
     struct hf_client *client = query->op.client;
     query->is_delayed = false;
-    query->hard_end = hf_instant_add(client->now, query->patience);
+    query->hard_end = hf_instant_add(client->now, query->op.patience);
     hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);
     hf_broadcast_pump(query);
 }

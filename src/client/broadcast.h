@@ -32,7 +32,6 @@ struct hf_broadcast {
     uint16_t again;   /* nodes to query again, with their next cursor */
     uint16_t unsent;  /* nodes that were not sent the request after all */
     unsigned repeats; /* retries left for failed requests */
-    struct hf_span patience; /* from its beginning; 900 ms */
     struct hf_instant hard_end;
     uint64_t cursor[HF_NODES_MAX];
     hf_broadcast_fn *heard;

@@ -127,6 +127,9 @@ static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
     } else if (standing == HF_NODE_STATUS_VOTING) {
         struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
                                                   hf_span_ms(op->order.ttl_ms));
+        if (op->patience.ns > 0) {
+            timeout = hf_span_min(timeout, op->patience);
+        }
         add(line, "no answer in %lld ms", (long long)hf_span_ms_ceil(timeout));
     } else if (info.reason[0] != '\0') {
         add(line, "%s", info.reason);

@@ -129,7 +129,7 @@ static void init(struct value_look *ask, struct hf_client *client,
 {
     memset(ask, 0, sizeof(*ask));
     hf_broadcast_init(&ask->query, client, verb, name->name, name->name_len);
-    ask->query.patience = hf_instant_until(client->now, until);
+    ask->query.op.patience = hf_instant_until(client->now, until);
     ask->query.heard = on_answer;
     ask->query.user = ask;
 }
@@ -167,7 +167,7 @@ static enum hf_status send(struct value_look *ask, struct hf_span delay,
     struct value_look first = *ask;
     const struct hf_client *client = ask->query.op.client;
     struct hf_instant until =
-        hf_instant_add(client->now, hf_span_add(delay, ask->query.patience));
+        hf_instant_add(client->now, hf_span_add(delay, ask->query.op.patience));
     struct hf_instant last = hf_instant_sub(until, hf_span_ms(RESEND_LEFT_MS));
     struct hf_span pause = hf_span_ms(RESEND_MS);
     for (;;) {
@@ -178,7 +178,7 @@ static enum hf_status send(struct value_look *ask, struct hf_span delay,
             return status;
         }
         delay = pause;
-        first.query.patience = hf_instant_until(again, until);
+        first.query.op.patience = hf_instant_until(again, until);
         *ask = first;
     }
 }

@@ -397,7 +397,7 @@ static void use_new_store(const char *url, int number)
     enum hf_status status = hf_client_open(url, NULL, &client, &error);
     check(status, &error);
     if (status == HF_OK) {
-        check(try_take(client, "new", &error), &error);
+        check(try_once(client, "new", &error), &error);
     }
     hf_client_close(client);
     calls_disarm();

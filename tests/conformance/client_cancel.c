@@ -265,7 +265,7 @@ static void test_in_a_queue(void **state)
         snprintf(name, sizeof(name), "%s", fresh_name());
         snprintf(waited, sizeof(waited), i == 2 ? "%s#0" : "%s", name);
         struct hf_cancel *cancel = new_token();
-        struct hf_request held = want(name, LEASE_MS, 0);
+        struct hf_request held = want(name, LEASE_MS, PATIENCE_MS);
         struct hf_lock *lock = NULL;
         held.permits = i == 2 ? 1 : 0;
         assert_int_equal(hf_lock_acquire(other, &held, &lock, NULL), HF_OK);

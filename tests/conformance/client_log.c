@@ -209,7 +209,7 @@ static void test_lost_node_is_told(void **state)
         open_logged("redis://127.0.0.1:1?quarantine=off", &journal);
     const char *name = fresh_name();
     const char *address = one_address(client);
-    assert_int_equal(try_take(client, name, NULL), HF_UNAVAILABLE);
+    assert_int_equal(try_once(client, name, NULL), HF_UNAVAILABLE);
     assert_told(&journal, HF_LOG_WARN, address, "lost: ");
     assert_told(&journal, HF_LOG_INFO, name, "not acquired: ");
     hf_client_close(client);

@@ -41,7 +41,7 @@ static void *dine(void *arg)
         struct hf_lock *lock = NULL;
         struct hf_error error;
         wish(&all, table->forks[seat->first], table->forks[seat->second], NULL,
-             20000, 60000);
+             LEASE_MS, 60000);
         if (hf_lock_acquire(client, &all.request, &lock, &error) != HF_OK) {
             print_message("%s\n", error.text);
             atomic_fetch_add(&table->failures, 1);

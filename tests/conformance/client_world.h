@@ -128,9 +128,22 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
     return lock;
 }
 
+/* A try, and a look, end after 0.9 s, whatever the votes. A result that took
+ * longer shows that the machine is loaded, and not which client should have won.
+ */
+#define TRY_LATE_MS 600
+
+static inline bool is_late(enum hf_status status, int64_t began_ms,
+                           int64_t end_ms)
+{
+    int64_t now = now_ms();
+    return status == HF_UNAVAILABLE && now - began_ms >= TRY_LATE_MS &&
+           now < end_ms;
+}
+
 /* The lease is shorter than PATIENCE_MS, so that it ends in time where
  * client_calls makes its release fail. */
-static inline enum hf_status try_take(struct hf_client *client,
+static inline enum hf_status try_once(struct hf_client *client,
                                       const char *name, struct hf_error *error)
 {
     struct hf_request request = want(name, 5000, 0);
@@ -142,13 +155,34 @@ static inline enum hf_status try_take(struct hf_client *client,
     return status;
 }
 
+/* The same, and again if the store has not answered in time. */
+static inline enum hf_status try_take(struct hf_client *client,
+                                      const char *name, struct hf_error *error)
+{
+    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t began;
+    enum hf_status status;
+    do {
+        began = now_ms();
+        status = try_once(client, name, error);
+    } while (is_late(status, began, end));
+    return status;
+}
+
 /* The store's state of a name; free it with hf_info_free(). */
 static inline struct hf_info *inspect(struct hf_client *client,
                                       const char *name)
 {
     struct hf_info *info;
     struct hf_error error = {0};
-    if (hf_client_inspect(client, name, strlen(name), &info, &error) != HF_OK) {
+    int64_t end = now_ms() + PATIENCE_MS;
+    int64_t began;
+    enum hf_status status;
+    do {
+        began = now_ms();
+        status = hf_client_inspect(client, name, strlen(name), &info, &error);
+    } while (is_late(status, began, end));
+    if (status != HF_OK) {
         fail_msg("inspect: %s", error.text);
     }
     return info;
@@ -207,10 +241,6 @@ static inline void run_loop(struct hf_client *client, const int *flag,
         hf_client_process(client);
     }
 }
-
-/* A try ends after 0.9 s, whatever the votes. A result that took longer shows
- * that the machine is loaded, and not which client should have won. */
-#define TRY_LATE_MS 600
 
 /* Releases a short lease. Without an answer within a twentieth of the lease the
  * release returns HF_UNKNOWN and is finished in the background. */
