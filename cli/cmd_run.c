@@ -105,7 +105,7 @@ static const struct cli_opt opts[] = {
 };
 
 /* --again waits for the lock, and never runs the command without it. */
-static const char *cannot_stand(const struct cli_args *args)
+static const char *cannot_run_again(const struct cli_args *args)
 {
     if (args->is_try) {
         return "--again waits for ever: leave out --try";
@@ -160,7 +160,7 @@ static int check(const struct cli_args *args)
         wrong = cannot_run_once(args);
     }
     if (wrong == NULL && args->is_again) {
-        wrong = cannot_stand(args);
+        wrong = cannot_run_again(args);
     }
     if (wrong != NULL) {
         return cli_message(CLI_EXIT_USAGE, NULL, wrong);

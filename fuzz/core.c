@@ -187,14 +187,14 @@ static void answer(struct one *one, unsigned node, int verb, uint8_t what,
     step(one, event);
 }
 
-static void stand(unsigned node, uint8_t what)
+static void set_status(unsigned node, uint8_t what)
 {
-    static const enum hf_node_status standings[] = {
+    static const enum hf_node_status statuses[] = {
         HF_NODE_STATUS_VOTING, HF_NODE_STATUS_CONNECTING,
         HF_NODE_STATUS_REPAIRING, HF_NODE_STATUS_DOWN};
     step_nodes((struct hf_nodes_event){.kind = HF_NODES_EV_STATUS,
                                        .node = (uint8_t)node,
-                                       .status = standings[what % 4]});
+                                       .status = statuses[what % 4]});
     for (unsigned i = 0; i < LEASES; i++) {
         step(&world.leases[i],
              (struct hf_event){.kind = (what & 4) != 0 ? HF_EV_NODE_RESET
@@ -259,7 +259,7 @@ static void move(struct fuzz_input *in)
         pass(one, fuzz_u8(in));
         break;
     case 5:
-        stand(node, more / 8);
+        set_status(node, more / 8);
         break;
     case 6:
         listen(node, more / 8);

@@ -160,14 +160,14 @@ static void on_answer(void *user, const struct hf_answer *answer)
     }
 }
 
-static void on_standing(void *user, unsigned node, enum hf_node_status standing,
-                        bool forgot, enum hf_status fault, const char *reason)
+static void on_status(void *user, unsigned node, enum hf_node_status status,
+                      bool forgot, enum hf_status fault, const char *reason)
 {
     (void)user;
     (void)forgot;
     FUZZ_CHECK(client.store == NULL || node < client.store->n_nodes);
-    FUZZ_CHECK(standing <= HF_NODE_STATUS_DOWN);
-    FUZZ_CHECK((standing == HF_NODE_STATUS_VOTING) == (fault == HF_OK));
+    FUZZ_CHECK(status <= HF_NODE_STATUS_DOWN);
+    FUZZ_CHECK((status == HF_NODE_STATUS_VOTING) == (fault == HF_OK));
     check_plain(reason);
 }
 
@@ -311,9 +311,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct hf_error error;
     memset(&client, 0, sizeof(client));
     uint8_t what = fuzz_u8(&in);
-    struct hf_store_env env = {NULL,        fake_begin(), on_answer,
-                               on_standing, on_push,      on_listen,
-                               on_log,      NULL,         false};
+    struct hf_store_env env = {NULL,      fake_begin(), on_answer,
+                               on_status, on_push,      on_listen,
+                               on_log,    NULL,         false};
     FUZZ_CHECK(hf_url_parse(urls[what % 3], NULL, &url, &error) == HF_OK);
     FUZZ_CHECK(hf_store_redis.open(url, &env, &client.store, &error) == HF_OK);
     hf_url_free(url);

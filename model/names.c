@@ -50,7 +50,7 @@
 #include <stdint.h>
 
 /* The state of a caller's request for one name. */
-enum stand {
+enum request {
     NOTHING,
     ASKED, /* the request or its reply is in flight */
     HAS,
@@ -70,7 +70,7 @@ struct lock {
 
 struct caller {
     uint8_t phase;
-    uint8_t stands[NAMES];
+    uint8_t requests[NAMES];
     uint8_t answers[NAMES]; /* ASKED: the reply in flight: HAS, MISSED */
 };
 
@@ -249,13 +249,13 @@ static void ask_for_rest(const struct state *state, int who)
     caller->phase = ASKING;
     for (int at = 0; at < NAMES; at++) {
         int n = name_at(who, at);
-        if (!is_wanted(who, n) || caller->stands[n] == HAS) {
+        if (!is_wanted(who, n) || caller->requests[n] == HAS) {
             continue;
         }
-        if (caller->stands[n] == LEAVING) {
+        if (caller->requests[n] == LEAVING) {
             return; /* requests to one name stay in order: this one first */
         }
-        caller->stands[n] = ASKED;
+        caller->requests[n] = ASKED;
         if (!OPTIMISTIC) {
             break;
         }
@@ -271,14 +271,14 @@ static void judge(const struct state *state, int who)
     bool is_missing = false;
     for (int at = 0; at < NAMES; at++) {
         int n = name_at(who, at);
-        if (caller->stands[n] == ASKED) {
+        if (caller->requests[n] == ASKED) {
             return;
         }
-        if (caller->stands[n] == MISSED) {
-            caller->stands[n] = is_missing ? NOTHING : QUEUED;
+        if (caller->requests[n] == MISSED) {
+            caller->requests[n] = is_missing ? NOTHING : QUEUED;
             is_missing = true;
-        } else if (caller->stands[n] == HAS && is_missing && GIVES_BACK) {
-            caller->stands[n] = LEAVING;
+        } else if (caller->requests[n] == HAS && is_missing && GIVES_BACK) {
+            caller->requests[n] = LEAVING;
         }
     }
     caller->phase = WAITING;
@@ -288,7 +288,7 @@ static void judge(const struct state *state, int who)
 static bool has_all(const struct caller *caller, int who)
 {
     for (int n = 0; n < NAMES; n++) {
-        if (is_wanted(who, n) && caller->stands[n] != HAS) {
+        if (is_wanted(who, n) && caller->requests[n] != HAS) {
             return false;
         }
     }
@@ -298,7 +298,7 @@ static bool has_all(const struct caller *caller, int who)
 static bool waits(const struct caller *caller)
 {
     for (int n = 0; n < NAMES; n++) {
-        if (caller->stands[n] == QUEUED) {
+        if (caller->requests[n] == QUEUED) {
             return true;
         }
     }
@@ -312,7 +312,8 @@ static void let_go(const struct state *state, int who, enum kind kind)
     struct caller *caller = &next.callers[who];
     caller->phase = ENDING;
     for (int n = 0; n < NAMES; n++) {
-        caller->stands[n] = caller->stands[n] == NOTHING ? NOTHING : LEAVING;
+        caller->requests[n] =
+            caller->requests[n] == NOTHING ? NOTHING : LEAVING;
         caller->answers[n] = NOTHING;
     }
     reach_at(&next, kind, who, -1);
@@ -335,26 +336,26 @@ static void happen_at(const struct state *state, int who, int n)
     struct state next = *state;
     struct lock *lock = &next.locks[n];
     struct caller *caller = &next.callers[who];
-    uint8_t stand = caller->stands[n];
+    uint8_t request = caller->requests[n];
     bool is_mine = (lock->holders >> who & 1) != 0;
-    if (stand == ASKED && caller->answers[n] == NOTHING) {
+    if (request == ASKED && caller->answers[n] == NOTHING) {
         bool is_ours = admits(state, who, n) && lock->n_queued == 0;
         caller->answers[n] = is_ours ? HAS : MISSED;
         lock->holders |= (uint8_t)(is_ours ? 1 << who : 0);
         reach_at(&next, TRIED, who, n);
-    } else if (stand == ASKED) {
-        caller->stands[n] = caller->answers[n];
+    } else if (request == ASKED) {
+        caller->requests[n] = caller->answers[n];
         caller->answers[n] = NOTHING;
         reach_at(&next, HEARD, who, n);
-    } else if (stand == QUEUED && is_mine) {
-        caller->stands[n] = HAS;
+    } else if (request == QUEUED && is_mine) {
+        caller->requests[n] = HAS;
         reach_at(&next, GRANTED, who, n);
-    } else if (stand == QUEUED && !is_queued(lock, who)) {
+    } else if (request == QUEUED && !is_queued(lock, who)) {
         lock->queue[lock->n_queued++] = (uint8_t)(who + 1);
         serve(&next, n);
         reach_at(&next, ENTERED, who, n);
-    } else if (stand == LEAVING) {
-        caller->stands[n] = NOTHING;
+    } else if (request == LEAVING) {
+        caller->requests[n] = NOTHING;
         lock->holders &= (uint8_t) ~(1 << who);
         drop(lock, who);
         serve(&next, n);
@@ -389,7 +390,7 @@ static void advance(const struct state *state, int who)
         break;
     case ENDING:
         for (int n = 0; n < NAMES; n++) {
-            if (caller->stands[n] != NOTHING) {
+            if (caller->requests[n] != NOTHING) {
                 return;
             }
         }

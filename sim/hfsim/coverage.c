@@ -122,7 +122,7 @@ static void on_given_up(struct sim_rares *rares, const struct sim_note *note)
     rares->highest[note->process][note->name] = 0;
 }
 
-static void on_standing(struct sim_rares *rares, const struct sim_note *note)
+static void on_node_status(struct sim_rares *rares, const struct sim_note *note)
 {
     rares->seen[SIM_RARE_QUARANTINE] += begins(note->text, "quarantine");
 }
@@ -185,12 +185,18 @@ void sim_rares_note(struct sim_rares *rares, const struct sim_note *note)
 {
     static void (*const on[SIM_NOTE_CALLED + 1])(
         struct sim_rares * rares, const struct sim_note *note) = {
-        [SIM_NOTE_ASKED] = on_asked,       [SIM_NOTE_PUSHED] = on_pushed,
-        [SIM_NOTE_HELD] = on_held,         [SIM_NOTE_GIVEN_UP] = on_given_up,
-        [SIM_NOTE_STANDING] = on_standing, [SIM_NOTE_NODE_UP] = on_node_up,
-        [SIM_NOTE_CRASHED] = on_crashed,   [SIM_NOTE_STARTED] = on_started,
-        [SIM_NOTE_AT_RISK] = on_at_risk,   [SIM_NOTE_LOST] = on_lost,
-        [SIM_NOTE_ADOPTED] = on_adopted,   [SIM_NOTE_REFUSED] = on_refused,
+        [SIM_NOTE_ASKED] = on_asked,
+        [SIM_NOTE_PUSHED] = on_pushed,
+        [SIM_NOTE_HELD] = on_held,
+        [SIM_NOTE_GIVEN_UP] = on_given_up,
+        [SIM_NOTE_NODE_STATUS] = on_node_status,
+        [SIM_NOTE_NODE_UP] = on_node_up,
+        [SIM_NOTE_CRASHED] = on_crashed,
+        [SIM_NOTE_STARTED] = on_started,
+        [SIM_NOTE_AT_RISK] = on_at_risk,
+        [SIM_NOTE_LOST] = on_lost,
+        [SIM_NOTE_ADOPTED] = on_adopted,
+        [SIM_NOTE_REFUSED] = on_refused,
         [SIM_NOTE_CALLED] = on_called,
     };
     if (on[note->kind] != NULL) {

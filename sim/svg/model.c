@@ -184,8 +184,8 @@ static void read_note(struct svg_model *model, const struct sim_note *note,
     case SIM_NOTE_STARTED:
         svg_state_back(model, note);
         break;
-    case SIM_NOTE_STANDING:
-        svg_state_standing(model, note);
+    case SIM_NOTE_NODE_STATUS:
+        svg_state_node_status(model, note);
         break;
     case SIM_NOTE_PAUSED:
         svg_model_add(model, SVG_PAUSE, note, note->until_ns);

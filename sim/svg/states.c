@@ -20,7 +20,7 @@ void svg_state_back(struct svg_model *model, const struct sim_note *note)
 
 /* The quarantine of a node, as one process sees it. background.c draws one band
  * for all processes. */
-void svg_state_standing(struct svg_model *model, const struct sim_note *note)
+void svg_state_node_status(struct svg_model *model, const struct sim_note *note)
 {
     bool counts =
         note->text == NULL || strstr(note->text, "quarantine") == NULL;

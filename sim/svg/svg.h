@@ -110,7 +110,8 @@ void svg_extent_make(struct svg_model *model, const struct sim_picture *picture,
 /* The states of processes and nodes, note by note (states.c): a start, a
  * change of a node's vote, a fault. */
 void svg_state_back(struct svg_model *model, const struct sim_note *note);
-void svg_state_standing(struct svg_model *model, const struct sim_note *note);
+void svg_state_node_status(struct svg_model *model,
+                           const struct sim_note *note);
 void svg_state_fault(struct svg_model *model, const struct sim_note *note,
                      const struct sim_story *story);
 

@@ -206,7 +206,7 @@ static int64_t due(const struct sim_process *process)
     return at.ns == HF_NEVER.ns ? SIM_NEVER : sim_process_when(process, at);
 }
 
-static void note_standings(struct sim_process *process)
+static void note_node_statuses(struct sim_process *process)
 {
     static const char *const texts[] = {
         [HF_NODE_STATUS_CONNECTING] = "not known yet",
@@ -215,15 +215,15 @@ static void note_standings(struct sim_process *process)
         [HF_NODE_STATUS_DOWN] = "down",
     };
     for (unsigned i = 0; i < process->world->story->n_nodes; i++) {
-        enum hf_node_status standing =
-            hf_nodes_standing(&process->client->nodes, i);
-        if (process->standings[i] != standing) {
-            process->standings[i] = (uint8_t)standing;
+        enum hf_node_status status =
+            hf_nodes_status(&process->client->nodes, i);
+        if (process->node_statuses[i] != status) {
+            process->node_statuses[i] = (uint8_t)status;
             sim_world_note(process->world,
-                           (struct sim_note){.kind = SIM_NOTE_STANDING,
+                           (struct sim_note){.kind = SIM_NOTE_NODE_STATUS,
                                              .process = process->index,
                                              .node = (int)i,
-                                             .text = texts[standing]});
+                                             .text = texts[status]});
         }
     }
 }
@@ -232,8 +232,8 @@ static void close_client(struct sim_process *process)
 {
     hf_client_close(process->client);
     process->client = NULL;
-    memset(process->standings, HF_NODE_STATUS_CONNECTING,
-           sizeof(process->standings));
+    memset(process->node_statuses, HF_NODE_STATUS_CONNECTING,
+           sizeof(process->node_statuses));
 }
 
 /* Is it a command, which opens a client for one turn only? */
@@ -254,7 +254,7 @@ static void live(void *user)
     while (!process->world->is_ending) {
         if (process->client != NULL) {
             hf_client_process(process->client);
-            note_standings(process);
+            note_node_statuses(process);
         } else {
             process->is_ready = false; /* there is no loop to handle it */
         }
@@ -277,8 +277,8 @@ void sim_process_start(struct sim_process *process)
 {
     uint64_t stream = UINT64_C(0x7000) + (uint64_t)process->index;
     process->starts++;
-    memset(process->standings, HF_NODE_STATUS_CONNECTING,
-           sizeof(process->standings));
+    memset(process->node_statuses, HF_NODE_STATUS_CONNECTING,
+           sizeof(process->node_statuses));
     process->random = sim_random_of(process->world->story->seed,
                                     stream << 16 | process->starts);
     process->is_alive = true;

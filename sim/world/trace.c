@@ -20,7 +20,7 @@ static const char *verb_of(enum sim_note_kind kind)
         [SIM_NOTE_REFUSED] = "refused",  [SIM_NOTE_ASKED] = "answers",
         [SIM_NOTE_PUSHED] = "grants",    [SIM_NOTE_FAULT] = "fault",
         [SIM_NOTE_NODE_DOWN] = "down",   [SIM_NOTE_NODE_UP] = "up",
-        [SIM_NOTE_STANDING] = "sees",    [SIM_NOTE_PAUSED] = "paused",
+        [SIM_NOTE_NODE_STATUS] = "sees", [SIM_NOTE_PAUSED] = "paused",
         [SIM_NOTE_CRASHED] = "crashed",  [SIM_NOTE_STARTED] = "started",
         [SIM_NOTE_CALM] = "calm",        [SIM_NOTE_VIOLATION] = "BROKEN",
         [SIM_NOTE_CALLED] = "calls",
@@ -57,7 +57,7 @@ static void put_who(FILE *out, const struct sim_note *note)
         snprintf(who, sizeof(who), "-");
     } else if (is_of_turn(note->kind) && note->lane > 0) {
         snprintf(who, sizeof(who), "p%d.%d", note->process + 1, note->lane + 1);
-    } else if (note->node >= 0 && note->kind == SIM_NOTE_STANDING) {
+    } else if (note->node >= 0 && note->kind == SIM_NOTE_NODE_STATUS) {
         snprintf(who, sizeof(who), "p%d-n%d", note->process + 1,
                  note->node + 1);
     } else {

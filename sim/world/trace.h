@@ -29,9 +29,10 @@ enum sim_note_kind {
                           until_ns: arrives, -1: never */
     SIM_NOTE_FAULT, /* text: which; process, node: target; until_ns: its end */
     SIM_NOTE_NODE_DOWN,
-    SIM_NOTE_NODE_UP, /* text: "with its memory", "empty" … */
-    SIM_NOTE_STANDING, /* process sees node as text: "votes", "quarantined" … */
-    SIM_NOTE_PAUSED,   /* process, or node if process is -1; until_ns */
+    SIM_NOTE_NODE_UP,     /* text: "with its memory", "empty" … */
+    SIM_NOTE_NODE_STATUS, /* process sees node as text: "votes", "quarantined" …
+                           */
+    SIM_NOTE_PAUSED,      /* process, or node if process is -1; until_ns */
     SIM_NOTE_CRASHED,
     SIM_NOTE_STARTED,
     SIM_NOTE_CALM,      /* the last fault is over */

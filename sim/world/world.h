@@ -134,7 +134,7 @@ struct sim_process {
     int64_t stepped_ns;                  /* when that step began */
     int64_t blocked_ns;                  /* the end of the last blocking step */
     struct sim_parcel parcel;
-    uint8_t standings[SIM_NODES_MAX]; /* as last reported */
+    uint8_t node_statuses[SIM_NODES_MAX]; /* as last reported */
     bool wants_input; /* sleeps, and wakes when a link is ready */
     bool is_opening;  /* inside hf_client_open() */
     bool is_crashing; /* its lanes end with it */

@@ -205,14 +205,13 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
 
 /* Leases get the status of one node at a time (deferred.c), and must not see a
  * new status before its event. So it is kept in `news` until then. */
-void hf_client_on_standing(void *user, unsigned node,
-                           enum hf_node_status standing, bool forgot,
-                           enum hf_status fault, const char *reason)
+void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
+                         bool forgot, enum hf_status fault, const char *reason)
 {
     struct hf_client *client = user;
     struct hf_peer *peer = &client->peers[node];
-    client->news[node] = (uint8_t)standing;
-    bool is_down = standing == HF_NODE_STATUS_DOWN;
+    client->news[node] = (uint8_t)status;
+    bool is_down = status == HF_NODE_STATUS_DOWN;
     peer->config = is_down && fault == HF_CONFIG ? HF_CONFIG : HF_OK;
     peer->fault = is_down ? fault : HF_OK;
     snprintf(peer->reason, sizeof(peer->reason), "%s",

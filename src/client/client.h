@@ -202,9 +202,8 @@ void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
 
 /* The store's callbacks. */
 void hf_client_on_answer(void *user, const struct hf_answer *answer);
-void hf_client_on_standing(void *user, unsigned node,
-                           enum hf_node_status standing, bool forgot,
-                           enum hf_status fault, const char *reason);
+void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
+                         bool forgot, enum hf_status fault, const char *reason);
 
 void hf_client_on_push(void *user, unsigned node, uint64_t cookie,
                        uint64_t counter);

@@ -57,14 +57,14 @@ static void deliver_status(struct hf_client *client)
     bool forgot = (client->forgot & bit) != 0;
     client->changed &= (uint16_t)~bit;
     client->forgot &= (uint16_t)~bit;
-    enum hf_node_status was = hf_nodes_standing(&client->nodes, node);
+    enum hf_node_status was = hf_nodes_status(&client->nodes, node);
     struct hf_nodes_event event = {
         .kind = HF_NODES_EV_STATUS,
         .node = (uint8_t)node,
         .status = (enum hf_node_status)client->news[node],
     };
     hf_nodes_step(&client->nodes, &event);
-    hf_log_standing(client, node, was, forgot);
+    hf_log_node_status(client, node, was, forgot);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }

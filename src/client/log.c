@@ -124,10 +124,10 @@ static uint16_t missing(const struct hf_client *client)
 
 /* ---- Nodes ------------------------------------------------------------- */
 
-void hf_log_standing(struct hf_client *client, unsigned node,
-                     enum hf_node_status was, bool forgot)
+void hf_log_node_status(struct hf_client *client, unsigned node,
+                        enum hf_node_status was, bool forgot)
 {
-    enum hf_node_status is = hf_nodes_standing(&client->nodes, node);
+    enum hf_node_status is = hf_nodes_status(&client->nodes, node);
     uint16_t bit = (uint16_t)(1U << node);
     const char *reason = client->peers[node].reason;
     struct hf_node info;

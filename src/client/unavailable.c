@@ -49,12 +49,11 @@ static bool is_in(uint16_t mask, unsigned node)
 static enum hf_status fault_of(const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
-    enum hf_node_status standing = hf_nodes_standing(&client->nodes, node);
-    if (standing == HF_NODE_STATUS_REPAIRING) {
+    enum hf_node_status status = hf_nodes_status(&client->nodes, node);
+    if (status == HF_NODE_STATUS_REPAIRING) {
         return HF_QUARANTINED;
     }
-    bool has_said =
-        is_in(op->refusing, node) || standing == HF_NODE_STATUS_DOWN;
+    bool has_said = is_in(op->refusing, node) || status == HF_NODE_STATUS_DOWN;
     enum hf_status fault = client->peers[node].fault;
     return has_said && fault != HF_OK ? fault : HF_UNAVAILABLE;
 }
@@ -74,7 +73,7 @@ bool hf_unavailable_is_hopeless(const struct hf_op *op)
     uint16_t missing = missing_of(op);
     for (unsigned i = 0; i < op->client->nodes.count; i++) {
         bool is_down =
-            hf_nodes_standing(&op->client->nodes, i) == HF_NODE_STATUS_DOWN;
+            hf_nodes_status(&op->client->nodes, i) == HF_NODE_STATUS_DOWN;
         if (is_in(missing, i) && !is_down && !is_in(op->apart, i) &&
             fault_of(op, i) != HF_DENIED) {
             return false;
@@ -96,7 +95,7 @@ static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
         struct hf_node info = {0};
         client->store->ops->describe(client->store, i, client->now, &info);
         if (!is_in(missing, i) ||
-            hf_nodes_standing(&client->nodes, i) != HF_NODE_STATUS_REPAIRING ||
+            hf_nodes_status(&client->nodes, i) != HF_NODE_STATUS_REPAIRING ||
             (fold != 0 && strcmp(reason, info.reason) != 0)) {
             continue;
         }
@@ -117,14 +116,14 @@ static uint16_t add_quarantined(struct line *line, const struct hf_op *op,
 static void add_reason(struct line *line, const struct hf_op *op, unsigned node)
 {
     const struct hf_client *client = op->client;
-    enum hf_node_status standing = hf_nodes_standing(&client->nodes, node);
+    enum hf_node_status status = hf_nodes_status(&client->nodes, node);
     struct hf_node info = {0};
     client->store->ops->describe(client->store, node, client->now, &info);
     add(line, is_in(op->apart, node) ? "%s: " : "%s ", info.address);
-    if (standing == HF_NODE_STATUS_VOTING && is_in(op->refusing, node) &&
+    if (status == HF_NODE_STATUS_VOTING && is_in(op->refusing, node) &&
         client->peers[node].reason[0] != '\0') {
         add(line, "%s", client->peers[node].reason);
-    } else if (standing == HF_NODE_STATUS_VOTING) {
+    } else if (status == HF_NODE_STATUS_VOTING) {
         struct hf_span timeout = hf_nodes_timeout(&client->nodes, node,
                                                   hf_span_ms(op->order.ttl_ms));
         if (op->patience.ns > 0) {
@@ -147,7 +146,7 @@ static uint16_t blameless(const struct hf_op *op, uint16_t missing)
     const struct hf_nodes *nodes = &op->client->nodes;
     uint16_t mask = 0;
     for (unsigned i = 0; i < nodes->count; i++) {
-        bool is_fine = hf_nodes_standing(nodes, i) == HF_NODE_STATUS_VOTING &&
+        bool is_fine = hf_nodes_status(nodes, i) == HF_NODE_STATUS_VOTING &&
                        !is_in(op->refusing, i) && !is_in(op->apart, i) &&
                        nodes->misses[i] == 0;
         mask |= (uint16_t)(is_fine && is_in(missing, i) ? 1U << i : 0);
@@ -179,7 +178,7 @@ static void write_line(struct hf_op *op)
         }
         add(&line, "%s", separator);
         separator = "; ";
-        if (hf_nodes_standing(nodes, i) == HF_NODE_STATUS_REPAIRING) {
+        if (hf_nodes_status(nodes, i) == HF_NODE_STATUS_REPAIRING) {
             left &= (uint16_t)~add_quarantined(&line, op, left, i);
         } else {
             add_reason(&line, op, i);

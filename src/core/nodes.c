@@ -40,10 +40,10 @@ void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
     nodes->connect_timeout = connect_timeout;
 }
 
-static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_node_status standing)
+static uint16_t *mask_of(struct hf_nodes *nodes, enum hf_node_status status)
 {
-    HF_ASSERT(standing <= HF_NODE_STATUS_DOWN);
-    switch (standing) {
+    HF_ASSERT(status <= HF_NODE_STATUS_DOWN);
+    switch (status) {
     case HF_NODE_STATUS_CONNECTING:
         return &nodes->connecting;
     case HF_NODE_STATUS_VOTING:
@@ -61,7 +61,7 @@ static void set_status(struct hf_nodes *nodes, unsigned node,
 {
     HF_ASSERT(status <= HF_NODE_STATUS_DOWN);
     uint16_t bit = (uint16_t)(1U << node);
-    *mask_of(nodes, hf_nodes_standing(nodes, node)) ^= bit;
+    *mask_of(nodes, hf_nodes_status(nodes, node)) ^= bit;
     *mask_of(nodes, status) |= bit;
     HF_ASSERT((nodes->connecting ^ nodes->voting ^ nodes->repairing ^
                nodes->down) == hf_nodes_all(nodes));
@@ -122,8 +122,7 @@ void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event)
     }
 }
 
-enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
-                                      unsigned node)
+enum hf_node_status hf_nodes_status(const struct hf_nodes *nodes, unsigned node)
 {
     HF_ASSERT(node < nodes->count);
     unsigned bit = 1U << node;

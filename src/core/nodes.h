@@ -64,8 +64,8 @@ struct hf_nodes_event {
 /* The only way to change what is known of the nodes. */
 void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event);
 
-enum hf_node_status hf_nodes_standing(const struct hf_nodes *nodes,
-                                      unsigned node);
+enum hf_node_status hf_nodes_status(const struct hf_nodes *nodes,
+                                    unsigned node);
 
 /* True after HF_NODE_MISSES_MAX timeouts in a row: a request waits for this
  * node only if the other nodes are no majority. */

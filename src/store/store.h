@@ -3,7 +3,7 @@
  *
  *     client ── ask(verb, node, name, owner, …) ──▶ store
  *     client ◀── answer(cookie, verdict, …) ─────── store
- *     client ◀── standing(node, …) ───────────────  store
+ *     client ◀── status(node, …) ───────────────  store
  *
  * A store implements the protocol of one kind of server. Quorums, leases and
  * retries are in core, for all stores. The store answers each request exactly
@@ -180,9 +180,9 @@ typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
  *                HF_CONFIG. HF_CONFIG fails each acquisition at once, even if a
  *                majority is up: a replica, the same server twice, another
  *                max_ttl. */
-typedef void hf_store_standing_fn(void *client, unsigned node,
-                                  enum hf_node_status standing, bool forgot,
-                                  enum hf_status fault, const char *reason);
+typedef void hf_store_status_fn(void *client, unsigned node,
+                                enum hf_node_status status, bool forgot,
+                                enum hf_status fault, const char *reason);
 
 /* A node has granted the name to the waiter whose ACQUIRE had this cookie. From
  * inside hf_loop_dispatch() or, in the embedded store, ask(). It may come
@@ -214,7 +214,7 @@ struct hf_store_env {
     void *client;
     struct hf_loop *loop; /* where a store registers its sockets and timers */
     hf_store_answer_fn *answer;
-    hf_store_standing_fn *standing;
+    hf_store_status_fn *status;
     hf_store_push_fn *push;
     hf_store_listen_fn *listen;
     hf_store_log_fn *log;

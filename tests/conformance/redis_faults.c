@@ -3,10 +3,10 @@
  * connections that close at bad moments, servers that hang or are not Redis. */
 #include "redis_world.h"
 
-#define until_standing(rig, node, wanted)                                      \
+#define until_status(rig, node, wanted)                                        \
     (__extension__({                                                           \
-        rig_until((rig), (rig)->standing[node] == (wanted), PATIENCE_MS);      \
-        (rig)->standing[node] == (wanted);                                     \
+        rig_until((rig), (rig)->status[node] == (wanted), PATIENCE_MS);        \
+        (rig)->status[node] == (wanted);                                       \
     }))
 
 /* With this rig, a server is unreachable after a second without a reply. */
@@ -33,7 +33,7 @@ static void test_password(struct server *server)
     struct rig rig;
     told(server, "CONFIG SET requirepass secret");
     rig_as(&rig, server, NULL, NULL);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_DENIED && strstr(rig.reason[0], "NOAUTH") != NULL,
        "no password: %s", rig.reason[0]);
     struct said said = acquire(&rig, "a", "o", 0);
@@ -41,7 +41,7 @@ static void test_password(struct server *server)
        "asks are refused so");
     rig_close(&rig);
     rig_as(&rig, server, NULL, "wrong");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_DENIED &&
            strstr(rig.reason[0], "WRONGPASS") != NULL,
        "a wrong one: %s", rig.reason[0]);
@@ -55,8 +55,7 @@ static void test_password(struct server *server)
     told(server, "AUTH secret");
     told(server, "CONFIG SET requirepass %s", "");
     rig_as(&rig, server, NULL, "secret");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
-           rig.fault[0] == HF_DENIED,
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) && rig.fault[0] == HF_DENIED,
        "a password where the server wants none: %s", rig.reason[0]);
     rig_close(&rig);
 }
@@ -68,7 +67,7 @@ static void test_acl(struct server *server)
                  "+time +hgetall +eval +evalsha +get +set +del +pttl +pexpire "
                  "+hget +hset +exists");
     rig_as(&rig, server, "lock", "pw");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_DENIED && strstr(rig.reason[0], "hf:*") != NULL,
        "keys not permitted: %s", rig.reason[0]);
     rig_close(&rig);
@@ -96,7 +95,7 @@ static void test_acl(struct server *server)
     rig.url.endpoints[0].user = (char *)(uintptr_t) "lock";
     rig.url.endpoints[0].password = (char *)(uintptr_t) "pw";
     rig_start(&rig, NULL);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_DENIED && strstr(rig.reason[0], "+info") != NULL,
        "strict: %s", rig.reason[0]);
     rig_close(&rig);
@@ -117,8 +116,8 @@ static void test_database(struct server *server)
     rig_init(&rig, 1, server);
     rig.url.endpoints[0].db = 99;
     rig_start(&rig, NULL);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN),
-       "one that is not there: %s", rig.reason[0]);
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN), "one that is not there: %s",
+       rig.reason[0]);
     rig_close(&rig);
 }
 
@@ -155,11 +154,11 @@ static void test_loading(void)
     }
     told(&server, "SAVE");
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] == HF_NODE_STATUS_DOWN, PATIENCE_MS);
+    rig_until(&rig, rig.status[0] == HF_NODE_STATUS_DOWN, PATIENCE_MS);
     server_run(&server, "--key-load-delay", "5000",
                "--loading-process-events-interval-bytes", "1024", NULL);
     rig_until(&rig, strstr(rig.reason[0], "LOADING") != NULL, PATIENCE_MS);
-    ok(rig.standing[0] != HF_NODE_STATUS_VOTING &&
+    ok(rig.status[0] != HF_NODE_STATUS_VOTING &&
            strstr(rig.reason[0], "LOADING") != NULL,
        "while it loads: %s", rig.reason[0]);
     told(&server, "CONFIG SET key-load-delay 0"); /* otherwise it would take 10
@@ -217,7 +216,7 @@ static void test_cut_idle(struct server *server)
     rig_open(&rig, server);
     unsigned forgot = rig.forgot[0];
     told(server, "CLIENT KILL TYPE normal SKIPME yes");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_CONNECTING) && rig_votes(&rig, 0),
+    ok(until_status(&rig, 0, HF_NODE_STATUS_CONNECTING) && rig_votes(&rig, 0),
        "a connection that was cut is made anew at once");
     ok(rig.forgot[0] == forgot, "and nothing was forgotten");
     ok(acquire(&rig, "c", "o", 0).verdict == HF_VERDICT_OK, "and it serves");
@@ -279,7 +278,7 @@ static void test_reply_lost(struct server *server)
     int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
     ok(said.verdict == HF_VERDICT_UNKNOWN && took >= 990,
        "no answer: unknown, but not within a second: %s", said.reason);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            strstr(rig.reason[0], "did not answer") != NULL,
        "and the node is down: %s", rig.reason[0]);
     said = acquire(&rig, "l", "o", 0);
@@ -311,7 +310,7 @@ static void test_killed(void)
     struct said unsent = rig_await(&rig, queued);
     ok(lost.verdict == HF_VERDICT_UNKNOWN, "killed with a request: unknown");
     ok(unsent.verdict == HF_VERDICT_UNSENT, "what was not written: unsent");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN), "and it is down: %s",
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN), "and it is down: %s",
        rig.reason[0]);
     server_run(&server, NULL);
     ok(rig_votes(&rig, 0), "started again, it is found");
@@ -407,7 +406,7 @@ static void test_none(void)
     int fd = listen_tcp(&port);
     struct hf_instant began = hf_clock_now();
     rig_to(&rig, "127.0.0.1", port);
-    until_standing(&rig, 0, HF_NODE_STATUS_DOWN);
+    until_status(&rig, 0, HF_NODE_STATUS_DOWN);
     int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
     ok(took >= 990 && rig.fault[0] == HF_UNAVAILABLE,
        "a black hole, not before connect_timeout: %s", rig.reason[0]);
@@ -426,7 +425,7 @@ static void test_none(void)
         }
     }
     rig_until(&rig, strstr(rig.reason[0], "protocol") != NULL, PATIENCE_MS);
-    ok(rig.standing[0] == HF_NODE_STATUS_DOWN &&
+    ok(rig.status[0] == HF_NODE_STATUS_DOWN &&
            strstr(rig.reason[0], "protocol") != NULL,
        "a web server: %s", rig.reason[0]);
     rig_close(&rig);
@@ -435,19 +434,19 @@ static void test_none(void)
     close(fd);
 
     rig_to(&rig, "localhost", port);
-    until_standing(&rig, 0, HF_NODE_STATUS_DOWN);
+    until_status(&rig, 0, HF_NODE_STATUS_DOWN);
     ok(strstr(rig.reason[0], "refused") != NULL,
        "a closed port, without waiting for connect_timeout: %s", rig.reason[0]);
     rig_close(&rig);
     rig_to(&rig, "no-such-host.invalid", port);
-    until_standing(&rig, 0, HF_NODE_STATUS_DOWN);
-    ok(rig.standing[0] == HF_NODE_STATUS_DOWN, "a name that is none: %s",
+    until_status(&rig, 0, HF_NODE_STATUS_DOWN);
+    ok(rig.status[0] == HF_NODE_STATUS_DOWN, "a name that is none: %s",
        rig.reason[0]);
     rig_close(&rig);
     struct server nowhere = {.path = "/nonexistent/socket"};
     rig_init(&rig, 1, &nowhere);
     rig_start(&rig, NULL);
-    until_standing(&rig, 0, HF_NODE_STATUS_DOWN);
+    until_status(&rig, 0, HF_NODE_STATUS_DOWN);
     ok(strstr(rig.reason[0], "No such file") != NULL, "no such socket: %s",
        rig.reason[0]);
     rig_close(&rig);

@@ -66,7 +66,7 @@ static void ears_start(struct ears *ears)
         .client = ears,
         .loop = ears->rig.loop,
         .answer = rig_answer,
-        .standing = rig_standing,
+        .status = rig_status,
         .push = on_push,
         .listen = on_listen,
         .log = on_log,
@@ -260,7 +260,7 @@ static void test_lost(struct server *server)
     ok(ears_until(&ears, ears.n_begun == 2) && ears.is_listening,
        "and grants reach it again after %lld ms",
        (long long)hf_span_ms_floor(hf_instant_until(begin, hf_clock_now())));
-    ok(ears.rig.standing[0] == HF_NODE_STATUS_VOTING,
+    ok(ears.rig.status[0] == HF_NODE_STATUS_VOTING,
        "the node's own connection is as it was");
     kill_listener(server);
     ok(ears_until(&ears, ears.n_begun == 3) &&
@@ -404,7 +404,7 @@ static void test_refused(struct server *server)
     long long left = (long long)hf_span_ms_floor(hf_instant_until(
         now, store->nodes[0].listener.connection.reconnect.retry_at));
     ok(left > 20000 && left <= 30000, "but in half a minute (%lld ms)", left);
-    ok(ears.rig.standing[0] == HF_NODE_STATUS_VOTING,
+    ok(ears.rig.status[0] == HF_NODE_STATUS_VOTING,
        "the node votes all the same");
     ears_close(&ears);
 

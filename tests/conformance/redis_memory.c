@@ -46,10 +46,10 @@ static void rig_strict(struct rig *rig, unsigned n, struct server *servers,
     rig_start(rig, NULL);
 }
 
-#define until_standing(rig, node, wanted)                                      \
+#define until_status(rig, node, wanted)                                        \
     (__extension__({                                                           \
-        rig_until((rig), (rig)->standing[node] == (wanted), PATIENCE_MS);      \
-        (rig)->standing[node] == (wanted);                                     \
+        rig_until((rig), (rig)->status[node] == (wanted), PATIENCE_MS);        \
+        (rig)->status[node] == (wanted);                                       \
     }))
 
 static void test_new_server(struct server *server)
@@ -57,7 +57,7 @@ static void test_new_server(struct server *server)
     struct rig rig;
     struct rig late;
     rig_strict(&rig, 1, server, 60000);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) &&
            rig.fault[0] == HF_QUARANTINED &&
            strstr(rig.reason[0], "shows no trace of Holdfast") != NULL &&
            strstr(rig.reason[0], "doctor --init") == NULL,
@@ -74,11 +74,11 @@ static void test_new_server(struct server *server)
        "described so, with the time left");
 
     rig_strict(&late, 1, server, 60000);
-    ok(until_standing(&late, 0, HF_NODE_STATUS_REPAIRING),
+    ok(until_status(&late, 0, HF_NODE_STATUS_REPAIRING),
        "a client that comes later reads it in the marker");
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),
        "declared new, it votes at once");
-    ok(until_standing(&late, 0, HF_NODE_STATUS_VOTING),
+    ok(until_status(&late, 0, HF_NODE_STATUS_VOTING),
        "and the waiting client sees that too");
     ok(acquire(&late, "a", "o", 0).verdict == HF_VERDICT_OK, "and acquires");
     ok(confirm(&rig, "a", "o", 1, false).verdict == HF_VERDICT_OK,
@@ -95,7 +95,7 @@ static void test_mismatch(struct server *server)
 {
     struct rig rig;
     rig_strict(&rig, 1, server, 30000);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "max_ttl=1m, this client says 30s"),
        "another max_ttl: %s", rig.reason[0]);
@@ -114,7 +114,7 @@ static void test_mismatch(struct server *server)
     server_start(&three[1], NULL);
     server_start(&three[2], NULL);
     rig_strict(&rig, 3, three, 30000);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "store of 1") != NULL,
        "another number of nodes: %s", rig.reason[0]);
@@ -136,9 +136,9 @@ static void test_flush(struct server *server)
     told(server, "FLUSHALL");
     struct said said = confirm(&rig, "f", "o", t, true);
     ok(said.verdict == HF_VERDICT_ERROR &&
-           rig.standing[0] != HF_NODE_STATUS_VOTING,
+           rig.status[0] != HF_NODE_STATUS_VOTING,
        "FLUSHALL under a holder is seen: %s", said.reason);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
        "votes from before are void, and it has none for a while: %s",
        rig.reason[0]);
     said = confirm(&rig, "f", "o", t, true);
@@ -151,7 +151,7 @@ static void test_flush(struct server *server)
     ok(said.verdict == HF_VERDICT_ERROR &&
            strcmp(told(server, "EXISTS lock:f"), "0") == 0,
        "nor is anything granted after it: %s", said.reason);
-    until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING);
+    until_status(&rig, 0, HF_NODE_STATUS_REPAIRING);
     rig_job(&rig, HF_JOB_INIT);
     rig_close(&rig);
 }
@@ -174,7 +174,7 @@ static void test_race(void)
     kill(server.pid, SIGCONT);
     unsigned agreed = 0;
     for (unsigned i = 0; i < N; i++) {
-        until_standing(&rigs[i], 0, HF_NODE_STATUS_REPAIRING);
+        until_status(&rigs[i], 0, HF_NODE_STATUS_REPAIRING);
     }
     for (unsigned i = 0; i < N; i++) {
         struct said said = confirm(&rigs[i], "race", "o", 1, false);
@@ -195,10 +195,10 @@ static void test_restart_empty(struct server *server)
     rig_votes(&rig, 0);
     acquire(&rig, "g", "o", 0);
     server_kill(server);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN),
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN),
        "a killed server is away: %s", rig.reason[0]);
     server_run(server, NULL);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
        "back without its memory, it has no vote: %s", rig.reason[0]);
     rig_job(&rig, HF_JOB_INIT);
     rig_close(&rig);
@@ -220,7 +220,7 @@ static void test_durable(void)
     rig_votes(&rig, 0);
     uint64_t t = acquire(&rig, "d", "o", 0).counter;
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
     ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
        "appendfsync always, before and after: no quarantine");
@@ -234,9 +234,9 @@ static void test_durable(void)
     rig_votes(&rig, 0); /* writes to the marker that the server is not durable
                            now */
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING),
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING),
        "everysec before, always after: quarantine");
     rig_close(&rig);
     server_remove(&server);
@@ -279,7 +279,7 @@ static void test_ineligible(struct server *server)
     server_run(&cluster, "--cluster-enabled", "yes", "--cluster-port", bus,
                NULL);
     rig_strict(&rig, 1, &cluster, 60000);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "Cluster member") != NULL,
        "a Cluster member: %s", rig.reason[0]);
@@ -294,7 +294,7 @@ static void test_ineligible(struct server *server)
     ok(said.verdict == HF_VERDICT_ERROR && said.fault == HF_UNAVAILABLE &&
            strstr(said.reason, "READONLY") != NULL,
        "a server that became a replica: %s", said.reason);
-    ok(until_standing(&rig, 0, HF_NODE_STATUS_DOWN) &&
+    ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN) &&
            rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "replica of 127.0.0.1:1") != NULL,
        "is refused: %s", rig.reason[0]);
@@ -321,7 +321,7 @@ static void test_lower(void)
            strcmp(told(&server, "GET hf:{lock:x}:fence"), ahead) == 0,
        "a node that votes keeps it: %s", rig.done_reason);
     ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK &&
-           until_standing(&rig, 0, HF_NODE_STATUS_REPAIRING) &&
+           until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) &&
            rig.forgot[0] == 1,
        "declared to have lost data: no vote, and old votes are void");
     ok(rig_job(&rig, HF_JOB_LOWER) == HF_OK &&
@@ -439,7 +439,7 @@ int main(void)
     struct rig timed;
     server_start(&short_lived, NULL);
     rig_strict(&timed, 1, &short_lived, 5000);
-    until_standing(&timed, 0, HF_NODE_STATUS_REPAIRING);
+    until_status(&timed, 0, HF_NODE_STATUS_REPAIRING);
     struct hf_instant began = hf_clock_now();
 
     server_start(&server, NULL);
@@ -457,10 +457,10 @@ int main(void)
     test_examine_clocks(&server);
     server_remove(&server);
 
-    rig_until(&timed, timed.standing[0] == HF_NODE_STATUS_VOTING,
+    rig_until(&timed, timed.status[0] == HF_NODE_STATUS_VOTING,
               2 * PATIENCE_MS);
     int64_t took = hf_span_ms_floor(hf_instant_until(began, hf_clock_now()));
-    ok(timed.standing[0] == HF_NODE_STATUS_VOTING && took >= 9000,
+    ok(timed.status[0] == HF_NODE_STATUS_VOTING && took >= 9000,
        "a quarantine ends by itself, after 10 s at least: %lld",
        (long long)took);
     ok(acquire(&timed, "t", "o", 0).verdict == HF_VERDICT_OK, "and it grants");

@@ -73,7 +73,7 @@ static enum hf_status rig_tls(struct rig *rig, const char *host, uint16_t port,
 }
 
 #define until_down(rig)                                                        \
-    rig_until((rig), (rig)->standing[0] == HF_NODE_STATUS_DOWN, PATIENCE_MS)
+    rig_until((rig), (rig)->status[0] == HF_NODE_STATUS_DOWN, PATIENCE_MS)
 
 static void test_trusted(uint16_t port)
 {
@@ -245,13 +245,13 @@ static void test_stopped(struct server *server, uint16_t port)
     struct said said = acquire(&rig, "s", "o", 0);
     ok(said.verdict == HF_VERDICT_UNKNOWN, "a hung server: %s", said.reason);
     until_down(&rig);
-    ok(rig.standing[0] == HF_NODE_STATUS_DOWN, "and no handshake: %s",
+    ok(rig.status[0] == HF_NODE_STATUS_DOWN, "and no handshake: %s",
        rig.reason[0]);
     kill(server->pid, SIGCONT);
     ok(rig_votes(&rig, 0), "back");
     server_kill(server);
     until_down(&rig);
-    ok(rig.standing[0] == HF_NODE_STATUS_DOWN, "killed: %s", rig.reason[0]);
+    ok(rig.status[0] == HF_NODE_STATUS_DOWN, "killed: %s", rig.reason[0]);
     rig_close(&rig);
 }
 

@@ -40,10 +40,10 @@ static void rig_strict(struct rig *rig, struct server *server)
     rig_start(rig, NULL);
 }
 
-static bool is_standing(struct rig *rig, enum hf_node_status wanted)
+static bool until_status(struct rig *rig, enum hf_node_status wanted)
 {
-    rig_until(rig, rig->standing[0] == wanted, PATIENCE_MS);
-    return rig->standing[0] == wanted;
+    rig_until(rig, rig->status[0] == wanted, PATIENCE_MS);
+    return rig->status[0] == wanted;
 }
 
 /* This host's field, as the library writes it. */
@@ -123,28 +123,28 @@ static void test_host(struct server *server)
     struct rig peer;
     told(server, "FLUSHALL");
     rig_strict(&rig, server);
-    is_standing(&rig, HF_NODE_STATUS_REPAIRING);
+    until_status(&rig, HF_NODE_STATUS_REPAIRING);
     int64_t at = strtoll(told(server, "HGET hf:node %s", host()), NULL, 10);
     ok(at > boot_ms() - 5000 && at <= boot_ms() + 1,
        "the first sight is written, by this host's clock");
     rig_strict(&peer, server);
-    is_standing(&peer, HF_NODE_STATUS_REPAIRING);
+    until_status(&peer, HF_NODE_STATUS_REPAIRING);
     ok(strtoll(told(server, "HGET hf:node %s", host()), NULL, 10) == at,
        "another client of this host leaves it");
     rig_close(&peer);
 
     see_since(server, boot_ms() - 57000);
     rig_strict(&peer, server);
-    is_standing(&peer, HF_NODE_STATUS_REPAIRING);
+    until_status(&peer, HF_NODE_STATUS_REPAIRING);
     struct hf_instant before = hf_clock_now();
     ok(strcmp(told(server, "HEXISTS hf:node whole"), "0") == 0,
        "57 of 60 s: not yet");
-    ok(is_standing(&peer, HF_NODE_STATUS_VOTING) &&
+    ok(until_status(&peer, HF_NODE_STATUS_VOTING) &&
            hf_instant_until(before, hf_clock_now()).ns < INT64_C(15000000000),
        "then it ends for a client that waits, not 60 s after it came");
     ok(strcmp(told(server, "HGET hf:node whole"), "1") == 0,
        "and is written for all");
-    ok(is_standing(&rig, HF_NODE_STATUS_VOTING) && rig.forgot[0] == 0,
+    ok(until_status(&rig, HF_NODE_STATUS_VOTING) && rig.forgot[0] == 0,
        "the first client, which has 60 s of its own, reads it");
     ok(acquire(&peer, "w", "o", 0).verdict == HF_VERDICT_OK, "it grants");
     rig_close(&peer);
@@ -156,25 +156,25 @@ static void test_other_clocks(struct server *server)
     struct rig rig;
     told(server, "FLUSHALL");
     rig_strict(&rig, server);
-    is_standing(&rig, HF_NODE_STATUS_REPAIRING);
+    until_status(&rig, HF_NODE_STATUS_REPAIRING);
     rig_close(&rig);
     told(server, "HDEL hf:node %s", host());
     told(server, "HSET hf:node at:00000000-0000/time:[1] 1");
     rig_strict(&rig, server);
-    ok(is_standing(&rig, HF_NODE_STATUS_REPAIRING) &&
+    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING) &&
            strcmp(told(server, "HEXISTS hf:node whole"), "0") == 0,
        "another host's clock says nothing here");
     rig_close(&rig);
     see_since(server, boot_ms() + 100000000);
     rig_strict(&rig, server);
-    ok(is_standing(&rig, HF_NODE_STATUS_REPAIRING),
+    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING),
        "nor does an entry ahead of the clock");
     rig_close(&rig);
     told(server, "DEL hf:node");
     told(server, "HSET hf:node v old run_id r replid p until_ms 0 "
                  "max_ttl_ms 60000 nodes 1 fsync_always 1");
     rig_strict(&rig, server);
-    ok(is_standing(&rig, HF_NODE_STATUS_REPAIRING),
+    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING),
        "a marker of an older format is replaced: %s", rig.reason[0]);
     rig_close(&rig);
 }
@@ -194,7 +194,7 @@ static void test_fence_keep(struct server *server)
     rig.url.quarantine = true;
     rig.url.fence_keep_ms = 7200000;
     rig_start(&rig, NULL);
-    ok(is_standing(&rig, HF_NODE_STATUS_DOWN) && rig.fault[0] == HF_CONFIG &&
+    ok(until_status(&rig, HF_NODE_STATUS_DOWN) && rig.fault[0] == HF_CONFIG &&
            strstr(rig.reason[0], "says 2h") &&
            strstr(rig.reason[0], "fence_keep=1h"),
        "another one is refused: %s", rig.reason[0]);
@@ -232,16 +232,16 @@ static void test_restored(void)
     rig_votes(&rig, 0);
     copy(&server, "aof", "backup");
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_durable(&server);
     ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
        "a durable restart: it votes on");
     acquire(&rig, "d", "o", 0);
     server_kill(&server);
-    rig_until(&rig, rig.standing[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     copy(&server, "backup", "aof");
     run_durable(&server);
-    ok(is_standing(&rig, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
        "a backup, to a client that knew a later life: %s", rig.reason[0]);
     rig_close(&rig);
 
@@ -254,14 +254,14 @@ static void test_restored(void)
     rig_strict(&peer, &server);
     rig_votes(&peer, 0);
     ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK &&
-           is_standing(&rig, HF_NODE_STATUS_REPAIRING),
+           until_status(&rig, HF_NODE_STATUS_REPAIRING),
        "so the operator declares it: %s", rig.reason[0]);
     ok(strcmp(told(&server, "HEXISTS hf:node whole"), "0") == 0 &&
            strcmp(told(&server, "HEXISTS hf:node %s", host()), "1") == 0,
        "it is watched anew, and this host has begun");
     struct said said = acquire(&peer, "d", "p", 0);
     ok(said.verdict == HF_VERDICT_ERROR &&
-           is_standing(&peer, HF_NODE_STATUS_REPAIRING) && peer.forgot[0] == 1,
+           until_status(&peer, HF_NODE_STATUS_REPAIRING) && peer.forgot[0] == 1,
        "a client that is connected grants nothing any more");
     ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK, "it can be repeated");
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),

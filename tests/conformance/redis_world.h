@@ -291,7 +291,7 @@ struct rig {
     struct said *said; /* in the order of arrival */
     unsigned n_said;
     uint64_t cookie;
-    enum hf_node_status standing[HF_NODES_MAX];
+    enum hf_node_status status[HF_NODES_MAX];
     enum hf_status fault[HF_NODES_MAX];
     char reason[HF_NODES_MAX][300];
     unsigned forgot[HF_NODES_MAX];
@@ -360,12 +360,12 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
     }
 }
 
-static inline void rig_standing(void *client, unsigned node,
-                                enum hf_node_status standing, bool forgot,
-                                enum hf_status fault, const char *reason)
+static inline void rig_status(void *client, unsigned node,
+                              enum hf_node_status status, bool forgot,
+                              enum hf_status fault, const char *reason)
 {
     struct rig *rig = client;
-    rig->standing[node] = standing;
+    rig->status[node] = status;
     rig->fault[node] = fault;
     rig->forgot[node] += forgot ? 1 : 0;
     snprintf(rig->reason[node], sizeof(rig->reason[node]), "%s", reason);
@@ -431,7 +431,7 @@ static inline enum hf_status rig_start(struct rig *rig, struct hf_error *error)
         .client = rig,
         .loop = rig->loop,
         .answer = rig_answer,
-        .standing = rig_standing,
+        .status = rig_status,
         .push = rig_push,
         .listen = rig_listen,
         .log = rig_log,
@@ -472,8 +472,8 @@ static inline void rig_turn(struct rig *rig, int64_t ms)
 
 static inline bool rig_votes(struct rig *rig, unsigned node)
 {
-    rig_until(rig, rig->standing[node] == HF_NODE_STATUS_VOTING, PATIENCE_MS);
-    return rig->standing[node] == HF_NODE_STATUS_VOTING;
+    rig_until(rig, rig->status[node] == HF_NODE_STATUS_VOTING, PATIENCE_MS);
+    return rig->status[node] == HF_NODE_STATUS_VOTING;
 }
 
 /* One node on `server`, quarantine off, connected. */

@@ -222,7 +222,7 @@ static enum hf_status open_store(const struct hf_url *url,
     skeleton->turn = (struct hf_timer){.at = HF_NEVER, .fire = take_turn};
     hf_loop_add_timer(env->loop, &skeleton->turn);
     *out = &skeleton->store;
-    env->standing(env->client, 0, HF_NODE_STATUS_VOTING, false, HF_OK, NULL);
+    env->status(env->client, 0, HF_NODE_STATUS_VOTING, false, HF_OK, NULL);
     return HF_OK;
 }
 

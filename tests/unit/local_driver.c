@@ -86,16 +86,15 @@ static void on_answer(void *client, const struct hf_answer *answer)
     }
 }
 
-static void on_standing(void *client, unsigned node,
-                        enum hf_node_status standing, bool forgot,
-                        enum hf_status fault, const char *reason)
+static void on_status(void *client, unsigned node, enum hf_node_status status,
+                      bool forgot, enum hf_status fault, const char *reason)
 {
     struct driver *d = client;
     (void)node;
     (void)forgot;
     (void)fault;
     (void)reason;
-    d->is_voting = standing == HF_NODE_STATUS_VOTING;
+    d->is_voting = status == HF_NODE_STATUS_VOTING;
 }
 
 static void on_log(void *client, enum hf_log_level level, const char *text)
@@ -142,7 +141,7 @@ static enum hf_status open_as(struct driver *d, const char *folder,
         .client = d,
         .loop = d->loop,
         .answer = on_answer,
-        .standing = on_standing,
+        .status = on_status,
         .push = on_push,
         .listen = on_listen,
         .log = on_log,

@@ -221,7 +221,7 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
     }
 }
 
-static enum hf_node_status standing_of(const char *word)
+static enum hf_node_status status_of(const char *word)
 {
     if (strcmp(word, "voting") == 0) {
         return HF_NODE_STATUS_VOTING;
@@ -282,7 +282,7 @@ static void read_event(struct teller *teller, char **words, int n)
                 event->node = (uint8_t)number;
             }
             if (event->kind == HF_EV_NODE) {
-                nodes_set(&teller->nodes, event->node, standing_of(words[2]));
+                nodes_set(&teller->nodes, event->node, status_of(words[2]));
             }
             return;
         }

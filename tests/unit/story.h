@@ -4,7 +4,7 @@
  *     [time] event             | what the lease does
  *
  * Events:   acquire [HINT]   adopt T   disown T [SPARED]   extend [TTL]
- *           release   forsake   node N STANDING   forgot N
+ *           release   forsake   node N STATUS   forgot N
  *           timer, in the millisecond in which it is due   overdue: later
  *           slow N   up N: become so, without a step
  *           spread   sparse: no, or some, node is about to give it to us

@@ -71,7 +71,7 @@ static void round_trips_are_smoothed(void **state)
     assert_int_equal(hf_nodes_patience(&nodes, hf_span_ms(1000)).ns, 120 * MS);
 }
 
-/* For each standing; the nodes are independent. */
+/* For each status; the nodes are independent. */
 static void nodes_begin_and_cease_to_listen(void **state)
 {
     (void)state;
@@ -86,7 +86,7 @@ static void nodes_begin_and_cease_to_listen(void **state)
     nodes_listen(&nodes, 2, false);
     nodes_listen(&nodes, 1, false);
     assert_int_equal(nodes.listening, 1 << 0);
-    assert_int_equal(hf_nodes_standing(&nodes, 0), HF_NODE_STATUS_DOWN);
+    assert_int_equal(hf_nodes_status(&nodes, 0), HF_NODE_STATUS_DOWN);
 }
 
 /* Misses within one timeout count once. After three a node is slow; further

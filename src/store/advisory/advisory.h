@@ -90,7 +90,7 @@ struct hf_advisory {
     int64_t max_ttl_ms;
 
     enum hf_advisory_phase phase;
-    enum hf_node_status standing;
+    enum hf_node_status status;
     enum hf_status fault;
     char reason[200];
     struct hf_instant turn_at; /* ENDING, ENDED: the next turn */

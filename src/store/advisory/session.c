@@ -70,21 +70,21 @@ static struct hf_advisory *store_of(struct hf_pg_connection *connection)
                                       offsetof(struct hf_advisory, connection));
 }
 
-/* ---- Standing ------------------------------------------------------------ */
+/* ---- Status ------------------------------------------------------------ */
 
-static void stand(struct hf_advisory *store, enum hf_node_status standing,
-                  bool forgot, enum hf_status fault, const char *reason)
+static void set_status(struct hf_advisory *store, enum hf_node_status status,
+                       bool forgot, enum hf_status fault, const char *reason)
 {
-    bool is_same = store->standing == standing && store->fault == fault &&
+    bool is_same = store->status == status && store->fault == fault &&
                    strcmp(store->reason, reason) == 0;
-    store->standing = standing;
+    store->status = status;
     store->fault = fault;
     if (reason != store->reason) {
         snprintf(store->reason, sizeof(store->reason), "%s", reason);
     }
     if (!is_same || forgot) {
-        store->env.standing(store->env.client, 0, standing, forgot, fault,
-                            store->reason);
+        store->env.status(store->env.client, 0, status, forgot, fault,
+                          store->reason);
     }
 }
 
@@ -149,10 +149,11 @@ static void reconnect(struct hf_advisory *store, enum hf_status fault,
 {
     store->phase = HF_ADVISORY_WAITING;
     if (store->is_quick) {
-        stand(store, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE, why);
+        set_status(store, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
+                   why);
         connect_now(store, now);
     } else {
-        stand(store, HF_NODE_STATUS_DOWN, false, fault, why);
+        set_status(store, HF_NODE_STATUS_DOWN, false, fault, why);
         hf_advisory_jobs_end(store, fault, why);
     }
 }
@@ -174,7 +175,7 @@ static void lose(struct hf_advisory *store, struct hf_instant now)
     if (held) {
         store->phase = HF_ADVISORY_ENDING;
         store->turn_at = hf_instant_add(now, (struct hf_span){TURN_NS});
-        stand(store, HF_NODE_STATUS_CONNECTING, true, fault, why);
+        set_status(store, HF_NODE_STATUS_CONNECTING, true, fault, why);
     } else {
         store->phase = HF_ADVISORY_WAITING;
     }
@@ -294,7 +295,7 @@ static void take_settings(struct hf_advisory *store,
     store->has_watch = hf_pg_is_true(reply->rows, 0, 1);
     store->phase = HF_ADVISORY_READY;
     hf_reconnect_served(&store->connection.reconnect, now);
-    stand(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
+    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, "");
     hf_advisory_jobs(store);
 }
 
@@ -350,7 +351,7 @@ static void vote_without_session(struct hf_advisory *store,
     enum hf_status fault = store->fault;
     char why[sizeof(store->reason)];
     memcpy(why, store->reason, sizeof(why));
-    stand(store, HF_NODE_STATUS_VOTING, false, HF_OK, why);
+    set_status(store, HF_NODE_STATUS_VOTING, false, HF_OK, why);
     store->fault = fault; /* for reconnect() */
 }
 
@@ -403,8 +404,8 @@ void hf_advisory_session_resume(struct hf_advisory *store,
         lose(store, now);
     }
     if (is_late && store->phase == HF_ADVISORY_WAITING) {
-        stand(store, HF_NODE_STATUS_CONNECTING, false, store->fault,
-              store->reason);
+        set_status(store, HF_NODE_STATUS_CONNECTING, false, store->fault,
+                   store->reason);
         connect_now(store, now);
     }
     hf_advisory_session_arm(store);
@@ -418,7 +419,7 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
     hf_pg_connection_init(connection, &events, &store->env, &store->target,
                           store->connect_timeout);
     store->phase = HF_ADVISORY_WAITING;
-    store->standing = HF_NODE_STATUS_CONNECTING;
+    store->status = HF_NODE_STATUS_CONNECTING;
     store->fault = HF_UNAVAILABLE;
     snprintf(store->reason, sizeof(store->reason), "connecting");
     connection->reconnect.retry_at = now;

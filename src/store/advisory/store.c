@@ -126,7 +126,7 @@ static void advisory_describe(const struct hf_store *base, unsigned index,
     (void)index;
     memset(out, 0, sizeof(*out));
     snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
-    out->health = states[store->standing];
+    out->health = states[store->status];
     out->rtt_us = hf_span_us_floor(store->rtt);
     if (store->phase == HF_ADVISORY_CONNECTING ||
         store->phase == HF_ADVISORY_GREETING ||

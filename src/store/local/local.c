@@ -150,9 +150,9 @@ static enum hf_status open_local(const struct hf_url *url,
     local->turn = (struct hf_timer){.at = HF_NEVER, .fire = take_turn};
     hf_loop_add_timer(env->loop, &local->turn);
     *out = &local->store;
-    env->standing(env->client, 0,
-                  local->is_open ? HF_NODE_STATUS_VOTING : HF_NODE_STATUS_DOWN,
-                  false, local->fault, local->is_open ? NULL : local->reason);
+    env->status(env->client, 0,
+                local->is_open ? HF_NODE_STATUS_VOTING : HF_NODE_STATUS_DOWN,
+                false, local->fault, local->is_open ? NULL : local->reason);
     return HF_OK;
 }
 

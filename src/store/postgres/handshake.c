@@ -87,8 +87,8 @@ void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
     node->schema = node->serves = 0;
     hf_admission_begin(&node->admission);
     if (!is_first) { /* a query of all nodes then waits for the result */
-        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
-                         node->reason);
+        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              node->fault, node->reason);
     }
     struct hf_pg_params params;
     hf_pg_params_init(&params);
@@ -102,8 +102,8 @@ void hf_pg_reidentify(struct hf_pg_node *node, const char *why,
                       struct hf_instant now)
 {
     if (hf_pg_is_ready(node)) {
-        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                         why);
+        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              HF_UNAVAILABLE, why);
         hf_pg_handshake(node, now);
     }
 }
@@ -297,7 +297,7 @@ static void take_peek(struct hf_pg_node *node, const struct hf_pg_reply *reply,
     read_facts(node, reply->rows, &facts, &marker);
     if (strcmp(marker.value, node->admission.known.value) != 0) {
         hf_pg_reidentify(node, "its marker has changed", now);
-    } else if (marker.is_whole && node->standing == HF_NODE_STATUS_REPAIRING) {
+    } else if (marker.is_whole && node->status == HF_NODE_STATUS_REPAIRING) {
         hf_pg_handshake(node, now);
     }
 }

@@ -221,7 +221,7 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
         find(node, HF_FINDING_ERROR,
              "a lock could not be taken and given back: %s", node->probe_fault);
     }
-    if (node->standing == HF_NODE_STATUS_REPAIRING) {
+    if (node->status == HF_NODE_STATUS_REPAIRING) {
         char text[200];
         hf_pg_quarantine_text(node, text, sizeof(text));
         int64_t left_ms = hf_span_ms_ceil(

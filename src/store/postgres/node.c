@@ -31,21 +31,22 @@ static struct hf_span hang_span(const struct hf_pg_node *node)
                        hf_span_ms(HANG_MS_MIN));
 }
 
-/* ---- Standing ----------------------------------------------------------- */
+/* ---- Status ------------------------------------------------------------ */
 
-void hf_pg_node_stand(struct hf_pg_node *node, enum hf_node_status standing,
-                      bool forgot, enum hf_status fault, const char *reason)
+void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
+                           bool forgot, enum hf_status fault,
+                           const char *reason)
 {
-    bool is_same = node->standing == standing && node->fault == fault &&
+    bool is_same = node->status == status && node->fault == fault &&
                    strcmp(node->reason, reason) == 0;
-    node->standing = standing;
+    node->status = status;
     node->fault = fault;
     if (reason != node->reason) {
         snprintf(node->reason, sizeof(node->reason), "%s", reason);
     }
     if (!is_same || forgot) {
-        node->store->env.standing(node->store->env.client, 0, standing, forgot,
-                                  fault, node->reason);
+        node->store->env.status(node->store->env.client, 0, status, forgot,
+                                fault, node->reason);
     }
 }
 
@@ -73,7 +74,7 @@ void hf_pg_node_arm(struct hf_pg_node *node)
         break;
     case HF_PG_READY:
         at = hf_instant_min(hangs_at(node), hf_pg_listen_due(node));
-        if (node->standing == HF_NODE_STATUS_REPAIRING) {
+        if (node->status == HF_NODE_STATUS_REPAIRING) {
             at = hf_instant_min(at, node->admission.quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
@@ -120,10 +121,10 @@ static void lose(struct hf_pg_node *node, enum hf_status fault,
     hf_pg_connection_shut(connection);
     hf_pg_listen_lost(node);
     if (is_quick) {
-        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, HF_UNAVAILABLE,
-                         why);
+        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              HF_UNAVAILABLE, why);
     } else {
-        hf_pg_node_stand(node, HF_NODE_STATUS_DOWN, false, fault, why);
+        hf_pg_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
         hf_pg_jobs_end(node, fault, why);
     }
     fault = fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE;
@@ -236,7 +237,7 @@ static void check_handshake(struct hf_pg_node *node, struct hf_instant now)
 
 static void check_quarantine(struct hf_pg_node *node, struct hf_instant now)
 {
-    if (node->standing != HF_NODE_STATUS_REPAIRING) {
+    if (node->status != HF_NODE_STATUS_REPAIRING) {
         return;
     }
     if (!hf_instant_before(now, node->admission.quarantined_until)) {
@@ -294,8 +295,8 @@ void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
         lose(node, node->fault, node->reason, now);
     }
     if (node->phase == HF_PG_WAITING) { /* else lose() has reconnected */
-        hf_pg_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
-                         node->reason);
+        hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              node->fault, node->reason);
         connect_now(node, now);
     }
 }
@@ -309,7 +310,7 @@ void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
     struct hf_pg *store = node->store;
     hf_pg_connection_init(&node->connection, &events, &store->env,
                           &store->target, store->connect_timeout);
-    node->standing = HF_NODE_STATUS_CONNECTING;
+    node->status = HF_NODE_STATUS_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
     hf_admission_init(&node->admission, &node->store->shape, node->store->host,

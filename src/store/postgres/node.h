@@ -111,7 +111,7 @@ struct hf_pg_node {
     char greet_reason[200];
 
     struct hf_admission admission; /* also of these replies */
-    enum hf_node_status standing;
+    enum hf_node_status status;
     enum hf_status fault;
     char reason[200];
 
@@ -175,8 +175,9 @@ static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
 void hf_pg_node_arm(struct hf_pg_node *node);
 
 /* Set the node's status and its reason, and report both if either changed. */
-void hf_pg_node_stand(struct hf_pg_node *node, enum hf_node_status standing,
-                      bool forgot, enum hf_status fault, const char *reason);
+void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
+                           bool forgot, enum hf_status fault,
+                           const char *reason);
 
 /* Send one request of ours, without a name. Breaks the connection if that
  * fails. */

@@ -135,14 +135,14 @@ static void pg_describe(const struct hf_store *base, unsigned index,
     (void)index;
     memset(out, 0, sizeof(*out));
     snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
-    out->health = states[node->standing];
+    out->health = states[node->status];
     out->rtt_us = hf_span_us_floor(node->rtt);
-    if (node->standing == HF_NODE_STATUS_REPAIRING) {
+    if (node->status == HF_NODE_STATUS_REPAIRING) {
         struct hf_span left =
             hf_instant_until(now, node->admission.quarantined_until);
         out->quarantine_left_ms = hf_span_ms_ceil(left);
         hf_pg_quarantine_text(node, out->reason, sizeof(out->reason));
-    } else if (node->standing == HF_NODE_STATUS_CONNECTING &&
+    } else if (node->status == HF_NODE_STATUS_CONNECTING &&
                (node->phase == HF_PG_CONNECTING ||
                 node->phase == HF_PG_GREETING)) {
         hf_pg_connection_late_text(&node->connection, now, out->reason,

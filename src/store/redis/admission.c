@@ -113,7 +113,7 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     if (is_quarantined) {
         hf_redis_quarantine_text(node, why, sizeof(why));
     }
-    hf_redis_node_stand(
+    hf_redis_node_set_status(
         node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
         node->admission.verdict.forgot, is_quarantined ? HF_QUARANTINED : HF_OK,
         why);

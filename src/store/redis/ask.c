@@ -147,7 +147,7 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                                                : "its identity is not known",
                        now);
     } else if ((ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
-               node->standing != HF_NODE_STATUS_VOTING) {
+               node->status != HF_NODE_STATUS_VOTING) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_QUARANTINED,
                        node->reason, now);
     } else if (ask->verb == HF_VERB_SCAN) {

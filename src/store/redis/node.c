@@ -37,22 +37,22 @@ static struct hf_span hang_span(const struct hf_redis_node *node)
                        hf_span_ms(HANG_MS_MIN));
 }
 
-/* ---- Standing ---------------------------------------------------------- */
+/* ---- Status ------------------------------------------------------------ */
 
-void hf_redis_node_stand(struct hf_redis_node *node,
-                         enum hf_node_status standing, bool forgot,
-                         enum hf_status fault, const char *reason)
+void hf_redis_node_set_status(struct hf_redis_node *node,
+                              enum hf_node_status status, bool forgot,
+                              enum hf_status fault, const char *reason)
 {
-    bool is_same = node->standing == standing && node->fault == fault &&
+    bool is_same = node->status == status && node->fault == fault &&
                    strcmp(node->reason, reason) == 0;
-    node->standing = standing;
+    node->status = status;
     node->fault = fault;
     if (reason != node->reason) {
         snprintf(node->reason, sizeof(node->reason), "%s", reason);
     }
     if (!is_same || forgot) {
-        node->store->env.standing(node->store->env.client, node->index,
-                                  standing, forgot, fault, node->reason);
+        node->store->env.status(node->store->env.client, node->index, status,
+                                forgot, fault, node->reason);
     }
 }
 
@@ -80,7 +80,7 @@ void hf_redis_node_arm(struct hf_redis_node *node)
         break;
     case HF_REDIS_READY:
         at = hangs_at(node);
-        if (node->standing == HF_NODE_STATUS_REPAIRING) {
+        if (node->status == HF_NODE_STATUS_REPAIRING) {
             at = hf_instant_min(at, node->admission.quarantined_until);
             at = hf_instant_min(at, node->peek_at);
         }
@@ -134,10 +134,10 @@ static void lose(struct hf_redis_node *node, enum hf_status fault,
     hf_redis_connection_shut(connection);
     hf_redis_listen_cut(node);
     if (is_quick) {
-        hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false,
-                            HF_UNAVAILABLE, why);
+        hf_redis_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                                 HF_UNAVAILABLE, why);
     } else {
-        hf_redis_node_stand(node, HF_NODE_STATUS_DOWN, false, fault, why);
+        hf_redis_node_set_status(node, HF_NODE_STATUS_DOWN, false, fault, why);
         hf_redis_jobs_end(node, fault, why);
     }
     answer_pending(node, fault == HF_NO_MEMORY ? fault : HF_UNAVAILABLE, why);
@@ -242,7 +242,7 @@ static void check_handshake(struct hf_redis_node *node, struct hf_instant now)
 
 static void check_quarantine(struct hf_redis_node *node, struct hf_instant now)
 {
-    if (node->standing != HF_NODE_STATUS_REPAIRING) {
+    if (node->status != HF_NODE_STATUS_REPAIRING) {
         return;
     }
     if (!hf_instant_before(now, node->admission.quarantined_until)) {
@@ -298,8 +298,8 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
         lose(node, node->fault, node->reason, now);
     }
     if (node->phase == HF_REDIS_WAITING) { /* else lose() has reconnected */
-        hf_redis_node_stand(node, HF_NODE_STATUS_CONNECTING, false, node->fault,
-                            node->reason);
+        hf_redis_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                                 node->fault, node->reason);
         connect_now(node, now);
     }
 }
@@ -312,7 +312,7 @@ void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
         on_opened, on_replied, on_timed, on_settled};
     hf_redis_connection_init(&node->connection, &events, node->store,
                              node->endpoint);
-    node->standing = HF_NODE_STATUS_CONNECTING;
+    node->status = HF_NODE_STATUS_CONNECTING;
     node->fault = HF_UNAVAILABLE;
     snprintf(node->reason, sizeof(node->reason), "connecting");
     hf_admission_init(&node->admission, &node->store->shape, node->store->host,

@@ -101,7 +101,7 @@ struct hf_redis_node {
     char greet_reason[200];
 
     struct hf_admission admission; /* also of these replies */
-    enum hf_node_status standing;
+    enum hf_node_status status;
     enum hf_status fault;
     char reason[200];
 
@@ -182,9 +182,9 @@ void hf_redis_node_arm(struct hf_redis_node *node);
 
 /* Set the node's status and its reason, and report both to the client if either
  * changed. `forgot`: the server lost its data, so earlier votes are void. */
-void hf_redis_node_stand(struct hf_redis_node *node,
-                         enum hf_node_status standing, bool forgot,
-                         enum hf_status fault, const char *reason);
+void hf_redis_node_set_status(struct hf_redis_node *node,
+                              enum hf_node_status status, bool forgot,
+                              enum hf_status fault, const char *reason);
 
 /* ---- handshake.c: the handshake --------------------------------------------
  */
