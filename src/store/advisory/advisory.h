@@ -20,6 +20,7 @@
  *     ask.c       requests to statements
  *     answer.c    replies to answers
  *     session.c   the connection, its settings, its end
+ *     check.c     what is true between two events of the loop
  *     store.c     what the client calls; the table of operations */
 #ifndef HF_ADVISORY_ADVISORY_H
 #define HF_ADVISORY_ADVISORY_H
@@ -134,12 +135,20 @@ void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now);
 void hf_advisory_session_close(struct hf_advisory *store, bool forked);
 void hf_advisory_session_resume(struct hf_advisory *store,
                                 struct hf_instant now);
+
+/* When the timer must fire, at the latest; and set it to that. */
+struct hf_instant hf_advisory_session_due(const struct hf_advisory *store);
 void hf_advisory_session_arm(struct hf_advisory *store);
 
 static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
 {
     return store->phase == HF_ADVISORY_READY && !store->connection.is_broken;
 }
+
+/* ---- check.c ------------------------------------------------------------- */
+
+/* Assert what is true between two events of the loop: AD-1 to AD-5. */
+void hf_advisory_check(const struct hf_advisory *store);
 
 /* ---- seats.c ------------------------------------------------------------- */
 

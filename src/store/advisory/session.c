@@ -106,10 +106,13 @@ static struct hf_instant hangs_at(const struct hf_advisory *store)
     return hf_instant_add(since, hang_span(store));
 }
 
-void hf_advisory_session_arm(struct hf_advisory *store)
+struct hf_instant hf_advisory_session_due(const struct hf_advisory *store)
 {
-    struct hf_pg_connection *connection = &store->connection;
-    struct hf_instant at;
+    const struct hf_pg_connection *connection = &store->connection;
+    struct hf_instant at = HF_LONG_AGO;
+    if (connection->is_broken) {
+        return at;
+    }
     switch (store->phase) {
     case HF_ADVISORY_WAITING:
     case HF_ADVISORY_CONNECTING:
@@ -127,7 +130,12 @@ void hf_advisory_session_arm(struct hf_advisory *store)
         at = store->turn_at;
         break;
     }
-    hf_timer_set(&connection->timer, connection->is_broken ? HF_LONG_AGO : at);
+    return at;
+}
+
+void hf_advisory_session_arm(struct hf_advisory *store)
+{
+    hf_timer_set(&store->connection.timer, hf_advisory_session_due(store));
 }
 
 /* ---- The end ------------------------------------------------------------- */
@@ -390,6 +398,14 @@ static void on_timed(struct hf_pg_connection *connection, struct hf_instant now)
     }
 }
 
+static void on_check(const struct hf_pg_connection *connection)
+{
+    hf_advisory_check(
+        (const struct hf_advisory *)(const void *)((const char *)connection -
+                                                   offsetof(struct hf_advisory,
+                                                            connection)));
+}
+
 /* ---- Life ---------------------------------------------------------------- */
 
 void hf_advisory_session_resume(struct hf_advisory *store,
@@ -414,7 +430,7 @@ void hf_advisory_session_resume(struct hf_advisory *store,
 void hf_advisory_session_open(struct hf_advisory *store, struct hf_instant now)
 {
     static const struct hf_pg_connection_events events = {
-        on_opened, on_replied, on_notified, on_timed, on_settled};
+        on_opened, on_replied, on_notified, on_timed, on_settled, on_check};
     struct hf_pg_connection *connection = &store->connection;
     hf_pg_connection_init(connection, &events, &store->env, &store->target,
                           store->connect_timeout);

@@ -242,14 +242,12 @@ static const char *make_call(struct call *call, const struct hf_pg_node *node,
 bool hf_pg_ask_refuse(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending)
 {
+    const char *reason;
     if (hf_pg_is_ready(node)) {
         return false;
     }
-    bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
-    hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT,
-                      is_other ? HF_UNAVAILABLE : node->fault,
-                      node->reason[0] != '\0' ? node->reason
-                                              : "its identity is not known");
+    enum hf_status fault = hf_pg_node_cause(node, &reason);
+    hf_pg_answer_none(node, pending, HF_VERDICT_UNSENT, fault, reason);
     return true;
 }
 

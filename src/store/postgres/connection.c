@@ -286,12 +286,19 @@ static void read_all(struct hf_pg_connection *connection, struct hf_instant now)
 
 /* ---- Events ------------------------------------------------------------- */
 
+static void check(const struct hf_pg_connection *connection)
+{
+    hf_pg_connection_check(connection);
+    connection->events->check(connection);
+}
+
 static void on_ready(struct hf_watch *socket, uint32_t events,
                      struct hf_instant now)
 {
     struct hf_pg_connection *connection =
         (struct hf_pg_connection *)(void *)socket;
     (void)events;
+    check(connection);
     bool is_opening = connection->resolve != NULL ||
                       (!connection->is_open && !connection->is_broken);
     if (is_opening) {
@@ -301,6 +308,7 @@ static void on_ready(struct hf_watch *socket, uint32_t events,
         hf_pg_connection_flush(connection);
     }
     connection->events->settled(connection, now);
+    check(connection);
 }
 
 static void on_timer(struct hf_timer *timer, struct hf_instant now)
@@ -319,6 +327,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         hf_pg_connection_break(connection, HF_UNAVAILABLE, why);
     }
     connection->events->settled(connection, now);
+    check(connection);
 }
 
 /* ---- Life --------------------------------------------------------------- */

@@ -75,6 +75,7 @@ typedef void hf_pg_reply_fn(struct hf_pg_connection *connection,
                             const struct hf_pg_pending *pending,
                             const struct hf_pg_reply *reply,
                             struct hf_instant now);
+typedef void hf_pg_check_fn(const struct hf_pg_connection *connection);
 typedef void hf_pg_notice_fn(struct hf_pg_connection *connection,
                              const char *payload);
 
@@ -84,6 +85,8 @@ struct hf_pg_connection_events {
     hf_pg_notice_fn *notified;    /* NOTIFY on a channel of ours */
     hf_pg_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_pg_connection_fn *settled; /* last: close if broken, set the timer */
+    hf_pg_check_fn *check; /* between two events: assert what is always true
+                              then */
 };
 
 struct hf_pg_connection {
@@ -167,6 +170,10 @@ void hf_pg_connection_break(struct hf_pg_connection *connection,
  */
 struct hf_instant
 hf_pg_connection_silent_since(const struct hf_pg_connection *connection);
+
+/* node_check.c: assert what is true of the connection between two events of the
+ * loop: PN-1 to PN-4. */
+void hf_pg_connection_check(const struct hf_pg_connection *connection);
 
 /* Close. Pending requests stay until they are popped. */
 void hf_pg_connection_shut(struct hf_pg_connection *connection);

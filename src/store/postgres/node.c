@@ -37,6 +37,10 @@ void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
                            bool forgot, enum hf_status fault,
                            const char *reason)
 {
+    HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
+    HF_ASSERT(status != HF_NODE_STATUS_VOTING || fault == HF_OK);
+    HF_ASSERT(status != HF_NODE_STATUS_DOWN ||
+              (fault != HF_OK && fault != HF_QUARANTINED));
     bool is_same = node->status == status && node->fault == fault &&
                    strcmp(node->reason, reason) == 0;
     node->status = status;
@@ -50,6 +54,15 @@ void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
     }
 }
 
+enum hf_status hf_pg_node_cause(const struct hf_pg_node *node,
+                                const char **reason)
+{
+    bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
+    *reason =
+        node->reason[0] != '\0' ? node->reason : "its identity is not known";
+    return is_other ? HF_UNAVAILABLE : node->fault;
+}
+
 /* ---- Timer -------------------------------------------------------------- */
 
 static struct hf_instant hangs_at(const struct hf_pg_node *node)
@@ -58,10 +71,13 @@ static struct hf_instant hangs_at(const struct hf_pg_node *node)
                           hang_span(node));
 }
 
-void hf_pg_node_arm(struct hf_pg_node *node)
+struct hf_instant hf_pg_node_due(const struct hf_pg_node *node)
 {
-    struct hf_pg_connection *connection = &node->connection;
-    struct hf_instant at;
+    const struct hf_pg_connection *connection = &node->connection;
+    struct hf_instant at = HF_LONG_AGO;
+    if (connection->is_broken) {
+        return at;
+    }
     switch (node->phase) {
     case HF_PG_WAITING:
     case HF_PG_CONNECTING:
@@ -80,7 +96,12 @@ void hf_pg_node_arm(struct hf_pg_node *node)
         }
         break;
     }
-    hf_timer_set(&connection->timer, connection->is_broken ? HF_LONG_AGO : at);
+    return at;
+}
+
+void hf_pg_node_arm(struct hf_pg_node *node)
+{
+    hf_timer_set(&node->connection.timer, hf_pg_node_due(node));
 }
 
 /* ---- Losing ------------------------------------------------------------- */
@@ -283,6 +304,11 @@ static void on_settled(struct hf_pg_connection *connection,
     hf_pg_node_arm(node);
 }
 
+static void on_check(const struct hf_pg_connection *connection)
+{
+    hf_pg_node_check((const struct hf_pg_node *)(const void *)connection);
+}
+
 /* No timer ran for a while: replies of the handshake may be unread. Reconnect,
  * and begin the handshake anew. */
 void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
@@ -291,14 +317,18 @@ void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
         hf_instant_before(now, node->connection.timer.at)) {
         return;
     }
+    hf_pg_node_check(node);
     if (node->phase != HF_PG_WAITING) {
-        lose(node, node->fault, node->reason, now);
+        const char *reason;
+        enum hf_status fault = hf_pg_node_cause(node, &reason);
+        lose(node, fault, reason, now);
     }
     if (node->phase == HF_PG_WAITING) { /* else lose() has reconnected */
         hf_pg_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
                               node->fault, node->reason);
         connect_now(node, now);
     }
+    hf_pg_node_check(node);
 }
 
 /* ---- Life --------------------------------------------------------------- */
@@ -306,7 +336,7 @@ void hf_pg_node_resume(struct hf_pg_node *node, struct hf_instant now)
 void hf_pg_node_open(struct hf_pg_node *node, struct hf_instant now)
 {
     static const struct hf_pg_connection_events events = {
-        on_opened, on_replied, on_notified, on_timed, on_settled};
+        on_opened, on_replied, on_notified, on_timed, on_settled, on_check};
     struct hf_pg *store = node->store;
     hf_pg_connection_init(&node->connection, &events, &store->env,
                           &store->target, store->connect_timeout);

@@ -171,7 +171,10 @@ static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
     return node->phase == HF_PG_READY && !node->connection.is_broken;
 }
 
-/* Set the timer to the earliest of what is next in this phase. */
+/* The earliest of what is next in this phase. */
+struct hf_instant hf_pg_node_due(const struct hf_pg_node *node);
+
+/* Set the timer to that. */
 void hf_pg_node_arm(struct hf_pg_node *node);
 
 /* Set the node's status and its reason, and report both if either changed. */
@@ -183,6 +186,16 @@ void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
  * fails. */
 void hf_pg_node_ask(struct hf_pg_node *node, uint8_t what, const char *sql,
                     const struct hf_pg_params *params, struct hf_instant now);
+
+/** Why no request can be sent to a node that is not READY. @return never HF_OK,
+ * and never HF_QUARANTINED: a node in quarantine is READY. */
+enum hf_status hf_pg_node_cause(const struct hf_pg_node *node,
+                                const char **reason);
+
+/* ---- node_check.c -------------------------------------------------------- */
+
+/* Assert what is true between two events of the loop: PN-5 to PN-10. */
+void hf_pg_node_check(const struct hf_pg_node *node);
 
 /* ---- handshake.c --------------------------------------------------------- */
 

@@ -138,14 +138,9 @@ void hf_redis_ask(struct hf_redis_node *node, const struct hf_ask *ask,
                                   "the server closed the idle connection");
     }
     if (!hf_redis_is_ready(node)) {
-        enum hf_status fault =
-            node->fault == HF_OK || node->fault == HF_QUARANTINED
-                ? HF_UNAVAILABLE
-                : node->fault;
-        answer_at_once(node, ask, HF_VERDICT_UNSENT, fault,
-                       node->reason[0] != '\0' ? node->reason
-                                               : "its identity is not known",
-                       now);
+        const char *reason;
+        enum hf_status fault = hf_redis_node_cause(node, &reason);
+        answer_at_once(node, ask, HF_VERDICT_UNSENT, fault, reason, now);
     } else if ((ask->verb == HF_VERB_ACQUIRE || ask->verb == HF_VERB_YIELD) &&
                node->status != HF_NODE_STATUS_VOTING) {
         answer_at_once(node, ask, HF_VERDICT_UNSENT, HF_QUARANTINED,

@@ -117,6 +117,7 @@ hf_redis_connection_silent_since(const struct hf_redis_connection *connection)
 
 /* ---- Connecting -------------------------------------------------------- */
 
+/* A failure is noticed here: the socket itself reports it once. */
 static void look_at_socket(struct hf_redis_connection *connection,
                            struct hf_instant now)
 {
@@ -128,6 +129,11 @@ static void look_at_socket(struct hf_redis_connection *connection,
         connection->heard_at = now;
         connection->events->opened(connection, now);
     }
+    HF_ASSERT(connection->is_broken ||
+              connection->socket.state != HF_SOCKET_FAILED);
+    HF_ASSERT(connection->is_broken ||
+              connection->is_open ==
+                  (connection->socket.state == HF_SOCKET_OPEN));
 }
 
 void hf_redis_connection_start(struct hf_redis_connection *connection,
@@ -258,12 +264,14 @@ static void on_socket(struct hf_socket *socket, struct hf_instant now)
 {
     struct hf_redis_connection *connection =
         (struct hf_redis_connection *)(void *)socket;
+    connection->events->check(connection);
     look_at_socket(connection, now);
     if (connection->socket.state == HF_SOCKET_OPEN) {
         read_all(connection, now);
         hf_redis_connection_flush(connection);
     }
     connection->events->settled(connection, now);
+    connection->events->check(connection);
 }
 
 static void on_timer(struct hf_timer *timer, struct hf_instant now)
@@ -279,6 +287,7 @@ static void on_timer(struct hf_timer *timer, struct hf_instant now)
         connection->events->timed(connection, now);
     }
     connection->events->settled(connection, now);
+    connection->events->check(connection);
 }
 
 /* ---- Life -------------------------------------------------------------- */

@@ -30,12 +30,16 @@ struct hf_redis_connection;
 
 typedef void hf_redis_connection_fn(struct hf_redis_connection *connection,
                                     struct hf_instant now);
+typedef void
+hf_redis_connection_check_fn(const struct hf_redis_connection *connection);
 
 struct hf_redis_connection_events {
     hf_redis_connection_fn *opened;  /* connected: log in */
     hf_redis_connection_fn *replied; /* a complete reply is in `reply` */
     hf_redis_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_redis_connection_fn *settled; /* last: close if broken, set the timer */
+    hf_redis_connection_check_fn *check; /* between two events: assert what is
+                                            always true then */
 };
 
 struct hf_redis_connection {

@@ -80,10 +80,10 @@ static struct hf_instant alive_at(const struct hf_redis_listener *listener)
                : hf_instant_add(connection->heard_at, store->listen_pace.ping);
 }
 
-static void arm(struct hf_redis_listener *listener)
+struct hf_instant hf_redis_listen_due(const struct hf_redis_listener *listener)
 {
-    struct hf_redis_connection *connection = &listener->connection;
-    struct hf_instant at;
+    const struct hf_redis_connection *connection = &listener->connection;
+    struct hf_instant at = HF_LONG_AGO;
     switch (listener->phase) {
     case HF_REDIS_OFF:
     case HF_REDIS_LISTEN_CONNECTING:
@@ -96,7 +96,12 @@ static void arm(struct hf_redis_listener *listener)
         at = hf_instant_min(alive_at(listener), idle_at(listener));
         break;
     }
-    hf_timer_set(&connection->timer, at);
+    return at;
+}
+
+static void arm(struct hf_redis_listener *listener)
+{
+    hf_timer_set(&listener->connection.timer, hf_redis_listen_due(listener));
 }
 
 /* ---- Losing ------------------------------------------------------------ */
@@ -338,6 +343,13 @@ static void on_settled(struct hf_redis_connection *connection,
     arm(listener);
 }
 
+static void on_check(const struct hf_redis_connection *connection)
+{
+    const struct hf_redis_listener *listener =
+        (const struct hf_redis_listener *)(const void *)connection;
+    hf_redis_node_check(listener->node);
+}
+
 /* ---- The node's side ----------------------------------------------------- */
 
 void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now)
@@ -374,7 +386,7 @@ void hf_redis_listen_cut(struct hf_redis_node *node)
 void hf_redis_listen_open(struct hf_redis_node *node)
 {
     static const struct hf_redis_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled};
+        on_opened, on_replied, on_timed, on_settled, on_check};
     struct hf_redis_listener *listener = &node->listener;
     listener->node = node;
     listener->wanted_at = HF_LONG_AGO;

@@ -55,6 +55,9 @@ void hf_redis_listen_want(struct hf_redis_node *node, struct hf_instant now);
  * another server. Only from hf_loop_dispatch(). */
 void hf_redis_listen_cut(struct hf_redis_node *node);
 
+/* When the timer of the second connection must fire, at the latest. */
+struct hf_instant hf_redis_listen_due(const struct hf_redis_listener *listener);
+
 /* The node is READY (again): subscribe if it had a waiter within `idle`. */
 void hf_redis_listen_resume(struct hf_redis_node *node, struct hf_instant now);
 

@@ -43,6 +43,10 @@ void hf_redis_node_set_status(struct hf_redis_node *node,
                               enum hf_node_status status, bool forgot,
                               enum hf_status fault, const char *reason)
 {
+    HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
+    HF_ASSERT(status != HF_NODE_STATUS_VOTING || fault == HF_OK);
+    HF_ASSERT(status != HF_NODE_STATUS_DOWN ||
+              (fault != HF_OK && fault != HF_QUARANTINED));
     bool is_same = node->status == status && node->fault == fault &&
                    strcmp(node->reason, reason) == 0;
     node->status = status;
@@ -56,6 +60,15 @@ void hf_redis_node_set_status(struct hf_redis_node *node,
     }
 }
 
+enum hf_status hf_redis_node_cause(const struct hf_redis_node *node,
+                                   const char **reason)
+{
+    bool is_other = node->fault == HF_OK || node->fault == HF_QUARANTINED;
+    *reason =
+        node->reason[0] != '\0' ? node->reason : "its identity is not known";
+    return is_other ? HF_UNAVAILABLE : node->fault;
+}
+
 /* ---- Timer ------------------------------------------------------------- */
 
 static struct hf_instant hangs_at(const struct hf_redis_node *node)
@@ -64,10 +77,13 @@ static struct hf_instant hangs_at(const struct hf_redis_node *node)
                           hang_span(node));
 }
 
-void hf_redis_node_arm(struct hf_redis_node *node)
+struct hf_instant hf_redis_node_due(const struct hf_redis_node *node)
 {
-    struct hf_redis_connection *connection = &node->connection;
-    struct hf_instant at;
+    const struct hf_redis_connection *connection = &node->connection;
+    struct hf_instant at = HF_LONG_AGO;
+    if (connection->is_broken) {
+        return at;
+    }
     switch (node->phase) {
     case HF_REDIS_WAITING:
     case HF_REDIS_CONNECTING:
@@ -86,7 +102,12 @@ void hf_redis_node_arm(struct hf_redis_node *node)
         }
         break;
     }
-    hf_timer_set(&connection->timer, connection->is_broken ? HF_LONG_AGO : at);
+    return at;
+}
+
+void hf_redis_node_arm(struct hf_redis_node *node)
+{
+    hf_timer_set(&node->connection.timer, hf_redis_node_due(node));
 }
 
 /* ---- Losing ------------------------------------------------------------ */
@@ -286,6 +307,11 @@ static void on_settled(struct hf_redis_connection *connection,
     hf_redis_node_arm(node);
 }
 
+static void on_check(const struct hf_redis_connection *connection)
+{
+    hf_redis_node_check((const struct hf_redis_node *)(const void *)connection);
+}
+
 /* No timer ran for a while. Replies of the handshake may be unread, and may
  * have come in time or not: reconnect, and begin the handshake anew. */
 void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
@@ -294,14 +320,18 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
         hf_instant_before(now, node->connection.timer.at)) {
         return;
     }
+    hf_redis_node_check(node);
     if (node->phase != HF_REDIS_WAITING) {
-        lose(node, node->fault, node->reason, now);
+        const char *reason;
+        enum hf_status fault = hf_redis_node_cause(node, &reason);
+        lose(node, fault, reason, now);
     }
     if (node->phase == HF_REDIS_WAITING) { /* else lose() has reconnected */
         hf_redis_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
                                  node->fault, node->reason);
         connect_now(node, now);
     }
+    hf_redis_node_check(node);
 }
 
 /* ---- Life -------------------------------------------------------------- */
@@ -309,7 +339,7 @@ void hf_redis_node_resume(struct hf_redis_node *node, struct hf_instant now)
 void hf_redis_node_open(struct hf_redis_node *node, struct hf_instant now)
 {
     static const struct hf_redis_connection_events events = {
-        on_opened, on_replied, on_timed, on_settled};
+        on_opened, on_replied, on_timed, on_settled, on_check};
     hf_redis_connection_init(&node->connection, &events, node->store,
                              node->endpoint);
     node->status = HF_NODE_STATUS_CONNECTING;

@@ -176,8 +176,11 @@ static inline bool hf_redis_is_ready(const struct hf_redis_node *node)
     return node->phase == HF_REDIS_READY && !node->connection.is_broken;
 }
 
-/* Set the timer to the earliest of what is next in this phase: a retry, a
- * timeout, the next read of the marker. */
+/* The earliest of what is next in this phase: a retry, a timeout, the next read
+ * of the marker. */
+struct hf_instant hf_redis_node_due(const struct hf_redis_node *node);
+
+/* Set the timer to that. */
 void hf_redis_node_arm(struct hf_redis_node *node);
 
 /* Set the node's status and its reason, and report both to the client if either
@@ -185,6 +188,16 @@ void hf_redis_node_arm(struct hf_redis_node *node);
 void hf_redis_node_set_status(struct hf_redis_node *node,
                               enum hf_node_status status, bool forgot,
                               enum hf_status fault, const char *reason);
+
+/** Why no request can be sent to a node that is not READY. @return never HF_OK,
+ * and never HF_QUARANTINED: a node in quarantine is READY. */
+enum hf_status hf_redis_node_cause(const struct hf_redis_node *node,
+                                   const char **reason);
+
+/* ---- node_check.c -------------------------------------------------------- */
+
+/* Assert what is true between two events of the loop: RN-1 to RN-11. */
+void hf_redis_node_check(const struct hf_redis_node *node);
 
 /* ---- handshake.c: the handshake --------------------------------------------
  */

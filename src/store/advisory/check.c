@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INVARIANTS OF A SESSION, ASSERTED WHEN THE LOOP ENTERS AND LEAVES IT
+ *
+ * PN-1 to PN-4 (store/postgres/node_check.c) are of its connection.
+ *
+ * Cost: no round trip, and no loop. */
+#include "store/advisory/advisory.h"
+
+#include "base/assert.h"
+
+/* AD-1: the connection is closed exactly between two sessions, or it broke when
+ *       it was started. It is open exactly from the greeting to the end.
+ * AD-2: a greeting waits for a reply, and an error of it is kept only until it
+ *       ends.
+ * AD-3: the session votes while it is READY, and for one turn after its end,
+ *       when each CONFIRM is refused.
+ * AD-4: only a session that is READY holds or tries locks. A seat that outlived
+ *       its session would confirm a lock that the server has freed.
+ * AD-5: the timer fires at the latest when something is due. */
+void hf_advisory_check(const struct hf_advisory *store)
+{
+    const struct hf_pg_connection *connection = &store->connection;
+    bool is_closed = hf_pg_connection_is_closed(connection);
+    bool is_ready = store->phase == HF_ADVISORY_READY;
+    bool is_greeting = store->phase == HF_ADVISORY_GREETING ||
+                       store->phase == HF_ADVISORY_SETTING;
+    bool is_between = store->phase == HF_ADVISORY_WAITING ||
+                      store->phase >= HF_ADVISORY_ENDING;
+    HF_ASSERT(is_closed == is_between || connection->is_broken);
+    HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
+              connection->is_broken);
+    if (is_greeting) {
+        HF_ASSERT(connection->count > 0 || connection->is_broken);
+    } else {
+        HF_ASSERT(store->greet_fault == HF_OK);
+    }
+    HF_ASSERT((store->status == HF_NODE_STATUS_VOTING) ==
+              (is_ready || store->phase == HF_ADVISORY_ENDED));
+    HF_ASSERT(is_ready || store->n_seats == 0);
+    HF_ASSERT(!hf_instant_before(hf_advisory_session_due(store),
+                                 connection->timer.at));
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INVARIANTS OF A CONNECTION AND OF THE NODE, ASSERTED WHEN THE LOOP ENTERS AND
+ * LEAVES THEM
+ *
+ * Between two events of the loop all of these hold, whatever the server has
+ * replied. Inside an event they need not, so they are not checked in ask(),
+ * which a callback may call. PN-1 to PN-4 are of the connection alone: that of
+ * the advisory locks has them too.
+ *
+ * Timers are in PN-2 and PN-10. The loop clears a timer before it fires, so an
+ * event of a timer is checked at its end only.
+ *
+ * Cost: no round trip, and no loop: a few comparisons for each event. */
+#include "store/postgres/node.h"
+
+#include "base/assert.h"
+
+/* PN-1: the ring has room for what is pending, and its size is a power of two.
+ *       Results are kept only for the oldest request.
+ * PN-2: a connection that is broken is due at once, so that its owner closes
+ *       it.
+ * PN-3: a request is pending, a statement is prepared and bytes wait in libpq
+ *       only on an open connection. When it is closed, each request has been
+ *       answered.
+ * PN-4: the loop watches a connection that is not closed, or it is broken: else
+ *       it would hear nothing before its deadline. */
+void hf_pg_connection_check(const struct hf_pg_connection *connection)
+{
+    bool is_closed = hf_pg_connection_is_closed(connection);
+    HF_ASSERT(connection->count <= connection->ring_cap);
+    HF_ASSERT((connection->ring_cap & (connection->ring_cap - 1)) == 0);
+    if (connection->count == 0) {
+        HF_ASSERT(connection->rows == NULL && connection->error == NULL);
+    }
+    if (connection->is_broken) {
+        HF_ASSERT(connection->fault != HF_OK);
+        HF_ASSERT(connection->timer.at.ns == HF_LONG_AGO.ns);
+    }
+    if (!connection->is_open) {
+        HF_ASSERT(connection->count == 0);
+        HF_ASSERT(connection->prepared == 0 && !connection->is_dirty);
+    }
+    HF_ASSERT(!connection->is_open || connection->pq != NULL);
+    HF_ASSERT(is_closed || connection->watch.fd >= 0 || connection->is_broken);
+    HF_ASSERT(!is_closed || connection->watch.fd < 0);
+}
+
+/* PN-5: the node is WAITING exactly while its connection is closed, and its
+ *       handshake has begun exactly if the connection is open.
+ * PN-6: a handshake waits for a reply. Else no event would end it but its
+ *       deadline. An error of it is kept only until its end. */
+static void check_phase(const struct hf_pg_node *node)
+{
+    const struct hf_pg_connection *connection = &node->connection;
+    bool is_closed = hf_pg_connection_is_closed(connection);
+    bool has_begun = node->phase >= HF_PG_GREETING;
+    bool is_over = node->phase == HF_PG_READY;
+    HF_ASSERT((node->phase == HF_PG_WAITING) == is_closed);
+    HF_ASSERT(connection->is_open == has_begun);
+    if (has_begun && !is_over) {
+        HF_ASSERT(connection->count > 0 || connection->is_broken);
+    } else {
+        HF_ASSERT(node->greet_fault == HF_OK);
+    }
+}
+
+/* PN-7: the node votes or is in quarantine exactly if its handshake is done.
+ * PN-8: what the client is told of the fault fits the status: none if it votes,
+ *       and a quarantine has an end. A node that is down has another reason
+ *       than a quarantine. */
+static void check_status(const struct hf_pg_node *node)
+{
+    bool is_voting = node->status == HF_NODE_STATUS_VOTING;
+    bool is_repairing = node->status == HF_NODE_STATUS_REPAIRING;
+    bool has_until = node->admission.quarantined_until.ns != HF_LONG_AGO.ns;
+    HF_ASSERT((is_voting || is_repairing) == (node->phase == HF_PG_READY));
+    if (is_voting) {
+        HF_ASSERT(node->fault == HF_OK && !has_until);
+    } else if (is_repairing) {
+        HF_ASSERT(node->fault == HF_QUARANTINED && has_until);
+    } else if (node->status == HF_NODE_STATUS_DOWN) {
+        HF_ASSERT(node->fault != HF_OK && node->fault != HF_QUARANTINED);
+    }
+}
+
+/* PN-9: what belongs to one session ends with it: LISTEN, the schema that this
+ *       client has made, the examination, and batches that are not answered. */
+static void check_session(const struct hf_pg_node *node)
+{
+    bool is_open = node->connection.is_open;
+    HF_ASSERT(is_open || node->listening == HF_PG_LISTEN_OFF);
+    HF_ASSERT(is_open || !node->has_installed);
+    HF_ASSERT(is_open || !node->is_examined);
+    HF_ASSERT(is_open || node->sent == NULL);
+}
+
+/* PN-10: the timer fires at the latest when something is due. One that fires
+ *        too early is set again. */
+void hf_pg_node_check(const struct hf_pg_node *node)
+{
+    check_phase(node);
+    check_status(node);
+    check_session(node);
+    HF_ASSERT(
+        !hf_instant_before(hf_pg_node_due(node), node->connection.timer.at));
+}
