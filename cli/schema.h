@@ -3,7 +3,8 @@
 #ifndef CLI_SCHEMA_H
 #define CLI_SCHEMA_H
 
-/* src/store/postgres/schema.sql, byte for byte (cmake/embed_text.cmake). */
+/* The files of src/store/postgres/schema, one after another, byte for byte
+ * (cmake/embed_text.cmake). */
 extern const char cli_postgres_schema[];
 
 #endif

@@ -6,8 +6,9 @@
 #
 # NAME is in capitals. The C files of src/store/name/, and of each src/store/
 # FOLDER, which is a store of the same module, become store-SCHEME.so,
-# with its SQL files as constants hf_SCHEME_text_FILE (cmake/embed_text.cmake),
-# named for the first scheme; each other scheme is a link to it. PACKAGES are
+# with each folder of SQL files in it as a constant hf_SCHEME_text_FOLDER
+# (cmake/embed_text.cmake), named for the first scheme; each other scheme is a
+# link to it. PACKAGES are
 # those of pkg-config. The store is left out, with a message, by HF_WITHOUT_NAME,
 # and where a package is missing. It is installed beside the TLS module.
 #
@@ -22,7 +23,13 @@ function(hf_store_objects folders output schemes)
   list(GET folders 0 folder)
   list(TRANSFORM folders APPEND "/*.c" OUTPUT_VARIABLE patterns)
   hf_glob(sources ${patterns})
-  hf_glob(texts "${folder}/*.sql")
+  hf_glob(parts "${folder}/*/*.sql")
+  set(texts "")
+  foreach(part IN LISTS parts)
+    get_filename_component(text "${part}" DIRECTORY)
+    list(APPEND texts "${text}")
+  endforeach()
+  list(REMOVE_DUPLICATES texts)
   if(texts)
     hf_embed_text(text "hf_${scheme}_text" "store/${scheme}/schema.h" ${texts})
     list(APPEND sources "${text}")

@@ -6,7 +6,7 @@
  * Then rules are removed from the SQL, one at a time, and one from a script:
  * each time a difference must be found.
  *
- *     differential SCHEMA [SEED [SEQUENCES]]
+ *     differential FOLDER [SEED [SEQUENCES]]     the folder of the schema
  *
  * What may differ, by design:
  *  - A waiter without a channel polls. PostgreSQL leaves it its place; the
@@ -21,6 +21,8 @@
 #include "both.h"
 
 #include "io/clock.h"
+
+#include <glob.h>
 
 #define SEQUENCES 40
 #define PATIENCE 600 /* the rarest difference takes about 60 sequences */
@@ -335,7 +337,7 @@ static void step(struct both *both, bool is_quiet)
 
 /* ---- Runs ---------------------------------------------------------------- */
 
-static const char *schema_path;
+static const char *schema_folder;
 static uint64_t seed, sequences = SEQUENCES;
 
 static void both_open(struct both *both, const char *schema,
@@ -379,17 +381,29 @@ static bool run_sequence(struct both *both, uint64_t number, bool is_quiet)
     return !both->differs;
 }
 
+static void add_file(struct sim_text *text, const char *path)
+{
+    char part[4096];
+    size_t n;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    while ((n = fread(part, 1, sizeof(part), file)) > 0) {
+        sim_text_add(text, part, n);
+    }
+    fclose(file);
+}
+
 static struct sim_text read_schema(void)
 {
     struct sim_text text = {0};
-    char part[4096];
-    size_t n;
-    FILE *file = fopen(schema_path, "r");
-    assert_non_null(file);
-    while ((n = fread(part, 1, sizeof(part), file)) > 0) {
-        sim_text_add(&text, part, n);
+    char pattern[500];
+    glob_t parts; /* sorted by name, as the build joins them */
+    snprintf(pattern, sizeof(pattern), "%s/*.sql", schema_folder);
+    assert_int_equal(glob(pattern, 0, NULL, &parts), 0);
+    for (size_t i = 0; i < parts.gl_pathc; i++) {
+        add_file(&text, parts.gl_pathv[i]);
     }
-    fclose(file);
+    globfree(&parts);
     return text;
 }
 
@@ -401,7 +415,7 @@ static void sql_does_as_the_scripts_do(void **state)
     both_open(&both, schema.data, NULL);
     for (uint64_t i = 0; i < sequences; i++) {
         if (!run_sequence(&both, seed + i, false)) {
-            fail_msg("they differ: differential %s %" PRIu64, schema_path,
+            fail_msg("they differ: differential %s %" PRIu64, schema_folder,
                      seed + i);
         }
     }
@@ -563,7 +577,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_rule_that_is_missing_is_seen),
     };
     hf_entropy(&seed, sizeof(seed));
-    schema_path = argc > 1 ? argv[1] : "";
+    schema_folder = argc > 1 ? argv[1] : "";
     seed = argc > 2 ? strtoull(argv[2], NULL, 10) : seed % 1000000;
     sequences = argc > 3 ? strtoull(argv[3], NULL, 10) : SEQUENCES;
     return cmocka_run_group_tests_name("postgres_differential", tests, NULL,

@@ -14,5 +14,5 @@
 postgres_start -c synchronous_commit=off -c deadlock_timeout=50ms -c lock_timeout=30s ||
     skip_all "no PostgreSQL"
 nested differential "$HF_BUILD/tests/postgres/differential" \
-    "$HF_SOURCE/src/store/postgres/schema.sql" "$(drawn_seed)"
+    "$HF_SOURCE/src/store/postgres/schema" "$(drawn_seed)"
 finish

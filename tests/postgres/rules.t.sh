@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/databases.sh"
 postgres_start || skip_all "no PostgreSQL"
-schema=$HF_SOURCE/src/store/postgres/schema.sql
+schema=$W/schema.sql
+cat "$HF_SOURCE"/src/store/postgres/schema/*.sql >"$schema"
 
 verb() { # COLUMNS CALL: of one verb
     pg -c "SELECT $1 FROM holdfast.$2"

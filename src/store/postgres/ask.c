@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verb as a call of a function: its arguments in the order of schema.sql. */
+/* A verb as a call of a function: its arguments in the order of schema/. */
 #include "base/assert.h"
 #include "base/fail.h"
 #include "store/postgres/node.h"

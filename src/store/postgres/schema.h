@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of schema.sql, which cmake/embed_text.cmake makes a constant. */
+/* The files of schema/, one after another, which cmake/embed_text.cmake makes a
+ * constant. */
 #ifndef HF_POSTGRES_SCHEMA_H
 #define HF_POSTGRES_SCHEMA_H
 

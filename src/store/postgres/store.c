@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store for PostgreSQL: one node, whose rules are functions in the database
- * (schema.sql). A module: libpq is loaded only by its URL. */
+ * (schema/). A module: libpq is loaded only by its URL. */
 #include "base/fail.h"
 #include "io/clock.h"
 #include "store/advisory/advisory.h"

@@ -1,0 +1,108 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- PostgreSQL 12 and later: the rules of a lock node, as functions. They do the
+-- same as src/store/redis/*.lua, and model/RULES.md names the rules.
+--
+--   holdfast doctor --print-schema -u postgres: | psql -v ON_ERROR_STOP=1 app
+--
+-- makes them in the database app, as a role with CREATE on that database, which
+-- owns them from then on. Each role whose programs use locks needs one right:
+--
+--   GRANT USAGE ON SCHEMA holdfast TO worker;
+--
+-- It needs none on the tables, since the functions run with the owner's rights.
+-- New locks count when holdfast doctor --init has declared them, as any role
+-- with that right, or after max_ttl. Running this file again replaces the
+-- functions and keeps the rows, while programs go on using locks.
+--
+-- THE VERBS. A name and an owner are bytes; a name includes the prefix of the
+-- URL. Spans are in ms; counters, tickets and clocks in us. Arguments have the
+-- order and the meaning of the scripts' ARGV. `alone`: the call is the only one
+-- of its transaction, which may be committed without a sync to disk if nothing
+-- is granted.
+--
+--   acquire(lock_name bytea, caller bytea, ttl_ms bigint, hint bigint = 0,
+--       marker text = NULL, keep_ms bigint = 3600000, mode text = 'x',
+--       overtake boolean = false, place_ms bigint = 0, ticket bigint = 0,
+--       channel text = '', cookie bigint = 0, returned bigint = 0,
+--       alone boolean = false) -> answer              ACQUIRE, and YIELD
+--   confirm(lock_name bytea, caller bytea, ttl_ms bigint, fence bigint,
+--       marker text = NULL, keep_ms bigint = 3600000, holder boolean = false,
+--       mode text = 'x') -> answer
+--   release(lock_name bytea, caller bytea, fence bigint = 0,
+--       reserve_ms bigint = 0, keep_ms bigint = 3600000, marker text = NULL,
+--       alone boolean = false) -> answer
+--   break_lock(lock_name bytea, caller bytea, at_once boolean, marker text,
+--       keep_ms bigint, max_ttl_ms bigint, back bytea = '') -> answer
+--   inspect(lock_name bytea) -> answer
+--   list(lock_name bytea, most integer = 1000) -> rows of seat, at least one
+--   mark(lock_name bytea, marker text, fence bigint, left_ms bigint,
+--       owner bytea) -> answer                        fence 0: only read
+--   marker(expected text, fresh text, whole boolean, host text, seen_ms bigint,
+--       VARIADIC facts text[]) -> integer             facts may be '{}'
+--   look(most integer = 5) -> rows (held bigint, waited bigint, name bytea), at
+--       least one; name: one of the first, or NULL
+--   ahead(marker text, keep_ms bigint, max_ttl_ms bigint) -> bigint
+--       marker '': only count; -1: the marker has changed, or the node votes
+--   value_get(lock_name bytea) -> (verdict 1, version bigint, data bytea,
+--       id text)       version 0, data NULL: there is none; id: of the last
+--       write, a deletion too
+--   value_put(lock_name bytea, expected bigint, id text, keep_ms bigint,
+--       data bytea) -> (verdict 1 or 0, version bigint)
+--       expected NULL: any, 0: there must be none; keep_ms NULL: write, else
+--       delete, and keep the version for so long; id: of this write, random
+--
+-- and what Redis has as commands:
+--
+--   scan(prefix bytea, after bytea, most integer) -> rows (name bytea): names
+--       with a holder, a waiter or a mark, in byte order, above `after`
+--   facts() -> rows (field text, content text): the fields of the marker (v,
+--       whole, at:..., and those that marker() was given), and of this server
+--       server:now_us, :version (server_version_num), :recovery, :durable
+--       ("1"/"0": commits are on disk when they return), :system (identifier),
+--       :timeline, :start (us, of the postmaster), :pid (of this backend),
+--       :synchronous ("1": a synchronous standby is configured), :schema (its
+--       version). One of a later version has :serves: the least version whose
+--       clients it still serves
+--   listen(channel text): LISTEN, and hold the advisory lock that shows
+--       granters that this session listens. A payload is "cookie counter", as
+--       in PUBLISH. A session that also calls verbs may listen on one channel.
+--   unlisten(channel text)
+--   sweep(after bytea, most integer = 100) -> bytea: delete idle names among
+--       the next ones; the name at which to go on, empty after the last. Verbs
+--       do the same bit by bit, so this is for a table to be emptied at once.
+--   schema_version() -> integer
+--
+-- answer: (verdict integer, counter bigint, left_ms bigint, owner bytea,
+--     floor bigint, bound bigint, ticket bigint, ahead bigint, node_us bigint,
+--     terms integer, sharers integer, waiters bigint)
+--   verdict  1 yours or done, 0 not yours, 2 queued, -1 the marker has changed
+--   left_ms  of the lease of `owner`; -2: free, and owner is empty
+--   floor, bound   of CONFIRM: T was below or above; else 0
+--   ticket, ahead  of "queued"; ahead 1 of "yours": an earlier ticket waits
+--   node_us  of a refusal, and of a grant far ahead of the clock; else 0
+--   waiters  of INSPECT and MARK's kin; else 0
+-- seat: the columns of answer (verdict 1), the same in every row, then
+--     seat_owner bytea, seat_left_ms bigint, seat_ticket bigint (0: a sharer),
+--     seat_mode text; all NULL if there is none
+--
+-- Marker NULL: whatever marker the node has, unless it is in quarantine; for
+-- use from psql.
+-- Channel '': the waiter polls. It is not pushed to, and keeps its place; the
+-- name stays free for it until its place ends. A waiter whose channel has no
+-- listener is removed, as in Redis.
+--
+-- ERRORS, by SQLSTATE; all but the last change nothing, and are no refusal:
+--   55P03  the name's row stayed locked for half a second: unknown
+--   HF002  fences of this name are used up
+--   HF003  the schema is of a newer version
+--   25001  the transaction is not READ COMMITTED
+--   22023  an argument is out of range
+--   an error or a warning at COMMIT: unknown
+--
+-- HOW. A verb locks the row of the name in a statement of its own; all that it
+-- reads after that, queue and clock too, is as of then, since each statement of
+-- a VOLATILE function has a new snapshot in READ COMMITTED. Every change of a
+-- name's waiters and sharers is made under that lock. A refused try takes none.
+-- EXCEPTION blocks would use up a transaction id each, and are not used.
+-- In a transaction of several statements nothing is held until COMMIT, and the
+-- row stays locked until then.

@@ -1,0 +1,83 @@
+
+
+-- ---- The clock, and the marker ---------------------------------------------
+
+-- Microseconds since 1970. Tests replace it.
+CREATE OR REPLACE FUNCTION holdfast.clock() RETURNS bigint
+LANGUAGE sql VOLATILE AS $fn$
+    SELECT (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp())
+        OPERATOR(pg_catalog.*) 1000000.0)::bigint
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.schema_version() RETURNS integer
+LANGUAGE sql STABLE AS $fn$
+    SELECT v.version FROM holdfast.version v
+$fn$;
+
+-- A promotion begins a new time-line, and a pooler may change servers under an
+-- open connection. Functions that grant compare it.
+CREATE OR REPLACE FUNCTION holdfast.timeline() RETURNS text
+LANGUAGE sql VOLATILE AS $fn$
+    SELECT pg_catalog.substr(pg_catalog.pg_walfile_name(
+        pg_catalog.pg_current_wal_insert_lsn()), 1, 8)
+$fn$;
+
+-- Does the node have all locks, as far as is known? Not in quarantine.
+CREATE OR REPLACE FUNCTION holdfast.is_whole() RETURNS boolean
+LANGUAGE plpgsql STABLE AS $fn$
+BEGIN
+    RETURN EXISTS (SELECT FROM holdfast.node n WHERE n.field = 'whole');
+END
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.is_marker(marker text) RETURNS boolean
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    PERFORM FROM holdfast.node n
+        WHERE n.field = 'v' AND n.timeline = holdfast.timeline()
+            AND (n.content = marker OR (marker IS NULL
+                AND holdfast.is_whole()));
+    RETURN FOUND;
+END
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.check_call(caller bytea, span_ms bigint)
+RETURNS void
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION
+            'holdfast: the transaction is %, must be READ COMMITTED',
+            upper(current_setting('transaction_isolation'))
+            USING ERRCODE = '25001';
+    ELSIF caller IS NULL OR octet_length(caller) NOT BETWEEN 1 AND 512 THEN
+        RAISE EXCEPTION 'holdfast: the owner has % bytes, must be 1 to 512',
+            coalesce(octet_length(caller)::text, 'no')
+            USING ERRCODE = '22023';
+    ELSIF span_ms IS NULL OR span_ms NOT BETWEEN 0 AND 4398046511104 THEN
+        RAISE EXCEPTION 'holdfast: a span of % ms, must be 0 to 4398046511104',
+            coalesce(span_ms::text, 'no')
+            USING ERRCODE = '22023';
+    END IF;
+END
+$fn$;
+
+-- The same as a question. It is one expression, which its callers contain.
+CREATE OR REPLACE FUNCTION holdfast.is_usual(caller bytea, span_ms bigint,
+    keep_ms bigint)
+RETURNS boolean
+LANGUAGE sql STABLE AS $fn$
+    SELECT pg_catalog.current_setting('transaction_isolation')
+            = 'read committed'
+        AND pg_catalog.octet_length(caller) BETWEEN 1 AND 512
+        AND span_ms BETWEEN 0 AND 4398046511104
+        AND keep_ms BETWEEN 0 AND 4398046511104
+$fn$;
+
+CREATE OR REPLACE FUNCTION holdfast.fail_used_up() RETURNS void
+LANGUAGE plpgsql AS $fn$
+BEGIN
+    RAISE EXCEPTION 'holdfast: fences of this name are used up'
+        USING ERRCODE = 'HF002';
+END
+$fn$;
