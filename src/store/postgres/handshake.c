@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* THE HANDSHAKE: THE SERVER'S IDENTITY, AND WHETHER IT HAS LOST DATA
  *
- *     ──▶ settings of the session, kind of server; holdfast.facts()  one write
- *     ◀── both replies; admission.c decides                     one round trip
- *     ──▶ the schema, if there is none and the role may create it, and again
- *     ──▶ marker(), if the marker is gone, stale, or lacks our host
+ *     ──▶ the settings of the session and the kind of server; with it
+ *         holdfast.facts()
+ *     ◀── both replies; admission.c decides
+ *     ──▶ the schema, if it is missing and the role may create it; then the
+ *         handshake begins again
+ *     ──▶ marker(), if the marker is missing, stale, or lacks our host
  *     ◀── 1: written, decide again; 0: another client was faster, read again
  *
- * What the server is, as core/quarantine.h knows it:
+ * core/quarantine.h compares two texts with those of the last handshake:
  *
- *   replid   system identifier and time-line: a restored backup, and a standby
- *            that was promoted, have another time-line. A new one always means
- *            quarantine (has_replid2)
- *   run_id   the same, and when the postmaster started: a restart means
- *            quarantine unless commits were on disk before their replies
+ *   replid   the system identifier and the time-line. A restored backup and a
+ *            promoted standby have another time-line, and begin a quarantine
+ *            (has_replid2).
+ *   run_id   the replid and the start time of the server. A restart begins a
+ *            quarantine, unless each commit was on disk before its reply.
  *
- * The handshake is repeated when a verb reports another marker, when an error
- * shows that the server has changed, and when a quarantine is over. */
+ * The handshake is repeated when a request reports another marker, when an
+ * error shows that the server has changed, and when a quarantine is over.
+ *
+ * A handshake takes one round trip, and one more for each write of the marker.
+ * The schema is created once for each database. */
 #include "store/marker.h"
 #include "store/postgres/node.h"
 #include "store/postgres/schema.h"
@@ -27,15 +32,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of the installation of the schema, in milliseconds: it may wait for
- * another client that installs. */
+/* Timeout of the creation of the schema, in milliseconds: it may wait for
+ * another client that creates it. */
 #define INSTALL_MS_MAX 20000
 
-/* The session must be READ COMMITTED, must show warnings at COMMIT, must not be
- * ended for being idle, and its grants must be on the disk before they count,
- * since another session may have declared the server durable. A pooler's
- * session is not ours: there each call has its settings (HF_PG_CALL). A pooler
- * has a number of its own for each of its clients. */
+/* The settings of a session:
+ *  - Transactions are READ COMMITTED: the functions of the schema need it.
+ *  - A warning at COMMIT is sent: it says that the commit may be lost.
+ *  - The server does not end the session because it is idle.
+ *  - A commit waits for the disk. Another session may have declared the server
+ *    durable, and then a restart is no quarantine.
+ * Through a pooler the session belongs to other clients too, so each call sets
+ * what it needs (HF_PG_CALL). The pooler has reported a process id of its own
+ * to this client, which is how it is recognised. */
 #define IS_OURS "pg_backend_pid() = $1"
 #define SET ", CASE WHEN " IS_OURS " THEN set_config("
 #define END ", false) END"
@@ -205,7 +214,7 @@ static void take_facts(struct hf_pg_node *node, const struct pg_result *rows)
     snprintf(identity->run_id, sizeof(identity->run_id),
              "%016" PRIx64 "-%s-%" PRIx64, facts.system, facts.timeline,
              facts.start_us);
-    identity->has_replid2 = true; /* each other replid is a promotion */
+    identity->has_replid2 = true; /* a change of replid is a promotion */
 }
 
 static void note_fault(struct hf_pg_node *node, const struct pg_result *error,
@@ -225,7 +234,8 @@ static bool is_missing(const struct pg_result *error)
            hf_pg_fault_is(error, "42P01");
 }
 
-/* Schemas are upgraded in place, while clients of the version before run. */
+/* A schema is upgraded in place while clients of the previous version run, so a
+ * later version says which clients it still serves. */
 static bool is_too_new(const struct hf_pg_node *node)
 {
     return node->schema > HF_PG_SCHEMA_VERSION &&
@@ -256,7 +266,8 @@ static void refuse_schema(struct hf_pg_node *node)
     hf_pg_refuse(node, HF_CONFIG, why);
 }
 
-/* A server that cannot be the node, or a database without the schema. */
+/* The reply to facts() is the last of the handshake. Create the schema if it is
+ * missing or old, refuse the server if that is not possible, or judge it. */
 static void complete(struct hf_pg_node *node, const struct hf_pg_reply *reply,
                      struct hf_instant now)
 {

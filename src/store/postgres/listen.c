@@ -1,36 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* LISTENING FOR GRANTS
  *
- *     ──▶ holdfast.listen(hf:push:<ours>), at the first "queued"
- *     ◀── committed: grants arrive from now on
- *     ◀── NOTIFY "<cookie> <counter>"                             per grant
- *     ──▶ UNLISTEN, after a while without a waiter
+ *     ──▶ holdfast.listen(hf:push:<ours>), after the first reply "queued"
+ *     ◀── committed: grants are pushed from now on
+ *     ◀── NOTIFY "<cookie> <counter>", once for each grant
+ *     ──▶ UNLISTEN, after IDLE_MS without a waiter
  *
- * On the same connection as the verbs. The server sends a notification between
- * two transactions. listen() also holds an advisory lock, by which a granter
- * sees that the waiter's session is alive. A session that listens is woken by
- * each NOTIFY of its database, so it does not listen without need.
+ * Requests and notifications share one connection. The server sends a
+ * notification between two transactions. listen() also takes an advisory lock
+ * for the session: a session that grants a name tests it, to see whether the
+ * waiter's session is alive. Each NOTIFY of the database wakes every session
+ * that listens, so a client without waiters stops listening.
  *
- * Until LISTEN is committed, requests name no channel: their waiters poll, and
- * their next heartbeat has the channel. A lost push does no harm, since the
- * heartbeat finds the grant. Behind a pooler waiters poll: the session that
- * would listen is not ours. */
+ * Until LISTEN is committed, requests name no channel. Their waiters poll, and
+ * their next heartbeat names the channel. A lost notification does no harm,
+ * since the heartbeat finds the grant. Behind a pooler waiters poll, because
+ * the session that would listen belongs to other clients too.
+ *
+ * LISTEN takes one request, and UNLISTEN two. */
 #include "store/postgres/node.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Longer than the interval of a waiter's heartbeats: 2 s at most. */
+/* Milliseconds without a waiter until UNLISTEN. Longer than the interval of a
+ * waiter's heartbeats, which is 2 s at most. */
 #define IDLE_MS 10000
 
-/* After LISTEN failed, until the next attempt. */
+/* Milliseconds from a failure of LISTEN to the next attempt. */
 #define REFUSED_MS 30000
 
 static const char listen_sql[] = "SELECT holdfast.listen($1)";
 static const char unlock_sql[] = "SELECT pg_advisory_unlock_all()";
 static const char unlisten_sql[] = "UNLISTEN *";
 
-static void tell(struct hf_pg_node *node, bool is_listening)
+static void report_state(struct hf_pg_node *node, bool is_listening)
 {
     node->store->env.listen(node->store->env.client, 0, is_listening);
 }
@@ -75,7 +79,7 @@ void hf_pg_listen_reply(struct hf_pg_node *node,
     if (reply->error == NULL) {
         node->listening = HF_PG_LISTEN_ON;
         node->has_warned = false;
-        tell(node, true);
+        report_state(node, true);
         return;
     }
     node->listening = HF_PG_LISTEN_OFF;
@@ -94,7 +98,7 @@ void hf_pg_listen_lost(struct hf_pg_node *node)
     node->listening = HF_PG_LISTEN_OFF;
     node->refused_at = HF_LONG_AGO;
     if (was_on) {
-        tell(node, false);
+        report_state(node, false);
     }
 }
 
@@ -105,8 +109,8 @@ struct hf_instant hf_pg_listen_due(const struct hf_pg_node *node)
                : HF_NEVER;
 }
 
-/* The advisory lock first: no granter may rely on a session that no longer
- * listens. */
+/* Release the advisory lock first. While it is held, other sessions grant to
+ * this one by NOTIFY. */
 void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now)
 {
     if (hf_instant_before(now, hf_pg_listen_due(node))) {

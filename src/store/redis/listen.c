@@ -49,7 +49,7 @@ static void report(struct hf_redis_listener *listener, enum hf_log_level level,
     node->store->env.log(node->store->env.client, level, text);
 }
 
-static void tell(struct hf_redis_listener *listener, bool is_listening)
+static void report_state(struct hf_redis_listener *listener, bool is_listening)
 {
     struct hf_redis_node *node = listener->node;
     node->store->env.listen(node->store->env.client, node->index, is_listening);
@@ -115,7 +115,7 @@ static void shut(struct hf_redis_listener *listener)
     hf_wire_reset(&listener->connection.wire);
     hf_wire_wipe(&listener->connection.wire);
     if (was_listening) {
-        tell(listener, false);
+        report_state(listener, false);
     }
 }
 
@@ -250,7 +250,7 @@ static void begin_to_listen(struct hf_redis_listener *listener,
     listener->phase = HF_REDIS_LISTENING;
     listener->has_warned = false;
     hf_redis_connection_served(&listener->connection, now);
-    tell(listener, true);
+    report_state(listener, true);
     hf_redis_examine_push(listener->node, "");
 }
 
