@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/duration.h"
 
+#include "base/assert.h"
+
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -84,7 +86,7 @@ bool hf_duration_parse(const char *text, int64_t *out_ms)
         if (unit == NULL || unit->ms >= last_ms ||
             (at == unit_at && last_ms != INT64_MAX) ||
             __builtin_mul_overflow(number, unit->ms, &product) ||
-            product % scale != 0) {
+            product % scale != 0 || product / scale > MS_MAX) {
             return false;
         }
         sum += product / scale;
@@ -93,6 +95,7 @@ bool hf_duration_parse(const char *text, int64_t *out_ms)
             return false;
         }
     } while (*at != '\0');
+    HF_ASSERT(sum >= 0 && sum <= MS_MAX);
     *out_ms = sum;
     return true;
 }
