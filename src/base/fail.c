@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/fail.h"
 
+#include "base/assert.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,6 +21,7 @@ void hf_make_plain(char *text)
 enum hf_status hf_fail(struct hf_error *error, enum hf_status status,
                        const char *format, ...)
 {
+    HF_ASSERT(status != HF_OK); /* the caller returns it as a failure */
     if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);

@@ -3,6 +3,8 @@
  * have matched. So a pattern with many stars does not take exponential time. */
 #include "base/glob.h"
 
+#include "base/assert.h"
+
 struct pattern {
     const unsigned char *at;
     const unsigned char *end;
@@ -81,5 +83,6 @@ bool hf_glob_match(const void *pattern, size_t pattern_len, const void *text,
     while (p.at < p.end && *p.at == '*') {
         p.at++;
     }
+    HF_ASSERT(p.at <= p.end); /* no item was read beyond the pattern */
     return p.at == p.end;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/nearest.h"
 
+#include "base/assert.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -19,6 +21,7 @@ static unsigned distance(const char *a, const char *b)
 {
     unsigned rows[3][WORD_MAX + 1];
     size_t a_len = strlen(a), b_len = strlen(b);
+    HF_ASSERT(a_len <= WORD_MAX && b_len <= WORD_MAX);
     for (unsigned j = 0; j <= b_len; j++) {
         rows[0][j] = j;
     }

@@ -11,6 +11,8 @@
 #ifndef HF_BASE_TIME_H
 #define HF_BASE_TIME_H
 
+#include "base/assert.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,6 +47,7 @@ static inline struct hf_span hf_span_scale(struct hf_span span, int64_t by)
 /* Rounded towards 0. `by` is positive. */
 static inline struct hf_span hf_span_div(struct hf_span span, int64_t by)
 {
+    HF_ASSERT(by > 0);
     return (struct hf_span){span.ns / by};
 }
 
@@ -154,6 +157,7 @@ static inline struct hf_span hf_span_max(struct hf_span a, struct hf_span b)
 /* 0 to `whole`, by a random number. `whole` is not negative. */
 static inline struct hf_span hf_span_draw(struct hf_span whole, uint64_t random)
 {
+    HF_ASSERT(whole.ns >= 0); /* of -1 it would divide by 0 */
     return (struct hf_span){(int64_t)(random % ((uint64_t)whole.ns + 1))};
 }
 

@@ -163,6 +163,7 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_watch *watch)
     if (at == SLOTS_MAX) {
         return; /* not watched */
     }
+    HF_ASSERT(watch->fd >= 0); /* it must not be closed before */
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     loop->slots[at].watch = NULL;
 }
@@ -209,6 +210,7 @@ static bool arm_own_timer(struct hf_loop *loop, struct hf_instant until)
         }
         loop->timer_fd = fd;
     }
+    HF_ASSERT(until.ns > 0); /* 0 would disarm it */
     struct itimerspec at = {.it_value = timespec_of(until.ns)};
     return timerfd_settime(loop->timer_fd, TFD_TIMER_ABSTIME, &at, NULL) == 0;
 }
@@ -269,6 +271,7 @@ void hf_loop_dispatch(struct hf_loop *loop, struct hf_instant now)
     loop->n_found = 0;
     for (int i = 0; i < n; i++) {
         uint64_t key = loop->found[i].data.u64;
+        HF_ASSERT((key & 0xffffffff) < SLOTS_MAX); /* not OWN_TIMER */
         const struct slot *slot = &loop->slots[key & 0xffffffff];
         if (slot->watch != NULL && slot->generation == (uint32_t)(key >> 32)) {
             slot->watch->ready(slot->watch, loop->found[i].events, now);

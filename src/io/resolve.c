@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io/resolve.h"
 
+#include "base/assert.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -97,7 +99,9 @@ bool hf_resolve_numeric(const char *host, uint16_t port,
 
 static void leave(struct hf_resolve *resolve)
 {
-    if (atomic_fetch_sub(&resolve->users, 1) == 1) {
+    int users = atomic_fetch_sub(&resolve->users, 1);
+    HF_ASSERT(users > 0);
+    if (users == 1) {
         close(resolve->event_fd);
         free(resolve);
     }
@@ -176,6 +180,7 @@ bool hf_resolve_take(struct hf_resolve *resolve, struct hf_addresses *out,
                  gai_strerror(resolve->error));
         return false;
     }
+    HF_ASSERT(resolve->found.n > 0); /* else there was an error */
     *out = resolve->found;
     return true;
 }

@@ -74,6 +74,7 @@ static void fail(struct hf_socket *socket, const char *what, int error)
 
 static void want_output(struct hf_socket *socket, bool on)
 {
+    HF_ASSERT(socket->watch.fd >= 0);
     if (socket->wants_output != on) {
         socket->wants_output = on;
         hf_loop_watch_output(socket->loop, &socket->watch, on);
@@ -233,6 +234,7 @@ void hf_socket_start(struct hf_socket *socket,
                      struct hf_span timeout, struct hf_instant now)
 {
     HF_ASSERT(socket->state == HF_SOCKET_CLOSED);
+    HF_ASSERT(socket->watch.fd < 0 && socket->tls == NULL);
     socket->target = *target;
     socket->per_address = timeout;
     socket->reason[0] = '\0';
@@ -457,6 +459,7 @@ ssize_t hf_socket_write(struct hf_socket *socket, const void *data, size_t len)
 bool hf_socket_is_dead(struct hf_socket *socket)
 {
     char byte;
+    HF_ASSERT(socket->state == HF_SOCKET_OPEN);
     ssize_t n = recv(socket->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     return n == 0 || (n < 0 && !is_later(errno));
 }
@@ -479,6 +482,7 @@ void hf_socket_close(struct hf_socket *socket, bool quiet)
         socket->watch.fd = -1;
     }
     drop_descriptor(socket);
+    HF_ASSERT(socket->watch.fd < 0 && socket->resolve == NULL);
     socket->state = HF_SOCKET_CLOSED;
     socket->give_up = HF_NEVER;
 }

@@ -8,6 +8,9 @@
 void hf_timers_add(struct hf_timer **list, struct hf_timer *timer)
 {
     HF_ASSERT(timer->fire != NULL);
+    for (const struct hf_timer *t = *list; t != NULL; t = t->next) {
+        HF_ASSERT(t != timer); /* twice in the list would be a circle */
+    }
     timer->next = *list;
     *list = timer;
 }

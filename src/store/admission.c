@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/admission.h"
 
+#include "base/assert.h"
 #include "base/duration.h"
 
 #include <inttypes.h>
@@ -139,6 +140,7 @@ bool hf_admission_open(struct hf_admission *admission)
 {
     const struct hf_quarantine_verdict *verdict = &admission->verdict;
     struct hf_known_server *known = &admission->known;
+    HF_ASSERT(verdict->trust != HF_TRUST_MISMATCH); /* it is refused */
     bool is_quarantined = verdict->trust == HF_TRUST_QUARANTINE;
     known->has_met = true;
     known->since = verdict->since;

@@ -9,6 +9,8 @@
  * begins anew after a connection that served for a second. */
 #include "store/reconnect.h"
 
+#include "base/assert.h"
+
 /* Back-off between connections that come to nothing, in milliseconds, doubled
  * each time: a server that restarts is found soon, and one that is down for
  * hours costs a connection every two seconds. */
@@ -76,6 +78,7 @@ bool hf_reconnect_plan(struct hf_reconnect *reconnect, uint64_t *seed,
         reconnect->failures++;
         reconnect->retry_at =
             hf_instant_add(now, back_off(reconnect->failures, seed));
+        HF_ASSERT(hf_instant_before(now, reconnect->retry_at));
     }
     return is_quick;
 }

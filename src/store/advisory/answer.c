@@ -102,6 +102,7 @@ static void take_grant(struct hf_advisory *store, struct hf_advisory_seat *seat,
 {
     struct hf_answer answer = answer_to(&seat->acquire, sent);
     struct hf_advisory_request release = seat->release;
+    HF_ASSERT(seat->state != HF_ADVISORY_HELD); /* a try is answered once */
     seat->counter = ++store->counter;
     answer.verdict = HF_VERDICT_OK;
     answer.counter = seat->counter;

@@ -120,6 +120,7 @@ bool hf_advisory_unlock(struct hf_advisory *store,
         add_shown(&params, &seat->key);
     }
     add_key(&params, &seat->key);
+    HF_ASSERT(!is_undo || hf_advisory_seat_is_sole(store, seat));
     seat->state = HF_ADVISORY_LEAVING;
     unsigned statement =
         of_four(is_undo ? S_UNDO : S_UNLOCK, &seat->key, seat->is_shared);

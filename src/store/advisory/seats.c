@@ -67,6 +67,8 @@ struct hf_advisory_seat *hf_advisory_seat_add(struct hf_advisory *store,
                                               const struct hf_ask *ask)
 {
     HF_ASSERT(ask->owner_len <= HF_OWNER_MAX);
+    HF_ASSERT(hf_advisory_is_ready(store)); /* AD-4 */
+    HF_ASSERT(hf_advisory_seat_find(store, key, ask) == NULL);
     struct hf_advisory_seat *seat = calloc(1, sizeof(*seat) + ask->name_len);
     if (seat == NULL) {
         return NULL;
@@ -89,8 +91,10 @@ void hf_advisory_seat_remove(struct hf_advisory *store,
 {
     struct hf_advisory_seat **at = &store->seats[bucket_of(&seat->key)];
     while (*at != seat) {
+        HF_ASSERT(*at != NULL); /* it is in its bucket */
         at = &(*at)->next;
     }
+    HF_ASSERT(store->n_seats > 0);
     *at = seat->next;
     store->n_seats--;
     free(seat);

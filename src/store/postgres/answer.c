@@ -2,6 +2,7 @@
 /* Replies as answers. Missing is not refused: an error of the statement itself
  * has changed nothing (ERROR), and an error or a warning at its commit, or a
  * lock that was not got in time, leaves open what has happened (UNKNOWN). */
+#include "base/assert.h"
 #include "core/owner.h"
 #include "store/postgres/node.h"
 
@@ -51,6 +52,7 @@ void hf_pg_answer_none(struct hf_pg_node *node,
                        const char *reason)
 {
     struct hf_answer answer = answer_to(pending);
+    HF_ASSERT(fault != HF_OK && reason != NULL);
     answer.verdict = verdict;
     answer.fault = fault;
     answer.reason = reason;

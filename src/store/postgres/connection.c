@@ -112,6 +112,7 @@ bool hf_pg_connection_ask(struct hf_pg_connection *connection,
                           unsigned statement, const char *sql,
                           const struct hf_pg_params *params)
 {
+    HF_ASSERT(statement <= HF_PG_STATEMENTS_MAX);
     bool prepares = statement < HF_PG_STATEMENTS_MAX &&
                     (connection->prepared & 1U << statement) == 0;
     if (connection->is_broken || !connection->is_open ||

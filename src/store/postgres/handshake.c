@@ -22,6 +22,7 @@
  *
  * A handshake takes one round trip, and one more for each write of the marker.
  * The schema is created once for each database. */
+#include "base/assert.h"
 #include "store/marker.h"
 #include "store/postgres/node.h"
 #include "store/postgres/schema.h"
@@ -89,6 +90,7 @@ static const char facts_sql[] =
 void hf_pg_handshake(struct hf_pg_node *node, struct hf_instant now)
 {
     bool is_first = node->phase == HF_PG_CONNECTING;
+    HF_ASSERT(node->connection.is_open);
     node->phase = HF_PG_GREETING;
     node->connection.deadline =
         hf_instant_add(now, node->store->connect_timeout);

@@ -51,6 +51,7 @@ bool hf_pg_connection_pop(struct hf_pg_connection *connection,
 void hf_pg_connection_push(struct hf_pg_connection *connection,
                            const struct hf_pg_pending *pending)
 {
+    HF_ASSERT(connection->count < connection->ring_cap);
     size_t at =
         (connection->head + connection->count++) & (connection->ring_cap - 1);
     connection->ring[at] = *pending;

@@ -25,6 +25,7 @@
  * Cost: one round trip for each request. All requests of a turn share one
  * write; composing one needs no heap. SCAN costs one for each 1000 keys of the
  * server, twice: locks, then marks. */
+#include "base/assert.h"
 #include "core/owner.h"
 #include "store/redis/command.h"
 #include "store/redis/listen.h"
@@ -176,6 +177,7 @@ void hf_redis_answer_none(struct hf_redis_node *node,
                           const char *reason)
 {
     struct hf_answer answer = answer_to(node, pending);
+    HF_ASSERT(fault != HF_OK && reason != NULL);
     answer.verdict = verdict;
     answer.fault = fault;
     answer.reason = reason;

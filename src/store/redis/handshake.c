@@ -11,6 +11,7 @@
  * handshake is repeated when a script reports another marker than the one we
  * know (FLUSHALL, or a promotion in place), when an error shows that the server
  * has changed, and when a quarantine is over. */
+#include "base/assert.h"
 #include "base/fail.h"
 #include "store/marker.h"
 #include "store/redis/node.h"
@@ -46,6 +47,7 @@ static void log_in(struct hf_redis_node *node, struct hf_instant now)
 void hf_redis_handshake(struct hf_redis_node *node, bool is_fresh,
                         struct hf_instant now)
 {
+    HF_ASSERT(node->connection.is_open);
     node->phase = HF_REDIS_GREETING;
     node->connection.deadline =
         hf_instant_add(now, node->store->connect_timeout);

@@ -3,6 +3,7 @@
  * define what each verb does at a node, node.h the states of a connection. */
 #include "store/redis/node.h"
 
+#include "base/assert.h"
 #include "base/fail.h"
 #include "base/secret.h"
 #include "io/clock.h"
@@ -238,6 +239,7 @@ static void redis_close(struct hf_store *base, bool forked)
 static void redis_ask(struct hf_store *base, const struct hf_ask *ask,
                       struct hf_instant now)
 {
+    HF_ASSERT(ask->node < base->n_nodes);
     hf_redis_ask(&redis_of(base)->nodes[ask->node], ask, now);
 }
 
@@ -296,6 +298,7 @@ static void redis_job(struct hf_store *base, unsigned index, enum hf_job job,
 {
     struct hf_redis *store = redis_of(base);
     struct hf_redis_node *node = &store->nodes[index];
+    HF_ASSERT(index < base->n_nodes && sink->done != NULL);
     store->sink = *sink;
     store->has_sink = true;
     node->jobs |= 1U << job;

@@ -118,6 +118,7 @@ static bool reserve_bytes(struct hf_wire *wire, size_t len)
     wire->sent -= wire->begin;
     wire->begin = 0;
     wire->end = live;
+    HF_ASSERT(wire->end + len <= wire->cap && wire->sent <= wire->end);
     return true;
 }
 
@@ -145,6 +146,8 @@ static void commit(struct hf_wire *wire, size_t len,
                    const struct hf_pending *pending)
 {
     size_t at = (wire->head + wire->count) & (wire->ring_cap - 1);
+    HF_ASSERT(wire->count < wire->ring_cap);
+    HF_ASSERT(len <= wire->cap - wire->end); /* not more than was reserved */
     wire->ring[at] = *pending;
     wire->ring[at].bytes = (uint32_t)len;
     wire->count++;
@@ -214,6 +217,7 @@ static bool is_followed(const struct hf_wire *wire, uint8_t verb)
 
 bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb)
 {
+    HF_ASSERT(wire->count > 0);
     return wire->ring[wire->head].verb == verb || !is_followed(wire, verb);
 }
 
@@ -227,8 +231,9 @@ bool hf_wire_is_full(const struct hf_wire *wire)
 
 bool hf_wire_resend(struct hf_wire *wire)
 {
+    HF_ASSERT(wire->count > 0);
     struct hf_pending pending = *hf_wire_oldest(wire);
-    HF_ASSERT(pending.script != NULL);
+    HF_ASSERT(pending.script != NULL && !pending.has_text);
     size_t room = hf_resp_eval_room(pending.bytes, pending.script->len);
     if (!reserve_bytes(wire, room) || !reserve_pending(wire)) {
         return false;
