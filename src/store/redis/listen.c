@@ -83,7 +83,7 @@ static struct hf_instant alive_at(const struct hf_redis_listener *listener)
 struct hf_instant hf_redis_listen_due(const struct hf_redis_listener *listener)
 {
     const struct hf_redis_connection *connection = &listener->connection;
-    struct hf_instant at = HF_LONG_AGO;
+    struct hf_instant at;
     switch (listener->phase) {
     case HF_REDIS_OFF:
     case HF_REDIS_LISTEN_CONNECTING:
