@@ -15,10 +15,18 @@
  * breaks exclusion in 11 steps). A failed attempt releases its grants in the
  * background, also after the call has returned. The largest counter that it saw
  * is the hint of the next one, so that the nodes agree in one round trip. */
+#include "client/acquire.h"
+
 #include "client/bundle.h"
 #include "client/cancel.h"
+#include "client/clock_apart.h"
+#include "client/holder_hint.h"
 #include "client/log.h"
-#include "client/op.h"
+#include "client/op_async.h"
+#include "client/release.h"
+#include "client/request.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

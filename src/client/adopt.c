@@ -2,9 +2,14 @@
 /* Detached locks, which pass between processes as the text "OWNER@FENCE/TTL".
  * Adopting is one renewal that never acquires: it succeeds only if a majority
  * confirms that the owner still holds the lock at that fence. */
+#include "client/adopt.h"
+
 #include "client/cancel.h"
 #include "client/name.h"
-#include "client/op.h"
+#include "client/op_async.h"
+#include "client/request.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "core/owner.h"

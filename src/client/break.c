@@ -39,7 +39,10 @@
  * Cost: a round trip each for the mark, BREAK and RELEASE, one more each to
  * withdraw a mark and to free a lock of another library; and the wait. */
 #include "client/break.h"
+
+#include "client/adopt.h"
 #include "client/cancel.h"
+#include "client/holder_hint.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

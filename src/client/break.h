@@ -48,4 +48,6 @@ bool hf_break_go_on(struct hf_op *op);
  * the name is being given back. */
 bool hf_break_interrupt(struct hf_break *brk);
 
+void hf_break_abandon(struct hf_op *op);
+
 #endif

@@ -3,6 +3,8 @@
  * asynchronous, with its operation on the heap. */
 #include "client/break.h"
 #include "client/name.h"
+#include "client/op_async.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 

@@ -17,6 +17,8 @@
  * query (SCAN) costs one round trip a page. */
 #include "client/broadcast.h"
 
+#include "client/unavailable.h"
+
 #include "base/assert.h"
 
 #include <string.h>

@@ -28,7 +28,10 @@
  *
  * Cost: one round trip if all parts are free; else one sweep more for each
  * part that was waited for. While it waits, one renewal for each lock held. */
+#include "client/acquire.h"
 #include "client/bundle_parts.h"
+#include "client/handle.h"
+#include "client/unavailable.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A member is an ordinary acquisition (acquire.c). It keeps the lock that it
  * acquires until the bundle has all its parts. */
+#include "client/acquire.h"
 #include "client/bundle_parts.h"
+#include "client/release.h"
 
 #include "base/fail.h"
 

@@ -6,6 +6,7 @@
  * The parts of a semaphore are planned in semaphore.c. */
 #include "client/bundle_parts.h"
 #include "client/name.h"
+#include "client/request.h"
 
 #include <stdlib.h>
 #include <string.h>

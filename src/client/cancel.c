@@ -5,6 +5,8 @@
  * before the call nor during it. */
 #include "client/cancel.h"
 
+#include "client/op_async.h"
+
 #include "base/fail.h"
 
 #include <errno.h>

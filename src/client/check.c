@@ -10,7 +10,7 @@
  * Cost: nothing is searched. A lock is checked after each of its steps, an
  * operation when it begins, hears an outcome and ends, the client whenever the
  * mutex is about to be released. */
-#include "client/op.h"
+#include "client/check.h"
 
 #include "base/assert.h"
 

@@ -4,7 +4,7 @@
  * from the largest group of nodes, with the difference. If two groups have the
  * same size, the group nearer to this machine's clock is taken as right; this
  * clock affects only the message. */
-#include "client/op.h"
+#include "client/clock_apart.h"
 
 #include "core/limits.h"
 #include "io/clock.h"

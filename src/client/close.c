@@ -6,6 +6,8 @@
  * the closing starts when the callback has returned. */
 #include "client/lock_queue.h"
 #include "client/op.h"
+#include "client/op_async.h"
+#include "client/release.h"
 #include "client/seize.h"
 
 #include "io/clock.h"

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process. */
-#include "client/op.h"
+#include "client/extend.h"
+
+#include "client/op_async.h"
+#include "client/request.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 

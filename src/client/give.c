@@ -10,7 +10,14 @@
  * Until hand_on() the lock is the caller's, and is renewed. hand_on() runs in
  * the blocking call, or right before the callback: so the lock can still be
  * released until then. */
-#include "client/op.h"
+#include "client/give.h"
+
+#include "client/handle.h"
+#include "client/op_async.h"
+#include "client/release.h"
+#include "client/request.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 

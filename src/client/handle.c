@@ -4,6 +4,8 @@
  * they take the mutex and step the lease, which decides that the lock is LOST:
  * so no caller sees LOST and then HELD again. For a handle of several locks,
  * the worst state counts. */
+#include "client/handle.h"
+
 #include "client/op.h"
 
 #include "io/clock.h"

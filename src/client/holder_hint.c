@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Describes the holder of a lock in messages. */
+#include "client/holder_hint.h"
+
 #include "client/inspect.h"
 #include "client/op.h"
 

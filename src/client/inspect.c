@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The holder of a name, at each node and at a majority. */
 #include "client/inspect.h"
+
 #include "client/name.h"
+#include "client/op_async.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "core/owner.h"

@@ -2,8 +2,12 @@
 /* The held names, sorted. Every node is scanned page by page, and the names are
  * merged. Then they are inspected, WINDOW at a time: one round trip for each
  * window, not for each name. */
+#include "client/list.h"
+
 #include "client/cancel.h"
 #include "client/inspect.h"
+#include "client/op_async.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "base/glob.h"

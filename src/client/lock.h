@@ -126,18 +126,8 @@ const char *hf_lock_name_bytes(const struct hf_lock *lock);
  */
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX]);
 
-/* Assert what holds after each step of a lock. (check.c) */
-void hf_lock_check(const struct hf_lock *lock);
-
 /* Copy the lease's state and deadline to where other threads read them. */
 void hf_lock_mirror(struct hf_lock *lock);
-
-/* Its state at client->now: LOST if the deadline has passed. */
-enum hf_state hf_lock_state_now(struct hf_lock *lock);
-
-/* "OWNER@FENCE" */
-void hf_lock_write_owner(const struct hf_lock *lock,
-                         char text[HF_OWNER_TEXT_MAX]);
 
 static inline struct hf_lock *hf_lock_of(struct hf_item *item)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/log.h"
+
+#include "client/holder_hint.h"
 #include "client/name.h"
 
 #include <inttypes.h>

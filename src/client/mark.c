@@ -30,7 +30,9 @@
 #include "client/mark.h"
 
 #include "client/broadcast.h"
+#include "client/handle.h"
 #include "client/name.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "core/validity.h"

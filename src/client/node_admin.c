@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set-up jobs: the store runs the job on each node, and reports its end. */
-#include "client/op.h"
+#include "client/node_admin.h"
+
+#include "client/wait.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

@@ -27,10 +27,21 @@
  * timers. */
 #include "client/op.h"
 
+#include "client/acquire.h"
+#include "client/adopt.h"
+#include "client/break.h"
 #include "client/broadcast.h"
 #include "client/bundle.h"
+#include "client/check.h"
+#include "client/extend.h"
+#include "client/give.h"
+#include "client/list.h"
 #include "client/log.h"
+#include "client/node_admin.h"
+#include "client/release.h"
 #include "client/seize.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/assert.h"
 

@@ -10,6 +10,7 @@
 #define HF_CLIENT_OP_H
 
 #include "client/client.h"
+#include "client/holder_hint.h"
 #include "client/lock.h"
 #include "core/retry.h"
 
@@ -26,18 +27,6 @@ enum hf_op_kind {
     HF_OP_LIST,   /* struct hf_list begins with it: many queries */
     HF_OP_BREAK,  /* struct hf_break begins with it */
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
-};
-
-/* The holder that the last refusal named, with the node's data about it. */
-struct hf_holder_hint {
-    bool is_known;
-    enum hf_kind kind; /* TYPE; else `owner` shows it */
-    unsigned node;
-    int64_t left_ms;
-    uint64_t counter; /* of the name */
-    struct hf_instant heard;
-    size_t len;
-    char owner[HF_OWNER_MAX];
 };
 
 struct hf_op {
@@ -122,9 +111,6 @@ void hf_op_child_is_done(struct hf_op *parent);
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
-/* Assert what holds for an operation at any time. (check.c) */
-void hf_op_check(const struct hf_op *op);
-
 /* End an operation that is not done, as cancelled. Notifies no waiter. An
  * attempt releases itself in the background. */
 void hf_op_abandon(struct hf_op *op);
@@ -139,145 +125,11 @@ void hf_op_due(struct hf_op *op);
 /* The status of a node changed; the operation is listed. */
 void hf_op_node(struct hf_op *op);
 
-/* The attempt's nodes granted at counters that are too far apart. */
-void hf_op_note_apart(struct hf_op *op, const struct hf_lease *lease);
-
 /* A node replied to the attempt of this operation. */
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
-
-/* Abandon an asynchronous operation, or its result, and free it. */
-void hf_op_drop(struct hf_op *op);
-
-/* Make it asynchronous; `done` gets the lock, if there is one. */
-void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user);
-
-/* End an asynchronous operation with HF_CANCELLED, and queue its callback. */
-void hf_op_stop(struct hf_op *op);
-
-/* Discard the result of an operation that is done. */
-void hf_op_forget_result(struct hf_op *op);
-
-/* Free an asynchronous operation. */
-void hf_op_free(struct hf_op *op);
-
-/** Enter a call that may start an operation, as hf_client_begin() does. *out is
- * NULL from here on; out may be NULL. missing: the argument that is missing,
- * for the error; or NULL. @return HF_OK, and hf_client_leave() is due; else as
- * hf_client_begin(). */
-enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
-                           struct hf_op **out, struct hf_error *error);
-
-/** A copy on the heap, with copies of the name and the text of its order.
- * @return NULL: no memory. */
-struct hf_op *hf_op_copy(const struct hf_op *plan);
-
-/* Whether an asynchronous operation on the lock is in progress: a second one is
- * refused. */
-bool hf_lock_is_in_use(const struct hf_lock *lock);
-enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
-                                    struct hf_error *error);
-
-/* The lock is being released: end the asynchronous operations on it. */
-void hf_lock_stop_calls(struct hf_lock *lock);
 
 /* Detach op->lock and its linked locks from the operation: their outcomes are
  * no longer reported to it. */
 void hf_op_part(struct hf_op *op);
-
-/* ---- wait.c ------------------------------------------------------------ */
-
-/** Wait until op is done or interrupted. @return false: interrupted. */
-bool hf_client_wait(struct hf_client *client, struct hf_op *op);
-
-/* Wait, abandon if interrupted, copy the error out. */
-enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
-
-void hf_waiter_wake(struct hf_waiter *waiter);
-
-/* ---- acquire.c, adopt.c, release.c, extend.c, give.c ------------------- */
-
-void hf_acquire_begin(struct hf_op *op);
-void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
-                        enum hf_outcome outcome);
-void hf_acquire_due(struct hf_op *op);
-void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
-                      enum hf_outcome outcome);
-void hf_adopt_due(struct hf_op *op);
-void hf_job_due(struct hf_op *op); /* node_admin.c */
-void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
-                       enum hf_outcome outcome);
-void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
-                        enum hf_outcome outcome);
-
-void hf_give_due(struct hf_op *op);
-void hf_give_heard(struct hf_op *op); /* its lock had a step */
-void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome);
-void hf_give_abandon(struct hf_op *op);
-void hf_list_abandon(struct hf_op *op);
-void hf_break_abandon(struct hf_op *op);
-
-/* Begin to release the lock with the owner of op->order, with op->counter as
- * its fence, at all nodes but those of op->spared. `op` is a new DISOWN. */
-void hf_release_foreign_begin(struct hf_op *op);
-
-/* Begin to release a lock. `op` gets the outcome; or NULL. */
-void hf_release_start(struct hf_lock *lock, struct hf_op *op);
-
-/* The same for all locks of the handle. */
-void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
-
-/* Queue the callback of an asynchronous release, with its outcome. */
-void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
-
-/* The status for an outcome of a release. */
-enum hf_status hf_release_status(enum hf_outcome outcome);
-
-/* ---- unavailable.c, holder_hint.c -------------------------------------- */
-
-/** Write why there is no majority: a line that names each missing node with its
- * reason. @return the status. */
-enum hf_status hf_unavailable_write(struct hf_op *op);
-
-/** @return HF_CONFIG with a text if some node can never work as configured;
- * HF_DENIED if too many nodes deny access; else HF_OK. */
-enum hf_status hf_unavailable_final(struct hf_op *op);
-
-/** @return true: so many nodes deny access that no majority is left; the error
- * text names them. */
-bool hf_unavailable_is_denied(struct hf_op *op);
-
-/* Each node without a vote is down, denies access, or has a counter too far
- * from the others'. */
-bool hf_unavailable_is_hopeless(const struct hf_op *op);
-
-/* Fill `out` from the rival, with its remaining lease at `now`. */
-void hf_holder_hint_holder(const struct hf_holder_hint *rival,
-                           struct hf_instant now, struct hf_holder *out);
-
-/* "held by db3 pid 4711 since 02:00:04 (label), lease ends in 12.3 s" */
-void hf_holder_hint_write(const struct hf_holder_hint *rival,
-                          struct hf_instant now, char *out, size_t len);
-
-/* ---- request.c --------------------------------------------------------- */
-
-/** Check a user's request. @return HF_OK or HF_INVALID with a text. */
-enum hf_status hf_order_read(const struct hf_client *client,
-                             const struct hf_request *request,
-                             struct hf_order *out, struct hf_error *error);
-
-/* Whether the request needs several locks. */
-static inline bool hf_order_is_bundle(const struct hf_order *order)
-{
-    return order->n_slots > 0 || order->n_more > 0;
-}
-
-/* A permit's name is the semaphore's name and a suffix: "#255". */
-#define HF_SLOT_TEXT_MAX 4
-
-/* The further name `idx`; the caller's structs may have another size. */
-struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
-
-enum hf_status hf_order_check_ttl(const struct hf_client *client,
-                                  int64_t ttl_ms, struct hf_error *error);
 
 #endif

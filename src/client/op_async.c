@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asynchronous operations: they are on the heap, and end in a callback. */
+#include "client/op_async.h"
+
+#include "client/break.h"
 #include "client/bundle.h"
-#include "client/op.h"
+#include "client/give.h"
+#include "client/release.h"
+#include "client/request.h"
 
 #include "base/fail.h"
 
@@ -94,7 +99,8 @@ void hf_op_forget_result(struct hf_op *op)
     }
 }
 
-void hf_op_drop(struct hf_op *op)
+/* Abandon an asynchronous operation, or its result, and free it. */
+static void drop(struct hf_op *op)
 {
     if (op->is_reporting) {
         op->is_dropped = true;
@@ -153,7 +159,7 @@ void hf_op_cancel(struct hf_op *op)
     struct hf_client *client = op->client;
     pthread_mutex_lock(&client->mutex);
     hf_client_tick(client);
-    hf_op_drop(op);
+    drop(op);
     if (client->is_ending) { /* called by a callback */
         pthread_mutex_unlock(&client->mutex);
     } else {

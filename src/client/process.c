@@ -15,6 +15,7 @@
  * waits for a reply. */
 #include "client/lock_queue.h"
 #include "client/op.h"
+#include "client/op_async.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,6 +4,8 @@
  * done. */
 #include "client/inspect.h"
 #include "client/name.h"
+#include "client/op_async.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "core/owner.h"

@@ -2,8 +2,12 @@
 /* Releasing. The handle is invalid at once, and no callback begins for the
  * lock. The struct hf_lock exists until no node can store its owner any more.
  * Only hf_op_start_release_reserved() allocates memory. */
+#include "client/release.h"
+
 #include "client/lock_queue.h"
-#include "client/op.h"
+#include "client/op_async.h"
+#include "client/unavailable.h"
+#include "client/wait.h"
 
 #include "base/assert.h"
 
@@ -36,7 +40,7 @@ void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
     }
 }
 
-enum hf_status hf_release_status(enum hf_outcome outcome)
+static enum hf_status read_status(enum hf_outcome outcome)
 {
     if (outcome == HF_OUT_RELEASED) {
         return HF_OK;
@@ -53,7 +57,7 @@ static enum hf_status worse(enum hf_status one, enum hf_status other)
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome)
 {
-    enum hf_status status = worse(op->worst, hf_release_status(outcome));
+    enum hf_status status = worse(op->worst, read_status(outcome));
     lock->op = NULL;
     op->lock = hf_lock_group_leave(lock);
     op->worst = status;
@@ -131,8 +135,8 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
     HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
-    lock->outcome = (uint8_t)worse((enum hf_status)lock->outcome,
-                                   hf_release_status(outcome));
+    lock->outcome =
+        (uint8_t)worse((enum hf_status)lock->outcome, read_status(outcome));
     struct hf_lock *other = hf_lock_group_leave(lock);
     if (other != NULL) {
         other->outcome = (uint8_t)worse((enum hf_status)other->outcome,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the arguments of public calls; no code below checks them again. */
+#include "client/request.h"
+
 #include "client/name.h"
 #include "client/op.h"
 

@@ -17,6 +17,7 @@
  * node one round trip. A waiter has n places in queues, and renews them all. */
 #include "client/bundle_parts.h"
 #include "client/name.h"
+#include "client/request.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  *
  *     no majority (1 of 3 nodes): 10.0.0.1:6379 connection refused;
  *     10.0.0.2:6379 no answer in 50 ms */
-#include "client/op.h"
+#include "client/unavailable.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -28,6 +28,7 @@
 
 #include "client/broadcast.h"
 #include "client/name.h"
+#include "client/wait.h"
 
 #include "base/fail.h"
 #include "core/limits.h"

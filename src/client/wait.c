@@ -11,8 +11,9 @@
  *
  * The leader also runs the timers. A follower whose timer is due before the
  * leader's epoll timeout pokes the leader. */
+#include "client/wait.h"
+
 #include "client/cancel.h"
-#include "client/op.h"
 
 #include "base/assert.h"
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Assertions of CL-1 to CL-9 (ARCHITECTURE.md). */
+#ifndef HF_CLIENT_CHECK_H
+#define HF_CLIENT_CHECK_H
+
+#include "client/op.h"
+
+/* Assert what holds for an operation at any time. */
+void hf_op_check(const struct hf_op *op);
+
+/* Assert what holds after each step of a lock. */
+void hf_lock_check(const struct hf_lock *lock);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names that match a pattern. */
+#ifndef HF_CLIENT_LIST_H
+#define HF_CLIENT_LIST_H
+
+#include "client/op.h"
+
+void hf_list_abandon(struct hf_op *op);
+
+#endif

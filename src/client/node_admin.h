@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The operator's jobs on nodes. */
+#ifndef HF_CLIENT_NODE_ADMIN_H
+#define HF_CLIENT_NODE_ADMIN_H
+
+#include "client/op.h"
+
+void hf_job_due(struct hf_op *op);
+
+#endif

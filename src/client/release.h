@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The release of a handle and of its locks. */
+#ifndef HF_CLIENT_RELEASE_H
+#define HF_CLIENT_RELEASE_H
+
+#include "client/op.h"
+
+void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
+                        enum hf_outcome outcome);
+
+/* Begin to release a lock. `op` gets the outcome; or NULL. */
+void hf_release_start(struct hf_lock *lock, struct hf_op *op);
+
+/* The same for all locks of the handle. */
+void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
+
+/* Queue the callback of an asynchronous release, with its outcome. */
+void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A user's request: checked, and made an order. */
+#ifndef HF_CLIENT_REQUEST_H
+#define HF_CLIENT_REQUEST_H
+
+#include "client/client.h"
+#include "client/lock.h"
+
+/** Check a user's request. @return HF_OK or HF_INVALID with a text. */
+enum hf_status hf_order_read(const struct hf_client *client,
+                             const struct hf_request *request,
+                             struct hf_order *out, struct hf_error *error);
+
+/* Whether the request needs several locks. */
+static inline bool hf_order_is_bundle(const struct hf_order *order)
+{
+    return order->n_slots > 0 || order->n_more > 0;
+}
+
+/* A permit's name is the semaphore's name and a suffix: "#255". */
+#define HF_SLOT_TEXT_MAX 4
+
+/* The further name `idx`; the caller's structs may have another size. */
+struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
+
+enum hf_status hf_order_check_ttl(const struct hf_client *client,
+                                  int64_t ttl_ms, struct hf_error *error);
+
+#endif
