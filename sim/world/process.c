@@ -8,7 +8,7 @@
 #include "world/fiber.h"
 
 #include "base/assert.h"
-#include "client/client.h"
+#include "client/timer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,6 +8,8 @@
 #include "client/name.h"
 #include "client/op_async.h"
 #include "client/request.h"
+#include "client/step.h"
+#include "client/thread.h"
 #include "client/unavailable.h"
 #include "client/wait.h"
 

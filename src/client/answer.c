@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store's callbacks: replies, pushes and changes of nodes, translated into
  * events of the lease machine. */
+#include "client/answer.h"
+
 #include "client/broadcast.h"
-#include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
+#include "client/step.h"
 
 #include "core/owner.h"
 
@@ -96,8 +98,10 @@ static void note_reason(struct hf_client *client,
              answer->reason != NULL ? answer->reason : "");
 }
 
-bool hf_client_enqueue_event(struct hf_client *client, uint64_t cookie,
-                             const struct hf_event *event)
+/* If it is dropped for want of memory, that is as safe as a reply lost in the
+ * network. */
+static bool enqueue_event(struct hf_client *client, uint64_t cookie,
+                          const struct hf_event *event)
 {
     if (client->inbox_count == client->inbox_capacity) {
         size_t capacity =
@@ -132,7 +136,7 @@ static void deliver(struct hf_client *client, uint64_t cookie,
 {
     if (client->in_store > 0 || hf_client_has_news(client) ||
         client->inbox_count > 0) {
-        bool is_kept = hf_client_enqueue_event(client, cookie, event);
+        bool is_kept = enqueue_event(client, cookie, event);
         if (!is_kept && lock->op != NULL) {
             drop_event(client, lock->op);
         }

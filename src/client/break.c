@@ -42,6 +42,7 @@
 
 #include "client/adopt.h"
 #include "client/cancel.h"
+#include "client/close.h"
 #include "client/holder_hint.h"
 
 #include "base/assert.h"

@@ -17,6 +17,7 @@
  * query (SCAN) costs one round trip a page. */
 #include "client/broadcast.h"
 
+#include "client/step.h"
 #include "client/unavailable.h"
 
 #include "base/assert.h"

@@ -11,4 +11,7 @@ void hf_op_check(const struct hf_op *op);
 /* Assert what holds after each step of a lock. */
 void hf_lock_check(const struct hf_lock *lock);
 
+/* Assert what holds when the mutex is released. */
+void hf_client_check(const struct hf_client *client);
+
 #endif

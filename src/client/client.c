@@ -2,7 +2,16 @@
 /* Opening a client; the begin and the end of every public call. */
 #include "client/client.h"
 
+#include "client/answer.h"
 #include "client/cancel.h"
+#include "client/check.h"
+#include "client/close.h"
+#include "client/deferred.h"
+#include "client/fork.h"
+#include "client/log.h"
+#include "client/login.h"
+#include "client/timer.h"
+#include "client/wait.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

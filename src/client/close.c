@@ -4,11 +4,18 @@
  * all are, when no reply arrives for one timeout, or after 5 s; the remaining
  * leases expire. A forked child sends nothing. If a callback closes the client,
  * the closing starts when the callback has returned. */
+#include "client/close.h"
+
+#include "client/deferred.h"
+#include "client/fork.h"
 #include "client/lock_queue.h"
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/release.h"
 #include "client/seize.h"
+#include "client/step.h"
+#include "client/thread.h"
+#include "client/timer.h"
 
 #include "io/clock.h"
 

@@ -16,12 +16,15 @@
  * which is in the kernel already is never taken for a timeout. Timers of locks
  * run a little early if another timer is due: renewals of many locks share one
  * write. */
+#include "client/deferred.h"
+
 #include "client/broadcast.h"
 #include "client/bundle.h"
-#include "client/client.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
+#include "client/process.h"
+#include "client/step.h"
 
 #include "base/assert.h"
 #include "core/validity.h"

@@ -2,8 +2,12 @@
 /* Changed states of locks, queued for on_state (notify.h) and for
  * hf_client_next_event(); each lock at most once. The locks themselves are the
  * entries of the queues, so queueing needs no memory and cannot fail. */
+#include "client/events.h"
+
+#include "client/deferred.h"
 #include "client/lock.h"
 #include "client/lock_queue.h"
+#include "client/process.h"
 
 #include "base/assert.h"
 

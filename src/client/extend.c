@@ -2,8 +2,10 @@
 /* Extending: a renewal on demand, with another ttl or for another process. */
 #include "client/extend.h"
 
+#include "client/cancel.h"
 #include "client/op_async.h"
 #include "client/request.h"
+#include "client/step.h"
 #include "client/unavailable.h"
 #include "client/wait.h"
 

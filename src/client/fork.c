@@ -7,7 +7,7 @@
  * (MADV_WIPEONFORK), and a flag in that page, 1 in the parent, shows a child.
  * That costs one load per call, and no system call. If the kernel lacks
  * MADV_WIPEONFORK, the process id is compared. */
-#include "client/client.h"
+#include "client/fork.h"
 
 #include "io/clock.h"
 

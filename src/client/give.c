@@ -12,10 +12,13 @@
  * released until then. */
 #include "client/give.h"
 
+#include "client/cancel.h"
+#include "client/events.h"
 #include "client/handle.h"
 #include "client/op_async.h"
 #include "client/release.h"
 #include "client/request.h"
+#include "client/step.h"
 #include "client/unavailable.h"
 #include "client/wait.h"
 

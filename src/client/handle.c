@@ -6,7 +6,9 @@
  * the worst state counts. */
 #include "client/handle.h"
 
+#include "client/fork.h"
 #include "client/op.h"
+#include "client/step.h"
 
 #include "io/clock.h"
 

@@ -5,8 +5,10 @@
 #include "client/list.h"
 
 #include "client/cancel.h"
+#include "client/close.h"
 #include "client/inspect.h"
 #include "client/op_async.h"
+#include "client/request.h"
 #include "client/wait.h"
 
 #include "base/fail.h"

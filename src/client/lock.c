@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/lock.h"
 
+#include "client/events.h"
+#include "client/fork.h"
+
 #include "base/assert.h"
 #include "core/owner.h"
 #include "io/clock.h"

@@ -38,4 +38,9 @@ void hf_log_retry(struct hf_op *op, enum hf_outcome outcome,
                   struct hf_instant at);
 void hf_log_failed(const struct hf_op *op);
 
+/* Write a line to the user's log. */
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credentials that the program supplies for each connection. */
-#include "client/client.h"
+#include "client/login.h"
 
 #include "base/secret.h"
 

@@ -30,8 +30,10 @@
 #include "client/mark.h"
 
 #include "client/broadcast.h"
+#include "client/cancel.h"
 #include "client/handle.h"
 #include "client/name.h"
+#include "client/request.h"
 #include "client/wait.h"
 
 #include "base/fail.h"

@@ -2,6 +2,7 @@
 /* Set-up jobs: the store runs the job on each node, and reports its end. */
 #include "client/node_admin.h"
 
+#include "client/cancel.h"
 #include "client/wait.h"
 
 #include "base/assert.h"

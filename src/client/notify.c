@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/notify.h"
 
+#include "client/close.h"
 #include "client/lock.h"
+#include "client/timer.h"
 
 #include <stdlib.h>
 

@@ -38,8 +38,10 @@
 #include "client/list.h"
 #include "client/log.h"
 #include "client/node_admin.h"
+#include "client/process.h"
 #include "client/release.h"
 #include "client/seize.h"
+#include "client/step.h"
 #include "client/unavailable.h"
 #include "client/wait.h"
 

@@ -4,9 +4,14 @@
 
 #include "client/break.h"
 #include "client/bundle.h"
+#include "client/cancel.h"
+#include "client/events.h"
+#include "client/fork.h"
 #include "client/give.h"
+#include "client/process.h"
 #include "client/release.h"
 #include "client/request.h"
+#include "client/step.h"
 
 #include "base/fail.h"
 

@@ -13,9 +13,15 @@
  * hf_client_close(). They run without the mutex, so they may call any function.
  * Requests that they start are written together at the end, unless a callback
  * waits for a reply. */
+#include "client/process.h"
+
+#include "client/close.h"
+#include "client/deferred.h"
+#include "client/fork.h"
 #include "client/lock_queue.h"
 #include "client/op.h"
 #include "client/op_async.h"
+#include "client/timer.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 /* The holders and waiters of a name at each node. The store's entries are valid
  * only in its callback, so they are copied, and reported when the query is
  * done. */
+#include "client/close.h"
 #include "client/inspect.h"
 #include "client/name.h"
 #include "client/op_async.h"

@@ -26,4 +26,12 @@ struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error);
 
+/** For what a store without HF_CAP_RECORDS cannot do. @return HF_OK;
+ * HF_UNSUPPORTED: @p lacked ends the text. */
+enum hf_status hf_client_need_records(const struct hf_client *client,
+                                      const char *lacked,
+                                      struct hf_error *error);
+#define HF_NOT_HANDED_ON                                                       \
+    "only the process that acquired it can extend or release it"
+
 #endif

@@ -12,6 +12,7 @@
  * the breaker's entry stays until the lease expires. */
 #include "client/seize.h"
 
+#include "client/fork.h"
 #include "client/inspect.h"
 
 #include "base/assert.h"

@@ -16,6 +16,7 @@
  * Cost: if the permit that is tried first is free, that of two names: on one
  * node one round trip. A waiter has n places in queues, and renews them all. */
 #include "client/bundle_parts.h"
+#include "client/fork.h"
 #include "client/name.h"
 #include "client/request.h"
 

@@ -5,8 +5,10 @@
  * sends the requests to the store, copies the lease's state to where other
  * threads read it, queues the event of a changed state, reports the outcome to
  * the operation that waits for it, and sets the next timer. */
+#include "client/step.h"
+
 #include "client/check.h"
-#include "client/client.h"
+#include "client/events.h"
 #include "client/give.h"
 #include "client/lock.h"
 #include "client/log.h"

@@ -7,7 +7,11 @@
  * replies are missing or a node is not connected, it also polls the sockets. It
  * does not while a call waits, so that it never reads the reply of that call.
  */
-#include "client/client.h"
+#include "client/thread.h"
+
+#include "client/close.h"
+#include "client/deferred.h"
+#include "client/timer.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

@@ -6,7 +6,7 @@
  * hf_client_arm() only sets it to an earlier time and never disarms it. So a
  * program that acquires and releases locks all the time sets it once in a third
  * of a lease; it then expires without effect. */
-#include "client/client.h"
+#include "client/timer.h"
 
 #include "base/assert.h"
 

@@ -27,6 +27,8 @@
 #include "client/value.h"
 
 #include "client/broadcast.h"
+#include "client/cancel.h"
+#include "client/fork.h"
 #include "client/name.h"
 #include "client/wait.h"
 

@@ -2,6 +2,7 @@
 /* Read, change, write; again if another client has written meanwhile. The
  * pause before a new try is random, up to a limit that doubles: with N writers
  * one succeeds in each round, and the others spread over the next rounds. */
+#include "client/fork.h"
 #include "client/value.h"
 
 #include "base/fail.h"

@@ -14,6 +14,10 @@
 #include "client/wait.h"
 
 #include "client/cancel.h"
+#include "client/deferred.h"
+#include "client/fork.h"
+#include "client/process.h"
+#include "client/timer.h"
 
 #include "base/assert.h"
 

@@ -13,4 +13,8 @@ enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
 
 void hf_waiter_wake(struct hf_waiter *waiter);
 
+/* The watch of client->poke: the polling thread was poked. */
+void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
+                       struct hf_instant now);
+
 #endif

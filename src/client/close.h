@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a client, and callbacks in which it may be closed. */
+#ifndef HF_CLIENT_CLOSE_H
+#define HF_CLIENT_CLOSE_H
+
+#include "client/client.h"
+
+/* Free a client, also one that is only partly opened. */
+void hf_client_free(struct hf_client *client);
+
+/* Release the mutex before a user's callback, which may call any function, and
+ * take it again. */
+void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
+void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
+
+/* A callback in this thread has closed the client and has returned. */
+bool hf_client_is_to_end(const struct hf_client *client);
+
+/* Run all pending callbacks, release all locks, and free the client. */
+void hf_client_end(struct hf_client *client);
+
+#endif

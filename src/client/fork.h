@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A fork: what the child must not copy. */
+#ifndef HF_CLIENT_FORK_H
+#define HF_CLIENT_FORK_H
+
+#include "client/client.h"
+
+bool hf_page_open(struct hf_client *client);
+void hf_page_close(struct hf_client *client);
+bool hf_client_is_forked(const struct hf_client *client);
+
+/* Kernel entropy, drawn 256 bytes at a time. */
+void hf_client_entropy(struct hf_client *client, void *out, size_t len);
+
+/* A pseudo-random number, for jitter. */
+uint64_t hf_client_random(struct hf_client *client);
+
+#endif

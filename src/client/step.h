@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step of a lease: an event goes in, effects are carried out. */
+#ifndef HF_CLIENT_STEP_H
+#define HF_CLIENT_STEP_H
+
+#include "client/client.h"
+
+/* Pass one event to the lock's lease and carry out the effects. May free the
+ * lock. */
+void hf_client_step(struct hf_client *client, struct hf_lock *lock,
+                    const struct hf_event *event);
+
+/* The same for an event that has only a kind. */
+void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
+                      enum hf_event_kind kind);
+
+/* Pass one request to the store. */
+void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
+
+#endif

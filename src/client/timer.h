@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timer on which the library's thread and hf_client_fd() wait. */
+#ifndef HF_CLIENT_TIMER_H
+#define HF_CLIENT_TIMER_H
+
+#include "client/client.h"
+
+/* When the next timer is due; HF_NEVER while the client is idle. */
+struct hf_instant hf_client_due(const struct hf_client *client);
+
+/* Set the timer to the next due time if that is earlier than its present one.
+ */
+void hf_client_arm(struct hf_client *client);
+
+/* Set the timer to `at`; clears an expiry that was not read. */
+void hf_client_set_timer(struct hf_client *client, struct hf_instant at);
+
+/** Open the timer if there is none. @return false: no descriptor. */
+bool hf_client_open_timer(struct hf_client *client);
+
+#endif
