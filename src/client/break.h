@@ -48,6 +48,9 @@ bool hf_break_go_on(struct hf_op *op);
  * the name is being given back. */
 bool hf_break_interrupt(struct hf_break *brk);
 
+/* End its steps and its parts, but not the operation. What was taken is given
+ * back in the background; what is the breaker's is released there. If it is
+ * over already, it does nothing. */
 void hf_break_abandon(struct hf_op *op);
 
 #endif

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A query to every node that is reachable, and the replies. It ends when all
  * nodes have replied, or one timeout after a majority has, or 900 ms after the
- * start or after the last reply that is continued. */
+ * start or after the last reply that is continued.
+ *
+ *     hf_broadcast_init(&query, client, verb, name, name_len);
+ *     query.heard = ...; and the fields of the verb
+ *     if (hf_broadcast_begin(&query)) {
+ *         hf_op_await(&query.op, error);     or op.parent, or op.call
+ *     }
+ *
+ * Its status is HF_OK if a majority has replied, else that of
+ * hf_unavailable_write(), with its text. The memory is the caller's, and so is
+ * all that the fields point to: both must stay until op.is_done. */
 #ifndef HF_CLIENT_BROADCAST_H
 #define HF_CLIENT_BROADCAST_H
 
@@ -9,8 +19,11 @@
 
 struct hf_broadcast;
 
-/** Handle one node's reply; borrowed. @return true: query this node again, with
- * query->cursor[node]. */
+/** Handle one node's reply, granted or refused; other verdicts do not come
+ * here. The store is on the stack, maybe below hf_broadcast_begin(): neither
+ * call it nor end an operation. `answer` is borrowed until the return. @return
+ * true: query this node again, with query->cursor[node]; false: it has replied.
+ */
 typedef bool hf_broadcast_fn(struct hf_broadcast *query,
                              const struct hf_answer *answer);
 
@@ -43,19 +56,30 @@ static inline struct hf_broadcast *hf_broadcast_of(struct hf_item *item)
     return (struct hf_broadcast *)item;
 }
 
+/* Zero the fields, but for the patience, and max_ttl as the order's ttl. Sends
+ * nothing, takes no memory; `name` is borrowed. */
 void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
                        enum hf_verb verb, const void *name, size_t name_len);
-/** Send the query; the caller has called hf_broadcast_init() and filled the
- * fields.
- * @return false: no memory. */
+
+/** Send the query to the nodes that are up; those that are connecting get it
+ * once they are. `heard` must be set. The query may be done at the return: no
+ * node is up or connecting, or all have replied. @return false: no memory;
+ * nothing was sent, and the query will not end. */
 bool hf_broadcast_begin(struct hf_broadcast *query);
 
-/* The same after a delay. */
+/** The same after a delay, in which nothing is sent. @return as above. */
 bool hf_broadcast_begin_after(struct hf_broadcast *query, struct hf_span delay);
 
+/* For answer.c: a node replied, or its request has failed. Calls `heard`, and
+ * leaves all else to hf_broadcast_pump(), since the store is on the stack. */
 void hf_broadcast_answer(struct hf_broadcast *query,
                          const struct hf_answer *answer);
+
+/* After replies, or a change of a node: send what is to be sent, and end the
+ * query if no further reply can come. The store is not on the stack. */
 void hf_broadcast_pump(struct hf_broadcast *query);
+
+/* Its timer went off: begin after the delay; else end with what has come. */
 void hf_broadcast_due(struct hf_broadcast *query);
 
 #endif

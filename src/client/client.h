@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's internals. One mutex guards all of it except the fields that
- * lock.h lists.
+ * lock.h lists. A function that reads or changes what it guards must be called
+ * with the mutex held, unless its comment says otherwise.
  *
  *     public call            hf_client_enter()
  *       an event for a lease hf_client_step() → core → store->ops->ask()
@@ -130,8 +131,9 @@ struct hf_client {
     pthread_t closer;
 };
 
-/** Begin a public call: take the mutex, read the clock.
- * @return HF_OK; HF_INVALID with a text: no client, a client of the parent
+/** Begin a public call: take the mutex, read the clock, reconnect what is
+ * overdue. @return HF_OK, and hf_client_leave() is due; HF_INVALID with a text,
+ * and the mutex is not held: no client, a client of the parent
  * process, or one that is being closed. */
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
@@ -140,6 +142,7 @@ enum hf_status hf_client_enter(struct hf_client *client,
  * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);
 
+/* Read the clock into client->now, which never goes back. */
 void hf_client_tick(struct hf_client *client);
 
 /* A node has changed, and its event is not delivered to the leases yet. Later

@@ -5,7 +5,8 @@
 
 #include "client/client.h"
 
-/* Process the queues and flush, until they are empty. Runs no timer. */
+/* Process the queues and flush, until they are empty. Runs no timer. The store
+ * must not be on the stack. May end operations and free locks that are over. */
 void hf_client_settle(struct hf_client *client);
 
 /* Called when a call begins. An idle client runs no timers, and so does not

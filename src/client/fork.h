@@ -5,8 +5,15 @@
 
 #include "client/client.h"
 
+/** Set client->page, for a client that no other thread has yet. @return false:
+ * no memory. */
 bool hf_page_open(struct hf_client *client);
+
+/* Wipe and unmap the page, if there is one; the last user is gone. */
 void hf_page_close(struct hf_client *client);
+
+/* Whether this process is a child of the one that opened the client. Needs no
+ * mutex, which the child may find locked for ever. */
 bool hf_client_is_forked(const struct hf_client *client);
 
 /* Kernel entropy, drawn 256 bytes at a time. */

@@ -84,7 +84,8 @@ struct hf_op {
     struct hf_error error;
 };
 
-/* Zeroes all fields but the big buffers. */
+/* Set up a new operation, on the stack or on the heap: zeroes all fields but
+ * the big buffers. It is in no table yet. */
 void hf_op_init(struct hf_op *op, struct hf_client *client,
                 enum hf_op_kind kind);
 
@@ -94,25 +95,30 @@ bool hf_op_reserve(struct hf_op *op);
 /** Append it to client->ops; from now on it may have a timer. @return false: it
  * had no room reserved, and there is no memory. */
 bool hf_op_list(struct hf_op *op);
+
+/* Remove it from client->ops and from the tables, as far as it is there. */
 void hf_op_unlist(struct hf_op *op);
 
 /* Append to and remove from a list of operations. */
 void hf_ops_append(struct hf_ops *ops, struct hf_op *op);
 void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
 
-/* End the operation: notify its bundle, its parent, its callback or its waiter.
- * Fills op->error. */
+/* End an operation that is not done: remove it from the tables, and notify the
+ * first of its bundle, its parent, its callback, its waiter. The callback is
+ * only queued; a parent without other children ends here, too. The status goes
+ * to op->error, with its usual text if there is none. Frees nothing. */
 void hf_op_finish(struct hf_op *op, enum hf_status status);
 
 /* A child of `parent` is done; the last one ends the parent. */
 void hf_op_child_is_done(struct hf_op *parent);
 
-/* End the operation with an error text. */
+/* The same with an error text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
-/* End an operation that is not done, as cancelled. Notifies no waiter. An
- * attempt releases itself in the background. */
+/* End an operation that is not done, as HF_CANCELLED; a release as HF_UNKNOWN.
+ * Notifies neither waiter, callback nor parent, and frees nothing. An attempt
+ * releases itself in the background. */
 void hf_op_abandon(struct hf_op *op);
 
 /* The lock that it waits for has an outcome. */

@@ -1,40 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that end with a callback: begin, cancel, free. */
+/* Operations that end with a callback: begin, cancel, free. They are on the
+ * heap. Callbacks run in hf_client_process() and at the end of the client,
+ * never in the functions below. */
 #ifndef HF_CLIENT_OP_ASYNC_H
 #define HF_CLIENT_OP_ASYNC_H
 
 #include "client/op.h"
 
-/* Make it asynchronous; `done` gets the lock, if there is one. */
+/* Make it asynchronous: `done` is called without the mutex, once, unless the
+ * operation is cancelled by hf_op_cancel(). It gets the lock, if the status is
+ * HF_OK and there is one. */
 void hf_op_set_done(struct hf_op *op, hf_op_fn *done, void *user);
 
-/* End an asynchronous operation with HF_CANCELLED, and queue its callback. */
+/* End an asynchronous operation that is not done with HF_CANCELLED, and queue
+ * its callback. */
 void hf_op_stop(struct hf_op *op);
 
-/* Discard the result of an operation that is done. */
+/* Discard the result of an operation that is done and whose callback has not
+ * run: release its lock, detach it again if it was adopted, or undo a
+ * detachment or a break. Does not free the operation. */
 void hf_op_forget_result(struct hf_op *op);
 
-/* Free an asynchronous operation. */
+/* Free an asynchronous operation that is in no list, with what it has. */
 void hf_op_free(struct hf_op *op);
 
 /** Enter a call that may start an operation, as hf_client_begin() does. *out is
  * NULL from here on; out may be NULL. missing: the argument that is missing,
- * for the error; or NULL. @return HF_OK, and hf_client_leave() is due; else as
+ * for the error; or NULL. @return HF_OK: the mutex is held, and
+ * hf_client_leave() is due; HF_INVALID: an argument is missing; else as
  * hf_client_begin(). */
 enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
                            struct hf_op **out, struct hf_error *error);
 
-/** A copy on the heap, with copies of the name and the text of its order.
- * @return NULL: no memory. */
+/** A copy on the heap, with copies of the name and the text of its order; a
+ * bundle if the order needs one. It is in no table yet. @return NULL: no
+ * memory; else the caller's, with free() until it has begun. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);
 
 /* Whether an asynchronous operation on the lock is in progress: a second one is
  * refused. */
 bool hf_lock_is_in_use(const struct hf_lock *lock);
+
+/** @return HF_OK; HF_INVALID with a text: hf_lock_is_in_use(). */
 enum hf_status hf_lock_check_unused(const struct hf_lock *lock,
                                     struct hf_error *error);
 
-/* The lock is being released: end the asynchronous operations on it. */
+/* The lock is being released: end the asynchronous operation on it with
+ * HF_CANCELLED, even if it is done and its callback is queued. */
 void hf_lock_stop_calls(struct hf_lock *lock);
 
 #endif

@@ -5,16 +5,20 @@
 
 #include "client/op.h"
 
+/* For op.c: one lock of a RELEASE or DISOWN is released, lost or unknown. The
+ * last one ends the operation, with the worst status. */
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome);
 
 /* Begin to release a lock. `op` gets the outcome; or NULL. */
 void hf_release_start(struct hf_lock *lock, struct hf_op *op);
 
-/* The same for all locks of the handle. */
+/* The same for all locks of the handle, which its user must not use any more.
+ * Ends the asynchronous operations on it. NULL is fine. */
 void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
 
-/* Queue the callback of an asynchronous release, with its outcome. */
+/* For step.c: a lock with HF_LOCK_CALLING has its outcome. The last one of the
+ * handle queues the callback, with the worst status. */
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
 
 #endif

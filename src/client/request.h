@@ -6,7 +6,8 @@
 #include "client/client.h"
 #include "client/lock.h"
 
-/** Check a user's request. @return HF_OK or HF_INVALID with a text. */
+/** Check a user's request; `out` borrows its texts. @return HF_OK; HF_INVALID
+ * or HF_UNSUPPORTED with a text. */
 enum hf_status hf_order_read(const struct hf_client *client,
                              const struct hf_request *request,
                              struct hf_order *out, struct hf_error *error);
@@ -23,11 +24,12 @@ static inline bool hf_order_is_bundle(const struct hf_order *order)
 /* The further name `idx`; the caller's structs may have another size. */
 struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 
+/** @return HF_OK; HF_INVALID with a text: outside what the client allows. */
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error);
 
-/** For what a store without HF_CAP_RECORDS cannot do. @return HF_OK;
- * HF_UNSUPPORTED: @p lacked ends the text. */
+/** For what a store without HF_CAP_RECORDS cannot do. Needs no mutex. @return
+ * HF_OK; HF_UNSUPPORTED: @p lacked ends the text. */
 enum hf_status hf_client_need_records(const struct hf_client *client,
                                       const char *lacked,
                                       struct hf_error *error);

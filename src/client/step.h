@@ -5,8 +5,9 @@
 
 #include "client/client.h"
 
-/* Pass one event to the lock's lease and carry out the effects. May free the
- * lock. */
+/* Pass one event to the lock's lease and carry out the effects: requests, the
+ * state that other threads read, the outcome for its operation, the timer. The
+ * lease must not be over. May end the operation, and may free the lock. */
 void hf_client_step(struct hf_client *client, struct hf_lock *lock,
                     const struct hf_event *event);
 
@@ -14,7 +15,8 @@ void hf_client_step(struct hf_client *client, struct hf_lock *lock,
 void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
                       enum hf_event_kind kind);
 
-/* Pass one request to the store. */
+/* Pass one request to the store; `ask` is borrowed until the return. The reply
+ * may come before that, to hf_client_on_answer(). */
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);
 
 #endif

@@ -5,12 +5,18 @@
 
 #include "client/op.h"
 
-/** Wait until op is done or interrupted. @return false: interrupted. */
+/** Wait until op is done or interrupted: by a cancel token, a signal handler
+ * (hf_client_interrupt()) or the closing of the client. Releases the mutex
+ * while it sleeps and while on_state runs: what was read before may have
+ * changed. @return true: done; false: interrupted, and op is still in progress.
+ */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op);
 
-/* Wait, abandon if interrupted, copy the error out. */
+/** Wait as hf_client_wait() does, abandon `op` if interrupted, and copy its
+ * error out; error may be NULL. Afterwards `op` is done. @return its status. */
 enum hf_status hf_op_await(struct hf_op *op, struct hf_error *error);
 
+/* Wake the thread that sleeps in hf_client_wait(). */
 void hf_waiter_wake(struct hf_waiter *waiter);
 
 /* The watch of client->poke: the polling thread was poked. */
