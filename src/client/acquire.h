@@ -10,13 +10,14 @@
  * return, and with the embedded store it may hold the lock. */
 void hf_acquire_begin(struct hf_op *op);
 
-/* For op.c: the attempt has an outcome. HELD ends the operation, and op->lock
- * is the result; QUEUED lets it wait; after any other the attempt is no longer
- * the operation's, which begins another at its timer, or ends. */
+/* For op_kind.c: the attempt has an outcome. HELD ends the operation, and
+ * op->lock is the result; QUEUED lets it wait; after any other the attempt is
+ * no longer the operation's, which begins another at its timer, or ends. */
 void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome);
 
-/* For op.c: the pause before the next attempt is over, or the whole wait. */
+/* For op_kind.c: the pause before the next attempt is over, or the whole wait.
+ */
 void hf_acquire_due(struct hf_op *op);
 
 #endif

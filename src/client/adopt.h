@@ -6,12 +6,12 @@
 
 #include "client/op.h"
 
-/* For op.c: the adopted lock has an outcome. Ends the operation; unless the
- * lock is HELD, it is no longer the operation's. */
+/* For op_kind.c: the adopted lock has an outcome. Ends the operation; unless
+ * the lock is HELD, it is no longer the operation's. */
 void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
                       enum hf_outcome outcome);
 
-/* For op.c: the wait of an ADOPT or DISOWN is over. Ends the operation. */
+/* For op_kind.c: the wait of an ADOPT or DISOWN is over. Ends the operation. */
 void hf_adopt_due(struct hf_op *op);
 
 /* Begin to release the lock with the owner of op->order, with op->counter as

@@ -44,6 +44,7 @@
 #include "client/cancel.h"
 #include "client/close.h"
 #include "client/holder_hint.h"
+#include "client/op_kind.h"
 
 #include "base/assert.h"
 #include "base/fail.h"

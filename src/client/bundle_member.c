@@ -3,6 +3,7 @@
  * acquires until the bundle has all its parts. */
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
+#include "client/op_kind.h"
 #include "client/release.h"
 
 #include "base/fail.h"

@@ -23,6 +23,7 @@
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
+#include "client/op_kind.h"
 #include "client/process.h"
 #include "client/step.h"
 

@@ -5,15 +5,15 @@
 
 #include "client/op.h"
 
-/* For op.c: the other nodes had one more timeout. Ends the operation. */
+/* For op_kind.c: the other nodes had one more timeout. Ends the operation. */
 void hf_give_due(struct hf_op *op);
 
 /* For step.c: its lock had a step. Ends the operation if every node has
  * replied, or its request has timed out. */
 void hf_give_heard(struct hf_op *op);
 
-/* For op.c: its lock was extended without processes, could not be, or is lost.
- * A failure leaves the handle to the caller. */
+/* For op_kind.c: its lock was extended without processes, could not be, or is
+ * lost. A failure leaves the handle to the caller. */
 void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome);
 
 /* Undo it: the lock ends with its processes again, from its next renewal on.

@@ -8,6 +8,7 @@
 #include "client/close.h"
 #include "client/inspect.h"
 #include "client/op_async.h"
+#include "client/op_kind.h"
 #include "client/request.h"
 #include "client/wait.h"
 

@@ -5,7 +5,7 @@
 
 #include "client/op.h"
 
-/* For op.c: end its queries. */
+/* For op_kind.c: end its queries. */
 void hf_list_abandon(struct hf_op *op);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include "client/op.h"
 
-/* For op.c: the time of the job is over. Nodes that have not replied count as
- * HF_UNAVAILABLE. */
+/* For op_kind.c: the time of the job is over. Nodes that have not replied count
+ * as HF_UNAVAILABLE. */
 void hf_job_due(struct hf_op *op);
 
 #endif

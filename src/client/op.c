@@ -10,6 +10,10 @@
  *   hf_op_node()           a node whose status changed (deferred.c)
  *   hf_op_note()           each reply to its attempt (answer.c), for messages
  *
+ * The first three depend on its kind, as hf_op_abandon() does: op_kind.c passes
+ * them on to the file of the kind. This file calls only a bundle and a seizure,
+ * when a part of them ends.
+ *
  * It ends once. hf_op_finish() first takes it out of the tables, so that no
  * timer and no node can reach it, and then notifies exactly one: the bundle
  * that it is a member of, else its parent, else its callback (queued, never
@@ -27,29 +31,17 @@
  * timers. */
 #include "client/op.h"
 
-#include "client/acquire.h"
-#include "client/adopt.h"
-#include "client/break.h"
-#include "client/broadcast.h"
 #include "client/bundle.h"
 #include "client/check.h"
-#include "client/extend.h"
-#include "client/give.h"
-#include "client/list.h"
 #include "client/log.h"
-#include "client/node_admin.h"
 #include "client/process.h"
-#include "client/release.h"
 #include "client/seize.h"
-#include "client/step.h"
-#include "client/unavailable.h"
 #include "client/wait.h"
 
 #include "base/assert.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 void hf_op_init(struct hf_op *op, struct hf_client *client,
@@ -200,124 +192,6 @@ void hf_op_part(struct hf_op *op)
         lock->op = NULL;
     }
     op->lock = NULL;
-}
-
-/* An acquisition releases its attempt; an adoption stops renewing and releases
- * nothing; a release or an extension continues without the operation. */
-void hf_op_abandon(struct hf_op *op)
-{
-    struct hf_lock *lock = op->lock;
-    HF_ASSERT(!op->is_done);
-    if (op->kind == HF_OP_BUNDLE) {
-        hf_bundle_abandon(op);
-    } else if (op->kind == HF_OP_GIVE) {
-        hf_give_abandon(op);
-    } else if (op->kind == HF_OP_LIST) {
-        hf_list_abandon(op);
-    } else if (op->kind == HF_OP_BREAK) {
-        hf_break_abandon(op);
-    }
-    hf_op_part(op);
-    if (lock != NULL && op->kind == HF_OP_ACQUIRE) {
-        hf_client_signal(op->client, lock, HF_EV_RELEASE);
-    } else if (lock != NULL && op->kind == HF_OP_ADOPT) {
-        hf_client_signal(op->client, lock, HF_EV_DETACH);
-    }
-    hf_op_unlist(op);
-    op->is_done = true;
-    op->status = op->kind == HF_OP_RELEASE ? HF_UNKNOWN : HF_CANCELLED;
-    snprintf(op->error.text, sizeof(op->error.text), "%s",
-             hf_status_text(op->status));
-    op->error.status = op->status;
-    hf_op_check(op);
-}
-
-void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
-                   enum hf_outcome outcome)
-{
-    HF_ASSERT(lock->op == op);
-    hf_op_check(op);
-    if (op->is_done) {
-        if (op->bundle != NULL) {
-            hf_bundle_heard(op); /* held for its bundle, and LOST since */
-        }
-        return;
-    }
-    switch (op->kind) {
-    case HF_OP_ACQUIRE:
-        hf_acquire_outcome(op, lock, outcome);
-        break;
-    case HF_OP_ADOPT:
-        hf_adopt_outcome(op, lock, outcome);
-        break;
-    case HF_OP_EXTEND:
-        hf_extend_outcome(op, lock, outcome);
-        break;
-    case HF_OP_RELEASE:
-    case HF_OP_DISOWN:
-        hf_release_outcome(op, lock, outcome);
-        break;
-    case HF_OP_GIVE:
-        hf_give_outcome(op, outcome);
-        break;
-    case HF_OP_BUNDLE:
-    case HF_OP_LIST:
-    case HF_OP_QUERY:
-    case HF_OP_JOB:
-    case HF_OP_BREAK:
-    case HF_OP_SEIZURE:
-        HF_ASSERT(false); /* they have no attempt */
-    }
-}
-
-void hf_op_due(struct hf_op *op)
-{
-    switch (op->kind) {
-    case HF_OP_ACQUIRE:
-        hf_acquire_due(op);
-        break;
-    case HF_OP_ADOPT:
-    case HF_OP_DISOWN:
-        hf_adopt_due(op);
-        break;
-    case HF_OP_QUERY:
-        hf_broadcast_due((struct hf_broadcast *)op);
-        break;
-    case HF_OP_JOB:
-        hf_job_due(op);
-        break;
-    case HF_OP_GIVE:
-        hf_give_due(op);
-        break;
-    case HF_OP_BREAK: /* the holder's lease has expired */
-        hf_op_finish(op, HF_OK);
-        break;
-    case HF_OP_BUNDLE:
-        hf_bundle_due(op);
-        break;
-    case HF_OP_EXTEND:
-    case HF_OP_RELEASE:
-    case HF_OP_LIST:
-    case HF_OP_SEIZURE:
-        HF_ASSERT(false); /* they have no timer of their own */
-    }
-}
-
-void hf_op_node(struct hf_op *op)
-{
-    if (op->kind == HF_OP_QUERY) {
-        hf_broadcast_pump((struct hf_broadcast *)op);
-    } else if (op->kind == HF_OP_ACQUIRE && !op->is_done) {
-        enum hf_status status = hf_unavailable_final(op);
-        if (status != HF_OK) {
-            struct hf_lock *lock = op->lock;
-            hf_op_part(op);
-            hf_op_finish(op, status);
-            if (lock != NULL) {
-                hf_client_signal(op->client, lock, HF_EV_RELEASE);
-            }
-        }
-    }
 }
 
 static void note_rival(struct hf_op *op, const struct hf_answer *answer)

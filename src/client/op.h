@@ -116,21 +116,6 @@ void hf_op_child_is_done(struct hf_op *parent);
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
 
-/* End an operation that is not done, as HF_CANCELLED; a release as HF_UNKNOWN.
- * Notifies neither waiter, callback nor parent, and frees nothing. An attempt
- * releases itself in the background. */
-void hf_op_abandon(struct hf_op *op);
-
-/* The lock that it waits for has an outcome. */
-void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
-                   enum hf_outcome outcome);
-
-/* Its timer went off. */
-void hf_op_due(struct hf_op *op);
-
-/* The status of a node changed; the operation is listed. */
-void hf_op_node(struct hf_op *op);
-
 /* A node replied to the attempt of this operation. */
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer);
 

@@ -8,6 +8,7 @@
 #include "client/events.h"
 #include "client/fork.h"
 #include "client/give.h"
+#include "client/op_kind.h"
 #include "client/process.h"
 #include "client/release.h"
 #include "client/request.h"

@@ -13,6 +13,7 @@
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
+#include "client/op_kind.h"
 #include "client/release.h"
 
 #include "base/assert.h"
