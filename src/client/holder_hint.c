@@ -2,7 +2,7 @@
 /* Describes the holder of a lock in messages. */
 #include "client/holder_hint.h"
 
-#include "client/inspect.h"
+#include "client/holder.h"
 #include "client/op.h"
 
 #include "core/owner.h"

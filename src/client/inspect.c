@@ -3,49 +3,15 @@
 #include "client/inspect.h"
 
 #include "client/cancel.h"
+#include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"
 #include "client/wait.h"
 
 #include "base/fail.h"
-#include "core/owner.h"
-#include "io/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* An owner contains the time at which its attempt began, which may have waited
- * for hours. Its fence is at least the clock floor at the time of the grant. It
- * is above that only if the counter was ahead of the clock: such a fence is in
- * the future, or within the 4.2 s of one floor. So the later of the two times
- * is never after the grant by the server's clock, and at most 4.2 s before it.
- */
-void hf_holder_set_since(struct hf_holder *out, uint64_t counter)
-{
-    int64_t floor_s = (int64_t)(counter / 1000000);
-    if (out->kind == HF_HOLDER_HOLDFAST && out->since_s > 0 &&
-        floor_s > out->since_s && floor_s <= hf_clock_wall_s()) {
-        out->since_s = floor_s;
-    }
-}
-
-void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out)
-{
-    memset(out, 0, sizeof(*out));
-    out->fence = answer->counter;
-    if (answer->kind == HF_HOLDER_NONE) {
-        return;
-    }
-    out->kind = answer->kind;
-    if (answer->kind != HF_HOLDER_TYPE && answer->owner != NULL) {
-        hf_owner_describe(answer->owner, answer->owner_len, out);
-    }
-    out->kind = answer->kind == HF_HOLDER_SHARED ? HF_HOLDER_SHARED : out->kind;
-    hf_holder_set_since(out, answer->counter);
-    out->sharers = answer->sharers;
-    out->permits = answer->permits;
-    out->remaining_ms = answer->left_ms;
-}
 
 static bool on_answer(struct hf_broadcast *query,
                       const struct hf_answer *answer)

@@ -14,11 +14,4 @@ void hf_inspect_init(struct hf_broadcast *query, struct hf_client *client,
 /* The query is done: merge the replies into the result of a majority. */
 void hf_inspect_merge(struct hf_broadcast *query);
 
-/* Set since_s of an exclusive holder to the time of the grant, as far as the
- * name's counter shows it. */
-void hf_holder_set_since(struct hf_holder *out, uint64_t counter);
-
-/* Fill `out` from one node's reply. */
-void hf_holder_read(const struct hf_answer *answer, struct hf_holder *out);
-
 #endif

@@ -2,8 +2,9 @@
 /* The holders and waiters of a name at each node. The store's entries are valid
  * only in its callback, so they are copied, and reported when the query is
  * done. */
+#include "client/broadcast.h"
 #include "client/close.h"
-#include "client/inspect.h"
+#include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"
 #include "client/wait.h"

@@ -13,7 +13,7 @@
 #include "client/seize.h"
 
 #include "client/fork.h"
-#include "client/inspect.h"
+#include "client/holder.h"
 
 #include "base/assert.h"
 #include "core/owner.h"

@@ -19,7 +19,7 @@ cp -r "$HF_SOURCE"/{CMakeLists.txt,cmake,include,src,cli,docs} "$W/later" || exi
 header=$W/later/include/holdfast/holdfast.h
 opaque=$W/later/src/core/opaque.h
 request=$W/later/src/client/request.c
-client=$W/later/src/client/client.c
+open=$W/later/src/client/open.c
 
 # Structs that the caller fills grow at their end; those that the library fills
 # grow anywhere.
@@ -33,14 +33,14 @@ awk '{ print } /^struct hf_[a-z_]+ \{/ { print "    uint64_t grown[8];" }' \
 sed -i 's/^    enum hf_status status = read_size(request, &full, error);/&\n    for (int i = 0; i < 8; i++) {\n        status = full.grown[i] != 0 ? HF_INTERNAL : status;\n    }/
     s/^    return hf_sized_read(out, sizeof(\*out), first/    memset(out->grown, 1, sizeof(out->grown));\n&/
     s/hf_name_check(name.name, name.name_len, error);/&\n        status = name.grown[7] != 0 ? HF_INTERNAL : status;/' "$request"
-sed -i 's/^    if (out->thread != HF_THREAD_AUTO &&/    for (int i = 0; i < 8; i++) {\n        if (out->grown[i] != 0) {\n            return HF_INTERNAL;\n        }\n    }\n&/' "$client"
+sed -i 's/^    if (out->thread != HF_THREAD_AUTO &&/    for (int i = 0; i < 8; i++) {\n        if (out->grown[i] != 0) {\n            return HF_INTERNAL;\n        }\n    }\n&/' "$open"
 
 is "$(grep -c 'uint64_t grown' "$header")" 3 "three structs of the caller grow"
 is "$(grep -c 'uint64_t grown' "$opaque")" \
     "$(grep -c '^struct hf_.* {' "$HF_SOURCE/src/core/opaque.h")" \
     "and each that the library fills"
 is "$(grep -c 'grown\[' "$request")" 2 "requests and names are read"
-is "$(grep -c 'grown\[' "$client")" 1 "and options"
+is "$(grep -c 'grown\[' "$open")" 1 "and options"
 is "$(grep -hoE '^struct hf_[a-z_]+ \{' "$HF_SOURCE/include/holdfast/holdfast.h" |
     sort | tr -d '\n')" \
     "struct hf_client_options {struct hf_error {struct hf_name {struct hf_request {" \
