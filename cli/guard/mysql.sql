@@ -223,6 +223,22 @@ BEGIN
     SET given = presented;
 END//
 
+-- For the AFTER triggers of a table: what the row has been stored with, since a
+-- trigger of the table's owner may come between and change name and column.
+DROP PROCEDURE IF EXISTS holdfast.guard_stored//
+CREATE PROCEDURE holdfast.guard_stored(
+    IN what TEXT CHARACTER SET utf8mb4, IN lock_name BLOB,
+    IN of_column TEXT CHARACTER SET utf8mb4, IN fence_column BIGINT)
+BEGIN
+    DECLARE message TEXT CHARACTER SET utf8mb4;
+    IF COALESCE(fence_column, 0) >= 0 THEN
+        SET message = CONCAT('holdfast: ', LEFT(what, 44),
+            ': a later trigger has changed the column ', LEFT(of_column, 32));
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = message;
+    END IF;
+    CALL holdfast.guard_check(lock_name, -fence_column);
+END//
+
 -- For an INSERT that becomes an UPDATE, or, by REPLACE, a DELETE.
 DROP PROCEDURE IF EXISTS holdfast.guard_remember//
 CREATE PROCEDURE holdfast.guard_remember(IN lock_name BLOB, IN given BIGINT)

@@ -10,6 +10,7 @@ LOCK TABLES @TABLE@ WRITE, @TABLE@ AS T WRITE;
 DROP TRIGGER IF EXISTS @holdfast_insert_@;
 DROP TRIGGER IF EXISTS @holdfast_inserted_@;
 DROP TRIGGER IF EXISTS @holdfast_update_@;
+DROP TRIGGER IF EXISTS @holdfast_updated_@;
 DROP TRIGGER IF EXISTS @holdfast_delete_@;
 
 -- The column hands the fence over, and is stored negated. So a fence that was
@@ -33,7 +34,8 @@ END//
 CREATE TRIGGER @holdfast_inserted_@ AFTER INSERT ON @TABLE@
     FOR EACH ROW
 BEGIN
-    CALL holdfast.guard_check(@NAME_OF_NEW@, -NEW.@COLUMN@);
+    CALL holdfast.guard_stored(CONCAT('INSERT into ', '@TABLE_TEXT@'),
+        @NAME_OF_NEW@, '@COLUMN_TEXT@', NEW.@COLUMN@);
 END//
 
 CREATE TRIGGER @holdfast_update_@ BEFORE UPDATE ON @TABLE@
@@ -51,6 +53,22 @@ BEGIN
         CALL holdfast.guard_check(left_name, left_with);
     END IF;
     SET NEW.@COLUMN@ = -given;
+END//
+
+-- Triggers that run between may have moved the row or changed the column.
+CREATE TRIGGER @holdfast_updated_@ AFTER UPDATE ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    DECLARE left_with BIGINT;
+    DECLARE lock_name BLOB DEFAULT @NAME_OF_NEW@;
+    DECLARE left_name BLOB DEFAULT @NAME_OF_OLD@;
+    IF NOT lock_name <=> left_name THEN
+        CALL holdfast.guard_given(CONCAT('UPDATE of ', '@TABLE_TEXT@'),
+            left_name, NULL, left_with);
+        CALL holdfast.guard_check(left_name, left_with);
+    END IF;
+    CALL holdfast.guard_stored(CONCAT('UPDATE of ', '@TABLE_TEXT@'), lock_name,
+        '@COLUMN_TEXT@', NEW.@COLUMN@);
 END//
 
 CREATE TRIGGER @holdfast_delete_@ BEFORE DELETE ON @TABLE@

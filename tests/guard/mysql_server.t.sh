@@ -105,6 +105,67 @@ is "$(sql -e "SELECT HEX(name) FROM holdfast.guard
     '62797465732D00 62797465732D6120 62797465732DE9 776F7264732D65 776F7264732DC3A9' \
     'names of rows'
 
+# ---- Triggers of the table's owner, which run after the guard's
+sql <<'SQL'
+CREATE TABLE moved (id INT PRIMARY KEY, v INT, fence BIGINT);
+SQL
+capture trigger --table moved --lock 'moved-{id}'
+is "$code:$err" 0: 'the trigger of moved'
+runs 'rows of it' 'INSERT INTO moved VALUES (1, 0, 50), (2, 0, 60)'
+rows='1 0 -50 2 0 -60'
+later() { # EVENT CHANGE: a trigger that is newer than the guard's
+    sql -e "DROP TRIGGER IF EXISTS later;
+        CREATE TRIGGER later BEFORE $1 ON moved FOR EACH ROW SET $2"
+}
+unmoved() { # WHAT REGEX SQL
+    refused "$1" "$2" "$3"
+    is "$(sql -e 'SELECT * FROM moved' | xargs):$(
+        sql -e "SELECT fence FROM holdfast.guard WHERE name IN ('moved-1', 'moved-2')" |
+            xargs)" "$rows:50 60" "$1: nothing was written"
+}
+later UPDATE 'NEW.id = NEW.id + 2'
+unmoved 'a later trigger that moves a row' "UPDATE of moved presents no fence of \
+'moved-1'" 'UPDATE moved SET v = 1, fence = 70 WHERE id = 1'
+later UPDATE 'NEW.id = NEW.id - 2'
+runs 'a name with a larger fence' "SELECT holdfast.fence('moved-0', 80)"
+unmoved 'the same to a name with a larger fence, with the fence of its own' \
+    "fence 70 of 'moved-0' is stale: 80" "UPDATE moved SET v = 1, fence = 70
+    WHERE id = 2 AND holdfast.fence('moved-2', 70)"
+runs 'the same with both' "UPDATE moved SET v = 1, fence = 81
+    WHERE id = 2 AND holdfast.fence('moved-2', 81)"
+is "$(sql -e 'SELECT id, -fence FROM moved WHERE v = 1')" $'0\t81' 'it moved'
+sql -e "DROP TRIGGER later; DELETE FROM moved
+    WHERE id = 0 AND holdfast.fence('moved-0', 81);
+    DELETE FROM holdfast.guard WHERE name IN ('moved-0', 'moved-2');
+    INSERT INTO moved VALUES (2, 0, 60)"
+for event in UPDATE INSERT; do
+    write='UPDATE moved SET v = 1, fence = 70 WHERE id = 2'
+    [ $event = UPDATE ] || write='INSERT INTO moved VALUES (3, 1, 70)'
+    for value in NULL 0 70 1; do
+        later $event "NEW.fence = $value"
+        unmoved "a later trigger ON $event that sets the column to $value" \
+            "$event .* moved: a later trigger has changed the column fence" "$write"
+    done
+done
+later UPDATE 'NEW.fence = OLD.fence'
+unmoved 'a later trigger that keeps the column as it was' \
+    "fence 60 of 'moved-2' is stale: 70" \
+    'UPDATE moved SET v = 1, fence = 70 WHERE id = 2'
+later INSERT 'NEW.id = 2'
+unmoved 'a later trigger that gives an INSERT another name' \
+    "fence 59 of 'moved-2' is stale: 60|Duplicate entry '2'" \
+    'INSERT INTO moved VALUES (3, 1, 59)'
+unmoved 'the same, as an upsert' 'UPDATE of moved presents no fence|is stale' \
+    'INSERT INTO moved VALUES (3, 1, 59) ON DUPLICATE KEY UPDATE v = 1'
+later UPDATE 'NEW.fence = -71'
+refused 'one that sets a larger fence: the lower one of the writer' \
+    "fence 59 of 'moved-2' is stale: 60" \
+    'UPDATE moved SET v = 1, fence = 59 WHERE id = 2'
+runs 'it presents that, as docs/fencing.md says' \
+    'UPDATE moved SET v = 1, fence = 70 WHERE id = 2'
+is "$(sql -e "SELECT fence FROM holdfast.guard WHERE name = 'moved-2'")" 71 \
+    'and it is remembered'
+
 # ---- What the triggers do not see, as docs/fencing.md says
 runs 'a child' 'INSERT INTO parent VALUES (1); INSERT INTO child VALUES (1, 5)'
 runs 'an UPDATE that cascades' 'UPDATE parent SET id = 2'
