@@ -20,8 +20,9 @@
 -- The guard keeps one row per lock: the largest fence that was presented. A
 -- lower one is an error (SQLSTATE 45000). The row stays locked until the
 -- transaction ends, so no other fence can pass between a check and its write.
--- Running this file again replaces the routines and keeps the rows. The EXECUTE
--- rights go with the routines: grant them again.
+-- Running this file again replaces the routines and keeps the rows. MariaDB keeps
+-- the EXECUTE rights too. MySQL, which has no OR REPLACE, drops them with the
+-- routines: grant them again.
 
 -- Routines and triggers keep this mode, whatever their caller's is.
 SET NAMES utf8mb4;
@@ -38,8 +39,8 @@ CREATE TABLE IF NOT EXISTS holdfast.guard (
 
 DELIMITER //
 
-DROP PROCEDURE IF EXISTS holdfast.guard_install//
-CREATE PROCEDURE holdfast.guard_install()
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_install */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_install()
     SQL SECURITY INVOKER
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM information_schema.tables t
@@ -63,8 +64,8 @@ CALL holdfast.guard_install()//
 -- before the lock. A session that has presented this very fence shares the row
 -- and writes nothing. Another one locks it alone at once, since a shared lock
 -- that is raised later deadlocks with a second one.
-DROP PROCEDURE IF EXISTS holdfast.guard_check//
-CREATE PROCEDURE holdfast.guard_check(
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_check */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_check(
     IN lock_name BLOB, IN given BIGINT UNSIGNED)
 BEGIN
     DECLARE seen BIGINT UNSIGNED;
@@ -100,8 +101,8 @@ BEGIN
 END//
 
 -- A name in a message: 'account-7', or X'00FF' if it is no text.
-DROP FUNCTION IF EXISTS holdfast.guard_shown//
-CREATE FUNCTION holdfast.guard_shown(lock_name BLOB)
+/*!80000 DROP FUNCTION IF EXISTS holdfast.guard_shown */ //
+CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_shown(lock_name BLOB)
 RETURNS VARCHAR(64) CHARACTER SET utf8mb4
 DETERMINISTIC NO SQL
 BEGIN
@@ -118,8 +119,8 @@ END//
 
 -- The fence is text, since a BIGINT UNSIGNED would take -1, 1e30 and '42x' for
 -- numbers in a session that is not strict.
-DROP PROCEDURE IF EXISTS holdfast.guard_present//
-CREATE PROCEDURE holdfast.guard_present(IN lock_name BLOB,
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_present */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_present(IN lock_name BLOB,
     IN given VARCHAR(64) CHARACTER SET utf8mb4)
 BEGIN
     DECLARE message TEXT CHARACTER SET utf8mb4;
@@ -135,8 +136,8 @@ END//
 
 -- Present a fence in a transaction. Outside of one it would protect nothing:
 -- there a savepoint ends with its own statement.
-DROP PROCEDURE IF EXISTS holdfast.fence//
-CREATE PROCEDURE holdfast.fence(IN lock_name BLOB,
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.fence */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.fence(IN lock_name BLOB,
     IN given VARCHAR(64) CHARACTER SET utf8mb4)
     MODIFIES SQL DATA
 BEGIN
@@ -153,8 +154,8 @@ END//
 -- Present a fence in the statement that writes: WHERE ... AND
 -- holdfast.fence(NAME, FENCE). Returns 1, or raises an error. The triggers of
 -- this statement find it: a statement of the session is known by its start.
-DROP FUNCTION IF EXISTS holdfast.fence//
-CREATE FUNCTION holdfast.fence(lock_name BLOB,
+/*!80000 DROP FUNCTION IF EXISTS holdfast.fence */ //
+CREATE /*M! OR REPLACE */ FUNCTION holdfast.fence(lock_name BLOB,
     given VARCHAR(64) CHARACTER SET utf8mb4)
 RETURNS INT
 DETERMINISTIC MODIFIES SQL DATA
@@ -178,8 +179,8 @@ END//
 
 -- The fence that this statement has presented of a name, or NULL: by the row
 -- that it tries to insert, or by the function.
-DROP FUNCTION IF EXISTS holdfast.guard_presented//
-CREATE FUNCTION holdfast.guard_presented(lock_name BLOB)
+/*!80000 DROP FUNCTION IF EXISTS holdfast.guard_presented */ //
+CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_presented(lock_name BLOB)
 RETURNS BIGINT UNSIGNED
 READS SQL DATA
 BEGIN
@@ -201,8 +202,8 @@ END//
 
 -- For the triggers of a table: the fence that a row is written with. Theirs is
 -- in the fence column; a value that was read from a row is negative, and none.
-DROP PROCEDURE IF EXISTS holdfast.guard_given//
-CREATE PROCEDURE holdfast.guard_given(
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_given */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_given(
     IN what TEXT CHARACTER SET utf8mb4, IN lock_name BLOB,
     IN fence_column BIGINT, OUT given BIGINT)
 BEGIN
@@ -225,8 +226,8 @@ END//
 
 -- For the AFTER triggers of a table: what the row has been stored with, since a
 -- trigger of the table's owner may come between and change name and column.
-DROP PROCEDURE IF EXISTS holdfast.guard_stored//
-CREATE PROCEDURE holdfast.guard_stored(
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_stored */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_stored(
     IN what TEXT CHARACTER SET utf8mb4, IN lock_name BLOB,
     IN of_column TEXT CHARACTER SET utf8mb4, IN fence_column BIGINT)
 BEGIN
@@ -240,16 +241,16 @@ BEGIN
 END//
 
 -- For an INSERT that becomes an UPDATE, or, by REPLACE, a DELETE.
-DROP PROCEDURE IF EXISTS holdfast.guard_remember//
-CREATE PROCEDURE holdfast.guard_remember(IN lock_name BLOB, IN given BIGINT)
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_remember */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_remember(IN lock_name BLOB, IN given BIGINT)
 BEGIN
     SET @holdfast_row = CONCAT(UTC_TIMESTAMP(6), ' ', HEX(lock_name), '=',
         given);
 END//
 
 -- Can the table have the trigger?
-DROP PROCEDURE IF EXISTS holdfast.guard_table//
-CREATE PROCEDURE holdfast.guard_table(
+/*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_table */ //
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_table(
     IN of_schema VARCHAR(64) CHARACTER SET utf8mb4,
     IN of_table VARCHAR(64) CHARACTER SET utf8mb4,
     IN of_column VARCHAR(64) CHARACTER SET utf8mb4)

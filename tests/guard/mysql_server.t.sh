@@ -192,6 +192,10 @@ capture sql_as app -e "START TRANSACTION; CALL holdfast.fence('app', 2); COMMIT;
     UPDATE counted SET v = 2, fence = 9 WHERE id = 1;
     DELETE FROM counted WHERE id = 2 AND holdfast.fence('counted-2', 6)"
 is "$code:$err" 0: 'a user with EXECUTE presents fences and writes'
+holdfast guard mysql | sql
+capture sql_as app -e "START TRANSACTION; CALL holdfast.fence('app', 2); COMMIT;
+    SELECT holdfast.fence('app', 2)"
+is "$code:$err" 0: 'installing again keeps its rights'
 denied() { # WHAT USER SQL
     capture sql_as "$2" -e "$3"
     like "$err" 'ERROR (1142|1370|1044|1227) .*denied' "$1: denied"
