@@ -20,9 +20,9 @@
 -- The guard keeps one row per lock: the largest fence that was presented. A
 -- lower one is an error (SQLSTATE 45000). The row stays locked until the
 -- transaction ends, so no other fence can pass between a check and its write.
--- Running this file again replaces the routines and keeps the rows. MariaDB keeps
--- the EXECUTE rights too. MySQL, which has no OR REPLACE, drops them with the
--- routines: grant them again.
+-- Running this file again replaces the routines and keeps the rows. MariaDB
+-- keeps the EXECUTE rights too. MySQL, which has no OR REPLACE, drops them with
+-- the routines: grant them again.
 
 -- Routines and triggers keep this mode, whatever their caller's is.
 SET NAMES utf8mb4;
@@ -242,7 +242,8 @@ END//
 
 -- For an INSERT that becomes an UPDATE, or, by REPLACE, a DELETE.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.guard_remember */ //
-CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_remember(IN lock_name BLOB, IN given BIGINT)
+CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_remember(
+    IN lock_name BLOB, IN given BIGINT)
 BEGIN
     SET @holdfast_row = CONCAT(UTC_TIMESTAMP(6), ' ', HEX(lock_name), '=',
         given);
