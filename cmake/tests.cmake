@@ -7,6 +7,7 @@
 #                             stands beside NAME.c, that script drives it
 #   tests/sim/*.c             the same, with the parts of the simulator
 #   tests/postgres/*.c        the same, with libpq
+#   tests/guard/*.c           tools of tests, with libpq and SQLite's library
 #   tests/skeleton/*.c        a store, as a module: store-skeleton.so
 #   tests/{cli,interop,chaos,lib}/*.c   tools of tests; *_shim.c: LD_PRELOAD
 #   examples/*.c, bench/*.c   examples see the public header only
@@ -123,6 +124,10 @@ if(TARGET hf_sim)
 endif()
 if(libpq_FOUND)
   hf_programs(tests/postgres PkgConfig::libpq)
+endif()
+pkg_check_modules(sqlite3 IMPORTED_TARGET sqlite3)
+if(libpq_FOUND AND sqlite3_FOUND AND redis IN_LIST HF_STORES)
+  hf_programs(tests/guard PkgConfig::libpq PkgConfig::sqlite3)
 endif()
 
 # A store that is a module, in a folder where only its own test looks for it.

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * For programs that write to a database with `holdfast guard`: the statements
+ * that check a fence, and what the database's error means. The library is not
+ * linked with the database's own.
+ *
+ *     const char *const values[] = {"account-7", fence_text};
+ *     result = PQexecParams(conn, HF_GUARD_POSTGRES, 2, NULL, values, NULL,
+ *                           NULL, 0);
+ *     if (hf_guard_is_stale(PQresultErrorMessage(result), &given, &seen)) {
+ *         roll_back();
+ *     }
+ */
+#ifndef HF_GUARD_H
+#define HF_GUARD_H
+
+#include <holdfast/holdfast.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The statement by which PostgreSQL checks a fence, for PQexecParams(): name
+ * and fence, both as text. `holdfast guard postgres` installs it. */
+#define HF_GUARD_POSTGRES "SELECT holdfast.fence($1, $2)"
+
+/** The same of SQLite, for sqlite3_bind_text() and sqlite3_bind_int64(). */
+#define HF_GUARD_SQLITE                                                        \
+    "INSERT INTO holdfast_fence (name, fence) VALUES (?1, ?2)"
+
+/**
+ * Is @p message the error by which a guard refused a stale fence? Then another
+ * holder has written since, and the write must not be repeated.
+ *
+ * @param message  The server's error: PQresultErrorMessage(), mysql_error(),
+ *                 sqlite3_errmsg(), the str of an error reply of Redis. NULL is
+ *                 none. Borrowed for the call.
+ * @param given    Set to the fence that was refused; else, and of SQLite, whose
+ *                 error has no numbers, to 0. Or NULL.
+ * @param seen     Set to the larger one that was presented before, in the same
+ *                 way. Or NULL.
+ *
+ * Threads: any. Blocks: never.
+ */
+HF_API bool hf_guard_is_stale(const char *message, uint64_t *given,
+                              uint64_t *seen);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
