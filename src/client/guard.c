@@ -18,7 +18,7 @@ static const char *skip(const char *text, const char *prefix)
     return strncmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-/* Digits and `suffix`. @return the text behind them, or NULL. */
+/** Digits and `suffix`. @return the text behind them, or NULL. */
 static const char *read_fence(const char *text, const char *suffix,
                               uint64_t *fence)
 {
@@ -32,11 +32,13 @@ static const char *read_fence(const char *text, const char *suffix,
 
 static bool read_fences(const char *text, uint64_t *given, uint64_t *seen)
 {
+    static const char between[] = "' is stale: ";
     bool is_stale = false;
-    const char *next = read_fence(text, " of ", given);
-    while (next != NULL && (next = strstr(next, "' is stale: ")) != NULL) {
+    const char *name = read_fence(text, " of ", given);
+    const char *next = name == NULL ? NULL : strstr(name, between);
+    for (; next != NULL; next = strstr(next, between)) {
         uint64_t fence = 0;
-        next += strlen("' is stale: ");
+        next += sizeof(between) - 1;
         if (read_fence(next, " was presented", &fence) != NULL) {
             *seen = fence;
             is_stale = true;

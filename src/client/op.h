@@ -54,7 +54,7 @@ struct hf_op {
     struct hf_order order;
     struct hf_span patience; /* without a majority it fails after this; 0: by
                                 its deadline */
-    uint64_t counter; /* hint, or fence */
+    uint64_t counter;        /* hint, or fence */
     struct hf_retry retry;
     struct hf_instant log_at; /* when a retry for the same reason is logged
                                  again */

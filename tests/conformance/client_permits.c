@@ -533,13 +533,12 @@ static void test_broken(void **state)
             hf_client_break(other, what, strlen(what), true, NULL, NULL),
             HF_OK);
         enum hf_state news = HF_STATE_HELD;
-        int never = 0;
         int64_t end = now_ms() + PATIENCE_MS;
         struct hf_lock *changed;
         while ((changed = hf_client_next_event(client, &news)) == NULL ||
-               news == HF_STATE_AT_RISK) { /* the machine is loaded */
+               news == HF_STATE_AT_RISK) { /* a loaded machine */
             assert_true(now_ms() < end);
-            run_loop(client, &never, 1, 5);
+            run_loop(client, &(int){0}, 1, 5);
         }
         assert_ptr_equal(changed, lock);
         assert_int_equal(news, HF_STATE_LOST);

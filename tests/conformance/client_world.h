@@ -129,8 +129,7 @@ static inline struct hf_lock *take(struct hf_client *client, const char *name,
 }
 
 /* A try, and a look, end after 0.9 s, whatever the votes. A result that took
- * longer shows that the machine is loaded, and not which client should have won.
- */
+ * longer shows that the machine is loaded, not which client should have won. */
 #define TRY_LATE_MS 600
 
 static inline bool is_late(enum hf_status status, int64_t began_ms,

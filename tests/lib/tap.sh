@@ -160,8 +160,8 @@ wait_until() {
     shift
     until "$@" >/dev/null 2>&1; do
         [ "$(now_ms)" -lt "$end" ] || return 1
-        sleep "${pause}e-3"
         # A command that asks a server takes as long as the pause, or longer.
+        sleep "${pause}e-3" # sleeps: at most 100 ms, and looks again
         pause=$((pause < 80 ? pause * 5 / 4 : 100))
     done
 }

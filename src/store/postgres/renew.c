@@ -37,7 +37,7 @@ struct array {
     size_t cap;
 };
 
-#define ARRAY_HEADER 20
+#define ARRAY_HEADER 20 /* bytes: five numbers */
 enum { NAMES, OWNERS, LEASES, FENCES, ARRAYS };
 
 /* Of each element (pg_type.dat): bytea, bigint. */
