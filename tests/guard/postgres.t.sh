@@ -284,6 +284,21 @@ runs 'one with the fence' \
     "BEGIN; SELECT holdfast.fence('child', 5); DELETE FROM parent; COMMIT"
 runs 'TRUNCATE fires no row trigger, as docs/fencing.md says' 'TRUNCATE child'
 
+# BEFORE triggers run in the order of their names.
+pg <<'SQL'
+CREATE TABLE moved (id int PRIMARY KEY, fence bigint);
+CREATE FUNCTION move() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN NEW.id := NEW.id + 1; RETURN NEW; END';
+CREATE TRIGGER a_move BEFORE INSERT ON moved FOR EACH ROW EXECUTE FUNCTION move();
+SQL
+holdfast guard postgres --table moved --lock 'moved-{id}' | pg
+runs 'a trigger of the owner that runs before' 'INSERT INTO moved VALUES (1, 5)'
+is "$(memory moved-2)" 5 'the guard sees the row that is stored'
+pg -c 'ALTER TRIGGER a_move ON moved RENAME TO i_move'
+runs 'one that runs after it' 'INSERT INTO moved VALUES (3, 5)'
+is "$(memory moved-3):$(memory moved-4)" 5: \
+    'the guard has looked before, as docs/fencing.md says'
+
 # ---- Rights
 pg <<'SQL'
 CREATE ROLE app LOGIN;
