@@ -12,6 +12,8 @@ struct job;
 struct row {
     int value;
 };
+extern struct pg_conn *conn;
+extern const char *fence_text;
 struct vault {
     const char *user, *token;
 };
@@ -38,7 +40,7 @@ done
 compile() { # FILE
     local flags=(-Wall -Wextra -Wno-unused-function
         -Wno-unused-variable -Werror -fsyntax-only "-I$HF_SOURCE/include"
-        -include "$W/reader.h")
+        -include "$W/reader.h" "-I$(pg_config --includedir)")
     if [[ $1 == *.cpp ]]; then
         g++ -std=c++11 "${flags[@]}" "$1"
         return

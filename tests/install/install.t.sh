@@ -26,7 +26,7 @@ fi
 ok "the TLS module" test -s "$libdir/holdfast/holdfast-tls.so"
 ok "the program of holdfast top" test -x "$libdir/holdfast/holdfast-top"
 is "$(cd "$prefix/include" && find . -type f | sort | tr '\n' ' ')" \
-    "./holdfast/holdfast.h ./holdfast/holdfast.hpp " "the public headers, no other"
+    "./holdfast/guard.h ./holdfast/holdfast.h ./holdfast/holdfast.hpp " "the public headers, no other"
 
 flags=$(pkg-config --cflags --libs holdfast)
 shopt -s nullglob

@@ -23,7 +23,7 @@
 -- I1: c is only replaced by max(c + 1, ..).
 -- I2: an owner is installed at a new c, and only if the name is free, or is
 --     shared and the owner shares it on the same terms. If an owner that has
---     the name asks again, its c stays.
+--     the name asks again, its c stays; if that was evicted, it gets a new one.
 -- The fence is one string, 16 digits and the owner: c and `last` in one read
 -- and one write. It may expire, since the clock floor is above it by then.
 -- All commands that can fail come before the first write; after a write, no
@@ -65,7 +65,7 @@ if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     return next
 end
 local owner = redis.pcall('GET', KEYS[1])
-if is_simple and owner == ARGV[1] then
+if is_simple and owner == ARGV[1] and c > 0 then
     local left = redis.call('PTTL', KEYS[1])
     if left >= 0 and left < tonumber(ARGV[2]) then
         redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -115,7 +115,10 @@ if v then
     elseif left >= 0 and left < ttl then
         redis.call('PEXPIRE', KEYS[1], ttl)
     end
-    return yours(v)
+    if v == 0 then
+        write_counter(next, me)
+    end
+    return yours(v > 0 and v or next)
 end
 
 -- Acquire the name for `me` if no client waits, or `me` is the first waiter, or

@@ -145,6 +145,10 @@ BEGIN
     END IF;
     IF own IS NOT NULL THEN
         s := holdfast.stay(s, caller, ttl_ms);
+        IF own = 0 THEN -- its counter has expired
+            s := holdfast.write_counter(s, next, caller);
+            own := next;
+        END IF;
         RETURN holdfast.yours(s, own, caller, ticket);
     END IF;
     IF returned = 0 OR place_ms = 0 THEN
