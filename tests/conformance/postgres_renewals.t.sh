@@ -104,4 +104,18 @@ wait $holder
 is "$?" 76 'one of them is lost: the command is ended'
 like "$(cat "$W/err")" 'r123' 'and its name is reported'
 is "$(owners | cut -d '|' -f 1)" lock:r123 'the others are released'
+
+# ---- Behind a pooler ------------------------------------------------------------------------
+
+if command -v pgbouncer >/dev/null && pooler_start transaction; then
+    export HOLDFAST_URL="postgres://postgres@/postgres?host=$POOLER&max_ttl=60s"
+    before=$(calls renew)
+    holdfast run --ttl 6 pooled-{1..9} -- sh -c 'until [ -e "$0" ]; do sleep 0.02; done' "$W/over" &
+    holder=$!
+    ok 'behind a pooler: in batches, too' wait_until 30 called renew $((before + 2))
+    touch "$W/over"
+    ok 'and none is lost' wait $holder
+else
+    skip 'behind a pooler' 'no pgbouncer'
+fi
 finish
