@@ -129,6 +129,11 @@ S
 like "$out" ': next, ended, and kept taken, by .*, frees by [0-9:]+$' \
     'kept taken: frees by then'
 
+# A date, too, if that is not today; the run begins at noon.
+holdfast run --min-hold 14h tomorrow -- true
+like "$(holdfast ls tomorrow)" ", frees by $(date -d tomorrow +%F) [0-9:]{8}," \
+    'kept taken until tomorrow: the date'
+
 # The label is cut first, then "since" and "(renewed)" are left out.
 hold --label "$(printf 'l%.0s' {1..100})" labelled
 wait_until 10 state labelled held 0
