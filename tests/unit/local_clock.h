@@ -9,6 +9,7 @@
 #ifndef HF_TESTS_LOCAL_CLOCK_H
 #define HF_TESTS_LOCAL_CLOCK_H
 
+#include "core/limits.h"
 #include "io/clock.h"
 
 #include <time.h>
@@ -38,6 +39,18 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *out)
 static inline void jump_ms(int64_t ms)
 {
     jumped_ns += ms * 1000000;
+}
+
+/* To 20 ms after the floor of counters has risen: it rises each 4.2 s, and
+ * between two requests of a case it would refuse the counter of the second. The
+ * store reads the coarse clock, which is up to 4 ms late. */
+static inline void jump_to_floor(void)
+{
+    struct timespec now;
+    int64_t step_ns = INT64_C(1000) << HF_FLOOR_BITS;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t wall_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    jumped_ns += step_ns - wall_ns % step_ns + 20000000;
 }
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef HF_TESTS_LOCAL_FIXTURE_H
 #define HF_TESTS_LOCAL_FIXTURE_H
 
+#include "local_clock.h"
 #include "local_driver.h"
 
 #include <setjmp.h>
@@ -20,6 +21,7 @@ struct fixture {
 static inline int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
+    jump_to_floor();
     folder_make(f->folder);
     driver_start(&f->d, f->folder);
     *state = f;
