@@ -106,3 +106,30 @@ row_cli_postgres() {
     done
     check_ratio p50 ours psql le 1.3
 }
+
+postgres_wake() {
+    "$bin/postgres_wake" --conninfo "user=postgres" --rest 0 \
+        --seconds "$crowd_seconds" "$@"
+}
+
+# NOTIFY wakes each session of the database that listens: few and many waiters.
+row_handover_postgres() {
+    local i n
+    need_postgres || return 1
+    psql -XAtq -U postgres -c 'CREATE TABLE IF NOT EXISTS bench_turn AS SELECT 0 AS n' ||
+        return 1
+    for n in 2 10 40; do
+        title "one PostgreSQL, $n clients, hold 1 ms, no rest: hand-over, us"
+        for ((i = 1; i <= wait_rounds; i++)); do
+            figure "wake$n" "$i" postgres_wake --clients "$n" || return 1
+            figure "write$n" "$i" postgres_wake --clients "$n" --write 1 || return 1
+            figure "ours$n" "$i" crowd_ours --url "$postgres_url" \
+                --clients "$n" --rest 0 || return 1
+        done
+        for i in wake write ours; do
+            table "$i$n" hand50 hand99 rate client
+        done
+        check_ratio hand50 "ours$n" "wake$n" le 1.5
+        note_ratio hand50 "ours$n" "write$n"
+    done
+}
