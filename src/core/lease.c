@@ -22,6 +22,11 @@
 
 #include <string.h>
 
+/* lease.h states these sizes. */
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct hf_lease) == 64 &&
+                                       sizeof(struct hf_vote) == 48),
+               "bytes of a lease on 64-bit machines");
+
 void hf_lease_init(struct hf_lease *lease, unsigned n_nodes, struct hf_span ttl,
                    uint8_t jitter)
 {

@@ -197,7 +197,7 @@ struct hf_vote {
     uint8_t polls;   /* WAITING: requests since the last change */
 };
 
-/* Compact, since a client may hold 100,000: 72 bytes, and 48 for every node
+/* Compact, since a client may hold 100,000: 64 bytes, and 48 for every node
  * (the votes). All but its size is private to core; use the functions below. */
 struct hf_lease {
     uint8_t phase;

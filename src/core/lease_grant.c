@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* WHICH GRANTS COUNT, AND UNTIL WHEN
+/* WHICH GRANTS COUNT, AND UNTIL WHEN; LATE GRANTS
  *
  * A grant is a reply "yours", or a message that the node pushes to a waiter. It
  * becomes the node's vote, for the counter that it names only. (In the model,
  * counting "ok" for a value that was not in the reply gave two owners one
  * fence, in 17 steps.) A vote expires: sending of the request + ttl - drift. It
- * is never counted from the receipt, since a message may be late by any time.
+ * is never counted from the receipt, since a message may be late by any time. A
+ * late grant is treated by what it is late for:
  *
  *   A GRANT THAT IS LATE FOR       IS TREATED AS
  *   its own lease                  no vote: hf_grants_for()

@@ -194,6 +194,7 @@ typedef void hf_store_push_fn(void *client, unsigned node, uint64_t cookie,
  * store subscribes when it first answers an ACQUIRE with QUEUED. */
 typedef void hf_store_listen_fn(void *client, unsigned node, bool is_listening);
 
+/* A line for the client's log, without a newline; @p text is borrowed. */
 typedef void hf_store_log_fn(void *client, enum hf_log_level level,
                              const char *text);
 
