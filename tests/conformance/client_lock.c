@@ -471,9 +471,10 @@ static void test_shared_is_not_marked(void **state)
     hf_client_close(client);
 }
 
-static void test_close_gives_back(void **state)
+/* @return false: close did not wait for a store that answers nothing for
+ * node_timeout, 3 s, or not all within 5 s. */
+static bool close_in_time(void)
 {
-    (void)state;
     enum { N = 2000 };
     char name[96];
     const char *prefix = fresh_name();
@@ -485,16 +486,22 @@ static void test_close_gives_back(void **state)
     }
     int64_t began = now_ms();
     hf_client_close(a);
-    /* It does not wait for a store that answers nothing for node_timeout, 3 s,
-     * or not all within 5 s. */
     bool is_late = now_ms() - began >= 3000;
     for (int i = 0; i < N && !is_late; i += 97) {
         snprintf(name, sizeof(name), "%s.%d", prefix, i);
         assert_int_equal(hf_lock_release(take(b, name, LEASE_MS)), HF_OK);
     }
     /* Not until the leases end. */
-    assert_true(is_late || now_ms() - began < 20000);
+    assert_true(now_ms() - began < 20000);
     hf_client_close(b);
+    return !is_late;
+}
+
+/* A store that is late twice is slow, or close is. */
+static void test_close_gives_back(void **state)
+{
+    (void)state;
+    assert_true(close_in_time() || close_in_time());
 }
 
 static void test_added_processes(void **state)
