@@ -11,5 +11,5 @@ command -v pgbouncer >/dev/null || skip_all 'no pgbouncer'
 postgres_start
 pooler_start transaction
 contract "PgBouncer" "postgres://postgres@/postgres${CONTRACT_QUERY}&host=$POOLER" \
-    lock look names
+    lock look names break share
 finish
