@@ -114,7 +114,7 @@ static enum hf_status read_adoption(struct hf_op *op,
 {
     struct hf_client *client = op->client;
     enum hf_status status =
-        hf_client_need_records(client, HF_NOT_HANDED_ON, error);
+        hf_client_need_records(client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
         status = hf_order_read(client, request, &op->order, error);
     }
@@ -250,7 +250,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         .ttl_ms = client->url->max_ttl_ms,
         .is_lasting = true,
     };
-    status = hf_client_need_records(client, HF_NOT_HANDED_ON, error);
+    status = hf_client_need_records(client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
         status = hf_name_check(name, name_len, error);
     }

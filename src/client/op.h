@@ -23,7 +23,7 @@ enum hf_op_kind {
     HF_OP_RELEASE,
     HF_OP_QUERY,  /* struct hf_broadcast begins with it */
     HF_OP_JOB,    /* set-up work of the store */
-    HF_OP_GIVE,   /* struct hf_give begins with it: detaching a lock */
+    HF_OP_DETACH, /* struct hf_detach begins with it: detaching a lock */
     HF_OP_LIST,   /* struct hf_list begins with it: many queries */
     HF_OP_BREAK,  /* struct hf_break begins with it */
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */

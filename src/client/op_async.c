@@ -5,9 +5,9 @@
 #include "client/break.h"
 #include "client/bundle.h"
 #include "client/cancel.h"
+#include "client/detach.h"
 #include "client/events.h"
 #include "client/fork.h"
-#include "client/give.h"
 #include "client/op_kind.h"
 #include "client/process.h"
 #include "client/release.h"
@@ -89,8 +89,8 @@ void hf_op_stop(struct hf_op *op)
  * again. A break may be between two of its steps. A new lock is released. */
 void hf_op_forget_result(struct hf_op *op)
 {
-    if (op->kind == HF_OP_GIVE) {
-        hf_give_abandon(op);
+    if (op->kind == HF_OP_DETACH) {
+        hf_detach_abandon(op);
         hf_op_part(op);
     } else if (op->kind == HF_OP_BREAK) {
         hf_break_abandon(op);

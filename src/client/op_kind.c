@@ -12,8 +12,8 @@
 #include "client/broadcast.h"
 #include "client/bundle.h"
 #include "client/check.h"
+#include "client/detach.h"
 #include "client/extend.h"
-#include "client/give.h"
 #include "client/list.h"
 #include "client/node_admin.h"
 #include "client/release.h"
@@ -32,8 +32,8 @@ void hf_op_abandon(struct hf_op *op)
     HF_ASSERT(!op->is_done);
     if (op->kind == HF_OP_BUNDLE) {
         hf_bundle_abandon(op);
-    } else if (op->kind == HF_OP_GIVE) {
-        hf_give_abandon(op);
+    } else if (op->kind == HF_OP_DETACH) {
+        hf_detach_abandon(op);
     } else if (op->kind == HF_OP_LIST) {
         hf_list_abandon(op);
     } else if (op->kind == HF_OP_BREAK) {
@@ -79,8 +79,8 @@ void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
     case HF_OP_DISOWN:
         hf_release_outcome(op, lock, outcome);
         break;
-    case HF_OP_GIVE:
-        hf_give_outcome(op, outcome);
+    case HF_OP_DETACH:
+        hf_detach_outcome(op, outcome);
         break;
     case HF_OP_BUNDLE:
     case HF_OP_LIST:
@@ -108,8 +108,8 @@ void hf_op_due(struct hf_op *op)
     case HF_OP_JOB:
         hf_job_due(op);
         break;
-    case HF_OP_GIVE:
-        hf_give_due(op);
+    case HF_OP_DETACH:
+        hf_detach_due(op);
         break;
     case HF_OP_BREAK: /* the holder's lease has expired */
         hf_op_finish(op, HF_OK);

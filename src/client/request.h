@@ -33,7 +33,7 @@ enum hf_status hf_order_check_ttl(const struct hf_client *client,
 enum hf_status hf_client_need_records(const struct hf_client *client,
                                       const char *lacked,
                                       struct hf_error *error);
-#define HF_NOT_HANDED_ON                                                       \
+#define HF_DETACH_UNSUPPORTED                                                  \
     "only the process that acquired it can extend or release it"
 
 #endif

@@ -3,14 +3,14 @@
  * node that has missed it, and a bare majority has no slack. So the lock is
  * first brought to every node that is up, for at most one timeout.
  *
- *   OUTLIVE   on a store that watches processes: remove those of the lock
- *   SPREAD    wait until every node that is up has the lock
- *   hand_on() write the text, stop renewing
+ *   UNBIND      on a store that watches processes: remove those of the lock
+ *   SPREAD      wait until every node that is up has the lock
+ *   complete()  write the text, stop renewing
  *
- * Until hand_on() the lock is the caller's, and is renewed. hand_on() runs in
+ * Until complete() the lock is the caller's, and is renewed. complete() runs in
  * the blocking call, or right before the callback: so the lock can still be
  * released until then. */
-#include "client/give.h"
+#include "client/detach.h"
 
 #include "client/cancel.h"
 #include "client/events.h"
@@ -28,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum stage { OUTLIVE, SPREAD };
+enum stage { UNBIND, SPREAD };
 
-struct hf_give {
+struct hf_detach {
     struct hf_op op; /* first: it is the item in the tables */
     enum stage stage;
     struct hf_lock *lock;
@@ -39,98 +39,98 @@ struct hf_give {
     char text[HF_OWNER_TEXT_MAX];
 };
 
-static struct hf_give *give_of(struct hf_op *op)
+static struct hf_detach *detach_of(struct hf_op *op)
 {
-    return (struct hf_give *)(void *)op;
+    return (struct hf_detach *)(void *)op;
 }
 
-/* On success it stays in lock->op until hand_on(). */
-static void finish(struct hf_give *give, enum hf_status status)
+/* On success it stays in lock->op until complete(). */
+static void finish(struct hf_detach *detach, enum hf_status status)
 {
     if (status != HF_OK) {
-        hf_op_part(&give->op);
+        hf_op_part(&detach->op);
     }
-    hf_op_finish(&give->op, status);
+    hf_op_finish(&detach->op, status);
 }
 
-void hf_give_due(struct hf_op *op)
+void hf_detach_due(struct hf_op *op)
 {
-    finish(give_of(op), HF_OK);
+    finish(detach_of(op), HF_OK);
 }
 
-void hf_give_heard(struct hf_op *op)
+void hf_detach_on_step(struct hf_op *op)
 {
-    struct hf_give *give = give_of(op);
-    if (!op->is_done && give->stage == SPREAD &&
-        hf_lease_is_spread(hf_lock_lease(give->lock), &op->client->nodes)) {
-        finish(give, HF_OK);
+    struct hf_detach *detach = detach_of(op);
+    if (!op->is_done && detach->stage == SPREAD &&
+        hf_lease_is_spread(hf_lock_lease(detach->lock), &op->client->nodes)) {
+        finish(detach, HF_OK);
     }
 }
 
-static void spread(struct hf_give *give)
+static void spread(struct hf_detach *detach)
 {
-    struct hf_op *op = &give->op;
-    const struct hf_lease *lease = hf_lock_lease(give->lock);
-    give->stage = SPREAD;
+    struct hf_op *op = &detach->op;
+    const struct hf_lease *lease = hf_lock_lease(detach->lock);
+    detach->stage = SPREAD;
     if (hf_lease_is_spread(lease, &op->client->nodes)) {
-        finish(give, HF_OK);
+        finish(detach, HF_OK);
         return;
     }
     hf_timer_heap_set(&op->client->heap, &op->item,
                       hf_client_patience(op->client, lease->ttl));
 }
 
-/* If the extension of OUTLIVE fails, the store would free the lock at the end
+/* If the extension of UNBIND fails, the store would free the lock at the end
  * of this process: the detach fails, and the caller keeps the handle. */
-void hf_give_outcome(struct hf_op *op, enum hf_outcome outcome)
+void hf_detach_outcome(struct hf_op *op, enum hf_outcome outcome)
 {
-    struct hf_give *give = give_of(op);
-    if (give->stage == SPREAD) {
-        return; /* hf_give_heard() runs after every step */
+    struct hf_detach *detach = detach_of(op);
+    if (detach->stage == SPREAD) {
+        return; /* hf_detach_on_step() runs after every step */
     }
     if (outcome == HF_OUT_EXTENDED) {
-        spread(give);
+        spread(detach);
         return;
     }
     if (outcome == HF_OUT_LOST) {
-        finish(give, HF_OK); /* hand_on() returns HF_LOST */
+        finish(detach, HF_OK); /* complete() returns HF_LOST */
         return;
     }
     enum hf_status status = hf_unavailable_write(op);
-    hf_give_abandon(op);
-    finish(give, status == HF_DENIED || status == HF_NO_MEMORY
-                     ? status
-                     : HF_UNAVAILABLE);
+    hf_detach_abandon(op);
+    finish(detach, status == HF_DENIED || status == HF_NO_MEMORY
+                       ? status
+                       : HF_UNAVAILABLE);
 }
 
 /* The caller keeps the handle after a failure, so the lock must end with its
  * processes again. The next renewal sends them to the nodes. */
-void hf_give_abandon(struct hf_op *op)
+void hf_detach_abandon(struct hf_op *op)
 {
-    struct hf_give *give = give_of(op);
+    struct hf_detach *detach = detach_of(op);
     struct hf_life_set *life =
-        op->lock != NULL ? hf_lock_life(give->lock) : NULL;
-    if (life != NULL && give->n_processes > 0) {
-        life->count = give->n_processes;
-        give->n_processes = 0;
+        op->lock != NULL ? hf_lock_life(detach->lock) : NULL;
+    if (life != NULL && detach->n_processes > 0) {
+        life->count = detach->n_processes;
+        detach->n_processes = 0;
     }
 }
 
 /* Remove the processes: from now on the lock is freed only by its expiry. */
-static void outlive(struct hf_give *give)
+static void unbind(struct hf_detach *detach)
 {
-    struct hf_life_set *life = hf_lock_life(give->lock);
+    struct hf_life_set *life = hf_lock_life(detach->lock);
     if (life == NULL || life->count == 0) {
-        spread(give);
+        spread(detach);
         return;
     }
-    give->n_processes = life->count;
+    detach->n_processes = life->count;
     life->count = 0;
-    hf_client_signal(give->op.client, give->lock, HF_EV_EXTEND);
+    hf_client_signal(detach->op.client, detach->lock, HF_EV_EXTEND);
 }
 
 /** @return HF_OK; HF_INVALID, HF_UNSUPPORTED, HF_NO_MEMORY: not begun. */
-static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
+static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
                             struct hf_error *error)
 {
     if (hf_lock_group_next(lock) != NULL) {
@@ -139,24 +139,24 @@ static enum hf_status begin(struct hf_give *give, struct hf_lock *lock,
                        "semaphore");
     }
     enum hf_status status =
-        hf_client_need_records(lock->client, HF_NOT_HANDED_ON, error);
+        hf_client_need_records(lock->client, HF_DETACH_UNSUPPORTED, error);
     if (status == HF_OK) {
         status = hf_lock_check_unused(lock, error);
     }
     if (status != HF_OK) {
         return status;
     }
-    if (!hf_op_list(&give->op)) {
+    if (!hf_op_list(&detach->op)) {
         return hf_fail_memory(error);
     }
-    give->lock = lock;
-    give->op.lock = lock;
-    lock->op = &give->op;
-    give->stage = OUTLIVE;
+    detach->lock = lock;
+    detach->op.lock = lock;
+    lock->op = &detach->op;
+    detach->stage = UNBIND;
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
-        hf_give_due(&give->op);
+        hf_detach_due(&detach->op);
     } else {
-        outlive(give);
+        unbind(detach);
     }
     return HF_OK;
 }
@@ -171,34 +171,34 @@ static void write_text(struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
              (long long)hf_span_ms_floor(hf_lock_lease(lock)->ttl));
 }
 
-/** @return HF_OK: give->text names the detached lock; HF_LOST. */
-static enum hf_status hand_on(struct hf_give *give)
+/** @return HF_OK: detach->text names the detached lock; HF_LOST. */
+static enum hf_status complete(struct hf_detach *detach)
 {
-    struct hf_client *client = give->op.client;
-    struct hf_lock *lock = give->lock;
-    hf_op_part(&give->op);
+    struct hf_client *client = detach->op.client;
+    struct hf_lock *lock = detach->lock;
+    hf_op_part(&detach->op);
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
         hf_release_start(lock, NULL); /* lost: still release it */
         return HF_LOST;
     }
-    write_text(lock, give->text);
+    write_text(lock, detach->text);
     hf_client_cancel_notify(client, lock);
     lock->flags &= (uint8_t)~HF_LOCK_OURS;
     hf_client_signal(client, lock, HF_EV_DETACH);
     return HF_OK;
 }
 
-static void init(struct hf_give *give, struct hf_client *client)
+static void init(struct hf_detach *detach, struct hf_client *client)
 {
-    hf_op_init(&give->op, client, HF_OP_GIVE);
-    give->n_processes = 0;
-    give->text[0] = '\0';
+    hf_op_init(&detach->op, client, HF_OP_DETACH);
+    detach->n_processes = 0;
+    detach->text[0] = '\0';
 }
 
 enum hf_status hf_lock_detach(struct hf_lock *lock,
                               char text[HF_OWNER_TEXT_MAX])
 {
-    struct hf_give give;
+    struct hf_detach detach;
     if (text == NULL) {
         return HF_INVALID;
     }
@@ -211,14 +211,14 @@ enum hf_status hf_lock_detach(struct hf_lock *lock,
     if (status != HF_OK) {
         return status;
     }
-    init(&give, client);
-    status = begin(&give, lock, NULL);
+    init(&detach, client);
+    status = begin(&detach, lock, NULL);
     if (status == HF_OK) {
-        status = hf_op_await(&give.op, NULL);
+        status = hf_op_await(&detach.op, NULL);
     }
     if (status == HF_OK) {
-        status = hand_on(&give);
-        memcpy(text, give.text, sizeof(give.text));
+        status = complete(&detach);
+        memcpy(text, detach.text, sizeof(detach.text));
     }
     hf_client_leave(client);
     return status;
@@ -228,7 +228,7 @@ enum hf_status hf_lock_detach(struct hf_lock *lock,
 
 static bool report(struct hf_op *op)
 {
-    op->status = hand_on(give_of(op));
+    op->status = complete(detach_of(op));
     if (op->status != HF_OK) {
         hf_fail(&op->error, op->status, "%s", hf_status_text(op->status));
     }
@@ -237,28 +237,28 @@ static bool report(struct hf_op *op)
 
 static void call(struct hf_op *op)
 {
-    struct hf_give *give = give_of(op);
-    give->done(op->user, op->status == HF_OK ? give->text : NULL, op->status,
-               &op->error);
+    struct hf_detach *detach = detach_of(op);
+    detach->done(op->user, op->status == HF_OK ? detach->text : NULL,
+                 op->status, &op->error);
 }
 
 static enum hf_status start(struct hf_lock *lock, hf_text_fn *done, void *user,
                             struct hf_op **out, struct hf_error *error)
 {
-    struct hf_give *give = malloc(sizeof(*give));
-    if (give == NULL) {
+    struct hf_detach *detach = malloc(sizeof(*detach));
+    if (detach == NULL) {
         return hf_fail_memory(error);
     }
-    init(give, lock->client);
-    give->op.call = call;
-    give->op.report = report;
-    give->op.user = user;
-    give->done = done;
-    enum hf_status status = begin(give, lock, error);
+    init(detach, lock->client);
+    detach->op.call = call;
+    detach->op.report = report;
+    detach->op.user = user;
+    detach->done = done;
+    enum hf_status status = begin(detach, lock, error);
     if (status != HF_OK) {
-        free(give);
+        free(detach);
     } else if (out != NULL) {
-        *out = &give->op;
+        *out = &detach->op;
     }
     return status;
 }
