@@ -251,6 +251,15 @@ static inline void let_go(struct hf_lock *lock)
     }
 }
 
+/* Releases a short lease that was lost, in the same way. */
+static inline void release_lost(struct hf_lock *lock)
+{
+    enum hf_status status = hf_lock_release(lock);
+    if (status != HF_LOST && status != HF_UNKNOWN) {
+        fail_msg("release: %s", hf_status_name(status));
+    }
+}
+
 /* A remaining lease grows only by a renewal, and then by more than the delay of
  * a slow node can explain. */
 #define RENEWED_MS 100
