@@ -471,15 +471,16 @@ static void test_shared_is_not_marked(void **state)
     hf_client_close(client);
 }
 
-/* @return false: close did not wait for a store that answers nothing for
- * node_timeout, 3 s, or not all within 5 s. */
-static bool close_in_time(void)
+/* @return false: of a store that answers nothing for node_timeout, 3 s, or not
+ * all within 5 s, close left locks to their leases. */
+static bool close_frees_all(void)
 {
-    enum { N = 2000 };
+    enum { N = 1200 }; /* more than are in flight at a time */
     char name[96];
     const char *prefix = fresh_name();
     struct hf_client *a = open_client();
     struct hf_client *b = open_client();
+    bool is_free = true;
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof(name), "%s.%d", prefix, i);
         take(a, name, LEASE_MS);
@@ -487,21 +488,20 @@ static bool close_in_time(void)
     int64_t began = now_ms();
     hf_client_close(a);
     bool is_late = now_ms() - began >= 3000;
-    for (int i = 0; i < N && !is_late; i += 97) {
+    for (int i = 0; i < N && is_free; i += 37) {
         snprintf(name, sizeof(name), "%s.%d", prefix, i);
-        assert_int_equal(hf_lock_release(take(b, name, LEASE_MS)), HF_OK);
+        is_free = try_take(b, name, NULL) == HF_OK;
+        assert_true(is_free || is_late);
     }
-    /* Not until the leases end. */
-    assert_true(now_ms() - began < 20000);
     hf_client_close(b);
-    return !is_late;
+    return is_free;
 }
 
 /* A store that is late twice is slow, or close is. */
 static void test_close_gives_back(void **state)
 {
     (void)state;
-    assert_true(close_in_time() || close_in_time());
+    assert_true(close_frees_all() || close_frees_all());
 }
 
 static void test_added_processes(void **state)
