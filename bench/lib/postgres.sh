@@ -70,19 +70,55 @@ postgres_counter() {
     echo "psql -XAtq -U postgres -c 'SELECT sum(xact_commit) FROM pg_stat_database'"
 }
 
+hold_postgres() { # SECONDS
+    "$bin/hold" --url "$postgres_url" --locks "$postgres_locks" \
+        --ttl 10000 --seconds "$1" --nodes 1 --pids "$PG_PID" \
+        --count "$(postgres_counter)"
+}
+
+# Row versions that no query needs any more, and the size with indexes.
+postgres_bloat() {
+    psql -XAtq -U postgres -c "SELECT n_dead_tup || ' dead rows, '
+        || pg_size_pretty(pg_total_relation_size(relid))
+        FROM pg_stat_user_tables WHERE schemaname = 'holdfast'
+        AND relname = 'lock'"
+}
+
 row_hold_postgres() {
     need_postgres || return 1
     title "$postgres_locks leases of 10 s, held and renewed by one client"
-    figure one 1 "$bin/hold" --url "$postgres_url" --locks "$postgres_locks" \
-        --ttl 10000 --seconds "$hold_seconds" --nodes 1 --pids "$PG_PID" \
-        --count "$(postgres_counter)" || return 1
+    figure one 1 hold_postgres "$hold_seconds" || return 1
     table one renewals core_percent bytes rss_mb lost
     check_value core_percent one le 5
     check_value lost one le 0
-    printf '    %s\n' "the table: $(psql -XAtq -U postgres -c "SELECT n_dead_tup
-        || ' dead rows, ' || pg_size_pretty(pg_total_relation_size(relid))
-        FROM pg_stat_user_tables WHERE schemaname = 'holdfast'
-        AND relname = 'lock'")"
+    printf '    %s\n' "the table: $(postgres_bloat)"
+}
+
+# The size of the table each minute while leases are renewed; then beside a
+# transaction that began before, keeps its snapshot, and so keeps VACUUM and
+# pruning from removing any row version.
+row_bloat_postgres() {
+    local beside job minute snapshot
+    need_postgres || return 1
+    for beside in nothing snapshot; do
+        title "$postgres_locks leases of 10 s, renewed, beside ${beside/snap/old snap}"
+        if [ $beside = snapshot ]; then
+            psql -XAtq -U postgres -c 'VACUUM FULL holdfast.lock' || return 1
+            coproc OLD { psql -XAtq -U postgres 2>&1; }
+            snapshot=$OLD_PID
+            echo 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1;' >&"${OLD[1]}"
+            read -r _ <&"${OLD[0]}"
+        fi
+        hold_postgres $((bloat_minutes * 60)) >"$W/hold" 2>&1 &
+        job=$!
+        for ((minute = 1; minute <= bloat_minutes; minute++)); do
+            sleep 60 # sleeps: what is measured is the time
+            printf '    %2d min: %s\n' $minute "$(postgres_bloat)"
+        done
+        wait $job || return 1
+        sed 's/^/    /' "$W/hold"
+        [ $beside = nothing ] || kill "$snapshot"
+    done
 }
 
 row_cli_postgres() {

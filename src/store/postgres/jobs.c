@@ -22,6 +22,13 @@
 /* The lease of the lock that EXAMINE acquires. */
 #define PROBE_MS 1000
 
+/* Old row versions for each row, and besides, before they are reported: at
+ * least ten times what autovacuum leaves of 10,000 leases that are renewed
+ * (bench/run bloat_postgres), and more than a few names can collect between two
+ * of its rounds. */
+#define OLD_PER_ROW 10
+#define OLD_ROWS 20000
+
 static void find(struct hf_pg_node *node, enum hf_severity severity,
                  const char *format, ...) __attribute__((format(printf, 3, 4)));
 
@@ -234,6 +241,42 @@ static void find_all(struct hf_pg_node *node, struct hf_instant now)
     }
 }
 
+/* Row versions that VACUUM has not removed, rows, and for how many seconds the
+ * oldest transaction of the database that this role may see has been open. A
+ * verb passes over all old versions of its name. */
+static const char bloat_query[] =
+    "SELECT coalesce(sum(t.n_dead_tup), 0)::bigint,"
+    " coalesce(sum(t.n_live_tup), 0)::bigint,"
+    " (SELECT coalesce(max(extract(epoch FROM"
+    " clock_timestamp() - a.xact_start)), 0)::bigint"
+    " FROM pg_catalog.pg_stat_activity a WHERE a.backend_xmin IS NOT NULL"
+    " AND a.datname = current_database() AND a.pid <> pg_backend_pid())"
+    " FROM pg_catalog.pg_stat_user_tables t WHERE t.schemaname = 'holdfast'"
+    " AND t.relname IN ('lock', 'sharer', 'waiter')";
+
+static void find_bloat(struct hf_pg_node *node, const struct pg_result *rows)
+{
+    int64_t old = hf_pg_integer(rows, 0, 0);
+    int64_t n = hf_pg_integer(rows, 0, 1);
+    int64_t open_s = hf_pg_integer(rows, 0, 2);
+    if (old < OLD_ROWS + n * OLD_PER_ROW) {
+        return;
+    }
+    char why[100] = "a transaction of this database that is open or prepared, "
+                    "or autovacuum is off";
+    if (open_s > 0) {
+        snprintf(why, sizeof(why),
+                 "a transaction of this database has been open for %" PRId64
+                 " s",
+                 open_s);
+    }
+    find(node, HF_FINDING_WARNING,
+         "%" PRId64 " old versions of %" PRId64
+         " rows cannot be removed and slow down each request: %s; end it "
+         "(pg_stat_activity), or give Holdfast a database of its own",
+         old, n, why);
+}
+
 /* Acquire and release a lock of a random name. In quarantine the server would
  * refuse the one and ignore the other. */
 static void probe(struct hf_pg_node *node, struct hf_instant now)
@@ -260,7 +303,7 @@ static void probe(struct hf_pg_node *node, struct hf_instant now)
         hf_pg_connection_break(&node->connection, HF_NO_MEMORY,
                                "out of memory");
     }
-    hf_pg_connection_flush(&node->connection);
+    hf_pg_node_ask(node, HF_PG_PROBE_BLOAT, bloat_query, NULL, now);
 }
 
 static void take_probe(struct hf_pg_node *node,
@@ -269,6 +312,15 @@ static void take_probe(struct hf_pg_node *node,
 {
     bool is_first = pending->what == HF_PG_PROBE_ACQUIRE;
     if (!node->is_examined) {
+        return;
+    }
+    if (pending->what == HF_PG_PROBE_BLOAT) {
+        node->is_examined = false;
+        find_all(node, now);
+        if (reply->error == NULL && hf_pg_rows(reply->rows) == 1) {
+            find_bloat(node, reply->rows);
+        }
+        hf_pg_jobs_end(node, HF_OK, "");
         return;
     }
     if (reply->error != NULL && node->probe_fault[0] == '\0') {
@@ -281,11 +333,7 @@ static void take_probe(struct hf_pg_node *node,
     if (is_first) {
         struct hf_span took = hf_instant_until(pending->sent, now);
         node->rtt = node->rtt.ns == 0 ? took : node->rtt;
-        return;
     }
-    node->is_examined = false;
-    find_all(node, now);
-    hf_pg_jobs_end(node, HF_OK, "");
 }
 
 void hf_pg_job_reply(struct hf_pg_node *node,

@@ -63,9 +63,9 @@ enum hf_pg_request {
     HF_PG_SWEEP,
     HF_PG_RENEW,
     HF_PG_SURVEY, /* from here on: jobs */
-    HF_PG_EXAMINE,
     HF_PG_PROBE_ACQUIRE,
-    HF_PG_PROBE_RELEASE
+    HF_PG_PROBE_RELEASE,
+    HF_PG_PROBE_BLOAT
 };
 
 /* Pushes: the state of LISTEN on the connection. */
