@@ -113,6 +113,7 @@ struct meeting {
     pthread_barrier_t barrier;
     atomic_int winners;
     atomic_int late;
+    atomic_bool is_left; /* a release was late: names may stay taken */
     atomic_int wrong; /* rounds without exactly one holder, counted by caller
                          0 */
 };
@@ -143,11 +144,15 @@ static void *meet(void *arg)
         }
         atomic_fetch_add(&meeting->late, now_ms() - began > TRY_LATE_MS);
         pthread_barrier_wait(&meeting->barrier);
-        hf_lock_release(lock);
+        if (hf_lock_release(lock) == HF_UNKNOWN) {
+            atomic_store(&meeting->is_left, true);
+        }
         if (rival->number == 0) {
             int winners = atomic_exchange(&meeting->winners, 0);
             int late = atomic_exchange(&meeting->late, 0);
-            bool is_right = winners == 1 || (winners == 0 && late > 0);
+            bool is_right = winners == 1 ||
+                            (winners == 0 &&
+                             (late > 0 || atomic_load(&meeting->is_left)));
             atomic_fetch_add(&meeting->wrong, !is_right);
         }
     }
