@@ -73,7 +73,7 @@ static enum hf_status acquire(struct hf_client *client,
                               struct hf_lock **out, struct hf_error *error)
 {
     struct hf_op plan;
-    hf_op_init(&plan, client, HF_OP_ACQUIRE);
+    hf_op_init(&plan, client, &hf_acquire_handlers);
     enum hf_status status = hf_order_read(client, request, &plan.order, error);
     if (status == HF_OK) {
         status = hf_cancel_admit(client, plan.order.cancel, error);
@@ -119,7 +119,7 @@ start(struct hf_client *client, const struct hf_request *request,
       hf_op_fn *done, void *user, struct hf_op **out, struct hf_error *error)
 {
     struct hf_op plan;
-    hf_op_init(&plan, client, HF_OP_ACQUIRE);
+    hf_op_init(&plan, client, &hf_acquire_handlers);
     enum hf_status status = hf_order_read(client, request, &plan.order, error);
     if (status == HF_OK) {
         status = hf_cancel_admit(client, plan.order.cancel, error);
@@ -316,8 +316,11 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
     hf_timer_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
 }
 
-void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
-                        enum hf_outcome outcome)
+/* HELD ends the operation, and op->lock is the result; QUEUED lets it wait;
+ * after any other the attempt is no longer the operation's, which begins
+ * another at its timer, or ends. */
+static void on_outcome(struct hf_op *op, struct hf_lock *lock,
+                       enum hf_outcome outcome)
 {
     switch (outcome) {
     case HF_OUT_HELD:
@@ -342,8 +345,6 @@ void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* The timer: the pause before the next attempt is over, or the wait is over
- * during an attempt. */
 void hf_acquire_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -363,6 +364,48 @@ void hf_acquire_due(struct hf_op *op)
     }
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }
+
+/* ---- What else it hears of ---------------------------------------------- */
+
+static void abandon(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    hf_op_part(op);
+    if (lock != NULL) {
+        hf_client_signal(op->client, lock, HF_EV_RELEASE);
+    }
+}
+
+static void on_node(struct hf_op *op)
+{
+    if (op->is_done) {
+        return;
+    }
+    enum hf_status status = hf_unavailable_final(op);
+    if (status != HF_OK) {
+        struct hf_lock *lock = op->lock;
+        hf_op_part(op);
+        hf_op_finish(op, status);
+        if (lock != NULL) {
+            hf_client_signal(op->client, lock, HF_EV_RELEASE);
+        }
+    }
+}
+
+static void discard(struct hf_op *op)
+{
+    hf_release_whole(op->lock, NULL);
+    op->lock = NULL;
+}
+
+const struct hf_op_handlers hf_acquire_handlers = {
+    .kind = HF_OP_ACQUIRE,
+    .outcome = on_outcome,
+    .due = hf_acquire_due,
+    .node = on_node,
+    .abandon = abandon,
+    .discard = discard,
+};
 
 /* ---- Progress of a wait ------------------------------------------------ */
 

@@ -10,14 +10,11 @@
  * return, and with the embedded store it may hold the lock. */
 void hf_acquire_begin(struct hf_op *op);
 
-/* For op_kind.c: the attempt has an outcome. HELD ends the operation, and
- * op->lock is the result; QUEUED lets it wait; after any other the attempt is
- * no longer the operation's, which begins another at its timer, or ends. */
-void hf_acquire_outcome(struct hf_op *op, struct hf_lock *lock,
-                        enum hf_outcome outcome);
+/* Of an ACQUIRE. */
+extern const struct hf_op_handlers hf_acquire_handlers;
 
-/* For op_kind.c: the pause before the next attempt is over, or the whole wait.
- */
+/* Its timer: the pause before the next attempt is over, or the whole wait. For
+ * bundle.c, whose wait is over. */
 void hf_acquire_due(struct hf_op *op);
 
 #endif

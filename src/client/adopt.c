@@ -5,8 +5,10 @@
 #include "client/adopt.h"
 
 #include "client/cancel.h"
+#include "client/events.h"
 #include "client/name.h"
 #include "client/op_async.h"
+#include "client/release.h"
 #include "client/request.h"
 #include "client/step.h"
 #include "client/thread.h"
@@ -59,8 +61,9 @@ static void begin(struct hf_op *op, enum hf_event_kind kind)
     hf_client_step(client, lock, &event);
 }
 
-void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
-                      enum hf_outcome outcome)
+/* Unless the lock is HELD, it is no longer the operation's. */
+static void on_outcome(struct hf_op *op, struct hf_lock *lock,
+                       enum hf_outcome outcome)
 {
     if (outcome == HF_OUT_HELD) {
         op->client->has_reached = true;
@@ -80,7 +83,7 @@ void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
 /* The timeout of the wait. A DISOWN may have been executed at a node, so its
  * result is unknown. An adoption that fails must not leave a lock that renews
  * itself: detach it again. */
-void hf_adopt_due(struct hf_op *op)
+static void on_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
     HF_ASSERT(lock != NULL);
@@ -92,6 +95,38 @@ void hf_adopt_due(struct hf_op *op)
         hf_client_signal(op->client, lock, HF_EV_DETACH);
     }
 }
+
+/* Stops renewing, and releases nothing. */
+static void abandon(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    hf_op_part(op);
+    if (lock != NULL) {
+        hf_client_signal(op->client, lock, HF_EV_DETACH);
+    }
+}
+
+static void discard(struct hf_op *op)
+{
+    hf_client_cancel_notify(op->client, op->lock);
+    op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
+    hf_client_signal(op->client, op->lock, HF_EV_DETACH);
+    op->lock = NULL;
+}
+
+static const struct hf_op_handlers adopt_handlers = {
+    .kind = HF_OP_ADOPT,
+    .outcome = on_outcome,
+    .due = on_due,
+    .abandon = abandon,
+    .discard = discard,
+};
+
+const struct hf_op_handlers hf_release_foreign_handlers = {
+    .kind = HF_OP_DISOWN,
+    .outcome = hf_release_outcome,
+    .due = on_due,
+};
 
 /* The ttl in the text, at most max_ttl; the default if there is none: a text of
  * version 0.1.0. */
@@ -140,7 +175,7 @@ static enum hf_status adopt(struct hf_client *client,
                             struct hf_lock **out, struct hf_error *error)
 {
     struct hf_op op;
-    hf_op_init(&op, client, HF_OP_ADOPT);
+    hf_op_init(&op, client, &adopt_handlers);
     enum hf_status status = read_adoption(&op, request, owner, error);
     if (status != HF_OK) {
         return status;
@@ -182,7 +217,7 @@ static enum hf_status start(struct hf_client *client,
                             struct hf_error *error)
 {
     struct hf_op plan;
-    hf_op_init(&plan, client, HF_OP_ADOPT);
+    hf_op_init(&plan, client, &adopt_handlers);
     enum hf_status status = read_adoption(&plan, request, owner, error);
     if (status == HF_OK) {
         status = hf_client_start_thread(client, error);
@@ -226,7 +261,7 @@ static enum hf_status disown(struct hf_client *client,
                              struct hf_error *error)
 {
     struct hf_op op;
-    hf_op_init(&op, client, HF_OP_DISOWN);
+    hf_op_init(&op, client, &hf_release_foreign_handlers);
     op.order = *order;
     op.counter = counter;
     hf_release_foreign_begin(&op);

@@ -6,13 +6,8 @@
 
 #include "client/op.h"
 
-/* For op_kind.c: the adopted lock has an outcome. Ends the operation; unless
- * the lock is HELD, it is no longer the operation's. */
-void hf_adopt_outcome(struct hf_op *op, struct hf_lock *lock,
-                      enum hf_outcome outcome);
-
-/* For op_kind.c: the wait of an ADOPT or DISOWN is over. Ends the operation. */
-void hf_adopt_due(struct hf_op *op);
+/* Of a DISOWN. */
+extern const struct hf_op_handlers hf_release_foreign_handlers;
 
 /* Begin to release the lock with the owner of op->order, with op->counter as
  * its fence, at all nodes but those of op->spared. `op` is a new DISOWN. */

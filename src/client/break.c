@@ -44,7 +44,6 @@
 #include "client/cancel.h"
 #include "client/close.h"
 #include "client/holder_hint.h"
-#include "client/op_kind.h"
 
 #include "base/assert.h"
 #include "base/fail.h"
@@ -182,7 +181,7 @@ static void init_release(struct hf_break *brk)
     struct hf_op *op = &brk->release;
     const struct hf_seizure *seizure = brk->seizure;
     size_t more = brk->step == HF_BREAK_FREE_LONG ? HF_LONG_MARK_LEN : 0;
-    hf_op_init(op, brk->op.client, HF_OP_DISOWN);
+    hf_op_init(op, brk->op.client, &hf_release_foreign_handlers);
     op->counter = seizure->counter;
     op->spared = (uint16_t)~seizure->heard;
     op->order = (struct hf_order){
@@ -345,8 +344,10 @@ static void release_behind(struct hf_break *brk, enum hf_break_step step)
     }
 }
 
-/* Give the name back in the background, or free it if its lease has expired. */
-void hf_break_abandon(struct hf_op *op)
+/* End its steps and its parts. The name is given back in the background, or
+ * freed there if its lease has expired. If the break is over already, it does
+ * nothing. */
+static void abandon(struct hf_op *op)
 {
     struct hf_break *brk = hf_break_of(op);
     if (brk->seizure == NULL) {
@@ -370,6 +371,19 @@ void hf_break_abandon(struct hf_op *op)
     hf_seizure_close(brk->seizure);
     brk->seizure = NULL;
 }
+
+/* The holder's lease has expired. */
+static void on_due(struct hf_op *op)
+{
+    hf_op_finish(op, HF_OK);
+}
+
+const struct hf_op_handlers hf_break_handlers = {
+    .kind = HF_OP_BREAK,
+    .due = on_due,
+    .abandon = abandon,
+    .discard = abandon, /* it is between two steps */
+};
 
 bool hf_break_interrupt(struct hf_break *brk)
 {

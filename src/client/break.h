@@ -37,6 +37,9 @@ static inline struct hf_break *hf_break_of(struct hf_op *op)
     return (struct hf_break *)(void *)op;
 }
 
+/* Of a break. */
+extern const struct hf_op_handlers hf_break_handlers;
+
 /** Begin brk->step. @return false: no memory, recorded in brk->why. */
 bool hf_break_begin(struct hf_break *brk);
 
@@ -47,10 +50,5 @@ bool hf_break_go_on(struct hf_op *op);
 /** The blocking call was interrupted. @return true: the break is over; false:
  * the name is being given back. */
 bool hf_break_interrupt(struct hf_break *brk);
-
-/* End its steps and its parts, but not the operation. What was taken is given
- * back in the background; what is the breaker's is released there. If it is
- * over already, it does nothing. */
-void hf_break_abandon(struct hf_op *op);
 
 #endif

@@ -18,7 +18,7 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
                            const void *name, size_t name_len,
                            struct hf_error *error)
 {
-    hf_op_init(&brk->op, client, HF_OP_BREAK);
+    hf_op_init(&brk->op, client, &hf_break_handlers);
     brk->step = HF_BREAK_FIND_MARK;
     brk->frees_now = false;
     brk->may_wait = NULL;

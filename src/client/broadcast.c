@@ -28,50 +28,6 @@
  * only reads ends within a second. */
 #define LOOK_MS_MAX 900
 
-void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
-                       enum hf_verb verb, const void *name, size_t name_len)
-{
-    hf_op_init(&query->op, client, HF_OP_QUERY);
-    memset((char *)query + sizeof(query->op), 0,
-           sizeof(*query) - sizeof(query->op));
-    query->op.item.kind = HF_ITEM_QUERY;
-    query->op.order.name = name;
-    query->op.order.name_len = name_len;
-    query->op.order.ttl_ms = client->url->max_ttl_ms;
-    query->verb = verb;
-    query->op.patience = hf_span_ms(LOOK_MS_MAX);
-}
-
-static void start(struct hf_broadcast *query)
-{
-    struct hf_client *client = query->op.client;
-    query->is_delayed = false;
-    query->hard_end = hf_instant_add(client->now, query->op.patience);
-    hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);
-    hf_broadcast_pump(query);
-}
-
-bool hf_broadcast_begin(struct hf_broadcast *query)
-{
-    if (!hf_op_list(&query->op)) {
-        return false;
-    }
-    start(query);
-    return true;
-}
-
-bool hf_broadcast_begin_after(struct hf_broadcast *query, struct hf_span delay)
-{
-    struct hf_client *client = query->op.client;
-    if (!hf_op_list(&query->op)) {
-        return false;
-    }
-    query->is_delayed = true;
-    hf_timer_heap_set(&client->heap, &query->op.item,
-                      hf_instant_add(client->now, delay));
-    return true;
-}
-
 static void ask(struct hf_broadcast *query, unsigned node)
 {
     struct hf_client *client = query->op.client;
@@ -150,14 +106,75 @@ void hf_broadcast_pump(struct hf_broadcast *query)
     judge(query);
 }
 
-void hf_broadcast_due(struct hf_broadcast *query)
+/* ---- The begin --------------------------------------------------------- */
+
+static void start(struct hf_broadcast *query)
 {
+    struct hf_client *client = query->op.client;
+    query->is_delayed = false;
+    query->hard_end = hf_instant_add(client->now, query->op.patience);
+    hf_timer_heap_set(&client->heap, &query->op.item, query->hard_end);
+    hf_broadcast_pump(query);
+}
+
+/* Its timer: begin after the delay; else end with what has come. */
+static void on_due(struct hf_op *op)
+{
+    struct hf_broadcast *query = (struct hf_broadcast *)(void *)op;
     if (query->is_delayed) {
         start(query);
     } else {
         finish(query);
     }
 }
+
+static void on_node(struct hf_op *op)
+{
+    hf_broadcast_pump((struct hf_broadcast *)(void *)op);
+}
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_QUERY,
+    .due = on_due,
+    .node = on_node,
+};
+
+void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
+                       enum hf_verb verb, const void *name, size_t name_len)
+{
+    hf_op_init(&query->op, client, &handlers);
+    memset((char *)query + sizeof(query->op), 0,
+           sizeof(*query) - sizeof(query->op));
+    query->op.item.kind = HF_ITEM_QUERY;
+    query->op.order.name = name;
+    query->op.order.name_len = name_len;
+    query->op.order.ttl_ms = client->url->max_ttl_ms;
+    query->verb = verb;
+    query->op.patience = hf_span_ms(LOOK_MS_MAX);
+}
+
+bool hf_broadcast_begin(struct hf_broadcast *query)
+{
+    if (!hf_op_list(&query->op)) {
+        return false;
+    }
+    start(query);
+    return true;
+}
+
+bool hf_broadcast_begin_after(struct hf_broadcast *query, struct hf_span delay)
+{
+    struct hf_client *client = query->op.client;
+    if (!hf_op_list(&query->op)) {
+        return false;
+    }
+    query->is_delayed = true;
+    hf_timer_heap_set(&client->heap, &query->op.item,
+                      hf_instant_add(client->now, delay));
+    return true;
+}
+
+/* ---- Replies ----------------------------------------------------------- */
 
 /* The store may be on the stack: only note the reply. hf_client_settle() pumps
  * the query afterwards. */

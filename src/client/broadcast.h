@@ -79,7 +79,4 @@ void hf_broadcast_answer(struct hf_broadcast *query,
  * query if no further reply can come. The store is not on the stack. */
 void hf_broadcast_pump(struct hf_broadcast *query);
 
-/* Its timer went off: begin after the delay; else end with what has come. */
-void hf_broadcast_due(struct hf_broadcast *query);
-
 #endif

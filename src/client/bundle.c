@@ -31,6 +31,7 @@
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
 #include "client/handle.h"
+#include "client/release.h"
 #include "client/unavailable.h"
 
 #include <stdio.h>
@@ -49,9 +50,11 @@
 
 /* ---- Finished members -------------------------------------------------- */
 
-void hf_bundle_heard(struct hf_op *member)
+/* Only queues the bundle: hf_bundles_pump() continues it when no step is on the
+ * stack. */
+static void on_member(struct hf_op *op, struct hf_op *member)
 {
-    struct hf_bundle *bundle = hf_bundle_of(member->bundle);
+    struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_lock *lock = member->lock;
     if (lock != NULL) { /* held: no handle yet */
         lock->op = member;
@@ -264,7 +267,7 @@ void hf_bundle_begin(struct hf_op *op)
 
 /* The wait is over: end the attempts of the present part, also those of a
  * sweep. A member in the pause between two attempts is checked again later. */
-void hf_bundle_due(struct hf_op *op)
+static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);
     struct hf_part *part = &bundle->parts[bundle->at];
@@ -278,6 +281,21 @@ void hf_bundle_due(struct hf_op *op)
         &op->client->heap, &op->item,
         hf_instant_add(op->client->now, hf_span_ms(DUE_AGAIN_MS)));
 }
+
+/* It is done: all its locks are linked to a handle. */
+static void discard(struct hf_op *op)
+{
+    hf_release_whole(op->lock, NULL);
+    op->lock = NULL;
+}
+
+const struct hf_op_handlers hf_bundle_handlers = {
+    .kind = HF_OP_BUNDLE,
+    .due = on_due,
+    .member = on_member,
+    .abandon = hf_bundle_abandon,
+    .discard = discard,
+};
 
 void hf_bundles_pump(struct hf_client *client)
 {

@@ -13,15 +13,8 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
 
 void hf_bundle_begin(struct hf_op *op);
 
-/* Its timer went off. */
-void hf_bundle_due(struct hf_op *op);
-
-/* Cancel the bundle's attempts and release what it holds. */
-void hf_bundle_abandon(struct hf_op *op);
-
-/* A member has finished, or has lost its lock. Only queues the bundle:
- * hf_bundles_pump() continues it when no step is on the stack. */
-void hf_bundle_heard(struct hf_op *member);
+/* Continue the bundles with a member that has finished, or has lost its lock.
+ * No step is on the stack. */
 void hf_bundles_pump(struct hf_client *client);
 
 /* The queued member with the fewest waiters ahead; NULL: none is queued. */

@@ -3,7 +3,6 @@
  * acquires until the bundle has all its parts. */
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
-#include "client/op_kind.h"
 #include "client/release.h"
 
 #include "base/fail.h"
@@ -17,7 +16,7 @@ void hf_member_begin(struct hf_member *member, int64_t wait_ms)
     uint64_t counter = op->counter;
     bool is_known = op->rival.is_known;
     HF_ASSERT(!hf_member_is_asking(member) && op->lock == NULL);
-    hf_op_init(op, op->client, HF_OP_ACQUIRE);
+    hf_op_init(op, op->client, &hf_acquire_handlers);
     op->order = order;
     op->order.wait_ms = wait_ms;
     op->bundle = bundle;

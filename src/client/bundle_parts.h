@@ -109,6 +109,9 @@ void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at);
 
 /* ---- bundle_end.c ------------------------------------------------------ */
 
+/* Cancel the bundle's attempts and release what it holds. */
+void hf_bundle_abandon(struct hf_op *op);
+
 /* Fail with the text that is in op.error; with the text of a member. */
 void hf_bundle_fail(struct hf_bundle *bundle, enum hf_status status);
 void hf_bundle_fail_like(struct hf_bundle *bundle,
@@ -118,6 +121,8 @@ void hf_bundle_fail_like(struct hf_bundle *bundle,
 void hf_bundle_hand_out(struct hf_bundle *bundle);
 
 /* ---- bundle.c ---------------------------------------------------------- */
+
+extern const struct hf_op_handlers hf_bundle_handlers;
 
 void hf_bundle_forget_news(struct hf_bundle *bundle);
 

@@ -4,6 +4,7 @@
  *     struct hf_bundle | members | parts | label, names
  *
  * The parts of a semaphore are planned in semaphore.c. */
+#include "client/acquire.h"
 #include "client/bundle_parts.h"
 #include "client/name.h"
 #include "client/request.h"
@@ -43,7 +44,7 @@ static size_t text_size(const struct hf_order *order)
 char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
                              const struct hf_name *name, char *text)
 {
-    hf_op_init(&member->op, bundle->op.client, HF_OP_ACQUIRE);
+    hf_op_init(&member->op, bundle->op.client, &hf_acquire_handlers);
     member->is_begun = false;
     member->op.bundle = &bundle->op;
     struct hf_order *order = &member->op.order;
@@ -94,7 +95,7 @@ struct hf_op *hf_bundle_new(struct hf_client *client,
     }
     memset((char *)bundle + sizeof(bundle->op), 0,
            sizeof(*bundle) - sizeof(bundle->op));
-    hf_op_init(&bundle->op, client, HF_OP_BUNDLE);
+    hf_op_init(&bundle->op, client, &hf_bundle_handlers);
     bundle->members = (struct hf_member *)(bundle + 1);
     bundle->parts = (struct hf_part *)(void *)(bundle->members + n_members);
     char *text = (char *)(bundle->parts + n_parts);

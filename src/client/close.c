@@ -11,7 +11,6 @@
 #include "client/lock_queue.h"
 #include "client/op.h"
 #include "client/op_async.h"
-#include "client/op_kind.h"
 #include "client/release.h"
 #include "client/seize.h"
 #include "client/step.h"

@@ -23,7 +23,6 @@
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
-#include "client/op_kind.h"
 #include "client/process.h"
 #include "client/step.h"
 
@@ -80,7 +79,9 @@ static void deliver_status(struct hf_client *client)
     struct hf_op *next = NULL;
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
-        hf_op_node(op);
+        if (op->handlers->node != NULL) {
+            op->handlers->node(op);
+        }
     }
 }
 
@@ -145,15 +146,13 @@ static bool may_join(const struct hf_client *client, struct hf_item *item,
 
 static void run_timer(struct hf_client *client, struct hf_item *item)
 {
-    switch ((enum hf_item_kind)item->kind) {
-    case HF_ITEM_LOCK:
+    if (item->kind == HF_ITEM_LOCK) {
         hf_client_signal(client, hf_lock_of(item), HF_EV_TIMER);
-        break;
-    case HF_ITEM_OP:
-    case HF_ITEM_QUERY:
-        hf_op_due((struct hf_op *)item);
-        break;
+        return;
     }
+    struct hf_op *op = (struct hf_op *)item;
+    HF_ASSERT(op->handlers->due != NULL);
+    op->handlers->due(op);
 }
 
 /* The pause of a timer that ran when due, and is still due. */

@@ -10,8 +10,6 @@
  * Until complete() the lock is the caller's, and is renewed. complete() runs in
  * the blocking call, or right before the callback: so the lock can still be
  * released until then. */
-#include "client/detach.h"
-
 #include "client/cancel.h"
 #include "client/events.h"
 #include "client/handle.h"
@@ -53,12 +51,12 @@ static void finish(struct hf_detach *detach, enum hf_status status)
     hf_op_finish(&detach->op, status);
 }
 
-void hf_detach_due(struct hf_op *op)
+static void on_due(struct hf_op *op)
 {
     finish(detach_of(op), HF_OK);
 }
 
-void hf_detach_on_step(struct hf_op *op)
+static void on_step(struct hf_op *op)
 {
     struct hf_detach *detach = detach_of(op);
     if (!op->is_done && detach->stage == SPREAD &&
@@ -80,13 +78,28 @@ static void spread(struct hf_detach *detach)
                       hf_client_patience(op->client, lease->ttl));
 }
 
-/* If the extension of UNBIND fails, the store would free the lock at the end
- * of this process: the detach fails, and the caller keeps the handle. */
-void hf_detach_outcome(struct hf_op *op, enum hf_outcome outcome)
+/* The caller keeps the handle after a failure, so the lock must end with its
+ * processes again. The next renewal sends them to the nodes. */
+static void abandon(struct hf_op *op)
 {
     struct hf_detach *detach = detach_of(op);
+    struct hf_life_set *life =
+        op->lock != NULL ? hf_lock_life(detach->lock) : NULL;
+    if (life != NULL && detach->n_processes > 0) {
+        life->count = detach->n_processes;
+        detach->n_processes = 0;
+    }
+}
+
+/* If the extension of UNBIND fails, the store would free the lock at the end
+ * of this process: the detach fails, and the caller keeps the handle. */
+static void on_outcome(struct hf_op *op, struct hf_lock *lock,
+                       enum hf_outcome outcome)
+{
+    struct hf_detach *detach = detach_of(op);
+    (void)lock; /* the only one */
     if (detach->stage == SPREAD) {
-        return; /* hf_detach_on_step() runs after every step */
+        return; /* on_step() runs after every step */
     }
     if (outcome == HF_OUT_EXTENDED) {
         spread(detach);
@@ -97,24 +110,27 @@ void hf_detach_outcome(struct hf_op *op, enum hf_outcome outcome)
         return;
     }
     enum hf_status status = hf_unavailable_write(op);
-    hf_detach_abandon(op);
+    abandon(op);
     finish(detach, status == HF_DENIED || status == HF_NO_MEMORY
                        ? status
                        : HF_UNAVAILABLE);
 }
 
-/* The caller keeps the handle after a failure, so the lock must end with its
- * processes again. The next renewal sends them to the nodes. */
-void hf_detach_abandon(struct hf_op *op)
+/* It is done, but complete() has not run. */
+static void discard(struct hf_op *op)
 {
-    struct hf_detach *detach = detach_of(op);
-    struct hf_life_set *life =
-        op->lock != NULL ? hf_lock_life(detach->lock) : NULL;
-    if (life != NULL && detach->n_processes > 0) {
-        life->count = detach->n_processes;
-        detach->n_processes = 0;
-    }
+    abandon(op);
+    hf_op_part(op);
 }
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_DETACH,
+    .outcome = on_outcome,
+    .stepped = on_step,
+    .due = on_due,
+    .abandon = abandon,
+    .discard = discard,
+};
 
 /* Remove the processes: from now on the lock is freed only by its expiry. */
 static void unbind(struct hf_detach *detach)
@@ -154,7 +170,7 @@ static enum hf_status begin(struct hf_detach *detach, struct hf_lock *lock,
     lock->op = &detach->op;
     detach->stage = UNBIND;
     if (hf_lock_state_now(lock) == HF_STATE_LOST) {
-        hf_detach_due(&detach->op);
+        on_due(&detach->op);
     } else {
         unbind(detach);
     }
@@ -190,7 +206,7 @@ static enum hf_status complete(struct hf_detach *detach)
 
 static void init(struct hf_detach *detach, struct hf_client *client)
 {
-    hf_op_init(&detach->op, client, HF_OP_DETACH);
+    hf_op_init(&detach->op, client, &handlers);
     detach->n_processes = 0;
     detach->text[0] = '\0';
 }

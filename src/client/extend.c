@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process. */
-#include "client/extend.h"
-
 #include "client/cancel.h"
 #include "client/op_async.h"
 #include "client/request.h"
@@ -16,7 +14,7 @@
 #include <stdlib.h>
 #include <sys/types.h>
 
-void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
+static void on_outcome(struct hf_op *op, struct hf_lock *lock,
                        enum hf_outcome outcome)
 {
     enum hf_status status = op->worst;
@@ -39,6 +37,11 @@ void hf_extend_outcome(struct hf_op *op, struct hf_lock *lock,
         hf_op_finish(op, status);
     }
 }
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_EXTEND,
+    .outcome = on_outcome,
+};
 
 /** @return HF_OK; HF_LOST, HF_INVALID: it must not begin. */
 static enum hf_status check(struct hf_lock *lock, int64_t ttl_ms,
@@ -83,7 +86,7 @@ static enum hf_status extend(struct hf_lock *lock, int64_t ttl_ms,
     if (status != HF_OK) {
         return status;
     }
-    hf_op_init(&op, lock->client, HF_OP_EXTEND);
+    hf_op_init(&op, lock->client, &handlers);
     begin(&op, lock, ttl_ms);
     return hf_op_await(&op, error);
 }
@@ -115,7 +118,7 @@ static enum hf_status start(struct hf_lock *lock, int64_t ttl_ms,
     if (op == NULL) {
         return hf_fail_memory(error);
     }
-    hf_op_init(op, lock->client, HF_OP_EXTEND);
+    hf_op_init(op, lock->client, &handlers);
     hf_op_set_done(op, done, user);
     if (!hf_op_list(op)) {
         free(op);

@@ -2,13 +2,10 @@
 /* The held names, sorted. Every node is scanned page by page, and the names are
  * merged. Then they are inspected, WINDOW at a time: one round trip for each
  * window, not for each name. */
-#include "client/list.h"
-
 #include "client/cancel.h"
 #include "client/close.h"
 #include "client/inspect.h"
 #include "client/op_async.h"
-#include "client/op_kind.h"
 #include "client/request.h"
 #include "client/wait.h"
 
@@ -186,6 +183,34 @@ static enum hf_status scan(struct hf_list *list, struct hf_error *error)
     return HF_OK;
 }
 
+static void fini(struct hf_op *op)
+{
+    struct hf_list *list = list_of(op);
+    free_names(&list->names);
+    free(list->window);
+}
+
+static void end_query(struct hf_broadcast *query)
+{
+    if (!query->op.is_done) {
+        hf_op_abandon(&query->op);
+    }
+}
+
+static void abandon(struct hf_op *op)
+{
+    struct hf_list *list = list_of(op);
+    end_query(&list->scan);
+    for (size_t i = 0; i < list->n_peeks; i++) {
+        end_query(&list->window[i].query);
+    }
+}
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_LIST,
+    .abandon = abandon,
+};
+
 static struct hf_list *list_new(struct hf_client *client, const char *pattern,
                                 hf_list_fn *each, void *user)
 {
@@ -194,7 +219,7 @@ static struct hf_list *list_new(struct hf_client *client, const char *pattern,
     if (list == NULL) {
         return NULL;
     }
-    hf_op_init(&list->op, client, HF_OP_LIST);
+    hf_op_init(&list->op, client, &handlers);
     memcpy(list->pattern, len == 0 ? "" : pattern, len + 1);
     list->names = (struct names){0};
     list->window = NULL;
@@ -204,29 +229,6 @@ static struct hf_list *list_new(struct hf_client *client, const char *pattern,
     list->user = user;
     list->scan.op.is_done = true;
     return list;
-}
-
-static void fini(struct hf_op *op)
-{
-    struct hf_list *list = list_of(op);
-    free_names(&list->names);
-    free(list->window);
-}
-
-static void abandon(struct hf_broadcast *query)
-{
-    if (!query->op.is_done) {
-        hf_op_abandon(&query->op);
-    }
-}
-
-void hf_list_abandon(struct hf_op *op)
-{
-    struct hf_list *list = list_of(op);
-    abandon(&list->scan);
-    for (size_t i = 0; i < list->n_peeks; i++) {
-        abandon(&list->window[i].query);
-    }
 }
 
 /* ---- Inspecting -------------------------------------------------------- */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set-up jobs: the store runs the job on each node, and reports its end. */
-#include "client/node_admin.h"
-
 #include "client/cancel.h"
 #include "client/wait.h"
 
@@ -156,7 +154,9 @@ static void on_done(void *user, unsigned node, enum hf_status status,
     }
 }
 
-void hf_job_due(struct hf_op *op)
+/* The time of the job is over: nodes that have not replied count as
+ * HF_UNAVAILABLE. */
+static void on_due(struct hf_op *op)
 {
     struct job *job = (struct job *)op;
     struct hf_client *client = op->client;
@@ -168,12 +168,17 @@ void hf_job_due(struct hf_op *op)
     }
 }
 
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_JOB,
+    .due = on_due,
+};
+
 /* ---- Running ----------------------------------------------------------- */
 
 static void job_init(struct job *job, struct hf_client *client,
                      enum hf_job what)
 {
-    hf_op_init(&job->op, client, HF_OP_JOB);
+    hf_op_init(&job->op, client, &handlers);
     job->what = what;
     job->is_forced = false;
     job->nodes = hf_nodes_all(&client->nodes);

@@ -5,14 +5,14 @@
  *                                                           └──▶ abandon
  *
  *   it hears of            from
- *   hf_op_outcome()        the lock of its attempt (step.c)
- *   hf_op_due()            its timer (timer_heap.c)
- *   hf_op_node()           a node whose status changed (deferred.c)
+ *   outcome, stepped       the lock of its attempt (step.c)
+ *   due                    its timer (deferred.c)
+ *   node                   a node whose status changed (deferred.c)
  *   hf_op_note()           each reply to its attempt (answer.c), for messages
  *
- * The first three depend on its kind, as hf_op_abandon() does: op_kind.c passes
- * them on to the file of the kind. This file calls only a bundle and a seizure,
- * when a part of them ends.
+ * What it does then depends on its kind: acquire.c, break.c and the other files
+ * of a kind each have a struct hf_op_handlers. All of them rest on this file,
+ * which knows none of them.
  *
  * It ends once. hf_op_finish() first takes it out of the tables, so that no
  * timer and no node can reach it, and then notifies exactly one: the bundle
@@ -31,11 +31,9 @@
  * timers. */
 #include "client/op.h"
 
-#include "client/bundle.h"
 #include "client/check.h"
 #include "client/log.h"
 #include "client/process.h"
-#include "client/seize.h"
 #include "client/wait.h"
 
 #include "base/assert.h"
@@ -45,11 +43,13 @@
 #include <string.h>
 
 void hf_op_init(struct hf_op *op, struct hf_client *client,
-                enum hf_op_kind kind)
+                const struct hf_op_handlers *handlers)
 {
+    enum hf_op_kind kind = handlers->kind;
     memset(op, 0, offsetof(struct hf_op, rival));
     op->item = (struct hf_item){HF_NOWHERE, HF_ITEM_OP};
     op->kind = kind;
+    op->handlers = handlers;
     op->client = client;
     op->status = HF_INTERNAL;
     op->is_cleanup = kind == HF_OP_RELEASE || kind == HF_OP_DISOWN;
@@ -138,12 +138,27 @@ void hf_op_child_is_done(struct hf_op *parent)
     if (parent->n_children > 0) {
         return;
     }
-    if (parent->kind == HF_OP_SEIZURE) {
-        hf_seizure_heard(parent);
+    if (parent->handlers->children_done != NULL) {
+        parent->handlers->children_done(parent);
     } else {
         hf_op_finish(parent, HF_OK);
     }
 }
+
+void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
+                   enum hf_outcome outcome)
+{
+    HF_ASSERT(lock->op == op);
+    hf_op_check(op);
+    if (!op->is_done) {
+        HF_ASSERT(op->handlers->outcome != NULL);
+        op->handlers->outcome(op, lock, outcome);
+    } else if (op->bundle != NULL) { /* held for its bundle, and LOST since */
+        op->bundle->handlers->member(op->bundle, op);
+    }
+}
+
+/* ---- The end ----------------------------------------------------------- */
 
 void hf_op_finish(struct hf_op *op, enum hf_status status)
 {
@@ -161,7 +176,7 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
         hf_log_failed(op);
     }
     if (op->bundle != NULL) {
-        hf_bundle_heard(op);
+        op->bundle->handlers->member(op->bundle, op);
     } else if (op->parent != NULL) {
         hf_op_child_is_done(op->parent);
     } else if (op->call != NULL) {
@@ -193,6 +208,24 @@ void hf_op_part(struct hf_op *op)
     }
     op->lock = NULL;
 }
+
+void hf_op_abandon(struct hf_op *op)
+{
+    HF_ASSERT(!op->is_done);
+    if (op->handlers->abandon != NULL) {
+        op->handlers->abandon(op);
+    }
+    hf_op_part(op);
+    hf_op_unlist(op);
+    op->is_done = true;
+    op->status = op->kind == HF_OP_RELEASE ? HF_UNKNOWN : HF_CANCELLED;
+    snprintf(op->error.text, sizeof(op->error.text), "%s",
+             hf_status_text(op->status));
+    op->error.status = op->status;
+    hf_op_check(op);
+}
+
+/* ---- Replies ----------------------------------------------------------- */
 
 static void note_rival(struct hf_op *op, const struct hf_answer *answer)
 {

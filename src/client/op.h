@@ -29,9 +29,41 @@ enum hf_op_kind {
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
+/* What a kind of operation does when it hears of something. The file of the
+ * kind has the only copy; NULL: nothing, unless it says otherwise. */
+struct hf_op_handlers {
+    enum hf_op_kind kind;
+
+    /* The lock of its attempt has an outcome. NULL: it has no attempt. */
+    void (*outcome)(struct hf_op *op, struct hf_lock *lock,
+                    enum hf_outcome outcome);
+
+    /* That lock had a step, with an outcome or without. */
+    void (*stepped)(struct hf_op *op);
+
+    /* Its timer went off. NULL: it sets none. */
+    void (*due)(struct hf_op *op);
+
+    /* The status of a node changed; the operation is listed. */
+    void (*node)(struct hf_op *op);
+
+    /* Its last child is done. NULL: it ends with HF_OK. */
+    void (*children_done)(struct hf_op *op);
+
+    /* A member of this bundle is done, or has lost its lock since. */
+    void (*member)(struct hf_op *op, struct hf_op *member);
+
+    /* It ends before it is done: take back what it has begun. */
+    void (*abandon)(struct hf_op *op);
+
+    /* It is done with HF_OK, and its result is not wanted: undo it. */
+    void (*discard)(struct hf_op *op);
+};
+
 struct hf_op {
     struct hf_item item;
-    enum hf_op_kind kind;
+    enum hf_op_kind kind; /* of its handlers */
+    const struct hf_op_handlers *handlers;
     bool is_done;
     bool is_reserved;  /* has room in the heap */
     bool is_listed;    /* in client->ops */
@@ -87,7 +119,7 @@ struct hf_op {
 /* Set up a new operation, on the stack or on the heap: zeroes all fields but
  * the big buffers. It is in no table yet. */
 void hf_op_init(struct hf_op *op, struct hf_client *client,
-                enum hf_op_kind kind);
+                const struct hf_op_handlers *handlers);
 
 /** Reserve its room in the tables. @return false: no memory. */
 bool hf_op_reserve(struct hf_op *op);
@@ -103,6 +135,10 @@ void hf_op_unlist(struct hf_op *op);
 void hf_ops_append(struct hf_ops *ops, struct hf_op *op);
 void hf_ops_remove(struct hf_ops *ops, struct hf_op *op);
 
+/* The lock that it waits for has an outcome. */
+void hf_op_outcome(struct hf_op *op, struct hf_lock *lock,
+                   enum hf_outcome outcome);
+
 /* End an operation that is not done: remove it from the tables, and notify the
  * first of its bundle, its parent, its callback, its waiter. The callback is
  * only queued; a parent without other children ends here, too. The status goes
@@ -115,6 +151,11 @@ void hf_op_child_is_done(struct hf_op *parent);
 /* The same with an error text. */
 void hf_op_fail(struct hf_op *op, enum hf_status status, const char *format,
                 ...) __attribute__((format(printf, 3, 4)));
+
+/* End an operation that is not done, as HF_CANCELLED; a release as HF_UNKNOWN.
+ * Notifies neither waiter, callback nor parent, and frees nothing. An attempt
+ * releases itself in the background. */
+void hf_op_abandon(struct hf_op *op);
 
 /* A node replied to the attempt of this operation. */
 void hf_op_note(struct hf_op *op, const struct hf_answer *answer);

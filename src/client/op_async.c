@@ -2,17 +2,11 @@
 /* Asynchronous operations: they are on the heap, and end in a callback. */
 #include "client/op_async.h"
 
-#include "client/break.h"
 #include "client/bundle.h"
 #include "client/cancel.h"
-#include "client/detach.h"
-#include "client/events.h"
 #include "client/fork.h"
-#include "client/op_kind.h"
 #include "client/process.h"
-#include "client/release.h"
 #include "client/request.h"
-#include "client/step.h"
 
 #include "base/fail.h"
 
@@ -42,7 +36,7 @@ struct hf_op *hf_op_copy(const struct hf_op *plan)
     if (op == NULL) {
         return NULL;
     }
-    hf_op_init(op, plan->client, plan->kind);
+    hf_op_init(op, plan->client, plan->handlers);
     op->order = *order;
     op->counter = plan->counter;
     char *name = (char *)(op + 1);
@@ -89,19 +83,8 @@ void hf_op_stop(struct hf_op *op)
  * again. A break may be between two of its steps. A new lock is released. */
 void hf_op_forget_result(struct hf_op *op)
 {
-    if (op->kind == HF_OP_DETACH) {
-        hf_detach_abandon(op);
-        hf_op_part(op);
-    } else if (op->kind == HF_OP_BREAK) {
-        hf_break_abandon(op);
-    } else if (op->kind == HF_OP_ADOPT && op->status == HF_OK) {
-        hf_client_cancel_notify(op->client, op->lock);
-        op->lock->flags &= (uint8_t)~HF_LOCK_OURS;
-        hf_client_signal(op->client, op->lock, HF_EV_DETACH);
-        op->lock = NULL;
-    } else if (op->status == HF_OK) {
-        hf_release_whole(op->lock, NULL);
-        op->lock = NULL;
+    if (op->status == HF_OK && op->handlers->discard != NULL) {
+        op->handlers->discard(op);
     }
 }
 

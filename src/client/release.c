@@ -81,6 +81,11 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_RELEASE,
+    .outcome = hf_release_outcome,
+};
+
 /* for_ms: reserve the names for so long; 0: free them. */
 static void begin(struct hf_lock *lock, int64_t for_ms, struct hf_op *op)
 {
@@ -100,7 +105,7 @@ static enum hf_status release(struct hf_lock *lock, int64_t for_ms)
         return HF_INVALID;
     }
     struct hf_op op;
-    hf_op_init(&op, client, HF_OP_RELEASE);
+    hf_op_init(&op, client, &handlers);
     begin(lock, for_ms, &op);
     enum hf_status status = hf_op_await(&op, NULL);
     hf_client_start_thread(client, NULL); /* for missing replies */
@@ -186,7 +191,7 @@ enum hf_status hf_op_start_release_reserved(struct hf_lock *lock,
     }
     struct hf_op *op = malloc(sizeof(*op));
     if (op != NULL) {
-        hf_op_init(op, client, HF_OP_RELEASE);
+        hf_op_init(op, client, &handlers);
         hf_op_set_done(op, done, user);
     }
     bool has_room = op != NULL && hf_op_list(op);

@@ -113,21 +113,6 @@ static void write_owner(struct hf_seizure *seizure)
     memcpy(seizure->owner + seizure->owner_len, HF_LONG_MARK, HF_LONG_MARK_LEN);
 }
 
-struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
-                                  size_t name_len)
-{
-    struct hf_seizure *seizure = calloc(1, sizeof(*seizure) + name_len);
-    if (seizure == NULL) {
-        return NULL;
-    }
-    hf_op_init(&seizure->op, client, HF_OP_SEIZURE);
-    hf_ops_append(&client->seizures, &seizure->op);
-    memcpy(seizure->name, name, name_len);
-    seizure->name_len = name_len;
-    write_owner(seizure);
-    return seizure;
-}
-
 static void init_query(struct hf_seizure *seizure, struct hf_broadcast *query,
                        hf_broadcast_fn *heard)
 {
@@ -216,7 +201,8 @@ static void destroy(struct hf_seizure *seizure)
     free(seizure);
 }
 
-void hf_seizure_heard(struct hf_op *op)
+/* Its queries have ended. */
+static void on_children_done(struct hf_op *op)
 {
     struct hf_seizure *seizure = seizure_of(op);
     struct hf_op *parent = op->parent;
@@ -235,6 +221,28 @@ void hf_seizure_heard(struct hf_op *op)
     } else {
         destroy(seizure);
     }
+}
+
+/* ---- Begin and end ----------------------------------------------------- */
+
+static const struct hf_op_handlers handlers = {
+    .kind = HF_OP_SEIZURE,
+    .children_done = on_children_done,
+};
+
+struct hf_seizure *hf_seizure_new(struct hf_client *client, const void *name,
+                                  size_t name_len)
+{
+    struct hf_seizure *seizure = calloc(1, sizeof(*seizure) + name_len);
+    if (seizure == NULL) {
+        return NULL;
+    }
+    hf_op_init(&seizure->op, client, &handlers);
+    hf_ops_append(&client->seizures, &seizure->op);
+    memcpy(seizure->name, name, name_len);
+    seizure->name_len = name_len;
+    write_owner(seizure);
+    return seizure;
 }
 
 void hf_seizure_close(struct hf_seizure *seizure)

@@ -65,9 +65,6 @@ void hf_seizure_give_back(struct hf_seizure *seizure, struct hf_op *parent);
  * afterwards. NULL is fine. */
 void hf_seizure_close(struct hf_seizure *seizure);
 
-/* Its queries have ended (op.c). */
-void hf_seizure_heard(struct hf_op *op);
-
 /* Free the seizures of a client that is being freed: in a forked child, or
  * those that have not finished giving back. */
 void hf_seizures_free(struct hf_client *client);

@@ -8,12 +8,10 @@
 #include "client/step.h"
 
 #include "client/check.h"
-#include "client/detach.h"
 #include "client/events.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
-#include "client/op_kind.h"
 #include "client/release.h"
 
 #include "base/assert.h"
@@ -105,8 +103,8 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
             hf_release_owe(lock, effects.outcome);
         }
     }
-    if (lock->op != NULL && lock->op->kind == HF_OP_DETACH) {
-        hf_detach_on_step(lock->op);
+    if (lock->op != NULL && lock->op->handlers->stepped != NULL) {
+        lock->op->handlers->stepped(lock->op);
     }
     if (effects.done) {
         lock->flags |= HF_LOCK_OVER;

@@ -16,7 +16,6 @@
 #include "client/cancel.h"
 #include "client/deferred.h"
 #include "client/fork.h"
-#include "client/op_kind.h"
 #include "client/process.h"
 #include "client/timer.h"
 

@@ -22,6 +22,8 @@ static char folder[200];
 
 /* `op` is of an adoption whose attempt is `lock`. The client's mutex is not
  * used: one thread. */
+static const struct hf_op_handlers adopting = {.kind = HF_OP_ADOPT};
+
 static struct scene {
     struct hf_client *client;
     struct hf_lock *lock;
@@ -301,7 +303,7 @@ static void each_invariant_is_asserted(void **state)
     memcpy(client, on.client, sizeof(*on.client));
     for (size_t i = 0; i < COUNT(cases); i++) {
         const char *fails = cases[i].fails;
-        hf_op_init(&on.op, on.client, HF_OP_ADOPT);
+        hf_op_init(&on.op, on.client, &adopting);
         cases[i].make();
         const char *found = failed_assertion(check_all, NULL);
         memcpy(on.lock, lock, lock_size);
