@@ -41,8 +41,8 @@
 #include "client/break.h"
 
 #include "client/adopt.h"
+#include "client/callback.h"
 #include "client/cancel.h"
-#include "client/close.h"
 #include "client/holder_hint.h"
 
 #include "base/assert.h"

@@ -9,12 +9,6 @@
 #include "client/timer.h"
 
 #include "base/fail.h"
-#include "io/clock.h"
-
-void hf_client_tick(struct hf_client *client)
-{
-    client->now = hf_instant_max(client->now, hf_clock_now());
-}
 
 enum hf_status hf_client_enter(struct hf_client *client, struct hf_error *error)
 {

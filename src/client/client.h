@@ -142,9 +142,6 @@ enum hf_status hf_client_enter(struct hf_client *client,
  * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);
 
-/* Read the clock into client->now, which never goes back. */
-void hf_client_tick(struct hf_client *client);
-
 /* A node has changed, and its event is not delivered to the leases yet. Later
  * replies are queued: a lease gets events in the order of arrival. */
 static inline bool hf_client_has_news(const struct hf_client *client)

@@ -6,6 +6,7 @@
  * the closing starts when the callback has returned. */
 #include "client/close.h"
 
+#include "client/callback.h"
 #include "client/deferred.h"
 #include "client/fork.h"
 #include "client/lock_queue.h"
@@ -252,36 +253,9 @@ void hf_client_free(struct hf_client *client)
 
 /* ---- Closing ----------------------------------------------------------- */
 
-void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
-{
-    *self = (struct hf_caller){pthread_self(), client->callers};
-    client->callers = self;
-    pthread_mutex_unlock(&client->mutex);
-}
-
-void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
-{
-    pthread_mutex_lock(&client->mutex);
-    struct hf_caller **at = &client->callers;
-    while (*at != self) {
-        at = &(*at)->next;
-    }
-    *at = self->next;
-    hf_client_tick(client);
-}
-
-static bool is_in_callback(const struct hf_client *client)
-{
-    const struct hf_caller *caller = client->callers;
-    while (caller != NULL && !pthread_equal(caller->thread, pthread_self())) {
-        caller = caller->next;
-    }
-    return caller != NULL;
-}
-
 bool hf_client_is_to_end(const struct hf_client *client)
 {
-    return client->is_closing && !is_in_callback(client) &&
+    return client->is_closing && !hf_client_is_in_callback(client) &&
            pthread_equal(client->closer, pthread_self());
 }
 
@@ -302,7 +276,7 @@ void hf_client_end(struct hf_client *client)
 static bool may_end(struct hf_client *client)
 {
     pthread_mutex_lock(&client->mutex);
-    bool may = !is_in_callback(client) && !client->is_ending;
+    bool may = !hf_client_is_in_callback(client) && !client->is_ending;
     if (!may && !client->is_ending) {
         client->is_closing = true;
         client->closer = pthread_self();

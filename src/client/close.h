@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The end of a client, and callbacks in which it may be closed. */
+/* The end of a client. */
 #ifndef HF_CLIENT_CLOSE_H
 #define HF_CLIENT_CLOSE_H
 
@@ -8,12 +8,6 @@
 /* Free a client, also one that is only partly opened; in a forked child without
  * sending anything. No other thread has it, and the mutex is not held. */
 void hf_client_free(struct hf_client *client);
-
-/* Release the mutex before a user's callback, which may call any function, and
- * take it again; `self` is on the stack until then. The callback may have
- * closed the client: it is freed only after hf_client_leave(). */
-void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
-void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
 
 /* A callback in this thread has closed the client and has returned. */
 bool hf_client_is_to_end(const struct hf_client *client);

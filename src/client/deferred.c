@@ -20,11 +20,12 @@
 
 #include "client/broadcast.h"
 #include "client/bundle.h"
+#include "client/callback.h"
 #include "client/lock.h"
 #include "client/log.h"
 #include "client/op.h"
-#include "client/process.h"
 #include "client/step.h"
+#include "client/timer.h"
 
 #include "base/assert.h"
 #include "core/validity.h"

@@ -4,10 +4,10 @@
  * entries of the queues, so queueing needs no memory and cannot fail. */
 #include "client/events.h"
 
+#include "client/callback.h"
 #include "client/deferred.h"
 #include "client/lock.h"
 #include "client/lock_queue.h"
-#include "client/process.h"
 
 #include "base/assert.h"
 

@@ -2,8 +2,8 @@
 /* The held names, sorted. Every node is scanned page by page, and the names are
  * merged. Then they are inspected, WINDOW at a time: one round trip for each
  * window, not for each name. */
+#include "client/callback.h"
 #include "client/cancel.h"
-#include "client/close.h"
 #include "client/inspect.h"
 #include "client/op_async.h"
 #include "client/request.h"

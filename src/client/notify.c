@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/notify.h"
 
-#include "client/close.h"
+#include "client/callback.h"
 #include "client/lock.h"
 #include "client/timer.h"
 

@@ -31,9 +31,9 @@
  * timers. */
 #include "client/op.h"
 
+#include "client/callback.h"
 #include "client/check.h"
 #include "client/log.h"
-#include "client/process.h"
 #include "client/wait.h"
 
 #include "base/assert.h"

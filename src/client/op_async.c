@@ -3,10 +3,11 @@
 #include "client/op_async.h"
 
 #include "client/bundle.h"
+#include "client/callback.h"
 #include "client/cancel.h"
 #include "client/fork.h"
-#include "client/process.h"
 #include "client/request.h"
+#include "client/timer.h"
 
 #include "base/fail.h"
 

@@ -13,9 +13,7 @@
  * hf_client_close(). They run without the mutex, so they may call any function.
  * Requests that they start are written together at the end, unless a callback
  * waits for a reply. */
-#include "client/process.h"
-
-#include "client/close.h"
+#include "client/callback.h"
 #include "client/deferred.h"
 #include "client/fork.h"
 #include "client/lock_queue.h"
@@ -30,21 +28,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-bool hf_client_is_deferring(const struct hf_client *client)
-{
-    return client->is_processing && !client->is_blocking &&
-           pthread_equal(client->processor, pthread_self());
-}
-
-void hf_client_schedule_callback(struct hf_client *client)
-{
-    if (client->done_fd >= 0 && !client->is_done_signalled &&
-        !hf_client_is_deferring(client)) {
-        client->is_done_signalled = true;
-        eventfd_write(client->done_fd, 1);
-    }
-}
 
 /* ---- The descriptor ---------------------------------------------------- */
 

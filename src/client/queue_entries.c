@@ -3,7 +3,7 @@
  * only in its callback, so they are copied, and reported when the query is
  * done. */
 #include "client/broadcast.h"
-#include "client/close.h"
+#include "client/callback.h"
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"

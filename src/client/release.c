@@ -4,10 +4,10 @@
  * Only hf_op_start_release_reserved() allocates memory. */
 #include "client/release.h"
 
+#include "client/callback.h"
 #include "client/events.h"
 #include "client/lock_queue.h"
 #include "client/op_async.h"
-#include "client/process.h"
 #include "client/request.h"
 #include "client/step.h"
 #include "client/thread.h"

@@ -9,8 +9,14 @@
 #include "client/timer.h"
 
 #include "base/assert.h"
+#include "io/clock.h"
 
 #include <sys/timerfd.h>
+
+void hf_client_tick(struct hf_client *client)
+{
+    client->now = hf_instant_max(client->now, hf_clock_now());
+}
 
 struct hf_instant hf_client_due(const struct hf_client *client)
 {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timer on which the library's thread and hf_client_fd() wait. */
+/* The clock, and the timer on which the library's thread and hf_client_fd()
+ * wait. */
 #ifndef HF_CLIENT_TIMER_H
 #define HF_CLIENT_TIMER_H
 
 #include "client/client.h"
+
+/* Read the clock into client->now, which never goes back. */
+void hf_client_tick(struct hf_client *client);
 
 /* When the next timer is due; HF_NEVER while the client is idle. */
 struct hf_instant hf_client_due(const struct hf_client *client);

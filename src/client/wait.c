@@ -13,10 +13,10 @@
  * leader's epoll timeout pokes the leader. */
 #include "client/wait.h"
 
+#include "client/callback.h"
 #include "client/cancel.h"
 #include "client/deferred.h"
 #include "client/fork.h"
-#include "client/process.h"
 #include "client/timer.h"
 
 #include "base/assert.h"

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "client/callback.h"
+
+#include "client/timer.h"
+
+#include <sys/eventfd.h>
+
+void hf_client_let_out(struct hf_client *client, struct hf_caller *self)
+{
+    *self = (struct hf_caller){pthread_self(), client->callers};
+    client->callers = self;
+    pthread_mutex_unlock(&client->mutex);
+}
+
+void hf_client_take_in(struct hf_client *client, struct hf_caller *self)
+{
+    pthread_mutex_lock(&client->mutex);
+    struct hf_caller **at = &client->callers;
+    while (*at != self) {
+        at = &(*at)->next;
+    }
+    *at = self->next;
+    hf_client_tick(client);
+}
+
+bool hf_client_is_in_callback(const struct hf_client *client)
+{
+    const struct hf_caller *caller = client->callers;
+    while (caller != NULL && !pthread_equal(caller->thread, pthread_self())) {
+        caller = caller->next;
+    }
+    return caller != NULL;
+}
+
+/* ---- Queued callbacks -------------------------------------------------- */
+
+bool hf_client_is_deferring(const struct hf_client *client)
+{
+    return client->is_processing && !client->is_blocking &&
+           pthread_equal(client->processor, pthread_self());
+}
+
+void hf_client_schedule_callback(struct hf_client *client)
+{
+    if (client->done_fd >= 0 && !client->is_done_signalled &&
+        !hf_client_is_deferring(client)) {
+        client->is_done_signalled = true;
+        eventfd_write(client->done_fd, 1);
+    }
+}

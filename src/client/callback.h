@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calling the user's functions, which may call any function of the library. */
+#ifndef HF_CLIENT_CALLBACK_H
+#define HF_CLIENT_CALLBACK_H
+
+#include "client/client.h"
+
+/* Release the mutex before a user's callback, and take it again; `self` is on
+ * the stack until then. The callback may have closed the client: it is freed
+ * only after hf_client_leave(). */
+void hf_client_let_out(struct hf_client *client, struct hf_caller *self);
+void hf_client_take_in(struct hf_client *client, struct hf_caller *self);
+
+/* Whether this thread is between the two. */
+bool hf_client_is_in_callback(const struct hf_client *client);
+
+/* Callbacks are queued for hf_client_process(): make hf_client_fd() readable.
+ */
+void hf_client_schedule_callback(struct hf_client *client);
+
+/* True if this thread is inside hf_client_process(), which flushes at its end.
+ */
+bool hf_client_is_deferring(const struct hf_client *client);
+
+#endif
