@@ -34,7 +34,6 @@
 #include "client/callback.h"
 #include "client/check.h"
 #include "client/log.h"
-#include "client/wait.h"
 
 #include "base/assert.h"
 
@@ -183,7 +182,7 @@ void hf_op_finish(struct hf_op *op, enum hf_status status)
         hf_ops_append(&op->client->finished, op);
         hf_client_schedule_callback(op->client);
     } else if (op->waiter != NULL) {
-        hf_waiter_wake(op->waiter);
+        pthread_cond_signal(op->waiter);
     }
 }
 

@@ -72,16 +72,16 @@ struct hf_op {
     enum hf_status status;
     struct hf_client *client;
     struct hf_op *prev, *next;
-    struct hf_lock *lock;     /* the present attempt; when done, the result;
-                                 RELEASE: one of the locks awaited; EXTEND: one
-                                 of the handle's */
-    struct hf_op *bundle;     /* the bundle that it is a member of; or NULL */
-    struct hf_op *parent;     /* it is one of the parent's children; or NULL */
-    unsigned n_children;      /* that are not done; the last one ends it */
-    enum hf_status worst;     /* RELEASE, EXTEND: of the outcomes so far */
-    struct hf_waiter *waiter; /* the thread to wake at the end; or NULL */
-    unsigned interrupts;      /* client->interrupts when it began */
-    bool is_cleanup;          /* no cancel token ends it */
+    struct hf_lock *lock;   /* the present attempt; when done, the result;
+                               RELEASE: one of the locks awaited; EXTEND: one
+                               of the handle's */
+    struct hf_op *bundle;   /* the bundle that it is a member of; or NULL */
+    struct hf_op *parent;   /* it is one of the parent's children; or NULL */
+    unsigned n_children;    /* that are not done; the last one ends it */
+    enum hf_status worst;   /* RELEASE, EXTEND: of the outcomes so far */
+    pthread_cond_t *waiter; /* of the thread that waits for it; or NULL */
+    unsigned interrupts;    /* client->interrupts when it began */
+    bool is_cleanup;        /* no cancel token ends it */
 
     struct hf_order order;
     struct hf_span patience; /* without a majority it fails after this; 0: by

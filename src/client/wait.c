@@ -32,11 +32,6 @@ struct hf_waiter {
     struct hf_waiter *prev, *next;
 };
 
-void hf_waiter_wake(struct hf_waiter *waiter)
-{
-    pthread_cond_signal(&waiter->cond);
-}
-
 static void enlist(struct hf_client *client, struct hf_waiter *self)
 {
     self->prev = NULL;
@@ -71,7 +66,7 @@ static void hand_over(struct hf_client *client)
         next = next->next;
     }
     if (next != NULL) {
-        hf_waiter_wake(next);
+        pthread_cond_signal(&next->cond);
     }
 }
 
@@ -129,7 +124,7 @@ static bool is_interrupted(const struct hf_client *client,
 static bool wait(struct hf_client *client, struct hf_op *op)
 {
     struct hf_waiter self = {.cond = PTHREAD_COND_INITIALIZER, .op = op};
-    op->waiter = &self;
+    op->waiter = &self.cond;
     enlist(client, &self);
     while (!op->is_done && !is_interrupted(client, op)) {
         if (client->is_polling) {
@@ -187,7 +182,7 @@ void hf_client_on_poke(struct hf_watch *watch, uint32_t events,
     hf_client_cancel_started(client);
     for (struct hf_waiter *w = client->waiters; w != NULL; w = w->next) {
         if (is_interrupted(client, w->op)) {
-            hf_waiter_wake(w);
+            pthread_cond_signal(&w->cond);
         }
     }
 }
