@@ -9,7 +9,7 @@
 #include "client/callback.h"
 #include "client/deferred.h"
 #include "client/fork.h"
-#include "client/lock_queue.h"
+#include "client/lock_end.h"
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/release.h"
@@ -155,18 +155,8 @@ static void cancel_ops(struct hf_client *client)
 static void cancel_call(struct hf_client *client, struct hf_lock *lock)
 {
     void *user = NULL;
-    hf_op_fn *done = hf_lock_done(lock, &user);
     bool is_last = hf_lock_group_next(lock) == NULL;
-    if ((lock->flags & HF_LOCK_OWED) != 0) {
-        hf_lock_queue_remove(client, &client->calls_first, &client->calls_last,
-                             lock);
-    }
-    lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
-    if ((lock->flags & HF_LOCK_OVER) != 0) {
-        hf_lock_free(lock);
-    } else {
-        hf_lock_mirror(lock);
-    }
+    hf_op_fn *done = hf_lock_take_done(lock, &user);
     if (is_last) {
         call(client, done, user);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/lock.h"
 
-#include "client/events.h"
 #include "client/fork.h"
 
 #include "base/assert.h"
@@ -115,12 +114,6 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     }
 }
 
-const struct hf_lock *hf_lock_follows(const struct hf_lock *lock)
-{
-    const struct hf_told *told = hf_lock_told(lock);
-    return told != NULL ? told->follows : hf_lock_group_next(lock);
-}
-
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order)
 {
@@ -166,20 +159,6 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
     hf_lease_init(hf_lock_lease(lock), client->nodes.count,
                   hf_span_ms(order->ttl_ms), (uint8_t)hf_client_random(client));
     return lock;
-}
-
-void hf_lock_free(struct hf_lock *lock)
-{
-    struct hf_client *client = lock->client;
-    HF_ASSERT(lock->op == NULL);
-    hf_client_cancel_notify(client, lock);
-    hf_lock_group_leave(lock);
-    hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
-    hf_timer_heap_unreserve(&client->heap);
-    hf_item_table_remove(&client->slots, &lock->item);
-    if (!hf_notify_holds(client, lock)) {
-        free(lock);
-    }
 }
 
 /* ---- Data of a release ------------------------------------------------- */

@@ -85,10 +85,6 @@ struct hf_order {
 struct hf_lock *hf_lock_new(struct hf_client *client,
                             const struct hf_order *order);
 
-/* Remove the lock from all tables and queues and from its links, and free it.
- */
-void hf_lock_free(struct hf_lock *lock);
-
 static inline struct hf_lease *hf_lock_lease(struct hf_lock *lock)
 {
     return (struct hf_lease *)(lock + 1);
@@ -108,9 +104,6 @@ struct hf_lock_group *hf_lock_link(const struct hf_lock *lock);
 
 /* Its data for on_state; NULL: on_state is not set. */
 struct hf_told *hf_lock_told(const struct hf_lock *lock);
-
-/* The next lock of the user's handle, or NULL. Needs no mutex. */
-const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
 
 /* For a release: reserve the name until `keep`; call `done` with the outcome.
  */

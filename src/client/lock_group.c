@@ -49,6 +49,12 @@ struct hf_lock *hf_lock_group_first(struct hf_lock *lock)
     return lock;
 }
 
+const struct hf_lock *hf_lock_follows(const struct hf_lock *lock)
+{
+    const struct hf_told *told = hf_lock_told(lock);
+    return told != NULL ? told->follows : hf_lock_group_next(lock);
+}
+
 enum hf_state hf_lock_group_state(const struct hf_lock *first)
 {
     enum hf_state worst = HF_STATE_HELD;

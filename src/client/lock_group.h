@@ -38,6 +38,9 @@ struct hf_lock *hf_lock_group_leave(struct hf_lock *lock);
 struct hf_lock *hf_lock_group_next(const struct hf_lock *lock);
 struct hf_lock *hf_lock_group_first(struct hf_lock *lock);
 
+/* The next lock of the user's handle, or NULL. Needs no mutex. */
+const struct hf_lock *hf_lock_follows(const struct hf_lock *lock);
+
 /* The worst state of the leases from `first` on. */
 enum hf_state hf_lock_group_state(const struct hf_lock *first);
 

@@ -16,7 +16,7 @@
 #include "client/callback.h"
 #include "client/deferred.h"
 #include "client/fork.h"
-#include "client/lock_queue.h"
+#include "client/lock_end.h"
 #include "client/op.h"
 #include "client/op_async.h"
 #include "client/timer.h"
@@ -125,16 +125,8 @@ static void call_op(struct hf_client *client, struct hf_op *op)
 static void call_lock(struct hf_client *client, struct hf_lock *lock)
 {
     void *user = NULL;
-    hf_op_fn *done = hf_lock_done(lock, &user);
     enum hf_status status = (enum hf_status)lock->outcome;
-    hf_lock_queue_remove(client, &client->calls_first, &client->calls_last,
-                         lock);
-    lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
-    if ((lock->flags & HF_LOCK_OVER) != 0) {
-        hf_lock_free(lock);
-    } else {
-        hf_lock_mirror(lock);
-    }
+    hf_op_fn *done = hf_lock_take_done(lock, &user);
     struct hf_error error;
     error.status = status;
     error.node = -1;

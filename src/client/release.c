@@ -4,17 +4,14 @@
  * Only hf_op_start_release_reserved() allocates memory. */
 #include "client/release.h"
 
-#include "client/callback.h"
 #include "client/events.h"
-#include "client/lock_queue.h"
+#include "client/lock_end.h"
 #include "client/op_async.h"
 #include "client/request.h"
 #include "client/step.h"
 #include "client/thread.h"
 #include "client/unavailable.h"
 #include "client/wait.h"
-
-#include "base/assert.h"
 
 #include <stdlib.h>
 
@@ -45,24 +42,11 @@ void hf_release_whole(struct hf_lock *lock, struct hf_op *op)
     }
 }
 
-static enum hf_status read_status(enum hf_outcome outcome)
-{
-    if (outcome == HF_OUT_RELEASED) {
-        return HF_OK;
-    }
-    return outcome == HF_OUT_LOST ? HF_LOST : HF_UNKNOWN;
-}
-
-/* The status of several locks: HF_LOST, else the first error. */
-static enum hf_status worse(enum hf_status one, enum hf_status other)
-{
-    return one == HF_OK || other == HF_LOST ? other : one;
-}
-
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome)
 {
-    enum hf_status status = worse(op->worst, read_status(outcome));
+    enum hf_status status =
+        hf_status_worse(op->worst, hf_outcome_status(outcome));
     lock->op = NULL;
     op->lock = hf_lock_group_leave(lock);
     op->worst = status;
@@ -139,25 +123,6 @@ enum hf_status hf_lock_release_reserved(struct hf_lock *lock,
 }
 
 /* ---- Asynchronous ------------------------------------------------------ */
-
-/* The last lock of a handle collects the worst outcome and has the callback. */
-void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
-{
-    struct hf_client *client = lock->client;
-    HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
-    lock->outcome =
-        (uint8_t)worse((enum hf_status)lock->outcome, read_status(outcome));
-    struct hf_lock *other = hf_lock_group_leave(lock);
-    if (other != NULL) {
-        other->outcome = (uint8_t)worse((enum hf_status)other->outcome,
-                                        (enum hf_status)lock->outcome);
-        lock->flags &= (uint8_t)~HF_LOCK_CALLING;
-        return;
-    }
-    lock->flags |= HF_LOCK_OWED;
-    hf_lock_queue_push(client, &client->calls_first, &client->calls_last, lock);
-    hf_client_schedule_callback(client);
-}
 
 void hf_op_start_release(struct hf_lock *lock, hf_op_fn *done, void *user)
 {

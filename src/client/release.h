@@ -17,8 +17,4 @@ void hf_release_start(struct hf_lock *lock, struct hf_op *op);
  * Ends the asynchronous operations on it. NULL is fine. */
 void hf_release_whole(struct hf_lock *lock, struct hf_op *op);
 
-/* For step.c: a lock with HF_LOCK_CALLING has its outcome. The last one of the
- * handle queues the callback, with the worst status. */
-void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome);
-
 #endif

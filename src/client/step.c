@@ -9,10 +9,9 @@
 
 #include "client/check.h"
 #include "client/events.h"
-#include "client/lock.h"
+#include "client/lock_end.h"
 #include "client/log.h"
 #include "client/op.h"
-#include "client/release.h"
 
 #include "base/assert.h"
 
