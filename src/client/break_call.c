@@ -2,9 +2,7 @@
 /* The two forms of a break: blocking, with its operation on the stack, and
  * asynchronous, with its operation on the heap. */
 #include "client/break.h"
-#include "client/cancel.h"
 #include "client/name.h"
-#include "client/op_async.h"
 #include "client/request.h"
 #include "client/thread.h"
 #include "client/wait.h"

@@ -111,14 +111,3 @@ void hf_client_cancel_started(struct hf_client *client)
         hf_op_stop(op);
     }
 }
-
-enum hf_status hf_client_begin(struct hf_client *client, struct hf_error *error)
-{
-    enum hf_status status = hf_client_enter(client, error);
-    if (status == HF_OK && hf_cancel_is_triggered(client->options.cancel)) {
-        hf_client_leave(client);
-        status =
-            hf_fail(error, HF_CANCELLED, "%s", hf_status_text(HF_CANCELLED));
-    }
-    return status;
-}

@@ -23,9 +23,4 @@ bool hf_op_is_cancelled(const struct hf_op *op);
 /* End all asynchronous operations with a triggered token. */
 void hf_client_cancel_started(struct hf_client *client);
 
-/** Begin a call that a cancel token can end, as hf_client_enter() does. @return
- * as hf_client_enter(), or HF_CANCELLED: the client's token was triggered. */
-enum hf_status hf_client_begin(struct hf_client *client,
-                               struct hf_error *error);
-
 #endif

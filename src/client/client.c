@@ -55,6 +55,29 @@ bool hf_client_leave(struct hf_client *client)
     return is_to_end;
 }
 
+enum hf_status hf_client_begin(struct hf_client *client, struct hf_error *error)
+{
+    enum hf_status status = hf_client_enter(client, error);
+    if (status == HF_OK && hf_cancel_is_triggered(client->options.cancel)) {
+        hf_client_leave(client);
+        status =
+            hf_fail(error, HF_CANCELLED, "%s", hf_status_text(HF_CANCELLED));
+    }
+    return status;
+}
+
+enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
+                           struct hf_op **out, struct hf_error *error)
+{
+    if (out != NULL) {
+        *out = NULL;
+    }
+    if (missing != NULL) {
+        return hf_fail(error, HF_INVALID, "%s", missing);
+    }
+    return hf_client_begin(client, error);
+}
+
 const char *hf_client_url(const struct hf_client *client)
 {
     return client == NULL ? "" : client->url->display;

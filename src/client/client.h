@@ -138,6 +138,19 @@ struct hf_client {
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
+/** Begin a call that a cancel token can end, as hf_client_enter() does. @return
+ * as hf_client_enter(), or HF_CANCELLED: the client's token was triggered. */
+enum hf_status hf_client_begin(struct hf_client *client,
+                               struct hf_error *error);
+
+/** Enter a call that may start an operation, as hf_client_begin() does. *out is
+ * NULL from here on; out may be NULL. missing: the argument that is missing,
+ * for the error; or NULL. @return HF_OK: the mutex is held, and
+ * hf_client_leave() is due; HF_INVALID: an argument is missing; else as
+ * hf_client_begin(). */
+enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
+                           struct hf_op **out, struct hf_error *error);
+
 /** End a public call: settle, run on_state if it is due, set the timer, release
  * the mutex. @return true: a callback closed the client, and it is freed. */
 bool hf_client_leave(struct hf_client *client);

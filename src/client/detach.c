@@ -10,7 +10,6 @@
  * Until complete() the lock is the caller's, and is renewed. complete() runs in
  * the blocking call, or right before the callback: so the lock can still be
  * released until then. */
-#include "client/cancel.h"
 #include "client/events.h"
 #include "client/handle.h"
 #include "client/op_async.h"

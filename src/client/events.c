@@ -5,7 +5,6 @@
 #include "client/events.h"
 
 #include "client/callback.h"
-#include "client/deferred.h"
 #include "client/lock.h"
 #include "client/lock_queue.h"
 
@@ -55,21 +54,12 @@ void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock)
     untell_event(client, lock);
 }
 
-struct hf_lock *hf_client_next_event(struct hf_client *client,
-                                     enum hf_state *state)
+struct hf_lock *hf_client_take_event(struct hf_client *client)
 {
-    struct hf_lock *lock = NULL;
-    if (hf_client_enter(client, NULL) != HF_OK) {
+    if (client->events_first == HF_NOWHERE) {
         return NULL;
     }
-    hf_client_settle(client);
-    if (client->events_first != HF_NOWHERE) {
-        lock = hf_lock_queue_at(client, client->events_first);
-        untell_event(client, lock);
-        if (state != NULL) {
-            *state = hf_lock_group_state(lock);
-        }
-    }
-    hf_client_leave(client);
+    struct hf_lock *lock = hf_lock_queue_at(client, client->events_first);
+    untell_event(client, lock);
     return lock;
 }

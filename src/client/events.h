@@ -11,4 +11,8 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock);
 /* Remove a lock from the queues of changed states. */
 void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock);
 
+/** Take the first lock from the queue of hf_client_next_event(). @return NULL:
+ * it is empty. */
+struct hf_lock *hf_client_take_event(struct hf_client *client);
+
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extending: a renewal on demand, with another ttl or for another process. */
-#include "client/cancel.h"
 #include "client/op_async.h"
 #include "client/request.h"
 #include "client/step.h"

@@ -2,7 +2,6 @@
 /* The holder of a name, at each node and at a majority. */
 #include "client/inspect.h"
 
-#include "client/cancel.h"
 #include "client/holder.h"
 #include "client/name.h"
 #include "client/op_async.h"

@@ -30,7 +30,6 @@
 #include "client/mark.h"
 
 #include "client/broadcast.h"
-#include "client/cancel.h"
 #include "client/handle.h"
 #include "client/name.h"
 #include "client/request.h"

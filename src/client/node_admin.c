@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set-up jobs: the store runs the job on each node, and reports its end. */
-#include "client/cancel.h"
 #include "client/wait.h"
 
 #include "base/assert.h"

@@ -4,28 +4,13 @@
 
 #include "client/bundle.h"
 #include "client/callback.h"
-#include "client/cancel.h"
-#include "client/fork.h"
 #include "client/request.h"
-#include "client/timer.h"
 
 #include "base/fail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
-                           struct hf_op **out, struct hf_error *error)
-{
-    if (out != NULL) {
-        *out = NULL;
-    }
-    if (missing != NULL) {
-        return hf_fail(error, HF_INVALID, "%s", missing);
-    }
-    return hf_client_begin(client, error);
-}
 
 struct hf_op *hf_op_copy(const struct hf_op *plan)
 {
@@ -89,22 +74,6 @@ void hf_op_forget_result(struct hf_op *op)
     }
 }
 
-/* Abandon an asynchronous operation, or its result, and free it. */
-static void drop(struct hf_op *op)
-{
-    if (op->is_reporting) {
-        op->is_dropped = true;
-        return;
-    }
-    if (!op->is_done) {
-        hf_op_abandon(op);
-    } else {
-        hf_ops_remove(&op->client->finished, op);
-        hf_op_forget_result(op);
-    }
-    hf_op_free(op);
-}
-
 /* ---- Operations on a lock ---------------------------------------------- */
 
 bool hf_lock_is_in_use(const struct hf_lock *lock)
@@ -139,20 +108,4 @@ void hf_lock_stop_calls(struct hf_lock *lock)
     op->error.status = HF_CANCELLED;
     snprintf(op->error.text, sizeof(op->error.text), "%s",
              hf_status_text(HF_CANCELLED));
-}
-
-void hf_op_cancel(struct hf_op *op)
-{
-    if (op == NULL || hf_client_is_forked(op->client)) {
-        return;
-    }
-    struct hf_client *client = op->client;
-    pthread_mutex_lock(&client->mutex);
-    hf_client_tick(client);
-    drop(op);
-    if (client->is_ending) { /* called by a callback */
-        pthread_mutex_unlock(&client->mutex);
-    } else {
-        hf_client_leave(client);
-    }
 }

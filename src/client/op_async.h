@@ -24,14 +24,6 @@ void hf_op_forget_result(struct hf_op *op);
 /* Free an asynchronous operation that is in no list, with what it has. */
 void hf_op_free(struct hf_op *op);
 
-/** Enter a call that may start an operation, as hf_client_begin() does. *out is
- * NULL from here on; out may be NULL. missing: the argument that is missing,
- * for the error; or NULL. @return HF_OK: the mutex is held, and
- * hf_client_leave() is due; HF_INVALID: an argument is missing; else as
- * hf_client_begin(). */
-enum hf_status hf_op_enter(struct hf_client *client, const char *missing,
-                           struct hf_op **out, struct hf_error *error);
-
 /** A copy on the heap, with copies of the name and the text of its order; a
  * bundle if the order needs one. It is in no table yet. @return NULL: no
  * memory; else the caller's, with free() until it has begun. */

@@ -15,6 +15,7 @@
  * waits for a reply. */
 #include "client/callback.h"
 #include "client/deferred.h"
+#include "client/events.h"
 #include "client/fork.h"
 #include "client/lock_end.h"
 #include "client/op.h"
@@ -221,4 +222,53 @@ void hf_client_process(struct hf_client *client)
         rearm(client);
     }
     hf_client_leave(client);
+}
+
+/* ---- Changed states, and the end of operations -------------------------- */
+
+struct hf_lock *hf_client_next_event(struct hf_client *client,
+                                     enum hf_state *state)
+{
+    if (hf_client_enter(client, NULL) != HF_OK) {
+        return NULL;
+    }
+    hf_client_settle(client);
+    struct hf_lock *lock = hf_client_take_event(client);
+    if (lock != NULL && state != NULL) {
+        *state = hf_lock_group_state(lock);
+    }
+    hf_client_leave(client);
+    return lock;
+}
+
+/* Abandon an asynchronous operation, or its result, and free it. */
+static void drop(struct hf_op *op)
+{
+    if (op->is_reporting) {
+        op->is_dropped = true;
+        return;
+    }
+    if (!op->is_done) {
+        hf_op_abandon(op);
+    } else {
+        hf_ops_remove(&op->client->finished, op);
+        hf_op_forget_result(op);
+    }
+    hf_op_free(op);
+}
+
+void hf_op_cancel(struct hf_op *op)
+{
+    if (op == NULL || hf_client_is_forked(op->client)) {
+        return;
+    }
+    struct hf_client *client = op->client;
+    pthread_mutex_lock(&client->mutex);
+    hf_client_tick(client);
+    drop(op);
+    if (client->is_ending) { /* called by a callback */
+        pthread_mutex_unlock(&client->mutex);
+    } else {
+        hf_client_leave(client);
+    }
 }

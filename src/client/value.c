@@ -27,7 +27,6 @@
 #include "client/value.h"
 
 #include "client/broadcast.h"
-#include "client/cancel.h"
 #include "client/fork.h"
 #include "client/name.h"
 #include "client/wait.h"
