@@ -130,7 +130,9 @@ start(struct hf_client *client, const struct hf_request *request,
     if (status != HF_OK) {
         return status;
     }
-    struct hf_op *op = hf_op_copy(&plan);
+    struct hf_op *op = hf_order_is_bundle(&plan.order)
+                           ? hf_bundle_new(client, &plan.order)
+                           : hf_op_copy(&plan);
     if (op == NULL || !hf_op_list(op)) {
         free(op);
         return hf_fail_memory(error);

@@ -67,19 +67,6 @@ static void on_member(struct hf_op *op, struct hf_op *member)
     }
 }
 
-void hf_bundle_forget_news(struct hf_bundle *bundle)
-{
-    struct hf_bundle **at = &bundle->op.client->bundles;
-    if (!bundle->has_news) {
-        return;
-    }
-    while (*at != bundle) {
-        at = &(*at)->next;
-    }
-    *at = bundle->next;
-    bundle->has_news = false;
-}
-
 /* ---- Steps ------------------------------------------------------------- */
 
 /* The rest of the wait; 0: it is over; negative: without end. */

@@ -4,6 +4,19 @@
 
 #include <stdio.h>
 
+void hf_bundle_forget_news(struct hf_bundle *bundle)
+{
+    struct hf_bundle **at = &bundle->op.client->bundles;
+    if (!bundle->has_news) {
+        return;
+    }
+    while (*at != bundle) {
+        at = &(*at)->next;
+    }
+    *at = bundle->next;
+    bundle->has_news = false;
+}
+
 void hf_bundle_abandon(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);

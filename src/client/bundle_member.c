@@ -7,6 +7,42 @@
 
 #include "base/fail.h"
 
+#include <string.h>
+
+/* ---- Setting up -------------------------------------------------------- */
+
+char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
+                             const struct hf_name *name, char *text)
+{
+    hf_op_init(&member->op, bundle->op.client, &hf_acquire_handlers);
+    member->is_begun = false;
+    member->op.bundle = &bundle->op;
+    struct hf_order *order = &member->op.order;
+    *order = bundle->op.order;
+    order->name = text;
+    order->name_len = name->name_len;
+    order->is_shared = name->mode == HF_SHARED;
+    order->is_linked = true;
+    order->n_slots = 0;
+    order->n_more = 0;
+    order->more = NULL;
+    memcpy(text, name->name, name->name_len);
+    return text + name->name_len;
+}
+
+struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
+                                   unsigned start)
+{
+    struct hf_part *part = &bundle->parts[bundle->n_parts++];
+    *part = (struct hf_part){.members = bundle->members + bundle->n_members,
+                             .count = count,
+                             .start = start};
+    bundle->n_members += count;
+    return part;
+}
+
+/* ---- Beginning and dropping -------------------------------------------- */
+
 /* Keeps the counter hint and the known holder of the attempt before. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms)
 {

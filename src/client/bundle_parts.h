@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of a bundle. bundle.c has the algorithm; bundle_plan.c
- * builds a bundle from an order; bundle_member.c begins and drops its
+ * builds a bundle from an order; bundle_member.c sets up, begins and drops its
  * acquisitions; bundle_end.c reports the result. semaphore.c has what is
  * particular to a permit of a semaphore. */
 #ifndef HF_CLIENT_BUNDLE_PARTS_H
@@ -67,17 +67,6 @@ static inline bool hf_member_is_held(const struct hf_member *member)
     return member->is_begun && member->op.is_done && member->op.status == HF_OK;
 }
 
-/* ---- bundle_plan.c ----------------------------------------------------- */
-
-/* Add a part of `count` members. */
-struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
-                                   unsigned start);
-
-/** Set up a member's order: the user's, with another name. @return the end of
- * the name in `text`. */
-char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
-                             const struct hf_name *name, char *text);
-
 /* ---- semaphore.c ------------------------------------------------------- */
 
 /* Bytes of the permits' names. */
@@ -95,6 +84,15 @@ void hf_semaphore_explain(struct hf_bundle *bundle, const struct hf_op *op);
 
 /* ---- bundle_member.c --------------------------------------------------- */
 
+/* Add a part of `count` members. */
+struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
+                                   unsigned start);
+
+/** Set up a member's order: the user's, with another name. @return the end of
+ * the name in `text`. */
+char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
+                             const struct hf_name *name, char *text);
+
 /* wait_ms 0: a try, without a place in a queue. */
 void hf_member_begin(struct hf_member *member, int64_t wait_ms);
 
@@ -108,6 +106,9 @@ void hf_part_keep(struct hf_part *part, const struct hf_member *but);
 void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at);
 
 /* ---- bundle_end.c ------------------------------------------------------ */
+
+/* Take it out of client->bundles, if it is there. */
+void hf_bundle_forget_news(struct hf_bundle *bundle);
 
 /* Cancel the bundle's attempts and release what it holds. */
 void hf_bundle_abandon(struct hf_op *op);
@@ -123,7 +124,5 @@ void hf_bundle_hand_out(struct hf_bundle *bundle);
 /* ---- bundle.c ---------------------------------------------------------- */
 
 extern const struct hf_op_handlers hf_bundle_handlers;
-
-void hf_bundle_forget_news(struct hf_bundle *bundle);
 
 #endif

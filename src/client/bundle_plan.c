@@ -4,7 +4,6 @@
  *     struct hf_bundle | members | parts | label, names
  *
  * The parts of a semaphore are planned in semaphore.c. */
-#include "client/acquire.h"
 #include "client/bundle_parts.h"
 #include "client/name.h"
 #include "client/request.h"
@@ -39,36 +38,6 @@ static size_t text_size(const struct hf_order *order)
         size += hf_order_more(order, i).name_len;
     }
     return size + hf_semaphore_text_size(order);
-}
-
-char *hf_bundle_order_member(struct hf_bundle *bundle, struct hf_member *member,
-                             const struct hf_name *name, char *text)
-{
-    hf_op_init(&member->op, bundle->op.client, &hf_acquire_handlers);
-    member->is_begun = false;
-    member->op.bundle = &bundle->op;
-    struct hf_order *order = &member->op.order;
-    *order = bundle->op.order;
-    order->name = text;
-    order->name_len = name->name_len;
-    order->is_shared = name->mode == HF_SHARED;
-    order->is_linked = true;
-    order->n_slots = 0;
-    order->n_more = 0;
-    order->more = NULL;
-    memcpy(text, name->name, name->name_len);
-    return text + name->name_len;
-}
-
-struct hf_part *hf_bundle_add_part(struct hf_bundle *bundle, unsigned count,
-                                   unsigned start)
-{
-    struct hf_part *part = &bundle->parts[bundle->n_parts++];
-    *part = (struct hf_part){.members = bundle->members + bundle->n_members,
-                             .count = count,
-                             .start = start};
-    bundle->n_members += count;
-    return part;
 }
 
 static void plan_names(struct hf_bundle *bundle, const struct hf_order *order,

@@ -2,9 +2,7 @@
 /* Asynchronous operations: they are on the heap, and end in a callback. */
 #include "client/op_async.h"
 
-#include "client/bundle.h"
 #include "client/callback.h"
-#include "client/request.h"
 
 #include "base/fail.h"
 
@@ -15,9 +13,6 @@
 struct hf_op *hf_op_copy(const struct hf_op *plan)
 {
     const struct hf_order *order = &plan->order;
-    if (hf_order_is_bundle(order)) {
-        return hf_bundle_new(plan->client, order);
-    }
     struct hf_op *op = malloc(sizeof(*op) + order->name_len + order->text_len);
     if (op == NULL) {
         return NULL;

@@ -24,9 +24,9 @@ void hf_op_forget_result(struct hf_op *op);
 /* Free an asynchronous operation that is in no list, with what it has. */
 void hf_op_free(struct hf_op *op);
 
-/** A copy on the heap, with copies of the name and the text of its order; a
- * bundle if the order needs one. It is in no table yet. @return NULL: no
- * memory; else the caller's, with free() until it has begun. */
+/** A copy on the heap, with copies of the name and the text of its order, which
+ * is of one lock. It is in no table yet. @return NULL: no memory; else the
+ * caller's, with free() until it has begun. */
 struct hf_op *hf_op_copy(const struct hf_op *plan);
 
 /* Whether an asynchronous operation on the lock is in progress: a second one is
