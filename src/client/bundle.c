@@ -30,8 +30,8 @@
  * part that was waited for. While it waits, one renewal for each lock held. */
 #include "client/acquire.h"
 #include "client/bundle_parts.h"
-#include "client/handle.h"
 #include "client/release.h"
+#include "client/step.h"
 #include "client/unavailable.h"
 
 #include <stdio.h>

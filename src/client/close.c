@@ -15,7 +15,6 @@
 #include "client/release.h"
 #include "client/seize.h"
 #include "client/step.h"
-#include "client/thread.h"
 #include "client/timer.h"
 
 #include "io/clock.h"
@@ -249,9 +248,24 @@ bool hf_client_is_to_end(const struct hf_client *client)
            pthread_equal(client->closer, pthread_self());
 }
 
+/* Stop and join the library's thread, if it runs. Called without the mutex, by
+ * another thread. */
+static void stop_thread(struct hf_client *client)
+{
+    if (!client->has_thread) {
+        return;
+    }
+    pthread_mutex_lock(&client->mutex);
+    client->is_stopping = true;
+    hf_client_set_timer(client, (struct hf_instant){1});
+    pthread_mutex_unlock(&client->mutex);
+    pthread_join(client->thread, NULL);
+    client->has_thread = false;
+}
+
 void hf_client_end(struct hf_client *client)
 {
-    hf_client_stop_thread(client);
+    stop_thread(client);
     pthread_mutex_lock(&client->mutex);
     client->is_ending = true;
     hf_client_tick(client);

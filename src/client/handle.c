@@ -143,19 +143,6 @@ void hf_lock_owner(const struct hf_lock *lock, char text[HF_OWNER_TEXT_MAX])
 
 /* ---- State ------------------------------------------------------------- */
 
-enum hf_state hf_lock_state_now(struct hf_lock *lock)
-{
-    const struct hf_lease *lease = hf_lock_lease(lock);
-    enum hf_state state = hf_lease_state(lease);
-    bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
-    if (is_held &&
-        !hf_instant_before(lock->client->now, hf_lease_deadline(lease))) {
-        hf_client_signal(lock->client, lock, HF_EV_TIMER);
-        state = hf_lease_state(lease);
-    }
-    return state;
-}
-
 static enum hf_state whole_state_now(struct hf_lock *lock)
 {
     enum hf_state worst = HF_STATE_HELD;

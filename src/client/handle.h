@@ -5,9 +5,6 @@
 
 #include "client/lock.h"
 
-/* Its state at client->now: LOST if the deadline has passed. */
-enum hf_state hf_lock_state_now(struct hf_lock *lock);
-
 /* "OWNER@FENCE" */
 void hf_lock_write_owner(const struct hf_lock *lock,
                          char text[HF_OWNER_TEXT_MAX]);

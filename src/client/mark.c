@@ -30,9 +30,9 @@
 #include "client/mark.h"
 
 #include "client/broadcast.h"
-#include "client/handle.h"
 #include "client/name.h"
 #include "client/request.h"
+#include "client/step.h"
 #include "client/wait.h"
 
 #include "base/fail.h"

@@ -143,3 +143,16 @@ void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
     struct hf_event event = {.kind = kind, .now = client->now};
     hf_client_step(client, lock, &event);
 }
+
+enum hf_state hf_lock_state_now(struct hf_lock *lock)
+{
+    const struct hf_lease *lease = hf_lock_lease(lock);
+    enum hf_state state = hf_lease_state(lease);
+    bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
+    if (is_held &&
+        !hf_instant_before(lock->client->now, hf_lease_deadline(lease))) {
+        hf_client_signal(lock->client, lock, HF_EV_TIMER);
+        state = hf_lease_state(lease);
+    }
+    return state;
+}

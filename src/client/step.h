@@ -15,6 +15,10 @@ void hf_client_step(struct hf_client *client, struct hf_lock *lock,
 void hf_client_signal(struct hf_client *client, struct hf_lock *lock,
                       enum hf_event_kind kind);
 
+/* The state of a lock at client->now. Steps its lease if the deadline has
+ * passed, which makes it LOST. */
+enum hf_state hf_lock_state_now(struct hf_lock *lock);
+
 /* Pass one request to the store; `ask` is borrowed until the return. The reply
  * may come before that, to hf_client_on_answer(). */
 void hf_client_ask(struct hf_client *client, const struct hf_ask *ask);

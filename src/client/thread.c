@@ -103,16 +103,3 @@ enum hf_status hf_client_start_thread(struct hf_client *client,
     client->has_thread = true;
     return HF_OK;
 }
-
-void hf_client_stop_thread(struct hf_client *client)
-{
-    if (!client->has_thread) {
-        return;
-    }
-    pthread_mutex_lock(&client->mutex);
-    client->is_stopping = true;
-    hf_client_set_timer(client, (struct hf_instant){1});
-    pthread_mutex_unlock(&client->mutex);
-    pthread_join(client->thread, NULL);
-    client->has_thread = false;
-}

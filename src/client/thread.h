@@ -10,8 +10,4 @@
 enum hf_status hf_client_start_thread(struct hf_client *client,
                                       struct hf_error *error);
 
-/* Stop and join that thread, if it runs. Called without the mutex, by another
- * thread. */
-void hf_client_stop_thread(struct hf_client *client);
-
 #endif
