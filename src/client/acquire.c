@@ -17,147 +17,16 @@
  * is the hint of the next one, so that the nodes agree in one round trip. */
 #include "client/acquire.h"
 
-#include "client/bundle.h"
-#include "client/cancel.h"
 #include "client/clock_apart.h"
 #include "client/fork.h"
 #include "client/holder_hint.h"
 #include "client/log.h"
-#include "client/op_async.h"
 #include "client/release.h"
-#include "client/request.h"
 #include "client/step.h"
-#include "client/thread.h"
 #include "client/unavailable.h"
-#include "client/wait.h"
 
 #include "base/assert.h"
 #include "base/fail.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-/* ---- The call that blocks: its operation is on the stack ---------------- */
-
-static void begin(struct hf_op *op)
-{
-    if (op->kind == HF_OP_BUNDLE) {
-        hf_bundle_begin(op);
-    } else {
-        hf_acquire_begin(op);
-    }
-}
-
-static enum hf_status run(struct hf_op *op, struct hf_lock **out,
-                          struct hf_error *error)
-{
-    if (!hf_op_list(op)) {
-        return hf_fail_memory(error);
-    }
-    begin(op);
-    enum hf_status status = hf_op_await(op, error);
-    if (status != HF_OK) {
-        return status;
-    }
-    status = hf_client_start_thread(op->client, error);
-    if (status != HF_OK) {
-        hf_release_whole(op->lock, NULL);
-        return status;
-    }
-    *out = op->lock;
-    return HF_OK;
-}
-
-static enum hf_status acquire(struct hf_client *client,
-                              const struct hf_request *request,
-                              struct hf_lock **out, struct hf_error *error)
-{
-    struct hf_op plan;
-    hf_op_init(&plan, client, &hf_acquire_handlers);
-    enum hf_status status = hf_order_read(client, request, &plan.order, error);
-    if (status == HF_OK) {
-        status = hf_cancel_admit(client, plan.order.cancel, error);
-    }
-    if (status != HF_OK) {
-        return status;
-    }
-    if (!hf_order_is_bundle(&plan.order)) {
-        return run(&plan, out, error);
-    }
-    struct hf_op *op = hf_bundle_new(client, &plan.order);
-    if (op == NULL) {
-        return hf_fail_memory(error);
-    }
-    status = run(op, out, error);
-    free(op);
-    return status;
-}
-
-enum hf_status hf_lock_acquire(struct hf_client *client,
-                               const struct hf_request *request,
-                               struct hf_lock **out, struct hf_error *error)
-{
-    if (out == NULL) {
-        return hf_fail(error, HF_INVALID, "no place for the lock");
-    }
-    *out = NULL;
-    enum hf_status status = hf_client_begin(client, error);
-    if (status == HF_OK) {
-        status = acquire(client, request, out, error);
-        if (hf_client_leave(client)) {
-            *out = NULL;
-            status = hf_fail(error, HF_CANCELLED, "the client was closed");
-        }
-    }
-    return status;
-}
-
-/* ---- The call that returns at once: its operation is on the heap --------- */
-
-static enum hf_status
-start(struct hf_client *client, const struct hf_request *request,
-      hf_op_fn *done, void *user, struct hf_op **out, struct hf_error *error)
-{
-    struct hf_op plan;
-    hf_op_init(&plan, client, &hf_acquire_handlers);
-    enum hf_status status = hf_order_read(client, request, &plan.order, error);
-    if (status == HF_OK) {
-        status = hf_cancel_admit(client, plan.order.cancel, error);
-    }
-    if (status == HF_OK) {
-        status = hf_client_start_thread(client, error);
-    }
-    if (status != HF_OK) {
-        return status;
-    }
-    struct hf_op *op = hf_order_is_bundle(&plan.order)
-                           ? hf_bundle_new(client, &plan.order)
-                           : hf_op_copy(&plan);
-    if (op == NULL || !hf_op_list(op)) {
-        free(op);
-        return hf_fail_memory(error);
-    }
-    hf_op_set_done(op, done, user);
-    if (out != NULL) {
-        *out = op;
-    }
-    begin(op);
-    return HF_OK;
-}
-
-enum hf_status hf_op_start_acquire(struct hf_client *client,
-                                   const struct hf_request *request,
-                                   hf_op_fn *done, void *user,
-                                   struct hf_op **out, struct hf_error *error)
-{
-    enum hf_status status =
-        hf_op_enter(client, done == NULL ? "no callback" : NULL, out, error);
-    if (status == HF_OK) {
-        status = start(client, request, done, user, out, error);
-        hf_client_leave(client);
-    }
-    return status;
-}
 
 /* ---- One attempt --------------------------------------------------------- */
 
@@ -408,41 +277,3 @@ const struct hf_op_handlers hf_acquire_handlers = {
     .abandon = abandon,
     .discard = discard,
 };
-
-/* ---- Progress of a wait ------------------------------------------------ */
-
-static struct hf_waiting *describe(const struct hf_op *one,
-                                   const struct hf_order *order)
-{
-    struct hf_waiting *waiting = malloc(sizeof(*waiting) + order->name_len + 1);
-    if (waiting == NULL) {
-        return NULL;
-    }
-    hf_holder_hint_holder(&one->rival, one->client->now, &waiting->holder);
-    waiting->ahead = one->ahead;
-    waiting->name_len = order->name_len;
-    memcpy(waiting->name, order->name, order->name_len);
-    waiting->name[order->name_len] = '\0';
-    return waiting;
-}
-
-bool hf_op_waiting(struct hf_op *op, struct hf_waiting **out)
-{
-    if (out == NULL) {
-        return false;
-    }
-    *out = NULL;
-    if (op == NULL || hf_client_enter(op->client, NULL) != HF_OK) {
-        return false;
-    }
-    struct hf_client *client = op->client;
-    const struct hf_op *one =
-        op->kind == HF_OP_BUNDLE ? hf_bundle_waiting(op) : op;
-    if (one != NULL && one->kind == HF_OP_ACQUIRE && one->is_queued) {
-        /* of a semaphore: its name, without the permit's suffix */
-        bool is_permit = op->order.n_slots > 0;
-        *out = describe(one, is_permit ? &op->order : &one->order);
-    }
-    hf_client_leave(client);
-    return *out != NULL;
-}
