@@ -45,8 +45,6 @@ must_not tests/conformance/redis_keep.c src/core/lease.h
 must_not tests/chaos/judge.c src/core/lease.h
 must_not bench/sim_redis.c src/core/lease.h
 
-refused src/client/request.c '"client/step.h"' \
-    'src/client/request.c: client/request must not see client/step.h'
 refused cli/out.c '"client/lock.h"' \
     'cli/out.c: "client/lock.h" is no path below cli'
 refused examples/blocking.c '"base/time.h"' \
