@@ -5,7 +5,7 @@
 #include "duration.h"
 #include "exit_code.h"
 #include "message.h"
-#include "run/descend.h"
+#include "run/kill_tree.h"
 #include "store.h"
 
 #include <errno.h>

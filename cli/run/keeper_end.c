@@ -16,7 +16,7 @@
 #include "run/keeper.h"
 
 #include "message.h"
-#include "run/descend.h"
+#include "run/kill_tree.h"
 #include "timefmt.h"
 
 #include <signal.h>
@@ -159,7 +159,7 @@ void cli_keeper_kill(struct cli_keeper *keeper)
     int64_t until = cli_time_now_ns() + KILL_MS * CLI_NS_PER_MS;
     pid_t group = keeper->child.is_over ? 0 : keeper->child.pid;
     keeper->survivor =
-        cli_kill_tree_end(&keeper->run->descend, group, 0, until);
+        cli_kill_tree_end(&keeper->run->kill_tree, group, 0, until);
     if (keeper->survivor == 0) {
         /* Not before: the keeper may be stopped while it kills. */
         cli_ipc_set_guard(&keeper->run->link, CLI_LINK_NEVER);

@@ -22,7 +22,7 @@
  *
  * Descendants that run as another user (setuid) cannot be killed, unless we are
  * root. */
-#include "run/descend.h"
+#include "run/kill_tree.h"
 
 #include "timefmt.h"
 
@@ -164,7 +164,7 @@ static bool is_over(int proc, pid_t pid)
     return is_gone || state == 'Z' || state == 'X';
 }
 
-static bool descends(int proc, pid_t pid, pid_t root)
+static bool is_descendant(int proc, pid_t pid, pid_t root)
 {
     for (int depth = 0; pid > 1 && depth < TREE_MAX; depth++) {
         pid = parent_of(proc, pid);
@@ -181,7 +181,7 @@ static void add_by_parents(struct tree *tree, pid_t root)
     DIR *all = open_dir(tree->proc, ".");
     while (all != NULL && (entry = readdir(all)) != NULL) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        if (pid > 1 && pid != root && descends(tree->proc, pid, root)) {
+        if (pid > 1 && pid != root && is_descendant(tree->proc, pid, root)) {
             add(tree, pid);
         }
     }
@@ -190,7 +190,7 @@ static void add_by_parents(struct tree *tree, pid_t root)
     }
 }
 
-static void look(struct tree *tree)
+static void find_all(struct tree *tree)
 {
     tree->n = 0;
     tree->has_lists = false;
@@ -211,7 +211,7 @@ static pid_t sweep(struct tree *tree, pid_t killed)
     if (tree->proc < 0) {
         return UNSEEN;
     }
-    look(tree);
+    find_all(tree);
     for (size_t i = 0; i < tree->n; i++) {
         pid_t pid = tree->pids[i];
         if (kill(pid, SIGKILL) < 0 && errno == EPERM) {
@@ -248,55 +248,54 @@ static bool is_own_proc(int proc)
     return strcmp(self, own) == 0;
 }
 
-static void free_spare(struct cli_kill_tree *descend)
+static void free_spare(struct cli_kill_tree *tree)
 {
     for (size_t i = 0; i < 2; i++) {
-        if (descend->spare[i] >= 0) {
-            (void)close(descend->spare[i]);
+        if (tree->spare[i] >= 0) {
+            (void)close(tree->spare[i]);
         }
-        descend->spare[i] = -1;
+        tree->spare[i] = -1;
     }
 }
 
-static int fail(struct cli_kill_tree *descend, int error)
+static int fail(struct cli_kill_tree *tree, int error)
 {
-    free_spare(descend);
-    if (descend->proc >= 0) {
-        (void)close(descend->proc);
+    free_spare(tree);
+    if (tree->proc >= 0) {
+        (void)close(tree->proc);
     }
-    descend->proc = -1;
+    tree->proc = -1;
     return error;
 }
 
-int cli_kill_tree_open(struct cli_kill_tree *descend)
+int cli_kill_tree_open(struct cli_kill_tree *tree)
 {
-    *descend = (struct cli_kill_tree){-1, {-1, -1}};
-    descend->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (descend->proc < 0) {
-        return fail(descend, errno);
+    *tree = (struct cli_kill_tree){-1, {-1, -1}};
+    tree->proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (tree->proc < 0) {
+        return fail(tree, errno);
     }
-    if (!is_own_proc(descend->proc)) {
-        return fail(descend, ENOENT);
+    if (!is_own_proc(tree->proc)) {
+        return fail(tree, ENOENT);
     }
     /* Any descriptor would do. This one shows that the files can be read. */
-    descend->spare[0] =
-        openat(descend->proc, "self/stat", O_RDONLY | O_CLOEXEC);
-    if (descend->spare[0] < 0) {
-        return fail(descend, errno);
+    tree->spare[0] = openat(tree->proc, "self/stat", O_RDONLY | O_CLOEXEC);
+    if (tree->spare[0] < 0) {
+        return fail(tree, errno);
     }
-    descend->spare[1] = fcntl(descend->spare[0], F_DUPFD_CLOEXEC, 0);
-    return descend->spare[1] < 0 ? fail(descend, errno) : 0;
+    tree->spare[1] = fcntl(tree->spare[0], F_DUPFD_CLOEXEC, 0);
+    return tree->spare[1] < 0 ? fail(tree, errno) : 0;
 }
 
-pid_t cli_kill_tree_end(struct cli_kill_tree *descend, pid_t group,
-                        pid_t killed, int64_t until_ns)
+pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
+                        int64_t until_ns)
 {
-    struct tree tree;
+    struct tree found;
     sigset_t child;
     pid_t left = UNSEEN, before = UNSEEN;
     const struct timespec pause = {.tv_nsec = PAUSE_NS};
-    tree.proc = descend->proc;
-    free_spare(descend);
+    found.proc = tree->proc;
+    free_spare(tree);
     (void)sigemptyset(&child);
     (void)sigaddset(&child, SIGCHLD);
     do {
@@ -307,7 +306,7 @@ pid_t cli_kill_tree_end(struct cli_kill_tree *descend, pid_t group,
             return 0;
         }
         before = left;
-        left = sweep(&tree, killed);
+        left = sweep(&found, killed);
         if (left == 0 && before == 0) {
             return 0;
         }

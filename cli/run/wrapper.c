@@ -28,8 +28,8 @@
 
 #include "exit_code.h"
 #include "message.h"
-#include "run/descend.h"
 #include "run/keeper.h"
+#include "run/kill_tree.h"
 #include "timefmt.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static pid_t end_all(struct wrapper *wrapper)
     struct cli_term term;
     pid_t group = atomic_load(&link->shared->group);
     pid_t survivor =
-        cli_kill_tree_end(&wrapper->run->descend, group, wrapper->keeper,
+        cli_kill_tree_end(&wrapper->run->kill_tree, group, wrapper->keeper,
                           cli_time_now_ns() + KILL_NS);
     cli_term_find(&term, group);
     if (group > 0) {
@@ -204,7 +204,7 @@ static int give_up(struct wrapper *wrapper, int error)
 /* @return 0 to continue, or the exit code. */
 static int find_proc(struct cli_run *run)
 {
-    int error = cli_kill_tree_open(&run->descend);
+    int error = cli_kill_tree_open(&run->kill_tree);
     if (error == EMFILE || error == ENFILE) {
         return cli_message_errno(CLI_EXIT_INTERNAL, "/proc", error);
     }

@@ -6,8 +6,8 @@
 
 #include "args.h"
 #include "config.h"
-#include "run/descend.h"
 #include "run/ipc.h"
+#include "run/kill_tree.h"
 #include "signals.h"
 
 struct cli_run {
@@ -15,7 +15,7 @@ struct cli_run {
     struct cli_config config;
     struct cli_signals signals;
     struct cli_ipc link;
-    struct cli_kill_tree descend; /* wrapper and keeper have a copy each */
+    struct cli_kill_tree kill_tree; /* wrapper and keeper have a copy each */
 };
 
 /* Run the command of run->args. @return the exit code. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Killing all processes that a command started. */
-#ifndef CLI_DESCEND_H
-#define CLI_DESCEND_H
+#ifndef CLI_KILL_TREE_H
+#define CLI_KILL_TREE_H
 
 #include "out.h"
 
@@ -18,7 +18,7 @@ struct cli_kill_tree {
 /* @return 0, or an errno: EMFILE and ENFILE if descriptors ran out, any other
  * if /proc does not show the processes of this pid namespace. Then
  * cli_kill_tree_end() kills only a process group. */
-int cli_kill_tree_open(struct cli_kill_tree *descend);
+int cli_kill_tree_open(struct cli_kill_tree *tree);
 
 /* Kill and reap all descendants of this process, which is a subreaper.
  *
@@ -30,8 +30,8 @@ int cli_kill_tree_open(struct cli_kill_tree *descend);
  * die in time, or -1 if there may be one that /proc does not show.
  *
  * SIGCHLD must be blocked. */
-pid_t cli_kill_tree_end(struct cli_kill_tree *descend, pid_t group,
-                        pid_t killed, int64_t until_ns);
+pid_t cli_kill_tree_end(struct cli_kill_tree *tree, pid_t group, pid_t killed,
+                        int64_t until_ns);
 
 /* Add "; process N …" for a result that is not 0. */
 void cli_kill_tree_put_survivor(struct cli_out *out, pid_t pid);
