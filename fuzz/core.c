@@ -31,7 +31,7 @@ static struct hf_lease *lease_of(struct one *one)
     return (struct hf_lease *)(void *)one->room;
 }
 
-/* If FUZZ_TRACE is set: print the events as a story, for a replay. */
+/* If FUZZ_TRACE is set: print the events of a replay. */
 static void trace(const struct one *one, const struct hf_event *event)
 {
     if (getenv("FUZZ_TRACE") != NULL) {

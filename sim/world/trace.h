@@ -64,7 +64,7 @@ struct sim_note {
 
 typedef void sim_trace_fn(void *user, const struct sim_note *note);
 
-/* trace.c: one line a note, as in tests/unit/story.c:
+/* trace.c: one line a note, as in tests/unit/lease_trace.c:
  *     [  100.250] p1 > acquire "a"
  * `user` is a FILE. */
 void sim_trace_text(void *user, const struct sim_note *note);

@@ -29,7 +29,7 @@ passed_on() { # WHAT OPTION...
     rm "$W/go"
 }
 
-story() { # WHAT
+test_store() { # WHAT
     local what=$1 owner fence breaker waiter start took
     # Only reserved.
     holdfast run --min-hold 1h reserved -- true
@@ -55,7 +55,7 @@ story() { # WHAT
     capture holdfast break -w 2s job
     like "$code:$err" '^75:holdfast: job: held by [^ ]+ pid [0-9]+ ' \
         "$what: -w less than the lease: at once"
-    rm -f "$W/err" # of the story before: it is read once it is not empty
+    rm -f "$W/err" # of the store before: it is read once it is not empty
     holdfast break job >"$W/out" 2>"$W/err" &
     breaker=$!
     ok "$what: it says what it waits for" wait_until 20 test -s "$W/err"
@@ -128,7 +128,7 @@ story() { # WHAT
 }
 
 export HOLDFAST_URL=local://$W/store
-story embedded
+test_store embedded
 capture holdfast break -n -w 1 x
 like "$code:$err" '^64:.*--try does not wait: leave out --wait$' '-n and -w'
 capture holdfast break --now -w 1 x
@@ -137,7 +137,7 @@ like "$code:$err" '^64:.*--now does not wait: leave out --try and --wait$' \
 
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-story redis
+test_store redis
 server_cli one SET lock:foreign theirs PX 3600000 >/dev/null
 rm -f "$W/err"
 holdfast break foreign >"$W/out" 2>"$W/err" &
@@ -156,7 +156,7 @@ is "$(server_cli one GET lock:foreign)" theirs 'and is as it was'
 for s in a b c; do server_start "$s"; done
 HOLDFAST_URL="${SERVER_URL[a]} ${SERVER_URL[b]} ${SERVER_URL[c]}"
 servers_declare "$HOLDFAST_URL"
-story 'three servers'
+test_store 'three servers'
 
 # Two servers reply, and one of them has lost its data: its leases are unknown.
 read -r owner fence _ < <(holdfast acquire -t 30s known)

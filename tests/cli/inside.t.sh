@@ -6,7 +6,7 @@
 . "$(dirname "$0")/../lib/servers.sh"
 # timeout: 60
 
-story() { # WHAT
+test_store() { # WHAT
     local what=$1 verb
     for verb in release extend; do
         capture holdfast run job -- sh -c "holdfast $verb job; code=\$?
@@ -35,10 +35,10 @@ story() { # WHAT
 }
 
 export HOLDFAST_URL=local://$W/store
-story embedded
+test_store embedded
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-story 'one redis'
+test_store 'one redis'
 
 HOLDFAST_URL=local://$W/store
 # shellcheck disable=SC2016 # the command's

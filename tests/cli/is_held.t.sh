@@ -12,7 +12,7 @@ answers() { # CODE WHAT NAME
     is "$code:$out$err" "$1:" "$what: $2: exit $1, and no word"
 }
 
-story() { # WHAT
+test_store() { # WHAT
     local what=$1 owner
     answers 1 'free' job
     owner=$(holdfast acquire -t 30s job | cut -d' ' -f1)
@@ -27,7 +27,7 @@ story() { # WHAT
     holdfast break --now kept >"$W/log"
 }
 export HOLDFAST_URL=local://$W/store
-story embedded
+test_store embedded
 capture holdfast ls
 is "$code:$out" 0: 'ls of nothing prints nothing to a program'
 printf 'expect nothing is locked\r\nexpect ended 0\n' >"$W/script"
@@ -38,7 +38,7 @@ ok 'and of a pattern' timeout 30 "$pty" sh -c \
     'holdfast ls "a*"; echo ended $?' <"$W/script"
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-story 'one redis'
+test_store 'one redis'
 server_kill one
 capture holdfast ls -q job
 is "$code" 69 'a store that is away: 69'

@@ -6,7 +6,7 @@
 # timeout: 120
 
 # Cases that are the same on every store.
-story() { # WHAT
+test_store() { # WHAT
     local what=$1 line owner fence left again start
     capture holdfast acquire -t 20s --label 'me & "you"' job
     is "$code:$err" 0: "$what: acquire"
@@ -109,15 +109,15 @@ story() { # WHAT
 command -v jq >/dev/null || skip_all 'no jq'
 export HOLDFAST_URL=local://$W/store
 nodes=1
-story embedded
+test_store embedded
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=3s"
-story 'one redis'
+test_store 'one redis'
 servers_start 3
 # These cases test the votes of nodes, and not their speed: a long node_timeout.
 HOLDFAST_URL="$URLS?quarantine=off&node_timeout=2s"
 nodes=3
-story 'three redis'
+test_store 'three redis'
 
 # Characters that cannot be printed are escaped, and parsed again.
 HOLDFAST_URL=local://$W/store

@@ -11,7 +11,7 @@ seconds() {
     echo "${left%.*}"
 }
 
-story() { # WHAT URL-FOR-12s URL-FOR-10m
+test_store() { # WHAT URL-FOR-12s URL-FOR-10m
     local what=$1 short="$2max_ttl=12s" long="$3max_ttl=10m" line owner left
 
     # The default.
@@ -69,14 +69,14 @@ story() { # WHAT URL-FOR-12s URL-FOR-10m
         holdfast release -u "$long" job --owner "${owner%/*}"
 }
 
-story embedded "local://$W/store?" "local://$W/store?"
+test_store embedded "local://$W/store?" "local://$W/store?"
 query='?quarantine=off&node_timeout=2s&'
 servers_start 6
 one=("${SERVER_URL[s1]}" "${SERVER_URL[s2]}" "${SERVER_URL[s3]}")
-story 'one redis' "${one[0]}$query" "${SERVER_URL[s4]}$query"
+test_store 'one redis' "${one[0]}$query" "${SERVER_URL[s4]}$query"
 for i in 1 4; do
     server_cli s$i flushall >/dev/null
 done
-story 'three redis' "${one[*]}$query" \
+test_store 'three redis' "${one[*]}$query" \
     "${SERVER_URL[s4]} ${SERVER_URL[s5]} ${SERVER_URL[s6]}$query"
 finish

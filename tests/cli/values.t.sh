@@ -9,7 +9,7 @@
 . "$(dirname "$0")/../lib/values.sh"
 
 export HOLDFAST_URL="local://$W/store?node_timeout=1s"
-values_story
+test_values
 is "$(ls "$W/store" | tr '\n' ' ')" 'locks.gate locks.mdb values.mdb ' \
     'its files, and no other'
 says 69 '' "holdfast: cfg: .*values.mdb cannot grow: the limit on the size .*" \
@@ -30,7 +30,7 @@ says 0 9 '' 'its value' holdfast get ignored
 
 server_start one --clock
 export HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-values_story
+test_values
 
 # sleeps: only a connection that was idle for 1 s is looked at before it is used
 says 0 '' '' 'the server closed the connection while COMMAND ran' \

@@ -22,7 +22,7 @@ says 0 '[0-9]{16}' '' 'values do not wait for the quarantine' holdfast put first
 capture holdfast run -n job -- true
 is "$code" 69 'as locks do'
 says 0 '' '' 'deleted' holdfast put --delete first
-values_story
+test_values
 
 # ---- Names, and roles --------------------------------------------------------------
 

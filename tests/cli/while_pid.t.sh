@@ -45,7 +45,7 @@ is_known() {
     grep -qE "$1" "$W/err.$2"
 }
 
-story() { # WHAT
+test_store() { # WHAT
     local what=$1 owner keeper start
     begin job -t 1s
     ok "$what: a script acquires for its own life" test -s "$W/line.job"
@@ -113,10 +113,10 @@ story() { # WHAT
 }
 
 export HOLDFAST_URL=local://$W/store
-story embedded
+test_store embedded
 server_start one
 HOLDFAST_URL="${SERVER_URL[one]}?quarantine=off&node_timeout=1s"
-story 'one redis'
+test_store 'one redis'
 
 # Before the lease ends, if the store is down.
 begin away -t 4s

@@ -14,10 +14,10 @@ nested log "$HF_BUILD/tests/conformance/client_log"
 # The command: -v logs the events of a lock, -vv each request.
 capture holdfast -u "$HF_TEST_URL" run -v told -- true
 like "$err" 'holdfast\[info\]: told: asking .*holdfast\[info\]: told: held, .*told: released' \
-    '-v tells the story of one lock'
-unlike "$err" 'debug' '-v does not tell each request'
+    '-v logs the events of one lock'
+unlike "$err" 'debug' '-v does not log each request'
 capture holdfast -u "$HF_TEST_URL" run -v -v told -- true
-like "$err" 'holdfast\[debug\]: told: acquire to ' '-v -v tells each request'
+like "$err" 'holdfast\[debug\]: told: acquire to ' '-v -v logs each request'
 capture holdfast -u "$HF_TEST_URL" run -vv told -- true
 like "$err" 'holdfast\[debug\]: told: release at ' '-vv, too'
 capture holdfast -u "$HF_TEST_URL" run --verbose=2 told -- true

@@ -4,7 +4,7 @@
  * be granted again; if for more, keys of unused names would fill the server.
  * Tests each script that writes it, with a counter 2,000 s ahead and a
  * fence_keep of 3,600 s. */
-#include "redis_story.h"
+#include "script_trace.h"
 
 #define KEPT                                                                   \
     {"! PTTL $F", ">5585000"},                                                 \
@@ -12,46 +12,46 @@
         "! PTTL $F", "<5600001"                                                \
     }
 
-static const struct line hinted[] = {
+static const struct trace_line hinted[] = {
     {"x try", "ok new"},
     {"x release T=own", "ok"},
     {"a try T=top+2000000000", "ok new"},
     KEPT,
 };
 
-static const struct line hinted_together[] = {
+static const struct trace_line hinted_together[] = {
     {"x try", "ok new"},
     {"x release T=own", "ok"},
     {"a try s T=top+2000000000", "ok new"},
     KEPT,
 };
 
-static const struct line raised[] = {
+static const struct trace_line raised[] = {
     {"x try", "ok new"},
     {"x raise T=own+2000000000", "ok new"},
     KEPT,
 };
 
-static const struct line raised_together[] = {
+static const struct trace_line raised_together[] = {
     {"x try s", "ok new"},
     {"x raise T=own+2000000000", "ok new"},
     KEPT,
 };
 
-static const struct line released[] = {
+static const struct trace_line released[] = {
     {"x try", "ok new"},
     {"x release T=own+2000000000", "ok new"},
     KEPT,
 };
 
-static const struct line handed_over[] = {
+static const struct trace_line handed_over[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"x release T=own+2000000000", "ok new > a"},
     KEPT,
 };
 
-static const struct line handed_over_together[] = {
+static const struct trace_line handed_over_together[] = {
     {"x try", "ok new"},
     {"a wait s", "queued"},
     {"x release T=own+2000000000", "ok new > a"},
@@ -60,18 +60,18 @@ static const struct line handed_over_together[] = {
 
 int main(void)
 {
-    static struct teller teller;
+    static struct script_trace trace;
     static struct server server;
     server_start_still(&server, NULL);
-    teller_open(&teller, &server);
-    TELL(&teller, "hinted", hinted);
-    TELL(&teller, "hinted-together", hinted_together);
-    TELL(&teller, "raised", raised);
-    TELL(&teller, "raised-together", raised_together);
-    TELL(&teller, "released", released);
-    TELL(&teller, "handed-over", handed_over);
-    TELL(&teller, "handed-over-together", handed_over_together);
-    teller_close(&teller);
+    script_trace_open(&trace, &server);
+    TRACE_RUN(&trace, "hinted", hinted);
+    TRACE_RUN(&trace, "hinted-together", hinted_together);
+    TRACE_RUN(&trace, "raised", raised);
+    TRACE_RUN(&trace, "raised-together", raised_together);
+    TRACE_RUN(&trace, "released", released);
+    TRACE_RUN(&trace, "handed-over", handed_over);
+    TRACE_RUN(&trace, "handed-over-together", handed_over_together);
+    script_trace_close(&trace);
     server_remove(&server);
     return tap_done();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue of a name, and its order: every rule, on a real server. */
-#include "redis_story.h"
+#include "script_trace.h"
 
-static const struct line order[] = {
+static const struct trace_line order[] = {
     {"a wait", "ok new"},
     {"c wait t=30", "queued owner=a left>9000 ahead=0 ticket=30"},
     {"b wait t=20", "queued owner=a ahead=0 ticket=20"},
@@ -23,7 +23,7 @@ static const struct line order[] = {
     {"x inspect", "ok kind=none waiting=0"},
 };
 
-static const struct line ties[] = {
+static const struct trace_line ties[] = {
     {"x try", "ok new"},
     {"b wait t=5", "queued ahead=0"},
     {"aa wait t=5", "queued ahead=0"},
@@ -43,7 +43,7 @@ static const struct line ties[] = {
     {"b release T=own", "ok"},
 };
 
-static const struct line tickets[] = {
+static const struct trace_line tickets[] = {
     {"x try", "ok new"},
     {"a wait", "queued ticket>1700000000000000"},
     {"b wait t=1700000000000000", "queued ahead=0 ticket=1700000000000000"},
@@ -56,7 +56,7 @@ static const struct line tickets[] = {
     {"a release T=own", "ok > b"},
 };
 
-static const struct line unfair[] = {
+static const struct trace_line unfair[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"u try unfair", "refused owner=x"},
@@ -72,7 +72,7 @@ static const struct line unfair[] = {
     {"! HLEN $W", "0"},
 };
 
-static const struct line try_does_not_overtake[] = {
+static const struct trace_line try_does_not_overtake[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"! DEL $L", "1"},
@@ -83,7 +83,7 @@ static const struct line try_does_not_overtake[] = {
 
 /* The name is free while clients wait: whichever waiter asks, the first one
  * gets it. A try gets it if no waiter is left. */
-static const struct line found_free[] = {
+static const struct trace_line found_free[] = {
     {"x try ttl=40", "ok new"},
     {"a wait", "queued left<41"},
     {"b wait", "queued ahead=1"},
@@ -99,7 +99,7 @@ static const struct line found_free[] = {
     {"t try", "ok new"},
 };
 
-static const struct line dead_head[] = {
+static const struct trace_line dead_head[] = {
     {"x try", "ok new"},
     {"a wait t=1 q=30", "queued"},
     {"b wait t=2 q=30", "queued ahead=1"},
@@ -117,7 +117,7 @@ static const struct line dead_head[] = {
     {"a release T=own", "ok > e"},
 };
 
-static const struct line cancelled[] = {
+static const struct trace_line cancelled[] = {
     {"x try", "ok new"},           {"a wait", "queued"},
     {"b wait", "queued"},          {"a release", "refused owner=x"},
     {"x inspect", "ok waiting=1"}, {"x release T=own", "ok > b"},
@@ -127,7 +127,7 @@ static const struct line cancelled[] = {
 
 /* Free while clients wait: the script of a waiter that leaves grants it to the
  * next one. */
-static const struct line cancelled_when_free[] = {
+static const struct trace_line cancelled_when_free[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"b wait", "queued"},
@@ -136,13 +136,13 @@ static const struct line cancelled_when_free[] = {
     {"z release", "refused owner=b"},
 };
 
-static const struct line no_receiver[] = {
+static const struct trace_line no_receiver[] = {
     {"x try", "ok new"},
     {"a wait t=1", "queued"},
     {"b wait t=2", "queued"},
     {"c wait t=3", "queued"},
-    {"deaf a", ""},
-    {"deaf b", ""},
+    {"unlisten a", ""},
+    {"unlisten b", ""},
     {"x release T=own", "ok > c"},
     {"b wait t=2", "queued ahead=0 ticket=2"},
     {"a wait t=1", "queued ahead=0 ticket=1"},
@@ -167,7 +167,7 @@ static const struct line no_receiver[] = {
     {"a hold T=own", "refused kind=none"},
 };
 
-static const struct line yielded[] = {
+static const struct trace_line yielded[] = {
     {"x try", "ok new"},
     {"a wait t=10", "queued"},
     {"x release T=own", "ok > a"},
@@ -189,17 +189,17 @@ static const struct line yielded[] = {
 
 /* Yielded to a first waiter that gets no push: the name returns to its owner at
  * a new counter, and the grant that was yielded stays void. */
-static const struct line yielded_in_vain[] = {
+static const struct trace_line yielded_in_vain[] = {
     {"x try", "ok new"},
     {"a wait t=10", "queued"},
     {"x release T=own", "ok > a"},
     {"b wait t=5", "queued"},
-    {"deaf b", ""},
+    {"unlisten b", ""},
     {"a yield v=own t=10", "ok new"},
     {"! ZCARD $Q", "0"},
 };
 
-static const struct line broken[] = {
+static const struct trace_line broken[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"z break", "ok owner=x left>9000"},
@@ -212,7 +212,7 @@ static const struct line broken[] = {
     {"y break", "ok kind=none > b"},
 };
 
-static const struct line taken_back[] = {
+static const struct trace_line taken_back[] = {
     {"a try ttl=40", "ok new"},
     {"b wait", "queued"},
     {"gone $L", ""},
@@ -227,7 +227,7 @@ static const struct line taken_back[] = {
 };
 
 /* A reserved name is granted only after the reservation. */
-static const struct line ended[] = {
+static const struct trace_line ended[] = {
     {"a try", "ok new"},
     {"b wait", "queued"},
     {"a release T=own keep=60", "ok own"},
@@ -238,7 +238,7 @@ static const struct line ended[] = {
     {"b wait", "ok new"},
 };
 
-static const struct line foreign[] = {
+static const struct trace_line foreign[] = {
     {"! SET $L stranger PX 20000", "OK"},
     {"a wait", "queued owner=stranger kind=foreign left>19000 ahead=0"},
     {"! DEL $L", "1"},
@@ -256,7 +256,7 @@ static const struct line foreign[] = {
 };
 
 /* The queue's keys expire with its last place. */
-static const struct line expiry[] = {
+static const struct trace_line expiry[] = {
     {"x try", "ok new"},
     {"a wait q=60", "queued"},
     {"! PTTL $Q", "<61"},
@@ -276,14 +276,14 @@ static const struct line expiry[] = {
     {"! PTTL $F", ">3590000"},
 };
 
-static const struct line forgotten_scripts[] = {
+static const struct trace_line forgotten_scripts[] = {
     {"x try", "ok new"},      {"a wait", "queued"},
     {"! SCRIPT FLUSH", "OK"}, {"x release T=own", "ok own > a"},
     {"! SCRIPT FLUSH", "OK"}, {"a raise T=own", "ok own"},
 };
 
 /* The last value of the counter is never granted. */
-static const struct line used_up[] = {
+static const struct trace_line used_up[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"! SET $F 9007199254740991 PX 100000", "OK"},
@@ -293,7 +293,7 @@ static const struct line used_up[] = {
     {"a release", "refused kind=none"},
 };
 
-static const struct line align[] = {
+static const struct trace_line align[] = {
     {"x try", "ok new"},
     {"a wait", "queued"},
     {"x release T=own+1000", "ok new > a"},
@@ -302,7 +302,7 @@ static const struct line align[] = {
 };
 
 /* The clock floor replaces a lost counter, in a hand-over too. */
-static const struct line lost_counter[] = {
+static const struct trace_line lost_counter[] = {
     {"! SET $L x PX 10000", "OK"},
     {"! SET $F 0000000000000005 PX 100000", "OK"},
     {"a wait", "queued"},
@@ -310,7 +310,7 @@ static const struct line lost_counter[] = {
     {"! GET $F", "1*"},
 };
 
-static const struct line lost_counter_shared[] = {
+static const struct trace_line lost_counter_shared[] = {
     {"! SET $L x PX 10000", "OK"},
     {"! SET $F 0000000000000005 PX 100000", "OK"},
     {"a wait s", "queued"},
@@ -319,7 +319,7 @@ static const struct line lost_counter_shared[] = {
 };
 
 /* Data of another program under our keys: an error, and the data stay. */
-static const struct line vandalised[] = {
+static const struct trace_line vandalised[] = {
     {"x try", "ok new"},
     {"! SET $Q x", "OK"},
     {"a wait", "error"},
@@ -336,21 +336,21 @@ static const struct line vandalised[] = {
     {"! DEL $W", "1"},
 };
 
-static void tell_names(struct teller *teller)
+static void test_names(struct script_trace *trace)
 {
-    static const struct line story[] = {
+    static const struct trace_line lines[] = {
         {"x try", "ok new"},
         {"a wait", "queued owner=x"},
         {"x release T=own", "ok > a"},
         {"a release T=own", "ok own"},
     };
-    TELL(teller, "two words", story);
-    TELL(teller, "nul\0inside", story);
-    TELL(teller, "a}b", story);
-    TELL(teller, "{}", story);
-    TELL(teller, "x{}y{z}", story);
-    TELL(teller, "{tag}rest", story);
-    TELL(teller, "gr\xc3\xbc", story);
+    TRACE_RUN(trace, "two words", lines);
+    TRACE_RUN(trace, "nul\0inside", lines);
+    TRACE_RUN(trace, "a}b", lines);
+    TRACE_RUN(trace, "{}", lines);
+    TRACE_RUN(trace, "x{}y{z}", lines);
+    TRACE_RUN(trace, "{tag}rest", lines);
+    TRACE_RUN(trace, "gr\xc3\xbc", lines);
 }
 
 /* ---- Refusals by the server ---------------------------------------------- */
@@ -358,9 +358,9 @@ static void tell_names(struct teller *teller)
 /* Out of memory, without eviction: no new client enters the queue, and no
  * script stops in the middle. The holder may renew and release, and a waiter is
  * granted the name. */
-static void tell_full(struct teller *teller, struct server *server)
+static void test_full(struct script_trace *trace, struct server *server)
 {
-    static const struct line before[] = {
+    static const struct trace_line before[] = {
         {"x try", "ok new"},
         {"a wait", "queued"},
         {"! CONFIG SET maxmemory 1", "OK"},
@@ -384,14 +384,14 @@ static void tell_full(struct teller *teller, struct server *server)
         {"! CONFIG SET maxmemory 0", "OK"},
     };
     (void)server;
-    TELL(teller, "full", before);
+    TRACE_RUN(trace, "full", before);
 }
 
 /* Without the right to publish, the first waiter gets the free name when it
  * asks. */
 static void tell_mute(struct server *server)
 {
-    static const struct line story[] = {
+    static const struct trace_line lines[] = {
         {"x try", "ok new"},
         {"a wait t=1", "queued"},
         {"b wait t=2", "queued ahead=1"},
@@ -413,26 +413,26 @@ static void tell_mute(struct server *server)
         {"! PTTL $Q", ">5000"},
         {"c wait", "ok new"},
     };
-    static struct teller teller;
+    static struct script_trace trace;
     static char user[] = "mute";
     static char password[] = "secret";
     told(server, "ACL SETUSER mute on >secret ~* +@all resetchannels");
-    teller.server = server;
-    teller.ears = redisConnectUnix(server->path);
-    rig_init(&teller.rig, 1, server);
-    teller.rig.url.endpoints[0].user = user;
-    teller.rig.url.endpoints[0].password = password;
-    rig_start(&teller.rig, NULL);
-    ok(rig_votes(&teller.rig, 0), "a user without channels may lock");
-    TELL(&teller, "mute", story);
-    teller_close(&teller);
+    trace.server = server;
+    trace.subscriber = redisConnectUnix(server->path);
+    rig_init(&trace.rig, 1, server);
+    trace.rig.url.endpoints[0].user = user;
+    trace.rig.url.endpoints[0].password = password;
+    rig_start(&trace.rig, NULL);
+    ok(rig_votes(&trace.rig, 0), "a user without channels may lock");
+    TRACE_RUN(&trace, "mute", lines);
+    script_trace_close(&trace);
 }
 
 /* The marker has changed: a release frees the name, and grants it to no
  * waiter. */
-static void tell_changed(struct teller *teller)
+static void test_changed(struct script_trace *trace)
 {
-    static const struct line story[] = {
+    static const struct trace_line lines[] = {
         {"x try", "ok new"},
         {"a wait", "queued"},
         {"! HSET hf:node v another", "0"},
@@ -443,16 +443,16 @@ static void tell_changed(struct teller *teller)
         {"a release", "refused kind=none"},
         {"a wait", "error"},
     };
-    static const struct line holder[] = {
+    static const struct trace_line holder[] = {
         {"x try", "ok new"},
         {"! HSET hf:node v a-third", "0"},
         {"x hold T=own", "error"},
         {"! DEL $L", "1"},
     };
-    TELL(teller, "changed", story);
-    ok(rig_votes(&teller->rig, 0), "known again");
-    TELL(teller, "changed for a holder", holder);
-    ok(rig_votes(&teller->rig, 0), "and again");
+    TRACE_RUN(trace, "changed", lines);
+    ok(rig_votes(&trace->rig, 0), "known again");
+    TRACE_RUN(trace, "changed for a holder", holder);
+    ok(rig_votes(&trace->rig, 0), "and again");
 }
 
 /* Commands of the one EVALSHA since CONFIG RESETSTAT. */
@@ -465,33 +465,33 @@ static long long evalsha_us(struct server *server)
 
 /* With 1,000 waiters a release costs the same as with one. The cheapest of ten
  * counts: other load on the machine makes some dearer, and none cheaper. */
-static long long release_us(struct teller *teller, struct server *server,
+static long long release_us(struct script_trace *trace, struct server *server,
                             int waiters)
 {
     char name[24];
     char owner[24];
     struct hf_ask ask = ask_of_verb("wait");
     snprintf(name, sizeof(name), "crowd-%d", waiters);
-    acquire(&teller->rig, name, "x", 0);
+    acquire(&trace->rig, name, "x", 0);
     ask.name = name;
     ask.name_len = strlen(name);
     for (int i = 0; i < waiters; i++) {
-        struct person *person = person_of(teller, "crowd");
+        struct trace_client *client = client_of(trace, "waiters");
         ask.owner = owner;
         ask.owner_len = (size_t)snprintf(owner, sizeof(owner), "w-%06d", i);
         ask.ticket = (uint64_t)(1000000 - i);
         ask.queue_ms = 60000;
-        say(teller, person, ask);
+        send_ask(trace, client, ask);
     }
     ask = ask_of(HF_VERB_ROSTER, name, NULL);
-    if (rig_ask(&teller->rig, ask).n_seats != (size_t)waiters + 1) {
+    if (rig_ask(&trace->rig, ask).n_seats != (size_t)waiters + 1) {
         return -1;
     }
     long long least = INT64_MAX;
     const char *last = "x";
     for (int i = 0; i < 10; i++) {
         told(server, "CONFIG RESETSTAT");
-        release(&teller->rig, name, last, 0);
+        release(&trace->rig, name, last, 0);
         long long us = evalsha_us(server);
         if (i > 0 && us < least) { /* the first time the script is unknown:
                                       EVAL */
@@ -506,7 +506,7 @@ static long long release_us(struct teller *teller, struct server *server,
     for (int i = 0; i < waiters; i++) { /* each release grants the lock to
                                            one */
         snprintf(owner, sizeof(owner), "w-%06d", i);
-        release(&teller->rig, name, owner, 0);
+        release(&trace->rig, name, owner, 0);
     }
     return least;
 }
@@ -515,35 +515,35 @@ static long long release_us(struct teller *teller, struct server *server,
  * it. */
 static void test_crowd(void)
 {
-    static struct teller teller;
+    static struct script_trace trace;
     static struct server server;
     server_start(&server, NULL);
-    teller_open(&teller, &server);
-    long long few = release_us(&teller, &server, 20);
-    long long many = release_us(&teller, &server, 1000);
+    script_trace_open(&trace, &server);
+    long long few = release_us(&trace, &server, 20);
+    long long many = release_us(&trace, &server, 1000);
     ok(few > 0 && many > 0, "twenty and a thousand wait: served in order");
     ok(many < 5 * few, "%lld us for a grant of 1,000, %lld us of 20", many,
        few);
     ok(strcmp(told(&server, "EXISTS hf:{lock:crowd-1000}:queue"), "0") == 0,
        "and no queue is left");
-    teller_close(&teller);
+    script_trace_close(&trace);
     server_remove(&server);
 }
 
 /* With any number of waiters, a list has one page of them, and the total
  * number. */
-static void test_long_queue(struct teller *teller, struct server *server)
+static void test_long_queue(struct script_trace *trace, struct server *server)
 {
     static const char script[] =
         "for i = 1, 100000 do local who = 'w' .. i "
         "redis.call('ZADD', KEYS[1], i, who) "
         "redis.call('HSET', KEYS[2], who, '9999999999999 x 1000 c 1') end";
-    acquire(&teller->rig, "long", "x", 0);
+    acquire(&trace->rig, "long", "x", 0);
     freeReplyObject(redisCommand(server->control, "EVAL %s 2 %s %s", script,
                                  "hf:{lock:long}:queue",
                                  "hf:{lock:long}:waiters"));
     struct said said =
-        rig_ask(&teller->rig, ask_of(HF_VERB_ROSTER, "long", NULL));
+        rig_ask(&trace->rig, ask_of(HF_VERB_ROSTER, "long", NULL));
     ok(said.n_seats == 1001 && said.waiting == 100000,
        "of %u waiters %zu places are listed", said.waiting, said.n_seats);
     told(server, "DEL hf:{lock:long}:queue hf:{lock:long}:waiters lock:long");
@@ -551,40 +551,40 @@ static void test_long_queue(struct teller *teller, struct server *server)
 
 int main(void)
 {
-    static struct teller teller;
+    static struct script_trace trace;
     static struct server server;
     server_start_still(&server, "--maxmemory-policy", "noeviction", NULL);
-    teller_open(&teller, &server);
-    TELL(&teller, "order", order);
-    TELL(&teller, "ties", ties);
-    TELL(&teller, "tickets", tickets);
-    TELL(&teller, "unfair", unfair);
-    TELL(&teller, "try", try_does_not_overtake);
-    TELL(&teller, "found-free", found_free);
-    TELL(&teller, "dead-head", dead_head);
-    TELL(&teller, "cancelled", cancelled);
-    TELL(&teller, "cancelled-free", cancelled_when_free);
-    TELL(&teller, "no-receiver", no_receiver);
-    TELL(&teller, "yielded", yielded);
-    TELL(&teller, "in-vain", yielded_in_vain);
-    TELL(&teller, "broken", broken);
-    TELL(&teller, "taken-back", taken_back);
-    TELL(&teller, "ended", ended);
-    TELL(&teller, "foreign", foreign);
-    TELL(&teller, "expiry", expiry);
-    TELL(&teller, "script-flush", forgotten_scripts);
-    TELL(&teller, "used-up", used_up);
-    TELL(&teller, "align", align);
-    TELL(&teller, "lost-counter", lost_counter);
-    TELL(&teller, "lost-shared", lost_counter_shared);
-    TELL(&teller, "vandalised", vandalised);
-    tell_names(&teller);
-    tell_full(&teller, &server);
+    script_trace_open(&trace, &server);
+    TRACE_RUN(&trace, "order", order);
+    TRACE_RUN(&trace, "ties", ties);
+    TRACE_RUN(&trace, "tickets", tickets);
+    TRACE_RUN(&trace, "unfair", unfair);
+    TRACE_RUN(&trace, "try", try_does_not_overtake);
+    TRACE_RUN(&trace, "found-free", found_free);
+    TRACE_RUN(&trace, "dead-head", dead_head);
+    TRACE_RUN(&trace, "cancelled", cancelled);
+    TRACE_RUN(&trace, "cancelled-free", cancelled_when_free);
+    TRACE_RUN(&trace, "no-receiver", no_receiver);
+    TRACE_RUN(&trace, "yielded", yielded);
+    TRACE_RUN(&trace, "in-vain", yielded_in_vain);
+    TRACE_RUN(&trace, "broken", broken);
+    TRACE_RUN(&trace, "taken-back", taken_back);
+    TRACE_RUN(&trace, "ended", ended);
+    TRACE_RUN(&trace, "foreign", foreign);
+    TRACE_RUN(&trace, "expiry", expiry);
+    TRACE_RUN(&trace, "script-flush", forgotten_scripts);
+    TRACE_RUN(&trace, "used-up", used_up);
+    TRACE_RUN(&trace, "align", align);
+    TRACE_RUN(&trace, "lost-counter", lost_counter);
+    TRACE_RUN(&trace, "lost-shared", lost_counter_shared);
+    TRACE_RUN(&trace, "vandalised", vandalised);
+    test_names(&trace);
+    test_full(&trace, &server);
     test_crowd();
-    test_long_queue(&teller, &server);
+    test_long_queue(&trace, &server);
     tell_mute(&server);
-    tell_changed(&teller);
-    teller_close(&teller);
+    test_changed(&trace);
+    script_trace_close(&trace);
     server_remove(&server);
     return tap_done();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several sharers of a name: every rule, on a real server. */
-#include "redis_story.h"
+#include "script_trace.h"
 
-static const struct line together[] = {
+static const struct trace_line together[] = {
     {"a try s", "ok new"},
     {"! GET $L", "shared:0-*"},
     {"! PTTL $L", ">9000"},
@@ -27,7 +27,7 @@ static const struct line together[] = {
 
 /* A reader behind a writer waits for it; adjacent readers are granted the name
  * together. */
-static const struct line queue[] = {
+static const struct trace_line queue[] = {
     {"a try s", "ok new"},
     {"w wait t=10", "queued kind=shared sharers=1 ahead=0"},
     {"b try s", "refused kind=shared ticket>1700000000000000"},
@@ -55,7 +55,7 @@ static const struct line queue[] = {
 };
 
 /* A writer leaves the queue: the readers behind it are granted the name. */
-static const struct line writer_gives_up[] = {
+static const struct trace_line writer_gives_up[] = {
     {"a try s", "ok new"},
     {"w wait", "queued"},
     {"b wait s", "queued ahead=1"},
@@ -68,7 +68,7 @@ static const struct line writer_gives_up[] = {
 
 /* A holder's lease ends: the first that asks, and its neighbours in the queue,
  * are granted the name. */
-static const struct line holder_dies[] = {
+static const struct trace_line holder_dies[] = {
     {"x try ttl=30", "ok new"},       {"a wait s", "queued"},
     {"b wait s", "queued ahead=1"},   {"c wait s q=9", "queued ahead=2"},
     {"d wait s=3", "queued ahead=3"}, {"pass 40", ""},
@@ -76,14 +76,14 @@ static const struct line holder_dies[] = {
     {"a raise T=own", "ok own"},      {"b raise T=own", "ok own"},
 };
 
-static const struct line writer_dies[] = {
+static const struct trace_line writer_dies[] = {
     {"a try s", "ok new"},          {"w wait q=30", "queued"},
     {"b wait s", "queued ahead=1"}, {"pass 40", ""},
     {"c wait s", "ok new > b"},     {"x inspect", "ok sharers=3 waiting=0"},
 };
 
 /* A dead reader keeps the name until its lease ends, and no longer. */
-static const struct line dead_reader[] = {
+static const struct trace_line dead_reader[] = {
     {"a try s ttl=150", "ok new"},
     {"b try s ttl=5000", "ok new"},
     {"! PTTL $L", ">4000"},
@@ -99,7 +99,7 @@ static const struct line dead_reader[] = {
     {"w wait", "ok new"},
 };
 
-static const struct line dead_among_readers[] = {
+static const struct trace_line dead_among_readers[] = {
     {"a try s ttl=30", "ok new"},
     {"b try s", "ok new"},
     {"pass 40", ""},
@@ -116,7 +116,7 @@ static const struct line dead_among_readers[] = {
 
 /* Each line takes 1 ms. When a's lease is over, the key still exists and a has
  * expired: b is the last sharer. */
-static const struct line last_live_reader[] = {
+static const struct trace_line last_live_reader[] = {
     {"a try s ttl=30", "ok new"},
     {"b try s", "ok new"},
     {"w wait", "queued"},
@@ -130,7 +130,7 @@ static const struct line last_live_reader[] = {
 };
 
 /* The same if b yields its grant. */
-static const struct line last_live_yields[] = {
+static const struct trace_line last_live_yields[] = {
     {"x try", "ok new"},
     {"b wait s t=20", "queued"},
     {"x release T=own", "ok > b"},
@@ -141,7 +141,7 @@ static const struct line last_live_yields[] = {
 };
 
 /* A place expires as a lease does: b's when listed, c's at the release. */
-static const struct line place_at_its_end[] = {
+static const struct trace_line place_at_its_end[] = {
     {"x try", "ok new"},
     {"b wait q=30", "queued"},
     {"c wait q=30", "queued ahead=1"},
@@ -152,7 +152,7 @@ static const struct line place_at_its_end[] = {
 };
 
 /* After the end of its lease a reader is not listed, and cannot renew. */
-static const struct line reader_at_its_end[] = {
+static const struct trace_line reader_at_its_end[] = {
     {"a try s ttl=30", "ok new"},
     {"b try s", "ok new"},
     {"pass 26", ""},
@@ -164,7 +164,7 @@ static const struct line reader_at_its_end[] = {
     {"c raise T=own", "refused kind=shared sharers=1"},
 };
 
-static const struct line judged_alone[] = {
+static const struct trace_line judged_alone[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"a raise T=own", "ok own"},
@@ -187,7 +187,7 @@ static const struct line judged_alone[] = {
 };
 
 /* A sharer is not raised to a counter below the clock floor. */
-static const struct line below_floor[] = {
+static const struct trace_line below_floor[] = {
     {"a try s", "ok new"},
     {"! HSET $V a 5", "0"},
     {"! SET $F 0000000000000006 PX 100000", "OK"},
@@ -201,7 +201,7 @@ static const struct line below_floor[] = {
 };
 
 /* A sharer joins again at a node that lost the group, or that never had it. */
-static const struct line joins_again[] = {
+static const struct trace_line joins_again[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"c hold s T=top+5", "ok new"},
@@ -219,7 +219,7 @@ static const struct line joins_again[] = {
 };
 
 /* The plain key was deleted or replaced: all sharers lose the lock. */
-static const struct line plain_key_gone[] = {
+static const struct trace_line plain_key_gone[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"! DEL $L", "1"},
@@ -238,7 +238,7 @@ static const struct line plain_key_gone[] = {
     {"x inspect", "ok sharers=1"},
 };
 
-static const struct line another_group[] = {
+static const struct trace_line another_group[] = {
     {"a try s", "ok new"},
     {"! SET $L shared:0-1 KEEPTTL", "OK"},
     {"a raise T=own", "refused kind=foreign owner=shared:0-1 sharers=0"},
@@ -247,7 +247,7 @@ static const struct line another_group[] = {
     {"b try s", "ok new"},
 };
 
-static const struct line terms[] = {
+static const struct trace_line terms[] = {
     {"a try s=5", "ok new"},
     {"b try s=5", "ok new"},
     {"c try s=4", "refused kind=shared terms=5 sharers=2"},
@@ -265,7 +265,7 @@ static const struct line terms[] = {
     {"x inspect", "ok terms=65535"},
 };
 
-static const struct line yielded[] = {
+static const struct trace_line yielded[] = {
     {"x try", "ok new"},
     {"b wait s t=20", "queued"},
     {"c wait s t=30", "queued"},
@@ -280,7 +280,7 @@ static const struct line yielded[] = {
     {"x inspect", "ok sharers=2"},
 };
 
-static const struct line broken[] = {
+static const struct trace_line broken[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"w wait", "queued"},
@@ -307,7 +307,7 @@ static const struct line broken[] = {
 };
 
 /* A sharer's release ignores `keep`. */
-static const struct line kept[] = {
+static const struct trace_line kept[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"a release T=own keep=5000", "ok"},
@@ -315,7 +315,7 @@ static const struct line kept[] = {
     {"! EXISTS $L", "0"},
 };
 
-static const struct line claims[] = {
+static const struct trace_line claims[] = {
     {"x try", "ok new"},
     {"a wait s q=60", "queued"},
     {"x release T=own", "ok > a"},
@@ -326,14 +326,14 @@ static const struct line claims[] = {
     {"x inspect", "ok sharers=1"},
 };
 
-static const struct line no_receiver[] = {
+static const struct trace_line no_receiver[] = {
     {"x try", "ok new"},    {"a wait s", "queued"},
     {"b wait s", "queued"}, {"c wait s", "queued"},
-    {"deaf b", ""},         {"x release T=own", "ok > a c"},
+    {"unlisten b", ""},     {"x release T=own", "ok > a c"},
     {"b wait s", "ok new"},
 };
 
-static const struct line full[] = {
+static const struct trace_line full[] = {
     {"a try s", "ok new"},
     {"b try s", "ok new"},
     {"w wait", "queued"},
@@ -351,7 +351,7 @@ static const struct line full[] = {
     {"! CONFIG SET maxmemory 0", "OK"},
 };
 
-static const struct line names[] = {
+static const struct trace_line names[] = {
     {"a try s=2", "ok new"},
     {"b wait s=2", "ok new"},
     {"w wait", "queued kind=shared sharers=2"},
@@ -361,37 +361,37 @@ static const struct line names[] = {
 
 int main(void)
 {
-    static struct teller teller;
+    static struct script_trace trace;
     static struct server server;
     server_start_still(&server, "--maxmemory-policy", "noeviction", NULL);
-    teller_open(&teller, &server);
-    TELL(&teller, "together", together);
-    TELL(&teller, "queue", queue);
-    TELL(&teller, "writer-gives-up", writer_gives_up);
-    TELL(&teller, "holder-dies", holder_dies);
-    TELL(&teller, "writer-dies", writer_dies);
-    TELL(&teller, "dead-reader", dead_reader);
-    TELL(&teller, "dead-among", dead_among_readers);
-    TELL(&teller, "last-live", last_live_reader);
-    TELL(&teller, "last-yields", last_live_yields);
-    TELL(&teller, "place-ends", place_at_its_end);
-    TELL(&teller, "at-its-end", reader_at_its_end);
-    TELL(&teller, "judged-alone", judged_alone);
-    TELL(&teller, "below-floor", below_floor);
-    TELL(&teller, "joins-again", joins_again);
-    TELL(&teller, "plain-key-gone", plain_key_gone);
-    TELL(&teller, "another-group", another_group);
-    TELL(&teller, "terms", terms);
-    TELL(&teller, "yielded", yielded);
-    TELL(&teller, "broken", broken);
-    TELL(&teller, "kept", kept);
-    TELL(&teller, "claims", claims);
-    TELL(&teller, "no-receiver", no_receiver);
-    TELL(&teller, "full", full);
-    TELL(&teller, "a b", names);
-    TELL(&teller, "nul\0{x", names);
-    TELL(&teller, "}{}", names);
-    teller_close(&teller);
+    script_trace_open(&trace, &server);
+    TRACE_RUN(&trace, "together", together);
+    TRACE_RUN(&trace, "queue", queue);
+    TRACE_RUN(&trace, "writer-gives-up", writer_gives_up);
+    TRACE_RUN(&trace, "holder-dies", holder_dies);
+    TRACE_RUN(&trace, "writer-dies", writer_dies);
+    TRACE_RUN(&trace, "dead-reader", dead_reader);
+    TRACE_RUN(&trace, "dead-among", dead_among_readers);
+    TRACE_RUN(&trace, "last-live", last_live_reader);
+    TRACE_RUN(&trace, "last-yields", last_live_yields);
+    TRACE_RUN(&trace, "place-ends", place_at_its_end);
+    TRACE_RUN(&trace, "at-its-end", reader_at_its_end);
+    TRACE_RUN(&trace, "judged-alone", judged_alone);
+    TRACE_RUN(&trace, "below-floor", below_floor);
+    TRACE_RUN(&trace, "joins-again", joins_again);
+    TRACE_RUN(&trace, "plain-key-gone", plain_key_gone);
+    TRACE_RUN(&trace, "another-group", another_group);
+    TRACE_RUN(&trace, "terms", terms);
+    TRACE_RUN(&trace, "yielded", yielded);
+    TRACE_RUN(&trace, "broken", broken);
+    TRACE_RUN(&trace, "kept", kept);
+    TRACE_RUN(&trace, "claims", claims);
+    TRACE_RUN(&trace, "no-receiver", no_receiver);
+    TRACE_RUN(&trace, "full", full);
+    TRACE_RUN(&trace, "a b", names);
+    TRACE_RUN(&trace, "nul\0{x", names);
+    TRACE_RUN(&trace, "}{}", names);
+    script_trace_close(&trace);
     server_remove(&server);
     return tap_done();
 }

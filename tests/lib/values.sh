@@ -3,7 +3,7 @@
 # get, put and update on any store that keeps values. Source after tap.sh.
 #
 #   says CODE OUT ERR WHAT COMMAND...    exit code, and patterns of its output
-#   values_story                         of the store in HOLDFAST_URL; leaves
+#   test_values                          of the store in HOLDFAST_URL; leaves
 #                                        n=1, and 256 KiB in $W/big
 
 says() { # CODE OUT ERR WHAT COMMAND...
@@ -15,7 +15,7 @@ says() { # CODE OUT ERR WHAT COMMAND...
     like "$err" "^$err_pattern\$" "$what: what it says"
 }
 
-values_story() {
+test_values() {
     local version before
     says 1 '' 'holdfast: cfg: has no value' 'no value' holdfast get cfg
     says 1 '' '' 'no value, quietly' holdfast get -q cfg

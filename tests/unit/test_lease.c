@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One owner from acquire to release, as stories (story.h has their syntax). */
+/* Traces of one owner from acquire to release (lease_trace.h has the syntax).
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,14 +8,14 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 /* ttl 1000: drift 12, validity at least 333, renewal at 333, risk at 500. */
 
 static void late_connection_gets_the_lock_too(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] node 2 connecting | \n"
           "[0] acquire           | 0A 1A\n"
           "[1] 0 A ok 7          | \n"
@@ -27,7 +28,7 @@ static void late_connection_gets_the_lock_too(void **state)
 static void one_node_one_round_trip(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[3] 0 A ok 7         | held 7 till 988\n"
           "[40] release         | 0R7\n"
@@ -37,13 +38,13 @@ static void one_node_one_round_trip(void **state)
 static void the_hint_is_sent(void **state)
 {
     (void)state;
-    story(1, 1000, "[0] acquire 5        | 0A5\n");
+    trace(1, 1000, "[0] acquire 5        | 0A5\n");
 }
 
 static void held_at_the_majority_and_the_late_are_brought_in(void **state)
 {
     (void)state;
-    story(5, 1000,
+    trace(5, 1000,
           "[0] acquire          | 0A 1A 2A 3A 4A\n"
           "[2] 4 A ok 7         | \n"
           "[3] 0 A ok 7         | \n"
@@ -65,7 +66,7 @@ static void held_at_the_majority_and_the_late_are_brought_in(void **state)
 static void validity_counts_from_sending(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[100] acquire        | 0A 1A 2A\n"
           "[110] 0 A ok 7       | \n"
           "[140] 1 A ok 7       | held 7 till 1088\n");
@@ -74,7 +75,7 @@ static void validity_counts_from_sending(void **state)
 static void a_lease_used_up_is_not_granted(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[700] 0 A ok 7       | too-slow 0R7\n"
           "[701] 0 R ok         | done\n");
@@ -83,7 +84,7 @@ static void a_lease_used_up_is_not_granted(void **state)
 static void differing_counters_need_a_second_round(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -94,7 +95,7 @@ static void differing_counters_need_a_second_round(void **state)
 static void a_late_vote_settles_it_before_the_second_round(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -106,7 +107,7 @@ static void a_late_vote_settles_it_before_the_second_round(void **state)
 static void an_ok_with_another_counter_is_no_vote(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -119,7 +120,7 @@ static void an_ok_with_another_counter_is_no_vote(void **state)
 static void a_vote_that_is_being_raised_does_not_count(void **state)
 {
     (void)state;
-    story(5, 1000,
+    trace(5, 1000,
           "[0] acquire          | 0A 1A 2A 3A 4A\n"
           "[1] 0 A ok 9         | \n"
           "[1] 1 A ok 9         | \n"
@@ -132,7 +133,7 @@ static void a_vote_that_is_being_raised_does_not_count(void **state)
 static void a_floor_above_lifts_the_fence(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -144,7 +145,7 @@ static void a_floor_above_lifts_the_fence(void **state)
 static void taken_as_soon_as_one_rival_has_a_majority(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A no 8 5 400   | \n"
           "[2] 1 A no 8 5 400   | taken 2R8\n"
@@ -157,13 +158,13 @@ static void taken_as_soon_as_one_rival_has_a_majority(void **state)
 static void refusals_without_a_name_are_not_one_rival(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A no 8 0 400   | \n"
           "[2] 1 A no 8 0 400   | split 2R8\n"
           "[3] 2 A ok 2         | \n"
           "[4] 2 R ok           | done\n");
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A no 8 0 400   | taken done\n");
 }
@@ -173,12 +174,12 @@ static void refusals_without_a_name_are_not_one_rival(void **state)
 static void told_taken_although_a_node_is_away(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 repairing | \n"
           "[0] acquire          | 1A 2A\n"
           "[1] 1 A no 8 5 400   | \n"
           "[2] 2 A no 8 5 400   | taken done\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 down      | \n"
           "[0] acquire          | 1A 2A\n"
           "[1] 1 A no 8 5 400   | \n"
@@ -190,7 +191,7 @@ static void told_taken_although_a_node_is_away(void **state)
 static void one_busy_node_needs_no_release(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A no 8 5 400   | taken done\n");
 }
@@ -200,7 +201,7 @@ static void one_busy_node_needs_no_release(void **state)
 static void a_split_vote_grants_no_lock(void **state)
 {
     (void)state;
-    story(5, 1000,
+    trace(5, 1000,
           "[0] acquire          | 0A 1A 2A 3A 4A\n"
           "[1] 0 A ok 1         | \n"
           "[1] 1 A ok 1         | \n"
@@ -214,7 +215,7 @@ static void a_split_vote_grants_no_lock(void **state)
 static void no_answer_is_unknown_and_is_released(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[50] timer           | late 1 late 2 unreached 0R7 1R7 2R7\n"
@@ -229,7 +230,7 @@ static void no_answer_is_unknown_and_is_released(void **state)
 static void a_lost_reply_is_made_good_under_the_same_owner(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[5] node 0 connecting | \n"
           "[5] 0 A unknown      | \n"
@@ -241,7 +242,7 @@ static void a_lost_reply_is_made_good_under_the_same_owner(void **state)
 static void an_unknown_request_is_released_when_the_node_is_back(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[5] node 0 down      | unreached\n"
           "[5] 0 A unknown      | \n"
@@ -252,7 +253,7 @@ static void an_unknown_request_is_released_when_the_node_is_back(void **state)
 static void what_may_be_left_is_over_after_its_ttl(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[5] node 0 down      | unreached\n"
           "[5] 0 A unknown      | \n"
@@ -262,7 +263,7 @@ static void what_may_be_left_is_over_after_its_ttl(void **state)
 static void a_dead_node_decides_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] node 0 down      | \n"
           "[1] 0 A unsent       | \n"
@@ -273,8 +274,8 @@ static void a_dead_node_decides_nothing(void **state)
 static void renewed_by_a_majority_of_one_round(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C ok 7       | \n"
                      "[336] 2 C ok 7       | \n"
                      "[384] timer          | late 1\n"
@@ -284,8 +285,8 @@ static void renewed_by_a_majority_of_one_round(void **state)
 static void a_renewal_at_another_counter_does_not_renew(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C ok 8       | \n"
                      "[336] 2 C ok 9       | \n"
                      "[384] overdue        | late 1 0C7h 2C7h\n"
@@ -296,7 +297,7 @@ static void a_renewal_at_another_counter_does_not_renew(void **state)
 static void at_risk_then_lost_by_our_own_clock(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
@@ -311,7 +312,7 @@ static void at_risk_then_lost_by_our_own_clock(void **state)
 static void safe_again_when_confirmed_late(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
@@ -323,8 +324,8 @@ static void safe_again_when_confirmed_late(void **state)
 static void lost_when_a_majority_says_so(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C no 8       | \n"
                      "[335] 1 C ok 7       | \n"
                      "[336] 2 C no 8       | lost\n");
@@ -333,9 +334,9 @@ static void lost_when_a_majority_says_so(void **state)
 static void a_quarantined_node_repairs_but_does_not_vote(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[9] node 0 repairing | \n"
-                     "[9] forgot 0         | \n"
+    trace(3, 1000,
+          TRACE_HELD "[9] node 0 repairing | \n"
+                     "[9] reset 0          | \n"
                      "[9] node 1 down      | \n"
                      "[334] timer          | 0C7h 2C7h\n"
                      "[335] 0 C ok 7       | \n"
@@ -347,7 +348,7 @@ static void a_quarantined_node_repairs_but_does_not_vote(void **state)
 static void extended_with_a_new_ttl(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[100] extend 4000    | 0C7h\n"
@@ -359,7 +360,7 @@ static void extended_with_a_new_ttl(void **state)
 static void a_shorter_ttl_does_not_move_the_deadline_back(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[100] extend 100     | 0C7h\n"
@@ -370,7 +371,7 @@ static void a_shorter_ttl_does_not_move_the_deadline_back(void **state)
 static void other_confirmers_do_not_move_it_back_either(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 7         | held 7 till 988\n"
@@ -383,12 +384,12 @@ static void other_confirmers_do_not_move_it_back_either(void **state)
 static void a_slow_node_is_not_waited_for(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] slow 2           |\n"
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A no 6         | split 0R7 2R7\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] slow 2           |\n"
           "[0] node 0 down      | \n"
           "[0] acquire          | 1A 2A\n"
@@ -399,8 +400,8 @@ static void a_slow_node_is_not_waited_for(void **state)
 static void what_a_quarantined_node_denies_does_not_count(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[9] node 0 repairing | \n"
+    trace(3, 1000,
+          TRACE_HELD "[9] node 0 repairing | \n"
                      "[9] node 1 repairing | \n"
                      "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C no 1       | \n"
@@ -411,11 +412,11 @@ static void what_a_quarantined_node_denies_does_not_count(void **state)
 static void votes_of_before_a_restart_are_void(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] node 0 repairing | \n"
-          "[2] forgot 0         | \n"
+          "[2] reset 0          | \n"
           "[3] node 0 voting    | 0A\n"
           "[4] 1 A ok 7         | \n"
           "[5] 0 A ok 7         | held 7 till 988\n");
@@ -426,7 +427,7 @@ static void votes_of_before_a_restart_are_void(void **state)
 static void an_answer_of_before_the_extension_does_not_extend(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
@@ -439,7 +440,7 @@ static void an_answer_of_before_the_extension_does_not_extend(void **state)
 static void extending_waits_for_what_was_late(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
@@ -452,11 +453,11 @@ static void extending_waits_for_what_was_late(void **state)
 static void a_release_goes_to_all_that_are_up(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 connecting | \n"
           "[0] node 1 connecting | \n"
           "[0] node 2 connecting | \n"
-          "[0] disown 7         | \n"
+          "[0] release-foreign 7 | \n"
           "[1] up 1             |\n"
           "[1] up 2             |\n"
           "[1] node 0 voting    | 0R7 1R7 2R7\n"
@@ -467,7 +468,7 @@ static void a_release_goes_to_all_that_are_up(void **state)
 static void cancelled_while_unknown_is_released_on_return(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[5] node 0 connecting | \n"
           "[5] 0 A unknown      | \n"
@@ -479,7 +480,7 @@ static void cancelled_while_unknown_is_released_on_return(void **state)
 static void not_extended_when_unreachable(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[9] node 0 down      | \n"
@@ -490,12 +491,12 @@ static void not_extended_when_unreachable(void **state)
 static void adopted_only_when_a_majority_confirms(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] adopt 7          | 0C7 1C7 2C7\n"
           "[1] 0 C ok 7         | \n"
           "[2] 1 C no 7         | \n"
           "[3] 2 C ok 7         | held 7 till 988\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] adopt 7          | 0C7 1C7 2C7\n"
           "[1] 0 C no 8         | \n"
           "[2] 1 C no 8         | lost\n"
@@ -505,13 +506,13 @@ static void adopted_only_when_a_majority_confirms(void **state)
 static void release_tells_lost_from_unknown(void **state)
 {
     (void)state;
-    story(3, 1000,
-          "[0] disown 7         | 0R7 1R7 2R7\n"
+    trace(3, 1000,
+          "[0] release-foreign 7 | 0R7 1R7 2R7\n"
           "[1] 0 R no 8         | \n"
           "[2] 1 R ok           | \n"
           "[3] 2 R no 8         | lost done\n");
-    story(1, 1000,
-          "[0] disown 7         | 0R7\n"
+    trace(1, 1000,
+          "[0] release-foreign 7 | 0R7\n"
           "[50] timer           | late 0 unknown\n"
           "[60] 0 R ok          | done\n");
 }
@@ -519,7 +520,7 @@ static void release_tells_lost_from_unknown(void **state)
 static void cancelled_while_asking_leaves_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] release          | 0R7 1R7 2R7\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks that are far off: which counter is the target, and which nodes are
- * raised to it (core/lease_raise.c; story.h has the syntax of stories). */
+ * raised to it (core/lease_raise.c). lease_trace.h has the syntax of traces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 /* Node 2's clock is 2 h ahead. Its counter is no target, since the others
  * refuse to be raised so far; only its own vote is lost. Numbers are counters
@@ -23,7 +23,7 @@
 static void clock_far_ahead_costs_one_vote(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FAR "               | \n"
           "[1] 0 A ok " NOW "               | 0C" FAR "\n"
@@ -39,7 +39,7 @@ static void clock_far_ahead_costs_one_vote(void **state)
 static void lost_raise_is_no_refusal(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FAR "               | \n"
           "[1] 0 A ok " NOW "               | 0C" FAR "\n"
@@ -56,7 +56,7 @@ static void lost_raise_is_no_refusal(void **state)
 static void no_majority_beside_a_clock_far_ahead(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] node 1 down                  | \n"
           "[0] acquire                      | 0A 2A\n"
           "[1] 2 A ok " FAR "               | \n"
@@ -72,7 +72,7 @@ static void no_majority_beside_a_clock_far_ahead(void **state)
 static void clock_leaps_after_the_grant(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " NOW "               | \n"
           "[1] 0 A ok " LATER "             | 2C" LATER "\n"
@@ -81,7 +81,7 @@ static void clock_leaps_after_the_grant(void **state)
           "[4] 2 C unsent                   | \n"
           "[5] 1 A ok " LATER "             | held " LATER " till 9898 2C" LATER
           "h\n");
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " NOW "               | \n"
           "[1] 0 A ok " LATER "             | 2C" LATER "\n"
@@ -95,7 +95,7 @@ static void clock_leaps_after_the_grant(void **state)
 static void clock_far_behind_costs_one_vote(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok 7000000               | \n"
           "[1] 0 A ok " NOW "               | 2C" NOW "\n"
@@ -111,7 +111,7 @@ static void clock_far_behind_costs_one_vote(void **state)
 static void two_clocks_of_five_far_ahead(void **state)
 {
     (void)state;
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 4 A ok " FAR "               | \n"
           "[1] 3 A ok 17100000000           | \n"
@@ -122,7 +122,7 @@ static void two_clocks_of_five_far_ahead(void **state)
           "[5] 2 A ok " NOW "               | held " NOW " till 9898\n"
           "[6] release                      | 0R" NOW " 1R" NOW " 2R" NOW
           " 3R" NOW " 4R" NOW "\n");
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 4 A ok " FAR "               | \n"
           "[1] 3 A ok 17100000000           | \n"
@@ -139,7 +139,7 @@ static void two_clocks_of_five_far_ahead(void **state)
 static void an_old_grant_is_asked_first(void **state)
 {
     (void)state;
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 0 A ok " NOW "               | \n"
           "[1] 1 A ok " FAR "               | \n"
@@ -163,11 +163,11 @@ static void an_old_grant_is_asked_first(void **state)
 static void all_granted_and_apart(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           APART "[4] 0 C ok " NOW " " BOUND " | 0C14294188031\n"
                 "[5] 0 C ok 14294188031       | 0C" FAR "\n"
                 "[6] 0 C ok " FAR "           | held " FAR " till 9900\n");
-    story(3, 10000, /* its clock is less far behind than its counter */
+    trace(3, 10000, /* its clock is less far behind than its counter */
           APART "[4] 0 C ok " NOW " bound 21494967296 | 0C" FAR "\n"
                 "[5] 0 C ok " FAR "           | held " FAR " till 9900\n");
 }
@@ -176,7 +176,7 @@ static void all_granted_and_apart(void **state)
 static void some_need_fewer_steps(void **state)
 {
     (void)state;
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                           | 0A 1A 2A 3A 4A\n"
           "[1] 4 A ok " FARTHER "                | \n"
           "[1] 3 A ok 60000000000                | \n"
@@ -198,7 +198,7 @@ static void some_need_fewer_steps(void **state)
 static void too_far_apart_for_steps(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FARTHER "           | \n"
           "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
@@ -212,7 +212,7 @@ static void too_far_apart_for_steps(void **state)
 static void no_steps_after_a_lost_raise(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FARTHER "           | \n"
           "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
@@ -230,7 +230,7 @@ static void no_steps_after_a_lost_raise(void **state)
 static void raise_by_the_greatest_step_is_sure(void **state)
 {
     (void)state;
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 2 A ok 14294967296           | \n"
           "[1] 1 A ok 14294967290           | \n"
@@ -244,7 +244,7 @@ static void raise_by_the_greatest_step_is_sure(void **state)
 static void clock_that_jumps_keeps_the_vote(void **state)
 {
     (void)state;
-    story(5, 10000,
+    trace(5, 10000,
           "[0] acquire                      | 0A 1A 2A 3A 4A\n"
           "[1] 2 A ok " NOW "               | \n"
           "[1] 0 A ok " NOW "               | \n"
@@ -261,7 +261,7 @@ static void clock_that_jumps_keeps_the_vote(void **state)
 static void bucket_of_the_bound_is_out_of_reach(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FAR "               | \n"
           "[1] 0 A ok " NOW "               | 0C" FAR "\n"
@@ -276,7 +276,7 @@ static void bucket_of_the_bound_is_out_of_reach(void **state)
 static void floor_of_one_node_is_the_target(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 0 A ok " NOW "               | \n"
           "[1] 2 A ok " LATER "             | 0C" LATER "\n"
@@ -293,7 +293,7 @@ static void floor_of_one_node_is_the_target(void **state)
 static void bound_outlasts_a_floor(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FAR "               | \n"
           "[1] 0 A ok " NOW "               | 0C" FAR "\n"
@@ -308,14 +308,14 @@ static void bound_outlasts_a_floor(void **state)
 static void farthest_in_steps(void **state)
 {
     (void)state;
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FARTHER "           | \n"
           "[1] 0 A ok " NOW "               | 0C" FARTHER "\n"
           "[2] 1 A ok 27179869184           | 1C" FARTHER "\n"
           "[3] 1 C ok 27179869184 bound 31474836480 | \n"
           "[4] 0 C ok " NOW " " BOUND "     | 0C14294188031\n");
-    story(3, 10000,
+    trace(3, 10000,
           "[0] acquire                      | 0A 1A 2A\n"
           "[1] 2 A ok " FARTHER "           | \n"
           "[1] 1 A ok " NOW "               | 1C" FARTHER "\n"
@@ -354,7 +354,7 @@ static void farthest_in_steps(void **state)
 static void lost_raise_in_vain_ends_the_waiting(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           LOST_RAISE "[9] 0 C ok " NOW " " BOUND "    | split 0R" NOW " 1R" NOW
                      " 2R" NOW "\n");
 }
@@ -362,7 +362,7 @@ static void lost_raise_in_vain_ends_the_waiting(void **state)
 static void lost_raise_of_another_node(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           PLACES_AT_ALL "[5] 1 grants " NOW "            | \n"
                         "[5] 2 grants " FAR "            | 1C" FAR "\n"
                         "[6] node 1 down                 | \n"
@@ -378,7 +378,7 @@ static void lost_raise_of_another_node(void **state)
 static void answered_raise_keeps_the_place(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           PLACES_AT_ALL "[5] 0 grants " NOW "            | \n"
                         "[5] 2 grants " FAR "            | 0C" FAR "\n"
                         "[6] 1 grants 17100000000        | 1C" FAR "\n"
@@ -390,7 +390,7 @@ static void answered_raise_keeps_the_place(void **state)
 static void lost_raise_in_vain_costs_one_vote(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           LOST_RAISE "[9] 1 grants " NOW "            | 1C" FAR "\n"
                      "[10] 0 C ok " NOW " " BOUND "   | \n"
                      "[11] 1 C ok " FAR "             | held " FAR
@@ -401,7 +401,7 @@ static void lost_raise_in_vain_costs_one_vote(void **state)
 static void lost_raise_in_vain_keeps_the_place(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           LOST_RAISE "[305] overdue                  | late 0 2Q300\n"
                      "[306] 2 Q ok " FAR " behind    | 2Y" FAR "\n"
                      "[307] 2 Y queued " FAR "       | \n"
@@ -413,7 +413,7 @@ static void lost_raise_in_vain_keeps_the_place(void **state)
 static void lost_step_is_asked_again(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           PLACES_AT_ALL
           "[5] 0 grants " NOW "            | \n"
           "[5] 2 grants 90000000000        | 0C90000000000\n"
@@ -432,7 +432,7 @@ static void lost_step_is_asked_again(void **state)
 static void steps_after_a_lost_raise_to_the_middle(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           PLACES_AT_ALL
           "[5] 2 grants " FARTHER "            | \n"
           "[5] 1 grants " FAR "                | 1C" FARTHER "\n"

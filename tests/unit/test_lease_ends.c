@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of the end of a lease: released, detached, or expired. */
+/* Traces of the end of a lease: released, detached, or expired. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,12 +7,12 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 static void nothing_happens_before_it_begins(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 1 connecting | \n"
           "[1] node 1 voting     | \n"
           "[2] 0 grants 4        | \n"
@@ -24,7 +24,7 @@ static void nothing_happens_before_it_begins(void **state)
 static void giving_up_twice_is_giving_up(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[2] release          | 0R7\n"
@@ -35,10 +35,10 @@ static void giving_up_twice_is_giving_up(void **state)
 static void handed_on_nothing_is_taken_back(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
-          "[2] forsake          | done\n");
+          "[2] detach           | done\n");
 }
 
 /* ---- Nodes that a detach waits for ------------------------------------- */
@@ -46,7 +46,7 @@ static void handed_on_nothing_is_taken_back(void **state)
 static void handed_on_by_all_that_answer(void **state)
 {
     (void)state;
-    story(5, 1000,
+    trace(5, 1000,
           "[0] node 3 down       | \n"
           "[0] node 4 connecting | \n"
           "[0] acquire           | 0A 1A 2A\n"
@@ -65,7 +65,7 @@ static void handed_on_by_all_that_answer(void **state)
 static void late_nodes_are_not_waited_for(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire           | 0A 1A 2A\n"
           "[1] 1 A ok 7          | \n"
           "[2] 2 A ok 7          | held 7 till 988\n"
@@ -77,7 +77,7 @@ static void late_nodes_are_not_waited_for(void **state)
 static void a_lost_lease_waits_for_no_node(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 2 connecting | \n"
           "[0] acquire           | 0A 1A\n"
           "[1] 0 A ok 7          | \n"
@@ -92,7 +92,7 @@ static void a_lost_lease_waits_for_no_node(void **state)
 static void who_never_had_it_hears_of_the_end(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 2 A no 6         | \n"
           "[2] 0 A ok 7         | \n"
@@ -105,7 +105,7 @@ static void who_never_had_it_hears_of_the_end(void **state)
 static void release_waits_a_timeout_for_connections(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire           | 0A 1A 2A\n"
           "[1] 0 A ok 7          | \n"
           "[2] 1 A ok 7          | held 7 till 988\n"
@@ -126,7 +126,7 @@ static void release_waits_a_timeout_for_connections(void **state)
 static void answer_at_the_end_of_the_waiting(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire           | 0A 1A 2A\n"
           "[1] 0 A ok 7          | \n"
           "[2] 1 A ok 7          | held 7 till 988\n"
@@ -146,8 +146,8 @@ static void answer_at_the_end_of_the_waiting(void **state)
 static void who_could_not_release_tries_again(void **state)
 {
     (void)state;
-    story(3, 3000,
-          "[0] disown 7         | 0R7 1R7 2R7\n"
+    trace(3, 3000,
+          "[0] release-foreign 7 | 0R7 1R7 2R7\n"
           "[1] 0 R no 8         | \n"
           "[2] 1 R error        | \n"
           "[3] 2 R ok           | unknown\n"
@@ -158,8 +158,8 @@ static void who_could_not_release_tries_again(void **state)
 static void denied_by_some_and_one_to_come(void **state)
 {
     (void)state;
-    story(3, 3000,
-          "[0] disown 7         | 0R7 1R7 2R7\n"
+    trace(3, 3000,
+          "[0] release-foreign 7 | 0R7 1R7 2R7\n"
           "[1] 0 R no 8         | \n"
           "[2] 1 R error        | \n"
           "[3] 2 R no 8         | lost\n"
@@ -176,13 +176,13 @@ static void denied_by_some_and_one_to_come(void **state)
 static void refused_node_with_request_in_flight_is_released(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire     | 0A 1A 2A\n"
           "[1] 0 A ok 5    | \n"
           "[2] 1 A ok 7    | 0C7\n"
-          "[3] forgot 0    | 0A7\n"
+          "[3] reset 0     | 0A7\n"
           "[4] 0 C ok 6    | 0C7\n"
-          "[5] forgot 0    | \n"
+          "[5] reset 0     | \n"
           "[6] 0 A no 3    | \n"
           "[7] release     | 0R7 1R7 2R7\n"
           "[8] 0 C ok 9    | \n");
@@ -191,13 +191,13 @@ static void refused_node_with_request_in_flight_is_released(void **state)
 static void any_refused_node_with_request_in_flight(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire     | 0A 1A 2A\n"
           "[1] 1 A ok 5    | \n"
           "[2] 0 A ok 7    | 1C7\n"
-          "[3] forgot 1    | 1A7\n"
+          "[3] reset 1     | 1A7\n"
           "[4] 1 C ok 6    | 1C7\n"
-          "[5] forgot 1    | \n"
+          "[5] reset 1     | \n"
           "[6] 1 A no 3    | \n"
           "[7] release     | 0R7 1R7 2R7\n");
 }
@@ -207,14 +207,14 @@ static void any_refused_node_with_request_in_flight(void **state)
 static void node_that_said_yours_to_a_waiter_is_released(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] queue             | 0A 1A 2A\n"
           "[1] 2 A ok 5          | \n"
           "[2] 1 A ok 7          | 2C7\n"
-          "[3] forgot 2          | 2A7\n"
+          "[3] reset 2           | 2A7\n"
           "[4] 2 C ok 6          | 2C7\n"
           "[5] node 2 connecting | \n"
-          "[6] forgot 2          | \n"
+          "[6] reset 2           | \n"
           "[7] 2 A no 20         | \n"
           "[8] 0 A no 20 1 900 500 | queued 0Q500 1Q500\n"
           "[9] 2 C ok 19         | \n"
@@ -226,11 +226,11 @@ static void node_that_said_yours_to_a_waiter_is_released(void **state)
 static void lease_over_before_it_could_be_released(void **state)
 {
     (void)state;
-    story(3, 500,
+    trace(3, 500,
           "[0] node 0 connecting | \n"
           "[0] node 1 connecting | \n"
           "[0] node 2 connecting | \n"
-          "[0] disown 7          | \n"
+          "[0] release-foreign 7 | \n"
           "[500] timer           | unknown done\n");
 }
 
@@ -238,8 +238,8 @@ static void lease_over_before_it_could_be_released(void **state)
 static void a_renewal_that_was_denied_denies_no_release(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C ok 7       | \n"
                      "[336] 1 C no 9       | \n"
                      "[337] 2 C ok 7       | \n"
@@ -252,8 +252,8 @@ static void a_renewal_that_was_denied_denies_no_release(void **state)
 static void answers_to_a_renewal_release_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[340] release        | 0R7 1R7 2R7\n"
                      "[341] 0 C ok 7       | \n"
                      "[342] 0 R ok         | \n"
@@ -268,7 +268,7 @@ static void answers_to_a_renewal_release_nothing(void **state)
 static void what_was_adopted_is_released_everywhere(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 2 connecting | \n"
           "[1] adopt 7           | 0C7 1C7\n"
           "[2] 0 C ok 7          | \n"
@@ -283,7 +283,7 @@ static void what_was_adopted_is_released_everywhere(void **state)
 static void first_node_of_an_adoption_is_released(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 connecting | \n"
           "[1] adopt 7           | 1C7 2C7\n"
           "[2] 1 C ok 7          | \n"
@@ -299,8 +299,8 @@ static void first_node_of_an_adoption_is_released(void **state)
 static void spared_node_is_not_released(void **state)
 {
     (void)state;
-    story(3, 1000,
-          "[0] disown 7 1        | 0R7 2R7\n"
+    trace(3, 1000,
+          "[0] release-foreign 7 1 | 0R7 2R7\n"
           "[1] 0 R ok            | \n"
           "[2] 2 R ok            | released done\n");
 }
@@ -310,8 +310,8 @@ static void spared_node_is_not_released(void **state)
 static void release_waits_for_no_node_that_is_down(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[4] node 1 connecting | \n"
+    trace(3, 1000,
+          TRACE_HELD "[4] node 1 connecting | \n"
                      "[4] node 2 connecting | \n"
                      "[10] release          | 0R7\n"
                      "[11] 0 R ok           | \n"

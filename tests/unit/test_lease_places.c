@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of places in queues: tickets, polling, yielding, and events out of
+/* Traces of places in queues: tickets, polling, yielding, and events out of
  * order. Leases of 30 s, so Q is 6 s and the heartbeat 2 s. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 #define TTL 30000
 
@@ -27,7 +27,7 @@
 static void median_of_clocks_in_any_order(void **state)
 {
     (void)state;
-    story(5, TTL,
+    trace(5, TTL,
           "[0] queue                | 0A 1A 2A 3A 4A\n"
           "[1] 0 A no 7 8 20000 900 | \n"
           "[1] 1 A no 7 9 20000 100 | \n"
@@ -39,7 +39,7 @@ static void median_of_clocks_in_any_order(void **state)
 static void time_comes_from_nodes_that_reported_it(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                              | 0A 1A 2A\n"
           "[1] 0 A ok 7                           | \n"
           "[2] 1 A ok 9                           | 0C9\n"
@@ -55,11 +55,11 @@ static void time_comes_from_nodes_that_reported_it(void **state)
 static void time_comes_from_the_last_answer(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 7             | \n"
           "[2] 1 A ok 9             | 0C9\n"
-          "[3] forgot 0             | 0A9\n"
+          "[3] reset 0              | 0A9\n"
           "[4] 0 C no 1             | \n"
           "[5] 2 A no 9 9 20000 500 | \n"
           "[53] timer               | late 0 queued 1Q500 2Q500\n");
@@ -69,7 +69,7 @@ static void time_comes_from_the_last_answer(void **state)
 static void waits_when_the_last_is_late(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A ok 5             | \n"
@@ -83,7 +83,7 @@ static void waits_when_the_last_is_late(void **state)
 static void late_answers_outlast_connections(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] node 2 connecting    | \n"
           "[0] queue                | 0A 1A\n"
           "[50] timer               | late 0 late 1\n"
@@ -97,7 +97,7 @@ static void late_answers_outlast_connections(void **state)
 static void no_polling_for_a_lease_without_expiry(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 0 -1  | queued\n"
           "[2001] timer           | 0Q500\n");
@@ -120,7 +120,7 @@ static void polls(const char *begins, const char *behind, int most_ms)
                                 at + pause, at + pause, behind);
         at += pause;
     }
-    story(1, TTL, text);
+    trace(1, TTL, text);
 }
 
 /* The holder is a local process, whose death the store does not push: poll
@@ -135,7 +135,7 @@ static void polls_for_as_long_as_it_takes(void **state)
 static void polls_while_deaf(void **state)
 {
     (void)state;
-    polls("[0] deaf 0 | \n", "queued", 500);
+    polls("[0] unlisten 0 | \n", "queued", 500);
 }
 
 /* A holder of another library pushes no release: poll at least every 40 ms. */
@@ -150,11 +150,11 @@ static void polls_more_often_behind_another_library(void **state)
 static void only_the_head_polls_when_deaf(void **state)
 {
     (void)state;
-    story(1, TTL,
-          "[0] deaf 0              | \n"
+    trace(1, TTL,
+          "[0] unlisten 0          | \n"
           "[0] queue               | 0Q\n"
           "[1] 0 Q queued 7 1      | queued\n"
-          "[2] deaf 0              | \n"
+          "[2] unlisten 0          | \n"
           "[2001] timer            | 0Q500\n"
           "[2002] 0 Q queued 7     | \n"
           "[2012] timer            | 0Q500\n");
@@ -163,10 +163,10 @@ static void only_the_head_polls_when_deaf(void **state)
 static void who_could_hear_has_missed_nothing(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue               | 0Q\n"
           "[1] 0 Q queued 7 1      | queued\n"
-          "[2] deaf 0              | \n"
+          "[2] unlisten 0          | \n"
           "[3] listen 0            | \n");
 }
 
@@ -175,7 +175,7 @@ static void who_could_hear_has_missed_nothing(void **state)
 static void refused_place_is_polled_for(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
@@ -192,7 +192,7 @@ static void refused_place_is_polled_for(void **state)
 static void node_without_request_is_due_at_once(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                          | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 9000000000000 | \n"
           "[1] node 0 down                    | \n"
@@ -206,7 +206,7 @@ static void node_without_request_is_due_at_once(void **state)
 static void failed_raise_is_followed_by_a_poll(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[5] 0 grants 6           | \n"
                  "[5] 1 grants 7           | 0C7\n"
                  "[6] 0 C error            | \n"
@@ -220,7 +220,7 @@ static void failed_raise_is_followed_by_a_poll(void **state)
 static void second_push_of_one_grant(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED
           "[5] 0 grants 6           | \n"
           "[6] 0 grants 6           | \n"
@@ -232,7 +232,7 @@ static void second_push_of_one_grant(void **state)
 static void newer_grant_is_not_given_back_for_an_older(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[5] 0 grants 6           | \n"
                  "[15] timer               | 0Q300\n"
                  "[16] 0 grants 8          | \n"
@@ -247,7 +247,7 @@ static void newer_grant_is_not_given_back_for_an_older(void **state)
 static void grant_before_the_reply_can_be_raised(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 grants 8        | \n"
                  "[2004] 0 Q queued 7      | \n"
@@ -258,7 +258,7 @@ static void grant_before_the_reply_can_be_raised(void **state)
 static void failed_yield_waits_for_the_heartbeat(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -275,7 +275,7 @@ static void failed_yield_waits_for_the_heartbeat(void **state)
 static void stale_grant_is_given_back(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 Q ok 5 behind   | 0Y5\n"
                  "[2004] 0 Y queued 6      | \n");
@@ -285,7 +285,7 @@ static void stale_grant_is_given_back(void **state)
 static void bounds_of_a_stale_grant_are_ignored(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[2002] timer                  | 0Q300 1Q300 2Q300\n"
                  "[2003] 0 Q ok 5 8388608       | 0Y5\n"
                  "[2003] 1 Q ok 5 bound 8388608 | 1Y5\n");
@@ -294,7 +294,7 @@ static void bounds_of_a_stale_grant_are_ignored(void **state)
 static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED "[2002] timer             | 0Q300 1Q300 2Q300\n"
                  "[2003] node 0 down       | \n"
                  "[2003] 0 Q ok 6 behind   | \n"
@@ -309,7 +309,7 @@ static void nothing_is_given_back_to_a_node_that_is_away(void **state)
 static void floor_above_lifts_the_claim(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED
           "[5] 0 grants 6           | \n"
           "[6] 1 grants 8           | 0C8\n"
@@ -323,7 +323,7 @@ static void floor_above_lifts_the_claim(void **state)
 static void claims_about_to_end_are_refreshed(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           QUEUED
           "[2002] timer             | 0Q300 1Q300 2Q300\n"
           "[2003] 0 Q unknown       | \n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of rounds that fail in part: renewals, extensions and adoptions. */
+/* Traces of rounds that fail in part: renewals, extensions and adoptions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 /* ---- Replies ----------------------------------------------------------- */
 
@@ -15,8 +15,8 @@
 static void no_answer_to_a_renewal_denies_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[335] 0 C error      | \n"
                      "[336] 1 C unsent     | \n"
                      "[337] 2 C unknown    | \n"
@@ -32,7 +32,7 @@ static void no_answer_to_a_renewal_denies_nothing(void **state)
 static void late_refusal_is_of_its_own_round(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 7         | held 7 till 988\n"
@@ -50,7 +50,7 @@ static void late_refusal_is_of_its_own_round(void **state)
 static void node_that_stays_below_is_asked_with_the_next_round(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 7         | held 7 till 988\n"
@@ -82,7 +82,7 @@ static void node_that_stays_below_is_asked_with_the_next_round(void **state)
 static void old_grants_are_no_news(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           CLAIMED "[52] 1 grants 8          | \n"
                   "[52] 2 grants 7          | \n"
                   "[53] 2 C no 7            | \n"
@@ -93,7 +93,7 @@ static void old_grants_are_no_news(void **state)
 static void grant_above_the_fence_is_not_brought_down(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           CLAIMED "[52] 2 C no 7            | \n"
                   "[53] 2 grants 9          | \n");
 }
@@ -101,7 +101,7 @@ static void grant_above_the_fence_is_not_brought_down(void **state)
 static void grant_after_the_loss_changes_nothing(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           CLAIMED "[60] 0 C no 9            | \n"
                   "[61] 1 C no 9            | lost\n"
                   "[62] 2 C no 7            | \n"
@@ -114,7 +114,7 @@ static void grant_after_the_loss_changes_nothing(void **state)
 static void extending_a_claim_by_more_asks_anew(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           CLAIMED "[60] extend 60000        | \n"
                   "[61] 0 C ok 8            | 0C8h\n"
                   "[61] 1 C ok 8            | 1C8h\n"
@@ -127,7 +127,7 @@ static void extending_a_claim_by_more_asks_anew(void **state)
 static void answers_to_what_was_asked_while_waiting(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 300 | \n"
           "[1] 1 A no 7 9 20000 300 | queued 0Q300 1Q300\n"
@@ -147,7 +147,7 @@ static void answers_to_what_was_asked_while_waiting(void **state)
 static void granted_node_is_confirmed_with_the_retry(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           CLAIMED "[52] 2 C no 7            | \n"
                   "[53] 2 grants 8          | 2C8h\n"
                   "[54] 2 C unsent          | \n"
@@ -160,7 +160,7 @@ static void granted_node_is_confirmed_with_the_retry(void **state)
 static void heartbeat_behind_a_confirmation(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           HEARTBEAT "[2005] 0 grants 8        | \n"
                     "[2006] 1 grants 8        | held 8 till 5939 0C8h 1C8h"
                     " 2C8h\n"
@@ -177,7 +177,7 @@ static void heartbeat_behind_a_confirmation(void **state)
 static void refused_heartbeats_are_of_no_round(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           HEARTBEAT "[2003] 0 grants 8        | \n"
                     "[2003] 1 grants 8        | held 8 till 5939 0C8h 1C8h"
                     " 2C8h\n"
@@ -193,8 +193,8 @@ static void refused_heartbeats_are_of_no_round(void **state)
 static void node_that_is_back_joins_the_open_round(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[300] node 0 down    | \n"
+    trace(3, 1000,
+          TRACE_HELD "[300] node 0 down    | \n"
                      "[300] node 1 down    | \n"
                      "[334] timer          | 2C7h\n"
                      "[335] 2 C ok 7       | \n"
@@ -211,7 +211,7 @@ static void what_is_lost_is_not_extended(void **state)
 {
     (void)state;
     /* The deadline has passed, and no timer has reported it yet. */
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[988] extend         | lost\n"
@@ -224,8 +224,8 @@ static void what_is_lost_is_not_extended(void **state)
 static void extending_is_a_round_of_its_own(void **state)
 {
     (void)state;
-    story(3, 1000,
-          STORY_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
+    trace(3, 1000,
+          TRACE_HELD "[334] timer          | 0C7h 1C7h 2C7h\n"
                      "[340] extend         | \n"
                      "[341] 0 C ok 7       | 0C7h\n"
                      "[341] 1 C ok 7       | 1C7h\n"
@@ -238,7 +238,7 @@ static void extending_is_a_round_of_its_own(void **state)
 static void one_node_is_enough_if_there_is_one(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] adopt 7          | 0C7\n"
           "[1] 0 C ok 7         | held 7 till 988\n");
 }
@@ -248,7 +248,7 @@ static void one_node_is_enough_if_there_is_one(void **state)
 static void quarantined_node_allows_no_adoption(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] node 0 repairing | \n"
           "[0] adopt 7          | 0C7\n"
           "[1] 0 C ok 7         | unreached done\n");
@@ -257,7 +257,7 @@ static void quarantined_node_allows_no_adoption(void **state)
 static void adoption_out_of_reach_takes_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] adopt 7          | 0C7 1C7 2C7\n"
           "[1] 0 C ok 7         | \n"
           "[2] 1 C error        | \n"
@@ -269,7 +269,7 @@ static void adoption_out_of_reach_takes_nothing(void **state)
 static void adoption_waits_for_connections(void **state)
 {
     (void)state;
-    story(3, 5000,
+    trace(3, 5000,
           "[0] node 1 connecting | \n"
           "[0] node 2 connecting | \n"
           "[0] adopt 7           | 0C7\n"
@@ -282,11 +282,11 @@ static void adoption_waits_for_connections(void **state)
 static void a_sole_node_is_renewed_in_its_quarantine(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[100] node 0 repairing | \n"
-          "[100] forgot 0       | \n"
+          "[100] reset 0        | \n"
           "[334] timer          | 0C7h\n"
           "[335] 0 C ok 7       | \n"
           "[668] timer          | 0C7h\n");
@@ -295,7 +295,7 @@ static void a_sole_node_is_renewed_in_its_quarantine(void **state)
 static void no_node_is_up_to_adopt_from(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 down      | \n"
           "[0] node 1 down      | \n"
           "[0] node 2 down      | \n"
@@ -306,9 +306,9 @@ static void no_node_is_up_to_adopt_from(void **state)
 static void any_event_finds_that_it_is_over(void **state)
 {
     (void)state;
-    story(3, 1000, STORY_HELD "[1100] listen 0      | lost\n");
-    story(3, 1000, STORY_HELD "[1100] node 0 voting | lost\n");
-    story(3, 30000, CLAIMED "[6000] 2 grants 7    | lost\n");
+    trace(3, 1000, TRACE_HELD "[1100] listen 0      | lost\n");
+    trace(3, 1000, TRACE_HELD "[1100] node 0 voting | lost\n");
+    trace(3, 30000, CLAIMED "[6000] 2 grants 7    | lost\n");
 }
 
 int main(void)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 #define MS INT64_C(1000000)
 
@@ -17,8 +17,8 @@
  * moves it by `moved_ns`, up to the rounding of the division by 255. */
 static void is_due(const char *text, int64_t due_ns, int64_t moved_ns)
 {
-    int64_t least_ns = story_wake(1, 3000, 0, text);
-    int64_t most_ns = story_wake(1, 3000, UINT8_MAX, text);
+    int64_t least_ns = trace_wake(1, 3000, 0, text);
+    int64_t most_ns = trace_wake(1, 3000, UINT8_MAX, text);
     assert_int_equal(least_ns, due_ns);
     assert_in_range(most_ns - least_ns - moved_ns + 1000, 0, 2000);
 }
@@ -53,8 +53,8 @@ static void polls_come_a_quarter_earlier(void **state)
 static void at_risk_after_half_a_lease(void **state)
 {
     (void)state;
-    assert_int_equal(story_wake(3, 1000, 0,
-                                STORY_HELD
+    assert_int_equal(trace_wake(3, 1000, 0,
+                                TRACE_HELD
                                 "[334] timer | 0C7h 1C7h 2C7h\n"
                                 "[480] overdue | late 0 late 1 late 2\n"),
                      500 * MS);
@@ -74,13 +74,13 @@ static void polls_grow_apart(void **state)
                                 "[73] timer         | 0Q500\n";
     char text[1000];
     snprintf(text, sizeof(text), "%s[74] 0 Q mortal 7  | \n", polls);
-    assert_int_equal(story_wake(1, 3000, 0, text), (74 + 80) * MS);
+    assert_int_equal(trace_wake(1, 3000, 0, text), (74 + 80) * MS);
     snprintf(text, sizeof(text),
              "%s[74] 0 Q queued 7 3 | \n"
              "[1074] timer         | 0Q500\n"
              "[1075] 0 Q mortal 7  | \n",
              polls);
-    assert_int_equal(story_wake(1, 3000, 0, text), (1075 + 10) * MS);
+    assert_int_equal(trace_wake(1, 3000, 0, text), (1075 + 10) * MS);
 }
 
 /* The first eight waiters poll after the end of the holder's lease: 2 ms after
@@ -100,7 +100,7 @@ static void when_the_first_few_look(void **state)
                  "[0] queue           | 0Q\n"
                  "[1] 0 Q queued 7 %d %d | queued\n",
                  cases[i].ahead, cases[i].left_ms);
-        assert_int_equal(story_wake(1, 3000, 0, text), cases[i].wake_ms * MS);
+        assert_int_equal(trace_wake(1, 3000, 0, text), cases[i].wake_ms * MS);
     }
 }
 
@@ -109,7 +109,7 @@ static void when_the_first_few_look(void **state)
 static void queueing_marks_no_request_late(void **state)
 {
     (void)state;
-    assert_int_equal(story_wake(3, 30000, 0,
+    assert_int_equal(trace_wake(3, 30000, 0,
                                 "[0] queue                | 0A 1A 2A\n"
                                 "[1] 0 A no 7 9 20000 300 | \n"
                                 "[1] 1 A no 7 9 20000 300 "
@@ -123,17 +123,17 @@ static void extending_marks_no_request_late(void **state)
 {
     (void)state;
     static const char late[] =
-        STORY_HELD "[334] timer     | 0C7h 1C7h 2C7h\n"
+        TRACE_HELD "[334] timer     | 0C7h 1C7h 2C7h\n"
                    "[384] overdue   | late 0 late 1 late 2\n"
                    "[410] extend    | \n";
     char text[1000];
-    assert_true(story_wake(3, 1000, 0, late) > 410 * MS);
+    assert_true(trace_wake(3, 1000, 0, late) > 410 * MS);
     snprintf(text, sizeof(text),
              "%s"
              "[459] overdue   | \n"
              "[460] timer     | late 0 late 1 late 2 unextended\n",
              late);
-    story(3, 1000, text);
+    trace(3, 1000, text);
 }
 
 int main(void)

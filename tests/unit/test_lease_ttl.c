@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ttl of a lease changes while a request is in flight. */
-#include "story.h"
+#include "lease_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 static void a_renewal_of_the_same_instant_does_not_extend(void **state)
 {
     (void)state;
-    story(1, 1000,
+    trace(1, 1000,
           "[0] acquire          | 0A\n"
           "[1] 0 A ok 7         | held 7 till 988\n"
           "[334] timer          | 0C7h\n"
@@ -26,7 +26,7 @@ static void a_renewal_of_the_same_instant_does_not_extend(void **state)
 static void a_grant_of_the_same_instant_does_not_extend(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[0] 0 A ok 7         | \n"
           "[0] 1 A ok 7         | held 7 till 988\n"
@@ -41,7 +41,7 @@ static void a_grant_of_the_same_instant_does_not_extend(void **state)
 static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 500 | \n"
           "[1] 1 A no 7 9 20000 500 | queued 0Q500 1Q500\n"
@@ -62,7 +62,7 @@ static void a_heartbeat_of_the_same_instant_proves_a_claim_only(void **state)
 static void a_grant_of_before_a_refusal_proves_nothing(void **state)
 {
     (void)state;
-    story(3, 30000,
+    trace(3, 30000,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A ok 7             | 0C7\n"
@@ -79,7 +79,7 @@ static void a_grant_of_before_a_refusal_proves_nothing(void **state)
 static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[1] 1 A ok 7         | held 7 till 988\n"
@@ -96,7 +96,7 @@ static void a_refusal_before_a_shorter_lease_proves_nothing(void **state)
 static void a_push_between_two_lengths_proves_nothing(void **state)
 {
     (void)state;
-    story(3, 100,
+    trace(3, 100,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 500 | \n"
           "[1] 1 A no 7 9 20000 500 | queued 0Q500 1Q500\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Votes of nodes that fail, are slow, lose their connection or cannot agree
- * (story.h has the syntax of stories). */
+ * (lease_trace.h has the syntax of traces). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "story.h"
+#include "lease_trace.h"
 
 static void an_error_takes_nothing(void **state)
 {
     (void)state;
     /* The node did not execute the request, so there is no grant to release.
      * After a reconnect it gets no second request: it has replied. */
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A error        | \n"
           "[2] node 0 down      | \n"
@@ -30,7 +30,7 @@ static void an_error_takes_nothing(void **state)
 static void who_has_answered_is_not_asked_again(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A no 7         | \n"
           "[2] 1 A ok 7         | \n"
@@ -42,7 +42,7 @@ static void who_has_answered_is_not_asked_again(void **state)
 static void an_error_of_a_raise_may_leave_the_grant(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -53,7 +53,7 @@ static void an_error_of_a_raise_may_leave_the_grant(void **state)
 static void a_raise_that_was_not_sent_leaves_the_grant(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] 1 A ok 9         | 0C9\n"
@@ -66,7 +66,7 @@ static void a_raise_that_was_not_sent_leaves_the_grant(void **state)
 static void an_earlier_grant_outlives_an_unsent_request(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A unknown      | \n"
           "[2] node 0 voting    | 0A\n"
@@ -78,7 +78,7 @@ static void an_earlier_grant_outlives_an_unsent_request(void **state)
 static void an_earlier_grant_outlives_an_error(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A unknown      | \n"
           "[2] node 0 voting    | 0A\n"
@@ -91,7 +91,7 @@ static void an_earlier_grant_outlives_an_error(void **state)
 static void late_but_there(void **state)
 {
     (void)state;
-    story(5, 1000,
+    trace(5, 1000,
           "[0] acquire          | 0A 1A 2A 3A 4A\n"
           "[1] 4 A no 5         | \n"
           "[1] 1 A ok 7         | \n"
@@ -116,7 +116,7 @@ static void raised_64_times(int ttl_ms, const char *begins, const char *ends)
                                 1 - i % 2, 9 + i);
     }
     snprintf(text + len, sizeof(text) - len, "%s", ends);
-    story(3, ttl_ms, text);
+    trace(3, ttl_ms, text);
 }
 
 /* Whenever one node is raised, the other has a higher counter. This could
@@ -150,7 +150,7 @@ static void raising_for_ever_ends_in_the_queues(void **state)
 static void what_came_too_late_is_waited_for(void **state)
 {
     (void)state;
-    story(1, 30000,
+    trace(1, 30000,
           "[0] queue          | 0Q\n"
           "[29800] 0 Q ok 5   | queued 0Q\n");
 }
@@ -162,14 +162,14 @@ static void what_came_too_late_is_waited_for(void **state)
 static void slow_nodes_are_needed(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] slow 0           |\n"
           "[0] slow 1           |\n"
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 2 A ok 7         | \n"
           "[2] 0 A unsent       | \n"
           "[50] timer           | late 1 unreached 1R7 2R7\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] slow 0           |\n"
           "[0] slow 1           |\n"
           "[0] acquire          | 0A 1A 2A\n"
@@ -183,7 +183,7 @@ static void slow_nodes_are_needed(void **state)
 static void a_node_that_is_down_has_no_vote(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] node 0 down      | \n"
@@ -192,7 +192,7 @@ static void a_node_that_is_down_has_no_vote(void **state)
           "[5] 1 R ok           | \n"
           "[6] node 0 voting    | 0R7\n"
           "[7] 0 R ok           | done\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[2] node 0 down      | \n"
@@ -203,7 +203,7 @@ static void a_node_that_is_down_has_no_vote(void **state)
 static void no_node_is_up(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 down      | \n"
           "[0] node 1 down      | \n"
           "[0] node 2 down      | \n"
@@ -213,7 +213,7 @@ static void no_node_is_up(void **state)
 static void the_only_one_to_come_is_waited_for(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 0 connecting | \n"
           "[0] node 1 down       | \n"
           "[1] acquire           | 2A\n"
@@ -224,7 +224,7 @@ static void the_only_one_to_come_is_waited_for(void **state)
 static void an_answered_majority_waits_for_no_other_node(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] node 2 connecting | \n"
           "[1] acquire           | 0A 1A\n"
           "[2] 0 A no 7          | \n"
@@ -236,11 +236,11 @@ static void an_answered_majority_waits_for_no_other_node(void **state)
 static void answer_from_before_it_forgot_is_stale(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 5         | \n"
           "[2] 1 A ok 9         | 0C9\n"
-          "[3] forgot 0         | 0A9\n"
+          "[3] reset 0          | 0A9\n"
           "[4] 0 A no 10        | \n"
           "[5] 0 C ok 9         | \n"
           "[6] 2 A no 5         | taken 0R10 1R10\n");
@@ -251,17 +251,17 @@ static void answer_from_before_it_forgot_is_stale(void **state)
 static void what_a_node_forgot_is_forgotten(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 9         | \n"
-          "[2] forgot 0         | 0A\n"
+          "[2] reset 0          | 0A\n"
           "[4] 0 A ok 5         | \n"
           "[5] 1 A ok 9         | 0C9\n"
           "[6] 0 C ok 9         | held 9 till 988\n");
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A no 9         | \n"
-          "[2] forgot 0         | 0A\n"
+          "[2] reset 0          | 0A\n"
           "[4] 0 A ok 5         | \n"
           "[5] 1 A ok 5         | held 5 till 988\n");
 }
@@ -269,7 +269,7 @@ static void what_a_node_forgot_is_forgotten(void **state)
 static void a_raise_that_is_late_is_not_waited_for(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 9         | \n"
           "[2] 1 A ok 7         | 1C9\n"
@@ -281,7 +281,7 @@ static void a_raise_that_is_late_is_not_waited_for(void **state)
 static void what_was_refused_was_not_granted(void **state)
 {
     (void)state;
-    story(3, 1000,
+    trace(3, 1000,
           "[0] acquire          | 0A 1A 2A\n"
           "[1] 0 A ok 7         | \n"
           "[1] granted 0 7      |\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One waiter, step by step. Leases of 30 s, so a place in the queue (Q) lasts
  * 6 s, a pushed grant is valid for 5,938 ms, and the heartbeat is 2 s. */
-#include "story.h"
+#include "lease_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 static void free_name_takes_one_request(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue       | 0Q\n"
           "[1] 0 Q ok 7   | held 7 till 29698\n"
           "[2] release    | 0R7\n"
@@ -28,7 +28,7 @@ static void free_name_takes_one_request(void **state)
 static void granted_in_one_hop(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -39,12 +39,12 @@ static void granted_in_one_hop(void **state)
 static void late_answer_is_waited_for(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
           "[900] 0 Q queued 7     | queued\n"
           "[901] 0 grants 8       | held 8 till 5938\n");
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[50] timer             | late 0\n"
           "[900] 0 Q unknown      | unreached 0R0\n");
@@ -53,7 +53,7 @@ static void late_answer_is_waited_for(void **state)
 static void beats_every_third_of_q(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue            | 0Q\n"
           "[1] 0 Q queued 7 3   | queued\n"
           "[2001] timer         | 0Q500\n"
@@ -67,13 +67,13 @@ static void grant_before_the_answer(void **state)
 {
     (void)state;
     /* There are two connections: the push may be read first. */
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
           "[1] 0 grants 7      | \n"
           "[2] 0 Q queued 7    | held 8 till 5938\n");
     /* It is no reply: with that still to come, nothing is decided. */
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 grants 8      | \n"
           "[50] timer          | late 0\n"
@@ -84,7 +84,7 @@ static void old_grant_counts_for_nothing(void **state)
 {
     (void)state;
     /* "queued, c = 9" is newer than the grant at 8. */
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[2001] timer        | 0Q500\n"
@@ -99,7 +99,7 @@ static void grant_after_its_time(void **state)
     (void)state;
     /* Heartbeats that are lost: the place at the node, and a claim granted to
      * it, end Q after the last heartbeat that was answered. */
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7      | queued\n"
           "[2001] timer          | 0Q500\n"
@@ -112,7 +112,7 @@ static void grant_after_its_time(void **state)
 static void grant_near_its_end_is_refreshed(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7      | queued\n"
           "[2001] timer          | 0Q500\n"
@@ -126,7 +126,7 @@ static void grant_near_its_end_is_refreshed(void **state)
 static void cancelled_at_once(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[9] release         | 0R7\n"
@@ -137,7 +137,7 @@ static void cancelled_at_once(void **state)
 static void dead_holder_is_followed(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 0 300 | queued\n"
           "[303] timer            | 0Q500\n"
@@ -147,7 +147,7 @@ static void dead_holder_is_followed(void **state)
 static void second_looks_after_the_head(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7 1 300 | queued\n"
           "[328] timer            | 0Q500\n");
@@ -156,7 +156,7 @@ static void second_looks_after_the_head(void **state)
 static void head_polls_behind_a_foreign_key(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue             | 0Q\n"
           "[1] 0 Q foreign 7     | queued\n"
           "[11] timer            | 0Q500\n"
@@ -171,15 +171,15 @@ static void head_polls_behind_a_foreign_key(void **state)
 static void looks_again_once_it_can_hear(void **state)
 {
     (void)state;
-    story(1, TTL,
-          "[0] deaf 0            | \n"
+    trace(1, TTL,
+          "[0] unlisten 0        | \n"
           "[0] queue             | 0Q\n"
           "[1] 0 Q queued 7 9    | queued\n"
           "[3] listen 0          | 0Q500\n"
           "[4] 0 Q queued 7 9    | \n"
           "[2004] timer          | 0Q500\n");
-    story(1, TTL,
-          "[0] deaf 0            | \n"
+    trace(1, TTL,
+          "[0] unlisten 0        | \n"
           "[0] queue             | 0Q\n"
           "[1] listen 0          | \n"
           "[2] 0 Q queued 7 9    | queued 0Q500\n"
@@ -189,7 +189,7 @@ static void looks_again_once_it_can_hear(void **state)
 static void place_survives_the_connection(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
           "[2001] timer           | 0Q500\n"
@@ -204,10 +204,10 @@ static void server_that_forgot_starts_anew(void **state)
 {
     (void)state;
     /* A grant from before a data loss is void, also if it is read later. */
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
-          "[100] forgot 0         | 0Q500\n"
+          "[100] reset 0          | 0Q500\n"
           "[101] 0 grants 8       | \n"
           "[102] 0 Q queued 9     | \n"
           "[103] 0 grants 10      | held 10 till 6038\n");
@@ -216,7 +216,7 @@ static void server_that_forgot_starts_anew(void **state)
 static void claim_unconfirmed_is_at_risk_and_lost(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -234,7 +234,7 @@ static void claim_unconfirmed_is_at_risk_and_lost(void **state)
 static void claim_is_confirmed_in_time(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -246,7 +246,7 @@ static void claim_is_confirmed_in_time(void **state)
 static void extending_confirms_a_claim(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue           | 0Q\n"
           "[1] 0 Q queued 7    | queued\n"
           "[50] 0 grants 8     | held 8 till 5938\n"
@@ -261,7 +261,7 @@ static void extending_confirms_a_claim(void **state)
 static void ticket_is_the_median(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 300 | \n"
           "[1] 1 A no 7 9 20000 900 | queued 0Q300 1Q300\n"
@@ -283,18 +283,18 @@ static void ticket_is_the_median(void **state)
 static void clocks_apart_wait_for_the_third(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 1000       | \n"
           "[1] 1 A no 7 9 20000 9000000000 | \n"
           "[2] 2 A no 7 9 20000 9000000500 | queued 0Q9000000000 "
           "1Q9000000000 2Q9000000000\n");
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000900 | \n"
           "[1] 1 A no 7 9 20000 3          | \n"
           "[1] 2 A error                   | queued 0Q3 1Q3 2Q3\n");
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 1000       | \n"
           "[1] 1 A no 7 9 20000 9000000000 | \n"
@@ -304,12 +304,12 @@ static void clocks_apart_wait_for_the_third(void **state)
 static void clocks_of_one_second_agree(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000000 | \n"
           "[1] 1 A no 7 9 20000 9001000000 | queued 0Q9000000000 "
           "1Q9000000000\n");
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                       | 0A 1A 2A\n"
           "[1] 0 A no 7 9 20000 9000000000 | \n"
           "[1] 1 A no 7 9 20000 9001000001 | \n"
@@ -323,7 +323,7 @@ static void earlier_ticket_gets_it_back(void **state)
     /* One node is ours: it gets a request soon, and reports an earlier ticket.
      * From then on its replies about the grant that was given back are
      * stale. */
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -343,7 +343,7 @@ static void earlier_ticket_gets_it_back(void **state)
 static void lost_yield_is_sent_again(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A no 5 9 20000 300 | \n"
@@ -363,7 +363,7 @@ static void lost_yield_is_sent_again(void **state)
 static void lost_raise_is_asked_again(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 1 A ok 6             | 0C6\n"
@@ -372,7 +372,7 @@ static void lost_raise_is_asked_again(void **state)
           "[4] node 0 voting        | 0A6\n"
           "[4] 2 C unknown          | \n"
           "[5] node 2 voting        | 2A6\n"
-          "[5] forgot 1             | 1A6\n"
+          "[5] reset 1              | 1A6\n"
           "[6] 0 A ok 5             | \n"
           "[7] 2 A ok 5             | 0C6 2C6\n"
           "[8] 0 C ok 6             | \n"
@@ -384,7 +384,7 @@ static void lost_raise_is_asked_again(void **state)
 static void no_wait_without_a_ticket(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A ok 5             | \n"
           "[1] 2 A unsent           | \n"
@@ -425,7 +425,7 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
                              : ms % 2000 == 0 ? "unsent |"
                                               : "error |");
     }
-    story(3, TTL, text);
+    trace(3, TTL, text);
 }
 
 /* A claim that is about to expire, at a node that cannot prolong it: retry
@@ -434,7 +434,7 @@ static void failed_raise_is_made_with_the_next_beat(void **state)
 static void failed_refresh_is_not_made_again_at_once(void **state)
 {
     (void)state;
-    story(1, TTL,
+    trace(1, TTL,
           "[0] queue              | 0Q\n"
           "[1] 0 Q queued 7       | queued\n"
           "[5000] 0 grants 8      | 0Q500\n"
@@ -450,7 +450,7 @@ static void failed_refresh_is_not_made_again_at_once(void **state)
 static void what_was_raised_is_not_undercut(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 1 9 20000 300 | \n"
           "[1] 1 A no 1 9 20000 300 | queued 0Q300 1Q300\n"
@@ -477,7 +477,7 @@ static void what_was_raised_is_not_undercut(void **state)
 static void counters_are_brought_together(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 6 9 20000 300 | queued 0Q300 1Q300\n"
@@ -493,7 +493,7 @@ static void completed_first_is_not_given_back(void **state)
 {
     (void)state;
     /* The same reply grants the lock and reports an earlier ticket. */
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"
@@ -505,7 +505,7 @@ static void completed_first_is_not_given_back(void **state)
 static void cancel_leaves_every_queue(void **state)
 {
     (void)state;
-    story(3, TTL,
+    trace(3, TTL,
           "[0] queue                | 0A 1A 2A\n"
           "[1] 0 A no 5 9 20000 300 | \n"
           "[1] 1 A no 5 9 20000 300 | queued 0Q300 1Q300\n"

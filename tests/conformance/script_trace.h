@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories of a name: text lines that run on a real server and are checked.
+/* Traces of one name: requests, as lines of text, that run the scripts of a
+ * real server, and the expected replies.
  *
- *     static const struct line story[] = {
+ *     static const struct trace_line lines[] = {
  *         {"a try", "ok new"},
  *         {"b wait t=7", "queued owner=a ahead=0 ticket=7"},
  *         {"a release", "ok same > b"},      the name was pushed to b
  *     };
- *     tell(&teller, "a name", story, n);
+ *     trace_run(&trace, "a name", lines, n);
  *
  * A line is "CLIENT VERB [WORD ...]". Verbs: try, wait, yield, raise (CONFIRM),
  * hold (CONFIRM of a holder), release, break, break-now, inspect, roster.
  * Words: s, s=N (together, terms N), unfair, t=TICKET, q=MS (place), ttl=MS,
  * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (own: what
- * CLIENT was granted last), `top`, `top+N` (largest seen in the story) or a
+ * CLIENT was granted last), `top`, `top+N` (largest seen in the trace) or a
  * number.
  *
  * Instead of CLIENT: `!` a command to the server (its reply is expected), where
- * $L is the lock key, $F the fence, $Q, $W, $H, $V the others; `deaf CLIENT`:
- * unsubscribes its channel; `hears CLIENT`: subscribes it again; `pass MS` on
- * the server's clock, which otherwise advances by 1 ms a line; `gone KEY`
- * passes time until the key has expired.
+ * $L is the lock key, $F the fence, $Q, $W, $H, $V the others; `unlisten
+ * CLIENT`: unsubscribes its channel; `listen CLIENT`: subscribes it again;
+ * `pass MS` on the server's clock, which otherwise advances by 1 ms a line;
+ * `gone KEY` passes time until the key has expired.
  *
  * Expected: words, each a word of the answer (ok, refused, queued, error, new:
  * its counter is above all before, own: it is what CLIENT was granted last),
@@ -29,40 +30,40 @@
  *
  * Each client has a channel of its own. In the end all clients release, and
  * nothing of the name may be left but its fence. */
-#ifndef HF_TESTS_REDIS_STORY_H
-#define HF_TESTS_REDIS_STORY_H
+#ifndef HF_TESTS_SCRIPT_TRACE_H
+#define HF_TESTS_SCRIPT_TRACE_H
 
 #include "redis_world.h"
 #include "store/redis/node.h"
 
 #include <ctype.h>
 
-struct line {
-    const char *does;
+struct trace_line {
+    const char *request;
     const char *expected;
 };
 
-#define TELL(teller, name, lines)                                              \
-    tell((teller), (name), sizeof(name) - 1, (lines),                          \
-         sizeof(lines) / sizeof((lines)[0]))
+#define TRACE_RUN(trace, name, lines)                                          \
+    trace_run((trace), (name), sizeof(name) - 1, (lines),                      \
+              sizeof(lines) / sizeof((lines)[0]))
 
-#define PEOPLE_MAX 16
+#define TRACE_CLIENTS_MAX 16
 
-struct person {
+struct trace_client {
     char name[24];
     uint64_t own; /* counter of the last grant, or of the last push */
     uint64_t cookie;
 };
 
-struct teller {
+struct script_trace {
     struct rig rig;
     struct server *server;
-    redisContext *ears;
+    redisContext *subscriber;
     struct hf_redis_keys keys;
     const char *name;
     size_t name_len;
-    struct person people[PEOPLE_MAX];
-    unsigned n_people;
+    struct trace_client clients[TRACE_CLIENTS_MAX];
+    unsigned n_clients;
     uint64_t top;     /* largest counter so far */
     uint64_t before;  /* the same before this line and its pushes */
     char pushed[400]; /* waiters that got a push since the last line */
@@ -71,55 +72,59 @@ struct teller {
 
 /* ---- Channels ------------------------------------------------------------ */
 
-static inline void hear(struct teller *teller, const char *who, bool hears)
+static inline void set_subscribed(struct script_trace *trace,
+                                  const char *client, bool is_on)
 {
-    redisReply *reply = redisCommand(teller->ears, "%s to:%s",
-                                     hears ? "SUBSCRIBE" : "UNSUBSCRIBE", who);
+    redisReply *reply =
+        redisCommand(trace->subscriber, "%s to:%s",
+                     is_on ? "SUBSCRIBE" : "UNSUBSCRIBE", client);
     freeReplyObject(reply);
 }
 
-static inline struct person *person_of(struct teller *teller, const char *who)
+static inline struct trace_client *client_of(struct script_trace *trace,
+                                             const char *name)
 {
-    for (unsigned i = 0; i < teller->n_people; i++) {
-        if (strcmp(teller->people[i].name, who) == 0) {
-            return &teller->people[i];
+    for (unsigned i = 0; i < trace->n_clients; i++) {
+        if (strcmp(trace->clients[i].name, name) == 0) {
+            return &trace->clients[i];
         }
     }
-    struct person *person = &teller->people[teller->n_people++];
-    memset(person, 0, sizeof(*person));
-    snprintf(person->name, sizeof(person->name), "%.23s", who);
-    hear(teller, who, true);
-    return person;
+    struct trace_client *client = &trace->clients[trace->n_clients++];
+    memset(client, 0, sizeof(*client));
+    snprintf(client->name, sizeof(client->name), "%.23s", name);
+    set_subscribed(trace, name, true);
+    return client;
 }
 
-static inline void hear_push(struct teller *teller, const redisReply *reply)
+static inline void read_push(struct script_trace *trace,
+                             const redisReply *reply)
 {
-    struct person *person =
-        person_of(teller, reply->element[1]->str + strlen("to:"));
+    struct trace_client *client =
+        client_of(trace, reply->element[1]->str + strlen("to:"));
     char *end;
     uint64_t cookie = strtoull(reply->element[2]->str, &end, 10);
     uint64_t counter = strtoull(end, NULL, 10);
-    if (cookie != person->cookie || counter <= teller->before) {
-        snprintf(teller->why, sizeof(teller->why), "pushed: %s",
+    if (cookie != client->cookie || counter <= trace->before) {
+        snprintf(trace->why, sizeof(trace->why), "pushed: %s",
                  reply->element[2]->str);
     }
-    person->own = teller->before = counter;
-    if (counter > teller->top) {
-        teller->top = counter;
+    client->own = trace->before = counter;
+    if (counter > trace->top) {
+        trace->top = counter;
     }
-    strcat(teller->pushed, teller->pushed[0] == '\0' ? "" : " ");
-    strcat(teller->pushed, person->name);
+    strcat(trace->pushed, trace->pushed[0] == '\0' ? "" : " ");
+    strcat(trace->pushed, client->name);
 }
 
 /* The pushes that the server sent before its reply to the line: the reply to a
  * PING on the same connection comes after them. */
-static inline void hear_all(struct teller *teller)
+static inline void read_pushes(struct script_trace *trace)
 {
-    redisAppendCommand(teller->ears, "PING");
+    redisAppendCommand(trace->subscriber, "PING");
     for (;;) {
         void *raw = NULL;
-        if (redisGetReply(teller->ears, &raw) != REDIS_OK) {
-            printf("Bail out! the subscriber was cut off\n");
+        if (redisGetReply(trace->subscriber, &raw) != REDIS_OK) {
+            printf("Bail out! the subscriber was disconnected\n");
             exit(1);
         }
         redisReply *reply = raw;
@@ -127,7 +132,7 @@ static inline void hear_all(struct teller *teller)
                        reply->elements == 3 &&
                        strcmp(reply->element[0]->str, "message") == 0;
         if (is_push) {
-            hear_push(teller, reply);
+            read_push(trace, reply);
         }
         freeReplyObject(reply);
         if (!is_push) {
@@ -138,22 +143,22 @@ static inline void hear_all(struct teller *teller)
 
 /* ---- One line ------------------------------------------------------------ */
 
-static inline uint64_t counter_word(const struct teller *teller,
-                                    const struct person *person,
+static inline uint64_t counter_word(const struct script_trace *trace,
+                                    const struct trace_client *client,
                                     const char *text)
 {
     if (strncmp(text, "own", 3) == 0) {
-        return person->own + strtoull(text + 3, NULL, 10);
+        return client->own + strtoull(text + 3, NULL, 10);
     }
     if (strncmp(text, "top", 3) == 0) {
-        return teller->top + strtoull(text + 3, NULL, 10);
+        return trace->top + strtoull(text + 3, NULL, 10);
     }
     return strtoull(text, NULL, 10);
 }
 
-static inline void ask_word(const struct teller *teller,
-                            const struct person *person, struct hf_ask *ask,
-                            const char *word)
+static inline void ask_word(const struct script_trace *trace,
+                            const struct trace_client *client,
+                            struct hf_ask *ask, const char *word)
 {
     const char *value = strchr(word, '=');
     value = value == NULL ? "" : value + 1;
@@ -170,7 +175,7 @@ static inline void ask_word(const struct teller *teller,
     } else if (strncmp(word, "q=", 2) == 0) {
         ask->queue_ms = atoi(value);
     } else if (word[0] == 'T' || word[0] == 'v') {
-        ask->counter = counter_word(teller, person, value);
+        ask->counter = counter_word(trace, client, value);
     } else {
         printf("Bail out! what is %s?\n", word);
         exit(1);
@@ -204,22 +209,23 @@ static inline struct hf_ask ask_of_verb(const char *verb)
     exit(1);
 }
 
-/* The store has one channel; here each client of a story has one. */
-static inline struct said say(struct teller *teller, struct person *person,
-                              struct hf_ask ask)
+/* The store has one channel; here each client of a trace has one. */
+static inline struct said send_ask(struct script_trace *trace,
+                                   struct trace_client *client,
+                                   struct hf_ask ask)
 {
-    struct hf_redis *store = (struct hf_redis *)(void *)teller->rig.store;
+    struct hf_redis *store = (struct hf_redis *)(void *)trace->rig.store;
     char kept[sizeof(store->channel)];
     memcpy(kept, store->channel, sizeof(kept));
-    snprintf(store->channel, sizeof(store->channel), "to:%.23s", person->name);
-    teller->rig.n_said = 0;
-    uint64_t cookie = rig_send(&teller->rig, ask);
+    snprintf(store->channel, sizeof(store->channel), "to:%.23s", client->name);
+    trace->rig.n_said = 0;
+    uint64_t cookie = rig_send(&trace->rig, ask);
     memcpy(store->channel, kept, sizeof(kept));
     if (ask.queue_ms > 0) {
-        person->cookie = cookie;
+        client->cookie = cookie;
     }
-    rig_flush(&teller->rig);
-    return rig_await(&teller->rig, cookie);
+    rig_flush(&trace->rig);
+    return rig_await(&trace->rig, cookie);
 }
 
 static inline bool compare(long long a, char operator, long long b)
@@ -278,62 +284,62 @@ static inline bool is_true(const struct said *said, const char *word)
     return false;
 }
 
-static inline void judge(struct teller *teller, struct person *person,
-                         const struct said *said, char *words)
+static inline void check_reply(struct script_trace *trace,
+                               struct trace_client *client,
+                               const struct said *said, char *words)
 {
     for (char *word = strtok(words, " "); word != NULL;
          word = strtok(NULL, " ")) {
         bool is_new = strcmp(word, "new") == 0;
         bool is_own = strcmp(word, "own") == 0;
         bool is_counter = strncmp(word, "c=", 2) == 0;
-        bool is_right =
-            is_new   ? said->counter > teller->top
-            : is_own ? said->counter == person->own
-            : is_counter
-                ? said->counter == counter_word(teller, person, word + 2)
-                : is_true(said, word);
-        if (!is_right && teller->why[0] == '\0') {
+        bool is_right = is_new       ? said->counter > trace->top
+                        : is_own     ? said->counter == client->own
+                        : is_counter ? said->counter ==
+                                           counter_word(trace, client, word + 2)
+                                     : is_true(said, word);
+        if (!is_right && trace->why[0] == '\0') {
             snprintf(
-                teller->why, sizeof(teller->why),
+                trace->why, sizeof(trace->why),
                 "not %.60s: verdict %d c %llu own %llu owner %.60s left %lld "
                 "ahead %u ticket %llu seats %.60s %.40s",
                 word, said->verdict, (unsigned long long)said->counter,
-                (unsigned long long)person->own, said->owner,
+                (unsigned long long)client->own, said->owner,
                 (long long)said->left_ms, said->ahead,
                 (unsigned long long)said->ticket, said->seats, said->reason);
         }
     }
 }
 
-static inline void ask_line(struct teller *teller, const char *who, char *words,
-                            char *expected)
+static inline void ask_line(struct script_trace *trace, const char *name,
+                            char *words, char *expected)
 {
-    struct person *person = person_of(teller, who);
+    struct trace_client *client = client_of(trace, name);
     struct hf_ask ask = ask_of_verb(strtok(words, " "));
     for (char *word = strtok(NULL, " "); word != NULL;
          word = strtok(NULL, " ")) {
-        ask_word(teller, person, &ask, word);
+        ask_word(trace, client, &ask, word);
     }
-    ask.name = teller->name;
-    ask.name_len = teller->name_len;
-    ask.owner = who;
-    ask.owner_len = strlen(who);
-    struct said said = say(teller, person, ask);
-    judge(teller, person, &said, expected);
+    ask.name = trace->name;
+    ask.name_len = trace->name_len;
+    ask.owner = name;
+    ask.owner_len = strlen(name);
+    struct said said = send_ask(trace, client, ask);
+    check_reply(trace, client, &said, expected);
     bool grants = ask.verb == HF_VERB_ACQUIRE || ask.verb == HF_VERB_YIELD ||
                   ask.verb == HF_VERB_CONFIRM;
     if (said.verdict == HF_VERDICT_OK && grants) {
-        person->own = said.counter;
+        client->own = said.counter;
     }
-    if (said.counter > teller->top) {
-        teller->top = said.counter;
+    if (said.counter > trace->top) {
+        trace->top = said.counter;
     }
 }
 
 /* ---- The server itself --------------------------------------------------- */
 
 /* A key may hold any bytes: it is an argument of its own. */
-static inline redisReply *command(struct teller *teller, const char *text)
+static inline redisReply *command(struct script_trace *trace, const char *text)
 {
     static const char letters[] = "FQWHV";
     char copy[400];
@@ -346,24 +352,24 @@ static inline redisReply *command(struct teller *teller, const char *text)
         argv[argc] = word;
         lens[argc] = strlen(word);
         if (strcmp(word, "$L") == 0) {
-            argv[argc] = teller->keys.lock;
-            lens[argc] = teller->keys.lock_len;
+            argv[argc] = trace->keys.lock;
+            lens[argc] = trace->keys.lock_len;
         } else if (word[0] == '$') {
             const struct hf_redis_side_key *side =
-                &teller->keys.sides[strchr(letters, word[1]) - letters];
+                &trace->keys.sides[strchr(letters, word[1]) - letters];
             argv[argc] = side->text;
             lens[argc] = side->len;
         }
         argc++;
     }
-    return redisCommandArgv(teller->server->control, argc, argv, lens);
+    return redisCommandArgv(trace->server->control, argc, argv, lens);
 }
 
-static inline void server_line(struct teller *teller, const char *text,
+static inline void server_line(struct script_trace *trace, const char *text,
                                const char *expected)
 {
     char got[300];
-    redisReply *reply = command(teller, text);
+    redisReply *reply = command(trace, text);
     if (reply->type == REDIS_REPLY_INTEGER) {
         snprintf(got, sizeof(got), "%lld", reply->integer);
     } else {
@@ -378,129 +384,132 @@ static inline void server_line(struct teller *teller, const char *text,
                         ? strncmp(got, expected, prefix) == 0
                         : strcmp(got, expected) == 0;
     if (!is_right) {
-        snprintf(teller->why, sizeof(teller->why), "the server says: %s", got);
+        snprintf(trace->why, sizeof(trace->why), "the server replied: %s", got);
     }
 }
 
 /* @return whether the key is gone within a minute of the server's clock. */
-static inline bool gone(struct teller *teller, const char *key)
+static inline bool gone(struct script_trace *trace, const char *key)
 {
     char text[40];
     bool is_there = true;
     snprintf(text, sizeof(text), "EXISTS %s", key);
     for (int ms = 0; ms < 60000 && is_there; ms++) {
-        server_pass(teller->server, 1);
-        redisReply *reply = command(teller, text);
+        server_pass(trace->server, 1);
+        redisReply *reply = command(trace, text);
         is_there = reply->integer != 0;
         freeReplyObject(reply);
     }
     return !is_there;
 }
 
-/* ---- The story ----------------------------------------------------------- */
+/* ---- The trace ----------------------------------------------------------- */
 
-static inline void do_line(struct teller *teller, char *does, char *expected)
+static inline void dispatch_line(struct script_trace *trace, char *request,
+                                 char *expected)
 {
-    char *rest = does + strcspn(does, " ");
+    char *rest = request + strcspn(request, " ");
     *rest++ = '\0';
-    if (strcmp(does, "!") == 0) {
-        server_line(teller, rest, expected);
-    } else if (strcmp(does, "deaf") == 0) {
-        hear(teller, person_of(teller, rest)->name, false);
-    } else if (strcmp(does, "hears") == 0) {
-        hear(teller, person_of(teller, rest)->name, true);
-    } else if (strcmp(does, "pass") == 0) {
-        server_pass(teller->server, atoi(rest));
-    } else if (strcmp(does, "gone") == 0) {
-        if (!gone(teller, rest)) {
-            snprintf(teller->why, sizeof(teller->why), "it is there");
+    if (strcmp(request, "!") == 0) {
+        server_line(trace, rest, expected);
+    } else if (strcmp(request, "unlisten") == 0) {
+        set_subscribed(trace, client_of(trace, rest)->name, false);
+    } else if (strcmp(request, "listen") == 0) {
+        set_subscribed(trace, client_of(trace, rest)->name, true);
+    } else if (strcmp(request, "pass") == 0) {
+        server_pass(trace->server, atoi(rest));
+    } else if (strcmp(request, "gone") == 0) {
+        if (!gone(trace, rest)) {
+            snprintf(trace->why, sizeof(trace->why), "the key is still there");
         }
     } else {
-        ask_line(teller, does, rest, expected);
+        ask_line(trace, request, rest, expected);
     }
 }
 
-static inline void tell_line(struct teller *teller, const char *title,
-                             const struct line *line)
+static inline void trace_line_run(struct script_trace *trace, const char *title,
+                                  const struct trace_line *line)
 {
-    char does[300];
+    char request[300];
     char expected[300];
-    snprintf(does, sizeof(does), "%s", line->does);
+    snprintf(request, sizeof(request), "%s", line->request);
     snprintf(expected, sizeof(expected), "%s", line->expected);
-    bool is_server = does[0] == '!';
+    bool is_server = request[0] == '!';
     char *pushes = is_server ? NULL : strstr(expected, "> ");
     if (pushes != NULL) {
         *pushes = '\0';
         pushes += 2;
     }
-    teller->why[0] = '\0';
-    teller->pushed[0] = '\0';
-    teller->before = teller->top;
-    server_pass(teller->server, 1);
-    do_line(teller, does, expected);
-    hear_all(teller);
-    if (teller->why[0] == '\0' &&
-        strcmp(teller->pushed, pushes == NULL ? "" : pushes) != 0) {
-        snprintf(teller->why, sizeof(teller->why), "pushed to: %.300s",
-                 teller->pushed);
+    trace->why[0] = '\0';
+    trace->pushed[0] = '\0';
+    trace->before = trace->top;
+    server_pass(trace->server, 1);
+    dispatch_line(trace, request, expected);
+    read_pushes(trace);
+    if (trace->why[0] == '\0' &&
+        strcmp(trace->pushed, pushes == NULL ? "" : pushes) != 0) {
+        snprintf(trace->why, sizeof(trace->why), "pushed to: %.300s",
+                 trace->pushed);
     }
-    ok(teller->why[0] == '\0', "%s: %s -> %s", title, line->does,
+    ok(trace->why[0] == '\0', "%s: %s -> %s", title, line->request,
        line->expected);
-    if (teller->why[0] != '\0') {
-        printf("# %s\n", teller->why);
+    if (trace->why[0] != '\0') {
+        printf("# %s\n", trace->why);
     }
 }
 
 /* All clients release: only the fence may remain. */
-static inline void tell_end(struct teller *teller, const char *title)
+static inline void trace_end(struct script_trace *trace, const char *title)
 {
     static const char *const keys[] = {"EXISTS $L", "EXISTS $Q", "EXISTS $W",
                                        "EXISTS $H", "EXISTS $V"};
-    for (unsigned i = 0; i < teller->n_people; i++) {
+    for (unsigned i = 0; i < trace->n_clients; i++) {
         struct hf_ask ask = ask_of_verb("release");
-        ask.name = teller->name;
-        ask.name_len = teller->name_len;
-        ask.owner = teller->people[i].name;
-        ask.owner_len = strlen(teller->people[i].name);
-        say(teller, &teller->people[i], ask);
+        ask.name = trace->name;
+        ask.name_len = trace->name_len;
+        ask.owner = trace->clients[i].name;
+        ask.owner_len = strlen(trace->clients[i].name);
+        send_ask(trace, &trace->clients[i], ask);
     }
-    teller->why[0] = '\0';
+    trace->why[0] = '\0';
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        server_line(teller, keys[i], "0");
+        server_line(trace, keys[i], "0");
     }
-    hear_all(teller);
-    ok(teller->why[0] == '\0', "%s: nothing is left but the fence", title);
-    for (unsigned i = 0; i < teller->n_people; i++) {
-        hear(teller, teller->people[i].name, false);
+    read_pushes(trace);
+    ok(trace->why[0] == '\0', "%s: nothing is left but the fence", title);
+    for (unsigned i = 0; i < trace->n_clients; i++) {
+        set_subscribed(trace, trace->clients[i].name, false);
     }
 }
 
-static inline void tell(struct teller *teller, const char *name, size_t len,
-                        const struct line *lines, size_t n)
+static inline void trace_run(struct script_trace *trace, const char *name,
+                             size_t len, const struct trace_line *lines,
+                             size_t n)
 {
-    teller->name = name;
-    teller->name_len = len;
-    teller->n_people = 0;
-    teller->top = 0;
-    hf_redis_keys_make(&teller->keys, "lock:", 5, name, len);
+    trace->name = name;
+    trace->name_len = len;
+    trace->n_clients = 0;
+    trace->top = 0;
+    hf_redis_keys_make(&trace->keys, "lock:", 5, name, len);
     for (size_t i = 0; i < n; i++) {
-        tell_line(teller, name, &lines[i]);
+        trace_line_run(trace, name, &lines[i]);
     }
-    tell_end(teller, name);
+    trace_end(trace, name);
 }
 
-static inline void teller_open(struct teller *teller, struct server *server)
+static inline void script_trace_open(struct script_trace *trace,
+                                     struct server *server)
 {
-    memset(teller, 0, sizeof(*teller));
-    teller->server = server;
-    rig_open(&teller->rig, server);
-    teller->ears = redisConnectUnix(server->path);
+    memset(trace, 0, sizeof(*trace));
+    trace->server = server;
+    rig_open(&trace->rig, server);
+    trace->subscriber = redisConnectUnix(server->path);
 }
 
-static inline void teller_close(struct teller *teller)
+static inline void script_trace_close(struct script_trace *trace)
 {
-    redisFree(teller->ears);
-    rig_close(&teller->rig);
+    redisFree(trace->subscriber);
+    rig_close(&trace->rig);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "story.h"
+#include "lease_trace.h"
 
 #include "nodes.h"
 
@@ -19,14 +19,14 @@
 
 #define LINE_MAX_LEN 256
 
-struct teller {
+struct tracer {
     struct hf_nodes nodes;
     struct hf_lease *lease;
     struct hf_instant sent[HF_NODES_MAX][HF_VERB_SCAN + 1];
     struct hf_span ttl; /* from its last request */
     struct hf_event event;
     struct hf_effects effects;
-    char did[LINE_MAX_LEN];
+    char actions[LINE_MAX_LEN];
 };
 
 static struct hf_instant at_ms(long ms)
@@ -34,15 +34,15 @@ static struct hf_instant at_ms(long ms)
     return (struct hf_instant){(int64_t)ms * 1000000};
 }
 
-static void say(struct teller *teller, const char *format, ...)
+static void print(struct tracer *tracer, const char *format, ...)
 {
-    size_t len = strlen(teller->did);
+    size_t len = strlen(tracer->actions);
     va_list args;
     if (len > 0 && len + 1 < LINE_MAX_LEN) {
-        teller->did[len++] = ' ';
+        tracer->actions[len++] = ' ';
     }
     va_start(args, format);
-    vsnprintf(teller->did + len, LINE_MAX_LEN - len, format, args);
+    vsnprintf(tracer->actions + len, LINE_MAX_LEN - len, format, args);
     va_end(args);
 }
 
@@ -67,10 +67,10 @@ static const char *outcome_text(enum hf_outcome outcome)
 
 /* A holder requests its own lease, a waiter that of its queue entry. A verb
  * without either gets one of these. */
-static void check_ttl(const struct teller *teller, const struct hf_send *send)
+static void check_ttl(const struct tracer *tracer, const struct hf_send *send)
 {
-    int64_t own_ns = teller->ttl.ns;
-    int64_t place_ns = hf_queue_lease(teller->ttl).ns;
+    int64_t own_ns = tracer->ttl.ns;
+    int64_t place_ns = hf_queue_lease(tracer->ttl).ns;
     bool is_place = send->ticket != 0 || send->verb == HF_VERB_YIELD;
     if (send->verb == HF_VERB_RELEASE || send->verb == HF_VERB_CONFIRM) {
         assert_int_equal(send->queue.ns, 0);
@@ -86,63 +86,63 @@ static void check_ttl(const struct teller *teller, const struct hf_send *send)
     }
 }
 
-static void tell_send(struct teller *teller, const struct hf_send *send)
+static void print_send(struct tracer *tracer, const struct hf_send *send)
 {
     static const char letters[] = "ACRY";
-    check_ttl(teller, send);
-    teller->sent[send->node][send->verb] = teller->event.now;
+    check_ttl(tracer, send);
+    tracer->sent[send->node][send->verb] = tracer->event.now;
     if (send->verb == HF_VERB_ACQUIRE && send->queue.ns > 0) {
-        say(teller, send->ticket == 0 ? "%uQ" : "%uQ%llu", send->node,
-            (unsigned long long)send->ticket);
+        print(tracer, send->ticket == 0 ? "%uQ" : "%uQ%llu", send->node,
+              (unsigned long long)send->ticket);
         return;
     }
     if (send->verb == HF_VERB_ACQUIRE && send->counter == 0) {
-        say(teller, "%uA", send->node);
+        print(tracer, "%uA", send->node);
         return;
     }
-    say(teller, "%u%c%llu%s", send->node, letters[send->verb],
-        (unsigned long long)send->counter, send->holder ? "h" : "");
+    print(tracer, "%u%c%llu%s", send->node, letters[send->verb],
+          (unsigned long long)send->counter, send->holder ? "h" : "");
 }
 
-static void tell_state(struct teller *teller)
+static void print_state(struct tracer *tracer)
 {
-    enum hf_state state = hf_lease_state(teller->lease);
-    if (!teller->effects.state_changed ||
-        teller->effects.outcome == HF_OUT_HELD) {
+    enum hf_state state = hf_lease_state(tracer->lease);
+    if (!tracer->effects.state_changed ||
+        tracer->effects.outcome == HF_OUT_HELD) {
         return;
     }
     if (state == HF_STATE_AT_RISK) {
-        say(teller, "at-risk");
+        print(tracer, "at-risk");
     } else if (state == HF_STATE_HELD) {
-        say(teller, "safe");
+        print(tracer, "safe");
     }
 }
 
-static void tell(struct teller *teller)
+static void print_effects(struct tracer *tracer)
 {
-    const struct hf_effects *effects = &teller->effects;
+    const struct hf_effects *effects = &tracer->effects;
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         if ((effects->missed & (1U << i)) != 0) {
-            say(teller, "late %u", i);
-            nodes_miss(&teller->nodes, i, teller->event.now);
+            print(tracer, "late %u", i);
+            nodes_miss(&tracer->nodes, i, tracer->event.now);
         }
     }
     if (effects->outcome == HF_OUT_HELD) {
-        say(teller, "held %llu till %lld",
-            (unsigned long long)hf_lease_fence(teller->lease),
-            (long long)(hf_lease_deadline(teller->lease).ns / 1000000));
+        print(tracer, "held %llu till %lld",
+              (unsigned long long)hf_lease_fence(tracer->lease),
+              (long long)(hf_lease_deadline(tracer->lease).ns / 1000000));
     } else if (effects->outcome == HF_OUT_EXTENDED) {
-        say(teller, "extended till %lld",
-            (long long)(hf_lease_deadline(teller->lease).ns / 1000000));
+        print(tracer, "extended till %lld",
+              (long long)(hf_lease_deadline(tracer->lease).ns / 1000000));
     } else if (effects->outcome != HF_OUT_NONE) {
-        say(teller, "%s", outcome_text(effects->outcome));
+        print(tracer, "%s", outcome_text(effects->outcome));
     }
-    tell_state(teller);
+    print_state(tracer);
     for (unsigned i = 0; i < effects->n_sends; i++) {
-        tell_send(teller, &effects->sends[i]);
+        print_send(tracer, &effects->sends[i]);
     }
     if (effects->done) {
-        say(teller, "done");
+        print(tracer, "done");
     }
 }
 
@@ -163,30 +163,30 @@ static enum hf_verb verb_of(char letter)
     }
 }
 
-static void read_grant(struct teller *teller, unsigned node,
+static void read_grant(struct tracer *tracer, unsigned node,
                        const char *counter)
 {
-    teller->event.kind = HF_EV_GRANT;
-    teller->event.node = (uint8_t)node;
-    teller->event.counter = strtoull(counter, NULL, 10);
+    tracer->event.kind = HF_EV_GRANT;
+    tracer->event.node = (uint8_t)node;
+    tracer->event.counter = strtoull(counter, NULL, 10);
 }
 
-static void read_answer(struct teller *teller, unsigned node, char **words,
+static void read_answer(struct tracer *tracer, unsigned node, char **words,
                         int n)
 {
-    struct hf_event *event = &teller->event;
-    const char *said = words[2];
+    struct hf_event *event = &tracer->event;
+    const char *verdict = words[2];
     if (strcmp(words[1], "grants") == 0) {
-        read_grant(teller, node, said);
+        read_grant(tracer, node, verdict);
         return;
     }
     event->kind = HF_EV_ANSWER;
     event->node = (uint8_t)node;
     event->verb = verb_of(words[1][0]);
-    event->sent = teller->sent[node][event->verb];
+    event->sent = tracer->sent[node][event->verb];
     event->counter = n > 3 ? strtoull(words[3], NULL, 10) : 0;
     event->rival = 99;
-    if (strcmp(said, "ok") == 0) {
+    if (strcmp(verdict, "ok") == 0) {
         event->verdict = HF_VERDICT_OK;
         event->ahead = n > 4 && strcmp(words[4], "behind") == 0;
         bool is_bound = n > 5 && strcmp(words[4], "bound") == 0;
@@ -194,30 +194,31 @@ static void read_answer(struct teller *teller, unsigned node, char **words,
         event->floor = n > 4 && event->ahead == 0 && !is_bound
                            ? strtoull(words[4], NULL, 10)
                            : 0;
-    } else if (strcmp(said, "no") == 0) {
+    } else if (strcmp(verdict, "no") == 0) {
         event->verdict = HF_VERDICT_REFUSED;
         event->rival = n > 4 ? (uint32_t)atoi(words[4]) : 99;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 1000);
         event->ticket = n > 6 ? strtoull(words[6], NULL, 10) : 0;
-    } else if (strcmp(said, "queued") == 0 || strcmp(said, "foreign") == 0 ||
-               strcmp(said, "mortal") == 0) {
+    } else if (strcmp(verdict, "queued") == 0 ||
+               strcmp(verdict, "foreign") == 0 ||
+               strcmp(verdict, "mortal") == 0) {
         event->verdict = HF_VERDICT_QUEUED;
-        event->poll_ms_max = strcmp(said, "foreign") == 0  ? 40
-                             : strcmp(said, "mortal") == 0 ? 500
-                                                           : 0;
+        event->poll_ms_max = strcmp(verdict, "foreign") == 0  ? 40
+                             : strcmp(verdict, "mortal") == 0 ? 500
+                                                              : 0;
         event->ahead = n > 4 ? (uint32_t)atoi(words[4]) : 0;
         event->left = hf_span_ms(n > 5 ? atoi(words[5]) : 20000);
         event->ticket = 500;
-    } else if (strcmp(said, "unsent") == 0) {
+    } else if (strcmp(verdict, "unsent") == 0) {
         event->verdict = HF_VERDICT_UNSENT;
-    } else if (strcmp(said, "unknown") == 0) {
+    } else if (strcmp(verdict, "unknown") == 0) {
         event->verdict = HF_VERDICT_UNKNOWN;
     } else {
-        assert_string_equal(said, "error");
+        assert_string_equal(verdict, "error");
         event->verdict = HF_VERDICT_ERROR;
     }
     if (event->verdict <= HF_VERDICT_QUEUED) {
-        nodes_reply(&teller->nodes, node, hf_span_us(1));
+        nodes_reply(&tracer->nodes, node, hf_span_us(1));
     }
 }
 
@@ -233,13 +234,13 @@ static enum hf_node_status status_of(const char *word)
                                            : HF_NODE_STATUS_DOWN;
 }
 
-static void read_listen(struct teller *teller, const char *word, unsigned node)
+static void read_listen(struct tracer *tracer, const char *word, unsigned node)
 {
-    teller->event.node = (uint8_t)node;
-    nodes_listen(&teller->nodes, node, strcmp(word, "listen") == 0);
+    tracer->event.node = (uint8_t)node;
+    nodes_listen(&tracer->nodes, node, strcmp(word, "listen") == 0);
 }
 
-static void read_event(struct teller *teller, char **words, int n)
+static void read_event(struct tracer *tracer, char **words, int n)
 {
     static const struct {
         const char *word;
@@ -247,21 +248,21 @@ static void read_event(struct teller *teller, char **words, int n)
     } kinds[] = {
         {"acquire", HF_EV_ACQUIRE},
         {"adopt", HF_EV_ADOPT},
-        {"disown", HF_EV_RELEASE_FOREIGN},
+        {"release-foreign", HF_EV_RELEASE_FOREIGN},
         {"extend", HF_EV_EXTEND},
         {"release", HF_EV_RELEASE},
-        {"forsake", HF_EV_DETACH},
+        {"detach", HF_EV_DETACH},
         {"timer", HF_EV_TIMER},
         {"node", HF_EV_NODE},
-        {"forgot", HF_EV_NODE_RESET},
+        {"reset", HF_EV_NODE_RESET},
         {"queue", HF_EV_ACQUIRE},
         {"listen", HF_EV_LISTEN},
-        {"deaf", HF_EV_LISTEN},
+        {"unlisten", HF_EV_LISTEN},
         {"overdue", HF_EV_TIMER},
     };
-    struct hf_event *event = &teller->event;
+    struct hf_event *event = &tracer->event;
     if (words[0][0] >= '0' && words[0][0] <= '9') {
-        read_answer(teller, (unsigned)atoi(words[0]), words, n);
+        read_answer(tracer, (unsigned)atoi(words[0]), words, n);
         return;
     }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -271,7 +272,7 @@ static void read_event(struct teller *teller, char **words, int n)
             event->counter = number;
             event->queues = strcmp(words[0], "queue") == 0;
             if (event->kind == HF_EV_LISTEN) {
-                read_listen(teller, words[0], (unsigned)number);
+                read_listen(tracer, words[0], (unsigned)number);
             }
             event->ttl = hf_span_ms((int64_t)number);
             event->spared =
@@ -282,22 +283,22 @@ static void read_event(struct teller *teller, char **words, int n)
                 event->node = (uint8_t)number;
             }
             if (event->kind == HF_EV_NODE) {
-                nodes_set(&teller->nodes, event->node, status_of(words[2]));
+                nodes_set(&tracer->nodes, event->node, status_of(words[2]));
             }
             return;
         }
     }
-    fail_msg("the story has no event '%s'", words[0]);
+    fail_msg("a trace has no event '%s'", words[0]);
 }
 
 /* A timer comes when it is due, and none is due before; unless it is overdue.
  */
-static void check_timer(const struct teller *teller, const char *word,
+static void check_timer(const struct tracer *tracer, const char *word,
                         const char *line)
 {
-    int64_t wake_ns = hf_lease_wake(teller->lease).ns;
-    int64_t early_ns = wake_ns - teller->event.now.ns;
-    if (teller->event.kind != HF_EV_TIMER) {
+    int64_t wake_ns = hf_lease_wake(tracer->lease).ns;
+    int64_t early_ns = wake_ns - tracer->event.now.ns;
+    if (tracer->event.kind != HF_EV_TIMER) {
         return;
     }
     bool is_late = early_ns <= -at_ms(1).ns;
@@ -307,17 +308,17 @@ static void check_timer(const struct teller *teller, const char *word,
     }
 }
 
-static void check_granted(const struct teller *teller, const char *line,
+static void check_granted(const struct tracer *tracer, const char *line,
                           char **words)
 {
     uint64_t counter =
-        hf_lease_granted(teller->lease, (unsigned)atoi(words[1]));
+        hf_lease_granted(tracer->lease, (unsigned)atoi(words[1]));
     if (counter != strtoull(words[2], NULL, 10)) {
         fail_msg("%s\n  but it is %llu", line, (unsigned long long)counter);
     }
 }
 
-static void tell_line(struct teller *teller, const char *line)
+static void run_line(struct tracer *tracer, const char *line)
 {
     char copy[LINE_MAX_LEN];
     char *words[8] = {0};
@@ -330,24 +331,24 @@ static void tell_line(struct teller *teller, const char *line)
     char *expected = bar + 1 + strspn(bar + 1, " ");
     char *close = strchr(copy, ']');
     assert_non_null(close);
-    memset(&teller->event, 0, sizeof(teller->event));
-    teller->event.now = at_ms(strtol(copy + 1, NULL, 10));
+    memset(&tracer->event, 0, sizeof(tracer->event));
+    tracer->event.now = at_ms(strtol(copy + 1, NULL, 10));
     for (char *word = strtok_r(close + 1, " ", &save); word != NULL && n < 8;
          word = strtok_r(NULL, " ", &save)) {
         words[n++] = word;
     }
     assert_true(n > 0);
     if (strcmp(words[0], "slow") == 0) {
-        teller->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
+        tracer->nodes.misses[atoi(words[1])] = HF_NODE_MISSES_MAX;
         return;
     }
     if (strcmp(words[0], "up") == 0) {
-        nodes_set(&teller->nodes, (unsigned)atoi(words[1]),
+        nodes_set(&tracer->nodes, (unsigned)atoi(words[1]),
                   HF_NODE_STATUS_VOTING);
         return;
     }
     if (strcmp(words[0], "spread") == 0 || strcmp(words[0], "sparse") == 0) {
-        bool is_spread = hf_lease_is_spread(teller->lease, &teller->nodes);
+        bool is_spread = hf_lease_is_spread(tracer->lease, &tracer->nodes);
         if (is_spread != (strcmp(words[0], "spread") == 0)) {
             fail_msg("%s\n  but it is not", line);
         }
@@ -355,27 +356,27 @@ static void tell_line(struct teller *teller, const char *line)
     }
     if (strcmp(words[0], "granted") == 0) {
         assert_true(n == 3);
-        check_granted(teller, line, words);
+        check_granted(tracer, line, words);
         return;
     }
-    read_event(teller, words, n);
-    check_timer(teller, words[0], line);
-    if (teller->event.kind == HF_EV_EXTEND && teller->event.ttl.ns > 0) {
-        teller->ttl = teller->event.ttl;
+    read_event(tracer, words, n);
+    check_timer(tracer, words[0], line);
+    if (tracer->event.kind == HF_EV_EXTEND && tracer->event.ttl.ns > 0) {
+        tracer->ttl = tracer->event.ttl;
     }
-    teller->did[0] = '\0';
-    hf_lease_step(teller->lease, &teller->nodes, &teller->event,
-                  &teller->effects);
-    tell(teller);
-    if (strcmp(teller->did, expected) != 0) {
-        fail_msg("%s\n  but it did: %s", line, teller->did);
+    tracer->actions[0] = '\0';
+    hf_lease_step(tracer->lease, &tracer->nodes, &tracer->event,
+                  &tracer->effects);
+    print_effects(tracer);
+    if (strcmp(tracer->actions, expected) != 0) {
+        fail_msg("%s\n  but the actions are: %s", line, tracer->actions);
     }
-    bool is_held = teller->lease->phase == HF_PHASE_HOLDING;
-    if (is_held == (hf_lease_state(teller->lease) == HF_STATE_RELEASED)) {
-        fail_msg("%s\n  and its state is not what it tells", line);
+    bool is_held = tracer->lease->phase == HF_PHASE_HOLDING;
+    if (is_held == (hf_lease_state(tracer->lease) == HF_STATE_RELEASED)) {
+        fail_msg("%s\n  and its state does not fit its phase", line);
     }
-    if (teller->event.kind == HF_EV_TIMER && !teller->effects.done &&
-        !hf_instant_before(teller->event.now, hf_lease_wake(teller->lease))) {
+    if (tracer->event.kind == HF_EV_TIMER && !tracer->effects.done &&
+        !hf_instant_before(tracer->event.now, hf_lease_wake(tracer->lease))) {
         fail_msg("%s\n  and the timer is due at once again", line);
     }
 }
@@ -403,19 +404,19 @@ static void unmap_lease(struct hf_lease *lease, unsigned n_nodes)
     assert_int_equal(munmap(end - page, 2 * page), 0);
 }
 
-int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
+int64_t trace_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
                    const char *text)
 {
-    struct teller teller;
-    memset(&teller, 0, sizeof(teller));
-    hf_nodes_init(&teller.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
+    struct tracer tracer;
+    memset(&tracer, 0, sizeof(tracer));
+    hf_nodes_init(&tracer.nodes, n_nodes, hf_span_ms(50), hf_span_ms(1000));
     for (unsigned i = 0; i < n_nodes; i++) {
-        nodes_set(&teller.nodes, i, HF_NODE_STATUS_VOTING);
-        nodes_listen(&teller.nodes, i, true);
+        nodes_set(&tracer.nodes, i, HF_NODE_STATUS_VOTING);
+        nodes_listen(&tracer.nodes, i, true);
     }
-    teller.ttl = hf_span_ms(ttl_ms);
-    teller.lease = map_lease(n_nodes);
-    hf_lease_init(teller.lease, n_nodes, teller.ttl, jitter);
+    tracer.ttl = hf_span_ms(ttl_ms);
+    tracer.lease = map_lease(n_nodes);
+    hf_lease_init(tracer.lease, n_nodes, tracer.ttl, jitter);
     while (*text != '\0') {
         char line[LINE_MAX_LEN];
         size_t len = strcspn(text, "\n");
@@ -423,14 +424,14 @@ int64_t story_wake(unsigned n_nodes, int ttl_ms, uint8_t jitter,
         memcpy(line, text, len);
         line[len] = '\0';
         text += len + (text[len] == '\n');
-        tell_line(&teller, line);
+        run_line(&tracer, line);
     }
-    int64_t wake_ns = hf_lease_wake(teller.lease).ns;
-    unmap_lease(teller.lease, n_nodes);
+    int64_t wake_ns = hf_lease_wake(tracer.lease).ns;
+    unmap_lease(tracer.lease, n_nodes);
     return wake_ns;
 }
 
-void story(unsigned n_nodes, int ttl_ms, const char *text)
+void trace(unsigned n_nodes, int ttl_ms, const char *text)
 {
-    story_wake(n_nodes, ttl_ms, 0, text);
+    trace_wake(n_nodes, ttl_ms, 0, text);
 }
