@@ -127,7 +127,7 @@ static void print_stat(const struct sim_task *task, char *out, size_t size)
              task->is_zombie ? 'Z'
              : is_stopped    ? 'T'
                              : 'R',
-             task->pid, task->pid, (unsigned long long)task->start);
+             task->pid, task->pid, (unsigned long long)task->start_ticks);
 }
 
 static int open_proc(struct sim_task *task, const char *path)

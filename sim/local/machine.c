@@ -102,8 +102,8 @@ void sim_machine_started(struct sim_process *process)
     struct hf_instant now = sim_process_clock(process, process->world->now_ns);
     task->is_zombie = false;
     task->pid = 0;
-    task->start = (uint64_t)(now.ns / TICK_NS);
-    task->pid = new_pid(task->machine, task->start);
+    task->start_ticks = (uint64_t)(now.ns / TICK_NS);
+    task->pid = new_pid(task->machine, task->start_ticks);
     task->is_disowned = false;
     task->waits = false;
     task->calls = 0;

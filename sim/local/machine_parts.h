@@ -42,12 +42,12 @@ struct sim_task {
     struct sim_machine *machine;
     struct sim_process *process;
     int pid;
-    uint64_t start;   /* clock ticks since the boot */
-    bool is_zombie;   /* it has ended, and keeps its number */
-    bool is_disowned; /* its calls fail (machine.h) */
-    bool waits;       /* for the mutex */
-    int64_t calls;    /* until it stops or ends in one; 0: no such fault */
-    int64_t span_ns;  /* … for this time */
+    uint64_t start_ticks; /* clock ticks since the boot */
+    bool is_zombie;       /* it has ended, and keeps its number */
+    bool is_disowned;     /* its calls fail (machine.h) */
+    bool waits;           /* for the mutex */
+    int64_t calls;        /* until it stops or ends in one; 0: no such fault */
+    int64_t span_ns;      /* … for this time */
     bool dies;
     int fds[SIM_FDS_MAX];          /* 0: none */
     MDB_txn *txn;                  /* NULL: none is open */

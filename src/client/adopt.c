@@ -80,15 +80,15 @@ static void on_outcome(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* The timeout of the wait. A DISOWN may have been executed at a node, so its
- * result is unknown. An adoption that fails must not leave a lock that renews
- * itself: detach it again. */
+/* The timeout of the wait. A RELEASE_FOREIGN may have been executed at a node,
+ * so its result is unknown. An adoption that fails must not leave a lock that
+ * renews itself: detach it again. */
 static void on_due(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
     HF_ASSERT(lock != NULL);
     hf_op_part(op);
-    hf_op_finish(op, op->kind == HF_OP_DISOWN && op->answered != 0
+    hf_op_finish(op, op->kind == HF_OP_RELEASE_FOREIGN && op->answered != 0
                          ? HF_UNKNOWN
                          : hf_unavailable_write(op));
     if (op->kind == HF_OP_ADOPT) {
@@ -123,7 +123,7 @@ static const struct hf_op_handlers adopt_handlers = {
 };
 
 const struct hf_op_handlers hf_release_foreign_handlers = {
-    .kind = HF_OP_DISOWN,
+    .kind = HF_OP_RELEASE_FOREIGN,
     .outcome = hf_release_outcome,
     .due = on_due,
 };
@@ -256,9 +256,9 @@ void hf_release_foreign_begin(struct hf_op *op)
     begin(op, HF_EV_RELEASE_FOREIGN);
 }
 
-static enum hf_status disown(struct hf_client *client,
-                             const struct hf_order *order, uint64_t counter,
-                             struct hf_error *error)
+static enum hf_status release_foreign(struct hf_client *client,
+                                      const struct hf_order *order,
+                                      uint64_t counter, struct hf_error *error)
 {
     struct hf_op op;
     hf_op_init(&op, client, &hf_release_foreign_handlers);
@@ -293,7 +293,7 @@ enum hf_status hf_owner_release(struct hf_client *client, const void *name,
         status = read_owner(owner, &order, &fence, error);
     }
     if (status == HF_OK) {
-        status = disown(client, &order, fence, error);
+        status = release_foreign(client, &order, fence, error);
     }
     hf_client_leave(client);
     return status;

@@ -6,11 +6,12 @@
 
 #include "client/op.h"
 
-/* Of a DISOWN. */
+/* Of a RELEASE_FOREIGN. */
 extern const struct hf_op_handlers hf_release_foreign_handlers;
 
 /* Begin to release the lock with the owner of op->order, with op->counter as
- * its fence, at all nodes but those of op->spared. `op` is a new DISOWN. */
+ * its fence, at all nodes but those of op->spared. `op` is a new
+ * RELEASE_FOREIGN. */
 void hf_release_foreign_begin(struct hf_op *op);
 
 #endif

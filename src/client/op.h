@@ -18,7 +18,7 @@ enum hf_op_kind {
     HF_OP_ACQUIRE,
     HF_OP_BUNDLE, /* struct hf_bundle begins with it: several acquisitions */
     HF_OP_ADOPT,
-    HF_OP_DISOWN,
+    HF_OP_RELEASE_FOREIGN,
     HF_OP_EXTEND,
     HF_OP_RELEASE,
     HF_OP_QUERY,  /* struct hf_broadcast begins with it */
@@ -91,15 +91,15 @@ struct hf_op {
     struct hf_instant log_at; /* when a retry for the same reason is logged
                                  again */
     uint32_t log_why;         /* the reason logged last; 0: none */
-    uint16_t spared;          /* DISOWN: nodes to which no RELEASE is sent */
-    uint16_t answered;        /* nodes that replied, in this attempt */
-    uint16_t refusing;        /* nodes with a failed request */
-    uint16_t apart;         /* nodes that granted, but whose counter is too far
-                               from the others': clock_apart.c */
-    uint16_t leading;       /* nodes that granted far ahead of their own time */
-    bool has_dropped;       /* a reply was dropped: out of memory */
-    bool is_queued;         /* this attempt waits in the nodes' queues */
-    uint32_t ahead;         /* waiters before it, per the last reply */
+    uint16_t spared;   /* RELEASE_FOREIGN: nodes to which no RELEASE is sent */
+    uint16_t answered; /* nodes that replied, in this attempt */
+    uint16_t refusing; /* nodes with a failed request */
+    uint16_t apart;    /* nodes that granted, but whose counter is too far
+                          from the others': clock_apart.c */
+    uint16_t leading;  /* nodes that granted far ahead of their own time */
+    bool has_dropped;  /* a reply was dropped: out of memory */
+    bool is_queued;    /* this attempt waits in the nodes' queues */
+    uint32_t ahead;    /* waiters before it, per the last reply */
     uint16_t rival_permits; /* size of the name's semaphore, if not ours */
 
     /* Of an asynchronous operation. `report` runs with the mutex if the status

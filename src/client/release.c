@@ -48,7 +48,8 @@ void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
     if (op->lock != NULL) {
         return;
     }
-    if (op->kind == HF_OP_DISOWN && status == HF_UNKNOWN && op->answered == 0) {
+    if (op->kind == HF_OP_RELEASE_FOREIGN && status == HF_UNKNOWN &&
+        op->answered == 0) {
         status = hf_unavailable_write(op);
     } else if (status == HF_UNKNOWN && hf_unavailable_is_denied(op)) {
         status = HF_DENIED;

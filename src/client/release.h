@@ -5,8 +5,8 @@
 
 #include "client/op.h"
 
-/* One lock of a RELEASE or DISOWN is released, lost or unknown. The last one
- * ends the operation, with the worst status. */
+/* One lock of a RELEASE or RELEASE_FOREIGN is released, lost or unknown. The
+ * last one ends the operation, with the worst status. */
 void hf_release_outcome(struct hf_op *op, struct hf_lock *lock,
                         enum hf_outcome outcome);
 

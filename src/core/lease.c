@@ -85,9 +85,9 @@ void hf_step_send(struct hf_step *step, unsigned node, enum hf_verb verb,
     };
     fill_send(step->lease, send);
     if (send->queue.ns > 0) {
-        bool is_deaf = (step->nodes->listening & hf_node_bit(node)) == 0;
-        vote->flags &= (uint16_t)~HF_VOTE_DEAF;
-        vote->flags |= is_deaf ? HF_VOTE_DEAF : 0;
+        bool cannot_push = (step->nodes->listening & hf_node_bit(node)) == 0;
+        vote->flags &= (uint16_t)~HF_VOTE_NO_PUSH;
+        vote->flags |= cannot_push ? HF_VOTE_NO_PUSH : 0;
     }
     vote->flags &= (uint16_t)~hf_vote_old(verb);
     vote->pending |= (uint8_t)(1U << verb);
@@ -269,7 +269,7 @@ static void dispatch(struct hf_step *step)
         hf_hold_adopt(step);
         break;
     case HF_EV_RELEASE_FOREIGN:
-        hf_release_disown(step);
+        hf_release_foreign(step);
         break;
     case HF_EV_ANSWER:
         on_answer(step);

@@ -175,9 +175,9 @@ struct hf_vote {
     union {
         struct hf_instant due; /* pending: the timeout of the request; WAITING,
                                   not pending: when to ask again */
-        uint64_t node_time;    /* ASKING, refused, not pending: the node's time
+        uint64_t node_time_us; /* ASKING, refused, not pending: the node's time
                                   in its reply; 0: none */
-    } due_or_node_time;
+    } due_or_node_time_us;
     union {
         struct {
             uint32_t rival;   /* not ours: digest of the holder's owner; 0: none

@@ -300,8 +300,8 @@ static void note(struct hf_step *step)
     if (hf_vote_has_node_time(step->lease, vote)) {
         bool names_time = event->verdict == HF_VERDICT_REFUSED &&
                           event->verb == HF_VERB_ACQUIRE;
-        hf_vote_set_node_time(step->lease, vote,
-                              names_time ? event->ticket : 0);
+        hf_vote_set_node_time_us(step->lease, vote,
+                                 names_time ? event->ticket : 0);
     }
 }
 

@@ -6,7 +6,7 @@
  *          confirmed       HOLDING
  *          ticket          WAITING
  *   vote   due             a request is pending; WAITING: always
- *          node_time       ASKING, and the node has refused, nothing pending
+ *          node_time_us    ASKING, and the node has refused, nothing pending
  *          rival, left_ms  the last reply was "not yours" or "queued"
  *          raise_*         the last reply was "yours"
  *
@@ -82,7 +82,7 @@ static inline struct hf_instant hf_vote_due(const struct hf_lease *lease,
     if (lease->phase != HF_PHASE_WAITING) {
         HF_ASSERT(vote->pending != 0);
     }
-    return vote->due_or_node_time.due;
+    return vote->due_or_node_time_us.due;
 }
 
 static inline void hf_vote_set_due(const struct hf_lease *lease,
@@ -91,7 +91,7 @@ static inline void hf_vote_set_due(const struct hf_lease *lease,
     if (lease->phase != HF_PHASE_WAITING) {
         HF_ASSERT(vote->pending != 0);
     }
-    vote->due_or_node_time.due = due;
+    vote->due_or_node_time_us.due = due;
 }
 
 static inline bool hf_vote_has_node_time(const struct hf_lease *lease,
@@ -101,18 +101,19 @@ static inline bool hf_vote_has_node_time(const struct hf_lease *lease,
            vote->pending == 0;
 }
 
-static inline uint64_t hf_vote_node_time(const struct hf_lease *lease,
-                                         const struct hf_vote *vote)
+static inline uint64_t hf_vote_node_time_us(const struct hf_lease *lease,
+                                            const struct hf_vote *vote)
 {
     HF_ASSERT(hf_vote_has_node_time(lease, vote));
-    return vote->due_or_node_time.node_time;
+    return vote->due_or_node_time_us.node_time_us;
 }
 
-static inline void hf_vote_set_node_time(const struct hf_lease *lease,
-                                         struct hf_vote *vote, uint64_t time)
+static inline void hf_vote_set_node_time_us(const struct hf_lease *lease,
+                                            struct hf_vote *vote,
+                                            uint64_t time_us)
 {
     HF_ASSERT(hf_vote_has_node_time(lease, vote));
-    vote->due_or_node_time.node_time = time;
+    vote->due_or_node_time_us.node_time_us = time_us;
 }
 
 static inline bool hf_vote_is_refusal(const struct hf_vote *vote)

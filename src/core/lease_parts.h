@@ -16,8 +16,8 @@ enum hf_vote_flags {
     HF_VOTE_LATE = (1 << 1),        /* its request has timed out */
     HF_VOTE_MAY_HOLD = (1 << 2),    /* ACQUIRE was sent: may have granted it */
     HF_VOTE_UNRELEASED = (1 << 3),  /* a RELEASE must still be sent */
-    HF_VOTE_DEAF = (1 << 4),        /* the last ACQUIRE was sent while the node
-                                       could not push to us */
+    HF_VOTE_NO_PUSH = (1 << 4),     /* the last ACQUIRE was sent while the node
+                                    could not push to us */
     HF_VOTE_OLD_TTL_ASK = (1 << 5), /* its ACQUIRE or YIELD was sent before the
                                    ttl changed, perhaps in that instant */
     HF_VOTE_OLD_TTL_CONFIRM = (1 << 6), /* the same of its CONFIRM */
@@ -202,7 +202,7 @@ void hf_hold_extend(struct hf_step *step);
 
 /* lease_release.c. `reports`: a caller waits for the outcome. */
 void hf_release_begin(struct hf_step *step, bool reports);
-void hf_release_disown(struct hf_step *step);
+void hf_release_foreign(struct hf_step *step);
 void hf_release_answer(struct hf_step *step);
 void hf_release_timer(struct hf_step *step);
 void hf_release_node(struct hf_step *step);

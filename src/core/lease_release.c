@@ -160,7 +160,7 @@ void hf_release_begin(struct hf_step *step, bool reports)
     begin(step, mask, reports && !was_lost, step->nodes->node_timeout);
 }
 
-void hf_release_disown(struct hf_step *step)
+void hf_release_foreign(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_IDLE);
     step->lease->fence = step->event->counter;

@@ -134,7 +134,7 @@ static bool must_ask_now(const struct hf_step *step, unsigned node)
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
     const struct hf_vote *vote = &step->lease->votes[node];
     if (vote->said == HF_SAID_QUEUED) {
-        return (vote->flags & HF_VOTE_DEAF) != 0 && can_push(step, node);
+        return (vote->flags & HF_VOTE_NO_PUSH) != 0 && can_push(step, node);
     }
     return vote->said == HF_SAID_NOT_YOURS && vote->polls == 0;
 }
@@ -224,18 +224,18 @@ static unsigned readings(const struct hf_lease *lease,
     unsigned n = 0;
     for (unsigned i = 0; i < lease->n_nodes; i++) {
         const struct hf_vote *vote = &lease->votes[i];
-        uint64_t time = hf_vote_has_node_time(lease, vote)
-                            ? hf_vote_node_time(lease, vote)
-                            : 0;
-        if (time == 0) {
+        uint64_t time_us = hf_vote_has_node_time(lease, vote)
+                               ? hf_vote_node_time_us(lease, vote)
+                               : 0;
+        if (time_us == 0) {
             continue;
         }
         unsigned at = n++;
-        while (at > 0 && sorted[at - 1] > time) {
+        while (at > 0 && sorted[at - 1] > time_us) {
             sorted[at] = sorted[at - 1];
             at--;
         }
-        sorted[at] = time;
+        sorted[at] = time_us;
     }
     return n;
 }
@@ -463,7 +463,7 @@ void hf_wait_listen(struct hf_step *step)
     unsigned node = step->event->node;
     const struct hf_vote *vote = &step->lease->votes[node];
     if ((step->nodes->listening & hf_node_bit(node)) != 0 &&
-        (vote->flags & HF_VOTE_DEAF) != 0) {
+        (vote->flags & HF_VOTE_NO_PUSH) != 0) {
         send_acquire(step, node);
     }
 }

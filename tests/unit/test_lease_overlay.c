@@ -81,15 +81,15 @@ static void get_due(struct hf_lease *lease, struct hf_vote *vote)
     (void)hf_vote_due(lease, vote);
 }
 
-static void node_time(struct hf_lease *lease, struct hf_vote *vote)
+static void node_time_us(struct hf_lease *lease, struct hf_vote *vote)
 {
-    hf_vote_set_node_time(lease, vote, 7);
-    assert_int_equal(hf_vote_node_time(lease, vote), 7);
+    hf_vote_set_node_time_us(lease, vote, 7);
+    assert_int_equal(hf_vote_node_time_us(lease, vote), 7);
 }
 
 static void get_node_time(struct hf_lease *lease, struct hf_vote *vote)
 {
-    (void)hf_vote_node_time(lease, vote);
+    (void)hf_vote_node_time_us(lease, vote);
 }
 
 static void rival(struct hf_lease *lease, struct hf_vote *vote)
@@ -160,7 +160,7 @@ static const struct {
     {get_ticket, PHASE(WAITING), ANY, PHASE(WAITING)},
     {due, PHASE(WAITING), ANY, ANY},
     {get_due, PHASE(WAITING), ANY, ANY},
-    {node_time, PHASE(ASKING), SAID(NOT_YOURS), 0},
+    {node_time_us, PHASE(ASKING), SAID(NOT_YOURS), 0},
     {get_node_time, PHASE(ASKING), SAID(NOT_YOURS), 0},
     {rival, ANY, SAID(NOT_YOURS) | SAID(QUEUED), ANY},
     {get_rival, ANY, SAID(NOT_YOURS) | SAID(QUEUED), ANY},

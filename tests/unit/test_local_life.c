@@ -298,13 +298,13 @@ static void numbers_used_again(void **state)
     hf_processes_note(&view, &set, &life);
     assert_int_equal(life.count, 1);
     assert_false(hf_processes_are_over(&view, &life));
-    life.of[0].start++;
+    life.of[0].start_ticks++;
     assert_true(hf_processes_are_over(&view, &life));
     life.pid_space++;
     assert_false(hf_processes_are_over(&view, &life));
     life.pid_space--;
-    life.of[0].start = 0; /* the start time was unknown when the record was
-                             written */
+    life.of[0].start_ticks = 0; /* the start time was unknown when the record
+                             was written */
     assert_false(hf_processes_are_over(&view, &life));
     life.of[0].pid = -getpgrp();
     assert_false(hf_processes_are_over(&view, &life));

@@ -111,8 +111,8 @@ void hf_local_listen(struct hf_local *local)
     if (hf_wake_listen(&local->wake, local->env.loop)) {
         local->has_news = true;
         hf_timer_set(&local->turn, hf_clock_now());
-    } else if (!local->is_deaf) {
-        local->is_deaf = true; /* log it once */
+    } else if (!local->has_no_socket) {
+        local->has_no_socket = true; /* log it once */
         local->env.log(local->env.client, HF_LOG_WARN,
                        "no socket to be woken by: waiting by heartbeats");
     }

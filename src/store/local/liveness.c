@@ -42,7 +42,7 @@ struct stat_line {
     char state;
     int64_t group;
     int64_t n_threads;
-    uint64_t start;
+    uint64_t start_ticks;
 };
 
 /* Fields 3 (state), 5 (pgrp), 20 (num_threads) and 22 (starttime) of proc(5).
@@ -61,7 +61,7 @@ static bool parse_stat(const char *text, struct stat_line *out)
         } else if (field == 20) {
             out->n_threads = strtoll(at, NULL, 10);
         } else if (field == 22) {
-            out->start = strtoull(at, NULL, 10);
+            out->start_ticks = strtoull(at, NULL, 10);
             return true;
         }
         at = strchr(at, ' ');
@@ -125,7 +125,7 @@ static void look(struct hf_proc_view *view)
     }
     self[len] = '\0';
     view->can_see = strcmp(self, own) == 0 && read_stat(view->own_pid, &line);
-    view->own_start = view->can_see ? line.start : 0;
+    view->own_start_ticks = view->can_see ? line.start_ticks : 0;
 }
 
 uint64_t hf_pid_space(struct hf_proc_view *view)
@@ -150,9 +150,10 @@ void hf_processes_note(struct hf_proc_view *view, const struct hf_life_set *set,
         int64_t leader = pid < 0 ? -pid : pid;
         out->of[i].pid = pid;
         if (pid == view->own_pid) {
-            out->of[i].start = view->own_start;
+            out->of[i].start_ticks = view->own_start_ticks;
         } else {
-            out->of[i].start = read_stat(leader, &line) ? line.start : 0;
+            out->of[i].start_ticks =
+                read_stat(leader, &line) ? line.start_ticks : 0;
         }
     }
     out->count = set->count;
@@ -191,7 +192,8 @@ static bool group_is_over(const struct hf_process *process)
         return true;
     }
     if (read_stat(leader, &line)) {
-        if (process->start != 0 && line.start != process->start) {
+        if (process->start_ticks != 0 &&
+            line.start_ticks != process->start_ticks) {
             return true;
         }
         if (line.group == leader && !is_zombie(&line)) {
@@ -215,8 +217,8 @@ static bool process_is_over(const struct hf_process *process)
     if (!read_stat(process->pid, &line)) {
         return is_unused(process->pid); /* it has just ended, or is hidden */
     }
-    return is_zombie(&line) ||
-           (process->start != 0 && line.start != process->start);
+    return is_zombie(&line) || (process->start_ticks != 0 &&
+                                line.start_ticks != process->start_ticks);
 }
 
 bool hf_processes_are_over(struct hf_proc_view *view,

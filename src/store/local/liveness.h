@@ -14,8 +14,8 @@
 #include <stdint.h>
 
 struct hf_process {
-    int64_t pid;    /* negative: a process group, as in kill(2) */
-    uint64_t start; /* clock ticks since boot; 0: unknown */
+    int64_t pid;          /* negative: a process group, as in kill(2) */
+    uint64_t start_ticks; /* clock ticks since boot; 0: unknown */
 };
 
 struct hf_processes {
@@ -30,7 +30,7 @@ struct hf_proc_view {
     bool can_see; /* /proc is that of our own pid namespace */
     uint64_t pid_space;
     int64_t own_pid;
-    uint64_t own_start;
+    uint64_t own_start_ticks;
 };
 
 /* Read the start times of the processes of @p set. If /proc is not that of our

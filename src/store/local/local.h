@@ -43,7 +43,7 @@ struct hf_local {
     struct hf_local_job job;
     struct hf_wake wake;
     bool has_news;            /* the socket is bound; env.listen() is due */
-    bool is_deaf;             /* no socket could be made; it has been logged */
+    bool has_no_socket;       /* no socket could be made; it has been logged */
     struct hf_grants grants;  /* of the last transaction: to be pushed */
     struct hf_grants refused; /* grants whose receiver has ended */
     struct hf_dead_owners suspects; /* owners whose processes are to be checked
