@@ -52,7 +52,7 @@ if(EXISTS "${HF_SIM_MAIN}")
       socket setsockopt bind sendto recv
       hf_txn_acquire hf_txn_yield hf_txn_confirm hf_txn_release
       hf_txn_break hf_txn_inspect hf_txn_mark hf_local_scan
-      hf_local_roster mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
+      hf_local_queue_entries mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)
     list(APPEND HF_SIM_WRAPS "-Wl,--wrap=${call}")
   endforeach()
   target_link_options(hfsim PRIVATE ${HF_SIM_WRAPS})

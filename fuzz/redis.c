@@ -28,7 +28,7 @@ enum move {
     MOVE_BYTES,
     MOVE_BYTES_LISTENER,
     MOVE_ARRAY,
-    MOVE_ROSTER,
+    MOVE_QUEUE,
     MOVE_GRANT,
     MOVE_ASK,
     MOVE_TIME,
@@ -253,8 +253,8 @@ static void move(struct fuzz_input *in)
     case MOVE_ARRAY:
         fake_say_array(client.store, node, in);
         break;
-    case MOVE_ROSTER:
-        fake_say_roster(client.store, node, in);
+    case MOVE_QUEUE:
+        fake_say_queue(client.store, node, in);
         break;
     case MOVE_GRANT:
         fake_say_grant(client.store, node, in);

@@ -34,8 +34,8 @@ void fake_say_array(struct hf_store *store, unsigned node,
                     struct fuzz_input *in);
 
 /* The same, followed by queue entries; or a page of names. */
-void fake_say_roster(struct hf_store *store, unsigned node,
-                     struct fuzz_input *in);
+void fake_say_queue(struct hf_store *store, unsigned node,
+                    struct fuzz_input *in);
 
 /* A push on the store's channel. */
 void fake_say_grant(struct hf_store *store, unsigned node,

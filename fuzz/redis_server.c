@@ -96,8 +96,8 @@ void fake_say_array(struct hf_store *store, unsigned node,
     say(store, node, false, &said);
 }
 
-void fake_say_roster(struct hf_store *store, unsigned node,
-                     struct fuzz_input *in)
+void fake_say_queue(struct hf_store *store, unsigned node,
+                    struct fuzz_input *in)
 {
     struct said said = {.len = 0};
     uint8_t what = fuzz_u8(in);
@@ -236,7 +236,7 @@ static void add_honest(struct said *said, const struct hf_redis *redis,
     case HF_VERB_INSPECT:
         add(said, "*4\r\n:0\r\n:7\r\n:-2\r\n$-1\r\n");
         break;
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         add(said, "*15\r\n:1\r\n:7\r\n:5000\r\n$1\r\no\r\n:0\r\n:0\r\n:0\r\n"
                   ":0\r\n:3\r\n:2\r\n:1\r\n$1\r\nw\r\n:50\r\n:17\r\n"
                   "$2\r\ns3\r\n");

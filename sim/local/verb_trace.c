@@ -26,7 +26,7 @@ static const char *const scripts[] = {
     [HF_VERB_ACQUIRE] = "acquire", [HF_VERB_YIELD] = "acquire",
     [HF_VERB_CONFIRM] = "confirm", [HF_VERB_RELEASE] = "release",
     [HF_VERB_BREAK] = "break",     [HF_VERB_INSPECT] = "inspect",
-    [HF_VERB_MARK] = "mark",       [HF_VERB_ROSTER] = "list",
+    [HF_VERB_MARK] = "mark",       [HF_VERB_QUEUE] = "list",
 };
 
 /* A request in the form of a script's run. */
@@ -196,4 +196,4 @@ static void set_only_reads(bool only_reads)
     }
 
 FOLLOW_READ(scan)
-FOLLOW_READ(roster)
+FOLLOW_READ(queue_entries)

@@ -43,7 +43,7 @@ static const char *verb_of(enum hf_verb verb)
         return "break";
     case HF_VERB_INSPECT:
         return "inspect";
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         return "queue";
     case HF_VERB_MARK:
         return "mark";

@@ -39,7 +39,7 @@ enum hf_verb {
                         place: an earlier ticket waits there */
     HF_VERB_BREAK,   /* take it from its holder (no lease sends it) */
     HF_VERB_INSPECT, /* read the holder (no lease sends it) */
-    HF_VERB_ROSTER,  /* read holders and waiters (no lease sends it) */
+    HF_VERB_QUEUE,   /* read holders and waiters (no lease sends it) */
     HF_VERB_MARK,    /* merge a mark of --once with the one that the node has
                         (no lease sends it) */
     HF_VERB_GET,     /* read a value (no lease sends it) */

@@ -49,7 +49,7 @@ enum hf_capability {
                                    this client, and no lock is detached */
 };
 
-/* A holder or a waiter in the answer to ROSTER. All borrowed. */
+/* A holder or a waiter in the answer to QUEUE. All borrowed. */
 struct hf_seat {
     bool waits;       /* true: a waiter; false: a holder */
     bool is_shared;   /* HF_SHARED */
@@ -150,7 +150,7 @@ struct hf_answer {
                          plain sharing, or no sharers */
     uint32_t sharers; /* INSPECT: number of sharers; 0: exclusive, or free */
     uint32_t waiting; /* INSPECT: number of waiters */
-    const struct hf_seat *seats; /* ROSTER: holders, then waiters in order */
+    const struct hf_seat *seats; /* QUEUE: holders, then waiters in order */
     size_t n_seats;
     int64_t left_ms;   /* REFUSED, QUEUED, INSPECT, BREAK: rest of the holder's
                           lease; the longest of sharers; negative: no expiry */

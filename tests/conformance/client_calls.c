@@ -324,7 +324,7 @@ static void first_list(struct hf_client *client)
     check(hf_client_list(client, NULL, on_name, NULL, &error), &error);
 }
 
-static void first_roster(struct hf_client *client)
+static void first_queue(struct hf_client *client)
 {
     struct hf_error error = {0};
     check(hf_client_queue(client, "held", 4, on_place, NULL, &error), &error);
@@ -361,7 +361,7 @@ static void test_each_fails_in_a_first_call(void **state)
     (void)state;
     static void (*const firsts[])(struct hf_client *) = {
         first_acquire, first_bundle,  first_start, first_inspect, first_list,
-        first_roster,  first_examine, first_break, first_release};
+        first_queue,   first_examine, first_break, first_release};
     struct hf_client *holder = open_mode(HF_THREAD_NONE);
     struct hf_lock *lock = take(holder, "held", 60000);
     struct hf_request request = want("held", 60000, HF_WAIT_FOREVER);

@@ -186,7 +186,7 @@ static inline struct count look(const char *name)
     }
     if (hf_client_queue(watcher, name, strlen(name), count_place, &count,
                         &error) != HF_OK) {
-        fail_msg("roster: %s", error.text);
+        fail_msg("queue: %s", error.text);
     }
     return count;
 }

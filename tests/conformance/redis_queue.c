@@ -9,7 +9,7 @@ static const struct trace_line order[] = {
     {"d wait t=40", "queued ahead=2 ticket=40"},
     {"c wait t=30", "queued ahead=1 ticket=30"},
     {"x inspect", "ok owner=a kind=foreign waiting=3 sharers=0"},
-    {"x roster", "ok owner=a waiting=3 seats=a|b,c,d"},
+    {"x queue", "ok owner=a waiting=3 seats=a|b,c,d"},
     {"a release T=own", "ok own > b"},
     {"! GET $L", "b"},
     {"! PTTL $L", ">5000"},
@@ -107,7 +107,7 @@ static const struct trace_line dead_head[] = {
     {"d wait t=4 q=30", "queued ahead=3"},
     {"e wait t=5", "queued ahead=4"},
     {"pass 40", ""},
-    {"x roster", "ok seats=x|c,e"},
+    {"x queue", "ok seats=x|c,e"},
     {"c wait t=3", "queued ahead=0"},
     {"e wait t=5", "queued ahead=2"},
     {"x release T=own", "ok > c"},
@@ -245,7 +245,7 @@ static const struct trace_line foreign[] = {
     {"! LPUSH $L x", "1"},
     {"a wait", "queued kind=type owner=list ahead=0"},
     {"b wait", "queued kind=type ahead=1"},
-    {"x roster", "ok seats=list|a,b"},
+    {"x queue", "ok seats=list|a,b"},
     {"b release", "refused kind=type"},
     {"! DEL $L", "1"},
     {"! SET $L shared:0-7", "OK"},
@@ -483,7 +483,7 @@ static long long release_us(struct script_trace *trace, struct server *server,
         ask.queue_ms = 60000;
         send_ask(trace, client, ask);
     }
-    ask = ask_of(HF_VERB_ROSTER, name, NULL);
+    ask = ask_of(HF_VERB_QUEUE, name, NULL);
     if (rig_ask(&trace->rig, ask).n_seats != (size_t)waiters + 1) {
         return -1;
     }
@@ -543,7 +543,7 @@ static void test_long_queue(struct script_trace *trace, struct server *server)
                                  "hf:{lock:long}:queue",
                                  "hf:{lock:long}:waiters"));
     struct said said =
-        rig_ask(&trace->rig, ask_of(HF_VERB_ROSTER, "long", NULL));
+        rig_ask(&trace->rig, ask_of(HF_VERB_QUEUE, "long", NULL));
     ok(said.n_seats == 1001 && said.waiting == 100000,
        "of %u waiters %zu places are listed", said.waiting, said.n_seats);
     told(server, "DEL hf:{lock:long}:queue hf:{lock:long}:waiters lock:long");

@@ -491,7 +491,7 @@ static void test_large(struct rig *rig, struct server *server)
 {
     static const enum hf_verb verbs[] = {HF_VERB_ACQUIRE, HF_VERB_INSPECT,
                                          HF_VERB_CONFIRM, HF_VERB_RELEASE,
-                                         HF_VERB_ROSTER};
+                                         HF_VERB_QUEUE};
     redisReply *reply =
         redisCommand(server->control, "EVAL %s 1 lock:large",
                      "redis.call('SET', KEYS[1], string.rep('v', 5000000))");

@@ -11,7 +11,7 @@ static const struct trace_line together[] = {
     {"b try s", "ok new"},
     {"a try s", "ok own"},
     {"x inspect", "ok kind=shared sharers=2 terms=0 waiting=0 left>9000"},
-    {"x roster", "ok kind=shared seats=a:s0,b:s0"},
+    {"x queue", "ok kind=shared seats=a:s0,b:s0"},
     {"w try", "refused kind=shared sharers=2 terms=0 left>9000"},
     {"! SET $L foreign NX", ""},
     {"a release T=own", "ok"},
@@ -35,13 +35,13 @@ static const struct trace_line queue[] = {
     {"c wait s t=30", "queued ahead=2"},
     {"v wait t=40", "queued ahead=3"},
     {"d wait s t=50", "queued ahead=4"},
-    {"x roster", "ok seats=a:s0|w,b:s0,c:s0,v,d:s0"},
+    {"x queue", "ok seats=a:s0|w,b:s0,c:s0,v,d:s0"},
     {"e try s unfair", "ok new"},
     {"e release T=own", "ok"},
     {"a release T=own", "ok > w"},
     {"! GET $L", "w"},
     {"w release T=own", "ok own > b c"},
-    {"x roster", "ok seats=b:s0,c:s0|v,d:s0"},
+    {"x queue", "ok seats=b:s0,c:s0|v,d:s0"},
     {"! PTTL $L", "<6001"},
     {"b raise T=own", "ok own"},
     {"! PTTL $L", ">9000"},
@@ -63,7 +63,7 @@ static const struct trace_line writer_gives_up[] = {
     {"d wait s", "queued ahead=3"},
     {"w release", "refused kind=shared > b"},
     {"c release", "refused kind=shared > d"},
-    {"x roster", "ok kind=shared sharers=3"},
+    {"x queue", "ok kind=shared sharers=3"},
 };
 
 /* A holder's lease ends: the first that asks, and its neighbours in the queue,
@@ -72,7 +72,7 @@ static const struct trace_line holder_dies[] = {
     {"x try ttl=30", "ok new"},       {"a wait s", "queued"},
     {"b wait s", "queued ahead=1"},   {"c wait s q=9", "queued ahead=2"},
     {"d wait s=3", "queued ahead=3"}, {"pass 40", ""},
-    {"a wait s", "ok > b"},           {"x roster", "ok seats=a:s0,b:s0|d:s3"},
+    {"a wait s", "ok > b"},           {"x queue", "ok seats=a:s0,b:s0|d:s3"},
     {"a raise T=own", "ok own"},      {"b raise T=own", "ok own"},
 };
 
@@ -104,7 +104,7 @@ static const struct trace_line dead_among_readers[] = {
     {"b try s", "ok new"},
     {"pass 40", ""},
     {"x inspect", "ok sharers=1"},
-    {"x roster", "ok seats=b:s0"},
+    {"x queue", "ok seats=b:s0"},
     {"a raise T=own", "refused kind=shared"},
     {"a hold s T=own", "refused kind=shared floor=0"},
     {"a release T=own", "refused kind=shared"},
@@ -147,7 +147,7 @@ static const struct trace_line place_at_its_end[] = {
     {"c wait q=30", "queued ahead=1"},
     {"d wait", "queued ahead=2"},
     {"pass 26", ""},
-    {"x roster", "ok seats=x|c,d"},
+    {"x queue", "ok seats=x|c,d"},
     {"x release T=own", "ok own > d"},
 };
 
@@ -160,7 +160,7 @@ static const struct trace_line reader_at_its_end[] = {
     {"c try s ttl=30", "ok new"},
     {"! ZCARD $H", "2"},
     {"pass 26", ""},
-    {"x roster", "ok seats=b:s0,c:s0"},
+    {"x queue", "ok seats=b:s0,c:s0"},
     {"c raise T=own", "refused kind=shared sharers=1"},
 };
 
@@ -215,7 +215,7 @@ static const struct trace_line joins_again[] = {
     {"a raise T=own", "refused kind=none"},
     {"a hold s T=own", "refused kind=none"},
     {"a hold s T=top+1", "ok new"},
-    {"x roster", "ok kind=shared seats=a:s0"},
+    {"x queue", "ok kind=shared seats=a:s0"},
 };
 
 /* The plain key was deleted or replaced: all sharers lose the lock. */
@@ -226,13 +226,13 @@ static const struct trace_line plain_key_gone[] = {
     {"a raise T=own", "refused kind=none"},
     {"a hold s T=own", "refused kind=none"},
     {"x inspect", "ok kind=none sharers=0"},
-    {"x roster", "ok seats="},
+    {"x queue", "ok seats="},
     {"w try", "ok new"},
     {"b raise T=own", "refused owner=w kind=foreign"},
     {"b release T=own", "refused owner=w"},
     {"w release T=own", "ok own"},
     {"c try s", "ok new"},
-    {"x roster", "ok seats=c:s0"},
+    {"x queue", "ok seats=c:s0"},
     {"a raise T=own", "refused kind=shared sharers=1"},
     {"b release T=own", "refused kind=shared"},
     {"x inspect", "ok sharers=1"},
@@ -255,7 +255,7 @@ static const struct trace_line terms[] = {
     {"c try", "refused terms=5"},
     {"c wait s=4", "queued terms=5 ahead=0"},
     {"d wait s=5", "queued ahead=1"},
-    {"x roster", "ok kind=shared terms=5 seats=a:s5,b:s5|c:s4,d:s5"},
+    {"x queue", "ok kind=shared terms=5 seats=a:s5,b:s5|c:s4,d:s5"},
     {"b release T=own", "ok"},
     {"a release T=own", "ok > c"},
     {"x inspect", "ok kind=shared terms=4 sharers=1 waiting=1"},
@@ -301,7 +301,7 @@ static const struct trace_line broken[] = {
     {"b try s", "ok new"},
     {"c wait s=3", "queued terms=0"},
     {"z break-now", "ok new kind=shared sharers=2 > c"},
-    {"x roster", "ok kind=shared sharers=1 terms=3 seats=c:s3"},
+    {"x queue", "ok kind=shared sharers=1 terms=3 seats=c:s3"},
     {"c release T=own+50", "ok c=own+50"},
     {"w try", "ok c=top+1"},
 };

@@ -10,7 +10,7 @@
  *     trace_run(&trace, "a name", lines, n);
  *
  * A line is "CLIENT VERB [WORD ...]". Verbs: try, wait, yield, raise (CONFIRM),
- * hold (CONFIRM of a holder), release, break, break-now, inspect, roster.
+ * hold (CONFIRM of a holder), release, break, break-now, inspect, queue.
  * Words: s, s=N (together, terms N), unfair, t=TICKET, q=MS (place), ttl=MS,
  * keep=MS (release), T=N or v=N: its counter, as `own`, `own+N` (own: what
  * CLIENT was granted last), `top`, `top+N` (largest seen in the trace) or a
@@ -198,7 +198,7 @@ static inline struct hf_ask ask_of_verb(const char *verb)
         {"break-now",
          {.verb = HF_VERB_BREAK, .ttl_ms = 10000, .frees_now = true}},
         {"inspect", {.verb = HF_VERB_INSPECT}},
-        {"roster", {.verb = HF_VERB_ROSTER}},
+        {"queue", {.verb = HF_VERB_QUEUE}},
     };
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].text, verb) == 0) {

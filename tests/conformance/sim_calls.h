@@ -259,7 +259,7 @@ static inline void make_break(struct calls *calls, struct request *request)
     add_keep(calls, request);
 }
 
-static inline void make_roster(struct calls *calls, struct request *request)
+static inline void make_queue(struct calls *calls, struct request *request)
 {
     begin(calls, request, 5);
     add(request, "%d", chance(calls, 50) ? 1000 : 1);
@@ -357,7 +357,7 @@ static inline void make_call(struct calls *calls, struct request *request)
     } else if (kind < 83) {
         begin(calls, request, 4);
     } else if (kind < 87) {
-        make_roster(calls, request);
+        make_queue(calls, request);
     } else if (kind < 90) {
         make_marker(calls, request);
     } else if (kind < 93) {

@@ -117,7 +117,7 @@ static inline void print_lua_state(struct both *both)
     const struct hf_reply *r = &scripts->reply;
     struct line lines[LINES_MAX];
     size_t n = 0;
-    scripts_ask_roster(scripts);
+    scripts_ask_queue(scripts);
     sim_text_print(&both->lua,
                    " state: c %" PRId64 " left %" PRId64 " %s terms %" PRId64
                    " sharers %" PRId64 " waiters %" PRId64,

@@ -346,7 +346,7 @@ void skeleton_execute(struct name *name, const struct moment *now,
         break_name(&visit);
         return;
     case HF_VERB_INSPECT:
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         inspect(&visit);
         return;
     case HF_VERB_MARK:

@@ -130,7 +130,7 @@ static void ask_store(struct hf_store *store, const struct hf_ask *ask,
         answer_fault(skeleton, &answer, HF_NO_MEMORY, "out of memory");
         return;
     }
-    if (ask->verb == HF_VERB_ROSTER) {
+    if (ask->verb == HF_VERB_QUEUE) {
         list_holder(&answer, &seat);
     }
     skeleton->env.answer(skeleton->env.client, &answer);

@@ -311,9 +311,9 @@ const struct hf_answer *yield(struct driver *d, const char *name,
     return driver_ask(d, &ask);
 }
 
-const struct hf_answer *roster(struct driver *d, const char *name)
+const struct hf_answer *queue_entries(struct driver *d, const char *name)
 {
-    struct hf_ask ask = ask_for(HF_VERB_ROSTER, name, NULL);
+    struct hf_ask ask = ask_for(HF_VERB_QUEUE, name, NULL);
     return driver_ask(d, &ask);
 }
 

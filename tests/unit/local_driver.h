@@ -27,7 +27,7 @@ struct driver {
     bool value_is_whole; /* all its bytes are that one */
     unsigned n_names;
     char names[4096]; /* from a SCAN, each followed by a newline; cut to fit */
-    char seats[4096]; /* from a ROSTER, a line each: "h" or "w", "x" or "s" and
+    char seats[4096]; /* from a QUEUE, a line each: "h" or "w", "x" or "s" and
                          permits, the owner's first letter; cut to fit */
     bool is_listening;
     unsigned n_pushes;
@@ -89,7 +89,7 @@ const struct hf_answer *share(struct driver *d, const char *name,
 const struct hf_answer *yield(struct driver *d, const char *name,
                               const char *owner, uint64_t counter,
                               uint64_t ticket, int64_t queue_ms);
-const struct hf_answer *roster(struct driver *d, const char *name);
+const struct hf_answer *queue_entries(struct driver *d, const char *name);
 
 /* Run the loop until @p n_pushes have arrived. @return false: 20 s have passed
  * without. */

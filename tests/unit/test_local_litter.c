@@ -176,7 +176,7 @@ static void groups_do_not_mix(void **state)
     jump_ms(11);
     granted(share(d, "job", B, 5));
     assert_int_equal(inspect(d, "job")->sharers, 1);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "hs5b\n");
     granted(release(d, "job", B, 0, 0));
     assert_int_equal(count_keys(d), 1);
@@ -193,11 +193,11 @@ static void a_dead_holder_is_not_listed(void **state)
     }
     granted(acquire(d, "job", A, TTL, pid));
     queue(d, "job", B, TTL);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "hxa\nwxb\n");
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "wxb\n");
 }
 

@@ -251,7 +251,7 @@ static int next_sharer(const struct model *m, uint64_t after)
     return next;
 }
 
-static void check_roster(struct model *m, struct driver *d)
+static void check_queue(struct model *m, struct driver *d)
 {
     char text[400] = "";
     size_t used = 0;
@@ -285,7 +285,7 @@ static void check_roster(struct model *m, struct driver *d)
                                      p->owner[0]);
         }
     }
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, text);
 }
 
@@ -583,7 +583,7 @@ static void as_the_rules_say(void **state)
         step(&m, &d);
         n_pushes += m.n_pushes;
         n_together += m.n_pushes > 1 ? 1 : 0;
-        check_roster(&m, &d);
+        check_queue(&m, &d);
         now_ms += any(3) == 0 ? (int64_t)any(120) : 0;
     }
     printf("# %u pushes, %u times several\n", n_pushes, n_together);

@@ -117,7 +117,7 @@ static void by_ticket_then_by_owner(void **state)
     assert_int_equal(queued(driver_ask(d, &ask), A, 0), at);
     queued(queue(d, "job", C, Q), A, 1);
     queued(queue(d, "job", D, Q), A, 2);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "hxa\nwxb\nwxc\nwxd\n");
 }
 
@@ -390,7 +390,7 @@ static void a_thousand_in_order(void **state)
     }
     assert_int_equal(queue(d, "job", owners[500], Q)->ahead, 500);
     assert_int_equal(inspect(d, "job")->waiting, MANY);
-    assert_int_equal(roster(d, "job")->n_seats, MANY + 1);
+    assert_int_equal(queue_entries(d, "job")->n_seats, MANY + 1);
     const char *holder = A;
     uint64_t counter = 0;
     for (unsigned i = 0; i < MANY; i++) {

@@ -102,7 +102,7 @@ static void readers_share(void **state)
     assert_int_equal(d->answer.sharers, 2);
     granted(release(d, "job", A, a, 0));
     assert_true(granted(share(d, "job", A, 0)) > b);
-    roster(d, "job"); /* in the order of arrival */
+    queue_entries(d, "job"); /* in the order of arrival */
     assert_string_equal(d->seats, "hs0b\nhs0a\n");
     b = d->answer.counter;
     granted(release(d, "job", A, a, 0));
@@ -153,7 +153,7 @@ static void neighbours_are_admitted_together(void **state)
     queue_shared(d, "job", B, Q, 0);
     queue(d, "job", X, Q);
     queue_shared(d, "job", C, Q, 0);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "hxW\nws0a\nws0b\nwxX\nws0c\n");
     granted(release(d, "job", W, w, 0));
     assert_true(driver_hear(d, 2));
@@ -164,7 +164,7 @@ static void neighbours_are_admitted_together(void **state)
     assert_true(d->pushes[0].counter > w);
     assert_true(d->pushes[1].counter > d->pushes[0].counter);
     driver_forget(d);
-    roster(d, "job");
+    queue_entries(d, "job");
     assert_string_equal(d->seats, "hs0a\nhs0b\nwxX\nws0c\n");
     assert_int_equal(granted(confirm_shared(d, A, d->pushes[0].counter, false)),
                      d->pushes[0].counter);

@@ -576,7 +576,7 @@ static void killed_at_any_instruction(void **state)
     jump_ms(301); /* records of the last killed processes */
     granted(queue(&f->d, "job", A, Q));
     granted(release(&f->d, "job", A, 0, 0));
-    assert_int_equal(roster(&f->d, "job")->n_seats, 0);
+    assert_int_equal(queue_entries(&f->d, "job")->n_seats, 0);
     assert_int_equal(inspect(&f->d, "job")->waiting, 0);
     munmap(world, sizeof(*world));
 }

@@ -174,7 +174,7 @@ static uint64_t vote_of(const struct both *both, uint32_t owner)
     return v == NULL ? 0 : strtoull(v, NULL, 10);
 }
 
-static void print_roster(const struct both *both, struct sim_text *text)
+static void print_queue(const struct both *both, struct sim_text *text)
 {
     const struct hf_reply *reply = &both->scripts.reply;
     for (uint32_t owner = 1; owner <= both->owners; owner++) {
@@ -212,7 +212,7 @@ static void compare_states(struct both *both)
 {
     struct sim_text ours = {0}, real = {0};
     const struct node *node = &both->node;
-    scripts_ask_roster(&both->scripts);
+    scripts_ask_queue(&both->scripts);
     int64_t left = hf_reply_integer(&both->scripts.reply, 3);
     uint32_t owner =
         left == -2 ? 0 : owner_of(hf_reply_text(&both->scripts.reply, 4));
@@ -226,7 +226,7 @@ static void compare_states(struct both *both)
         sim_text_print(&real, " for %" PRId64, left);
     }
     print_node(both, &ours);
-    print_roster(both, &real);
+    print_queue(both, &real);
     if (strcmp(ours.data, real.data) != 0) {
         differ(both, "world: %s\n#   redis: %s", ours.data, real.data);
     }

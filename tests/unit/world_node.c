@@ -390,7 +390,7 @@ void node_execute(struct node *node, const struct node_ask *ask,
     case HF_VERB_RELEASE:
     case HF_VERB_BREAK:
     case HF_VERB_INSPECT:
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
     case HF_VERB_MARK:
     case HF_VERB_GET:
     case HF_VERB_PUT:

@@ -288,7 +288,7 @@ static inline void scripts_subscribe(struct scripts *scripts, uint32_t owner,
 }
 
 /* The reply is in scripts->reply. */
-static inline void scripts_ask_roster(struct scripts *scripts)
+static inline void scripts_ask_queue(struct scripts *scripts)
 {
     struct sim_text text = {0};
     begin(&text, scripts, &hf_script_list, 1);

@@ -109,7 +109,7 @@ struct hf_advisory {
     uint64_t counter; /* of the last grant: core orders replies by it */
     size_t n_seats;
     struct hf_advisory_seat *seats[HF_ADVISORY_BUCKETS];
-    struct hf_seat *listed; /* of the reply to a ROSTER */
+    struct hf_seat *listed; /* of the reply to a QUEUE */
     size_t listed_cap;
     unsigned jobs; /* pending jobs, a bit per enum hf_job */
     struct hf_job_sink sink;

@@ -198,7 +198,7 @@ take_pid(struct hf_advisory *store, const struct hf_advisory_request *request,
     hf_advisory_give(store, &answer);
 }
 
-/* ---- INSPECT, ROSTER ----------------------------------------------------- */
+/* ---- INSPECT, QUEUE ----------------------------------------------------- */
 
 /** @return false: no memory. */
 static bool reserve(struct hf_advisory *store, size_t n)

@@ -18,8 +18,8 @@
 /* The server may have closed a connection that was silent for this long. */
 #define IDLE_MS 1000
 
-/* Holders and waiters of a key, in one ROSTER. */
-#define ROSTER_MAX "1000"
+/* Holders and waiters of a key, in one QUEUE. */
+#define QUEUE_MAX "1000"
 
 /* Statements that the connection prepares. Those of keys come in fours: plain
  * or shared, bigint or two ints. */
@@ -64,7 +64,7 @@ static const char *const statements[] = {
     [S_PID] = "SELECT pg_backend_pid()",
     [S_LIST] = "SELECT pg_backend_pid(), l.granted, l.mode LIKE '%Share%' AND"
                " l.mode NOT LIKE '%Exclusive%'," WHO OF_KEY
-               " ORDER BY l.granted DESC, 4 LIMIT " ROSTER_MAX,
+               " ORDER BY l.granted DESC, 4 LIMIT " QUEUE_MAX,
 };
 
 /* ---- Parameters ---------------------------------------------------------- */
@@ -348,7 +348,7 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
     check_idle(store, now);
     bool needs_server = ask->verb == HF_VERB_ACQUIRE ||
                         ask->verb == HF_VERB_INSPECT ||
-                        ask->verb == HF_VERB_ROSTER;
+                        ask->verb == HF_VERB_QUEUE;
     if (needs_server && !hf_advisory_is_ready(store)) {
         give_fault(store, ask, HF_VERDICT_UNSENT,
                    store->fault == HF_OK ? HF_UNAVAILABLE : store->fault,
@@ -368,7 +368,7 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
         release(store, &key, ask, now);
         return;
     case HF_VERB_INSPECT:
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         list(store, &key, ask, now);
         return;
     case HF_VERB_YIELD: /* without the capabilities these are not asked */

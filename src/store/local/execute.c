@@ -210,7 +210,7 @@ static void do_verb(struct hf_txn *txn, void *user)
     case HF_VERB_MARK:
         hf_txn_mark(txn);
         return;
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
     case HF_VERB_GET:
     case HF_VERB_PUT:
     case HF_VERB_SCAN:
@@ -335,8 +335,8 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
         hf_local_scan(local, ask, now);
         return;
     }
-    if (ask->verb == HF_VERB_ROSTER) {
-        hf_local_roster(local, ask, now);
+    if (ask->verb == HF_VERB_QUEUE) {
+        hf_local_queue_entries(local, ask, now);
         return;
     }
     if (ask->verb == HF_VERB_GET || ask->verb == HF_VERB_PUT) {

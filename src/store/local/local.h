@@ -111,9 +111,9 @@ void hf_local_ask(struct hf_store *store, const struct hf_ask *ask,
 void hf_local_scan(struct hf_local *local, const struct hf_ask *ask,
                    struct hf_instant now);
 
-/* roster.c */
-void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
-                     struct hf_instant now);
+/* queue_entries.c */
+void hf_local_queue_entries(struct hf_local *local, const struct hf_ask *ask,
+                            struct hf_instant now);
 
 /* examine.c */
 void hf_local_examine(struct hf_local *local, const struct hf_job_sink *sink);

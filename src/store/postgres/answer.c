@@ -239,9 +239,9 @@ static struct hf_seat read_seat(const struct pg_result *rows, int row)
 
 /* Each row begins with the holder, as of INSPECT. The sharers and the waiters
  * are one in each row. */
-static void answer_roster(struct hf_pg_node *node,
-                          const struct hf_pg_pending *pending,
-                          const struct pg_result *rows)
+static void answer_queue(struct hf_pg_node *node,
+                         const struct hf_pg_pending *pending,
+                         const struct pg_result *rows)
 {
     struct hf_pg *store = node->store;
     struct hf_answer answer = read_row(pending, rows, 0);
@@ -359,8 +359,8 @@ void hf_pg_answer(struct hf_pg_node *node, const struct hf_pg_pending *pending,
         answer_nonsense(node, pending);
     } else if (hf_pg_integer(rows, 0, C_VERDICT) < 0) {
         answer_changed(node, pending, now);
-    } else if (pending->what == HF_VERB_ROSTER) {
-        answer_roster(node, pending, rows);
+    } else if (pending->what == HF_VERB_QUEUE) {
+        answer_queue(node, pending, rows);
     } else {
         hf_pg_answer_row(node, pending, rows, 0, now);
     }

@@ -11,8 +11,8 @@
  * it before sending: the request is then UNSENT instead of UNKNOWN. */
 #define IDLE_MS 1000
 
-/* Most holders, and most waiters, in a ROSTER. */
-#define ROSTER_MAX 1000
+/* Most holders, and most waiters, in a QUEUE. */
+#define QUEUE_MAX 1000
 
 /* Names of one page of a SCAN. */
 #define SCAN_PAGE 1000
@@ -39,7 +39,7 @@ static const struct statement statements[] = {
     [HF_VERB_BREAK] =
         STATEMENT("holdfast.break_lock($1, $2, $3, $4, $5, $6, $7)"),
     [HF_VERB_INSPECT] = STATEMENT("holdfast.inspect($1)"),
-    [HF_VERB_ROSTER] = STATEMENT("holdfast.list($1, $2)"),
+    [HF_VERB_QUEUE] = STATEMENT("holdfast.list($1, $2)"),
     [HF_VERB_MARK] = STATEMENT("holdfast.mark($1, $2, $3, $4, $5)"),
     [HF_VERB_GET] = STATEMENT("holdfast.value_get($1)"),
     [HF_VERB_PUT] = STATEMENT("holdfast.value_put($1, $2, $3, $4, $5)"),
@@ -221,8 +221,8 @@ static const char *make_call(struct call *call, const struct hf_pg_node *node,
         break;
     case HF_VERB_INSPECT:
         break;
-    case HF_VERB_ROSTER:
-        hf_pg_params_number(&call->params, ROSTER_MAX);
+    case HF_VERB_QUEUE:
+        hf_pg_params_number(&call->params, QUEUE_MAX);
         break;
     case HF_VERB_MARK:
         mark(call, node, ask);

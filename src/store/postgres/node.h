@@ -153,7 +153,7 @@ struct hf_pg {
     uint64_t last_cursor;
     struct hf_bytes *names; /* of the reply to a SCAN */
     size_t names_cap;
-    struct hf_seat *seats; /* of the reply to a ROSTER */
+    struct hf_seat *seats; /* of the reply to a QUEUE */
     size_t seats_cap;
     struct hf_pg_node node;
 };

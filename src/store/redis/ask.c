@@ -308,8 +308,8 @@ static void answer_array(struct hf_redis_node *node,
 
 /* ---- Holders and waiters ----------------------------------------------- */
 
-#define ROSTER_HEAD 12 /* items of the array's head: itself, and 11 */
-#define ROSTER_ITEMS 4 /* of each seat: owner, left ms, ticket, mode */
+#define QUEUE_HEAD 12 /* items of the array's head: itself, and 11 */
+#define QUEUE_ITEMS 4 /* of each seat: owner, left ms, ticket, mode */
 
 static struct hf_seat read_seat(const struct hf_reply *reply, size_t at)
 {
@@ -343,13 +343,13 @@ static bool reserve_seats(struct hf_redis *store, size_t n)
 
 /* The reply begins like that of INSPECT; the sharers and the waiters follow. An
  * exclusive holder is in the first part only. */
-static void answer_roster(struct hf_redis_node *node,
-                          const struct hf_pending *pending)
+static void answer_queue(struct hf_redis_node *node,
+                         const struct hf_pending *pending)
 {
     const struct hf_reply *reply = &node->connection.reply;
     struct hf_redis *store = node->store;
     struct hf_answer answer = read_array(node, pending);
-    size_t n = (reply->n - ROSTER_HEAD) / ROSTER_ITEMS;
+    size_t n = (reply->n - QUEUE_HEAD) / QUEUE_ITEMS;
     if (!reserve_seats(store, n + 1)) {
         hf_redis_answer_none(node, pending, HF_VERDICT_ERROR, HF_NO_MEMORY,
                              "out of memory");
@@ -364,7 +364,7 @@ static void answer_roster(struct hf_redis_node *node,
     }
     for (size_t i = 0; i < n; i++) {
         store->seats[answer.n_seats++] =
-            read_seat(reply, ROSTER_HEAD + i * ROSTER_ITEMS);
+            read_seat(reply, QUEUE_HEAD + i * QUEUE_ITEMS);
     }
     answer.seats = store->seats;
     give(node, &answer);
@@ -519,8 +519,8 @@ void hf_redis_answer(struct hf_redis_node *node,
         answer_changed(node, pending, now);
     } else if (pending->verb == HF_VERB_SCAN && reply->n >= 3) {
         answer_scan(node, pending);
-    } else if (pending->verb == HF_VERB_ROSTER && reply->n >= ROSTER_HEAD) {
-        answer_roster(node, pending);
+    } else if (pending->verb == HF_VERB_QUEUE && reply->n >= QUEUE_HEAD) {
+        answer_queue(node, pending);
     } else if (first->type == HF_REPLY_ARRAY && reply->n >= 4) {
         answer_array(node, pending, now);
     } else {

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* Most holders, and most waiters, in a ROSTER: the script that lists them
+/* Most holders, and most waiters, in a QUEUE: the script that lists them
  * blocks the server. */
-#define ROSTER_MAX "1000"
+#define QUEUE_MAX "1000"
 
 static void add_text(struct hf_redis_command *command, const char *text)
 {
@@ -207,9 +207,9 @@ const struct hf_script *hf_redis_command_make(struct hf_redis_command *command,
     case HF_VERB_INSPECT:
         begin_with(command, &hf_script_inspect, keys, true);
         return &hf_script_inspect;
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         begin_with(command, &hf_script_list, keys, true);
-        add_text(command, ROSTER_MAX);
+        add_text(command, QUEUE_MAX);
         return &hf_script_list;
     case HF_VERB_MARK:
         begin_with(command, &hf_script_mark, keys, true);

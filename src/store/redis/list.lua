@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- ROSTER: list the holders and the waiters of a name. Writes nothing.
+-- QUEUE: list the holders and the waiters of a name. Writes nothing.
 --
 -- KEYS as in queue.lua; 8 the mark
 -- ARGV 1 most holders, and most waiters, in the reply

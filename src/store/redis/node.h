@@ -156,7 +156,7 @@ struct hf_redis {
     uint64_t seed;          /* of the back-off's jitter */
     struct hf_bytes *names; /* from the reply to a SCAN */
     size_t names_cap;
-    struct hf_seat *seats; /* from the reply to a ROSTER */
+    struct hf_seat *seats; /* from the reply to a QUEUE */
     size_t seats_cap;
     struct hf_redis_node nodes[];
 };

@@ -17,7 +17,7 @@ struct seat {
     char owner[HF_RECORD_OWNER_MAX];
 };
 
-struct roster {
+struct entries {
     struct hf_local *local;
     int64_t boot_ns;
     struct seat *seats;
@@ -28,20 +28,20 @@ struct roster {
 
 /** @return NULL: out of memory. Sets the owner and the time left; all else is
  * zero. */
-static struct seat *add(struct roster *roster, const char *owner,
+static struct seat *add(struct entries *entries, const char *owner,
                         size_t owner_len, int64_t until_ns)
 {
-    if (roster->count == roster->capacity) {
-        size_t capacity = roster->capacity * 2 + 16;
-        struct seat *seats = realloc(roster->seats, capacity * sizeof(*seats));
+    if (entries->count == entries->capacity) {
+        size_t capacity = entries->capacity * 2 + 16;
+        struct seat *seats = realloc(entries->seats, capacity * sizeof(*seats));
         if (seats == NULL) {
             return NULL;
         }
-        roster->seats = seats;
-        roster->capacity = capacity;
+        entries->seats = seats;
+        entries->capacity = capacity;
     }
-    struct seat *one = &roster->seats[roster->count++];
-    struct hf_span left = {until_ns - roster->boot_ns};
+    struct seat *one = &entries->seats[entries->count++];
+    struct hf_span left = {until_ns - entries->boot_ns};
     memset(&one->seat, 0, sizeof(one->seat));
     memcpy(one->owner, owner, owner_len);
     one->seat.owner_len = owner_len;
@@ -51,26 +51,26 @@ static struct seat *add(struct roster *roster, const char *owner,
 }
 
 struct gathering {
-    struct roster *roster;
+    struct entries *entries;
     struct hf_txn *txn;
 };
 
 static enum hf_scan_step add_entry(void *user, const struct hf_entry *one)
 {
     struct gathering *gathering = user;
-    struct roster *roster = gathering->roster;
-    if (one->until_ns <= roster->boot_ns) {
+    struct entries *entries = gathering->entries;
+    if (one->until_ns <= entries->boot_ns) {
         return HF_SCAN_ON;
     }
-    if (roster->of_kind == SEATS_MAX) {
+    if (entries->of_kind == SEATS_MAX) {
         return HF_SCAN_STOP;
     }
-    struct seat *seat = add(roster, one->owner, one->owner_len, one->until_ns);
+    struct seat *seat = add(entries, one->owner, one->owner_len, one->until_ns);
     if (seat == NULL) {
         gathering->txn->number = ENOMEM;
         return HF_SCAN_STOP;
     }
-    roster->of_kind++;
+    entries->of_kind++;
     seat->counter = one->counter;
     seat->seat.waits = one->ticket != 0;
     seat->seat.ticket = one->ticket;
@@ -94,68 +94,69 @@ static int compare(const void *a, const void *b)
 
 static void gather_sharers(struct gathering *gathering)
 {
-    struct roster *roster = gathering->roster;
+    struct entries *entries = gathering->entries;
     hf_entries_each(gathering->txn, HF_ENTRY_SHARER, add_entry, gathering);
-    if (roster->count > 1) { /* stored by owner, listed in order of joining */
-        qsort(roster->seats, roster->count, sizeof(*roster->seats), compare);
+    if (entries->count > 1) { /* stored by owner, listed in order of joining */
+        qsort(entries->seats, entries->count, sizeof(*entries->seats), compare);
     }
 }
 
 /* A free name with a mark gets a seat with the owner "ended:…". */
-static void add_mark(struct roster *roster, struct hf_txn *txn)
+static void add_mark(struct entries *entries, struct hf_txn *txn)
 {
     char owner[HF_RECORD_OWNER_MAX];
     size_t len = hf_txn_emit_ended(txn, owner);
-    if (len > 0 && add(roster, owner, len, txn->record.mark.until_ns) == NULL) {
+    if (len > 0 &&
+        add(entries, owner, len, txn->record.mark.until_ns) == NULL) {
         txn->number = ENOMEM;
     }
 }
 
 static void gather(struct hf_txn *txn, void *user)
 {
-    struct roster *roster = user;
-    struct gathering gathering = {roster, txn};
+    struct entries *entries = user;
+    struct gathering gathering = {entries, txn};
     const struct hf_record *record = &txn->record;
-    roster->boot_ns = txn->now->boot_ns;
-    roster->count = 0;
-    roster->of_kind = 0;
-    roster->life.count = 0;
+    entries->boot_ns = txn->now->boot_ns;
+    entries->count = 0;
+    entries->of_kind = 0;
+    entries->life.count = 0;
     hf_txn_inspect(txn);
     if (hf_txn_is_group(txn)) {
         gather_sharers(&gathering);
     } else if (hf_txn_is_taken(txn)) {
-        roster->life = record->life;
-        if (add(roster, record->owner, record->owner_len, record->until_ns) ==
+        entries->life = record->life;
+        if (add(entries, record->owner, record->owner_len, record->until_ns) ==
             NULL) {
             txn->number = ENOMEM;
         }
     } else {
-        add_mark(roster, txn);
+        add_mark(entries, txn);
     }
-    roster->of_kind = 0;
+    entries->of_kind = 0;
     hf_entries_each(txn, HF_ENTRY_WAITER, add_entry, &gathering);
 }
 
 /* 1: leave out an exclusive holder whose processes have ended. */
-static size_t first_seat(struct roster *roster)
+static size_t first_seat(struct entries *entries)
 {
-    return hf_processes_are_over(&roster->local->view, &roster->life) ? 1 : 0;
+    return hf_processes_are_over(&entries->local->view, &entries->life) ? 1 : 0;
 }
 
-static void answer(struct roster *roster, const struct hf_ask *ask,
+static void answer(struct entries *entries, const struct hf_ask *ask,
                    const struct hf_txn *txn, struct hf_instant now)
 {
-    struct hf_local *local = roster->local;
-    size_t first = first_seat(roster);
-    size_t n_seats = roster->count - first;
+    struct hf_local *local = entries->local;
+    size_t first = first_seat(entries);
+    size_t n_seats = entries->count - first;
     struct hf_seat *seats = malloc((n_seats + 1) * sizeof(*seats));
     if (seats == NULL) {
         hf_local_answer_fault(local, ask, now, HF_NO_MEMORY, "out of memory");
         return;
     }
     for (size_t i = 0; i < n_seats; i++) {
-        seats[i] = roster->seats[first + i].seat;
-        seats[i].owner = roster->seats[first + i].owner;
+        seats[i] = entries->seats[first + i].seat;
+        seats[i].owner = entries->seats[first + i].owner;
     }
     struct hf_answer answer = {
         .cookie = ask->cookie,
@@ -171,16 +172,16 @@ static void answer(struct roster *roster, const struct hf_ask *ask,
     free(seats);
 }
 
-void hf_local_roster(struct hf_local *local, const struct hf_ask *ask,
-                     struct hf_instant now)
+void hf_local_queue_entries(struct hf_local *local, const struct hf_ask *ask,
+                            struct hf_instant now)
 {
-    struct roster roster = {.local = local};
+    struct entries entries = {.local = local};
     struct hf_transaction t;
     hf_transaction_init(&t, local, ask);
-    if (hf_local_transact(&t, gather, &roster)) {
-        answer(&roster, ask, &t.txn, now);
+    if (hf_local_transact(&t, gather, &entries)) {
+        answer(&entries, ask, &t.txn, now);
     } else {
         hf_local_answer_fault(local, ask, now, t.fault, t.reason);
     }
-    free(roster.seats);
+    free(entries.seats);
 }
