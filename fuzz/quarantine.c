@@ -139,7 +139,7 @@ static void check(const struct scene *s,
 {
     FUZZ_CHECK((judgement->trust == HF_TRUST_MISMATCH) == is_mismatch(s));
     if (is_mismatch(s)) {
-        FUZZ_CHECK(!judgement->write && !judgement->forgot);
+        FUZZ_CHECK(!judgement->write && !judgement->is_reset);
         return;
     }
     struct hf_span span = hf_quarantine_span(s->shape.max_ttl_ms);
@@ -153,11 +153,11 @@ static void check(const struct scene *s,
         FUZZ_CHECK(
             !hf_instant_before(hf_instant_add(s->now, span), judgement->until));
     }
-    FUZZ_CHECK(!judgement->forgot || s->known.has_met);
+    FUZZ_CHECK(!judgement->is_reset || s->known.has_met);
     FUZZ_CHECK(!hf_instant_before(s->now, judgement->since) ||
                is_same(s->known.value, s->marker.value));
     if (!may_be_kept(s)) {
-        FUZZ_CHECK(judgement->forgot == s->known.has_met);
+        FUZZ_CHECK(judgement->is_reset == s->known.has_met);
         FUZZ_CHECK(judgement->write);
     }
     if (judgement->write) {

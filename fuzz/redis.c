@@ -161,10 +161,10 @@ static void on_answer(void *user, const struct hf_answer *answer)
 }
 
 static void on_status(void *user, unsigned node, enum hf_node_status status,
-                      bool forgot, enum hf_status fault, const char *reason)
+                      bool is_reset, enum hf_status fault, const char *reason)
 {
     (void)user;
-    (void)forgot;
+    (void)is_reset;
     FUZZ_CHECK(client.store == NULL || node < client.store->n_nodes);
     FUZZ_CHECK(status <= HF_NODE_STATUS_DOWN);
     FUZZ_CHECK((status == HF_NODE_STATUS_VOTING) == (fault == HF_OK));

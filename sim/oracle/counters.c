@@ -110,7 +110,7 @@ static void check_lost(struct sim_oracle *oracle, const struct sim_chain *chain,
     if (seen->owner != 0 && counter <= seen->lost && !is_same && !is_break &&
         !is_in_order(chain, run, seen, now_us)) {
         sim_oracle_breach(oracle, SIM_C3,
-                          "n%d, which forgot the value %" PRIu64
+                          "n%d, which lost the value %" PRIu64
                           " of \"%s\", gave %" PRIu64 " after it",
                           node + 1, seen->lost, chain->text, counter);
     }

@@ -210,7 +210,8 @@ void hf_client_on_answer(void *user, const struct hf_answer *answer)
 /* Leases get the status of one node at a time (deferred.c), and must not see a
  * new status before its event. So it is kept in `news` until then. */
 void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
-                         bool forgot, enum hf_status fault, const char *reason)
+                         bool is_reset, enum hf_status fault,
+                         const char *reason)
 {
     struct hf_client *client = user;
     struct hf_peer *peer = &client->peers[node];
@@ -221,7 +222,7 @@ void hf_client_on_status(void *user, unsigned node, enum hf_node_status status,
     snprintf(peer->reason, sizeof(peer->reason), "%s",
              reason != NULL ? reason : "");
     client->changed |= (uint16_t)(1U << node);
-    if (forgot) {
-        client->forgot |= (uint16_t)(1U << node);
+    if (is_reset) {
+        client->reset |= (uint16_t)(1U << node);
     }
 }

@@ -90,7 +90,7 @@ struct hf_client {
     bool has_heard;             /* a query has a reply (broadcast.c) */
     uint8_t news[HF_NODES_MAX]; /* enum hf_node_status, of those in `changed` */
     uint16_t changed;           /* nodes: new status, not delivered yet */
-    uint16_t forgot;            /* … and they lost their data */
+    uint16_t reset;             /* … and they lost their data */
     uint16_t quarantined;       /* nodes: log when the quarantine ends */
     uint16_t heard_from; /* nodes: push connection changed, not delivered */
     uint16_t listens;    /* nodes with a push connection, per the store */

@@ -3,7 +3,7 @@
  *
  * A store calls back from inside ask() and flush(), where it must not be called
  * again. So its replies are queued in the inbox, and changes of its nodes are
- * kept in `changed`, `forgot`, `news` and `heard_from`. hf_client_settle()
+ * kept in `changed`, `reset`, `news` and `heard_from`. hf_client_settle()
  * delivers them once the store has returned, until nothing is left:
  *
  *   1. status of nodes: the votes of a server that lost its data must not count
@@ -58,9 +58,9 @@ static void deliver_status(struct hf_client *client)
 {
     unsigned node = (unsigned)__builtin_ctz(client->changed);
     uint16_t bit = (uint16_t)(1U << node);
-    bool forgot = (client->forgot & bit) != 0;
+    bool is_reset = (client->reset & bit) != 0;
     client->changed &= (uint16_t)~bit;
-    client->forgot &= (uint16_t)~bit;
+    client->reset &= (uint16_t)~bit;
     enum hf_node_status was = hf_nodes_status(&client->nodes, node);
     struct hf_nodes_event event = {
         .kind = HF_NODES_EV_STATUS,
@@ -68,13 +68,13 @@ static void deliver_status(struct hf_client *client)
         .status = (enum hf_node_status)client->news[node],
     };
     hf_nodes_step(&client->nodes, &event);
-    hf_log_node_status(client, node, was, forgot);
+    hf_log_node_status(client, node, was, is_reset);
     if (__builtin_popcount(client->nodes.voting) >= client->nodes.quorum) {
         client->has_reached = true;
     }
     /* Releases go first: otherwise the node would refuse the next attempt of an
      * operation because of the owner that its last attempt has left there. */
-    enum hf_event_kind kind = forgot ? HF_EV_NODE_RESET : HF_EV_NODE;
+    enum hf_event_kind kind = is_reset ? HF_EV_NODE_RESET : HF_EV_NODE;
     notify_locks(client, node, kind, true);
     notify_locks(client, node, kind, false);
     struct hf_op *next = NULL;

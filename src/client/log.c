@@ -127,17 +127,17 @@ static uint16_t missing(const struct hf_client *client)
 /* ---- Nodes ------------------------------------------------------------- */
 
 void hf_log_node_status(struct hf_client *client, unsigned node,
-                        enum hf_node_status was, bool forgot)
+                        enum hf_node_status was, bool is_reset)
 {
     enum hf_node_status is = hf_nodes_status(&client->nodes, node);
     uint16_t bit = (uint16_t)(1U << node);
     const char *reason = client->peers[node].reason;
     struct hf_node info;
-    if (!hf_log_is_on(client) || (is == was && !forgot)) {
+    if (!hf_log_is_on(client) || (is == was && !is_reset)) {
         return;
     }
     address_of(client, node, &info);
-    if (forgot) {
+    if (is_reset) {
         hf_client_log(client, HF_LOG_WARN,
                       "%s: may have lost locks since it was seen last",
                       info.address);

@@ -22,7 +22,7 @@ static inline bool hf_log_is_on(const struct hf_client *client)
 
 /* The status of a node has changed; `was` is the one before. */
 void hf_log_node_status(struct hf_client *client, unsigned node,
-                        enum hf_node_status was, bool forgot);
+                        enum hf_node_status was, bool is_reset);
 
 /* A request is sent to a node; its reply has arrived. */
 void hf_log_ask(struct hf_client *client, const struct hf_ask *ask);

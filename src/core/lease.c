@@ -226,7 +226,7 @@ static void on_node(struct hf_step *step)
 
 /* The server lost its data: its votes are void. Requests in flight may still be
  * executed, so `pending` stays. */
-static void on_forgot(struct hf_step *step)
+static void on_node_reset(struct hf_step *step)
 {
     HF_ASSERT(step->event->node < step->lease->n_nodes);
     struct hf_vote *vote = &step->lease->votes[step->event->node];
@@ -292,7 +292,7 @@ static void dispatch(struct hf_step *step)
         on_node(step);
         break;
     case HF_EV_NODE_RESET:
-        on_forgot(step);
+        on_node_reset(step);
         break;
     case HF_EV_EXTEND:
         hf_hold_extend(step);

@@ -213,7 +213,7 @@ void hf_quarantine_judge(const struct hf_identity *identity,
                    same_id(known->value, marker->value);
     bool is_kept = marker->exists && (is_named(identity, marker) ||
                                       is_durable(identity, marker, known));
-    out->forgot = known->has_met && (!is_same || !is_kept);
+    out->is_reset = known->has_met && (!is_same || !is_kept);
     if (is_kept) {
         out->since = is_same ? hf_instant_min(known->since, now) : now;
         renew_marker(identity, marker, shape, &out->marker);

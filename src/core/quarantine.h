@@ -82,7 +82,7 @@ struct hf_quarantine_verdict {
     enum hf_suspicion suspicion; /* QUARANTINE */
     struct hf_instant since;     /* when this client first saw the value */
     struct hf_instant until;     /* QUARANTINE: its end, on our clock */
-    bool forgot;                 /* earlier votes of the node are void */
+    bool is_reset;               /* earlier votes of the node are void */
     bool write;                  /* the caller must write `marker`, if the
                                     server still has the old value, and then
                                     judge again */

@@ -175,13 +175,13 @@ typedef void hf_store_answer_fn(void *client, const struct hf_answer *answer);
 
 /** A node's status, or the reason for it, has changed. May be called from
  * inside open() too: the embedded store needs no connection.
- * @param forgot  earlier votes are void (core/quarantine.h).
- * @param fault   DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
+ * @param is_reset  earlier votes are void (core/quarantine.h).
+ * @param fault     DOWN: HF_UNAVAILABLE, HF_DENIED, HF_NO_MEMORY (ours) or
  *                HF_CONFIG. HF_CONFIG fails each acquisition at once, even if a
  *                majority is up: a replica, the same server twice, another
  *                max_ttl. */
 typedef void hf_store_status_fn(void *client, unsigned node,
-                                enum hf_node_status status, bool forgot,
+                                enum hf_node_status status, bool is_reset,
                                 enum hf_status fault, const char *reason);
 
 /* A node has granted the name to the waiter whose ACQUIRE had this cookie. From

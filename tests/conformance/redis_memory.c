@@ -85,7 +85,7 @@ static void test_new_server(struct server *server)
        "both go on without another greeting");
     rig_close(&late);
     rig_strict(&late, 1, server, 60000);
-    ok(rig_votes(&late, 0) && late.forgot[0] == 0,
+    ok(rig_votes(&late, 0) && late.n_resets[0] == 0,
        "the next client finds it trusted");
     rig_close(&late);
     rig_close(&rig);
@@ -138,7 +138,7 @@ static void test_flush(struct server *server)
     ok(said.verdict == HF_VERDICT_ERROR &&
            rig.status[0] != HF_NODE_STATUS_VOTING,
        "FLUSHALL under a holder is seen: %s", said.reason);
-    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.n_resets[0] == 1,
        "votes from before are void, and it has none for a while: %s",
        rig.reason[0]);
     said = confirm(&rig, "f", "o", t, true);
@@ -198,7 +198,7 @@ static void test_restart_empty(struct server *server)
     ok(until_status(&rig, 0, HF_NODE_STATUS_DOWN),
        "a killed server is away: %s", rig.reason[0]);
     server_run(server, NULL);
-    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) && rig.n_resets[0] == 1,
        "back without its memory, it has no vote: %s", rig.reason[0]);
     rig_job(&rig, HF_JOB_INIT);
     rig_close(&rig);
@@ -222,7 +222,7 @@ static void test_durable(void)
     server_kill(&server);
     rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_aof(&server, "always");
-    ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
+    ok(rig_votes(&rig, 0) && rig.n_resets[0] == 0,
        "appendfsync always, before and after: no quarantine");
     struct said said = confirm(&rig, "d", "o", t, true);
     ok(said.verdict == HF_VERDICT_OK && said.counter == t,
@@ -249,7 +249,7 @@ static void test_off(struct server *server)
     uint64_t t = acquire(&rig, "q", "o", 0).counter;
     told(server, "FLUSHALL");
     confirm(&rig, "q", "o", t, true);
-    ok(rig_votes(&rig, 0) && rig.forgot[0] == 1,
+    ok(rig_votes(&rig, 0) && rig.n_resets[0] == 1,
        "quarantine=off: flushed, it votes on, but old votes are void");
     rig_close(&rig);
 }
@@ -322,7 +322,7 @@ static void test_lower(void)
        "a node that votes keeps it: %s", rig.done_reason);
     ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK &&
            until_status(&rig, 0, HF_NODE_STATUS_REPAIRING) &&
-           rig.forgot[0] == 1,
+           rig.n_resets[0] == 1,
        "declared to have lost data: no vote, and old votes are void");
     ok(rig_job(&rig, HF_JOB_LOWER) == HF_OK &&
            strcmp(told(&server, "GET hf:{lock:x}:fence"), ahead) < 0 &&

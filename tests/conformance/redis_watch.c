@@ -144,7 +144,7 @@ static void test_host(struct server *server)
        "then it ends for a client that waits, not 60 s after it came");
     ok(strcmp(told(server, "HGET hf:node whole"), "1") == 0,
        "and is written for all");
-    ok(until_status(&rig, HF_NODE_STATUS_VOTING) && rig.forgot[0] == 0,
+    ok(until_status(&rig, HF_NODE_STATUS_VOTING) && rig.n_resets[0] == 0,
        "the first client, which has 60 s of its own, reads it");
     ok(acquire(&peer, "w", "o", 0).verdict == HF_VERDICT_OK, "it grants");
     rig_close(&peer);
@@ -234,14 +234,14 @@ static void test_restored(void)
     server_kill(&server);
     rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     run_durable(&server);
-    ok(rig_votes(&rig, 0) && rig.forgot[0] == 0,
+    ok(rig_votes(&rig, 0) && rig.n_resets[0] == 0,
        "a durable restart: it votes on");
     acquire(&rig, "d", "o", 0);
     server_kill(&server);
     rig_until(&rig, rig.status[0] != HF_NODE_STATUS_VOTING, PATIENCE_MS);
     copy(&server, "backup", "aof");
     run_durable(&server);
-    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING) && rig.forgot[0] == 1,
+    ok(until_status(&rig, HF_NODE_STATUS_REPAIRING) && rig.n_resets[0] == 1,
        "a backup, to a client that knew a later life: %s", rig.reason[0]);
     rig_close(&rig);
 
@@ -261,7 +261,8 @@ static void test_restored(void)
        "it is watched anew, and this host has begun");
     struct said said = acquire(&peer, "d", "p", 0);
     ok(said.verdict == HF_VERDICT_ERROR &&
-           until_status(&peer, HF_NODE_STATUS_REPAIRING) && peer.forgot[0] == 1,
+           until_status(&peer, HF_NODE_STATUS_REPAIRING) &&
+           peer.n_resets[0] == 1,
        "a client that is connected grants nothing any more");
     ok(rig_job(&rig, HF_JOB_QUARANTINE) == HF_OK, "it can be repeated");
     ok(rig_job(&rig, HF_JOB_INIT) == HF_OK && rig_votes(&rig, 0),

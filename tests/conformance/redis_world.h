@@ -294,7 +294,7 @@ struct rig {
     enum hf_node_status status[HF_NODES_MAX];
     enum hf_status fault[HF_NODES_MAX];
     char reason[HF_NODES_MAX][300];
-    unsigned forgot[HF_NODES_MAX];
+    unsigned n_resets[HF_NODES_MAX];
     unsigned n_findings;
     char findings[8192];
     unsigned n_done;
@@ -361,13 +361,13 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
 }
 
 static inline void rig_status(void *client, unsigned node,
-                              enum hf_node_status status, bool forgot,
+                              enum hf_node_status status, bool is_reset,
                               enum hf_status fault, const char *reason)
 {
     struct rig *rig = client;
     rig->status[node] = status;
     rig->fault[node] = fault;
-    rig->forgot[node] += forgot ? 1 : 0;
+    rig->n_resets[node] += is_reset ? 1 : 0;
     snprintf(rig->reason[node], sizeof(rig->reason[node]), "%s", reason);
 }
 

@@ -205,7 +205,7 @@ static void test_images(struct sim_redis *redis, struct sim_session *session,
            !sim_redis_evict(redis, 7) && sim_redis_count(other) == 1,
        "eviction takes one key, as long as there is one");
     sim_redis_load(other, NULL);
-    ok(sim_redis_count(other) == 0, "no image: it forgot");
+    ok(sim_redis_count(other) == 0, "no image: its data is lost");
 }
 
 static void test_alone(void)

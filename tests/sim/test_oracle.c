@@ -152,7 +152,7 @@ static void test_c3_nor_where_they_were_forgotten(void **state)
         counter(0, "0000000000000009 y");
         forgets(0);
         counter(0, "0000000000000009 x");
-        caught(SIM_C3, "n1, which forgot the value 9 of \"a\", gave 9 after");
+        caught(SIM_C3, "n1, which lost the value 9 of \"a\", gave 9 after");
 
         scene(regimes[i], 3);
         counter(0, "0000000000000009 y");
@@ -194,7 +194,7 @@ static void test_c3_is_of_what_completed(void **state)
         counter(0, "0000000000000009 y");
         forgets(0);
         renewed(0, "0000000000000007 x", others[i].fence, others[i].holder);
-        caught(SIM_C3, "which forgot the value 9 of \"a\", gave 7 after it");
+        caught(SIM_C3, "which lost the value 9 of \"a\", gave 7 after it");
     }
     for (uint64_t fence = BETWEEN; fence <= ABOVE; fence++) {
         scene(SIM_AMNESIA, 3);

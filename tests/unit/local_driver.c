@@ -87,11 +87,11 @@ static void on_answer(void *client, const struct hf_answer *answer)
 }
 
 static void on_status(void *client, unsigned node, enum hf_node_status status,
-                      bool forgot, enum hf_status fault, const char *reason)
+                      bool is_reset, enum hf_status fault, const char *reason)
 {
     struct driver *d = client;
     (void)node;
-    (void)forgot;
+    (void)is_reset;
     (void)fault;
     (void)reason;
     d->is_voting = status == HF_NODE_STATUS_VOTING;

@@ -104,7 +104,7 @@ static void assert_watched_anew(const struct scene *scene,
     assert_string_equal(out.marker.replid, scene->identity.replid);
     assert_false(out.marker.is_whole);
     assert_false(out.marker.has_entry);
-    assert_int_equal(out.forgot, scene->known.has_met);
+    assert_int_equal(out.is_reset, scene->known.has_met);
 }
 
 /* ---- Servers that still have their data ---------------------------------- */
@@ -116,12 +116,12 @@ static void the_same_server_votes(void **state)
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
     meet(&scene, 1);
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
     assert_int_equal(out.since.ns, at_ms(1).ns);
 }
 
@@ -159,7 +159,7 @@ static void a_promotion_in_place_is_watched_anew(void **state)
     set(scene.identity.replid, "repl2"); /* its first replica was attached */
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
     assert_true(out.write); /* so that a later promotion is noticed */
     assert_string_equal(out.marker.replid, "repl2");
     assert_string_equal(out.marker.value, "v1");
@@ -179,7 +179,7 @@ static void an_old_primary_names_itself(void **state)
     set(scene.known.run_id, "run2");
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_true(out.forgot);
+    assert_true(out.is_reset);
 }
 
 static void a_declared_server_votes_at_once(void **state)
@@ -189,10 +189,11 @@ static void a_declared_server_votes_at_once(void **state)
     hf_quarantine_declare(&scene.identity, &shape, true, &scene.marker);
     set(scene.marker.value, "v2");
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    assert_false(judge(&scene).forgot);
+    assert_false(judge(&scene).is_reset);
     meet(&scene, 1);
     assert_int_equal(judge(&scene).trust, HF_TRUST_VOTES);
-    assert_true(judge(&scene).forgot); /* votes under the old marker are void */
+    assert_true(judge(&scene).is_reset); /* votes under the old marker are void
+                                          */
 }
 
 static void declared_lost_it_is_watched_anew(void **state)
@@ -205,7 +206,7 @@ static void declared_lost_it_is_watched_anew(void **state)
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-    assert_true(out.forgot);
+    assert_true(out.is_reset);
 }
 
 /* ---- Durable ------------------------------------------------------------- */
@@ -217,7 +218,7 @@ static void a_durable_restart_votes(void **state)
     meet(&scene, 1);
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
     assert_true(out.write);
     assert_string_equal(out.marker.value, "v1");
     assert_string_equal(out.marker.run_id, "run2");
@@ -286,7 +287,7 @@ static void durability_that_changed_is_written_down(void **state)
     assert_true(out.write);
     assert_true(out.marker.is_durable);
     assert_string_equal(out.marker.value, "v1");
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
     scene.marker.is_durable = true;
     assert_false(judge(&scene).write);
     scene.identity.is_durable = false;
@@ -340,7 +341,7 @@ static void a_span_later_it_is_whole(void **state)
     assert_true(out.write);
     assert_true(out.marker.is_whole);
     assert_string_equal(out.marker.value, "v1");
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
 }
 
 /* The memory of a client that stays open counts like an entry, and needs no
@@ -360,7 +361,7 @@ static void a_client_that_stays_can_watch_alone(void **state)
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_QUARANTINE);
     assert_int_equal(out.until.ns, at_ms(NOW_MS + MAX_TTL_MS).ns);
-    assert_true(out.forgot);
+    assert_true(out.is_reset);
 }
 
 /* The host's clock started again at zero: an entry from before has no age. */
@@ -401,7 +402,7 @@ static void other_settings_are_refused(void **state)
         struct hf_quarantine_verdict out = judge(&scene);
         assert_int_equal(out.trust, HF_TRUST_MISMATCH);
         assert_false(out.write);
-        assert_false(out.forgot);
+        assert_false(out.is_reset);
     }
 }
 
@@ -428,14 +429,14 @@ static void quarantine_off_votes_but_marks(void **state)
     struct hf_quarantine_verdict out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_true(out.write);
-    assert_true(out.forgot);
+    assert_true(out.is_reset);
     assert_false(out.marker.is_whole);
     /* without the right to ask for the identity, the marker is trusted */
     scene.identity = (struct hf_identity){0};
     out = judge(&scene);
     assert_int_equal(out.trust, HF_TRUST_VOTES);
     assert_false(out.write);
-    assert_false(out.forgot);
+    assert_false(out.is_reset);
 }
 
 /* The client writes "whole" for all hosts: no entry, and no end of a

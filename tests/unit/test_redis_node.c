@@ -34,9 +34,9 @@ static struct scene {
 } on;
 
 static void on_status(void *client, unsigned node, enum hf_node_status status,
-                      bool forgot, enum hf_status fault, const char *reason)
+                      bool is_reset, enum hf_status fault, const char *reason)
 {
-    (void)client, (void)node, (void)forgot, (void)reason;
+    (void)client, (void)node, (void)is_reset, (void)reason;
     if (status == HF_NODE_STATUS_DOWN) {
         on.was_down = true;
         on.down_fault = fault;

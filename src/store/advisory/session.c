@@ -73,7 +73,7 @@ static struct hf_advisory *store_of(struct hf_pg_connection *connection)
 /* ---- Status ------------------------------------------------------------ */
 
 static void set_status(struct hf_advisory *store, enum hf_node_status status,
-                       bool forgot, enum hf_status fault, const char *reason)
+                       bool is_reset, enum hf_status fault, const char *reason)
 {
     bool is_same = store->status == status && store->fault == fault &&
                    strcmp(store->reason, reason) == 0;
@@ -82,8 +82,8 @@ static void set_status(struct hf_advisory *store, enum hf_node_status status,
     if (reason != store->reason) {
         snprintf(store->reason, sizeof(store->reason), "%s", reason);
     }
-    if (!is_same || forgot) {
-        store->env.status(store->env.client, 0, status, forgot, fault,
+    if (!is_same || is_reset) {
+        store->env.status(store->env.client, 0, status, is_reset, fault,
                           store->reason);
     }
 }

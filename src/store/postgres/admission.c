@@ -107,8 +107,8 @@ static void become_ready(struct hf_pg_node *node, struct hf_instant now)
     }
     hf_pg_node_set_status(
         node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
-        node->admission.verdict.forgot, is_quarantined ? HF_QUARANTINED : HF_OK,
-        why);
+        node->admission.verdict.is_reset,
+        is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_pg_node_arm(node);
     hf_pg_jobs(node, now);
 }

@@ -34,7 +34,7 @@ static struct hf_span hang_span(const struct hf_pg_node *node)
 /* ---- Status ------------------------------------------------------------ */
 
 void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
-                           bool forgot, enum hf_status fault,
+                           bool is_reset, enum hf_status fault,
                            const char *reason)
 {
     HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
@@ -48,8 +48,8 @@ void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
     if (reason != node->reason) {
         snprintf(node->reason, sizeof(node->reason), "%s", reason);
     }
-    if (!is_same || forgot) {
-        node->store->env.status(node->store->env.client, 0, status, forgot,
+    if (!is_same || is_reset) {
+        node->store->env.status(node->store->env.client, 0, status, is_reset,
                                 fault, node->reason);
     }
 }

@@ -179,7 +179,7 @@ void hf_pg_node_arm(struct hf_pg_node *node);
 
 /* Set the node's status and its reason, and report both if either changed. */
 void hf_pg_node_set_status(struct hf_pg_node *node, enum hf_node_status status,
-                           bool forgot, enum hf_status fault,
+                           bool is_reset, enum hf_status fault,
                            const char *reason);
 
 /* Send one request of ours, without a name. Breaks the connection if that

@@ -115,8 +115,8 @@ static void become_ready(struct hf_redis_node *node, struct hf_instant now)
     }
     hf_redis_node_set_status(
         node, is_quarantined ? HF_NODE_STATUS_REPAIRING : HF_NODE_STATUS_VOTING,
-        node->admission.verdict.forgot, is_quarantined ? HF_QUARANTINED : HF_OK,
-        why);
+        node->admission.verdict.is_reset,
+        is_quarantined ? HF_QUARANTINED : HF_OK, why);
     hf_redis_node_arm(node);
     hf_redis_listen_resume(node, now);
     hf_redis_examine(node, now);

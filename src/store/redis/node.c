@@ -40,7 +40,7 @@ static struct hf_span hang_span(const struct hf_redis_node *node)
 /* ---- Status ------------------------------------------------------------ */
 
 void hf_redis_node_set_status(struct hf_redis_node *node,
-                              enum hf_node_status status, bool forgot,
+                              enum hf_node_status status, bool is_reset,
                               enum hf_status fault, const char *reason)
 {
     HF_ASSERT(status != HF_NODE_STATUS_REPAIRING || fault == HF_QUARANTINED);
@@ -54,9 +54,9 @@ void hf_redis_node_set_status(struct hf_redis_node *node,
     if (reason != node->reason) {
         snprintf(node->reason, sizeof(node->reason), "%s", reason);
     }
-    if (!is_same || forgot) {
+    if (!is_same || is_reset) {
         node->store->env.status(node->store->env.client, node->index, status,
-                                forgot, fault, node->reason);
+                                is_reset, fault, node->reason);
     }
 }
 

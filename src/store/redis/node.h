@@ -184,9 +184,9 @@ struct hf_instant hf_redis_node_due(const struct hf_redis_node *node);
 void hf_redis_node_arm(struct hf_redis_node *node);
 
 /* Set the node's status and its reason, and report both to the client if either
- * changed. `forgot`: the server lost its data, so earlier votes are void. */
+ * changed. `is_reset`: the server lost its data, so earlier votes are void. */
 void hf_redis_node_set_status(struct hf_redis_node *node,
-                              enum hf_node_status status, bool forgot,
+                              enum hf_node_status status, bool is_reset,
                               enum hf_status fault, const char *reason);
 
 /** Why no request can be sent to a node that is not READY. @return never HF_OK,
