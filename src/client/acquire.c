@@ -171,8 +171,6 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     }
 }
 
-/* A majority has replied, and the attempt has its place in the queues: from now
- * on it waits, also through outages, until the wait is over. */
 static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
 {
     if (is_misfit(op)) {
@@ -181,8 +179,7 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
         return;
     }
     op->is_queued = true;
-    op->retry.has_reached = true;
-    op->retry.is_refused = false;
+    hf_retry_queued(&op->retry);
     op->client->has_reached = true;
     hf_timer_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
 }

@@ -145,6 +145,14 @@ static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
     retry->is_refused = is_refused;
 }
 
+void hf_retry_queued(struct hf_retry *retry)
+{
+    HF_ASSERT(!is_try(retry));
+    retry->has_reached = true;
+    retry->is_refused = false;
+    HF_ASSERT(hf_retry_limit(retry).ns == retry->until.ns);
+}
+
 static enum hf_retry_kind end_kind(enum hf_outcome outcome)
 {
     HF_ASSERT(outcome >= HF_OUT_TAKEN);

@@ -60,6 +60,12 @@ hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
                const struct hf_lease *lease, enum hf_outcome outcome,
                uint16_t refusing, bool hopeless, struct hf_instant now);
 
+/* The running attempt is queued (HF_OUT_QUEUED), which takes replies of a
+ * majority: from now on it waits, also through outages, until the wait is over.
+ * Not for a try, which has no place in a queue. hf_retry_limit() may be later
+ * than before. */
+void hf_retry_queued(struct hf_retry *retry);
+
 /* When a running attempt must be cancelled: its wait has timed out, or the
  * store was never reached for too long. */
 struct hf_instant hf_retry_limit(const struct hf_retry *retry);

@@ -65,6 +65,27 @@ for line in "${expected[@]}"; do
 done
 is "$(wc -l <<<"$out")" "${#expected[@]}" "nothing else is refused"
 
+# What core keeps is written by its functions alone: each line alone in FILE.
+writes() { # FILE LINE FUNCTIONS
+    echo "$2" >"$1"
+    capture "$HF_SOURCE/scripts/checks/layers"
+    is "$(grep -F -A1 -- "$1:1:" <<<"$out")" "$1:1:$2"$'\n'"^ use $3" \
+        "$1 must not write $2"
+    : >"$1"
+}
+retry='hf_retry_after() or hf_retry_queued()'
+writes src/client/op.c 'op->retry.has_reached = true;' "$retry"
+writes src/core/lease.c 'retry->attempts++;' "$retry"
+writes src/client/op.c 'op->client->nodes.voting |= bit;' 'hf_nodes_step()'
+writes src/core/lease.c 'nodes->misses[node] = 0;' 'hf_nodes_step()'
+writes src/client/op.c 'hf_lock_lease(lock)->phase = 0;' 'hf_lease_step()'
+writes sim/hfsim/main.c 'mine->votes[i].said = 0;' 'hf_lease_step()'
+writes src/client/op.c 'vote->flags <<= 1;' 'hf_lease_step()'
+reads='if (nodes->count == 1 || lease->fence >= c || retry->attempts != 0)'
+echo "$reads" >src/client/op.c
+capture "$HF_SOURCE/scripts/checks/layers"
+unlike "$out" 'op\.c:1:' "reads are free"
+
 # A cycle: the report lists its headers.
 printf '#include "world/world.h"\n' >>sim/world/observer.h
 capture "$HF_SOURCE/scripts/checks/layers"

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Owner texts, retries, nodes, and the verdict on servers that lost their
  * data. */
+/* link: -Wl,--wrap=hf_assert_failed */
 #include "core/owner.h"
 #include "core/quarantine.h"
 #include "core/retry.h"
 #include "core/validity.h"
+#include "failed_assertion.h"
 #include "nodes.h"
 
 #include <setjmp.h>
@@ -270,6 +272,43 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
 
+static void queue_it(void *retry)
+{
+    hf_retry_queued(retry);
+}
+
+/* A place in the queues is kept through outages, until the wait is over. */
+static void a_queued_attempt_waits_on(void **state)
+{
+    (void)state;
+    struct attempt attempt;
+    struct hf_retry retry;
+    refused(&attempt, 40);
+    retry_of(&retry, -1, 1);
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
+    hf_retry_queued(&retry);
+    assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
+    /* nodes that refused no longer do: a majority has replied */
+    (void)hf_retry_after(&retry, &attempt.nodes, lease_of(&attempt),
+                         HF_OUT_UNREACHED, 1, false, at_ms(10000));
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(14800).ns);
+    hf_retry_queued(&retry);
+    assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
+    retry_of(&retry, 2000, 1);
+    hf_retry_queued(&retry);
+    assert_int_equal(hf_retry_limit(&retry).ns, at_ms(2000).ns);
+}
+
+static void a_try_has_no_place_in_a_queue(void **state)
+{
+    (void)state;
+    struct hf_retry retry;
+    retry_of(&retry, 0, 1);
+    assert_string_equal(failed_assertion(queue_it, &retry), "!is_try(retry)");
+    retry_of(&retry, -1, 1);
+    assert_null(failed_assertion(queue_it, &retry));
+}
+
 static void a_bounded_wait_ends_in_time(void **state)
 {
     (void)state;
@@ -449,6 +488,8 @@ int main(void)
         cmocka_unit_test(back_off_doubles),
         cmocka_unit_test(a_store_never_reached_ends_a_wait_without_end),
         cmocka_unit_test(a_store_that_refuses_ends_a_wait_without_end),
+        cmocka_unit_test(a_queued_attempt_waits_on),
+        cmocka_unit_test(a_try_has_no_place_in_a_queue),
         cmocka_unit_test(a_bounded_wait_ends_in_time),
         cmocka_unit_test(the_last_attempt_is_made_just_before_the_end),
         cmocka_unit_test(no_lease_this_short_can_be_had),
