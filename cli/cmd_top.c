@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PROGRAM "holdfast-top"
+/* Bytes of a path with its NUL: PATH_MAX of Linux. */
 #define PATH_ROOM 4096
 
 static const struct cli_opt opts[] = {

@@ -16,6 +16,7 @@ enum cli_config_source {
 /* More keys than there are. */
 #define CLI_CONFIG_KEYS 32
 
+/* Bytes of a password with its NUL: more than any generated secret has. */
 #define CLI_PASSWORD_MAX 1024
 
 struct cli_config {

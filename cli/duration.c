@@ -11,7 +11,7 @@ static const struct unit {
 } units[] = {
     {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
 #define UNITS (sizeof(units) / sizeof(units[0]))
-#define UNIT_SECONDS 3
+#define UNIT_SECONDS 3 /* the index of "s", the unit of a plain number */
 
 static bool is_digit(char c)
 {

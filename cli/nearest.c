@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Longest word that is compared, in bytes: above every word that there is. */
 #define WORD_MAX 40
 
 static unsigned least(unsigned a, unsigned b)

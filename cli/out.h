@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Bytes of one write: a page, and not above PIPE_BUF. */
 #define CLI_OUT_ROOM 4096
 
 struct cli_out {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define CLI_NS_PER_MS INT64_C(1000000)
+#define CLI_NS_PER_MS INT64_C(1000000) /* nanoseconds in a millisecond */
 
 /* CLOCK_BOOTTIME in nanoseconds: it counts suspend, as leases do. */
 int64_t cli_time_now_ns(void);

@@ -22,11 +22,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+/* Default of --interval: a change is seen at once, as people see it. */
 #define INTERVAL_MS 250
 
 /* The pause is at least so many times the duration of a snapshot. */
 #define REST 4
 
+/* The column where a change begins, behind time and name. */
 #define AT_NAME 24
 
 /* Indentation of folded lines. */

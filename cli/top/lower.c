@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+/* Bytes of a line; the screen cuts it to its columns. */
 #define LINE_TEXT 1600
 
 /* The column where the text of a place begins. */

@@ -16,6 +16,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+/* Default of --interval: as often as a person reads a changing screen. */
 #define INTERVAL_MS 1000
 
 /* ---- Looks ------------------------------------------------------------- */

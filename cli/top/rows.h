@@ -19,6 +19,7 @@ enum top_column {
     TOP_COLUMNS
 };
 
+/* Bytes of a filter with its NUL: as many as a terminal shows in one line. */
 #define TOP_FILTER_MAX 64
 
 struct top_rows {

@@ -12,7 +12,9 @@ gives_s=60
 
 for url in postgres: postgresql: 'postgres://u:secret@nowhere.invalid/db'; do
     gives 0 "--print-schema of $url" doctor --print-schema -u "$url"
-    is "$out" "$(cat "$HF_SOURCE"/src/store/postgres/schema/*.sql)" 'prints the schema'
+    is "$(sed 's|[0-9]* /\* \([A-Z_]*\) \*/|\1|g' <<<"$out")" \
+        "$(cat "$HF_SOURCE"/src/store/postgres/schema/*.sql)" \
+        'prints the schema, with numbers before the words of the constants'
 done
 HOLDFAST_URL=postgres: gives 0 'of HOLDFAST_URL' doctor --print-schema
 like "$out" 'CREATE SCHEMA IF NOT EXISTS holdfast' 'prints it, too'

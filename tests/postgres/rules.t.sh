@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../lib/databases.sh"
 postgres_start || skip_all "no PostgreSQL"
 schema=$W/schema.sql
-cat "$HF_SOURCE"/src/store/postgres/schema/*.sql >"$schema"
+holdfast doctor --print-schema -u postgres: >"$schema"
 
 verb() { # COLUMNS CALL: of one verb
     pg -c "SELECT $1 FROM holdfast.$2"

@@ -8,7 +8,8 @@ cd "$HF_SOURCE" || exit
 capture scripts/checks/constants
 is "$code:$out$err" 0: "the tree as it is passes"
 
-mkdir -p "$W/tree/src/core" "$W/tree/include/holdfast"
+mkdir -p "$W/tree/src/core" "$W/tree/include/holdfast" "$W/tree/cli" \
+    "$W/tree/src/store/postgres/schema"
 cd "$W/tree" || exit
 git init -q .
 cat >src/core/some.c <<'END'
@@ -50,12 +51,33 @@ cat >include/holdfast/some.h <<'END'
 /** Explained: a reason. */
 #define PUBLIC_MAX 64
 END
+cat >cli/some.c <<'END'
+#define ROOM 4096
+#define OPT                                                                    \
+    {                                                                          \
+        .min = 1                                                               \
+    }
+END
+cat >src/store/postgres/schema/12-constants.sql <<'END'
+--   FENCE_MAX = 9007199254740991      greatest counter
+--   BARE_MAX = 70000
+END
+cat >src/store/postgres/schema/50-some.sql <<'END'
+-- 9007199254740991 in a comment
+IF v > FENCE_MAX OR v > 4294967296 OR v > 1000000 THEN -- 77777
+    RAISE EXCEPTION USING ERRCODE = '22023', x12345 = 1234, y = 4194304;
+END
 git add .
 capture "$HF_SOURCE/scripts/checks/constants"
 is "$code" 1 "a tree with bare constants fails"
-is "$(sed 's/.*some.[ch]:[0-9]*: \(.*\): write.*/\1/' <<<"$out" | tr '\n' ' ')" \
-    "PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
+is "$(sed -n 's/.*some.[ch]:[0-9]*: \(.*\): write.*/\1/p' <<<"$out" | tr '\n' ' ')" \
+    "ROOM PUBLIC_BARE_MAX BARE_MS AFTER_BLOCK_MS AFTER_CODE BROKEN_LINE COMPUTED_WITH " \
     "these are the bare ones"
-like "$out" '^include/holdfast/some\.h:3: PUBLIC_BARE_MAX: write its unit and reason' \
+like "$out" 'include/holdfast/some\.h:3: PUBLIC_BARE_MAX: write its unit and reason' \
     "with file and line"
+schema=src/store/postgres/schema
+is "$(grep '\.sql:' <<<"$out")" "$schema/12-constants.sql:2: BARE_MAX: write its unit and reason
+$schema/50-some.sql:2: 4294967296: name it in 12-constants.sql
+$schema/50-some.sql:3: 4194304: name it in 12-constants.sql" \
+    "and the bare numbers of the schema"
 finish

@@ -1,7 +1,7 @@
 BEGIN;
 SET LOCAL client_min_messages = warning;
 SET LOCAL lock_timeout = '10s';
-SELECT pg_catalog.pg_advisory_xact_lock(1751543397, 0); -- one at a time
+SELECT pg_catalog.pg_advisory_xact_lock(INSTALL_LOCK, 0); -- one at a time
 -- Verbs wait behind a statement that waits for a table, and fail after 500 ms.
 SET LOCAL lock_timeout = '400ms';
 
@@ -12,7 +12,7 @@ DECLARE
     other text;
     present integer := 0;
 BEGIN
-    IF pg_catalog.current_setting('server_version_num')::int < 120000 THEN
+    IF pg_catalog.current_setting('server_version_num')::int < SERVER_MIN THEN
         RAISE EXCEPTION 'holdfast: locks need PostgreSQL 12 or later';
     END IF;
     SELECT pg_catalog.quote_ident(r.rolname) INTO other

@@ -54,9 +54,9 @@ BEGIN
         RAISE EXCEPTION 'holdfast: the owner has % bytes, must be 1 to 512',
             coalesce(octet_length(caller)::text, 'no')
             USING ERRCODE = '22023';
-    ELSIF span_ms IS NULL OR span_ms NOT BETWEEN 0 AND 4398046511104 THEN
-        RAISE EXCEPTION 'holdfast: a span of % ms, must be 0 to 4398046511104',
-            coalesce(span_ms::text, 'no')
+    ELSIF span_ms IS NULL OR span_ms NOT BETWEEN 0 AND SPAN_MS_MAX THEN
+        RAISE EXCEPTION 'holdfast: a span of % ms, must be 0 to %',
+            coalesce(span_ms::text, 'no'), SPAN_MS_MAX
             USING ERRCODE = '22023';
     END IF;
 END
@@ -70,8 +70,8 @@ LANGUAGE sql STABLE AS $fn$
     SELECT pg_catalog.current_setting('transaction_isolation')
             = 'read committed'
         AND pg_catalog.octet_length(caller) BETWEEN 1 AND 512
-        AND span_ms BETWEEN 0 AND 4398046511104
-        AND keep_ms BETWEEN 0 AND 4398046511104
+        AND span_ms BETWEEN 0 AND SPAN_MS_MAX
+        AND keep_ms BETWEEN 0 AND SPAN_MS_MAX
 $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.fail_used_up() RETURNS void

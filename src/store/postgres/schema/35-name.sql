@@ -8,7 +8,7 @@ RETURNS holdfast.state
 LANGUAGE plpgsql STABLE AS $fn$
 BEGIN
     s.now := s.us / 1000;
-    s.floor := s.us - s.us % 4194304;
+    s.floor := s.us - s.us % FLOOR_STEP;
     s.sharers := 0;
     s.is_taken := false;
     s.grants := 0;

@@ -34,7 +34,7 @@ $fn$;
 CREATE OR REPLACE FUNCTION holdfast.is_heard(channel text) RETURNS boolean
 LANGUAGE sql VOLATILE AS $fn$
     SELECT channel = pg_catalog.current_setting('holdfast.channel', true)
-        OR NOT pg_catalog.pg_try_advisory_xact_lock_shared(1751543398,
+        OR NOT pg_catalog.pg_try_advisory_xact_lock_shared(CHANNEL_LOCKS,
             pg_catalog.hashtext(channel))
 $fn$;
 
@@ -60,7 +60,7 @@ BEGIN
         EXIT WHEN NOT FOUND;
         v := greatest(s.counter + 1, s.floor);
         is_me := coalesce(w.owner = me, false);
-        EXIT WHEN v > 9007199254740991 OR NOT holdfast.admits(s, w.mode)
+        EXIT WHEN v > FENCE_MAX OR NOT holdfast.admits(s, w.mode)
             OR (w.channel = '' AND NOT is_me);
         is_heard := is_me OR holdfast.is_heard(w.channel);
         -- Those before it are dead.

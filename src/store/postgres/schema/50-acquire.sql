@@ -15,7 +15,7 @@ BEGIN
                 AND (w.ticket, w.owner) < (yours.ticket, caller));
     END IF;
     RETURN (1, v, s.until - s.now, caller, 0, 0, 0, is_behind::integer,
-        CASE WHEN v > s.us + 4294967296 THEN s.us ELSE 0 END, 0, 0,
+        CASE WHEN v > s.us + AHEAD_MAX THEN s.us ELSE 0 END, 0, 0,
         0)::holdfast.answer;
 END
 $fn$;
@@ -57,7 +57,7 @@ $fn$;
 
 CREATE OR REPLACE FUNCTION holdfast.acquire(lock_name bytea, caller bytea,
     ttl_ms bigint, hint bigint DEFAULT 0, marker text DEFAULT NULL,
-    keep_ms bigint DEFAULT 3600000, mode text DEFAULT 'x',
+    keep_ms bigint DEFAULT FENCE_KEEP_MS, mode text DEFAULT 'x',
     overtake boolean DEFAULT false, place_ms bigint DEFAULT 0,
     ticket bigint DEFAULT 0, channel text DEFAULT '', cookie bigint DEFAULT 0,
     returned bigint DEFAULT 0, alone boolean DEFAULT false)
@@ -84,7 +84,7 @@ BEGIN
             UPDATE holdfast.lock l
                 SET owner = caller, until = n.us / 1000 + ttl_ms, terms = -1,
                     last = caller,
-                    counter = greatest(l.counter + 1, n.us - n.us % 4194304),
+                    counter = greatest(l.counter + 1, n.us - n.us % FLOOR_STEP),
                     kept_until = n.us / 1000 + keep_ms
                 FROM (SELECT holdfast.clock() AS us) AS n
                 WHERE l.name = lock_name AND l.counter < n.us
@@ -130,12 +130,12 @@ BEGIN
     IF alone AND s.until = 0 THEN -- a new row
         PERFORM holdfast.sweep_page(lock_name, s.now);
     END IF;
-    IF hint > greatest(s.counter, s.us) + 4294967296
-        OR hint > 9007199254740991 THEN
+    IF hint > greatest(s.counter, s.us) + AHEAD_MAX
+        OR hint > FENCE_MAX THEN
         hint := 0; -- from a server whose clock is far ahead
     END IF;
     next := greatest(s.counter + 1, hint, s.floor);
-    IF next > 9007199254740991 THEN
+    IF next > FENCE_MAX THEN
         PERFORM holdfast.fail_used_up();
     END IF;
     own := holdfast.vote(s, caller);
@@ -180,7 +180,7 @@ BEGIN
                 AND (w.ticket, w.owner) < (a.ticket, caller);
     ELSE
         next := greatest(s.counter + 1, hint, s.floor);
-        IF next <= 9007199254740991 THEN
+        IF next <= FENCE_MAX THEN
             s := holdfast.take(s, caller, mode, ttl_ms, overtake, next);
         END IF;
         IF s.is_taken THEN

@@ -7,7 +7,7 @@
 -- refused, or one wrong clock could use up the name's fences.
 CREATE OR REPLACE FUNCTION holdfast.confirm(lock_name bytea, caller bytea,
     ttl_ms bigint, fence bigint, marker text DEFAULT NULL,
-    keep_ms bigint DEFAULT 3600000, holder boolean DEFAULT false,
+    keep_ms bigint DEFAULT FENCE_KEEP_MS, holder boolean DEFAULT false,
     mode text DEFAULT 'x')
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -52,7 +52,7 @@ BEGIN
         RETURN a;
     END IF;
     s := holdfast.open(lock_name, keep_ms);
-    most := least(greatest(s.counter, s.us) + 4294967296, 9007199254740991);
+    most := least(greatest(s.counter, s.us) + AHEAD_MAX, FENCE_MAX);
     can_raise := s.counter < fence AND fence BETWEEN s.floor AND most;
     own := holdfast.vote(s, caller);
     IF own IS NOT NULL THEN

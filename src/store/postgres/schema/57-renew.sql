@@ -7,7 +7,7 @@
 -- be sent as CONFIRM: so a batch waits for no row.
 CREATE OR REPLACE FUNCTION holdfast.renew(names bytea[], callers bytea[],
     ttls_ms bigint[], fences bigint[], marker text DEFAULT NULL,
-    keep_ms bigint DEFAULT 3600000)
+    keep_ms bigint DEFAULT FENCE_KEEP_MS)
 RETURNS TABLE (nth integer, answer holdfast.answer)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp

@@ -6,7 +6,7 @@
 -- compared only before a grant, and a fence out of bounds is ignored.
 CREATE OR REPLACE FUNCTION holdfast.release(lock_name bytea, caller bytea,
     fence bigint DEFAULT 0, reserve_ms bigint DEFAULT 0,
-    keep_ms bigint DEFAULT 3600000, marker text DEFAULT NULL,
+    keep_ms bigint DEFAULT FENCE_KEEP_MS, marker text DEFAULT NULL,
     alone boolean DEFAULT false)
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -65,8 +65,8 @@ BEGIN
         PERFORM holdfast.forget(s, caller);
     END IF;
     IF is_mine OR s.owner IS NULL THEN
-        IF fence > s.counter AND fence <= 9007199254740991
-            AND fence <= greatest(s.counter, s.us) + 4294967296 THEN
+        IF fence > s.counter AND fence <= FENCE_MAX
+            AND fence <= greatest(s.counter, s.us) + AHEAD_MAX THEN
             s := holdfast.write_counter(s, fence, NULL);
         ELSIF is_last THEN
             s.last := NULL; -- or a late CONFIRM would acquire it again

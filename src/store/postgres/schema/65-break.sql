@@ -26,7 +26,7 @@ BEGIN
     s := holdfast.open(lock_name, keep_ms);
     a := holdfast.reply(s, 1);
     next := greatest(s.counter + 1, s.floor);
-    IF next > 9007199254740991 THEN
+    IF next > FENCE_MAX THEN
         PERFORM holdfast.fail_used_up();
     END IF;
     a.counter := next;

@@ -91,7 +91,7 @@ BEGIN
             coalesce(octet_length(channel)::text, 'no')
             USING ERRCODE = '22023';
     END IF;
-    PERFORM pg_advisory_lock(1751543398, hashtext(channel));
+    PERFORM pg_advisory_lock(CHANNEL_LOCKS, hashtext(channel));
     EXECUTE format('LISTEN %I', channel);
     -- A session does not exclude itself (is_heard).
     PERFORM set_config('holdfast.channel', channel, false);
@@ -104,7 +104,7 @@ SET search_path = pg_catalog, pg_temp
 AS $fn$
 BEGIN
     EXECUTE format('UNLISTEN %I', channel);
-    PERFORM pg_advisory_unlock(1751543398, hashtext(channel));
+    PERFORM pg_advisory_unlock(CHANNEL_LOCKS, hashtext(channel));
     PERFORM set_config('holdfast.channel', '', false);
 END
 $fn$;

@@ -47,7 +47,7 @@ BEGIN
     END IF;
     us := holdfast.clock();
     SELECT count(*) INTO n FROM holdfast.lock l
-        WHERE l.counter > us + 4294967296 AND l.kept_until >= us / 1000;
+        WHERE l.counter > us + AHEAD_MAX AND l.kept_until >= us / 1000;
     IF marker = '' THEN
         RETURN n;
     END IF;
@@ -56,9 +56,9 @@ BEGIN
         RETURN -1;
     END IF;
     UPDATE holdfast.lock l
-        SET counter = us + 4294967296, last = NULL,
-            kept_until = us / 1000 + 4294968 + keep_ms
-        WHERE l.counter > us + 4294967296 AND l.kept_until >= us / 1000;
+        SET counter = us + AHEAD_MAX, last = NULL,
+            kept_until = us / 1000 + AHEAD_MAX / 1000 + 1 + keep_ms
+        WHERE l.counter > us + AHEAD_MAX AND l.kept_until >= us / 1000;
     UPDATE holdfast.lock l
         SET owner = NULL, terms = -1, until = 0
         WHERE l.owner IS NOT NULL AND l.until > us / 1000 + max_ttl_ms

@@ -35,10 +35,10 @@ BEGIN
         RAISE EXCEPTION
             'holdfast: keep_ms deletes a value and data writes one: not both'
             USING ERRCODE = '22023';
-    ELSIF octet_length(data) > 262144 THEN
+    ELSIF octet_length(data) > VALUE_BYTES_MAX THEN
         RAISE EXCEPTION
-            'holdfast: a value has at most 262144 bytes; this one has %',
-            octet_length(data)
+            'holdfast: a value has at most % bytes; this one has %',
+            VALUE_BYTES_MAX, octet_length(data)
             USING ERRCODE = '22023';
     END IF;
 END
@@ -102,7 +102,7 @@ BEGIN
         RETURN;
     END IF;
     value_put.version := greatest(v.version + 1, us);
-    IF value_put.version > 9007199254740991 THEN
+    IF value_put.version > FENCE_MAX THEN
         PERFORM holdfast.fail_used_up();
     END IF;
     IF current_setting('synchronous_commit') = 'off' THEN

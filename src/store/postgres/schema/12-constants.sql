@@ -1,0 +1,23 @@
+-- ---- Constants -------------------------------------------------------------
+
+-- The sources name a number by its word. The build (cmake/embed_text.cmake)
+-- writes the number in its place, and the word behind it in a comment. A new
+-- number makes a new version of the schema. The reasons of the first four are
+-- in core/limits.h.
+--
+--   FENCE_MAX = 9007199254740991      greatest counter: HF_FENCE_MAX
+--   FLOOR_STEP = 4194304              us from one clock floor to the next:
+--                                     HF_FLOOR_BITS
+--   AHEAD_MAX = 4294967296            us, most by which a counter may be
+--                                     raised: HF_FENCE_AHEAD_MAX
+--   FENCE_KEEP_MS = 3600000           default of fence_keep:
+--                                     HF_FENCE_KEEP_MS_DEFAULT
+--   VALUE_BYTES_MAX = 262144          longest value: HF_VALUE_MAX
+--   SPAN_MS_MAX = 4398046511104       longest span: 139 years, so that no sum
+--                                     of spans and clocks in us overflows
+--   SERVER_MIN = 120000               least server_version_num: PostgreSQL 12
+--   INSTALL_LOCK = 1751543397         advisory lock of an installation; any
+--                                     number that no other program uses
+--   CHANNEL_LOCKS = 1751543398        class of the advisory locks of listeners,
+--                                     one per channel
+
