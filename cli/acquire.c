@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "acquire.h"
 
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "signals.h"
 #include "snapshot.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <poll.h>

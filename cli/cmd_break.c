@@ -3,7 +3,6 @@
 #include "cmd.h"
 
 #include "acquire.h"
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format.h"
 
-#include "duration.h"
 #include "timefmt.h"
 
 #include <string.h>

@@ -2,9 +2,9 @@
 /* holdfast(1): find the command, parse its options, run it. */
 #include "cmd.h"
 
+#include "base/nearest.h"
 #include "exit_code.h"
 #include "message.h"
-#include "nearest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,12 +44,12 @@ static const char *known_elsewhere(const char *name)
 
 int cli_cmd_unknown(const char *name)
 {
-    struct cli_nearest nearest;
+    struct hf_nearest nearest;
     struct cli_out out;
-    cli_nearest_init(&nearest, name, strlen(name));
+    hf_nearest_init(&nearest, name, strlen(name));
     for (size_t i = 0; cli_cmds[i] != NULL; i++) {
         if (cli_cmds[i]->summary != NULL) {
-            cli_nearest_try(&nearest, cli_cmds[i]->name);
+            hf_nearest_try(&nearest, cli_cmds[i]->name);
         }
     }
     const char *elsewhere = known_elsewhere(name);

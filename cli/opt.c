@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "opt.h"
 
-#include "duration.h"
+#include "base/duration.h"
+#include "base/nearest.h"
 #include "exit_code.h"
 #include "message.h"
-#include "nearest.h"
+#include "timefmt.h"
 
 #include <string.h>
 
@@ -107,10 +108,10 @@ static int end_with_hint(struct cli_out *out, const struct parse *parse)
     return cli_message_end(out, CLI_EXIT_USAGE);
 }
 
-static void nearest_in(struct cli_nearest *nearest, const struct cli_opt *opts)
+static void nearest_in(struct hf_nearest *nearest, const struct cli_opt *opts)
 {
     for (; opts != NULL && opts->name != NULL; opts++) {
-        cli_nearest_try(nearest, opts->name);
+        hf_nearest_try(nearest, opts->name);
     }
 }
 
@@ -148,9 +149,9 @@ static bool put_elsewhere(struct cli_out *out, const struct parse *parse,
 
 static int unknown_long(const struct parse *parse, const char *name, size_t len)
 {
-    struct cli_nearest nearest;
+    struct hf_nearest nearest;
     struct cli_out out;
-    cli_nearest_init(&nearest, name, len);
+    hf_nearest_init(&nearest, name, len);
     nearest_in(&nearest, parse->opts);
     nearest_in(&nearest, cli_opts_common);
     cli_message_begin(&out);
@@ -193,12 +194,15 @@ static void bad_value(struct cli_out *out, const struct cli_opt *opt,
     cli_out_text(out, ": ");
 }
 
+/* Longest duration: a century, so that sums never overflow. */
+#define DURATION_MS_MAX (INT64_C(100) * 366 * 86400 * 1000)
+
 static int take_duration(const struct cli_opt *opt, const char *value,
                          int64_t *field)
 {
     struct cli_out out;
     char least[CLI_DURATION_TEXT];
-    if (!cli_duration_parse(value, field)) {
+    if (!hf_duration_parse(value, field) || *field > DURATION_MS_MAX) {
         bad_value(&out, opt, value);
         cli_out_text(&out, value[0] == '-'
                                ? "a duration is not negative"

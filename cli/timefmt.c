@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "timefmt.h"
 
+#include "base/duration.h"
+
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -45,4 +47,28 @@ void cli_time_text(struct cli_out *out, int64_t unix_s)
     size_t n = strftime(text, sizeof(text),
                         is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
     cli_out_bytes(out, text, n);
+}
+
+const char *cli_duration_text(int64_t ms, char text[CLI_DURATION_TEXT])
+{
+    struct cli_out out;
+    char exact[HF_DURATION_TEXT_MAX];
+    cli_out_init_text(&out, text, CLI_DURATION_TEXT);
+    int64_t left = ms < 0 ? 0 : ms;
+    /* Beyond a minute milliseconds are noise, beyond a day seconds. */
+    if (left >= 86400000) {
+        left -= left % 60000;
+    } else if (left >= 60000) {
+        left -= left % 1000;
+    }
+    if (left < 60000 && left > 1000 && left % 1000 != 0) {
+        cli_out_int(&out, left / 1000);
+        cli_out_text(&out, ".");
+        cli_out_int(&out, left % 1000 / 100);
+        cli_out_text(&out, "s");
+        return text;
+    }
+    hf_duration_emit(exact, left);
+    cli_out_text(&out, exact);
+    return text;
 }

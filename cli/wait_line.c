@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "wait_line.h"
 
-#include "duration.h"
 #include "format.h"
 #include "message.h"
 #include "signals.h"

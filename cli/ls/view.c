@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ls/view.h"
 
-#include "duration.h"
 #include "format.h"
 #include "timefmt.h"
 

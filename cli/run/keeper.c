@@ -4,7 +4,6 @@
 #include "run/keeper.h"
 
 #include "acquire.h"
-#include "duration.h"
 #include "env.h"
 #include "exit_code.h"
 #include "message.h"

@@ -2,11 +2,11 @@
 /* The exit code of a run, and the line on stderr with its reason. */
 #include "run/keeper.h"
 
-#include "duration.h"
 #include "exit_code.h"
 #include "message.h"
 #include "run/kill_tree.h"
 #include "store.h"
+#include "timefmt.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,6 @@
  * first; names, holders and labels share the remaining width. */
 #include "top/top.h"
 
-#include "duration.h"
 #include "format.h"
 #include "timefmt.h"
 #include "top/screen.h"

@@ -359,6 +359,8 @@ static void nearest_words(void **state)
     assert_string_equal(hf_nearest("aquire", known), "acquire");
     assert_null(hf_nearest("xyzzy", known));
     assert_null(hf_nearest("", known));
+    assert_string_equal(hf_nearest("acq", known), "acquire"); /* it begins so */
+    assert_null(hf_nearest("ac", known));
     assert_null(hf_nearest("a-word-that-is-far-too-long-to-be-meant", known));
 }
 
