@@ -2,13 +2,13 @@
 /* holdfast update: pass a value through a command, and write what comes out. */
 #include "cmd.h"
 
+#include "child.h"
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
 #include "store.h"
 #include "value_io.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -36,35 +36,34 @@ static void export_version(const struct cli_args *args, uint64_t version)
     (void)setenv("HOLDFAST_VERSION", text, 1);
 }
 
-static int code_of(const struct cli_args *args, const struct cli_filter *filter,
-                   const struct cli_value_buffer *out)
+static int code_of(const struct cli_args *args, const struct cli_child *child)
 {
-    if (filter->error != 0) {
-        int code = !filter->is_exec_error    ? CLI_EXIT_INTERNAL
-                   : filter->error == ENOENT ? CLI_EXIT_NOT_FOUND
-                                             : CLI_EXIT_CANNOT_RUN;
-        return cli_message_errno(code, args->command[0], filter->error);
+    if (child->error != 0) {
+        return cli_message_errno(cli_child_error_code(child), args->command[0],
+                                 child->error);
     }
-    if (out->len > HF_VALUE_MAX) {
+    if (child->out.len > HF_VALUE_MAX) {
         return cli_value_too_long(args->name);
     }
-    return WIFSIGNALED(filter->status)
-               ? CLI_EXIT_SIGNAL + WTERMSIG(filter->status)
-               : WEXITSTATUS(filter->status);
+    return WIFSIGNALED(child->status)
+               ? CLI_EXIT_SIGNAL + WTERMSIG(child->status)
+               : WEXITSTATUS(child->status);
 }
 
 static enum hf_status change(void *user, const struct hf_value *value,
                              const void **data, size_t *len)
 {
     struct update *update = user;
-    struct cli_filter filter;
-    size_t n;
-    const void *now = hf_value_data(value, &n);
+    struct cli_child child = {
+        .command = update->args->command,
+        .out = {.data = update->out.data, .room = sizeof(update->out.data)},
+    };
+    child.input = hf_value_data(value, &child.input_len);
     export_version(update->args, hf_value_version(value));
-    (void)cli_filter_run(&filter, update->args->command, now, n, &update->out);
-    update->code = code_of(update->args, &filter, &update->out);
-    *data = update->out.data;
-    *len = update->out.len;
+    (void)cli_child_run(&child);
+    update->code = code_of(update->args, &child);
+    *data = child.out.data;
+    *len = child.out.len;
     return update->code == 0 ? HF_OK : HF_CANCELLED;
 }
 

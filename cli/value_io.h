@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values through descriptors: stdin of put, the command of update. */
+/* Values through descriptors: stdin of put. */
 #ifndef CLI_VALUE_IO_H
 #define CLI_VALUE_IO_H
 
@@ -16,17 +16,5 @@ int cli_value_read(struct cli_value_buffer *buffer, int fd);
 
 /* "NAME: a value has at most ... bytes". @return the exit code. */
 int cli_value_too_long(const char *name);
-
-/* The result of a filter. */
-struct cli_filter {
-    int error;  /* errno: it could not be started, or talked to */
-    int status; /* of waitpid(2) */
-    bool is_exec_error;
-};
-
-/* Run `command` with `data` on its stdin, and read its stdout into `out`, until
- * both have ended. @return false, with filter->error. */
-bool cli_filter_run(struct cli_filter *filter, char **command, const void *data,
-                    size_t len, struct cli_value_buffer *out);
 
 #endif

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+
+#include "exit_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct pipes {
+    int in[2];   /* its stdin */
+    int out[2];  /* its stdout */
+    int err[2];  /* its stderr, or not open */
+    int fail[2]; /* closed by exec, else the errno of it */
+};
+
+static void shut(int *fd)
+{
+    if (*fd >= 0) {
+        (void)close(*fd);
+    }
+    *fd = -1;
+}
+
+static void shut_all(struct pipes *pipes)
+{
+    for (int i = 0; i < 2; i++) {
+        shut(&pipes->in[i]);
+        shut(&pipes->out[i]);
+        shut(&pipes->err[i]);
+        shut(&pipes->fail[i]);
+    }
+}
+
+static bool open_all(struct pipes *pipes, bool has_err)
+{
+    *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
+    return pipe2(pipes->in, O_CLOEXEC) == 0 &&
+           pipe2(pipes->out, O_CLOEXEC) == 0 &&
+           (!has_err || pipe2(pipes->err, O_CLOEXEC) == 0) &&
+           pipe2(pipes->fail, O_CLOEXEC) == 0 &&
+           fcntl(pipes->in[1], F_SETFL, O_NONBLOCK) == 0;
+}
+
+static void become(const struct pipes *pipes, pid_t parent, char **command)
+{
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(CLI_EXIT_INTERNAL);
+    }
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    if (dup2(pipes->in[0], STDIN_FILENO) >= 0 &&
+        dup2(pipes->out[1], STDOUT_FILENO) >= 0 &&
+        (pipes->err[1] < 0 || dup2(pipes->err[1], STDERR_FILENO) >= 0)) {
+        (void)execvp(command[0], command);
+    }
+    int error = errno;
+    ssize_t n = write(pipes->fail[1], &error, sizeof(error));
+    _exit(n > 0 ? CLI_EXIT_CANNOT_RUN : CLI_EXIT_INTERNAL);
+}
+
+/* Write what the pipe takes. A command that does not read all is no error. */
+static void feed(struct pipes *pipes, const char **data, size_t *len)
+{
+    ssize_t n = *len > 0 ? write(pipes->in[1], *data, *len) : 0;
+    if (n > 0) {
+        *data += n;
+        *len -= (size_t)n;
+    }
+    bool is_over = n < 0 && errno != EAGAIN && errno != EINTR;
+    if (*len == 0 || is_over) {
+        shut(&pipes->in[1]);
+    }
+}
+
+/* Read into `text`. The pipe is closed at its end and after an error. */
+static int drain(int *fd, struct cli_child_text *text)
+{
+    ssize_t n = read(*fd, text->data + text->len, text->room - text->len);
+    int error = n < 0 && errno != EINTR ? errno : 0;
+    text->len += n > 0 ? (size_t)n : 0;
+    if (n == 0 || error != 0) {
+        shut(fd);
+    }
+    return error;
+}
+
+/* The same of stderr, of which the first part is kept. */
+static int drain_err(int *fd, struct cli_child_text *text)
+{
+    char rest[512];
+    struct cli_child_text dropped = {.data = rest, .room = sizeof(rest)};
+    return drain(fd, text->len < text->room ? text : &dropped);
+}
+
+static int serve(struct pipes *pipes, struct cli_child *child)
+{
+    const char *data = child->input;
+    size_t len = child->input_len;
+    int error = 0;
+    if (len == 0) {
+        shut(&pipes->in[1]);
+    }
+    while (error == 0 && (pipes->out[0] >= 0 || pipes->err[0] >= 0)) {
+        struct pollfd fds[3] = {{.fd = pipes->out[0], .events = POLLIN},
+                                {.fd = pipes->in[1], .events = POLLOUT},
+                                {.fd = pipes->err[0], .events = POLLIN}};
+        if (poll(fds, 3, -1) < 0) {
+            error = errno == EINTR ? 0 : errno;
+            continue;
+        }
+        if (fds[1].fd >= 0 && fds[1].revents != 0) {
+            feed(pipes, &data, &len);
+        }
+        if (fds[2].fd >= 0 && fds[2].revents != 0) {
+            error = drain_err(&pipes->err[0], &child->err);
+        }
+        if (fds[0].fd >= 0 && fds[0].revents != 0 && error == 0) {
+            error = drain(&pipes->out[0], &child->out);
+        }
+        if (child->out.len == child->out.room) {
+            shut(&pipes->out[0]); /* what it still writes is SIGPIPE */
+        }
+    }
+    return error;
+}
+
+static int reap(pid_t pid, int *status)
+{
+    while (waitpid(pid, status, 0) < 0) {
+        if (errno != EINTR) {
+            return errno;
+        }
+    }
+    return 0;
+}
+
+bool cli_child_run(struct cli_child *child)
+{
+    struct pipes pipes;
+    pid_t self = getpid();
+    child->error = 0;
+    child->status = 0;
+    child->is_exec_error = false;
+    child->out.len = child->err.len = 0;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored: there would be no status */
+    pid_t pid = open_all(&pipes, child->err.room > 0) ? fork() : -1;
+    if (pid == 0) {
+        become(&pipes, self, child->command);
+    }
+    if (pid < 0) {
+        child->error = errno;
+        shut_all(&pipes);
+        return false;
+    }
+    shut(&pipes.in[0]);
+    shut(&pipes.out[1]);
+    shut(&pipes.err[1]);
+    shut(&pipes.fail[1]);
+    int error = serve(&pipes, child);
+    ssize_t n = read(pipes.fail[0], &child->error, sizeof(child->error));
+    child->is_exec_error = n > 0;
+    shut_all(&pipes);
+    int reaped = reap(pid, &child->status);
+    error = error != 0 ? error : reaped;
+    child->error = child->is_exec_error ? child->error : error;
+    return child->error == 0;
+}
+
+int cli_child_error_code(const struct cli_child *child)
+{
+    return !child->is_exec_error    ? CLI_EXIT_INTERNAL
+           : child->error == ENOENT ? CLI_EXIT_NOT_FOUND
+                                    : CLI_EXIT_CANNOT_RUN;
+}

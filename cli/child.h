@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A command that gets its input from this process and gives its output to it.
+ *
+ * Input and output go on at the same time, in any order: all pipes are served
+ * by one poll(2). The command may end without reading its input. If this
+ * process dies, the kernel sends it SIGTERM. */
+#ifndef CLI_CHILD_H
+#define CLI_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the command writes to a stream. */
+struct cli_child_text {
+    char *data;
+    size_t room, len;
+};
+
+struct cli_child {
+    char **command;    /* ended by NULL; looked for in PATH */
+    const void *input; /* its stdin */
+    size_t input_len;
+    struct cli_child_text out; /* its stdout; if full, the pipe is closed */
+    struct cli_child_text err; /* its stderr; what is beyond it is dropped.
+                                * No room: it writes to ours */
+    /* the result */
+    int error;  /* errno: it could not be started, or talked to */
+    int status; /* of waitpid(2) */
+    bool is_exec_error;
+};
+
+/* Run it until it has ended. @return false, with child->error. */
+bool cli_child_run(struct cli_child *child);
+
+/* The exit code for a child->error. */
+int cli_child_error_code(const struct cli_child *child);
+
+#endif
