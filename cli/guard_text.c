@@ -281,6 +281,13 @@ static void put_text(const struct fill *fill, const char *place)
     }
 }
 
+/* An @ that is none of a place. */
+static void put_at(const struct fill *fill, const char *place)
+{
+    (void)place;
+    cli_out_text(fill->out, "@");
+}
+
 /* The table's schema as text: 'SCHEMA', or an expression. */
 static void put_schema_text(const struct fill *fill, const char *place)
 {
@@ -312,11 +319,17 @@ static const struct {
     const char *start; /* of the word */
     void (*put)(const struct fill *fill, const char *place);
 } places[] = {
-    {"NAME@", put_name},         {"NAME_OF_", put_name_of},
-    {"TABLE@", put_table},       {"TABLE_TEXT@", put_text},
-    {"COLUMN@", put_column},     {"COLUMN_TEXT@", put_text},
-    {"LOCK_TEXT@", put_text},    {"ARGUMENTS@", put_arguments},
-    {"holdfast_", put_prefixed}, {"SCHEMA_TEXT@", put_schema_text},
+    {"NAME@", put_name},
+    {"NAME_OF_", put_name_of},
+    {"TABLE@", put_table},
+    {"TABLE_TEXT@", put_text},
+    {"COLUMN@", put_column},
+    {"COLUMN_TEXT@", put_text},
+    {"LOCK_TEXT@", put_text},
+    {"ARGUMENTS@", put_arguments},
+    {"holdfast_", put_prefixed},
+    {"SCHEMA_TEXT@", put_schema_text},
+    {"AT@", put_at},
 };
 
 static void put_place(const struct fill *fill, const char *place)

@@ -59,6 +59,13 @@ BEGIN
 END//
 CALL holdfast.guard_install()//
 
+-- Each statement here is a transaction. What ends half-way leaves this mark,
+-- and a guard that works, or whose callers fail; to run this file again mends
+-- it. The last statement takes the mark away.
+/*!80000 DROP FUNCTION IF EXISTS holdfast.guard_version */ //
+CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_version() RETURNS INT
+    DETERMINISTIC NO SQL COMMENT 'version 1, incomplete' RETURN 0//
+
 -- Compare with the guard's row and lock it. All reads are locking reads: a
 -- plain one could be of an old snapshot, and would begin the caller's snapshot
 -- before the lock. A session that has presented this very fence shares the row
@@ -275,4 +282,9 @@ BEGIN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = message;
     END IF;
 END//
+
+-- Of this text: holdfast guard mysql --install reads it (cli/cmd_guard.c).
+/*!80000 DROP FUNCTION IF EXISTS holdfast.guard_version */ //
+CREATE /*M! OR REPLACE */ FUNCTION holdfast.guard_version() RETURNS INT
+    DETERMINISTIC NO SQL COMMENT 'version 1' RETURN 1//
 DELIMITER ;

@@ -5,8 +5,39 @@ SET SESSION lock_wait_timeout = 10;
 CALL holdfast.guard_table(@SCHEMA_TEXT@, '@TABLE_TEXT@', '@COLUMN_TEXT@');
 SELECT T.@COLUMN@, @NAME_OF_T@ FROM @TABLE@ AS T LIMIT 0;
 
--- No write comes between: each of these statements is a transaction.
+-- No write comes between: each of these statements is a transaction. If they
+-- end half-way, the first three triggers remain, and refuse all writes.
 LOCK TABLES @TABLE@ WRITE, @TABLE@ AS T WRITE;
+SET @AT@holdfast_installs = 1;
+DELIMITER //
+/*!80000 DROP TRIGGER IF EXISTS @holdfast_close_i_@ */ //
+CREATE /*M! OR REPLACE */ TRIGGER @holdfast_close_i_@ BEFORE INSERT ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    IF @AT@holdfast_installs IS NULL THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'holdfast: the triggers of '
+            'this table were not installed to their end: repeat that';
+    END IF;
+END//
+/*!80000 DROP TRIGGER IF EXISTS @holdfast_close_u_@ */ //
+CREATE /*M! OR REPLACE */ TRIGGER @holdfast_close_u_@ BEFORE UPDATE ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    IF @AT@holdfast_installs IS NULL THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'holdfast: the triggers of '
+            'this table were not installed to their end: repeat that';
+    END IF;
+END//
+/*!80000 DROP TRIGGER IF EXISTS @holdfast_close_d_@ */ //
+CREATE /*M! OR REPLACE */ TRIGGER @holdfast_close_d_@ BEFORE DELETE ON @TABLE@
+    FOR EACH ROW
+BEGIN
+    IF @AT@holdfast_installs IS NULL THEN
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'holdfast: the triggers of '
+            'this table were not installed to their end: repeat that';
+    END IF;
+END//
+DELIMITER ;
 DROP TRIGGER IF EXISTS @holdfast_insert_@;
 DROP TRIGGER IF EXISTS @holdfast_inserted_@;
 DROP TRIGGER IF EXISTS @holdfast_update_@;
@@ -81,4 +112,8 @@ BEGIN
     CALL holdfast.guard_check(lock_name, given);
 END//
 DELIMITER ;
+DROP TRIGGER @holdfast_close_i_@;
+DROP TRIGGER @holdfast_close_u_@;
+DROP TRIGGER @holdfast_close_d_@;
+SET @AT@holdfast_installs = NULL;
 UNLOCK TABLES;

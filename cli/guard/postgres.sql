@@ -213,4 +213,11 @@ BEGIN
     RETURN jsonb_populate_record(NEW, jsonb_build_object(TG_ARGV[0], -given));
 END
 $row$;
+
+-- Of this text: holdfast guard postgres --install reads it (cli/cmd_guard.c).
+CREATE OR REPLACE FUNCTION holdfast.guard_version()
+RETURNS int
+LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS 'SELECT 1';
 COMMIT;

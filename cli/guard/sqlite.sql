@@ -59,4 +59,8 @@ BEGIN
             WHERE name = CAST(NEW.name AS TEXT));
 END;
 UPDATE holdfast_guard SET is_deleting = 0 WHERE is_deleting <> 0;
+
+-- Of this text: holdfast guard sqlite --install reads it (cli/cmd_guard.c).
+DROP VIEW IF EXISTS holdfast_guard_version;
+CREATE VIEW holdfast_guard_version AS SELECT 1 AS version;
 COMMIT;
