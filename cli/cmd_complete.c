@@ -130,6 +130,7 @@ struct before {
     const struct cli_cmd *cmd;
     const char *url;
     const struct cli_opt *open; /* the option whose value is the last word */
+    unsigned n_words;           /* behind it, that are no options */
     bool has_dashes;
 };
 
@@ -156,6 +157,7 @@ static void read_word(struct before *before, const char *word)
         return;
     }
     if (word[0] != '-') {
+        before->n_words += before->cmd != NULL;
         before->cmd = before->cmd != NULL ? before->cmd : cli_cmd_find(word);
         return;
     }
@@ -200,6 +202,9 @@ static void offer_all(struct completion *it, const struct before *before,
     } else if (it->begun[0] == '-') {
         offer_options(it, cmd != NULL ? cmd->opts : NULL);
         offer_options(it, cli_opts_common);
+    } else if (cmd != NULL && cmd->offers == CLI_OFFER_DATABASES &&
+               before->n_words > 0) {
+        /* the server of --install, or its file: the shell knows files */
     } else {
         offer_words(it, cmd != NULL ? cmd->offers : CLI_OFFER_COMMANDS, args);
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast guard: print what makes a database refuse stale fences.
+/* holdfast guard: print what makes a database refuse stale fences, or
+ * install it (guard_install.c).
  *
  * The texts are files of cli/guard/; guard_text.c fills them in. */
 #include "cmd.h"
 
 #include "exit_code.h"
 #include "guard.h"
+#include "guard_client.h"
 #include "message.h"
 #include "utf8.h"
 
@@ -16,39 +18,55 @@ const struct cli_guard cli_guards[] = {
     {
         .name = "postgres",
         .product = "PostgreSQL",
-        .pipe = "psql -v ON_ERROR_STOP=1",
         .base = cli_guard_postgres,
         .table = cli_guard_postgres_table,
         .reset = cli_guard_postgres_reset,
+        .state = cli_guard_postgres_state,
+        .table_state = cli_guard_postgres_table_state,
+        .client = &cli_guard_psql,
+        .version = 1,
+        .use = "SELECT holdfast.fence(NAME, FENCE) in the transaction that "
+               "writes; its role needs GRANT USAGE ON SCHEMA holdfast",
         .quoting = CLI_GUARD_E_STRINGS,
         .has_schemas = true,
     },
     {
         .name = "mysql",
         .product = "MySQL",
-        .pipe = "mariadb",
         .base = cli_guard_mysql,
         .table = cli_guard_mysql_table,
         .reset = cli_guard_mysql_reset,
+        .state = cli_guard_mysql_state,
+        .table_state = cli_guard_mysql_table_state,
+        .client = &cli_guard_mariadb,
+        .version = 1,
+        .use = "CALL holdfast.fence(NAME, FENCE) behind START TRANSACTION; its "
+               "user needs GRANT EXECUTE ON PROCEDURE holdfast.fence",
         .quoting = CLI_GUARD_BACKSLASH_STRINGS,
+        .is_half_way = true,
         .has_schemas = true,
         .has_byte_names = true,
     },
     {
         .name = "sqlite",
         .product = "SQLite",
-        .pipe = "sqlite3 -bail FILE",
         .base = cli_guard_sqlite,
         .table = cli_guard_sqlite_table,
         .reset = cli_guard_sqlite_reset,
+        .state = cli_guard_sqlite_state,
+        .table_state = cli_guard_sqlite_table_state,
+        .client = &cli_guard_sqlite3,
+        .version = 1,
+        .use = "INSERT INTO holdfast_fence (name, fence) VALUES (NAME, FENCE) "
+               "behind BEGIN IMMEDIATE",
         .quoting = CLI_GUARD_PLAIN_STRINGS,
     },
     {
         .name = "redis",
         .product = "Redis",
-        .pipe = "redis-cli -x SCRIPT LOAD",
         .base = cli_guard_redis,
         .reset = cli_guard_redis_reset,
+        .client = &cli_guard_redis_cli,
         .quoting = CLI_GUARD_LUA_STRINGS,
     },
     {.name = NULL},
@@ -84,8 +102,9 @@ static const struct cli_opt opts[] = {
     {.name = "install",
      .kind = CLI_OPT_FLAG,
      .offset = offsetof(struct cli_args, is_install),
-     .help = "refused in this version: pipe what is printed\n"
-             "to the database's own client"},
+     .help = "install it with the database's own client\n"
+             "program: in the database SERVER (a URL, for\n"
+             "SQLite a file), else in that program's default"},
     {.name = NULL},
 };
 
@@ -176,16 +195,17 @@ static int check_name(const char *name)
                         "behind it");
 }
 
-static int refuse_install(const struct cli_guard *guard)
+static int check_install(const struct cli_args *args)
 {
-    struct cli_out out;
-    cli_message_begin(&out);
-    cli_out_text(&out,
-                 "guard: --install: not in this version: holdfast guard ");
-    cli_out_text(&out, guard->name);
-    cli_out_text(&out, " | ");
-    cli_out_text(&out, guard->pipe);
-    return cli_message_end(&out, CLI_EXIT_USAGE);
+    if (!args->is_install && args->n_words > 1) {
+        return refuse(args->words[1], NULL, "only with --install");
+    }
+    if (args->is_install && args->reset_name != NULL) {
+        return refuse("--install", NULL,
+                      "excludes --reset: stop all writers, then pipe what "
+                      "--reset prints to the database's client");
+    }
+    return 0;
 }
 
 /* The options that stand for a table. */
@@ -231,8 +251,10 @@ static int check(const struct cli_guard *guard, const struct cli_args *args)
                           !must_be_text(guard, args, texts[i].value));
     }
     if (code == 0) {
-        code = args->is_install ? refuse_install(guard)
-                                : check_tables(guard, args);
+        code = check_install(args);
+    }
+    if (code == 0) {
+        code = check_tables(guard, args);
     }
     if (code == 0 && args->table != NULL) {
         code = check_table(guard, args->table);
@@ -310,6 +332,9 @@ static int run(struct cli_args *args)
         return say_which(args->words[0]);
     }
     int code = check(guard, args);
+    if (code == 0 && args->is_install) {
+        return cli_guard_install(guard, args);
+    }
     if (code == 0) {
         code = print(guard, args);
     }
@@ -321,15 +346,15 @@ static int run(struct cli_args *args)
 
 const struct cli_cmd cli_cmd_guard = {
     .name = "guard",
-    .usage = "DATABASE [--table TABLE --lock TEXT | --reset NAME]",
-    .summary = "print what makes a database refuse stale fences",
+    .usage = "DATABASE [--install [SERVER]] [OPTIONS]",
+    .summary = "make a database refuse stale fences",
     .text =
-        "Prints SQL, for Redis Lua. Install it with the database's own "
-        "client:\n\n"
-        "  holdfast guard postgres | psql -v ON_ERROR_STOP=1 DATABASE\n"
-        "  holdfast guard mysql | mariadb\n"
-        "  holdfast guard sqlite | sqlite3 -bail FILE\n"
-        "  SHA=$(holdfast guard redis | redis-cli -x SCRIPT LOAD)\n\n"
+        "Prints SQL, for Redis Lua, to read it or to pipe it to the "
+        "database's client.\n--install installs it:\n\n"
+        "  holdfast guard postgres --install postgres://USER@HOST/DATABASE\n"
+        "  holdfast guard mysql --install mysql://USER@HOST\n"
+        "  holdfast guard sqlite --install FILE\n"
+        "  SHA=$(holdfast guard redis --install redis://HOST)\n\n"
         "Then a transaction that begins with SELECT holdfast.fence(NAME, "
         "FENCE), in\nMariaDB and MySQL with CALL holdfast.fence(NAME, FENCE), "
         "or in SQLite with\nINSERT INTO holdfast_fence (name, fence) VALUES "
@@ -337,10 +362,10 @@ const struct cli_cmd cli_cmd_guard = {
         "before. In Redis the script itself writes:\n\n"
         "  redis-cli EVALSHA $SHA 1 KEY NAME FENCE SET VALUE\n\n"
         "A table can demand it:\n\n"
-        "  holdfast guard postgres --table accounts --lock 'account-{id}' "
-        "|\n      psql -v ON_ERROR_STOP=1 DATABASE\n",
+        "  holdfast guard postgres --install DATABASE \\\n"
+        "      --table accounts --lock 'account-{id}'\n",
     .opts = opts,
-    .words_max = 1,
+    .words_max = 2,
     .too_many = "one database at a time",
     .offers = CLI_OFFER_DATABASES,
     .run = run,

@@ -18,6 +18,11 @@ _holdfast() {
     done
     mapfile -t COMPREPLY < <("$1" complete -- \
         "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    if [ ${#COMPREPLY[@]} = 0 ] && [[ " ${COMP_WORDS[*]} " == *' --install '* ]]; then
+        mapfile -t COMPREPLY < <(compgen -f -- "$word") # guard sqlite
+        compopt -o filenames 2>/dev/null
+        return 0
+    fi
     for i in "${!COMPREPLY[@]}"; do
         printf -v "COMPREPLY[$i]" %q "${COMPREPLY[i]}"
     done

@@ -12,3 +12,4 @@ end
 
 complete -c holdfast -f -n 'not __holdfast_has_dashes' -a '(__holdfast_complete)'
 complete -c holdfast -n __holdfast_has_dashes -F
+complete -c holdfast -n 'contains -- --install (commandline -opc)' -F # guard sqlite

@@ -31,6 +31,7 @@ offers '' 'no names of another store' ls -u "local://$W/other" ni
 offers 'doctor' 'commands for help' help d
 offers 'postgres' 'the databases of guard' guard p
 offers 'postgres|mysql|sqlite|redis' 'all of them' guard ''
+offers '' 'no database behind one' guard sqlite --install ''
 offers '--reset' 'its options' guard postgres --r
 offers '--print-schema' 'those of doctor' doctor --pr
 capture timeout 20 holdfast complete -- ls -u redis://192.0.2.1 n
@@ -45,6 +46,9 @@ in_bash() { # WORD...
         bash "$HF_SOURCE/completions/holdfast.bash" "$@"
 }
 is "$(in_bash release ni)" $'night\\ shift\nnightly' 'bash: names, quoted'
+cd "$W" || exit
+: >bank.db
+is "$(in_bash guard sqlite --install ban)" bank.db 'bash: files behind --install'
 is "$(in_bash run --on-lo)" --on-lost 'bash: options'
 like "$(in_bash run job -- holdfas)" holdfast 'bash: commands behind --'
 if command -v zsh >/dev/null; then

@@ -139,14 +139,16 @@ for database in mssql oracle; do
     refused 64 "guard: no guard for $database in this version; it has: postgres, mysql, sqlite, redis$" \
         "guard $database" holdfast guard $database
 done
-refused 64 'one database at a time' 'guard with two' \
+refused 64 'guard: mysql: only with --install' 'guard with two' \
     holdfast guard postgres mysql
-refused 64 'install: not in this version: holdfast guard postgres \| psql' \
-    'guard --install' holdfast guard postgres --install
-refused 64 'install: not in this version: holdfast guard sqlite \| sqlite3 -bail' \
-    'guard sqlite --install' holdfast guard sqlite --install
-refused 64 'install: not in this version: holdfast guard mysql \| mariadb$' \
-    'guard mysql --install' holdfast guard mysql --install
+refused 64 'one database at a time' 'guard with three words' \
+    holdfast guard postgres --install a b
+refused 64 'guard: --install: excludes --reset' 'guard --install --reset' \
+    holdfast guard postgres --install --reset t
+for database in sqlite redis; do
+    refused 64 'guard: which .*\? holdfast guard .* --install' \
+        "guard $database --install" holdfast guard $database --install
+done
 refused 64 '--table a.b.c: must be TABLE or SCHEMA.TABLE' \
     'guard mysql --table a.b.c' holdfast guard mysql --table a.b.c --lock t
 for option in table lock column; do

@@ -8,11 +8,11 @@
 # timeout: 120
 export HOLDFAST_URL=local://$W/store
 postgres_start || skip_all "no PostgreSQL"
-holdfast guard postgres | pg || fail 'install'
+export PGUSER=postgres
+ok 'the guard installs' holdfast guard postgres --install -q
 pg -c 'CREATE TABLE accounts (id int PRIMARY KEY, balance int)'
 
 # The script of that page.
-export PGUSER=postgres
 sed -n '/^```bash$/,/^```$/{/^```/d;p}' "$HF_SOURCE/docs/fencing.md" \
     >"$W/deposit"
 ok 'the page has a script' grep -q 'kill -STOP' "$W/deposit"

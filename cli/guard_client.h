@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A database's own client program, run as a child with a text on its stdin.
+ *
+ *     struct cli_guard_client *client = &it;
+ *     cli_guard_client_init(client, guard, "postgres://app:secret@host/db");
+ *     if (cli_guard_client_run(client, text, len)) … client->child.out …
+ *
+ * A password goes to it in the variable that it reads, never in its words. */
+#ifndef CLI_GUARD_CLIENT_H
+#define CLI_GUARD_CLIENT_H
+
+#include "child.h"
+#include "guard.h"
+
+/* Options that are fixed, those of an address, and the program itself. */
+#define CLI_GUARD_WORDS_MAX 40
+
+/* An address, and what is made of it. */
+#define CLI_GUARD_WORDS_ROOM 8192
+
+/* What a state or a table's triggers have. */
+#define CLI_GUARD_OUT_ROOM 262144
+
+/* The statement that failed, which mariadb repeats, and the error. */
+#define CLI_GUARD_ERR_ROOM 16384
+
+struct cli_guard_client {
+    const struct cli_guard *guard;
+    char *words[CLI_GUARD_WORDS_MAX + 1];
+    size_t n_words;
+    size_t used; /* of `text`, to which the words point */
+    char text[CLI_GUARD_WORDS_ROOM];
+    struct cli_child child;
+    char out[CLI_GUARD_OUT_ROOM + 1]; /* terminated */
+    char err[CLI_GUARD_ERR_ROOM + 1];
+    char error[CLI_GUARD_ERR_ROOM]; /* the first line of an error */
+    int code;                       /* its exit code */
+};
+
+/* What a line of an error means. */
+struct cli_guard_error {
+    const char *part; /* of the line; NULL: any */
+    int code;
+};
+
+struct cli_guard_program {
+    const char *names[3]; /* the first that is found; ended by NULL */
+    const char *package;  /* of Debian */
+    const char *options[12];
+    const char *file_options; /* the first option, if an address is given */
+    /* Add the words of an address, and export its password. */
+    int (*address)(struct cli_guard_client *client, char *target);
+    const struct cli_guard_error *errors; /* the first that fits */
+    bool has_replies; /* errors are on stdout, and its status is 0 */
+};
+
+extern const struct cli_guard_program cli_guard_psql;
+extern const struct cli_guard_program cli_guard_mariadb;
+extern const struct cli_guard_program cli_guard_sqlite3;
+extern const struct cli_guard_program cli_guard_redis_cli;
+
+/* `target` may be NULL: the program's own default. A password in it is
+ * overwritten. @return 0, or the exit code after a line on stderr. */
+int cli_guard_client_init(struct cli_guard_client *client,
+                          const struct cli_guard *guard, char *target);
+
+/* Add a word that stays where it is. */
+void cli_guard_client_add(struct cli_guard_client *client, const char *word);
+
+/* Run it. @return false: client->error and client->code say why. */
+bool cli_guard_client_run(struct cli_guard_client *client, const char *text,
+                          size_t len);
+
+#endif

@@ -1,0 +1,264 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# holdfast guard mysql --install, on a real MariaDB.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/mariadb.sh"
+# timeout: 600
+mariadb_start || skip_all "no MariaDB"
+url="mysql://root@localhost/app?socket=$W/maria/s"
+
+install() { # [ARG...]
+    capture holdfast guard mysql --install "$@"
+}
+
+installs() { # WHAT REGEX [ARG...]
+    local what=$1 regex=$2
+    shift 2
+    install "$@"
+    is "$code:$out" 0: "$what"
+    like "$err" "^holdfast: guard: MySQL: guard version 1 $regex" "$what: says it"
+}
+
+refused() { # CODE REGEX WHAT [ARG...]
+    local want=$1 regex=$2 what=$3
+    shift 3
+    install "$@"
+    is "$code:$out" "$want:" "$what: exit $want"
+    like "$err" "^holdfast: guard: $regex" "$what: says it"
+    is "$(wc -l <<<"$err")" 1 "$what: in one line"
+}
+
+present() { # NAME FENCE
+    capture sql -e "START TRANSACTION; CALL holdfast.fence('$1', $2); COMMIT"
+}
+
+# All that is installed, and since when.
+installed() {
+    sql -e "SELECT routine_name, created FROM information_schema.routines
+            WHERE routine_schema = 'holdfast';
+        SELECT trigger_name, created FROM information_schema.triggers"
+}
+
+older() { # the guard's text, of version 0
+    holdfast guard mysql | sed "s/version 1/version 0/; s/RETURN 1\\/\\//RETURN 0\\/\\//"
+}
+
+# ---- Fresh, again, older, newer
+installs fresh 'is installed: CALL holdfast.fence\(NAME, FENCE\) behind ' "$url"
+present a 42
+is "$code:$err:$(sql -e 'SELECT holdfast.guard_version()')" 0::1 'a fence passes'
+present a 41
+like "$err" "fence 41 of 'a' is stale: 42 was presented" 'a stale one is refused'
+before=$(installed)
+installs again 'was installed already; nothing was changed$' "$url"
+is "$(installed)" "$before" 'nothing was changed'
+install -q "$url"
+is "$code:$out$err" 0: 'with -q no line'
+older | sql
+installs 'an older one' 'is installed, in place of version 0; the fences that' "$url"
+is "$(sql -e "SELECT fence FROM holdfast.guard WHERE name = 'a'")" 42 \
+    'its memory is kept'
+sql -e 'DROP FUNCTION holdfast.guard_version'
+installs 'one from before there were versions' 'is installed, in place of version 0' \
+    "$url"
+sql -e 'DROP PROCEDURE holdfast.guard_check'
+installs 'one that lacks a procedure' 'is installed, in place of an incomplete' "$url"
+present a 42
+is "$code:$err" 0: 'it is there again'
+holdfast guard mysql | sed 's/version 1/version 7/' | sql
+before=$(installed)
+refused 78 'MySQL: has version 7 of the guard, and this holdfast version 1: nothing' \
+    'a newer one' "$url"
+is "$(installed)" "$before" 'it was not changed'
+older | sql
+installs 'an older one again' 'is installed, in place of version 0' "$url"
+
+# ---- Tables
+sql -e 'CREATE TABLE accounts (id INT PRIMARY KEY, balance INT, fence BIGINT)'
+table=(--table accounts --lock 'account-{id}')
+installs 'a table' 'was installed already; the triggers of accounts are installed' \
+    "$url" "${table[@]}"
+sql -e 'INSERT INTO accounts VALUES (7, 100, 42)'
+stale() {
+    capture sql -e "$1"
+}
+stale 'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7'
+like "$err" "fence 41 of 'account-7' is stale: 42" 'a stale write is refused'
+installs 'the table again' 'was installed already; the triggers of accounts were' \
+    "$url" "${table[@]}"
+installs 'another name' '.*the triggers of app.accounts are installed' \
+    "$url" --table app.accounts --lock 'konto-{id}'
+installs 'the first name' '.*the triggers of accounts are installed' \
+    "$url" "${table[@]}"
+refused 78 'MySQL: ERROR 1644 .*none must be a table of InnoDB.*; it may be half-way: mend this' \
+    'no such table' "$url" --table none --lock x
+
+# ---- Half-way
+# The client reads the first $CUT statements, then both end.
+mkdir "$W/bin"
+cat >"$W/bin/cut.awk" <<'AWK'
+BEGIN { end = ";" }
+/^DELIMITER / { end = $2; print; next }
+{ print }
+!/^--/ && substr($0, length($0) - length(end) + 1) == end && ++n == CUT { exit }
+AWK
+cat >"$W/bin/mariadb" <<SH
+#!/bin/sh
+cat >'$W/text'
+grep -q "\$CUT_OF" '$W/text' || exec $(command -v mariadb) "\$@" <'$W/text'
+awk -v CUT="\$CUT" -f '$W/bin/cut.awk' '$W/text' | $(command -v mariadb) "\$@"
+kill -9 \$\$
+SH
+chmod +x "$W/bin/mariadb"
+count() { # ARG...: statements
+    holdfast guard mysql "$@" |
+        awk '/^DELIMITER / { end = $2; next }
+            !/^--/ && substr($0, length($0) - length(end) + 1) == end { n++ }
+            END { print n }' end=';'
+}
+cut_at() { # STATEMENT MARK [ARG...]
+    local cut=$1 mark=$2
+    shift 2
+    capture env PATH="$W/bin:$PATH" CUT="$cut" CUT_OF="$mark" \
+        holdfast guard mysql --install "$url" "$@"
+}
+bad=''
+note() { # WHAT: something that must not be
+    bad+=" $1"
+}
+guard_n=$(count)
+isnt "${guard_n:-0}" 0 'the guard has statements'
+for ((k = 1; k <= guard_n; k++)); do
+    older | sql
+    cut_at $k 'CREATE DATABASE'
+    [ $code = 70 ] || note "$k:$code:$err"
+    present a 41
+    [ $code != 0 ] || note "$k:stale"
+    stale 'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7'
+    [ $code != 0 ] || note "$k:stale-row"
+    install "$url"
+    [ $code = 0 ] || note "$k:$err"
+    present a 41
+    [[ $err == *'is stale: 42'* ]] || note "$k:after:$err"
+    present a 42
+    [ $code = 0 ] || note "$k:current:$err"
+done
+is "$bad" '' "an older guard, ended behind each of $guard_n statements: no stale \
+write passes, and the second run mends it"
+bad='' absent=0
+for ((k = 1; k <= guard_n; k++)); do
+    sql -e 'DROP DATABASE holdfast'
+    cut_at $k 'CREATE DATABASE'
+    present a 42
+    if [ $code = 0 ]; then
+        present a 41
+        [[ $err == *'is stale: 42'* ]] || note "$k:stale"
+    else
+        absent=$((absent + 1))
+    fi
+    install "$url"
+    [ $code = 0 ] || note "$k:$err"
+    present a 42
+    present a 41
+    [[ $err == *'is stale: 42'* ]] || note "$k:after:$err"
+done
+is "$bad" '' 'no guard before: it works, or is absent, and the second run mends it'
+isnt $absent 0 'at first it is absent'
+sql -e 'DELETE FROM holdfast.guard'
+sql -e 'DROP TABLE accounts;
+    CREATE TABLE accounts (id INT PRIMARY KEY, balance INT, fence BIGINT)'
+install "$url" "${table[@]}"
+sql -e 'INSERT INTO accounts VALUES (7, 100, 42)'
+bad=''
+closed=0
+table_n=$(count "${table[@]}")
+isnt "${table_n:-0}" 0 'the triggers have statements'
+for ((k = 1; k <= table_n; k++)); do
+    cut_at $k '^LOCK TABLES' "${table[@]}"
+    [ $code = 70 ] || note "$k:$code:$err"
+    for write in 'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7' \
+        'UPDATE accounts SET balance = 1' 'DELETE FROM accounts' \
+        'REPLACE INTO accounts VALUES (7, 1, 41)'; do
+        stale "$write"
+        [ $code != 0 ] || note "$k:$write"
+    done
+    [[ $err != *'installed to their end'* ]] || closed=$((closed + 1))
+    install "$url" "${table[@]}"
+    [ $code = 0 ] || note "$k:$err"
+    stale 'UPDATE accounts SET balance = 2, fence = 42 WHERE id = 7'
+    [ $code = 0 ] || note "$k:current:$err"
+    stale 'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7'
+    [[ $err == *'is stale: 42'* ]] || note "$k:after:$err"
+done
+is "$bad" '' "triggers, ended behind each of $table_n statements: no stale write \
+passes, and the second run mends it"
+isnt $closed 0 'writes were refused between'
+is "$(sql -e 'SELECT balance, fence FROM accounts')" $'2\t-42' 'the row is whole'
+is "$(sql -e "SELECT COUNT(*) FROM information_schema.triggers
+    WHERE trigger_name LIKE 'holdfast_close%'")" 0 'and no closing trigger is left'
+cut_at 12 '^LOCK TABLES' "${table[@]}"
+stale 'UPDATE accounts SET balance = 2, fence = 42 WHERE id = 7'
+like "$err" 'triggers of this table were not installed to their end: repeat that' \
+    'until then writes are refused with the reason'
+install "$url" "${table[@]}"
+
+# ---- Servers, users
+sql -e "CREATE USER app@localhost IDENTIFIED BY 's3cr@t/%';
+    CREATE DATABASE other; CREATE TABLE other.t (id INT, fence BIGINT);
+    DROP DATABASE holdfast"
+app="mysql://app:s3cr%40t%2f%25@localhost/app?socket=$W/maria/s"
+refused 77 'MySQL: ERROR 1045 .*Access denied for user .app.@.localhost.' \
+    'no password' "mysql://app@localhost?socket=$W/maria/s"
+like "$err" 'password: NO\)' 'it quotes the server'
+sql -e 'GRANT SELECT ON app.* TO app@localhost'
+refused 77 "MySQL: ERROR 1044 .*'holdfast'; GRANT ALL ON holdfast.\\* TO 'app'@'localhost'\$" \
+    'no right' "$app"
+sql -e 'GRANT ALL ON holdfast.* TO app@localhost; GRANT SELECT ON other.* TO app@localhost'
+installs 'with that right' 'is installed' "$app"
+refused 77 "MySQL: ERROR 1044 .*; GRANT SELECT, UPDATE, TRIGGER, LOCK TABLES ON \
+.other.\\.\\* TO 'app'@'localhost'\$" 'no right at a table' \
+    "$app" --table other.t --lock x
+sql -e 'GRANT SELECT, UPDATE, TRIGGER, LOCK TABLES ON other.* TO app@localhost'
+installs 'with that right' '.*the triggers of other.t are installed' \
+    "$app" --table other.t --lock x
+refused 69 'MySQL: ERROR 2002 ' 'no server' "mysql://x@localhost?socket=$W/none"
+refused 78 'MySQL: ERROR 1049 .*Unknown database' 'no database' \
+    "mysql://root@localhost/none?socket=$W/maria/s"
+refused 64 '--install postgres://x: must be mysql://' 'another scheme' postgres://x
+refused 64 '--install mysql://x\?a=b: its parameters may be socket' \
+    'a parameter' 'mysql://x?a=b'
+mkdir "$W/empty"
+capture env PATH="$W/empty" "$(command -v holdfast)" guard mysql --install
+is "$code:$err" '127:holdfast: guard: MySQL: mariadb: command not found; Debian '\
+'has it in the package mariadb-client' 'no client program'
+ln -s "$(command -v mariadb)" "$W/empty/mysql"
+capture env PATH="$W/empty" "$(command -v holdfast)" guard mysql --install "$url"
+is "$code" 0 'a client that is called mysql'
+
+# ---- A password
+cat >"$W/empty/mariadb" <<SH
+#!/bin/sh
+$(command -v cat) /proc/\$\$/cmdline /proc/\$PPID/cmdline |
+    $(command -v tr) '\0' ' ' >>"$W/seen"
+exec $(command -v mariadb) "\$@"
+SH
+chmod +x "$W/empty/mariadb"
+printf '[client]\nuser = root\nsocket = %s\n' "$W/maria/s" >"$W/.my.cnf"
+PATH=$W/empty:$PATH installs 'a password' 'was installed already' "$app"
+like "$(<"$W/seen")" 'mariadb .*--user=app' 'the client has the user'
+like "$(<"$W/seen")" 'holdfast .*mysql://app:\*+@localhost' 'ours is overwritten'
+unlike "$(<"$W/seen")" 's3cr' 'ps shows no password'
+printf '[client]\nuser = root\npassword = other\nsocket = %s\n' "$W/none" >"$W/.my.cnf"
+HOME=$W installs 'a URL beside option files' 'was installed already' "$app"
+printf '[client]\nuser = root\nsocket = %s\n' "$W/maria/s" >"$W/.my.cnf"
+HOME=$W installs 'option files alone' 'was installed already'
+HOME=$W installs 'and a database' '.*the triggers of t are installed|.*were as' \
+    other --table t --lock x
+
+# ---- A binary log
+sql -e 'CREATE USER plain@localhost; GRANT ALL ON *.* TO plain@localhost;
+    REVOKE SUPER ON *.* FROM plain@localhost; DROP DATABASE holdfast'
+mariadb_restart --log-bin=log --binlog-format=ROW || fail 'it restarts'
+refused 77 'MySQL: ERROR 1419 .*log_bin_trust_function_creators' 'error 1419' \
+    "mysql://plain@localhost?socket=$W/maria/s"
+finish

@@ -1,0 +1,158 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# holdfast guard postgres --install, on a real server.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/databases.sh"
+# timeout: 240
+postgres_start || skip_all "no PostgreSQL"
+export PGUSER=postgres PGOPTIONS='-c client_min_messages=warning'
+
+install() { # [ARG...]
+    capture holdfast guard postgres --install "$@"
+}
+
+installs() { # WHAT REGEX [ARG...]
+    local what=$1 regex=$2
+    shift 2
+    install "$@"
+    is "$code:$out" 0: "$what"
+    like "$err" "^holdfast: guard: PostgreSQL: guard version 1 $regex" "$what: says it"
+}
+
+refused() { # CODE REGEX WHAT [ARG...]
+    local want=$1 regex=$2 what=$3
+    shift 3
+    install "$@"
+    is "$code:$out" "$want:" "$what: exit $want"
+    like "$err" "^holdfast: guard: $regex" "$what: says it"
+    is "$(wc -l <<<"$err")" 1 "$what: in one line"
+}
+
+# All that is installed, and since when.
+installed() {
+    pg -c "SELECT oid, xmin, proname FROM pg_proc
+            WHERE pronamespace = 'holdfast'::regnamespace ORDER BY 1;
+        SELECT oid, xmin, tgname FROM pg_trigger
+            WHERE NOT tgisinternal ORDER BY 1"
+}
+
+# ---- Fresh, again, older, newer
+installs fresh 'is installed: SELECT holdfast.fence\(NAME, FENCE\) in the '
+is "$(pg -c "SELECT holdfast.fence('a', 42), holdfast.guard_version()")" 't|1' \
+    'a fence passes'
+capture pg -c "SELECT holdfast.fence('a', 41)"
+like "$err" "fence 41 of 'a' is stale: 42 was presented" 'a stale one is refused'
+before=$(installed)
+installs again 'was installed already; nothing was changed$'
+is "$(installed)" "$before" 'nothing was changed'
+install -q
+is "$code:$out$err" 0: 'with -q no line'
+holdfast guard postgres | sed 's/SELECT 1/SELECT 0/' | pg
+installs 'an older one' 'is installed, in place of version 0; the fences that'
+is "$(pg -c "SELECT fence FROM holdfast.guard WHERE name = 'a'")" 42 \
+    'its memory is kept'
+pg -c 'DROP FUNCTION holdfast.guard_version()'
+installs 'one from before there were versions' 'is installed, in place of version 0'
+pg -c 'DROP FUNCTION holdfast.fence(text, bigint)'
+installs 'one that lacks a function' 'is installed, in place of an incomplete'
+is "$(pg -c "SELECT holdfast.fence('a', 42)")" t 'it is there again'
+holdfast guard postgres | sed 's/SELECT 1/SELECT 7/' | pg
+before=$(installed)
+refused 78 'PostgreSQL: has version 7 of the guard, and this holdfast version 1: '\
+'nothing was changed; use a newer holdfast$' 'a newer one'
+is "$(installed)" "$before" 'it was not changed'
+holdfast guard postgres | pg
+
+# ---- Tables
+pg -c 'CREATE TABLE accounts (id int PRIMARY KEY, balance int, fence bigint)'
+table=(--table accounts --lock 'account-{id}')
+installs 'a table' 'was installed already; the triggers of accounts are installed' \
+    "${table[@]}"
+pg -c 'INSERT INTO accounts VALUES (7, 100, 42)'
+capture pg -c 'UPDATE accounts SET balance = 1, fence = 41 WHERE id = 7'
+like "$err" "fence 41 of 'account-7' is stale: 42" 'a stale write is refused'
+installs 'the table again' 'was installed already; the triggers of accounts were' \
+    "${table[@]}"
+installs 'another name' '.*the triggers of public.accounts are installed' \
+    --table public.accounts --lock 'konto-{id}'
+pg -c 'ALTER TABLE accounts DISABLE TRIGGER holdfast_guard'
+installs 'a disabled trigger' '.*the triggers of accounts are installed' "${table[@]}"
+refused 78 'PostgreSQL: 42P01: relation "none" does not exist; nothing was changed$' \
+    'no such table' --table none --lock x
+pg -c 'DROP SCHEMA holdfast CASCADE'
+installs 'guard and table at once' \
+    'is installed; the triggers of accounts are installed' "${table[@]}"
+
+# ---- Servers
+pg -c 'CREATE DATABASE other' -c 'CREATE ROLE app LOGIN' \
+    -c 'REVOKE ALL ON DATABASE other FROM public' \
+    -c 'GRANT CONNECT ON DATABASE other TO app'
+installs 'a database by name' 'is installed' other
+is "$(PGDATABASE=other pg -c 'SELECT holdfast.guard_version()')" 1 'it is there'
+PGDATABASE=other pg -c 'DROP SCHEMA holdfast CASCADE'
+refused 77 'PostgreSQL: this role may not install the guard: GRANT CREATE ON '\
+'DATABASE other TO app$' 'no right' "postgres://app@/other?host=$W/pg"
+pg -c 'GRANT CREATE ON DATABASE other TO app'
+installs 'with that right' 'is installed:' "postgresql://app@/other?host=$W/pg"
+PGDATABASE=other pg -c 'CREATE TABLE t (id int, fence bigint)'
+refused 77 'PostgreSQL: 42501: permission denied for table t; GRANT TRIGGER ON '\
+'t TO app$' 'no right at a table' "postgres://app@/other?host=$W/pg" --table t --lock x
+PGDATABASE=other pg -c 'GRANT TRIGGER ON t TO app'
+installs 'with that right' '.*the triggers of t are installed' \
+    "postgres://app@/other?host=$W/pg" --table t --lock x
+refused 78 'PostgreSQL: schema holdfast belongs to app, not to postgres' \
+    'as another role, an older one' \
+    "$(PGDATABASE=other pg -c 'DROP FUNCTION holdfast.guard_version()' && echo other)"
+refused 69 'PostgreSQL: connection to server .*No such file' 'no server' \
+    "postgres://u@/db?host=$W/none"
+refused 78 'PostgreSQL: .*database "none" does not exist' 'no database' none
+refused 64 '--install mysql://x: must be postgres://' 'another scheme' mysql://x
+refused 64 '--install ...password=...: ps would show' 'a password in words' \
+    'host=x password=secret'
+refused 64 '--install --table needs --lock|--table' 'a table without --lock' --table t
+refused 64 '--install: excludes --reset' 'a reset' --reset a
+capture holdfast guard postgres other
+is "$code:$err" '64:holdfast: guard: other: only with --install' 'a server alone'
+mkdir "$W/empty"
+ln -s "$(command -v holdfast)" "$W/empty/holdfast"
+capture env PATH="$W/empty" "$(command -v holdfast)" guard postgres --install
+is "$code:$err" '127:holdfast: guard: PostgreSQL: psql: command not found; '\
+'Debian has it in the package postgresql-client' 'no client program'
+pg -c 'CREATE DATABASE frozen' \
+    -c 'ALTER DATABASE frozen SET default_transaction_read_only = on'
+refused 78 'PostgreSQL: 25006: cannot execute .* in a read-only transaction' \
+    'a database that is only read' frozen
+
+# ---- A password
+postgres_stop
+sed -i 's/trust$/scram-sha-256/' "$W/pg/data/pg_hba.conf"
+echo "local all postgres trust" | cat - "$W/pg/data/pg_hba.conf" >"$W/hba"
+cat "$W/hba" >"$W/pg/data/pg_hba.conf"
+postgres_restart || fail 'a restart'
+pg -c "ALTER ROLE app PASSWORD 's3cr@t/%'" -c 'CREATE DATABASE app OWNER app'
+refused 77 'PostgreSQL: connection to server.*no password supplied' 'no password' \
+    "postgres://app@/app?host=$W/pg"
+refused 77 'PostgreSQL: .*password authentication failed' 'a wrong one' \
+    "postgres://app:wrong@/app?host=$W/pg"
+mkdir "$W/bin"
+cat >"$W/bin/psql" <<SH
+#!/bin/sh
+cat /proc/\$\$/cmdline /proc/\$PPID/cmdline | tr '\0' ' ' >>"$W/seen"
+exec $(command -v psql) "\$@"
+SH
+chmod +x "$W/bin/psql"
+PATH=$W/bin:$PATH installs 'a password in the URL' 'is installed:' \
+    "postgres://app:s3cr%40t%2f%25@/app?host=$W/pg&connect_timeout=9"
+like "$(<"$W/seen")" "psql .*-d postgres://app@/app\\?host=$W/pg&connect_timeout=9" \
+    'psql has the URL'
+like "$(<"$W/seen")" 'holdfast .*postgres://app:\*+@/app' 'ours is overwritten'
+unlike "$(<"$W/seen")" 's3cr' 'ps shows no password'
+rm "$W/seen"
+PATH=$W/bin:$PATH installs 'a password as a parameter' 'was installed already' \
+    "postgres://app@/app?password=s3cr%40t%2F%25&host=$W/pg"
+unlike "$(<"$W/seen")" 's3cr' 'ps shows none'
+refused 64 '--install postgres://app@/app\?sslpassword=\*+: ps would show' \
+    'an sslpassword' 'postgres://app@/app?sslpassword=secret'
+refused 64 '--install postgres://app:\*+@/app: a URL has' 'a bad one' \
+    'postgres://app:%zz@/app'
+finish
