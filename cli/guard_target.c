@@ -100,9 +100,33 @@ static bool is(const struct piece *piece, const char *text)
 
 /* ---- Words ------------------------------------------------------------- */
 
-static int refuse(const char *target, const char *reason)
+static void hide(struct piece *secret)
+{
+    if (secret->at != NULL) {
+        memset(secret->at, '*', secret->len);
+    }
+}
+
+/* No password must be in a message. */
+static void hide_all(char *url)
+{
+    struct address address;
+    struct piece name, value;
+    split(&address, url);
+    hide(&address.password);
+    while (next_parameter(&address.query, &name, &value)) {
+        if (memmem(name.at, name.len, "pass", 4) != NULL) {
+            hide(&value);
+        }
+    }
+}
+
+static int refuse(char *target, const char *reason)
 {
     struct cli_out out;
+    if (strstr(target, "://") != NULL) {
+        hide_all(target);
+    }
     cli_message_begin(&out);
     cli_out_text(&out, "guard: --install ");
     (void)cli_out_shown(&out, target, strlen(target));
@@ -189,7 +213,7 @@ static bool add_two(struct cli_guard_client *client, const char *option,
 static bool take_password(struct cli_guard_client *client, const char *name,
                           struct piece *password)
 {
-    if (password->at == NULL) {
+    if (password->at == NULL || password->len == 0) {
         return true;
     }
     size_t used = client->used;
@@ -197,7 +221,7 @@ static bool take_password(struct cli_guard_client *client, const char *name,
     bool is_set = text != NULL && setenv(name, text, 1) == 0;
     explicit_bzero(client->text + used, sizeof(client->text) - used);
     client->used = used;
-    memset(password->at, '*', password->len);
+    hide(password);
     return is_set;
 }
 
@@ -221,10 +245,10 @@ static int add_conninfo(struct cli_guard_client *client, char *target)
                                              : target + strlen(target)) -
                  target);
     is_good = is_good && keep(client, "", target, head) != NULL;
-    if (has_user) {
+    if (has_user && is_good) {
         const char *rest = address.password.at + address.password.len;
         client->used--;
-        is_good = is_good && keep(client, "", rest, strcspn(rest, "?")) != NULL;
+        is_good = keep(client, "", rest, strcspn(rest, "?")) != NULL;
     }
     for (const char *before = "?";
          is_good && next_parameter(&address.query, &name, &value);) {
@@ -233,7 +257,6 @@ static int add_conninfo(struct cli_guard_client *client, char *target)
             continue;
         }
         if (is(&name, "sslpassword")) {
-            memset(value.at, '*', value.len);
             return refuse(target, "ps would show the sslpassword: name it in a "
                                   "service file (?service=NAME)");
         }
@@ -261,8 +284,9 @@ static int address_postgres(struct cli_guard_client *client, char *target)
         return refuse(target, "must be postgres://USER@HOST/DATABASE");
     }
     if (strchr(target, '=') != NULL && strstr(target, "password") != NULL) {
-        return refuse("...password=...", "ps would show the password: write it "
-                                         "in a URL, PGPASSWORD or a file");
+        return cli_message(CLI_EXIT_USAGE, "guard: --install",
+                           "ps would show the password: write it in a URL, "
+                           "PGPASSWORD or a file");
     }
     cli_guard_client_add(client, "-d");
     cli_guard_client_add(client, target);

@@ -225,6 +225,8 @@ refused 69 'MySQL: ERROR 2002 ' 'no server' "mysql://x@localhost?socket=$W/none"
 refused 78 'MySQL: ERROR 1049 .*Unknown database' 'no database' \
     "mysql://root@localhost/none?socket=$W/maria/s"
 refused 64 '--install postgres://x: must be mysql://' 'another scheme' postgres://x
+refused 64 '--install mysql://x\?password=\*+: its parameters may be socket' \
+    'a password as a parameter' 'mysql://x?password=secret'
 refused 64 '--install mysql://x\?a=b: its parameters may be socket' \
     'a parameter' 'mysql://x?a=b'
 mkdir "$W/empty"

@@ -63,6 +63,23 @@ refused 78 'PostgreSQL: has version 7 of the guard, and this holdfast version 1:
 is "$(installed)" "$before" 'it was not changed'
 holdfast guard postgres | pg
 
+# psql reads the text to its last statement, then both end.
+pg -c 'DROP FUNCTION holdfast.guard_version()' # the last that is made
+before=$(installed)
+mkdir "$W/cut"
+cat >"$W/cut/psql" <<SH
+#!/bin/sh
+cat >'$W/text'
+grep -q 'CREATE SCHEMA' '$W/text' || exec $(command -v psql) "\$@" <'$W/text'
+sed '\$d' '$W/text' | $(command -v psql) "\$@"
+kill -9 \$\$
+SH
+chmod +x "$W/cut/psql"
+PATH=$W/cut:$PATH refused 70 'PostgreSQL: psql was ended by a signal: Killed; nothing' \
+    half-way
+is "$(installed)" "$before" 'nothing was changed'
+installs 'the second run' 'is installed, in place of version 0'
+
 # ---- Tables
 pg -c 'CREATE TABLE accounts (id int PRIMARY KEY, balance int, fence bigint)'
 table=(--table accounts --lock 'account-{id}')
@@ -107,7 +124,7 @@ refused 69 'PostgreSQL: connection to server .*No such file' 'no server' \
     "postgres://u@/db?host=$W/none"
 refused 78 'PostgreSQL: .*database "none" does not exist' 'no database' none
 refused 64 '--install mysql://x: must be postgres://' 'another scheme' mysql://x
-refused 64 '--install ...password=...: ps would show' 'a password in words' \
+refused 64 '--install: ps would show the password: ' 'a password in words' \
     'host=x password=secret'
 refused 64 '--install --table needs --lock|--table' 'a table without --lock' --table t
 refused 64 '--install: excludes --reset' 'a reset' --reset a
@@ -153,6 +170,8 @@ PATH=$W/bin:$PATH installs 'a password as a parameter' 'was installed already' \
 unlike "$(<"$W/seen")" 's3cr' 'ps shows none'
 refused 64 '--install postgres://app@/app\?sslpassword=\*+: ps would show' \
     'an sslpassword' 'postgres://app@/app?sslpassword=secret'
+refused 64 '--install mysql://u:\*+@h: must be postgres://' 'one in another URL' \
+    mysql://u:secret@h
 refused 64 '--install postgres://app:\*+@/app: a URL has' 'a bad one' \
     'postgres://app:%zz@/app'
 finish
