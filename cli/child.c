@@ -98,6 +98,23 @@ static int drain_err(int *fd, struct cli_child_text *text)
     return drain(fd, text->len < text->room ? text : &dropped);
 }
 
+/* Serve what is ready to read. poll(2) leaves a closed pipe, -1, at 0. */
+static int serve_ready(struct pipes *pipes, struct cli_child *child,
+                       const struct pollfd fds[3])
+{
+    int error = 0;
+    if (fds[2].revents != 0) {
+        error = drain_err(&pipes->err[0], &child->err);
+    }
+    if (fds[0].revents != 0 && error == 0) {
+        error = drain(&pipes->out[0], &child->out);
+    }
+    if (child->out.len == child->out.room) {
+        shut(&pipes->out[0]); /* what it still writes is SIGPIPE */
+    }
+    return error;
+}
+
 static int serve(struct pipes *pipes, struct cli_child *child)
 {
     const char *data = child->input;
@@ -114,18 +131,10 @@ static int serve(struct pipes *pipes, struct cli_child *child)
             error = errno == EINTR ? 0 : errno;
             continue;
         }
-        if (fds[1].fd >= 0 && fds[1].revents != 0) {
+        if (fds[1].revents != 0) {
             feed(pipes, &data, &len);
         }
-        if (fds[2].fd >= 0 && fds[2].revents != 0) {
-            error = drain_err(&pipes->err[0], &child->err);
-        }
-        if (fds[0].fd >= 0 && fds[0].revents != 0 && error == 0) {
-            error = drain(&pipes->out[0], &child->out);
-        }
-        if (child->out.len == child->out.room) {
-            shut(&pipes->out[0]); /* what it still writes is SIGPIPE */
-        }
+        error = serve_ready(pipes, child, fds);
     }
     return error;
 }
