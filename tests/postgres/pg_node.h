@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A node on a real PostgreSQL: the schema that ships, a clock that the test
- * sets, and sessions of their own for verbs and for pushes. The server is the
- * one that libpq's environment names.
- *
- *     pg_open(&pg, schema);
- *     pg_set_clock(&pg, us);
- *     pg_listen(&pg, "to:3", true);
- *     result = pg_ask(&pg, "acquire", 14, values);    of `pg` until the next
- *     pg_hear(&pg, &text);                            pushes since then
- *     pg_close(&pg); */
+/* A node on a real PostgreSQL (../differential/node.h): the schema that ships,
+ * and sessions of their own for verbs and for pushes. The server is the one
+ * that libpq's environment names. */
 #ifndef HF_TESTS_PG_NODE_H
 #define HF_TESTS_PG_NODE_H
 
-#include "redis/text.h"
+#include "../differential/node.h"
 
-#include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <libpq-fe.h>
 
 #define PREPARED_MAX 12
+#define TEXTS 4
+#define TEXT_MAX 400
+#define BYTEA 17 /* a type's oid, for ever */
 
 struct pg {
     PGconn *verbs, *ears;
@@ -89,30 +75,40 @@ static inline const PGresult *pg_ask(struct pg *pg, const char *function, int n,
     return pg_run(pg, function, sql, n, values);
 }
 
-static inline int64_t pg_number(const PGresult *result, int row,
-                                const char *column)
+/* Bytes are escaped. */
+static inline const char *pg_text(const void *node, int row, const char *column)
 {
-    int at = PQfnumber(result, column);
-    assert_true(at >= 0);
-    return strtoll(PQgetvalue(result, row, at), NULL, 10);
-}
-
-/* Bytes, as text. */
-static inline void pg_print(struct sim_text *text, const PGresult *result,
-                            int row, const char *column)
-{
+    static char texts[TEXTS][TEXT_MAX];
+    static unsigned at;
+    const struct pg *pg = node;
+    int col = PQfnumber(pg->result, column);
+    assert_true(col >= 0);
+    if (PQgetisnull(pg->result, row, col)) {
+        return NULL;
+    }
+    const char *text = PQgetvalue(pg->result, row, col);
+    if (PQftype(pg->result, col) != BYTEA) {
+        return text;
+    }
     size_t len;
-    int at = PQfnumber(result, column);
-    assert_true(at >= 0);
-    unsigned char *bytes = PQunescapeBytea(
-        (const unsigned char *)PQgetvalue(result, row, at), &len);
-    assert_non_null(bytes);
-    sim_text_add(text, (const char *)bytes, len);
+    char *out = texts[at++ % TEXTS];
+    unsigned char *bytes = PQunescapeBytea((const unsigned char *)text, &len);
+    assert_true(bytes != NULL && len < TEXT_MAX);
+    memcpy(out, bytes, len);
+    out[len] = '\0';
     PQfreemem(bytes);
+    return out;
 }
 
-static inline void pg_set_clock(struct pg *pg, int64_t us)
+static inline int pg_rows(const void *node)
 {
+    const struct pg *pg = node;
+    return PQntuples(pg->result);
+}
+
+static inline void pg_set_clock(void *node, int64_t us)
+{
+    struct pg *pg = node;
     char text[24];
     const char *values[] = {text};
     snprintf(text, sizeof(text), "%" PRId64, us);
@@ -120,8 +116,9 @@ static inline void pg_set_clock(struct pg *pg, int64_t us)
            values);
 }
 
-static inline void pg_listen(struct pg *pg, const char *channel, bool hears)
+static inline void pg_listen(void *node, const char *channel, bool hears)
 {
+    struct pg *pg = node;
     char sql[100];
     snprintf(sql, sizeof(sql), "SELECT holdfast.%s('%s')",
              hears ? "listen" : "unlisten", channel);
@@ -129,8 +126,9 @@ static inline void pg_listen(struct pg *pg, const char *channel, bool hears)
 }
 
 /* What was pushed. A session gets what was committed before its statement. */
-static inline void pg_hear(struct pg *pg, struct sim_text *text)
+static inline void pg_hear(void *node, struct sim_text *text)
 {
+    struct pg *pg = node;
     pg_do(pg->ears, "SELECT");
     PQconsumeInput(pg->ears);
     for (PGnotify *one = PQnotifies(pg->ears); one != NULL;
@@ -140,7 +138,6 @@ static inline void pg_hear(struct pg *pg, struct sim_text *text)
     }
 }
 
-/* Install the schema, with the test's clock; a copy may have been changed. */
 static inline void pg_install(struct pg *pg, const char *schema)
 {
     pg_do(pg->verbs, schema);
@@ -166,9 +163,9 @@ static inline PGconn *pg_connect(void)
     return conn;
 }
 
-/* Delete all names; the marker's value is "m1". */
-static inline void pg_reset(struct pg *pg)
+static inline void pg_reset(void *node)
 {
+    struct pg *pg = node;
     pg_do(pg->verbs,
           "DELETE FROM holdfast.lock; DELETE FROM holdfast.waiter;"
           " DELETE FROM holdfast.sharer; DELETE FROM holdfast.once;"
@@ -176,19 +173,157 @@ static inline void pg_reset(struct pg *pg)
           " SELECT holdfast.marker('*', 'm1', false, '', 0, VARIADIC '{}')");
 }
 
-static inline void pg_open(struct pg *pg, const char *schema)
+static inline void *pg_open(const char *schema)
 {
-    memset(pg, 0, sizeof(*pg));
+    struct pg *pg = calloc(1, sizeof(*pg));
+    assert_non_null(pg);
     pg->verbs = pg_connect();
     pg->ears = pg_connect();
     pg_install(pg, schema);
+    return pg;
 }
 
-static inline void pg_close(struct pg *pg)
+static inline void pg_close(void *node)
 {
+    struct pg *pg = node;
     PQclear(pg->result);
     PQfinish(pg->verbs);
     PQfinish(pg->ears);
+    free(pg);
 }
+
+static inline void pg_sweep(void *node)
+{
+    static const char *const after[] = {"", "1"};
+    pg_ask(node, "sweep", 2, after);
+}
+
+/* ---- Requests ------------------------------------------------------------ */
+
+static inline void pg_words_acquire(struct words *w, const struct request *ask,
+                                    const char *marker)
+{
+    word(w, NAME);
+    word(w, "%s", ask->owner);
+    word(w, "%" PRId64, ask->ttl_ms);
+    word(w, "%" PRIu64, ask->counter);
+    word(w, "%s", marker);
+    word(w, KEEP_MS);
+    word(w, "%s", ask->mode);
+    word(w, "%d", ask->flag);
+    word(w, "%" PRId64, ask->place_ms);
+    word(w, "%" PRIu64, ask->ticket);
+    word(w, "%s", ask->channel);
+    word(w, "%u", ask->cookie);
+    word(w, "%" PRIu64, ask->returned);
+    word(w, "1");
+}
+
+static inline void pg_words(struct words *w, const struct request *ask)
+{
+    const char *marker = ask->is_other_marker ? "m2" : "m1";
+    w->n = 0;
+    if (ask->verb == ACQUIRE) {
+        pg_words_acquire(w, ask, marker);
+        return;
+    }
+    if (ask->verb != AHEAD) {
+        word(w, NAME);
+    }
+    if (ask->verb != MARK && ask->verb != AHEAD && ask->verb != PUT) {
+        word(w, "%s", ask->owner);
+    }
+    if (ask->verb == CONFIRM) {
+        word(w, "%" PRId64, ask->ttl_ms);
+        word(w, "%" PRIu64, ask->counter);
+        word(w, "%s", marker);
+        word(w, KEEP_MS);
+        word(w, "%d", ask->flag);
+        word(w, "%s", ask->mode);
+    } else if (ask->verb == RELEASE) {
+        word(w, "%" PRIu64, ask->counter);
+        word(w, "%" PRId64, ask->ttl_ms);
+        word(w, KEEP_MS);
+        word(w, "%s", marker);
+        word(w, "1");
+    } else if (ask->verb == BREAK) {
+        word(w, "%d", ask->flag);
+        word(w, "%s", marker);
+        word(w, KEEP_MS);
+        word(w, "%d", MAX_TTL_MS);
+        word(w, "%s", ask->other);
+    } else if (ask->verb == MARK) {
+        word(w, "%s", marker);
+        word(w, "%" PRIu64, ask->counter);
+        word(w, "%" PRId64, ask->ttl_ms);
+        word(w, "%s", ask->flag ? "" : ask->owner);
+    } else if (ask->verb == AHEAD) {
+        word(w, "%s", ask->flag ? marker : "");
+        word(w, KEEP_MS);
+        word(w, "%d", MAX_TTL_MS);
+    } else {
+        word(w, "%" PRIu64, ask->counter);
+        w->of[1] = ask->ticket == 0 ? NULL : w->of[1];
+        word(w, "%.32s", ask->owner);
+        word(w, "%" PRId64, ask->ttl_ms);
+        word(w, "data of %.32s", ask->owner);
+        w->of[ask->flag ? 4 : 3] = NULL;
+    }
+}
+
+static inline void pg_request(void *node, const struct request *ask)
+{
+    struct words words;
+    pg_words(&words, ask);
+    pg_ask(node, verb_names[ask->verb], words.n, words.of);
+}
+
+static inline bool pg_renew(void *node, const struct request *ask)
+{
+    static const char in_batch[] =
+        "SELECT (r.answer).* FROM holdfast.renew(ARRAY['" NAME "b', '" NAME
+        "']::bytea[], ARRAY[$2, $2]::bytea[], ARRAY[$3, $3]::bigint[],"
+        " ARRAY[$4, $4]::bigint[], $5, $6) AS r WHERE r.nth = 2 AND $1 = '" NAME
+        "'";
+    enum { WORDS = 6 }; /* of CONFIRM, without holder and mode */
+    struct words words;
+    pg_words(&words, ask);
+    return PQntuples(pg_run(node, "batch", in_batch, WORDS, words.of)) == 1;
+}
+
+static inline void pg_look(void *node)
+{
+    static const char query[] =
+        "SELECT s.*, h.counter AS v, coalesce(l.last, '') AS last_owner,"
+        " coalesce(l.kept_until, 0) AS kept, v.version, v.data, v.id,"
+        " coalesce(p.version, 0) AS last_version,"
+        " coalesce(p.until, 0) AS until_ms"
+        " FROM holdfast.list('" NAME "', 1000) AS s"
+        " CROSS JOIN holdfast.value_get('" NAME "') AS v"
+        " LEFT JOIN holdfast.sharer h ON h.name = '" NAME "'"
+        " AND h.owner = s.seat_owner AND s.seat_ticket = 0"
+        " LEFT JOIN holdfast.value p ON p.name = '" NAME "'"
+        " AND (p.data IS NOT NULL OR p.until * 1000 + 999"
+        " >= current_setting('holdfast.test_us')::bigint)"
+        " LEFT JOIN holdfast.lock l ON l.name = '" NAME "'"
+        " AND l.kept_until * 1000 + 999"
+        " >= current_setting('holdfast.test_us')::bigint";
+    pg_run(node, "state", query, 0, NULL);
+}
+
+static const struct node_ops pg_ops = {
+    .open = pg_open,
+    .close = pg_close,
+    .reset = pg_reset,
+    .set_clock = pg_set_clock,
+    .sweep = pg_sweep,
+    .ask = pg_request,
+    .look = pg_look,
+    .rows = pg_rows,
+    .text = pg_text,
+    .renew = pg_renew,
+    .listen = pg_listen,
+    .hear = pg_hear,
+};
 
 #endif

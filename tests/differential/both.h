@@ -3,7 +3,7 @@
 #ifndef HF_TESTS_BOTH_H
 #define HF_TESTS_BOTH_H
 
-#include "differential.h"
+#include "node.h"
 
 #include "story/random.h"
 
@@ -22,7 +22,8 @@ struct party {
 struct both {
     struct sim_random random;
     struct scripts scripts;
-    struct pg pg;
+    const struct node_ops *ops;
+    void *node;
     struct party parties[PARTIES + 1];
     unsigned owners;
     int64_t wall_us;
@@ -45,7 +46,7 @@ static inline bool chance(struct both *both, int percent)
     return below(both, 100) < percent;
 }
 
-/* ---- State --------------------------------------------------------------- */
+/* ---- The state that the scripts keep ------------------------------------- */
 
 static inline void note_end(struct both *both, int64_t ms)
 {
@@ -142,74 +143,118 @@ static inline void print_lua_state(struct both *both)
     print_sorted(&both->lua, lines, n);
 }
 
-static inline void print_sql_seats(struct both *both, const PGresult *r)
+/* ---- The database's state ------------------------------------------------ */
+
+static inline const char *sql_text(const struct both *both, int row,
+                                   const char *column)
+{
+    const char *text = both->ops->text(both->node, row, column);
+    return text == NULL ? "" : text;
+}
+
+static inline int64_t sql_number(const struct both *both, int row,
+                                 const char *column)
+{
+    return strtoll(sql_text(both, row, column), NULL, 10);
+}
+
+static inline void print_sql_seats(struct both *both)
 {
     struct line lines[LINES_MAX];
     size_t n = 0;
-    int owner = PQfnumber(r, "seat_owner");
-    for (int i = 0; i < PQntuples(r) && !PQgetisnull(r, 0, owner); i++) {
-        struct sim_text who = {0};
-        bool shares = pg_number(r, i, "seat_ticket") == 0;
-        pg_print(&who, r, i, "seat_owner");
+    int rows = both->ops->rows(both->node);
+    for (int i = 0;
+         i < rows && both->ops->text(both->node, i, "seat_owner") != NULL;
+         i++) {
+        bool shares = sql_number(both, i, "seat_ticket") == 0;
         assert_true(n < LINES_MAX);
         snprintf(lines[n++].text, sizeof(lines[0].text),
                  "%c %016" PRId64 " %.60s %s for %" PRId64 " at %.16s",
-                 shares ? 'h' : 'w', pg_number(r, i, "seat_ticket"), who.data,
-                 PQgetvalue(r, i, PQfnumber(r, "seat_mode")),
-                 pg_number(r, i, "seat_left_ms"),
-                 PQgetvalue(r, i, PQfnumber(r, "v")));
-        sim_text_fini(&who);
+                 shares ? 'h' : 'w', sql_number(both, i, "seat_ticket"),
+                 sql_text(both, i, "seat_owner"),
+                 sql_text(both, i, "seat_mode"),
+                 sql_number(both, i, "seat_left_ms"), sql_text(both, i, "v"));
     }
     print_sorted(&both->sql, lines, n);
 }
 
-/* As a reader gets it, and its row: the last version, and of a deleted value
- * how long that is kept. */
-static inline void print_sql_value(struct both *both, const PGresult *r)
-{
-    sim_text_print(&both->sql, " value %" PRId64 " ",
-                   pg_number(r, 0, "version"));
-    pg_print(&both->sql, r, 0, "data");
-    sim_text_print(&both->sql, " by %.32s last %" PRId64 " until %" PRId64,
-                   PQgetvalue(r, 0, PQfnumber(r, "id")),
-                   pg_number(r, 0, "last_version"),
-                   pg_number(r, 0, "until_ms"));
-}
-
-/* One statement: the list, the counters of the sharers, the last owner and the
- * value. */
+/* The list of the name, with the counters of the sharers (v), the last owner
+ * and the end of the counter (last_owner, kept); its value as a reader gets it
+ * (version, data, id), and its row: the last version, and of a deleted value
+ * how long that is kept (last_version, until_ms). */
 static inline void print_sql_state(struct both *both)
 {
-    static const char query[] =
-        "SELECT s.*, h.counter AS v, coalesce(l.last, '') AS last_owner,"
-        " coalesce(l.kept_until, 0) AS kept, v.version, v.data, v.id,"
-        " coalesce(p.version, 0) AS last_version,"
-        " coalesce(p.until, 0) AS until_ms"
-        " FROM holdfast.list('" NAME "', 1000) AS s"
-        " CROSS JOIN holdfast.value_get('" NAME "') AS v"
-        " LEFT JOIN holdfast.sharer h ON h.name = '" NAME "'"
-        " AND h.owner = s.seat_owner AND s.seat_ticket = 0"
-        " LEFT JOIN holdfast.value p ON p.name = '" NAME "'"
-        " AND (p.data IS NOT NULL OR p.until * 1000 + 999"
-        " >= current_setting('holdfast.test_us')::bigint)"
-        " LEFT JOIN holdfast.lock l ON l.name = '" NAME "'"
-        " AND l.kept_until * 1000 + 999"
-        " >= current_setting('holdfast.test_us')::bigint";
-    const PGresult *r = pg_run(&both->pg, "state", query, 0, NULL);
-    both->counter = (uint64_t)pg_number(r, 0, "counter");
-    sim_text_print(&both->sql, " state: c %" PRIu64 " left %" PRId64 " ",
-                   both->counter, pg_number(r, 0, "left_ms"));
-    pg_print(&both->sql, r, 0, "owner");
+    both->ops->look(both->node);
+    both->counter = (uint64_t)sql_number(both, 0, "counter");
     sim_text_print(&both->sql,
-                   " terms %" PRId64 " sharers %" PRId64 " waiters %" PRId64
-                   " last '",
-                   pg_number(r, 0, "terms"), pg_number(r, 0, "sharers"),
-                   pg_number(r, 0, "waiters"));
-    pg_print(&both->sql, r, 0, "last_owner");
-    sim_text_print(&both->sql, "' kept %" PRId64, pg_number(r, 0, "kept"));
-    print_sql_value(both, r);
-    both->together += pg_number(r, 0, "sharers") > 1;
-    print_sql_seats(both, r);
+                   " state: c %" PRIu64 " left %" PRId64 " %s terms %" PRId64
+                   " sharers %" PRId64 " waiters %" PRId64,
+                   both->counter, sql_number(both, 0, "left_ms"),
+                   sql_text(both, 0, "owner"), sql_number(both, 0, "terms"),
+                   sql_number(both, 0, "sharers"),
+                   sql_number(both, 0, "waiters"));
+    sim_text_print(&both->sql, " last '%s' kept %" PRId64,
+                   sql_text(both, 0, "last_owner"),
+                   sql_number(both, 0, "kept"));
+    sim_text_print(&both->sql,
+                   " value %" PRId64 " %s by %.32s last %" PRId64
+                   " until %" PRId64,
+                   sql_number(both, 0, "version"), sql_text(both, 0, "data"),
+                   sql_text(both, 0, "id"), sql_number(both, 0, "last_version"),
+                   sql_number(both, 0, "until_ms"));
+    both->together += sql_number(both, 0, "sharers") > 1;
+    print_sql_seats(both);
+}
+
+/* ---- The database's replies ---------------------------------------------- */
+
+static inline void print_sql_holder(struct both *both)
+{
+    sim_text_print(
+        &both->sql, " left %" PRId64 " %s terms %" PRId64 " sharers %" PRId64,
+        sql_number(both, 0, "left_ms"), sql_text(both, 0, "owner"),
+        sql_number(both, 0, "terms"), sql_number(both, 0, "sharers"));
+}
+
+/* Where the script replied with a number alone (is_short), its clock is left
+ * out. */
+static inline void print_sql_answer(struct both *both, enum verb verb,
+                                    bool is_short)
+{
+    struct sim_text *text = &both->sql;
+    if (verb == AHEAD) {
+        int64_t n = sql_number(both, 0, "ahead");
+        sim_text_print(text, n == -1 ? "changed" : "%" PRId64 " are ahead", n);
+        return;
+    }
+    int64_t verdict = sql_number(both, 0, "verdict");
+    if (verdict == -1) {
+        sim_text_print(text, "changed");
+        return;
+    }
+    sim_text_print(text, "%" PRId64 " at %" PRId64, verdict,
+                   sql_number(both, 0, verb == PUT ? "version" : "counter"));
+    if (verb == PUT) {
+        return;
+    }
+    if (verdict != 1 || verb == BREAK || verb == MARK) {
+        print_sql_holder(both);
+    }
+    if (verb == CONFIRM) {
+        sim_text_print(text, " floor %" PRId64 " bound %" PRId64,
+                       sql_number(both, 0, "floor"),
+                       sql_number(both, 0, "bound"));
+    } else if (verdict == 2) {
+        sim_text_print(text, " ticket %" PRId64 " ahead %" PRId64,
+                       sql_number(both, 0, "ticket"),
+                       sql_number(both, 0, "ahead"));
+    } else if (verb == ACQUIRE) {
+        if (!is_short) {
+            sim_text_print(text, " us %" PRId64,
+                           sql_number(both, 0, "node_us"));
+        }
+        sim_text_print(text, " ahead %" PRId64, sql_number(both, 0, "ahead"));
+    }
 }
 
 static inline void note_ends(struct both *both)

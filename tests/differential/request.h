@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request, and how each of two nodes is asked: the shipped scripts in the
- * simulated server (../unit/world_scripts.h), and PostgreSQL (pg_node.h). What
- * a node replies is printed, so that two replies are compared as texts. */
-#ifndef HF_TESTS_DIFFERENTIAL_H
-#define HF_TESTS_DIFFERENTIAL_H
+/* A request, and how the shipped scripts are asked, in the simulated server
+ * (../unit/world_scripts.h). What a node replies is printed, so that two
+ * replies are compared as texts. */
+#ifndef HF_TESTS_REQUEST_H
+#define HF_TESTS_REQUEST_H
 
 #include "../unit/world_scripts.h"
-#include "pg_node.h"
 
 #define OWNER_LEN 60
 #define NAME "lock:a"
@@ -234,7 +233,7 @@ static inline void lua_ask(struct scripts *scripts, const struct request *ask)
     feed(scripts, &text);
 }
 
-/* ---- PostgreSQL ---------------------------------------------------------- */
+/* ---- A database ---------------------------------------------------------- */
 
 /* Texts of the arguments. */
 struct words {
@@ -252,115 +251,6 @@ word(struct words *words, const char *format, ...)
     va_end(args);
     words->of[words->n] = words->data[words->n];
     words->n++;
-}
-
-static inline void pg_words_acquire(struct words *w, const struct request *ask,
-                                    const char *marker)
-{
-    word(w, NAME);
-    word(w, "%s", ask->owner);
-    word(w, "%" PRId64, ask->ttl_ms);
-    word(w, "%" PRIu64, ask->counter);
-    word(w, "%s", marker);
-    word(w, KEEP_MS);
-    word(w, "%s", ask->mode);
-    word(w, "%d", ask->flag);
-    word(w, "%" PRId64, ask->place_ms);
-    word(w, "%" PRIu64, ask->ticket);
-    word(w, "%s", ask->channel);
-    word(w, "%u", ask->cookie);
-    word(w, "%" PRIu64, ask->returned);
-    word(w, "1");
-}
-
-static inline void pg_words(struct words *w, const struct request *ask)
-{
-    const char *marker = ask->is_other_marker ? "m2" : "m1";
-    w->n = 0;
-    if (ask->verb == ACQUIRE) {
-        pg_words_acquire(w, ask, marker);
-        return;
-    }
-    if (ask->verb != AHEAD) {
-        word(w, NAME);
-    }
-    if (ask->verb != MARK && ask->verb != AHEAD && ask->verb != PUT) {
-        word(w, "%s", ask->owner);
-    }
-    if (ask->verb == CONFIRM) {
-        word(w, "%" PRId64, ask->ttl_ms);
-        word(w, "%" PRIu64, ask->counter);
-        word(w, "%s", marker);
-        word(w, KEEP_MS);
-        word(w, "%d", ask->flag);
-        word(w, "%s", ask->mode);
-    } else if (ask->verb == RELEASE) {
-        word(w, "%" PRIu64, ask->counter);
-        word(w, "%" PRId64, ask->ttl_ms);
-        word(w, KEEP_MS);
-        word(w, "%s", marker);
-        word(w, "1");
-    } else if (ask->verb == BREAK) {
-        word(w, "%d", ask->flag);
-        word(w, "%s", marker);
-        word(w, KEEP_MS);
-        word(w, "%d", MAX_TTL_MS);
-        word(w, "%s", ask->other);
-    } else if (ask->verb == MARK) {
-        word(w, "%s", marker);
-        word(w, "%" PRIu64, ask->counter);
-        word(w, "%" PRId64, ask->ttl_ms);
-        word(w, "%s", ask->flag ? "" : ask->owner);
-    } else if (ask->verb == AHEAD) {
-        word(w, "%s", ask->flag ? marker : "");
-        word(w, KEEP_MS);
-        word(w, "%d", MAX_TTL_MS);
-    } else {
-        word(w, "%" PRIu64, ask->counter);
-        w->of[1] = ask->ticket == 0 ? NULL : w->of[1];
-        word(w, "%.32s", ask->owner);
-        word(w, "%" PRId64, ask->ttl_ms);
-        word(w, "data of %.32s", ask->owner);
-        w->of[ask->flag ? 4 : 3] = NULL;
-    }
-}
-
-static inline void pg_print_answer(struct sim_text *text, const PGresult *r,
-                                   enum verb verb, bool is_short)
-{
-    if (verb == AHEAD) {
-        int64_t n = strtoll(PQgetvalue(r, 0, 0), NULL, 10);
-        sim_text_print(text, n == -1 ? "changed" : "%" PRId64 " are ahead", n);
-        return;
-    }
-    int64_t verdict = pg_number(r, 0, "verdict");
-    if (verdict == -1) {
-        sim_text_print(text, "changed");
-        return;
-    }
-    sim_text_print(text, "%" PRId64 " at %" PRId64, verdict,
-                   pg_number(r, 0, verb == PUT ? "version" : "counter"));
-    if (verb == PUT) {
-        return;
-    }
-    if (verdict != 1 || verb == BREAK || verb == MARK) {
-        sim_text_print(text, " left %" PRId64 " ", pg_number(r, 0, "left_ms"));
-        pg_print(text, r, 0, "owner");
-        sim_text_print(text, " terms %" PRId64 " sharers %" PRId64,
-                       pg_number(r, 0, "terms"), pg_number(r, 0, "sharers"));
-    }
-    if (verb == CONFIRM) {
-        sim_text_print(text, " floor %" PRId64 " bound %" PRId64,
-                       pg_number(r, 0, "floor"), pg_number(r, 0, "bound"));
-    } else if (verdict == 2) {
-        sim_text_print(text, " ticket %" PRId64 " ahead %" PRId64,
-                       pg_number(r, 0, "ticket"), pg_number(r, 0, "ahead"));
-    } else if (verb == ACQUIRE) {
-        if (!is_short) {
-            sim_text_print(text, " us %" PRId64, pg_number(r, 0, "node_us"));
-        }
-        sim_text_print(text, " ahead %" PRId64, pg_number(r, 0, "ahead"));
-    }
 }
 
 #endif
