@@ -7,6 +7,7 @@
 #                             stands beside NAME.c, that script drives it
 #   tests/sim/*.c             the same, with the parts of the simulator
 #   tests/postgres/*.c        the same, with libpq
+#   tests/mysql/*.c           the same, with libmariadb
 #   tests/guard/*.c           tools of tests, with libpq and SQLite's library
 #   tests/skeleton/*.c        a store, as a module: store-skeleton.so
 #   tests/{cli,interop,chaos,lib}/*.c   tools of tests; *_shim.c: LD_PRELOAD
@@ -124,6 +125,10 @@ if(TARGET hf_sim)
 endif()
 if(libpq_FOUND)
   hf_programs(tests/postgres PkgConfig::libpq)
+endif()
+pkg_check_modules(libmariadb IMPORTED_TARGET libmariadb)
+if(libmariadb_FOUND)
+  hf_programs(tests/mysql PkgConfig::libmariadb)
 endif()
 pkg_check_modules(sqlite3 IMPORTED_TARGET sqlite3)
 if(libpq_FOUND AND sqlite3_FOUND AND redis IN_LIST HF_STORES)

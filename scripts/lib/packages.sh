@@ -145,4 +145,4 @@ PACKAGES_PROOF=(liblua5.1-0-dev spin iproute2 nftables procps util-linux)
 # The databases of the stores and the guards, and a pooler.
 # shellcheck disable=SC2034
 PACKAGES_DATABASES=(postgresql pgbouncer sqlite3 libsqlite3-dev
-    mariadb-server)
+    mariadb-server libmariadb-dev)

@@ -1,0 +1,70 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- MariaDB 10.6 and later, MySQL 8.0: the rules of a lock node, as procedures.
+-- They do the same as src/store/redis/*.lua; model/RULES.md names the rules.
+-- Tested on MariaDB 10.11 alone. What differs on MySQL is in the comments that
+-- begin with an exclamation mark: it drops a routine before it makes it anew.
+--
+--   cat src/store/mysql/schema/*.sql | mariadb        (or: | mysql)
+--   GRANT EXECUTE ON holdfast.* TO worker;
+--
+-- makes them in the database holdfast, beside the guard's. They run with the
+-- rights of the user who installs them; other users need none on the tables.
+-- Running this again replaces the routines and keeps the rows. MySQL drops the
+-- rights on single routines with these, and a verb that is called just then
+-- fails (1305) and has changed nothing.
+--
+-- THE VERBS, each one round trip. A name and an owner are bytes; a name has the
+-- prefix of the URL. Spans are in ms; counters, tickets and clocks in us.
+-- Arguments have the order and the meaning of the scripts' ARGV; all are given.
+--
+--   acquire(name, owner, ttl_ms, hint, marker, keep_ms, mode, overtake,
+--       place_ms, ticket, returned)              ACQUIRE, and YIELD
+--   confirm(name, owner, ttl_ms, fence, marker, keep_ms, holder, mode)
+--   release(name, owner, fence, reserve_ms, keep_ms)
+--   break_lock(name, owner, at_once, marker, keep_ms, max_ttl_ms, back)
+--   inspect(name)
+--   list(name, most)                             rows of seat, at least one
+--   mark(name, marker, fence, left_ms, owner)    fence 0: only read
+--   marker(expected, fresh, whole, host, seen_ms, facts)      -> verdict
+--   look(most)                                   -> held, waited, name
+--   ahead(marker, keep_ms, max_ttl_ms)           -> ahead
+--       marker '': only count; -1: the marker has changed, or the node votes
+--   value_get(name)                              -> verdict, version, data, id
+--   value_put(name, expected, id, keep_ms, data)       -> verdict, version
+--       expected NULL: any, 0: there must be none; keep_ms NULL: write, else
+--       delete, and keep the version for so long; id: of this write, random
+--   scan(prefix, after, most)                    -> name
+--   facts()                                      -> field, content
+--   sweep(after, most)                           -> after
+--   schema_version()                             -> version
+--
+-- The answer is a row: verdict, counter, left_ms, owner, floor, bound, ticket,
+-- ahead, node_us, terms, sharers, waiters, with the meaning that PostgreSQL's
+-- schema gives them (src/store/postgres/schema/10-manual.sql). A seat has the
+-- same columns, then seat_owner, seat_left_ms, seat_ticket (0: a sharer) and
+-- seat_mode; all NULL if there is none.
+--
+-- Marker NULL: whatever marker the node has, unless it is in quarantine.
+-- There are no pushes. A waiter polls: it asks again before its place ends, and
+-- is granted the name when it is the first. The name stays free for it.
+--
+-- ERRORS. After any error send ROLLBACK; all but the last of these have changed
+-- nothing, and none is a refusal:
+--   1205  the name's row stayed locked for a second: unknown, ask again
+--   1213  (40001) a deadlock: unknown, ask again
+--   1568  (25001) a transaction has begun: a verb is a transaction of its own
+--   1665  the server logs statements (binlog_format): use MIXED or ROW
+--   22023 an argument is out of range
+--   25006 the server is read-only: a replica
+--   HF002 fences of this name are used up
+--   HF003 the schema is of a newer version
+--   a connection that is lost, or an error at COMMIT: unknown
+--
+-- HOW. A verb is the whole transaction, at READ COMMITTED: in REPEATABLE READ
+-- it would lock a new row and not see a waiter that queued since its snapshot.
+-- It locks the row of the name in a statement of its own, then reads the clock,
+-- and the queue in later statements. Every change of a name's waiters and
+-- sharers is made under that lock, and by an index, so that no row of another
+-- name is waited for. The answer is selected after COMMIT. A refused try locks
+-- nothing. Reads are SELECT INTO: a query in SET or IF locks what it reads, at
+-- READ COMMITTED too. Sweeps alone lock rows of other names, and wait for none.
