@@ -114,8 +114,8 @@ struct meeting {
     atomic_int winners;
     atomic_int late;
     atomic_bool is_left; /* a release was late: names may stay taken */
-    atomic_int wrong; /* rounds without exactly one holder, counted by caller
-                         0 */
+    atomic_int wrong;    /* rounds without exactly one holder, counted by caller
+                            0 */
 };
 
 struct rival {
@@ -150,9 +150,9 @@ static void *meet(void *arg)
         if (rival->number == 0) {
             int winners = atomic_exchange(&meeting->winners, 0);
             int late = atomic_exchange(&meeting->late, 0);
-            bool is_right = winners == 1 ||
-                            (winners == 0 &&
-                             (late > 0 || atomic_load(&meeting->is_left)));
+            bool is_right =
+                winners == 1 ||
+                (winners == 0 && (late > 0 || atomic_load(&meeting->is_left)));
             atomic_fetch_add(&meeting->wrong, !is_right);
         }
     }
