@@ -18,9 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A text with its places filled in. */
+/* Bytes of a text with its places filled in. */
 #define TEXT_ROOM 65536
 
+/* In place of a version: the database has no guard. 0: one without a number. */
 #define NOT_INSTALLED (-1)
 
 /* Lines of NAME=VALUE: pointers into `text`. */
