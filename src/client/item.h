@@ -1,12 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two tables of a client. Their items are attempts (struct hf_lock) and
- * operations (struct hf_op).
+ * operations (struct hf_op), which contain a struct hf_item.
  *
  * The slots give each item a cookie, which the store returns with its reply. A
  * cookie contains the slot's generation, so a reply that arrives after its item
  * was freed finds nothing. The heap orders the items by due time. Room in both
  * is reserved when an item begins, so that no later step of it can run out of
- * memory. */
+ * memory.
+ *
+ *     hf_item_table_add(&slots, &lock->item);        an attempt begins
+ *     hf_timer_heap_reserve(&heap, &lock->item);     needs its slot
+ *     ask.cookie = hf_item_table_cookie(&slots, &lock->item);
+ *     item = hf_item_table_find(&slots, answer->cookie);      NULL: drop it
+ *     hf_timer_heap_set(&heap, &lock->item, at);     as often as it changes
+ *     hf_timer_heap_set(&heap, &lock->item, HF_NEVER);        it ends
+ *     hf_timer_heap_unreserve(&heap);
+ *     hf_item_table_remove(&slots, &lock->item);     its cookies are void
+ *
+ * Owner: the caller allocates and frees items; the tables point to them, and
+ * an item is in both until it is removed. Threads: the client's mutex is held.
+ * Errors: add and reserve may lack memory, and then change nothing; nothing
+ * else fails. Time: O(1) by slot, O(log n) in the heap. */
 #ifndef HF_CLIENT_ITEM_H
 #define HF_CLIENT_ITEM_H
 

@@ -1,9 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations shared by the files of the lease machine. lease.c dispatches
- * events. Each phase has a file: lease_ask.c, lease_wait.c, lease_hold.c,
- * lease_release.c. lease_grant.c decides which grants count, lease_votes.c
- * counts votes, lease_raise.c makes the nodes' counters equal, lease_check.c
- * asserts the invariants. */
+/* Declarations shared by the files of the lease machine; of the library nothing
+ * else includes them. lease.c dispatches events. Each phase has a file:
+ * lease_ask.c, lease_wait.c, lease_hold.c, lease_release.c. lease_grant.c
+ * decides which grants count, lease_votes.c counts votes, lease_raise.c makes
+ * the nodes' counters equal, lease_check.c asserts the invariants.
+ *
+ *     hf_lease_step()             one event, in lease.c
+ *       hf_ask_begin(&step)       what the event means in this phase:
+ *         hf_step_send(...)       ... requests, at most one of a verb pending
+ *                                 at each node
+ *         hf_step_report(...)     ... the outcome, at most once
+ *         hf_wait_begin(&step)    ... the next phase
+ *       lease->wake = ...         from the votes and the phase
+ *       hf_check_step()           every invariant, or the process aborts
+ *
+ * A function called PHASE_begin enters that phase; PHASE_answer, _node, _timer
+ * and _granted handle an event in it. A part changes the lease and `out` alone.
+ *
+ * Owner: the caller of hf_lease_step() owns all that struct hf_step points to;
+ * nothing is kept beyond the step. Threads: one at a time per lease. Errors:
+ * none; replies of any content are handled, and a mistake inside fails an
+ * assertion. Source: ARCHITECTURE.md (invariants); model/RULES.md (rules). */
 #ifndef HF_CORE_LEASE_PARTS_H
 #define HF_CORE_LEASE_PARTS_H
 

@@ -286,6 +286,13 @@ struct hf_job_sink {
     hf_job_finding_fn *finding;
     hf_job_done_fn *done;
 };
+
+/** Begin a job at a node: connect if there is no connection, do the job, and
+ * call `done` once. A server that cannot be reached ends it with that status.
+ * @param node  Below `n_nodes`. It has no pending job.
+ * @param sink  Copied; that of the jobs of all nodes. Its `user` lives until
+ *              each job is done, or job_cancel() was called.
+ * May call `done` before it returns. Never blocks on a network. */
 typedef void hf_store_job_fn(struct hf_store *store, unsigned node,
                              enum hf_job job, const struct hf_job_sink *sink);
 

@@ -14,8 +14,26 @@
  * A group of sharers is one owner. A sharer that joins makes move (c); a sharer
  * that leaves makes none, except that the last one makes (a).
  *
- * `number` keeps the first error of the table. After it, no function accesses
- * the table; the caller checks `number` at the end, and aborts. */
+ * execute.c makes one transaction of each request, inside the gate:
+ *
+ *     hf_table_begin(table)
+ *     hf_table_get(table, &key, &txn.record)     an unknown name: all zeros
+ *     hf_txn_acquire(&txn)                       the verb; sets txn.result
+ *       hf_txn_is_taken(), hf_txn_admits()       ... asks
+ *       hf_txn_install(), hf_txn_enqueue()       ... moves; is_changed is set
+ *     if txn.number != 0:  hf_table_abort()      nothing has changed
+ *     if txn.is_changed:   hf_table_put(), hf_table_commit()
+ *     push txn.grants       after the commit, when the gate has been left
+ *
+ * A verb may be run again from the start, after the table has grown or when the
+ * owner turns out to be dead. It must not keep anything outside of `txn`.
+ *
+ * Errors: `number` keeps the first error of the table. After it, no function
+ * accesses the table; the caller checks `number` at the end, and aborts.
+ * Owner: the caller, of all that `txn` points to; `result` and `record` are
+ * copies. Threads: one at a time, across processes: the caller is in the gate.
+ * Units: milliseconds in requests, nanoseconds of CLOCK_BOOTTIME in the record.
+ * Source: the scripts in store/redis/, whose rules these are. */
 #ifndef HF_STORE_LOCAL_TXN_H
 #define HF_STORE_LOCAL_TXN_H
 

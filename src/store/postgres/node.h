@@ -11,7 +11,25 @@
  * GREETING reads the server's identity, the schema's version and the marker.
  * INSTALLING makes the schema, if there is none and the role may.
  * core/quarantine.h decides whether the server votes; MARKING writes the
- * marker. Only a READY node gets requests about locks. */
+ * marker. Only a READY node gets requests about locks.
+ *
+ *     hf_pg_node_open(&node, now)      arms a timer; nothing is sent yet
+ *     ... the loop connects: hf_pg_handshake(), _reply(), hf_pg_judge()
+ *     hf_pg_ask(&node, &ask, now)      in any phase: one that is not READY
+ *                                      answers at once, with the reason
+ *     hf_pg_node_resume(&node, now)    the client was idle and is not any more
+ *     hf_pg_node_close(&node, forked)  pending requests are not answered
+ *
+ * The rest of this header is what its files call of each other, by file. All
+ * of it runs in an event of the loop, or in a call of the store, and returns
+ * without blocking. Each event ends with hf_pg_node_check().
+ *
+ * Owner: struct hf_pg owns its node; a node owns its connection and batches.
+ * Texts are copied; what a reply has is borrowed until the event ends.
+ * Threads: the thread that holds the client. Errors: none is returned. A broken
+ * connection is marked, and lost at the end of the event: its requests are
+ * UNKNOWN, and hf_pg_node_set_status() reports the fault and its reason.
+ * Source: PostgreSQL manual, "libpq: Asynchronous Command Processing". */
 #ifndef HF_POSTGRES_NODE_H
 #define HF_POSTGRES_NODE_H
 
