@@ -41,6 +41,9 @@ extern "C" {
  * @param seen     Set to the larger one that was presented before, in the same
  *                 way. Or NULL.
  *
+ * Of "holdfast: fence 41 of 'account-7' is stale: 42 was presented", with any
+ * text before and behind it, it is true, and sets 41 and 42.
+ *
  * Threads: any. Blocks: never.
  */
 HF_API bool hf_guard_is_stale(const char *message, uint64_t *given,
