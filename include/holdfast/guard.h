@@ -2,8 +2,8 @@
 /**
  * @file
  * For programs that write to a database with `holdfast guard`: the statements
- * that check a fence, and what the database's error means. The library is not
- * linked with the database's own.
+ * that check a fence, and a function that parses the database's error. The
+ * library is not linked with a database's client library.
  *
  *     const char *const values[] = {"account-7", fence_text};
  *     result = PQexecParams(conn, HF_GUARD_POSTGRES, 2, NULL, values, NULL,
@@ -30,14 +30,14 @@ extern "C" {
     "INSERT INTO holdfast_fence (name, fence) VALUES (?1, ?2)"
 
 /**
- * Is @p message the error by which a guard refused a stale fence? Then another
- * holder has written since, and the write must not be repeated.
+ * Whether @p message is the error with which a guard rejects a stale fence.
+ * Then a later holder has written, and the write must not be repeated.
  *
  * @param message  The server's error: PQresultErrorMessage(), mysql_error(),
  *                 sqlite3_errmsg(), the str of an error reply of Redis. NULL is
  *                 none. Borrowed for the call.
- * @param given    Set to the fence that was refused; else, and of SQLite, whose
- *                 error has no numbers, to 0. Or NULL.
+ * @param given    Set to the fence that was rejected; else to 0, and for
+ * SQLite, since its error has no numbers. Or NULL.
  * @param seen     Set to the larger one that was presented before, in the same
  *                 way. Or NULL.
  *
