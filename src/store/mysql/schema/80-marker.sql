@@ -70,7 +70,7 @@ BEGIN
 END//
 
 -- The fields of the marker, and of this server. "durable": commits are on disk
--- when they return. "statements" and "galera" are servers that lose locks.
+-- when they return. "statements": replicas execute statements anew, and differ.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.facts */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.facts()
 BEGIN
