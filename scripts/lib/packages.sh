@@ -136,7 +136,7 @@ packages_unpack() {
 # What it takes to build.
 # shellcheck disable=SC2034
 PACKAGES_BUILD=(gcc libc6-dev cmake ninja-build pkg-config libhiredis-dev
-    liblmdb-dev libssl-dev libncurses-dev libpq-dev libmd-dev)
+    liblmdb-dev libssl-dev libncurses-dev libpq-dev libmariadb-dev libmd-dev)
 
 # What the simulator, the models and the faults need besides.
 # shellcheck disable=SC2034 # used by those who source this

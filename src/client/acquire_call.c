@@ -28,6 +28,14 @@ static void begin(struct hf_op *op)
     }
 }
 
+/* The releases of a failed attempt may wait for replies that no call reads. */
+static void finish_in_background(struct hf_client *client)
+{
+    if (client->store->ops->is_serial && client->n_pending > 0) {
+        hf_client_start_thread(client, NULL);
+    }
+}
+
 static enum hf_status run(struct hf_op *op, struct hf_lock **out,
                           struct hf_error *error)
 {
@@ -37,6 +45,7 @@ static enum hf_status run(struct hf_op *op, struct hf_lock **out,
     begin(op);
     enum hf_status status = hf_op_await(op, error);
     if (status != HF_OK) {
+        finish_in_background(op->client);
         return status;
     }
     status = hf_client_start_thread(op->client, error);

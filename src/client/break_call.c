@@ -27,11 +27,12 @@ static enum hf_status init(struct hf_break *brk, struct hf_client *client,
     brk->ask.query.op.is_done = true;
     brk->release.is_done = true;
     brk->seizure = NULL;
-    enum hf_status status = hf_client_need_records(
-        client,
-        "end the holder's session instead, with pg_terminate_backend(PID); "
-        "holdfast ls NAME shows PID",
-        error);
+    enum hf_status status =
+        hf_client_need_records(client,
+                               "end the holder's session instead, with "
+                               "pg_terminate_backend(PID), or on "
+                               "MySQL KILL PID; holdfast ls NAME shows PID",
+                               error);
     if (status == HF_OK) {
         status = hf_name_check(name, name_len, error);
     }

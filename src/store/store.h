@@ -310,6 +310,8 @@ struct hf_store_ops {
     struct hf_span retry_cap;
     struct hf_span node_timeout; /* of URLs without node_timeout; 0:
                                     HF_NODE_TIMEOUT_MS_DEFAULT */
+    bool is_serial; /* a request may stay unsent until earlier replies are
+                       read: the client reads them, also when no call waits */
     hf_store_open_fn *open;
     hf_store_close_fn *close;
     hf_store_ask_fn *ask;

@@ -30,7 +30,7 @@ quietly() {
 }
 configure() { # OPTION...
     quietly cmake -S "$tree" -B "$W/build" -G Ninja -DCMAKE_BUILD_TYPE=Debug \
-        -DHF_TESTS=OFF -DHF_WITHOUT_POSTGRES=ON \
+        -DHF_TESTS=OFF -DHF_WITHOUT_POSTGRES=ON -DHF_WITHOUT_MYSQL=ON \
         -DCMAKE_INSTALL_PREFIX="$W/prefix" "$@"
 }
 

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* INVARIANTS OF A SESSION, ASSERTED WHEN THE LOOP ENTERS AND LEAVES IT
+ *
+ * Cost: no round trip, and no loop. */
+#include "store/mysql/named.h"
+
+#include "base/assert.h"
+
+/* NL-1: the connection is closed exactly between two sessions, or it broke when
+ *       it was started. It is open exactly from the greeting to the end.
+ * NL-2: a greeting waits for a reply, and an error of it is kept only until it
+ *       ends.
+ * NL-3: the session votes while it is READY, and for one turn after its end,
+ *       when each CONFIRM is refused.
+ * NL-4: only a session that is READY holds locks or has requests. A seat that
+ *       outlived its session would confirm a lock that the server has freed.
+ * NL-5: while READY, statements are under way exactly while a batch of the
+ *       queue is not answered.
+ * NL-6: the timer fires at the latest when something is due. */
+void hf_named_check(const struct hf_named *store)
+{
+    const struct hf_mysql_connection *connection = &store->connection;
+    bool is_closed = hf_mysql_connection_is_closed(connection);
+    bool is_ready = store->phase == HF_NAMED_READY;
+    bool is_busy = hf_mysql_connection_is_busy(connection);
+    bool is_greeting =
+        store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING;
+    bool is_between =
+        store->phase == HF_NAMED_WAITING || store->phase >= HF_NAMED_ENDING;
+    HF_ASSERT(is_closed == is_between || connection->is_broken);
+    HF_ASSERT(connection->is_open == (is_greeting || is_ready) ||
+              connection->is_broken);
+    HF_ASSERT(is_greeting ? is_busy || connection->is_broken
+                          : store->greet_fault == HF_OK);
+    HF_ASSERT((store->status == HF_NODE_STATUS_VOTING) ==
+              (is_ready || store->phase == HF_NAMED_ENDED));
+    HF_ASSERT(is_ready || (store->n_seats == 0 && store->first == NULL));
+    if (is_ready && !connection->is_broken) {
+        HF_ASSERT(is_busy == (store->n_batch > 0));
+        HF_ASSERT(!is_busy || store->first != NULL);
+    }
+    HF_ASSERT(
+        !hf_instant_before(hf_named_session_due(store), connection->timer.at));
+}

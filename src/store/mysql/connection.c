@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* LIBMARIADB ON THE LOOP
+ *
+ * Each call of libmariadb that may wait has a form that returns what it waits
+ * for, and one that goes on: mysql_real_query_start(), _cont(). Between the two
+ * libmariadb keeps the call on a stack of its own. It reads and writes until
+ * EAGAIN before it waits, so the edge-triggered loop misses nothing.
+ *
+ *     start ──▶ waits for input or output ──▶ event ──▶ cont ──▶ … ──▶ 0: done
+ *
+ * No timeout of libmariadb is set: ours are the owner's. Its sockets are not
+ * closed on exec, so ours are marked as soon as they are seen: a command that
+ * inherits one would keep the session, and its locks, alive.
+ *
+ * Source: MariaDB's manual, "Non-Blocking API Reference". */
+#include "store/mysql/connection.h"
+#include "base/assert.h"
+#include "base/fail.h"
+
+#include <errmsg.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mysql.h>
+#include <mysqld_error.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* As all connections of the library: dead after 30 s of silence and four
+ * probes, 10 s apart, so after 70 s. */
+#define KEEPALIVE_IDLE_S 30
+#define KEEPALIVE_EACH_S 10
+#define KEEPALIVE_COUNT 4
+
+/* ---- Errors ------------------------------------------------------------- */
+
+void hf_mysql_connection_break(struct hf_mysql_connection *connection,
+                               enum hf_status fault, const char *reason)
+{
+    if (connection->is_broken) {
+        return;
+    }
+    connection->is_broken = true;
+    connection->fault = fault;
+    snprintf(connection->reason, sizeof(connection->reason), "%s", reason);
+    hf_make_plain(connection->reason);
+    hf_timer_set(&connection->timer, HF_LONG_AGO);
+}
+
+static enum hf_status opening_fault(unsigned error)
+{
+    switch (error) {
+    case ER_ACCESS_DENIED_ERROR:
+    case ER_ACCESS_DENIED_NO_PASSWORD_ERROR:
+    case ER_DBACCESS_DENIED_ERROR:
+    case ER_HOST_NOT_PRIVILEGED:
+    case ER_MUST_CHANGE_PASSWORD_LOGIN:
+    case CR_AUTH_PLUGIN_CANNOT_LOAD:
+        return HF_DENIED;
+    case ER_BAD_DB_ERROR:
+    case CR_SSL_CONNECTION_ERROR:
+        return HF_CONFIG;
+    case CR_OUT_OF_MEMORY:
+        return HF_NO_MEMORY;
+    default:
+        return HF_UNAVAILABLE;
+    }
+}
+
+/* Break with the error of libmariadb. */
+static void fail(struct hf_mysql_connection *connection)
+{
+    unsigned error = mysql_errno(connection->sql);
+    const char *why = mysql_error(connection->sql);
+    enum hf_status fault = connection->is_open && error != CR_OUT_OF_MEMORY
+                               ? HF_UNAVAILABLE
+                               : opening_fault(error);
+    hf_mysql_connection_break(connection, fault,
+                              why[0] == '\0' ? "connection lost" : why);
+}
+
+/* After these the session has ended, or ends. */
+static bool is_of_session(unsigned error)
+{
+    return (error >= CR_MIN_ERROR && error <= CR_MAX_ERROR) ||
+           error == ER_SERVER_SHUTDOWN || error == ER_CONNECTION_KILLED ||
+           error == ER_NEW_ABORTING_CONNECTION ||
+           error == ER_ABORTING_CONNECTION;
+}
+
+/* ---- The socket --------------------------------------------------------- */
+
+static void unwatch(struct hf_mysql_connection *connection)
+{
+    if (connection->watch.fd >= 0) {
+        hf_loop_unwatch(connection->env->loop, &connection->watch);
+        connection->watch.fd = -1;
+        connection->wants_output = false;
+    }
+}
+
+static void set_socket_options(int fd)
+{
+    int idle = KEEPALIVE_IDLE_S;
+    int each = KEEPALIVE_EACH_S;
+    int count = KEEPALIVE_COUNT;
+    int on = 1;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &each, sizeof(each));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+}
+
+static void watch(struct hf_mysql_connection *connection, int fd)
+{
+    if (fd == connection->watch.fd && fd >= 0) {
+        return;
+    }
+    unwatch(connection);
+    connection->watch.fd = fd;
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    if (fd < 0 || !hf_loop_watch(connection->env->loop, &connection->watch)) {
+        connection->watch.fd = -1;
+        hf_mysql_connection_break(connection, HF_UNAVAILABLE,
+                                  fd < 0 ? "no connection"
+                                         : hf_errno_text(errno));
+    }
+}
+
+static void want_output(struct hf_mysql_connection *connection, bool on)
+{
+    if (connection->watch.fd >= 0 && connection->wants_output != on) {
+        connection->wants_output = on;
+        hf_loop_watch_output(connection->env->loop, &connection->watch, on);
+    }
+}
+
+/* ---- Calls -------------------------------------------------------------- */
+
+static void become_open(struct hf_mysql_connection *connection,
+                        struct hf_instant now)
+{
+    my_bool no = 0;
+    watch(connection, (int)mysql_get_socket(connection->sql));
+    if (connection->is_broken) {
+        return;
+    }
+    set_socket_options(connection->watch.fd);
+    /* An option file may say otherwise. */
+    mysql_options(connection->sql, MYSQL_OPT_RECONNECT, &no);
+    connection->is_open = true;
+    connection->heard_at = now;
+    connection->events->opened(connection, now);
+}
+
+/** The reply to one statement. @return whether more follow. */
+static bool deliver(struct hf_mysql_connection *connection,
+                    struct hf_instant now)
+{
+    struct st_mysql_res *rows = connection->rows;
+    struct hf_mysql_reply reply = {.error = mysql_errno(connection->sql),
+                                   .text = mysql_error(connection->sql)};
+    MYSQL_ROW row = rows == NULL ? NULL : mysql_fetch_row(rows);
+    reply.is_last = reply.error != 0 || !mysql_more_results(connection->sql);
+    connection->rows = NULL;
+    if (reply.is_last) {
+        connection->call = HF_MYSQL_REST;
+    }
+    if (is_of_session(reply.error)) {
+        fail(connection);
+        return false;
+    }
+    if (row != NULL) {
+        reply.n = mysql_num_fields(rows);
+        HF_ASSERT(reply.n <= HF_MYSQL_COLUMNS_MAX); /* statements are ours */
+        for (unsigned i = 0; i < reply.n; i++) {
+            reply.columns[i] = row[i];
+        }
+    }
+    connection->heard_at = now;
+    connection->events->replied(connection, &reply, now);
+    mysql_free_result(rows);
+    return !reply.is_last && !connection->is_broken;
+}
+
+static void end_connect(struct hf_mysql_connection *connection,
+                        const struct st_mysql *made, struct hf_instant now)
+{
+    connection->call = HF_MYSQL_REST;
+    hf_mysql_login_fini(&connection->login);
+    if (made == NULL) {
+        fail(connection);
+    } else {
+        become_open(connection, now);
+    }
+}
+
+static int step_connect(struct hf_mysql_connection *connection, int events,
+                        struct hf_instant now)
+{
+    struct st_mysql *made = NULL;
+    unwatch(connection); /* the socket may be replaced */
+    int waits = mysql_real_connect_cont(&made, connection->sql, events);
+    if (waits == 0) {
+        end_connect(connection, made, now);
+    }
+    return waits;
+}
+
+static int begin_call(struct hf_mysql_connection *connection)
+{
+    struct st_mysql *sql = connection->sql;
+    connection->has_failed = 0;
+    if (connection->call == HF_MYSQL_STORE) {
+        return mysql_store_result_start(&connection->rows, sql);
+    }
+    if (connection->call == HF_MYSQL_NEXT) {
+        return mysql_next_result_start(&connection->has_failed, sql);
+    }
+    return mysql_real_query_start(&connection->has_failed, sql,
+                                  connection->statements,
+                                  strlen(connection->statements));
+}
+
+static int continue_call(struct hf_mysql_connection *connection, int events)
+{
+    struct st_mysql *sql = connection->sql;
+    if (connection->call == HF_MYSQL_STORE) {
+        return mysql_store_result_cont(&connection->rows, sql, events);
+    }
+    if (connection->call == HF_MYSQL_NEXT) {
+        return mysql_next_result_cont(&connection->has_failed, sql, events);
+    }
+    return mysql_real_query_cont(&connection->has_failed, sql, events);
+}
+
+/** QUERY, STORE, NEXT, STORE, NEXT, STORE. @param events  MYSQL_WAIT_*; 0: the
+ * call is to begin. @return what it waits for; 0: all have ended. */
+static int step_statements(struct hf_mysql_connection *connection, int events,
+                           struct hf_instant now)
+{
+    for (;;) {
+        int waits = events == 0 ? begin_call(connection)
+                                : continue_call(connection, events);
+        if (waits != 0) {
+            return waits;
+        }
+        events = 0;
+        if (connection->call != HF_MYSQL_STORE && !connection->has_failed) {
+            connection->call = HF_MYSQL_STORE;
+        } else if (deliver(connection, now)) {
+            connection->call = HF_MYSQL_NEXT;
+        } else {
+            return 0;
+        }
+    }
+}
+
+/* What it waits for, to the loop. A step may have begun another. */
+static void wait_for(struct hf_mysql_connection *connection, int waits)
+{
+    if (waits == 0 || connection->is_broken) {
+        return;
+    }
+    connection->waits_for = waits;
+    watch(connection, (int)mysql_get_socket(connection->sql));
+    want_output(connection, (waits & MYSQL_WAIT_WRITE) != 0);
+    if (connection->call == HF_MYSQL_CONNECT &&
+        hf_mysql_target_wants_tls(connection->sql)) {
+        hf_mysql_connection_break(connection, HF_CONFIG,
+                                  "the option file asks for TLS, which is not "
+                                  "part of this version");
+    }
+}
+
+void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
+                             struct hf_instant now)
+{
+    HF_ASSERT(connection->is_open && !connection->is_broken);
+    HF_ASSERT(connection->call == HF_MYSQL_REST);
+    connection->call = HF_MYSQL_QUERY;
+    connection->sent_at = now;
+    wait_for(connection, step_statements(connection, 0, now));
+}
+
+bool hf_mysql_connection_is_dead(const struct hf_mysql_connection *connection)
+{
+    struct pollfd fd = {.fd = connection->watch.fd,
+                        .events = POLLIN | POLLRDHUP};
+    return fd.fd >= 0 && connection->call == HF_MYSQL_REST &&
+           poll(&fd, 1, 0) > 0;
+}
+
+uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection)
+{
+    return (uint32_t)mysql_thread_id(connection->sql);
+}
+
+/* ---- Opening ------------------------------------------------------------ */
+
+static void connect_to(struct hf_mysql_connection *connection,
+                       const struct hf_addresses *addresses,
+                       struct hf_instant now)
+{
+    const struct hf_store_env *env = connection->env;
+    struct hf_login login = {.node = 0, .address = connection->target->shown};
+    struct st_mysql *made = NULL;
+    const struct hf_address *at = NULL;
+    if (addresses != NULL) {
+        at = &addresses->list[connection->reconnect.failures % addresses->n];
+    }
+    if (env->login != NULL) {
+        env->login(env->client, &login);
+    }
+    connection->login.user = login.user;
+    connection->login.password = login.password;
+    connection->sql =
+        login.has_failed ? NULL : hf_mysql_target_new(connection->target);
+    if (connection->sql == NULL) {
+        hf_mysql_connection_break(connection, HF_NO_MEMORY, "out of memory");
+    } else {
+        connection->call = HF_MYSQL_CONNECT;
+        int waits = hf_mysql_target_connect(connection->target, connection->sql,
+                                            at, &connection->login, &made);
+        if (waits == 0) {
+            end_connect(connection, made, now);
+        }
+        wait_for(connection, waits);
+    }
+}
+
+static void take_addresses(struct hf_mysql_connection *connection,
+                           struct hf_instant now)
+{
+    char why[160];
+    if (hf_resolve_take(connection->resolve, &connection->addresses, why,
+                        sizeof(why))) {
+        unwatch(connection);
+        hf_resolve_drop(connection->resolve);
+        connection->resolve = NULL;
+        connect_to(connection, &connection->addresses, now);
+    } else if (why[0] != '\0') {
+        hf_mysql_connection_break(connection, HF_UNAVAILABLE, why);
+    }
+}
+
+void hf_mysql_connection_start(struct hf_mysql_connection *connection,
+                               struct hf_instant now)
+{
+    const struct hf_mysql_target *target = connection->target;
+    HF_ASSERT(hf_mysql_connection_is_closed(connection));
+    connection->deadline = hf_instant_add(now, connection->connect_timeout);
+    if (target->host == NULL) {
+        connect_to(connection, NULL, now);
+    } else if (hf_resolve_numeric(target->host, target->port,
+                                  &connection->addresses)) {
+        connect_to(connection, &connection->addresses, now);
+    } else {
+        connection->resolve = hf_resolve_start(target->host, target->port);
+        if (connection->resolve == NULL) {
+            hf_mysql_connection_break(connection, HF_UNAVAILABLE,
+                                      hf_errno_text(errno));
+            return;
+        }
+        watch(connection, hf_resolve_fd(connection->resolve));
+    }
+}
+
+struct hf_instant
+hf_mysql_connection_due(const struct hf_mysql_connection *connection)
+{
+    return hf_mysql_connection_is_closed(connection)
+               ? connection->reconnect.retry_at
+               : connection->deadline;
+}
+
+void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
+                                   struct hf_instant now, char *out,
+                                   size_t size)
+{
+    struct hf_span left = hf_span_max(
+        hf_instant_until(now, connection->deadline), (struct hf_span){0});
+    long long ms = (long long)hf_span_ms_floor(
+        hf_span_sub(connection->connect_timeout, left));
+    if (ms <= 0) {
+        snprintf(out, size, "no connection yet");
+    } else {
+        snprintf(out, size,
+                 connection->is_open ? "accepted the connection, but did not "
+                                       "answer within %lld ms"
+                                     : "no connection within %lld ms",
+                 ms);
+    }
+}
+
+/* ---- Events ------------------------------------------------------------- */
+
+/* Of what it waits for, what has come. After an error each call goes on. */
+static int ready_of(const struct hf_mysql_connection *connection,
+                    uint32_t events)
+{
+    int ready = 0;
+    if ((events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) {
+        ready |= MYSQL_WAIT_READ;
+    }
+    if ((events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0) {
+        ready |= MYSQL_WAIT_WRITE;
+    }
+    return ready & connection->waits_for;
+}
+
+static void go_on(struct hf_mysql_connection *connection, uint32_t events,
+                  struct hf_instant now)
+{
+    int ready = ready_of(connection, events);
+    if (connection->resolve != NULL) {
+        take_addresses(connection, now);
+    } else if (connection->call == HF_MYSQL_REST) {
+        if (hf_mysql_connection_is_dead(connection)) {
+            hf_mysql_connection_break(connection, HF_UNAVAILABLE,
+                                      "the server has ended the session");
+        }
+    } else if (ready != 0) {
+        wait_for(connection, connection->call == HF_MYSQL_CONNECT
+                                 ? step_connect(connection, ready, now)
+                                 : step_statements(connection, ready, now));
+    }
+}
+
+static void on_ready(struct hf_watch *socket, uint32_t events,
+                     struct hf_instant now)
+{
+    struct hf_mysql_connection *connection =
+        (struct hf_mysql_connection *)(void *)socket;
+    connection->events->check(connection);
+    if (!connection->is_broken) {
+        go_on(connection, events, now);
+    }
+    connection->events->settled(connection, now);
+    connection->events->check(connection);
+}
+
+static void on_timer(struct hf_timer *timer, struct hf_instant now)
+{
+    struct hf_mysql_connection *connection =
+        (struct hf_mysql_connection *)(void *)((char *)timer -
+                                               offsetof(
+                                                   struct hf_mysql_connection,
+                                                   timer));
+    bool is_opening =
+        !connection->is_open && !hf_mysql_connection_is_closed(connection);
+    if (!is_opening && !connection->is_broken) {
+        connection->events->timed(connection, now);
+    } else if (is_opening && !hf_instant_before(now, connection->deadline)) {
+        char why[120];
+        hf_mysql_connection_late_text(connection, now, why, sizeof(why));
+        hf_mysql_connection_break(connection, HF_UNAVAILABLE, why);
+    }
+    connection->events->settled(connection, now);
+    connection->events->check(connection);
+}
+
+/* ---- Life --------------------------------------------------------------- */
+
+void hf_mysql_connection_init(struct hf_mysql_connection *connection,
+                              const struct hf_mysql_connection_events *events,
+                              const struct hf_store_env *env,
+                              const struct hf_mysql_target *target,
+                              struct hf_span connect_timeout)
+{
+    connection->watch = (struct hf_watch){.fd = -1, .ready = on_ready};
+    connection->timer = (struct hf_timer){.at = HF_NEVER, .fire = on_timer};
+    hf_loop_add_timer(env->loop, &connection->timer);
+    connection->events = events;
+    connection->env = env;
+    connection->target = target;
+    connection->connect_timeout = connect_timeout;
+    hf_reconnect_init(&connection->reconnect);
+}
+
+/* mysql_close() says good-bye, and waits until that is written. Only a session
+ * at rest may: its socket has room. */
+static void silence(const struct hf_mysql_connection *connection)
+{
+    int fd =
+        connection->sql == NULL ? -1 : (int)mysql_get_socket(connection->sql);
+    bool is_at_rest = connection->is_open && !connection->is_broken &&
+                      connection->call == HF_MYSQL_REST;
+    if (fd >= 0 && !is_at_rest) {
+        shutdown(fd, SHUT_RDWR);
+    }
+}
+
+void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
+{
+    unwatch(connection);
+    hf_resolve_drop(connection->resolve);
+    connection->resolve = NULL;
+    if (connection->sql != NULL) {
+        silence(connection);
+        mysql_close(connection->sql);
+    }
+    connection->rows = NULL;
+    connection->sql = NULL;
+    hf_mysql_login_fini(&connection->login);
+    connection->call = HF_MYSQL_REST;
+    connection->is_open = false;
+    connection->is_broken = false;
+    hf_reconnect_closed(&connection->reconnect);
+}
+
+/* In a forked child the good-bye would end the parent's session: the socket
+ * gets another descriptor, to which nothing can be sent. */
+static void disown(struct hf_mysql_connection *connection)
+{
+    int fd =
+        connection->sql == NULL ? -1 : (int)mysql_get_socket(connection->sql);
+    int null = fd < 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+    connection->resolve = NULL; /* only the parent has its thread */
+    connection->watch.fd = -1;  /* the parent watches it */
+    if (null >= 0) {
+        dup2(null, fd);
+        close(null);
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
+                              bool forked)
+{
+    hf_loop_drop_timer(connection->env->loop, &connection->timer);
+    if (forked) {
+        disown(connection);
+    }
+    hf_mysql_connection_shut(connection);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection to MySQL or MariaDB, through libmariadb, that never blocks.
+ *
+ *     CLOSED ──start──▶ LOOKING UP ──▶ OPENING ──▶ OPEN ──▶ broken
+ *        ▲                                                     │
+ *        └───────────────────────shut──────────────────────────┘
+ *
+ * The statements of one text are under way at a time, each with a reply: the
+ * owner keeps the queue.
+ * hf_mysql_connection_break() only sets `is_broken`; the owner closes the
+ * connection in `settled`, the last callback of each event. All callbacks come
+ * from hf_loop_dispatch(), and `replied` also from inside
+ * hf_mysql_connection_ask(). */
+#ifndef HF_MYSQL_CONNECTION_H
+#define HF_MYSQL_CONNECTION_H
+
+#include "io/loop.h"
+#include "io/resolve.h"
+#include "store/mysql/target.h"
+#include "store/reconnect.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct st_mysql_res; /* MYSQL_RES */
+struct hf_mysql_connection;
+
+/* Bytes of the statements that are sent together. */
+#define HF_MYSQL_STATEMENTS_MAX 32768
+
+/* Columns of a reply that are read, at most. */
+#define HF_MYSQL_COLUMNS_MAX 8
+
+/* The reply to a statement. Texts are borrowed for the callback. */
+struct hf_mysql_reply {
+    bool is_last;     /* of what was asked: after an error, nothing is executed
+                         any more */
+    unsigned error;   /* the server's number; 0: none */
+    const char *text; /* of the error */
+    unsigned n;       /* columns of the first row; 0: no row */
+    const char *columns[HF_MYSQL_COLUMNS_MAX]; /* NULL: SQL's NULL */
+};
+
+typedef void hf_mysql_connection_fn(struct hf_mysql_connection *connection,
+                                    struct hf_instant now);
+typedef void hf_mysql_reply_fn(struct hf_mysql_connection *connection,
+                               const struct hf_mysql_reply *reply,
+                               struct hf_instant now);
+typedef void
+hf_mysql_connection_check_fn(const struct hf_mysql_connection *connection);
+
+struct hf_mysql_connection_events {
+    hf_mysql_connection_fn *opened;  /* authenticated */
+    hf_mysql_reply_fn *replied;      /* the statement has ended */
+    hf_mysql_connection_fn *timed;   /* the timer, CLOSED or OPEN */
+    hf_mysql_connection_fn *settled; /* last: close if broken, set the timer */
+    hf_mysql_connection_check_fn *check; /* between two events: assert what is
+                                 always true then */
+};
+
+struct hf_mysql_connection {
+    struct hf_watch watch; /* first; of the socket, or of the look-up */
+    struct hf_timer timer;
+    const struct hf_mysql_connection_events *events;
+    const struct hf_store_env *env;
+    const struct hf_mysql_target *target;
+    struct hf_span connect_timeout;
+    struct hf_resolve *resolve;
+    struct hf_addresses addresses;
+    struct st_mysql *sql;
+    struct hf_mysql_login login; /* while it connects */
+    enum {
+        HF_MYSQL_REST,    /* no call is under way */
+        HF_MYSQL_CONNECT, /* mysql_real_connect() */
+        HF_MYSQL_QUERY,   /* mysql_real_query() */
+        HF_MYSQL_STORE,   /* mysql_store_result() */
+        HF_MYSQL_NEXT     /* mysql_next_result() */
+    } call;
+    int has_failed;            /* the call that has ended */
+    struct st_mysql_res *rows; /* the same */
+    int waits_for;             /* MYSQL_WAIT_*, while a call is under way */
+    char statements[HF_MYSQL_STATEMENTS_MAX]; /* to execute */
+    struct hf_instant sent_at;                /* when they were sent */
+    struct hf_instant deadline; /* of opening, then of the owner's requests */
+    struct hf_reconnect reconnect;
+    struct hf_instant heard_at; /* opened, or last reply */
+    uint64_t seed;              /* of the back-off's jitter */
+    bool wants_output;
+    bool is_open;
+    bool is_broken;       /* to be closed; see `fault` and `reason` */
+    enum hf_status fault; /* HF_UNAVAILABLE, HF_DENIED, HF_CONFIG, HF_NO_MEMORY
+                           */
+    char reason[200];
+};
+
+/* CLOSED, and no retry is planned. */
+void hf_mysql_connection_init(struct hf_mysql_connection *connection,
+                              const struct hf_mysql_connection_events *events,
+                              const struct hf_store_env *env,
+                              const struct hf_mysql_target *target,
+                              struct hf_span connect_timeout);
+
+/** @param forked  true in a forked child: send nothing to the server. */
+void hf_mysql_connection_fini(struct hf_mysql_connection *connection,
+                              bool forked);
+
+/* Connect. May break at once: the caller must check `is_broken`. */
+void hf_mysql_connection_start(struct hf_mysql_connection *connection,
+                               struct hf_instant now);
+
+/* When the timer is due while the connection is not OPEN. */
+struct hf_instant
+hf_mysql_connection_due(const struct hf_mysql_connection *connection);
+
+/* What the connection waited for when it timed out at `now`. */
+void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
+                                   struct hf_instant now, char *out,
+                                   size_t size);
+
+/* Execute `statements`, which are separated by ";". The connection must be
+ * OPEN, without any under way. */
+void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
+                             struct hf_instant now);
+
+/* Has the server closed the connection? For connections that were idle. */
+bool hf_mysql_connection_is_dead(const struct hf_mysql_connection *connection);
+
+/* Mark it broken; the first reason is kept. `settled` must close it. */
+void hf_mysql_connection_break(struct hf_mysql_connection *connection,
+                               enum hf_status fault, const char *reason);
+
+/* Close. A statement under way has no reply. */
+void hf_mysql_connection_shut(struct hf_mysql_connection *connection);
+
+/* The number of the session, as the server or what is in front of it told when
+ * it was opened. Of the server's 64 bits, the protocol has 32. */
+uint32_t hf_mysql_connection_id(const struct hf_mysql_connection *connection);
+
+static inline bool
+hf_mysql_connection_is_closed(const struct hf_mysql_connection *connection)
+{
+    return connection->sql == NULL && connection->resolve == NULL;
+}
+
+/* Are statements under way? */
+static inline bool
+hf_mysql_connection_is_busy(const struct hf_mysql_connection *connection)
+{
+    return connection->call >= HF_MYSQL_QUERY;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The name of a lock on the server: which one a name of Holdfast has, by the
+ * URL.
+ *
+ *     lock=named             "holdfast:" and the first 48 hexadecimal digits of
+ *                            SHA-256 over the prefix and the name
+ *     lock=named&key=NAME    NAME itself, for each name
+ *
+ * A server's name has at most 64 characters, and in MySQL letters of either
+ * case are equal in it. So the names of Holdfast are not used as they are. */
+#ifndef HF_MYSQL_KEY_H
+#define HF_MYSQL_KEY_H
+
+#include "store/url.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Of a server: characters, each of at most three bytes. */
+#define HF_MYSQL_KEY_CHARS_MAX 64
+#define HF_MYSQL_KEY_MAX (3 * HF_MYSQL_KEY_CHARS_MAX)
+
+struct hf_mysql_key {
+    size_t len;
+    char text[HF_MYSQL_KEY_MAX];
+};
+
+bool hf_mysql_key_is(const struct hf_mysql_key *a,
+                     const struct hf_mysql_key *b);
+
+struct hf_mysql_rule {
+    bool is_fixed;
+    struct hf_mysql_key fixed;
+};
+
+/* Is the parameter one of these? */
+bool hf_mysql_key_is_parameter(const char *name);
+
+/** Read them. @return HF_OK; HF_INVALID, HF_UNSUPPORTED with a text in
+ * @p error. */
+enum hf_status hf_mysql_key_read(const struct hf_url *url,
+                                 struct hf_mysql_rule *out,
+                                 struct hf_error *error);
+
+void hf_mysql_key_of(const struct hf_mysql_rule *rule, const char *prefix,
+                     const void *name, size_t name_len,
+                     struct hf_mysql_key *out);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named locks of a MySQL or MariaDB session: mysql://…?lock=named. They
+ * exclude, and are excluded by, each program that calls GET_LOCK() with the
+ * same name: the client mariadb, Rails.
+ *
+ *     WAITING ─▶ CONNECTING ─▶ GREETING ─▶ SETTING ─▶ READY
+ *        ▲            │           │           │         │ lost
+ *        ├────────────┴───────────┴───────────┘         ▼
+ *        └───────────── ENDED ◀───────────────────── ENDING
+ *
+ * The session is the lease: its end frees every lock, at once, and nothing that
+ * it held may be claimed any more. ENDING reports that earlier votes are void,
+ * and ENDED, one turn of the loop later, votes without a server: it answers
+ * each CONFIRM with "not yours", so the locks are LOST at once and not at their
+ * deadlines.
+ *
+ * Requests wait in a queue. While no statement is under way, and so what the
+ * session holds is known, the first ones are sent as one batch, in which no two
+ * are of one key. They are answered together, when all replies have come: then
+ * what the client asks for in turn, such as the release of what an attempt had
+ * been granted, is sent at once, also if the client does not come back soon.
+ *
+ *     key.c       which name of the server a name has
+ *     target.c    the URL
+ *     connection.c   libmariadb on the loop
+ *     seats.c     what the session holds
+ *     requests.c  the queue; requests to statements
+ *     replies.c   replies to answers
+ *     session.c   the connection, its settings, its end
+ *     check.c     what is true between two events of the loop
+ *     store.c     what the client calls; the table of operations */
+#ifndef HF_MYSQL_NAMED_H
+#define HF_MYSQL_NAMED_H
+
+#include "io/clock.h"
+#include "store/mysql/connection.h"
+#include "store/mysql/key.h"
+#include "store/store.h"
+
+/* A power of two: 10,000 locks are found fast. */
+#define HF_NAMED_BUCKETS 4096
+
+enum hf_named_phase {
+    HF_NAMED_WAITING,
+    HF_NAMED_CONNECTING,
+    HF_NAMED_GREETING, /* two statements */
+    HF_NAMED_SETTING,
+    HF_NAMED_READY,
+    HF_NAMED_ENDING,
+    HF_NAMED_ENDED
+};
+
+/* What a request of the batch needs. */
+enum hf_named_statement {
+    HF_NAMED_NONE,   /* the seats decide */
+    HF_NAMED_TRY,    /* GET_LOCK() */
+    HF_NAMED_UNDO,   /* after a try that failed with an error */
+    HF_NAMED_UNLOCK, /* RELEASE_LOCK() */
+    HF_NAMED_ID,     /* which session is this? */
+    HF_NAMED_LOOK    /* IS_USED_LOCK() */
+};
+
+/* What a server gave to a statement. A number that is not there is SQL's NULL.
+ */
+struct hf_named_outcome {
+    bool has_value, has_holder;
+    uint64_t value;  /* of the function */
+    uint64_t holder; /* TRY: the session that has the lock */
+};
+
+/* A request of the client, in the queue; if it is an ACQUIRE that was granted,
+ * then the seat: the lock of an owner, in its bucket. A server grants a session
+ * the same name again and again, so owners of one client exclude each other
+ * here. */
+struct hf_named_request {
+    struct hf_named_request *next; /* in the queue, or in the bucket */
+    uint64_t cookie;
+    enum hf_verb verb;
+    uint64_t counter; /* of the seat */
+    enum hf_named_statement statement;
+    bool shares;     /* ID: the reply to that of an earlier one is its own */
+    bool has_failed; /* with `error_text` */
+    struct hf_named_outcome outcome;
+    struct hf_mysql_key key;
+    size_t owner_len;
+    char owner[HF_OWNER_MAX];
+    size_t name_len;
+    char name[];
+};
+
+struct hf_named {
+    struct hf_store base;                  /* first */
+    struct hf_mysql_connection connection; /* session.c has its handlers */
+    struct hf_store_env env;
+    struct hf_mysql_target target;
+    struct hf_mysql_rule rule;
+    char *prefix;
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    int64_t max_ttl_ms;
+
+    enum hf_named_phase phase;
+    enum hf_node_status status;
+    enum hf_status fault;
+    char reason[200];
+    struct hf_instant turn_at; /* ENDING, ENDED: the next turn */
+    bool is_quick;             /* reconnect without back-off */
+    struct hf_span rtt;        /* smoothed; 0: not measured */
+    uint64_t session;          /* CONNECTION_ID() */
+    bool is_mariadb;
+    char version[60];
+    char role[100];
+    enum hf_status greet_fault;
+    char greet_reason[200];
+
+    uint64_t counter; /* of the last grant: core orders replies by it */
+    size_t n_seats;
+    struct hf_named_request *seats[HF_NAMED_BUCKETS];
+    struct hf_named_request *first, **last; /* the queue */
+    size_t n_batch; /* the first requests of the queue, which were sent */
+    struct hf_named_request *next_reply; /* the one whose reply is next */
+    bool is_busy;                        /* requests.c is on the stack */
+    char error_text[160];                /* of the last statement that failed */
+    enum hf_status error_fault;
+    unsigned jobs; /* pending jobs, a bit per enum hf_job */
+    struct hf_job_sink sink;
+    bool has_sink;
+};
+
+/* ---- store.c ------------------------------------------------------------- */
+
+/* The node is READY, or cannot be: end the pending jobs. */
+void hf_named_jobs(struct hf_named *store);
+void hf_named_jobs_end(struct hf_named *store, enum hf_status status,
+                       const char *reason);
+
+/* ---- session.c ----------------------------------------------------------- */
+
+void hf_named_session_open(struct hf_named *store, struct hf_instant now);
+void hf_named_session_close(struct hf_named *store, bool forked);
+void hf_named_session_resume(struct hf_named *store, struct hf_instant now);
+
+/* When the timer must fire, at the latest; and set it to that. */
+struct hf_instant hf_named_session_due(const struct hf_named *store);
+void hf_named_session_arm(struct hf_named *store);
+
+static inline bool hf_named_is_ready(const struct hf_named *store)
+{
+    return store->phase == HF_NAMED_READY && !store->connection.is_broken;
+}
+
+/* ---- check.c ------------------------------------------------------------- */
+
+/* Assert what is true between two events of the loop: NL-1 to NL-6. */
+void hf_named_check(const struct hf_named *store);
+
+/* ---- seats.c ------------------------------------------------------------- */
+
+/** The seat of the key. @return NULL: the session does not hold it. */
+struct hf_named_request *hf_named_seat_find(const struct hf_named *store,
+                                            const struct hf_mysql_key *key);
+
+/* Is it of the owner and the name of the request? With a fixed key, names that
+ * differ have one key. */
+bool hf_named_seat_is_of(const struct hf_named_request *seat,
+                         const struct hf_named_request *request);
+
+/* The request, which is in no queue, was granted. */
+void hf_named_seat_add(struct hf_named *store, struct hf_named_request *seat);
+void hf_named_seat_remove(struct hf_named *store,
+                          struct hf_named_request *seat);
+void hf_named_seats_clear(struct hf_named *store);
+
+/* ---- requests.c ---------------------------------------------------------- */
+
+void hf_named_ask(struct hf_named *store, const struct hf_ask *ask,
+                  struct hf_instant now);
+
+/* Send what can be sent. */
+void hf_named_flush(struct hf_named *store, struct hf_instant now);
+
+/** Remove the first request of the queue. @return NULL: there is none. The
+ * caller's, to be freed. */
+struct hf_named_request *hf_named_pop(struct hf_named *store);
+
+/* Put a request back, before all others. */
+void hf_named_unpop(struct hf_named *store, struct hf_named_request *request);
+
+/* ---- replies.c ----------------------------------------------------------- */
+
+/* All replies to the batch have come: answer its requests. */
+void hf_named_answer_batch(struct hf_named *store);
+
+/* The reply to the next statement of the batch. */
+void hf_named_take(struct hf_named *store, const struct hf_mysql_reply *reply);
+
+/* The session has ended: what was sent is unknown, the rest was not sent. */
+void hf_named_answer_all(struct hf_named *store, enum hf_status fault,
+                         const char *reason, struct hf_instant now);
+
+/* Give an answer; the request is popped and freed before. */
+void hf_named_give(struct hf_named *store,
+                   const struct hf_named_request *request,
+                   struct hf_answer *answer, struct hf_instant sent);
+void hf_named_give_fault(struct hf_named *store,
+                         const struct hf_named_request *request,
+                         enum hf_verdict verdict, enum hf_status fault,
+                         const char *reason, struct hf_instant sent);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/mysql/target.h"
+
+#include "base/fail.h"
+#include "base/nearest.h"
+#include "base/secret.h"
+#include "store/mysql/key.h"
+#include "store/url_parts.h"
+
+#include <mysql.h>
+#include <netdb.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The port of MySQL and MariaDB, as registered. */
+#define PORT_DEFAULT 3306
+
+/* ---- The address -------------------------------------------------------- */
+
+static enum hf_status refuse_address(struct hf_error *error)
+{
+    return hf_fail(error, HF_INVALID,
+                   "not a MySQL URL: write mysql://USER@HOST:PORT/DATABASE, or "
+                   "mysql://USER@/DATABASE?socket=/PATH for a unix socket "
+                   "(%s)",
+                   HF_URL_ESCAPE_HINT);
+}
+
+static enum hf_status read_login(struct hf_mysql_target *target,
+                                 struct hf_piece login, struct hf_error *error)
+{
+    bool has_password;
+    struct hf_piece user = hf_piece_cut(&login, ':', &has_password);
+    enum hf_status status = HF_OK;
+    if (user.len > 0) {
+        status = hf_piece_decode(user, "the user", &target->user, error);
+    }
+    if (status == HF_OK && has_password) {
+        status =
+            hf_piece_decode(login, "the password", &target->password, error);
+    }
+    return status;
+}
+
+/* HOST, HOST:PORT, [IPv6]:PORT; empty: a unix socket. */
+static enum hf_status read_server(struct hf_mysql_target *target,
+                                  struct hf_piece at, struct hf_error *error)
+{
+    bool has_port = false;
+    int64_t port = PORT_DEFAULT;
+    struct hf_piece host;
+    if (at.len > 0 && at.at[0] == '[') {
+        bool has_end;
+        at.at++;
+        at.len--;
+        host = hf_piece_cut(&at, ']', &has_end);
+        has_port = at.len > 0 && at.at[0] == ':';
+        if (!has_end || (at.len > 0 && !has_port)) {
+            return refuse_address(error);
+        }
+        at.at += has_port;
+        at.len -= has_port;
+    } else {
+        host = hf_piece_cut(&at, ':', &has_port);
+    }
+    if (hf_piece_has(host, ',') ||
+        (has_port && (!hf_piece_number(at, UINT16_MAX, &port) || port == 0))) {
+        return refuse_address(error);
+    }
+    target->port = (uint16_t)port;
+    return host.len == 0
+               ? HF_OK
+               : hf_piece_decode(host, "the host", &target->host, error);
+}
+
+/* //[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE] */
+static enum hf_status read_address(struct hf_mysql_target *target,
+                                   const char *address, struct hf_error *error)
+{
+    struct hf_piece rest = {address, strlen(address)};
+    bool has_login, has_database;
+    if (strncmp(address, "//", 2) != 0) {
+        return refuse_address(error);
+    }
+    rest.at += 2;
+    rest.len -= 2;
+    struct hf_piece base = rest;
+    struct hf_piece authority = hf_piece_cut(&base, '/', &has_database);
+    struct hf_piece server = authority;
+    struct hf_piece login = hf_piece_cut(&server, '@', &has_login);
+    if (hf_piece_has(base, '@') || hf_piece_has(base, '/') ||
+        (has_login && hf_piece_has(server, '@'))) {
+        return refuse_address(error); /* else a password would be shown */
+    }
+    enum hf_status status = HF_OK;
+    if (has_login) {
+        status = read_login(target, login, error);
+    }
+    if (status == HF_OK) {
+        status = read_server(target, has_login ? server : authority, error);
+    }
+    if (status == HF_OK && has_database && base.len > 0) {
+        status =
+            hf_piece_decode(base, "the database", &target->database, error);
+    }
+    return status;
+}
+
+/* ---- Parameters --------------------------------------------------------- */
+
+static const char *const known[] = {
+    "lock",    "key",          "socket",          "defaults_file", "prefix",
+    "max_ttl", "node_timeout", "connect_timeout", "quarantine",    "fence_keep",
+    NULL};
+
+static enum hf_status refuse_tls(struct hf_error *error)
+{
+    return hf_fail(error, HF_UNSUPPORTED,
+                   "TLS to MySQL is not part of this version, since the "
+                   "handshake of libmariadb blocks: use a network of your own, "
+                   "or a tunnel, and leave tls out");
+}
+
+static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
+{
+    const char *near = hf_nearest(name, known);
+    return hf_fail(error, HF_INVALID,
+                   "unknown URL parameter \"%.40s\"%s%s%s (known: lock, key, "
+                   "socket, defaults_file, prefix, connect_timeout, "
+                   "node_timeout, max_ttl)",
+                   name, near == NULL ? "" : ": did you mean \"",
+                   near == NULL ? "" : near, near == NULL ? "" : "\"?");
+}
+
+static enum hf_status copy(char **out, const char *value,
+                           struct hf_error *error)
+{
+    if (value == NULL) {
+        return HF_OK;
+    }
+    hf_secret_free(*out);
+    *out = strdup(value);
+    return *out == NULL ? hf_fail_memory(error) : HF_OK;
+}
+
+static enum hf_status read_parameter(struct hf_mysql_target *target,
+                                     const struct hf_url_option *one,
+                                     struct hf_error *error)
+{
+    if (strcmp(one->name, "socket") == 0) {
+        return one->value[0] == '/'
+                   ? copy(&target->socket, one->value, error)
+                   : hf_fail(error, HF_INVALID,
+                             "URL parameter \"socket\": write its whole path");
+    }
+    if (strcmp(one->name, "defaults_file") == 0) {
+        /* libmariadb ignores a file that it cannot read. */
+        return access(one->value, R_OK) == 0
+                   ? copy(&target->defaults_file, one->value, error)
+                   : hf_fail(error, HF_CONFIG,
+                             "URL parameter \"defaults_file\": %.80s cannot "
+                             "be read",
+                             one->value);
+    }
+    if (strcmp(one->name, "tls") == 0) {
+        return refuse_tls(error);
+    }
+    return refuse_unknown(one->name, error);
+}
+
+static enum hf_status read_parameters(struct hf_mysql_target *target,
+                                      const struct hf_url *url,
+                                      struct hf_error *error)
+{
+    enum hf_status status = HF_OK;
+    for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
+        if (!hf_mysql_key_is_parameter(url->options[i].name)) {
+            status = read_parameter(target, &url->options[i], error);
+        }
+    }
+    if (status == HF_OK) {
+        status = copy(&target->password, url->password, error);
+    }
+    if (status == HF_OK && (url->tls_ca != NULL || url->tls_cert != NULL)) {
+        status = refuse_tls(error);
+    }
+    return status;
+}
+
+/* As the clients of MySQL: "localhost" is the unix socket. */
+static enum hf_status choose_server(struct hf_mysql_target *target,
+                                    struct hf_error *error)
+{
+    bool is_local =
+        target->host == NULL || strcmp(target->host, "localhost") == 0;
+    if (target->socket != NULL && !is_local) {
+        return hf_fail(error, HF_INVALID,
+                       "URL parameter \"socket\": it is of this machine: leave "
+                       "out the host");
+    }
+    if (is_local) {
+        free(target->host);
+        target->host = NULL;
+        snprintf(target->shown, sizeof(target->shown), "%.120s",
+                 target->socket == NULL ? "localhost" : target->socket);
+    } else {
+        snprintf(target->shown, sizeof(target->shown),
+                 strchr(target->host, ':') != NULL ? "[%.100s]:%u"
+                                                   : "%.100s:%u",
+                 target->host, (unsigned)target->port);
+    }
+    hf_make_plain(target->shown);
+    return HF_OK;
+}
+
+enum hf_status hf_mysql_target_init(struct hf_mysql_target *target,
+                                    const struct hf_url *url,
+                                    struct hf_error *error)
+{
+    memset(target, 0, sizeof(*target));
+    enum hf_status status = read_address(target, url->address, error);
+    if (status == HF_OK) {
+        status = read_parameters(target, url, error);
+    }
+    return status == HF_OK ? choose_server(target, error) : status;
+}
+
+void hf_mysql_target_fini(struct hf_mysql_target *target)
+{
+    free(target->host);
+    free(target->socket);
+    free(target->user);
+    hf_secret_free(target->password);
+    free(target->database);
+    free(target->defaults_file);
+    memset(target, 0, sizeof(*target));
+}
+
+/* ---- Connecting --------------------------------------------------------- */
+
+static void set_options(const struct hf_mysql_target *target, MYSQL *sql)
+{
+    my_bool no = 0;
+    unsigned no_files = 0;
+    mysql_options(sql, MYSQL_OPT_NONBLOCK, NULL);
+    mysql_options(sql, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    /* No server may read our files. */
+    mysql_options(sql, MYSQL_OPT_LOCAL_INFILE, &no_files);
+    mysql_options4(sql, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
+    mysql_options(sql, MYSQL_OPT_SSL_ENFORCE, &no);
+    mysql_options(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
+    if (target->defaults_file != NULL) {
+        mysql_options(sql, MYSQL_READ_DEFAULT_FILE, target->defaults_file);
+        mysql_options(sql, MYSQL_READ_DEFAULT_GROUP, "holdfast");
+    }
+}
+
+/* The first mysql_init() of a process makes it ignore SIGPIPE, and so the
+ * commands that it starts. Its sockets need that for nothing. */
+struct st_mysql *hf_mysql_target_new(const struct hf_mysql_target *target)
+{
+    struct sigaction before;
+    sigaction(SIGPIPE, NULL, &before);
+    MYSQL *sql = mysql_init(NULL);
+    sigaction(SIGPIPE, &before, NULL);
+    if (sql != NULL) {
+        set_options(target, sql);
+    }
+    return sql;
+}
+
+void hf_mysql_login_fini(struct hf_mysql_login *login)
+{
+    hf_secret_free(login->user);
+    hf_secret_free(login->password);
+    memset(login, 0, sizeof(*login));
+}
+
+int hf_mysql_target_connect(const struct hf_mysql_target *target,
+                            struct st_mysql *sql, const struct hf_address *at,
+                            struct hf_mysql_login *login, struct st_mysql **out)
+{
+    *out = NULL;
+    snprintf(login->host, sizeof(login->host), "localhost");
+    if (at != NULL && getnameinfo((const struct sockaddr *)&at->sockaddr,
+                                  at->len, login->host, sizeof(login->host),
+                                  NULL, 0, NI_NUMERICHOST) != 0) {
+        return 0;
+    }
+    return mysql_real_connect_start(
+        out, sql, login->host, login->user != NULL ? login->user : target->user,
+        login->password != NULL ? login->password : target->password,
+        target->database, at == NULL ? 0 : target->port, target->socket,
+        CLIENT_MULTI_STATEMENTS);
+}
+
+/* Each of these makes libmariadb use TLS where the server has it. */
+bool hf_mysql_target_wants_tls(struct st_mysql *sql)
+{
+    static const enum mysql_option texts[] = {
+        MYSQL_OPT_SSL_KEY, MYSQL_OPT_SSL_CERT, MYSQL_OPT_SSL_CA,
+        MYSQL_OPT_SSL_CAPATH, MYSQL_OPT_SSL_CIPHER};
+    my_bool wants = 0, verifies = 0;
+    mysql_get_option(sql, MYSQL_OPT_SSL_ENFORCE, &wants);
+    mysql_get_option(sql, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verifies);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        char *text = NULL;
+        mysql_get_option(sql, texts[i], &text);
+        wants |= text != NULL;
+    }
+    return wants != 0 || verifies != 0;
+}
