@@ -180,7 +180,7 @@ static void answer_look(struct hf_named *store,
         answer.owner_len = seat.owner_len;
         answer.left_ms = -1;
         answer.seats = &seat;
-        answer.n_seats = request->verb == HF_VERB_ROSTER ? 1 : 0;
+        answer.n_seats = request->verb == HF_VERB_QUEUE ? 1 : 0;
     }
     hf_named_give(store, request, &answer, store->connection.sent_at);
 }

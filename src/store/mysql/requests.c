@@ -136,7 +136,7 @@ static enum hf_named_statement need_of(const struct hf_named *store,
     case HF_VERB_RELEASE:
         return is_mine ? HF_NAMED_UNLOCK : HF_NAMED_NONE;
     case HF_VERB_INSPECT:
-    case HF_VERB_ROSTER:
+    case HF_VERB_QUEUE:
         return HF_NAMED_LOOK;
     case HF_VERB_YIELD: /* without the capabilities these are not asked */
     case HF_VERB_BREAK:
