@@ -266,6 +266,10 @@ CREATE /*M! OR REPLACE */ PROCEDURE holdfast.guard_table(
 BEGIN
     DECLARE message TEXT CHARACTER SET utf8mb4;
     IF NOT EXISTS (SELECT 1 FROM information_schema.tables t
+            WHERE t.table_schema = of_schema AND t.table_name = of_table) THEN
+        SET message = CONCAT('holdfast: no table ', LEFT(of_table, 44),
+            ' in ', LEFT(of_schema, 44), ' for this user');
+    ELSEIF NOT EXISTS (SELECT 1 FROM information_schema.tables t
             WHERE t.table_schema = of_schema AND t.table_name = of_table
                 AND t.table_type = 'BASE TABLE' AND t.engine = 'InnoDB') THEN
         SET message = CONCAT('holdfast: ', LEFT(of_table, 48), ' must be a '

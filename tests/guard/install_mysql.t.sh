@@ -90,7 +90,7 @@ installs 'another name' '.*the triggers of app.accounts are installed' \
     "$url" --table app.accounts --lock 'konto-{id}'
 installs 'the first name' '.*the triggers of accounts are installed' \
     "$url" "${table[@]}"
-refused 78 'MySQL: ERROR 1644 .*none must be a table of InnoDB.*; it may be half-way: mend this' \
+refused 78 'MySQL: ERROR 1644 .*holdfast: no table none in app for this user; it may be half-way: mend this' \
     'no such table' "$url" --table none --lock x
 
 # ---- Half-way
