@@ -101,6 +101,7 @@ static void finish_as(struct hf_op *op, enum hf_retry_kind kind)
                    "answered: choose a longer ttl",
                    (long long)op->order.ttl_ms);
         break;
+    case HF_RETRY_WAIT:
     case HF_RETRY_AGAIN:
     case HF_RETRY_UNREACHED:
         hf_op_finish(op, hf_unavailable_write(op));
@@ -155,9 +156,10 @@ static void try_again(struct hf_op *op, struct hf_lock *lock,
     uint64_t seen = hf_lease_seen(lease);
     hf_op_note_apart(op, lease);
     enum hf_status status = hf_unavailable_final(op);
-    struct hf_retry_verdict verdict = hf_retry_after(
-        &op->retry, &client->nodes, lease, outcome, unmendable(op),
-        hf_unavailable_is_hopeless(op), client->now);
+    struct hf_retry_event event = {outcome, unmendable(op),
+                                   hf_unavailable_is_hopeless(op), client->now};
+    struct hf_retry_verdict verdict =
+        hf_retry_step(&op->retry, &client->nodes, lease, &event);
     client->has_reached |= op->retry.has_reached;
     op->counter = seen > 0 && seen < HF_FENCE_MAX ? seen + 1 : seen;
     hf_op_part(op);
@@ -178,10 +180,14 @@ static void wait_in_queue(struct hf_op *op, struct hf_lock *lock)
         fail_misfit(op);
         return;
     }
+    struct hf_client *client = op->client;
+    struct hf_retry_event event = {.outcome = HF_OUT_QUEUED,
+                                   .now = client->now};
+    struct hf_retry_verdict verdict =
+        hf_retry_step(&op->retry, &client->nodes, hf_lock_lease(lock), &event);
     op->is_queued = true;
-    hf_retry_queued(&op->retry);
-    op->client->has_reached = true;
-    hf_timer_heap_set(&op->client->heap, &op->item, hf_retry_limit(&op->retry));
+    client->has_reached = true;
+    hf_timer_heap_set(&client->heap, &op->item, verdict.at);
 }
 
 /* HELD ends the operation, and op->lock is the result; QUEUED lets it wait;

@@ -131,26 +131,27 @@ static unsigned reachable(const struct hf_nodes *nodes, uint16_t refusing)
 }
 
 static void note_reach(struct hf_retry *retry, const struct hf_nodes *nodes,
-                       enum hf_outcome outcome, uint16_t refusing,
-                       struct hf_instant now)
+                       const struct hf_retry_event *event)
 {
-    HF_ASSERT((refusing & ~hf_nodes_all(nodes)) == 0);
-    bool can_reach = outcome != HF_OUT_UNREACHED ||
-                     reachable(nodes, refusing) >= nodes->quorum;
+    HF_ASSERT((event->refusing & ~hf_nodes_all(nodes)) == 0);
+    bool can_reach = event->outcome != HF_OUT_UNREACHED ||
+                     reachable(nodes, event->refusing) >= nodes->quorum;
     bool is_refused = !can_reach && reachable(nodes, 0) >= nodes->quorum;
     retry->has_reached |= can_reach;
     if (is_refused && !retry->is_refused) {
-        retry->refused_since = now;
+        retry->refused_since = event->now;
     }
     retry->is_refused = is_refused;
 }
 
-void hf_retry_queued(struct hf_retry *retry)
+static struct hf_retry_verdict on_queued(struct hf_retry *retry)
 {
     HF_ASSERT(!is_try(retry));
     retry->has_reached = true;
     retry->is_refused = false;
-    HF_ASSERT(hf_retry_limit(retry).ns == retry->until.ns);
+    struct hf_instant at = hf_retry_limit(retry);
+    HF_ASSERT(at.ns == retry->until.ns);
+    return (struct hf_retry_verdict){HF_RETRY_WAIT, at};
 }
 
 static enum hf_retry_kind end_kind(enum hf_outcome outcome)
@@ -162,31 +163,47 @@ static enum hf_retry_kind end_kind(enum hf_outcome outcome)
     return outcome == HF_OUT_TOO_SLOW ? HF_RETRY_TOO_SLOW : HF_RETRY_BUSY;
 }
 
-struct hf_retry_verdict
-hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
-               const struct hf_lease *lease, enum hf_outcome outcome,
-               uint16_t refusing, bool hopeless, struct hf_instant now)
+/* Whether the attempt that has just failed was the last one. */
+static bool is_over(const struct hf_retry *retry,
+                    const struct hf_retry_event *event, struct hf_instant last)
 {
+    HF_ASSERT(retry->attempts > 0);
+    /* After a split vote every node may have replied: none is missing then. */
+    bool is_out = event->hopeless && event->outcome == HF_OUT_UNREACHED;
+    if (is_try(retry) && (event->outcome == HF_OUT_TAKEN || is_out)) {
+        return true;
+    }
+    return retry->too_slow >= TOO_SLOW_MAX ||
+           !hf_instant_before(event->now, last);
+}
+
+static struct hf_retry_verdict
+on_failed(struct hf_retry *retry, const struct hf_nodes *nodes,
+          const struct hf_lease *lease, const struct hf_retry_event *event)
+{
+    enum hf_outcome outcome = event->outcome;
     HF_ASSERT(outcome >= HF_OUT_TAKEN && outcome <= HF_OUT_TOO_SLOW);
-    struct hf_retry_verdict over = {end_kind(outcome), now};
     retry->attempts++;
     retry->too_slow = outcome == HF_OUT_TOO_SLOW ? retry->too_slow + 1 : 0;
-    note_reach(retry, nodes, outcome, refusing, now);
-    /* After a split vote every node may have replied: none is missing then. */
-    bool is_out = hopeless && outcome == HF_OUT_UNREACHED;
-    if (is_try(retry) && (outcome == HF_OUT_TAKEN || is_out)) {
-        return over;
-    }
-    if (retry->too_slow >= TOO_SLOW_MAX) {
-        return over;
-    }
+    note_reach(retry, nodes, event);
     /* The last attempt is made just before the end, not a pause earlier. */
     struct hf_instant last = hf_instant_sub(hf_retry_limit(retry), retry->base);
-    if (!hf_instant_before(now, last)) {
-        return over;
+    if (is_over(retry, event, last)) {
+        return (struct hf_retry_verdict){end_kind(outcome), event->now};
     }
     struct hf_instant at =
-        hf_instant_min(next_attempt(retry, outcome, lease, now), last);
-    HF_ASSERT(!hf_instant_before(at, now));
+        hf_instant_min(next_attempt(retry, outcome, lease, event->now), last);
+    HF_ASSERT(!hf_instant_before(at, event->now));
     return (struct hf_retry_verdict){HF_RETRY_AGAIN, at};
+}
+
+struct hf_retry_verdict
+hf_retry_step(struct hf_retry *retry, const struct hf_nodes *nodes,
+              const struct hf_lease *lease, const struct hf_retry_event *event)
+{
+    HF_ASSERT(event->outcome >= HF_OUT_QUEUED &&
+              event->outcome <= HF_OUT_TOO_SLOW);
+    return event->outcome == HF_OUT_QUEUED
+               ? on_queued(retry)
+               : on_failed(retry, nodes, lease, event);
 }

@@ -31,8 +31,22 @@ struct hf_retry {
     struct hf_instant refused_since;
 };
 
+/* How the running attempt has gone. */
+struct hf_retry_event {
+    enum hf_outcome outcome; /* QUEUED: it waits; TAKEN, SPLIT, UNREACHED,
+                                TOO_SLOW: it has failed */
+    uint16_t refusing; /* nodes that replied with an error which a retry may not
+                          resolve (a full disk): even a wait without a timeout
+                          fails when that has lasted as long as the limit for a
+                          store that was never reached */
+    bool hopeless;     /* every missing node has a permanent error: a try that
+                          was UNREACHED ends */
+    struct hf_instant now;
+};
+
 enum hf_retry_kind {
-    HF_RETRY_AGAIN,     /* another attempt at `at` */
+    HF_RETRY_WAIT,      /* it is queued: cancel it at `at` */
+    HF_RETRY_AGAIN,     /* it failed: begin another attempt at `at` */
     HF_RETRY_BUSY,      /* fail with HF_BUSY */
     HF_RETRY_UNREACHED, /* fail with HF_UNAVAILABLE or a more precise error */
     HF_RETRY_TOO_SLOW   /* fail: round trips use up a lease this short */
@@ -49,22 +63,14 @@ void hf_retry_init(struct hf_retry *retry, struct hf_instant now,
                    struct hf_span wait, bool reached, struct hf_span base,
                    struct hf_span cap, uint64_t seed);
 
-/* The attempt of `lease` failed with `outcome` (TAKEN, SPLIT, UNREACHED or
- * TOO_SLOW). `refusing`: nodes that replied with an error which a retry may not
- * resolve (a full disk): even a wait without a timeout fails when that has
- * lasted as long as the limit for a store that was never reached. `hopeless`:
- * every missing node has a permanent error; it ends a try that was UNREACHED.
- */
+/* The only way to change a wait: the attempt of `lease` is queued, or failed.
+ *
+ * Queued takes replies of a majority: from now on it waits, also through
+ * outages, until the wait is over, and hf_retry_limit() may be later than
+ * before. A try has no place in a queue. */
 struct hf_retry_verdict
-hf_retry_after(struct hf_retry *retry, const struct hf_nodes *nodes,
-               const struct hf_lease *lease, enum hf_outcome outcome,
-               uint16_t refusing, bool hopeless, struct hf_instant now);
-
-/* The running attempt is queued (HF_OUT_QUEUED), which takes replies of a
- * majority: from now on it waits, also through outages, until the wait is over.
- * Not for a try, which has no place in a queue. hf_retry_limit() may be later
- * than before. */
-void hf_retry_queued(struct hf_retry *retry);
+hf_retry_step(struct hf_retry *retry, const struct hf_nodes *nodes,
+              const struct hf_lease *lease, const struct hf_retry_event *event);
 
 /* When a running attempt must be cancelled: its wait has timed out, or the
  * store was never reached for too long. */

@@ -74,7 +74,7 @@ writes() { # FILE LINE FUNCTIONS
         "$1 must not write $2"
     : >"$1"
 }
-retry='hf_retry_after() or hf_retry_queued()'
+retry='hf_retry_step()'
 writes src/client/op.c 'op->retry.has_reached = true;' "$retry"
 writes src/core/lease.c 'retry->attempts++;' "$retry"
 writes src/client/op.c 'op->client->nodes.voting |= bit;' 'hf_nodes_step()'

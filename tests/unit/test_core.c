@@ -151,8 +151,17 @@ static struct hf_retry_verdict after(struct hf_retry *retry,
                                      struct attempt *attempt,
                                      enum hf_outcome outcome, int64_t now_ms)
 {
-    return hf_retry_after(retry, &attempt->nodes, lease_of(attempt), outcome, 0,
-                          false, at_ms(now_ms));
+    struct hf_retry_event event = {.outcome = outcome, .now = at_ms(now_ms)};
+    return hf_retry_step(retry, &attempt->nodes, lease_of(attempt), &event);
+}
+
+/* Node 0 replied with an error that a retry may not resolve. */
+static struct hf_retry_verdict
+after_refusal(struct hf_retry *retry, struct attempt *attempt, int64_t now_ms)
+{
+    struct hf_retry_event event = {
+        .outcome = HF_OUT_UNREACHED, .refusing = 1, .now = at_ms(now_ms)};
+    return hf_retry_step(retry, &attempt->nodes, lease_of(attempt), &event);
 }
 
 static void retry_of(struct hf_retry *retry, int64_t wait_ms, uint64_t seed)
@@ -260,10 +269,7 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
     retry_of(&retry, -1, 1);
     retry.has_reached = true;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(hf_retry_after(&retry, &attempt.nodes,
-                                        lease_of(&attempt), HF_OUT_UNREACHED, 1,
-                                        false, at_ms(refused_ms[i]))
-                             .kind,
+        assert_int_equal(after_refusal(&retry, &attempt, refused_ms[i]).kind,
                          i < 2 ? HF_RETRY_AGAIN : HF_RETRY_UNREACHED);
     }
     /* after one reply, the count begins again */
@@ -272,9 +278,19 @@ static void a_store_that_refuses_ends_a_wait_without_end(void **state)
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
 }
 
+static struct hf_retry_verdict queued(struct hf_retry *retry,
+                                      struct attempt *attempt)
+{
+    struct hf_retry_verdict verdict = after(retry, attempt, HF_OUT_QUEUED, 0);
+    assert_int_equal(verdict.kind, HF_RETRY_WAIT);
+    return verdict;
+}
+
 static void queue_it(void *retry)
 {
-    hf_retry_queued(retry);
+    struct attempt attempt;
+    refused(&attempt, 40);
+    (void)after(retry, &attempt, HF_OUT_QUEUED, 0);
 }
 
 /* A place in the queues is kept through outages, until the wait is over. */
@@ -286,16 +302,15 @@ static void a_queued_attempt_waits_on(void **state)
     refused(&attempt, 40);
     retry_of(&retry, -1, 1);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(4800).ns);
-    hf_retry_queued(&retry);
+    assert_int_equal(queued(&retry, &attempt).at.ns, HF_NEVER.ns);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
     /* nodes that refused no longer do: a majority has replied */
-    (void)hf_retry_after(&retry, &attempt.nodes, lease_of(&attempt),
-                         HF_OUT_UNREACHED, 1, false, at_ms(10000));
+    (void)after_refusal(&retry, &attempt, 10000);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(14800).ns);
-    hf_retry_queued(&retry);
+    assert_int_equal(queued(&retry, &attempt).at.ns, HF_NEVER.ns);
     assert_int_equal(hf_retry_limit(&retry).ns, HF_NEVER.ns);
     retry_of(&retry, 2000, 1);
-    hf_retry_queued(&retry);
+    assert_int_equal(queued(&retry, &attempt).at.ns, at_ms(2000).ns);
     assert_int_equal(hf_retry_limit(&retry).ns, at_ms(2000).ns);
 }
 

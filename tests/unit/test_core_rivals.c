@@ -105,8 +105,9 @@ static enum hf_retry_kind tried(enum hf_outcome outcome, bool hopeless)
     taken(&attempt, 1, (int64_t[]){400});
     hf_retry_init(&retry, (struct hf_instant){0}, hf_span_ms(0), true,
                   hf_span_ms(10), hf_span_ms(250), 1);
-    return hf_retry_after(&retry, &attempt.nodes, lease_of(&attempt), outcome,
-                          0, hopeless, (struct hf_instant){1000000})
+    struct hf_retry_event event = {
+        .outcome = outcome, .hopeless = hopeless, .now = {1000000}};
+    return hf_retry_step(&retry, &attempt.nodes, lease_of(&attempt), &event)
         .kind;
 }
 
