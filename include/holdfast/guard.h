@@ -25,24 +25,25 @@ extern "C" {
  * and fence, both as text. `holdfast guard postgres` installs it. */
 #define HF_GUARD_POSTGRES "SELECT holdfast.fence($1, $2)"
 
-/** The same of SQLite, for sqlite3_bind_text() and sqlite3_bind_int64(). */
+/** The same for SQLite: bind the name with sqlite3_bind_text(), the fence with
+ * sqlite3_bind_int64(). */
 #define HF_GUARD_SQLITE                                                        \
     "INSERT INTO holdfast_fence (name, fence) VALUES (?1, ?2)"
 
 /**
- * Whether @p message is the error with which a guard rejects a stale fence.
- * Then a later holder has written, and the write must not be repeated.
+ * Test whether @p message is the error with which a guard rejects a stale
+ * fence. If so, a later holder has written, and the caller must not retry.
  *
  * @param message  The server's error: PQresultErrorMessage(), mysql_error(),
- *                 sqlite3_errmsg(), the str of an error reply of Redis. NULL is
- *                 none. Borrowed for the call.
- * @param given    Set to the fence that was rejected; else to 0, and for
- * SQLite, since its error has no numbers. Or NULL.
- * @param seen     Set to the larger one that was presented before, in the same
- *                 way. Or NULL.
+ *                 sqlite3_errmsg(), the text of a Redis error reply. NULL: no
+ *                 error. Borrowed for the call.
+ * @param given    Set to the rejected fence, or to 0 if the result is false.
+ *                 The error of SQLite has no numbers: 0. May be NULL.
+ * @param seen     Set to the larger fence that was presented before, in the
+ *                 same way. May be NULL.
  *
- * Of "holdfast: fence 41 of 'account-7' is stale: 42 was presented", with any
- * text before and behind it, it is true, and sets 41 and 42.
+ * @return true for a text that contains, for example, "holdfast: fence 41 of
+ *         'account-7' is stale: 42 was presented"; sets 41 and 42.
  *
  * Threads: any. Blocks: never.
  */

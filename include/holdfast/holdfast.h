@@ -26,8 +26,9 @@
  *   hf_holder_host(holder). Strings and structs that these functions return
  *   belong to the struct that was passed. If that is NULL, they return the
  *   value of an empty struct.
- * - A plain return value is borrowed. A `**out` is owned by the caller. On
- *   failure ownership does not change and `*out` is NULL. `error` may be NULL.
+ * - A plain return value is borrowed. A `**out` is owned by the caller, except
+ *   a struct hf_op, which is always the library's. On failure ownership does
+ *   not change and `*out` is NULL. `error` may be NULL.
  * - A handle is not bound to a thread. Many threads may use one client
  *   concurrently. A lock must be used by one thread at a time, except that any
  *   thread may call hf_lock_valid_for(), hf_lock_state(),
@@ -431,8 +432,8 @@ HF_API void hf_cancel_free(struct hf_cancel *cancel);
  */
 #define HF_WAIT_FOREVER INT64_C(-1)
 
-/** What frees a lock before its lease ends, on stores that watch processes (the
- * embedded one). On other stores only the end of the lease frees it. */
+/** The event that frees a lock before its lease ends. Only the embedded store
+ * watches processes; on other stores only the end of the lease frees it. */
 enum hf_liveness {
     HF_LIVENESS_PROCESS, /**< the end of this process, and of every process
                           added with hf_lock_add_process() */
@@ -620,7 +621,7 @@ hf_client_marked(struct hf_client *client, const void *name, size_t name_len,
  *
  * @return HF_OK - the mark is at a majority of the nodes that vote, and the
  *         lock is still held; HF_BUSY - work was started in this period;
- *         HF_LOST - the lock was lost meanwhile; HF_UNAVAILABLE,
+ *         HF_LOST - the lock was lost in between; HF_UNAVAILABLE,
  *         HF_QUARANTINED - no majority has the mark: it was withdrawn at the
  *         nodes that could be reached, the others may still have it;
  *         HF_DENIED; HF_INVALID - also a shared lock or a permit;
