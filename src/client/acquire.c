@@ -239,7 +239,7 @@ void hf_acquire_due(struct hf_op *op)
     hf_client_signal(op->client, lock, HF_EV_RELEASE);
 }
 
-/* ---- What else it hears of ---------------------------------------------- */
+/* ---- Other events ------------------------------------------------------- */
 
 static void abandon(struct hf_op *op)
 {

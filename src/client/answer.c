@@ -181,7 +181,7 @@ void hf_client_on_listen(void *user, unsigned node, bool is_listening)
     uint16_t bit = (uint16_t)(1U << node);
     client->listens &= (uint16_t)~bit;
     client->listens |= is_listening ? bit : 0;
-    client->heard_from |= bit;
+    client->push_changed |= bit;
 }
 
 void hf_client_on_answer(void *user, const struct hf_answer *answer)

@@ -15,7 +15,7 @@
  *
  * If the break is cancelled, the nodes that replied give the name back. The
  * holder is owner at the same counter again and can renew, unless a majority
- * has refused a renewal meanwhile. Shared holds are not restored.
+ * has refused a renewal in between. Shared holds are not restored.
  *
  * No client holds for longer than max_ttl from now, on which all clients of a
  * store agree. A longer remaining time comes from a clock that was set back:
@@ -25,7 +25,7 @@
  * replied, the break waits for max_ttl.
  *
  * A node that did not reply in time may execute BREAK later, and take the name
- * from a holder that got it meanwhile. A RELEASE after that would free the name
+ * from a later holder. A RELEASE after that would free the name
  * while it is held. So none is sent there: the breaker's entry expires with the
  * lease that it replaced.
  *
@@ -183,7 +183,7 @@ static void init_release(struct hf_break *brk)
     size_t more = brk->step == HF_BREAK_FREE_LONG ? HF_LONG_MARK_LEN : 0;
     hf_op_init(op, brk->op.client, &hf_release_foreign_handlers);
     op->counter = seizure->counter;
-    op->spared = (uint16_t)~seizure->heard;
+    op->spared = (uint16_t)~seizure->replied;
     op->order = (struct hf_order){
         .name = seizure->name,
         .name_len = seizure->name_len,

@@ -117,7 +117,7 @@ static void start(struct hf_broadcast *query)
     hf_broadcast_pump(query);
 }
 
-/* Its timer: begin after the delay; else end with what has come. */
+/* The timer: begin after the delay; else end with the replies so far. */
 static void on_due(struct hf_op *op)
 {
     struct hf_broadcast *query = (struct hf_broadcast *)(void *)op;
@@ -184,7 +184,7 @@ void hf_broadcast_answer(struct hf_broadcast *query,
     struct hf_client *client = query->op.client;
     uint16_t bit = (uint16_t)(1U << answer->node);
     query->waiting &= (uint16_t)~bit;
-    client->has_heard = true;
+    client->has_reply = true;
     if (answer->verdict != HF_VERDICT_OK &&
         answer->verdict != HF_VERDICT_REFUSED) {
         query->op.refusing |= bit;
@@ -196,7 +196,7 @@ void hf_broadcast_answer(struct hf_broadcast *query,
         }
         return;
     }
-    if (query->heard(query, answer)) {
+    if (query->on_reply(query, answer)) {
         query->again |= bit;
         query->hard_end = hf_instant_add(client->now, hf_span_ms(LOOK_MS_MAX));
     } else {

@@ -4,7 +4,7 @@
  * start or after the last reply that is continued.
  *
  *     hf_broadcast_init(&query, client, verb, name, name_len);
- *     query.heard = ...; and the fields of the verb
+ *     query.on_reply = ...; and the fields of the verb
  *     if (hf_broadcast_begin(&query)) {
  *         hf_op_await(&query.op, error);     or op.parent, or op.call
  *     }
@@ -47,7 +47,7 @@ struct hf_broadcast {
     unsigned repeats; /* retries left for failed requests */
     struct hf_instant hard_end;
     uint64_t cursor[HF_NODES_MAX];
-    hf_broadcast_fn *heard;
+    hf_broadcast_fn *on_reply;
     void *user;
 };
 
@@ -62,21 +62,22 @@ void hf_broadcast_init(struct hf_broadcast *query, struct hf_client *client,
                        enum hf_verb verb, const void *name, size_t name_len);
 
 /** Send the query to the nodes that are up; those that are connecting get it
- * once they are. `heard` must be set. The query may be done at the return: no
- * node is up or connecting, or all have replied. @return false: no memory;
+ * once they are. `on_reply` must be set. The query may be done at the return:
+ * no node is up or connecting, or all have replied. @return false: no memory;
  * nothing was sent, and the query will not end. */
 bool hf_broadcast_begin(struct hf_broadcast *query);
 
 /** The same after a delay, in which nothing is sent. @return as above. */
 bool hf_broadcast_begin_after(struct hf_broadcast *query, struct hf_span delay);
 
-/* For answer.c: a node replied, or its request has failed. Calls `heard`, and
- * leaves all else to hf_broadcast_pump(), since the store is on the stack. */
+/* For answer.c: a node replied, or its request has failed. Calls `on_reply`,
+ * and leaves all else to hf_broadcast_pump(), since the store is on the stack.
+ */
 void hf_broadcast_answer(struct hf_broadcast *query,
                          const struct hf_answer *answer);
 
-/* After replies, or a change of a node: send what is to be sent, and end the
- * query if no further reply can come. The store is not on the stack. */
+/* After replies, or a change of a node: send the requests that are due, and end
+ * the query if no further reply can come. The store is not on the stack. */
 void hf_broadcast_pump(struct hf_broadcast *query);
 
 #endif

@@ -44,8 +44,8 @@
  * single name; 200 ms of that are left for the error. */
 #define FIRST_REACH_MS 4800
 
-/* After the wait: how often to check a member that is in a pause between two
- * attempts, which takes some milliseconds. */
+/* After the wait: the interval at which members are checked that pause between
+ * two attempts, which takes some milliseconds. */
 #define DUE_AGAIN_MS 10
 
 /* ---- Finished members -------------------------------------------------- */
@@ -113,7 +113,9 @@ static void wait_for(struct hf_bundle *bundle, struct hf_part *part)
     }
 }
 
-/* All attempts for `part` have failed: wait for it, or fail the bundle. */
+/* All attempts for `part` have failed. After a sweep: wait for it. After a
+ * wait: fail, unless that wait was a probe (FIRST_REACH_MS) and a majority has
+ * been reached since. */
 static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
 {
     struct hf_member *member = &part->members[part->start];
@@ -131,15 +133,16 @@ static void on_missing(struct hf_bundle *bundle, struct hf_part *part)
     if (may_wait && left_ms(bundle) != 0) {
         wait_for(bundle, part);
     } else {
+        /* A wait without end never fails as BUSY: FIRST_REACH_MS ended it. */
         if (bundle->is_probing && member->op.status == HF_BUSY) {
-            member->op.status =
-                hf_unavailable_write(&member->op); /* endless wait */
+            member->op.status = hf_unavailable_write(&member->op);
         }
         hf_bundle_fail_like(bundle, member);
     }
 }
 
-/* A held lock was lost during the wait for another part. */
+/* A held lock was lost during the wait for another part: release all, and sweep
+ * again if there is time left. */
 static void start_over(struct hf_bundle *bundle)
 {
     hf_bundle_drop_from(bundle, 0);
@@ -149,7 +152,7 @@ static void start_over(struct hf_bundle *bundle)
         return;
     }
     snprintf(bundle->op.error.text, sizeof(bundle->op.error.text),
-             "what was held was lost again while the rest was waited for");
+             "a lock of this request was lost while it waited for another");
     hf_bundle_fail(bundle, HF_BUSY);
 }
 
@@ -252,8 +255,9 @@ void hf_bundle_begin(struct hf_op *op)
     sweep(bundle);
 }
 
-/* The wait is over: end the attempts of the present part, also those of a
- * sweep. A member in the pause between two attempts is checked again later. */
+/* The wait is over: end the attempts of the part that is missing, during a
+ * sweep too. A member in the pause between two attempts has no lock: this runs
+ * again after DUE_AGAIN_MS. */
 static void on_due(struct hf_op *op)
 {
     struct hf_bundle *bundle = hf_bundle_of(op);

@@ -82,7 +82,7 @@ void hf_bundle_hand_out(struct hf_bundle *bundle)
         }
         member->is_begun = false;
     }
-    hf_lock_link(first)->told = (uint8_t)hf_lock_group_state(first);
+    hf_lock_link(first)->reported = (uint8_t)hf_lock_group_state(first);
     bundle->op.lock = first;
     hf_bundle_forget_news(bundle);
     hf_op_finish(&bundle->op, HF_OK);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the files of a bundle. bundle.c has the algorithm; bundle_plan.c
  * builds a bundle from an order; bundle_member.c sets up, begins and drops its
- * acquisitions; bundle_end.c reports the result. semaphore.c has what is
- * particular to a permit of a semaphore. */
+ * acquisitions; bundle_end.c reports the result. semaphore.c has the
+ * parts that only a permit of a semaphore needs. */
 #ifndef HF_CLIENT_BUNDLE_PARTS_H
 #define HF_CLIENT_BUNDLE_PARTS_H
 
@@ -110,7 +110,7 @@ void hf_bundle_drop_from(struct hf_bundle *bundle, unsigned at);
 /* Take it out of client->bundles, if it is there. */
 void hf_bundle_forget_news(struct hf_bundle *bundle);
 
-/* Cancel the bundle's attempts and release what it holds. */
+/* Cancel the bundle's attempts and release its locks. */
 void hf_bundle_abandon(struct hf_op *op);
 
 /* Fail with the text that is in op.error; with the text of a member. */

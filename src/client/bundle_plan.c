@@ -30,7 +30,7 @@ static void sort(const struct hf_order *order, struct hf_name names[],
     }
 }
 
-/* Bytes behind the structs: the names, the permits' names, the label. */
+/* Bytes after the structs: the names, the permits' names, the label. */
 static size_t text_size(const struct hf_order *order)
 {
     size_t size = order->text_len + order->name_len;

@@ -8,7 +8,7 @@
  * core/lease_check.c.
  *
  * Cost: nothing is searched. A lock is checked after each of its steps, an
- * operation when it begins, hears an outcome and ends, the client whenever the
+ * operation when it begins, gets an outcome and ends, the client whenever the
  * mutex is about to be released. */
 #include "client/check.h"
 
@@ -28,9 +28,9 @@ static bool is_in_table(const struct hf_client *client,
     return hf_item_table_at(&client->slots, item->slot) == item;
 }
 
-/* CL-2: what other threads read of a handle, without the mutex, is what the
- *       lease says. (After its release they read nothing, and the union of the
- *       deadline may hold other data.) */
+/* CL-2: the copies that other threads read without the mutex equal the lease.
+ *       (After the release they read nothing, and the union of the deadline may
+ *       hold other data.) */
 static void check_mirror(const struct hf_lock *lock)
 {
     const struct hf_lease *lease = hf_lock_lease_const(lock);
@@ -62,7 +62,7 @@ void hf_lock_check(const struct hf_lock *lock)
         HF_ASSERT(lease->phase == HF_PHASE_HOLDING);
         check_mirror(lock);
     }
-    if ((lock->flags & HF_LOCK_OWED) != 0) {
+    if ((lock->flags & HF_LOCK_HAS_CALLBACK) != 0) {
         HF_ASSERT((lock->flags & HF_LOCK_CALLING) != 0 && lock->op == NULL);
     }
     if (lock->op != NULL) {
@@ -107,7 +107,7 @@ void hf_client_check(const struct hf_client *client)
     const struct hf_nodes *nodes = &client->nodes;
     HF_ASSERT(client->in_store == 0);
     HF_ASSERT(!hf_client_has_news(client) && client->inbox_count == 0);
-    HF_ASSERT(client->bundles == NULL && !client->has_heard);
+    HF_ASSERT(client->bundles == NULL && !client->has_reply);
     HF_ASSERT((nodes->connecting ^ nodes->voting ^ nodes->repairing ^
                nodes->down) == hf_nodes_all(nodes));
     HF_ASSERT(2 * nodes->quorum == nodes->count + 1);

@@ -5,13 +5,13 @@
 
 #include "client/op.h"
 
-/* Assert what holds for an operation at any time. */
+/* Invariants of an operation, at any time. */
 void hf_op_check(const struct hf_op *op);
 
-/* Assert what holds after each step of a lock. */
+/* Invariants of a lock, after each step. */
 void hf_lock_check(const struct hf_lock *lock);
 
-/* Assert what holds when the mutex is released. */
+/* Invariants of a client, when the mutex is released. */
 void hf_client_check(const struct hf_client *client);
 
 #endif

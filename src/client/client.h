@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client's internals. One mutex guards all of it except the fields that
- * lock.h lists. A function that reads or changes what it guards must be called
+ * lock.h lists. A function that reads or changes guarded data must be called
  * with the mutex held, unless its comment says otherwise.
  *
- *     public call            hf_client_enter()
- *       an event for a lease hf_client_step() → core → store->ops->ask()
- * (step.h) wait for its end     hf_client_wait()   (wait.h: which thread reads)
- *     return                 hf_client_leave()  (flush, arm the timer)
+ *     hf_client_enter()  a public call begins
+ *     hf_client_step()   an event for a lease → core → store->ops->ask()
+ *     hf_client_wait()   wait for the end: wait.h says which thread reads
+ *     hf_client_leave()  flush, arm the timer, return
  *
  * A store may call its callbacks during ask() and flush(). They only queue
  * their data; hf_client_settle() processes it (deferred.h). */
@@ -83,18 +83,18 @@ struct hf_client {
     uint32_t events_last;
     uint32_t calls_first; /* released locks, for hf_client_process() */
     uint32_t calls_last;
-    struct hf_teller teller; /* queue of on_state */
+    struct hf_notifier notifier; /* queue of on_state */
 
     unsigned in_store;          /* depth of ask() and flush() */
     bool is_dirty;              /* requests queued since the last flush */
-    bool has_heard;             /* a query has a reply (broadcast.c) */
+    bool has_reply;             /* a query has a reply (broadcast.c) */
     uint8_t news[HF_NODES_MAX]; /* enum hf_node_status, of those in `changed` */
     uint16_t changed;           /* nodes: new status, not delivered yet */
     uint16_t reset;             /* … and they lost their data */
     uint16_t quarantined;       /* nodes: log when the quarantine ends */
-    uint16_t heard_from; /* nodes: push connection changed, not delivered */
-    uint16_t listens;    /* nodes with a push connection, per the store */
-    uint32_t n_pending;  /* requests without a reply */
+    uint16_t push_changed; /* nodes: push connection changed, not delivered */
+    uint16_t listens;      /* nodes with a push connection, per the store */
+    uint32_t n_pending;    /* requests without a reply */
     uint64_t n_answers;
     struct hf_queued_event *inbox;
     size_t inbox_count, inbox_capacity;
@@ -131,10 +131,10 @@ struct hf_client {
     pthread_t closer;
 };
 
-/** Begin a public call: take the mutex, read the clock, reconnect what is
- * overdue. @return HF_OK, and hf_client_leave() is due; HF_INVALID with a text,
- * and the mutex is not held: no client, a client of the parent
- * process, or one that is being closed. */
+/** Begin a public call: take the mutex, read the clock, start overdue
+ * reconnects. @return HF_OK, and hf_client_leave() is due; HF_INVALID with a
+ * text, and the mutex is not held: no client, a client of the parent process,
+ * or one that is being closed. */
 enum hf_status hf_client_enter(struct hf_client *client,
                                struct hf_error *error);
 
@@ -159,7 +159,7 @@ bool hf_client_leave(struct hf_client *client);
  * replies are queued: a lease gets events in the order of arrival. */
 static inline bool hf_client_has_news(const struct hf_client *client)
 {
-    return client->changed != 0 || client->heard_from != 0;
+    return client->changed != 0 || client->push_changed != 0;
 }
 
 /* When to stop waiting for the other nodes, once a majority has replied. */

@@ -73,7 +73,7 @@ static void release_all(struct hf_client *client)
     struct hf_span longest = hf_span_ms(client->url->max_ttl_ms);
     struct hf_instant until = hf_client_patience(client, longest);
     uint32_t slot = 0;
-    uint64_t heard = client->n_answers;
+    uint64_t n_seen = client->n_answers;
     for (;;) {
         while (slot < hf_item_table_end(&client->slots) &&
                client->n_pending < IN_FLIGHT_MAX) {
@@ -81,8 +81,8 @@ static void release_all(struct hf_client *client)
         }
         hf_client_settle(client);
         bool is_all = slot == hf_item_table_end(&client->slots);
-        if (client->n_answers != heard) {
-            heard = client->n_answers;
+        if (client->n_answers != n_seen) {
+            n_seen = client->n_answers;
             until = hf_client_patience(client, longest);
         }
         if (client->slots.n_used == 0 || !hf_instant_before(client->now, end) ||

@@ -3,7 +3,7 @@
  *
  * A store calls back from inside ask() and flush(), where it must not be called
  * again. So its replies are queued in the inbox, and changes of its nodes are
- * kept in `changed`, `reset`, `news` and `heard_from`. hf_client_settle()
+ * kept in `changed`, `reset`, `news` and `push_changed`. hf_client_settle()
  * delivers them once the store has returned, until nothing is left:
  *
  *   1. status of nodes: the votes of a server that lost its data must not count
@@ -90,12 +90,12 @@ static void deliver_status(struct hf_client *client)
  * wait for a push. */
 static void deliver_listening(struct hf_client *client)
 {
-    unsigned node = (unsigned)__builtin_ctz(client->heard_from);
+    unsigned node = (unsigned)__builtin_ctz(client->push_changed);
     uint16_t bit = (uint16_t)(1U << node);
     uint32_t end = hf_item_table_end(&client->slots);
     struct hf_event event = {
         .kind = HF_EV_LISTEN, .now = client->now, .node = (uint8_t)node};
-    client->heard_from &= (uint16_t)~bit;
+    client->push_changed &= (uint16_t)~bit;
     struct hf_nodes_event change = {
         .kind = HF_NODES_EV_LISTEN,
         .node = (uint8_t)node,
@@ -160,8 +160,8 @@ static void run_timer(struct hf_client *client, struct hf_item *item)
 #define STUCK_PAUSE_MS 1
 
 /* Run all timers if one is due: those that are due, and those that may join. A
- * lock that had nothing to do yet leaves its timer unchanged; the timers behind
- * it then run when they are due. */
+ * lock that had nothing to do yet leaves its timer unchanged; the later timers
+ * then run when they are due. */
 static void run_due(struct hf_client *client)
 {
     struct hf_timer_heap *heap = &client->heap;
@@ -193,7 +193,7 @@ static void run_due(struct hf_client *client)
 static void pump_queries(struct hf_client *client)
 {
     struct hf_op *next = NULL;
-    client->has_heard = false;
+    client->has_reply = false;
     for (struct hf_op *op = client->ops.first; op != NULL; op = next) {
         next = op->next;
         if (op->kind == HF_OP_QUERY) {
@@ -218,11 +218,11 @@ void hf_client_settle(struct hf_client *client)
     for (;;) {
         if (client->changed != 0) {
             deliver_status(client);
-        } else if (client->heard_from != 0) {
+        } else if (client->push_changed != 0) {
             deliver_listening(client);
         } else if (client->inbox_count > 0) {
             read_inbox(client);
-        } else if (client->has_heard) {
+        } else if (client->has_reply) {
             pump_queries(client);
         } else if (client->bundles != NULL) {
             hf_bundles_pump(client);
@@ -260,7 +260,7 @@ void hf_client_poll(struct hf_client *client)
 {
     if (client->is_polling) {
         hf_client_settle(client);
-        return; /* the polling thread reads, and runs what is due */
+        return; /* the polling thread reads, and runs the due timers */
     }
     hf_loop_wait(client->loop, HF_LONG_AGO);
     hf_client_dispatch(client);

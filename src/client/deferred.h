@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deferred work: what cannot be done while the store is on the stack. */
+/* Deferred work, which must not run while the store is on the stack. */
 #ifndef HF_CLIENT_DEFERRED_H
 #define HF_CLIENT_DEFERRED_H
 

@@ -18,8 +18,8 @@ static bool is_news(struct hf_lock *first, enum hf_state state)
     if (link == NULL) {
         return true;
     }
-    bool has_changed = link->told != (uint8_t)state;
-    link->told = (uint8_t)state;
+    bool has_changed = link->reported != (uint8_t)state;
+    link->reported = (uint8_t)state;
     return has_changed;
 }
 
@@ -30,8 +30,8 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
     if (!is_news(lock, state)) {
         return;
     }
-    if ((lock->flags & HF_LOCK_TOLD) == 0) {
-        lock->flags |= HF_LOCK_TOLD;
+    if ((lock->flags & HF_LOCK_HAS_EVENT) == 0) {
+        lock->flags |= HF_LOCK_HAS_EVENT;
         hf_lock_queue_push(client, &client->events_first, &client->events_last,
                            lock);
         hf_client_schedule_callback(client);
@@ -39,10 +39,10 @@ void hf_client_notify(struct hf_client *client, struct hf_lock *lock)
     hf_notify_push(client, lock);
 }
 
-static void untell_event(struct hf_client *client, struct hf_lock *lock)
+static void cancel_event(struct hf_client *client, struct hf_lock *lock)
 {
-    if ((lock->flags & HF_LOCK_TOLD) != 0) {
-        lock->flags &= (uint8_t)~HF_LOCK_TOLD;
+    if ((lock->flags & HF_LOCK_HAS_EVENT) != 0) {
+        lock->flags &= (uint8_t)~HF_LOCK_HAS_EVENT;
         hf_lock_queue_remove(client, &client->events_first,
                              &client->events_last, lock);
     }
@@ -51,7 +51,7 @@ static void untell_event(struct hf_client *client, struct hf_lock *lock)
 void hf_client_cancel_notify(struct hf_client *client, struct hf_lock *lock)
 {
     hf_notify_remove(client, lock);
-    untell_event(client, lock);
+    cancel_event(client, lock);
 }
 
 struct hf_lock *hf_client_take_event(struct hf_client *client)
@@ -60,6 +60,6 @@ struct hf_lock *hf_client_take_event(struct hf_client *client)
         return NULL;
     }
     struct hf_lock *lock = hf_lock_queue_at(client, client->events_first);
-    untell_event(client, lock);
+    cancel_event(client, lock);
     return lock;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A fork: what the child must not copy. */
+/* Detecting a fork, so that parent and child never use one client. */
 #ifndef HF_CLIENT_FORK_H
 #define HF_CLIENT_FORK_H
 

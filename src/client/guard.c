@@ -4,21 +4,21 @@
  *   holdfast: fence 41 of 'NAME' is stale: 42 was presented
  *   holdfast: stale fence: ...                              (SQLite)
  *
- * A server may write before and behind them. NAME may have any text, also one
- * like these, so the first "holdfast: " and the last number count. */
+ * A server may add text on both sides. NAME may have any text, also one like
+ * these, so the first "holdfast: " and the last number count. */
 #include <holdfast/guard.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The text behind `prefix`, or NULL. */
+/* The rest after `prefix`, or NULL. */
 static const char *skip(const char *text, const char *prefix)
 {
     size_t len = strlen(prefix);
     return strncmp(text, prefix, len) == 0 ? text + len : NULL;
 }
 
-/** Digits and `suffix`. @return the text behind them, or NULL. */
+/** Digits and `suffix`. @return the rest after them, or NULL. */
 static const char *read_fence(const char *text, const char *suffix,
                               uint64_t *fence)
 {

@@ -153,7 +153,7 @@ static enum hf_state whole_state_now(struct hf_lock *lock)
     return worst;
 }
 
-/* During a callback, another thread may have released the lock meanwhile. */
+/* While a callback ran, another thread may have released the lock. */
 static enum hf_state judge(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user reads of a handle. */
+/* The parts of a handle that a user reads. */
 #ifndef HF_CLIENT_HANDLE_H
 #define HF_CLIENT_HANDLE_H
 

@@ -88,7 +88,7 @@ void hf_holder_hint_holder(const struct hf_holder_hint *rival,
         out->kind = rival->kind;
     }
     hf_holder_set_since(out, rival->counter);
-    int64_t passed_ms = hf_span_ms_floor(hf_instant_until(rival->heard, now));
+    int64_t passed_ms = hf_span_ms_floor(hf_instant_until(rival->read_at, now));
     out->remaining_ms = rival->left_ms < 0 ? -1
                         : rival->left_ms < passed_ms
                             ? 0

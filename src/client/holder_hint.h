@@ -18,7 +18,7 @@ struct hf_holder_hint {
     unsigned node;
     int64_t left_ms;
     uint64_t counter; /* of the name */
-    struct hf_instant heard;
+    struct hf_instant read_at;
     size_t len;
     char owner[HF_OWNER_MAX];
 };

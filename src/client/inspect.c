@@ -87,7 +87,7 @@ void hf_inspect_init(struct hf_broadcast *query, struct hf_client *client,
     memset(info, 0, sizeof(*info));
     info->n_nodes = client->nodes.count;
     hf_broadcast_init(query, client, HF_VERB_INSPECT, name, name_len);
-    query->heard = on_answer;
+    query->on_reply = on_answer;
     query->user = info;
 }
 

@@ -171,7 +171,7 @@ static enum hf_status scan(struct hf_list *list, struct hf_error *error)
     }
     hf_broadcast_init(query, list->op.client, HF_VERB_SCAN, list->pattern,
                       strlen(list->pattern));
-    query->heard = on_page;
+    query->on_reply = on_page;
     query->user = &list->names;
     add_child(list, query);
     if (!hf_broadcast_begin(query)) {

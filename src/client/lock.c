@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct hf_lock) % 8 == 0, "the lease follows it");
 _Static_assert(sizeof(struct hf_life_set) % 8 == 0, "it follows the lease");
 _Static_assert(sizeof(struct hf_lock_group) % 8 == 0,
                "it follows the processes");
-_Static_assert(sizeof(struct hf_told) % 8 == 0, "it follows the links");
+_Static_assert(sizeof(struct hf_notice) % 8 == 0, "it follows the links");
 
 static bool has_life(const struct hf_client *client)
 {
@@ -60,16 +60,16 @@ struct hf_lock_group *hf_lock_link(const struct hf_lock *lock)
 
 static size_t told_size(const struct hf_client *client)
 {
-    return client->options.on_state != NULL ? sizeof(struct hf_told) : 0;
+    return client->options.on_state != NULL ? sizeof(struct hf_notice) : 0;
 }
 
-struct hf_told *hf_lock_told(const struct hf_lock *lock)
+struct hf_notice *hf_lock_notice(const struct hf_lock *lock)
 {
     if (told_size(lock->client) == 0) {
         return NULL;
     }
-    return (struct hf_told *)(void *)(tail(lock) + life_size(lock->client) +
-                                      link_size(lock->is_linked));
+    return (struct hf_notice *)(void *)(tail(lock) + life_size(lock->client) +
+                                        link_size(lock->is_linked));
 }
 
 static char *name_of(const struct hf_lock *lock)
@@ -103,8 +103,8 @@ static void fill_tail(struct hf_lock *lock, const struct hf_order *order)
     if (lock->is_linked) {
         *hf_lock_link(lock) = (struct hf_lock_group){.permit = -1};
     }
-    if (hf_lock_told(lock) != NULL) {
-        *hf_lock_told(lock) = (struct hf_told){.state = HF_STATE_HELD};
+    if (hf_lock_notice(lock) != NULL) {
+        *hf_lock_notice(lock) = (struct hf_notice){.state = HF_STATE_HELD};
     }
     char *name = name_of(lock);
     memcpy(name, order->name, order->name_len);
@@ -168,33 +168,33 @@ struct hf_lock *hf_lock_new(struct hf_client *client,
 
 void hf_lock_set_keep(struct hf_lock *lock, struct hf_instant keep)
 {
-    struct hf_told *told = hf_lock_told(lock);
-    *(told != NULL ? &told->keep : &lock->keep) = keep;
+    struct hf_notice *notice = hf_lock_notice(lock);
+    *(notice != NULL ? &notice->keep : &lock->keep) = keep;
     lock->flags |= HF_LOCK_KEEPING;
 }
 
 struct hf_instant hf_lock_keep(const struct hf_lock *lock)
 {
-    const struct hf_told *told = hf_lock_told(lock);
-    return told != NULL ? told->keep : lock->keep;
+    const struct hf_notice *notice = hf_lock_notice(lock);
+    return notice != NULL ? notice->keep : lock->keep;
 }
 
 void hf_lock_set_done(struct hf_lock *lock, hf_op_fn *done, void *user)
 {
-    struct hf_told *told = hf_lock_told(lock);
-    *(told != NULL ? &told->done : &lock->done) = done;
-    *(told != NULL ? &told->done_user : &lock->done_user) = user;
+    struct hf_notice *notice = hf_lock_notice(lock);
+    *(notice != NULL ? &notice->done : &lock->done) = done;
+    *(notice != NULL ? &notice->done_user : &lock->done_user) = user;
     lock->flags |= HF_LOCK_CALLING;
 }
 
 hf_op_fn *hf_lock_done(const struct hf_lock *lock, void **user)
 {
-    const struct hf_told *told = hf_lock_told(lock);
-    *user = told != NULL ? told->done_user : lock->done_user;
-    return told != NULL ? told->done : lock->done;
+    const struct hf_notice *notice = hf_lock_notice(lock);
+    *user = notice != NULL ? notice->done_user : lock->done_user;
+    return notice != NULL ? notice->done : lock->done;
 }
 
-/* ---- The owner, and what others read ----------------------------------- */
+/* ---- The owner, and the copies for other threads ----------------------- */
 
 size_t hf_lock_emit_owner(const struct hf_lock *lock, char out[HF_OWNER_MAX])
 {
@@ -218,7 +218,7 @@ void hf_lock_mirror(struct hf_lock *lock)
     const struct hf_lease *lease = hf_lock_lease(lock);
     enum hf_state state = hf_lease_state(lease);
     bool is_held = state == HF_STATE_HELD || state == HF_STATE_AT_RISK;
-    if ((lock->flags & HF_LOCK_CALLING) != 0 && hf_lock_told(lock) == NULL) {
+    if ((lock->flags & HF_LOCK_CALLING) != 0 && hf_lock_notice(lock) == NULL) {
         return; /* released: the union holds done_user */
     }
     atomic_store_explicit(&lock->deadline_ns,

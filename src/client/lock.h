@@ -6,9 +6,12 @@
  * A client may hold 100,000 locks, so each is one allocation: with one node, at
  * most 256 bytes plus the name.
  *
- *     struct hf_lock | struct hf_lease, its votes | [struct hf_life_set] |
- *     [struct hf_lock_group] | [struct hf_told] | name, NUL | label or whole
- * owner
+ *     struct hf_lock
+ *     struct hf_lease      with a vote for each node
+ *     struct hf_life_set   if the store watches processes
+ *     struct hf_lock_group if it is one of several locks of a handle
+ *     struct hf_notice     if the client has an on_state callback
+ *     name, NUL            label, or the whole owner of an adopted lock
  *
  * `deadline` and `state` are read without the mutex. */
 #ifndef HF_CLIENT_LOCK_H
@@ -20,13 +23,13 @@
 #include "client/notify.h"
 
 enum hf_lock_flags {
-    HF_LOCK_OURS = (1 << 0),    /* the user has the handle: report changes */
-    HF_LOCK_TOLD = (1 << 1),    /* in the queue of changed states */
+    HF_LOCK_OURS = (1 << 0),      /* the user has the handle: report changes */
+    HF_LOCK_HAS_EVENT = (1 << 1), /* in the queue of changed states: events.c */
     HF_LOCK_KEEPING = (1 << 2), /* released; the name is reserved till `keep` */
-    HF_LOCK_CALLING = (1 << 3), /* released; `done` gets the outcome */
-    HF_LOCK_OWED = (1 << 4),    /* outcome known; in the queue of callbacks */
-    HF_LOCK_OVER = (1 << 5),    /* its lease is done */
-    HF_LOCK_GIVE_UP = (1 << 6), /* after this step: release */
+    HF_LOCK_CALLING = (1 << 3), /* released; `done` will get the outcome */
+    HF_LOCK_HAS_CALLBACK = (1 << 4), /* outcome known; `done` is queued */
+    HF_LOCK_OVER = (1 << 5),         /* its lease is done */
+    HF_LOCK_GIVE_UP = (1 << 6)       /* release it at the end of this step */
 };
 
 struct hf_lock {
@@ -47,12 +50,12 @@ struct hf_lock {
     struct hf_op *op; /* gets the next outcome; or NULL */
     union {
         void *user;
-        struct hf_instant keep; /* KEEPING, without struct hf_told */
-        hf_op_fn *done;         /* CALLING, without struct hf_told */
+        struct hf_instant keep; /* KEEPING, without struct hf_notice */
+        hf_op_fn *done;         /* CALLING, without struct hf_notice */
     };
     union {
         _Atomic int64_t deadline_ns; /* INT64_MIN: not held */
-        void *done_user;             /* CALLING, without struct hf_told */
+        void *done_user;             /* CALLING, without struct hf_notice */
     };
     uint32_t queue_prev; /* in one of the client's queues, by slot */
     uint32_t queue_next;
@@ -103,7 +106,7 @@ struct hf_life_set *hf_lock_life(struct hf_lock *lock);
 struct hf_lock_group *hf_lock_link(const struct hf_lock *lock);
 
 /* Its data for on_state; NULL: on_state is not set. */
-struct hf_told *hf_lock_told(const struct hf_lock *lock);
+struct hf_notice *hf_lock_notice(const struct hf_lock *lock);
 
 /* For a release: reserve the name until `keep`; call `done` with the outcome.
  */

@@ -29,7 +29,7 @@ enum hf_status hf_status_worse(enum hf_status one, enum hf_status other)
 void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
 {
     struct hf_client *client = lock->client;
-    HF_ASSERT((lock->flags & HF_LOCK_OWED) == 0);
+    HF_ASSERT((lock->flags & HF_LOCK_HAS_CALLBACK) == 0);
     lock->outcome = (uint8_t)hf_status_worse((enum hf_status)lock->outcome,
                                              hf_outcome_status(outcome));
     struct hf_lock *other = hf_lock_group_leave(lock);
@@ -39,7 +39,7 @@ void hf_release_owe(struct hf_lock *lock, enum hf_outcome outcome)
         lock->flags &= (uint8_t)~HF_LOCK_CALLING;
         return;
     }
-    lock->flags |= HF_LOCK_OWED;
+    lock->flags |= HF_LOCK_HAS_CALLBACK;
     hf_lock_queue_push(client, &client->calls_first, &client->calls_last, lock);
     hf_client_schedule_callback(client);
 }
@@ -48,11 +48,11 @@ hf_op_fn *hf_lock_take_done(struct hf_lock *lock, void **user)
 {
     struct hf_client *client = lock->client;
     hf_op_fn *done = hf_lock_done(lock, user);
-    if ((lock->flags & HF_LOCK_OWED) != 0) {
+    if ((lock->flags & HF_LOCK_HAS_CALLBACK) != 0) {
         hf_lock_queue_remove(client, &client->calls_first, &client->calls_last,
                              lock);
     }
-    lock->flags &= (uint8_t) ~(HF_LOCK_OWED | HF_LOCK_CALLING);
+    lock->flags &= (uint8_t) ~(HF_LOCK_HAS_CALLBACK | HF_LOCK_CALLING);
     if ((lock->flags & HF_LOCK_OVER) != 0) {
         hf_lock_free(lock);
     } else {

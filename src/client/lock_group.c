@@ -11,8 +11,8 @@ void hf_lock_group_join(struct hf_lock *lock, struct hf_lock *next)
     HF_ASSERT(hf_lock_link(next)->prev == NULL);
     hf_lock_link(lock)->next = next;
     hf_lock_link(next)->prev = lock;
-    if (hf_lock_told(lock) != NULL) {
-        hf_lock_told(lock)->follows = next;
+    if (hf_lock_notice(lock) != NULL) {
+        hf_lock_notice(lock)->follows = next;
     }
 }
 
@@ -51,8 +51,8 @@ struct hf_lock *hf_lock_group_first(struct hf_lock *lock)
 
 const struct hf_lock *hf_lock_follows(const struct hf_lock *lock)
 {
-    const struct hf_told *told = hf_lock_told(lock);
-    return told != NULL ? told->follows : hf_lock_group_next(lock);
+    const struct hf_notice *notice = hf_lock_notice(lock);
+    return notice != NULL ? notice->follows : hf_lock_group_next(lock);
 }
 
 enum hf_state hf_lock_group_state(const struct hf_lock *first)

@@ -24,8 +24,8 @@ struct hf_op;
 struct hf_lock_group {
     struct hf_lock *prev;
     struct hf_lock *next;
-    int16_t permit; /* first lock, of a semaphore: its number; else -1 */
-    uint8_t told;   /* first lock: enum hf_state that was reported last */
+    int16_t permit;   /* first lock, of a semaphore: its number; else -1 */
+    uint8_t reported; /* first lock: enum hf_state that was reported last */
 };
 
 /* Append `next` to `lock`, which is the last of its list. */

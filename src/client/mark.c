@@ -101,7 +101,7 @@ static void init(struct hf_mark_look *ask, struct hf_client *client,
     query->fence = left_ms > 0 ? ask->mark.fence : 0;
     query->owner = ask->mark.owner;
     query->owner_len = ask->mark.owner_len;
-    query->heard = on_answer;
+    query->on_reply = on_answer;
     query->user = &ask->marks;
 }
 
@@ -387,7 +387,7 @@ static enum hf_status mark_one(struct hf_lock *lock, int64_t period_ms,
     return status;
 }
 
-/* Mark all names or none; none if the lock was lost meanwhile. */
+/* Mark all names or none; none if the lock has been lost by then. */
 static enum hf_status mark_all(struct hf_lock *lock, int64_t period_ms,
                                struct hf_error *error)
 {

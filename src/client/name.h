@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of locks. Public calls check a name once, with hf_name_check(). The
- * names of one request are sorted by hf_name_compare(). Messages have only what
- * hf_name_show() wrote. */
+ * names of one request are sorted by hf_name_compare(). A message shows a name
+ * only as hf_name_show() wrote it. */
 #ifndef HF_CLIENT_NAME_H
 #define HF_CLIENT_NAME_H
 
@@ -11,7 +11,7 @@
 enum hf_status hf_name_check(const void *name, size_t name_len,
                              struct hf_error *error);
 
-/** @return negative, 0 or positive: `a` sorts before, like or behind `b`, by
+/** @return negative, 0 or positive: `a` sorts before, like or after `b`, by
  * bytes. */
 int hf_name_compare(const struct hf_name *a, const struct hf_name *b);
 

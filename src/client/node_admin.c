@@ -21,7 +21,7 @@
 /* Kept until hf_client_leave(): the callback may call the client. */
 struct finding {
     struct finding *next;
-    struct hf_finding told;
+    struct hf_finding reported;
     bool is_away; /* the node was not reachable */
     char text[];
 };
@@ -50,14 +50,14 @@ static void on_finding(void *user, enum hf_severity severity, int node,
         return;
     }
     bool is_tolerated = job->is_forced && severity == HF_FINDING_ERROR;
-    finding->told = (struct hf_finding){
+    finding->reported = (struct hf_finding){
         .severity = is_tolerated ? HF_FINDING_WARNING : severity,
         .node = node,
         .text = memcpy(finding->text, text, size),
     };
     finding->is_away = false;
     struct finding **at = &job->first;
-    while (*at != NULL && (*at)->told.node <= node) {
+    while (*at != NULL && (*at)->reported.node <= node) {
         at = &(*at)->next; /* sorted by node */
     }
     finding->next = *at;
@@ -70,7 +70,7 @@ static void tell_findings(struct job *job, hf_finding_fn *each, void *user)
         struct finding *finding = job->first;
         job->first = finding->next;
         if (each != NULL) {
-            each(user, &finding->told);
+            each(user, &finding->reported);
         }
         free(finding);
     }
@@ -110,7 +110,7 @@ static void note_away(struct job *job, int node, enum hf_status status)
 {
     struct finding *at = job->first;
     for (; at != NULL; at = at->next) {
-        at->is_away |= at->told.node == node && status == HF_UNAVAILABLE;
+        at->is_away |= at->reported.node == node && status == HF_UNAVAILABLE;
     }
 }
 
@@ -220,8 +220,8 @@ static enum hf_status run(struct job *job, struct hf_error *error)
 static bool has_error(const struct job *job, int node)
 {
     const struct finding *at = job->first;
-    while (at != NULL &&
-           (at->told.node != node || at->told.severity != HF_FINDING_ERROR)) {
+    while (at != NULL && (at->reported.node != node ||
+                          at->reported.severity != HF_FINDING_ERROR)) {
         at = at->next;
     }
     return at != NULL;
@@ -245,7 +245,7 @@ static void tolerate_away(struct job *job)
 {
     for (struct finding *at = job->first; at != NULL; at = at->next) {
         if (at->is_away) {
-            at->told.severity = HF_FINDING_WARNING;
+            at->reported.severity = HF_FINDING_WARNING;
         }
     }
 }

@@ -25,13 +25,13 @@ struct hf_client;
 struct hf_lock;
 
 /* Part of each lock if on_state is set. */
-struct hf_told {
+struct hf_notice {
     uint32_t prev; /* in the queue of changed locks, by slot */
     uint32_t next;
     bool is_queued;
     uint8_t state;                 /* enum hf_state reported last */
     const struct hf_lock *follows; /* next lock of the handle; never changes */
-    struct hf_lock *next_held;     /* in the list hf_teller.held */
+    struct hf_lock *next_held;     /* in the list hf_notifier.held */
     union {
         struct hf_instant keep; /* HF_LOCK_KEEPING */
         hf_op_fn *done;         /* HF_LOCK_CALLING */
@@ -40,15 +40,15 @@ struct hf_told {
 };
 
 /* Part of the client. */
-struct hf_teller {
+struct hf_notifier {
     uint32_t first; /* queue of changed locks, by slot */
     uint32_t last;
-    bool is_telling;      /* a thread runs the callbacks */
+    bool is_notifying;    /* a thread runs the callbacks */
     struct hf_lock *lock; /* the handle whose callback runs; or NULL */
-    struct hf_lock *held; /* released meanwhile; freed after the callback */
+    struct hf_lock *held; /* released during the callback; freed after it */
 };
 
-void hf_notify_init(struct hf_teller *teller);
+void hf_notify_init(struct hf_notifier *notifier);
 
 /* Append a handle with a changed state to the queue; remove it. */
 void hf_notify_push(struct hf_client *client, struct hf_lock *lock);

@@ -4,26 +4,27 @@
  *   init ──▶ reserve ──▶ list ──▶ outcome, due, node, note … ──▶ finish
  *                                                           └──▶ abandon
  *
- *   it hears of            from
+ *   handler                called for
  *   outcome, stepped       the lock of its attempt (step.c)
  *   due                    its timer (deferred.c)
  *   node                   a node whose status changed (deferred.c)
  *   hf_op_note()           each reply to its attempt (answer.c), for messages
  *
- * What it does then depends on its kind: acquire.c, break.c and the other files
- * of a kind each have a struct hf_op_handlers. All of them rest on this file,
- * which knows none of them.
+ * The handlers depend on the kind of operation: acquire.c, break.c and the
+ * other files of a kind each have a struct hf_op_handlers. This file knows none
+ * of them.
  *
  * It ends once. hf_op_finish() first takes it out of the tables, so that no
  * timer and no node can reach it, and then notifies exactly one: the bundle
  * that it is a member of, else its parent, else its callback (queued, never
- * called from here), else the thread that waits. hf_op_abandon() notifies none:
- * its caller is the one to be notified.
+ * called from here), else the thread that waits. hf_op_abandon() notifies none,
+ * since its caller knows.
  *
- * Why it is safe: what an operation leaves behind belongs to no operation. An
- * attempt is a lock with an owner of its own; when its operation is cancelled
- * or fails it is parted from it, gets HF_EV_RELEASE, and stays until no node
- * can have it (core/lease_release.c). So a late grant finds a lock that
+ * Why it is safe: no lock points to an operation that has ended. An attempt is
+ * a lock with an owner of its own. When its operation is cancelled or fails,
+ * hf_op_part() clears the pointers between them. Then the lock gets
+ * HF_EV_RELEASE, and stays until no node can store its owner
+ * (core/lease_release.c). So a late grant finds a lock that
  * releases itself, never a freed operation. Room in the tables is reserved
  * before it begins, so that its timers and its end need no memory.
  *
@@ -234,7 +235,7 @@ static void note_rival(struct hf_op *op, const struct hf_answer *answer)
     rival->node = answer->node;
     rival->left_ms = answer->left_ms;
     rival->counter = answer->counter;
-    rival->heard = op->client->now;
+    rival->read_at = op->client->now;
     rival->len = answer->owner == NULL ? 0 : answer->owner_len;
     if (rival->len > sizeof(rival->owner)) {
         rival->len = sizeof(rival->owner);

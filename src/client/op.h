@@ -29,8 +29,8 @@ enum hf_op_kind {
     HF_OP_SEIZURE /* struct hf_seizure begins with it: never listed */
 };
 
-/* What a kind of operation does when it hears of something. The file of the
- * kind has the only copy; NULL: nothing, unless it says otherwise. */
+/* The handlers of one kind of operation; the file of the kind has the only
+ * instance. NULL: the event is ignored, unless the comment says otherwise. */
 struct hf_op_handlers {
     enum hf_op_kind kind;
 
@@ -53,7 +53,7 @@ struct hf_op_handlers {
     /* A member of this bundle is done, or has lost its lock since. */
     void (*member)(struct hf_op *op, struct hf_op *member);
 
-    /* It ends before it is done: take back what it has begun. */
+    /* It ends before it is done: undo the part that has begun. */
     void (*abandon)(struct hf_op *op);
 
     /* It is done with HF_OK, and its result is not wanted: undo it. */
@@ -68,7 +68,7 @@ struct hf_op {
     bool is_reserved;  /* has room in the heap */
     bool is_listed;    /* in client->ops */
     bool is_reporting; /* report() runs, and may release the mutex */
-    bool is_dropped;   /* … and the user has cancelled it meanwhile */
+    bool is_dropped;   /* cancelled by the user while report() runs */
     enum hf_status status;
     struct hf_client *client;
     struct hf_op *prev, *next;
@@ -108,7 +108,7 @@ struct hf_op {
      * the user's callback, after which the operation is freed. */
     void (*call)(struct hf_op *op);
     bool (*report)(struct hf_op *op); /* or NULL */
-    void (*fini)(struct hf_op *op);   /* frees what it has; or NULL */
+    void (*fini)(struct hf_op *op);   /* frees its own memory; or NULL */
     hf_op_fn *callback;
     void *user;
 

@@ -21,7 +21,7 @@ void hf_op_stop(struct hf_op *op);
  * detachment or a break. Does not free the operation. */
 void hf_op_forget_result(struct hf_op *op);
 
-/* Free an asynchronous operation that is in no list, with what it has. */
+/* Free an asynchronous operation that is in no list, and its memory. */
 void hf_op_free(struct hf_op *op);
 
 /** A copy on the heap, with copies of the name and the text of its order, which

@@ -75,7 +75,7 @@ static struct hf_client *make(void)
     hf_timer_heap_init(&client->heap);
     client->events_first = client->events_last = HF_NOWHERE;
     client->calls_first = client->calls_last = HF_NOWHERE;
-    hf_notify_init(&client->teller);
+    hf_notify_init(&client->notifier);
     client->poke.fd = -1;
     client->poke.ready = hf_client_on_poke;
     client->timer_fd = -1;

@@ -157,9 +157,9 @@ static unsigned count_calls(const struct hf_client *client)
     return n;
 }
 
-/* Run the callbacks that are queued now. Those that are queued meanwhile wait
- * for the next call: with a store that replies at once, the loop might never
- * end. */
+/* Run the callbacks that are queued now. A callback that is queued while these
+ * run waits for the next call: with a store that replies at once, the loop
+ * might never end. */
 static void call_back(struct hf_client *client)
 {
     unsigned n_ops = count_ops(client);

@@ -91,7 +91,7 @@ static void entries_init(struct entries *entries, struct hf_client *client,
                          const void *name, size_t name_len)
 {
     hf_broadcast_init(&entries->query, client, HF_VERB_QUEUE, name, name_len);
-    entries->query.heard = on_answer;
+    entries->query.on_reply = on_answer;
     entries->query.user = &entries->places;
     entries->places = (struct places){0};
 }

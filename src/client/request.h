@@ -28,8 +28,8 @@ struct hf_name hf_order_more(const struct hf_order *order, size_t idx);
 enum hf_status hf_order_check_ttl(const struct hf_client *client,
                                   int64_t ttl_ms, struct hf_error *error);
 
-/** For what a store without HF_CAP_RECORDS cannot do. Needs no mutex. @return
- * HF_OK; HF_UNSUPPORTED: @p lacked ends the text. */
+/** Refuse a call that needs HF_CAP_RECORDS if the store lacks it. Needs no
+ * mutex. @return HF_OK; HF_UNSUPPORTED: @p lacked ends the text. */
 enum hf_status hf_client_need_records(const struct hf_client *client,
                                       const char *lacked,
                                       struct hf_error *error);

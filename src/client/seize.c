@@ -32,7 +32,7 @@ static struct hf_seizure *seizure_of(struct hf_op *op)
     return (struct hf_seizure *)(void *)op;
 }
 
-/* ---- What is found ----------------------------------------------------- */
+/* ---- The holders in the replies ---------------------------------------- */
 
 static void note_rival(struct hf_seizure *seizure,
                        const struct hf_answer *answer)
@@ -44,7 +44,7 @@ static void note_rival(struct hf_seizure *seizure,
     rival->node = answer->node;
     rival->left_ms = answer->left_ms;
     rival->counter = 0;
-    rival->heard = seizure->op.client->now;
+    rival->read_at = seizure->op.client->now;
     rival->len = len < sizeof(rival->owner) ? len : sizeof(rival->owner);
     memcpy(rival->owner, len == 0 ? "" : answer->owner, rival->len);
 }
@@ -80,7 +80,7 @@ static bool on_taken(struct hf_broadcast *query, const struct hf_answer *answer)
     struct hf_holder holder;
     uint16_t bit = (uint16_t)(1U << answer->node);
     hf_holder_read(answer, &holder);
-    seizure->heard |= bit;
+    seizure->replied |= bit;
     seizure->voting |= (uint16_t)(bit & query->op.client->nodes.voting);
     seizure->counter =
         answer->counter > seizure->counter ? answer->counter : seizure->counter;
@@ -114,7 +114,7 @@ static void write_owner(struct hf_seizure *seizure)
 }
 
 static void init_query(struct hf_seizure *seizure, struct hf_broadcast *query,
-                       hf_broadcast_fn *heard)
+                       hf_broadcast_fn *on_reply)
 {
     hf_broadcast_init(query, seizure->op.client, HF_VERB_BREAK, seizure->name,
                       seizure->name_len);
@@ -122,7 +122,7 @@ static void init_query(struct hf_seizure *seizure, struct hf_broadcast *query,
     query->op.is_cleanup = true;
     query->owner = seizure->owner;
     query->owner_len = seizure->owner_len;
-    query->heard = heard;
+    query->on_reply = on_reply;
     query->user = seizure;
 }
 
@@ -166,7 +166,7 @@ static void begin_back(struct hf_seizure *seizure)
     for (unsigned i = 0; i < HF_NODES_MAX; i++) {
         back->asked |= (uint16_t)(seizure->replaced[i].len == 0 ? 1U << i : 0);
     }
-    bool has_some = seizure->heard & (uint16_t)~back->asked;
+    bool has_some = seizure->replied & (uint16_t)~back->asked;
     seizure->stage = HF_SEIZURE_RETURNING;
     seizure->op.n_children = has_some ? 2 : 1; /* one ends below */
     if (has_some) {

@@ -35,12 +35,12 @@ struct hf_seizure {
     bool is_refused;
     bool has_long; /* some node may have written HF_LONG_MARK */
     uint64_t counter;
-    uint16_t heard;  /* nodes that replied */
-    uint16_t voting; /* … and that vote */
+    uint16_t replied; /* nodes that replied */
+    uint16_t voting;  /* … and that vote */
     struct hf_bytes replaced[HF_NODES_MAX];
     char texts[HF_NODES_MAX][HF_SEIZED_TEXT_MAX];
 
-    size_t owner_len; /* the breaker's; HF_LONG_MARK is behind it */
+    size_t owner_len; /* the breaker's; HF_LONG_MARK follows it */
     char owner[HF_OWNER_MAX + HF_LONG_MARK_LEN];
     size_t name_len;
     char name[];

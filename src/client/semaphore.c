@@ -50,7 +50,7 @@ void hf_semaphore_plan(struct hf_bundle *bundle, const struct hf_order *order,
     }
 }
 
-/** @return the handle: the lock of the permit, with the shared hold behind it.
+/** @return the handle: the lock of the permit, followed by the shared hold.
  */
 struct hf_lock *hf_semaphore_link(struct hf_bundle *bundle)
 {

@@ -108,7 +108,7 @@ static bool step_once(struct hf_client *client, struct hf_lock *lock,
     if (effects.done) {
         lock->flags |= HF_LOCK_OVER;
         hf_timer_heap_set(&client->heap, &lock->item, HF_NEVER);
-        if (lock->op == NULL && (lock->flags & HF_LOCK_OWED) == 0) {
+        if (lock->op == NULL && (lock->flags & HF_LOCK_HAS_CALLBACK) == 0) {
             hf_lock_free(lock);
         } else {
             hf_lock_check(lock);

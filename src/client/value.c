@@ -132,7 +132,7 @@ static void init(struct value_look *ask, struct hf_client *client,
     memset(ask, 0, sizeof(*ask));
     hf_broadcast_init(&ask->query, client, verb, name->name, name->name_len);
     ask->query.op.patience = hf_instant_until(client->now, until);
-    ask->query.heard = on_answer;
+    ask->query.on_reply = on_answer;
     ask->query.user = ask;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read, change, write; again if another client has written meanwhile. The
+/* Read, change, write; again if another client has written in between. The
  * pause before a new try is random, up to a limit that doubles: with N writers
  * one succeeds in each round, and the others spread over the next rounds. */
 #include "client/fork.h"

@@ -100,8 +100,8 @@ static void follow(struct hf_client *client, struct hf_waiter *self)
     hf_client_settle(client);
 }
 
-/* Run on_state. Meanwhile another waiting call reads and runs the timers; if
- * there is none, the timer behind hf_client_fd() is set. */
+/* Run on_state. Until it returns, another waiting call reads and runs the
+ * timers; if there is none, the timer in hf_client_fd() is set. */
 static void tell(struct hf_client *client, struct hf_waiter *self)
 {
     if (!hf_notify_is_due(client)) {

@@ -7,8 +7,8 @@
 
 /** Wait until op is done or interrupted: by a cancel token, a signal handler
  * (hf_client_interrupt()) or the closing of the client. Releases the mutex
- * while it sleeps and while on_state runs: what was read before may have
- * changed. @return true: done; false: interrupted, and op is still in progress.
+ * while it sleeps and while on_state runs, so data that was read before may be
+ * stale. @return true: done; false: interrupted, and op is still in progress.
  */
 bool hf_client_wait(struct hf_client *client, struct hf_op *op);
 

@@ -159,12 +159,12 @@ static void cl_3_handle_of_attempt(void)
 static void cl_4_two_receivers(void)
 {
     adopts();
-    on.lock->flags |= HF_LOCK_CALLING | HF_LOCK_OWED;
+    on.lock->flags |= HF_LOCK_CALLING | HF_LOCK_HAS_CALLBACK;
 }
 
 static void cl_4_no_receiver(void)
 {
-    on.lock->flags |= HF_LOCK_OWED;
+    on.lock->flags |= HF_LOCK_HAS_CALLBACK;
 }
 
 static void cl_4_other_client(void)
@@ -218,7 +218,7 @@ static void cl_7_inbox(void)
 
 static void cl_7_query(void)
 {
-    on.client->has_heard = true;
+    on.client->has_reply = true;
 }
 
 static void cl_8_two_statuses(void)
