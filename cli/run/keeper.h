@@ -46,19 +46,19 @@ struct cli_keeper {
     int64_t grace_ns;    /* from SIGTERM to SIGKILL */
     int64_t margin_ns;   /* from SIGKILL to the deadline */
     enum cli_why why;
-    int64_t ending_ns;    /* when SIGTERM was sent */
-    bool is_lost;         /* the lock was lost */
-    bool was_told;        /* lost by replies of a majority, before the deadline
-                           */
-    struct cli_lost lost; /* was_told: the present holder */
-    bool was_asleep;      /* the keeper woke too late to kill in time */
-    bool is_covered;      /* the store knows of the command's process group */
-    bool is_denied;       /* the store does not permit the release */
-    bool is_again;        /* not the first round of --again */
-    bool was_taken;       /* the lock was acquired in this round */
-    bool had_terminal;    /* the command was in the foreground to its end */
-    sigset_t handed;      /* signals that were forwarded to the command */
-    pid_t survivor;       /* a descendant that did not die in time; 0: none */
+    int64_t ending_ns;     /* when SIGTERM was sent */
+    bool is_lost;          /* the lock was lost */
+    bool is_lost_by_reply; /* lost by replies of a majority, before the deadline
+                            */
+    struct cli_lost lost;  /* is_lost_by_reply: the present holder */
+    bool was_asleep;       /* the keeper woke too late to kill in time */
+    bool is_covered;       /* the store knows of the command's process group */
+    bool is_denied;        /* the store does not permit the release */
+    bool is_again;         /* not the first round of --again */
+    bool was_taken;        /* the lock was acquired in this round */
+    bool had_terminal;     /* the command was in the foreground to its end */
+    sigset_t handed;       /* signals that were forwarded to the command */
+    pid_t survivor;        /* a descendant that did not die in time; 0: none */
 };
 
 /* keeper_again.c: run all rounds. @return the exit code. */

@@ -38,7 +38,7 @@ static int say_lost(const struct cli_keeper *keeper)
     struct cli_out out;
     cli_message_begin(&out);
     (void)cli_out_shown(&out, keeper->args->name, strlen(keeper->args->name));
-    if (keeper->was_told) {
+    if (keeper->is_lost_by_reply) {
         cli_out_text(&out, ": ");
         cli_lost_put(&out, &keeper->lost);
     } else if (keeper->was_asleep) {

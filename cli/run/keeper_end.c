@@ -119,7 +119,7 @@ void cli_keeper_look(struct cli_keeper *keeper)
     int64_t now = cli_time_now_ns();
     keeper->state = hf_lock_state(keeper->lock);
     if (keeper->state == HF_STATE_LOST) {
-        keeper->was_told = now < keeper->deadline_ns;
+        keeper->is_lost_by_reply = now < keeper->deadline_ns;
         set_lost(keeper);
         if (is_enforced(keeper)) {
             cli_keeper_end(keeper, CLI_WHY_LOST);

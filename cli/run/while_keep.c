@@ -183,7 +183,7 @@ static void on_loss(struct cli_while *keep, bool is_lost)
 {
     struct cli_out out;
     bool is_kill = keep->args->on_lost == CLI_LOST_KILL;
-    if (keep->is_told) {
+    if (keep->is_signalled) {
         return;
     }
     bool is_sent = is_kill && syscall(SYS_pidfd_send_signal, keep->pidfd,
@@ -195,7 +195,7 @@ static void on_loss(struct cli_while *keep, bool is_lost)
                                      : " goes on (--on-lost warn)");
         (void)cli_message_end(&out, 0);
     }
-    keep->is_told = true;
+    keep->is_signalled = true;
 }
 
 /* @return the time until the next action; -1: the lock is lost. */
@@ -210,7 +210,7 @@ static int64_t check_lock(struct cli_while *keep)
         return -1;
     }
     keep->deadline_ns = cli_time_now_ns() + left_ms * CLI_NS_PER_MS;
-    return (keep->is_told ? left_ms : left_ms - grace_ms(keep)) + 1;
+    return (keep->is_signalled ? left_ms : left_ms - grace_ms(keep)) + 1;
 }
 
 /* ---- Keeping it --------------------------------------------------------- */

@@ -38,7 +38,7 @@ struct cli_while {
     int listener;        /* `release` connects here; -1: it cannot */
     int peer;            /* one that has connected; -1: none */
     int64_t deadline_ns; /* of the lease, as last seen */
-    bool is_told;        /* the process was signalled */
+    bool is_signalled;   /* the process was signalled */
 };
 
 /* True if the process has ended. */
