@@ -162,7 +162,7 @@ enum hf_phase {
 #define HF_PHASES_OF_DEADLINE                                                  \
     ((1U << HF_PHASE_HOLDING) | (1U << HF_PHASE_RELEASING))
 
-/* What one node has replied to this owner. Private to core. Unions named
+/* One node's replies to this owner. Private to core. Unions named
  * a_or_b, here and in the lease, are read only through core/lease_overlay.h,
  * which asserts that the member was written last (INV-6). */
 struct hf_vote {

@@ -174,14 +174,14 @@ static uint16_t awaited_connections(const struct hf_step *step)
 
 /* The attempt has failed, but the reason is open: fewer than a majority have
  * replied, and pending replies may still make it TAKEN instead of UNREACHED. */
-static bool is_worth_hearing(const struct hf_step *step)
+static bool may_become_taken(const struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_ASKING);
     uint16_t awaited = hf_votes_awaited(step) & step->nodes->voting;
-    uint16_t heard =
+    uint16_t possible =
         (uint16_t)(answered(step) | awaited | awaited_connections(step));
     return !hf_step_is_majority(step, answered(step)) &&
-           hf_step_is_majority(step, heard);
+           hf_step_is_majority(step, possible);
 }
 
 /* A majority has replied or still has a request pending, though timed out. An
@@ -246,7 +246,7 @@ static void judge(struct hf_step *step)
                    awaited_connections(step));
     if (hf_step_is_majority(step, coming) ||
         hf_raise_target(step, unspent(step, granted), coming) != 0 ||
-        is_worth_hearing(step)) {
+        may_become_taken(step)) {
         return;
     }
     end_without_majority(step, granted, coming);

@@ -6,15 +6,15 @@
  * counting "ok" for a value that was not in the reply gave two owners one
  * fence, in 17 steps.) A vote expires: sending of the request + ttl - drift. It
  * is never counted from the receipt, since a message may be late by any time. A
- * late grant is treated by what it is late for:
+ * late grant is treated according to the event that it missed:
  *
- *   A GRANT THAT IS LATE FOR       IS TREATED AS
- *   its own lease                  no vote: hf_grants_for()
+ *   THE GRANT COMES AFTER          IT IS TREATED AS
+ *   the end of its own lease       no vote: hf_grants_for()
  *   a later refusal or YIELD       stale: ignored, by its counter (rule W1)
  *   a new round, or a new ttl      ownership only: does not extend the vote
- *   the majority, which is at T    a vote below T: the node is raised to T
+ *   a majority at T                a vote below T: the node is raised to T
  *                                  (lease_hold.c)
- *   the attempt, which is over     no vote: RELEASE frees the node
+ *   the end of the attempt         no vote: RELEASE frees the node
  *                                  (lease_release.c)
  *
  * WHICH PUSHED GRANTS COUNT (each rule from a counter-example in model/)

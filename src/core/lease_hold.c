@@ -99,7 +99,7 @@ static void check_majority(const struct hf_step *step, uint16_t voters)
     HF_ASSERT((voters & ~all) == 0);
 }
 
-/* Neither instant moves back, since the caller may rely on what it has read: a
+/* Neither instant moves back, since the caller may rely on one it has read: a
  * round may be confirmed by older requests than the one before it. */
 static void confirmed(struct hf_step *step, uint16_t voters)
 {

@@ -6,11 +6,11 @@
  * the nodes' counters equal, lease_check.c asserts the invariants.
  *
  *     hf_lease_step()             one event, in lease.c
- *       hf_ask_begin(&step)       what the event means in this phase:
- *         hf_step_send(...)       ... requests, at most one of a verb pending
- *                                 at each node
- *         hf_step_report(...)     ... the outcome, at most once
- *         hf_wait_begin(&step)    ... the next phase
+ *       hf_ask_begin(&step)       the handler of the event in this phase
+ *         hf_step_send(...)       sends requests, at most one of a verb
+ *                                 pending at each node
+ *         hf_step_report(...)     reports the outcome, at most once
+ *         hf_wait_begin(&step)    enters the next phase
  *       lease->wake = ...         from the votes and the phase
  *       hf_check_step()           every invariant, or the process aborts
  *
@@ -157,8 +157,8 @@ void hf_ask_begin(struct hf_step *step);
 void hf_ask_answer(struct hf_step *step);
 void hf_ask_node(struct hf_step *step);
 
-/** Decide by the votes: held, failed, or undecided.
- * @return the phase goes on. */
+/** Decide by the votes: held, failed, or undecided. Held or failed enters the
+ * next phase. @return true: undecided, and the phase continues. */
 bool hf_ask_judge(struct hf_step *step);
 
 /* lease_raise.c. Most raises per attempt. The first ones suffice unless other

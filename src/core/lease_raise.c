@@ -12,7 +12,7 @@
  * (HF_FENCE_AHEAD_MAX), and its reply has that bound. So the counter of a node
  * whose clock is far ahead is no target for the others: T is the largest value
  * that a majority can reach, and only that node's vote is lost. A node whose
- * clock is far behind refuses T and loses its own vote, too. The client cannot
+ * clock lags far refuses T and loses its own vote, too. The client cannot
  * compute the bound: if a node granted an hour ago, its clock has advanced
  * since.
  *

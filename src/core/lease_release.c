@@ -14,7 +14,7 @@
  * needs one round trip (simulated: second round trips fall from 7% to 1.5%).
  *
  * Cost: one round trip, to the node that completes the majority, or one timeout
- * if there is none. What is repeated later costs the caller nothing. */
+ * if there is none. Later repetitions cost the caller nothing. */
 #include "core/lease_parts.h"
 
 static void send_release(struct hf_step *step, unsigned node)

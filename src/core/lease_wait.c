@@ -17,10 +17,12 @@
  * Further requests:
  *   - When the holder's lease should have expired, the first few waiters send
  *     ACQUIRE, in case the first of them is dead too.
- *   - The first waiter polls, with a growing interval, if nothing will be
- *     pushed to it: the holder took the name with another library, or may end
- *     without a release, or the push connection to the node is down. Behind
- *     another library's lock the interval stays short enough to get a turn.
+ *   - The first waiter polls, with a growing interval, if the end of the hold
+ *     will not be pushed to it: the holder uses another library, or is a
+ *     process whose death frees the name (embedded store), or the push
+ *     connection to the node is down. If
+ *     another library holds the name, the interval stays short enough to get a
+ *     turn.
  *   - A waiter with some votes but no majority asks those nodes again soon,
  *     since the queues differ while messages travel. If the reply says that an
  *     earlier ticket waits there, it returns that vote by YIELD (Rule Y).
@@ -128,7 +130,8 @@ static bool can_push(const struct hf_step *step, unsigned node)
 }
 
 /* Queued: a grant that was pushed before the node could push to us is lost.
- * Refused: the request had no ticket yet. */
+ * Refused: that request had no ticket, so the node gave no place. Ask once with
+ * the ticket (polls == 0); if the node still refuses, poll. */
 static bool must_ask_now(const struct hf_step *step, unsigned node)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
@@ -183,8 +186,8 @@ static void count_poll(struct hf_vote *vote, bool asks, bool polls)
     }
 }
 
-/* The state of this vote has changed. If nothing is in flight, set when its
- * node is asked again, or send ACQUIRE now. */
+/* The vote has changed. If no request to its node is pending, send ACQUIRE now
+ * (must_ask_now()), or set the time at which it is sent. */
 static void schedule(struct hf_step *step, unsigned node)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
@@ -288,7 +291,7 @@ void hf_wait_begin(struct hf_step *step)
     hf_lease_set_ticket(lease, ticket);
     lease->raises = 0;
     if (has_place && !hf_ask_judge(step)) {
-        return; /* the grant came before this reply */
+        return; /* decided: the pushed grant came before this reply */
     }
     hf_step_report(step, HF_OUT_QUEUED);
     if (has_place) {
@@ -405,8 +408,9 @@ static void note(struct hf_step *step)
     }
 }
 
-/* A CONFIRM that failed: the node's counter was not raised. */
-static bool is_vain_raise(const struct hf_event *event)
+/* A raise that was not confirmed. If the verdict is UNKNOWN, the node may still
+ * execute it: on_answer() in lease.c has marked the vote IN_DOUBT. */
+static bool is_unconfirmed_raise(const struct hf_event *event)
 {
     HF_ASSERT(event->kind == HF_EV_ANSWER);
     return event->verb == HF_VERB_CONFIRM && is_failure(event);
@@ -415,7 +419,7 @@ static bool is_vain_raise(const struct hf_event *event)
 void hf_wait_answer(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);
-    if (is_vain_raise(step->event)) {
+    if (is_unconfirmed_raise(step->event)) {
         schedule(step, step->event->node); /* with the next heartbeat */
         return;
     }
@@ -446,8 +450,9 @@ void hf_wait_granted(struct hf_step *step)
     }
 }
 
-/* The node is back, perhaps without our place: take it again, with the ticket
- * of before. */
+/* The status of the node changed. If it votes again, its queue may have lost
+ * our place: enqueue again with the same ticket. If it no longer votes, a
+ * majority may be out of reach. */
 void hf_wait_node(struct hf_step *step)
 {
     HF_ASSERT(step->lease->phase == HF_PHASE_WAITING);

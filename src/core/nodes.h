@@ -41,7 +41,7 @@ struct hf_nodes {
 void hf_nodes_init(struct hf_nodes *nodes, unsigned count,
                    struct hf_span node_timeout, struct hf_span connect_timeout);
 
-/* What the client has heard of one node. */
+/* A change that the client has noticed at one node. */
 enum hf_nodes_event_kind {
     HF_NODES_EV_STATUS, /* it has another status. Each lease gets HF_EV_NODE
                            next */
@@ -61,7 +61,7 @@ struct hf_nodes_event {
     struct hf_instant now;      /* MISS */
 };
 
-/* The only way to change what is known of the nodes. */
+/* The only way to change struct hf_nodes. */
 void hf_nodes_step(struct hf_nodes *nodes, const struct hf_nodes_event *event);
 
 enum hf_node_status hf_nodes_status(const struct hf_nodes *nodes,

@@ -96,7 +96,7 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Any bytes as printable text: what is not printable ASCII becomes %XX. */
+/* Any bytes as printable text: bytes outside printable ASCII become %XX. */
 static void describe_printable(const char *text, size_t len, char *out,
                                size_t cap)
 {

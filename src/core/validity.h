@@ -14,7 +14,8 @@
 #include "base/time.h"
 
 /* Allowance for clock rates: ttl * 1% + 2 ms (the Redlock paper's figures: 1%
- * is far above what oscillators do, 2 ms is the expiry's own precision). */
+ * is far above the error of oscillators, 2 ms is the expiry's own precision).
+ */
 struct hf_span hf_drift(struct hf_span ttl);
 
 /* How long a node's reply "yours" is valid, from the sending of its request:

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server hangs if it owes a reply and is silent, however much it owes:
- * progress counts, not the age of the oldest request. */
+/* A CONNECTION, FROM CONNECT TO BREAK (connection.h has the states)
+ *
+ * Every event of the socket or the timer runs in this order: look at the
+ * socket's state, read and deliver replies, write, then `settled`. A failure
+ * anywhere only marks the connection as broken, with the first reason; the
+ * owner closes it in `settled`. So no callback meets a closed connection.
+ *
+ * A server hangs if a reply is pending and no reply has made progress for the
+ * owner's timeout. Progress counts, not the age of the oldest request: of many
+ * pipelined requests the last one waits long at a server that works. */
 #include "store/redis/connection.h"
 
 #include "base/assert.h"

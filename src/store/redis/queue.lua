@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- LINE: the holders of a name, its queue, and the grant to the next waiter.
+-- QUEUE: the holders of a name, its waiters, and the grant to the next one.
 --
 -- Part of other scripts (--@include queue.lua), after head.lua. They must set
 -- these locals before:
@@ -42,6 +42,8 @@ if type(owner) == 'string' and string.sub(owner, 1, 7) == 'shared:' and
     end
 end
 
+-- Set the counter to v, owned by `last`. The key lasts `keep`; if v is ahead of
+-- the clock, `keep` from when the clock reaches v.
 local function write_counter(v, last)
     local ms = keep
     if v > us then
@@ -54,6 +56,7 @@ end
 
 -- ---- Holders -------------------------------------------------------------
 
+-- Whether an owner of this mode may hold the name beside the present holders.
 local function admits(mode)
     return not owner or (sharers > 0 and mode == 's' .. terms)
 end
@@ -65,6 +68,7 @@ local function vote(who)
         tonumber(redis.call('HGET', KEYS[6], who))
 end
 
+-- Let the keys of a shared lock expire with the lease that ends last.
 local function bound()
     local last = redis.call('ZREVRANGE', KEYS[5], 0, 0, 'WITHSCORES')
     redis.call('PEXPIREAT', KEYS[1], last[2])
@@ -84,6 +88,7 @@ local function stay(who, ms)
     end
 end
 
+-- Remove a sharer. The last one frees the name.
 local function part(who)
     redis.call('ZREM', KEYS[5], who)
     redis.call('HDEL', KEYS[6], who)
@@ -96,6 +101,8 @@ local function part(who)
     owner = false
 end
 
+-- Add a sharer. The first one begins a group; a later one removes sharers whose
+-- leases have ended, 100 at most.
 local function join(who, mode, ms, v)
     if sharers == 0 then
         terms = tonumber(string.sub(mode, 2))
@@ -131,6 +138,7 @@ end
 
 -- ---- Waiters -------------------------------------------------------------
 
+-- Remove a waiter from the queue.
 local function forget(who)
     redis.call('ZREM', KEYS[3], who)
     redis.call('HDEL', KEYS[4], who)
