@@ -2,10 +2,10 @@
 /* holdfast update: pass a value through a command, and write what comes out. */
 #include "cmd.h"
 
-#include "child.h"
 #include "exit_code.h"
 #include "message.h"
 #include "opts_wait.h"
+#include "pipe_child.h"
 #include "store.h"
 #include "value_io.h"
 
@@ -36,11 +36,12 @@ static void export_version(const struct cli_args *args, uint64_t version)
     (void)setenv("HOLDFAST_VERSION", text, 1);
 }
 
-static int code_of(const struct cli_args *args, const struct cli_child *child)
+static int code_of(const struct cli_args *args,
+                   const struct cli_pipe_child *child)
 {
     if (child->error != 0) {
-        return cli_message_errno(cli_child_error_code(child), args->command[0],
-                                 child->error);
+        return cli_message_errno(cli_pipe_child_error_code(child),
+                                 args->command[0], child->error);
     }
     if (child->out.len > HF_VALUE_MAX) {
         return cli_value_too_long(args->name);
@@ -54,13 +55,13 @@ static enum hf_status change(void *user, const struct hf_value *value,
                              const void **data, size_t *len)
 {
     struct update *update = user;
-    struct cli_child child = {
+    struct cli_pipe_child child = {
         .command = update->args->command,
         .out = {.data = update->out.data, .room = sizeof(update->out.data)},
     };
     child.input = hf_value_data(value, &child.input_len);
     export_version(update->args, hf_value_version(value));
-    (void)cli_child_run(&child);
+    (void)cli_pipe_child_run(&child);
     update->code = code_of(update->args, &child);
     *data = child.out.data;
     *len = child.out.len;

@@ -133,7 +133,7 @@ static bool fail(struct cli_guard_client *client, int code, const char *what,
 static bool fail_start(struct cli_guard_client *client)
 {
     const struct cli_guard_program *program = client->guard->client;
-    int code = cli_child_error_code(&client->child);
+    int code = cli_pipe_child_error_code(&client->child);
     if (code == CLI_EXIT_NOT_FOUND) {
         return fail(client, code, program->names[0],
                     ": command not found; Debian has it in the package ",
@@ -149,10 +149,10 @@ static bool fail_start(struct cli_guard_client *client)
 static bool run_first(struct cli_guard_client *client)
 {
     const struct cli_guard_program *program = client->guard->client;
-    struct cli_child *child = &client->child;
+    struct cli_pipe_child *child = &client->child;
     for (size_t i = 0; program->names[i] != NULL; i++) {
         client->words[0] = (char *)(uintptr_t)program->names[i];
-        if (cli_child_run(child)) {
+        if (cli_pipe_child_run(child)) {
             return true;
         }
         if (!child->is_exec_error || child->error != ENOENT) {
@@ -165,9 +165,9 @@ static bool run_first(struct cli_guard_client *client)
 bool cli_guard_client_run(struct cli_guard_client *client, const char *text,
                           size_t len)
 {
-    struct cli_child *child = &client->child;
+    struct cli_pipe_child *child = &client->child;
     client->words[client->n_words] = NULL;
-    *child = (struct cli_child){
+    *child = (struct cli_pipe_child){
         .command = client->words,
         .input = text,
         .input_len = len,

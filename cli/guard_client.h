@@ -9,8 +9,8 @@
 #ifndef CLI_GUARD_CLIENT_H
 #define CLI_GUARD_CLIENT_H
 
-#include "child.h"
 #include "guard.h"
+#include "pipe_child.h"
 
 /* Options that are fixed, those of an address, and the program itself. */
 #define CLI_GUARD_WORDS_MAX 40
@@ -30,7 +30,7 @@ struct cli_guard_client {
     size_t n_words;
     size_t used; /* of `text`, to which the words point */
     char text[CLI_GUARD_WORDS_ROOM];
-    struct cli_child child;
+    struct cli_pipe_child child;
     char out[CLI_GUARD_OUT_ROOM + 1]; /* terminated */
     char err[CLI_GUARD_ERR_ROOM + 1];
     char error[CLI_GUARD_ERR_ROOM]; /* the first line of an error */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions shared by the files of a story: story.c stores it, draw.c and
+/* Functions shared by the files of a story: story.c stores it, draw_story.c and
  * draw_faults.c draw it, write.c writes and read.c reads it. */
 #ifndef HF_SIM_STORY_PARTS_H
 #define HF_SIM_STORY_PARTS_H

@@ -192,7 +192,7 @@ void sim_process_open(struct sim_process *process)
 }
 
 /* The time when the library must run again: at once if callbacks are pending,
- * for which its descriptor would be readable (client/process.c). */
+ * for which its descriptor would be readable (client/event_loop.c). */
 static int64_t due(const struct sim_process *process)
 {
     const struct hf_client *client = process->client;

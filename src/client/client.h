@@ -115,7 +115,7 @@ struct hf_client {
     bool has_thread;
     bool is_stopping;
 
-    /* process.c */
+    /* event_loop.c */
     int loop_fd; /* -1 until hf_client_fd() */
     int done_fd;
     bool is_done_signalled;

@@ -41,7 +41,7 @@ must_not sim/world/net.c sim/hfsim/options.h
 must_not sim/local/files.c sim/oracle/calls.h
 must_not sim/oracle/once.c sim/hfsim/report.h
 must_not sim/redis/hash.c sim/world/world.h
-must_not sim/story/draw.c sim/world/world.h
+must_not sim/story/draw_story.c sim/world/world.h
 must_not sim/svg/svg.c sim/world/world.h
 must_not tests/unit/test_url.c sim/world/world.h
 must_not tests/conformance/redis_keep.c src/core/lease.h

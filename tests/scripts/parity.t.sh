@@ -40,7 +40,7 @@ planted tests/lib/contract.sh 's/=(lock loop/=(lock values loop/' \
     'contract values is "", in the tests all' 'a part without a row'
 planted tests/conformance/client_quorum.t.sh 's/ONE\[@\]/ONE[0]/' \
     'client_quorum.t.sh does not run CONTRACT_ONE' 'a part that servers skip'
-planted tests/skeleton/README.md 's/`rules.c`/`law.c`/' \
+planted tests/skeleton/README.md 's/`verbs.c`/`law.c`/' \
     'skeleton/README.md: no file `law.c`' 'a file that is gone'
 mv tests/skeleton/README.md "$W/kept"
 capture scripts/checks/parity

@@ -11,7 +11,7 @@
  * installed.
  *
  *     store.c   what the client calls: open, ask, jobs; the module's table
- *     rules.c   what each verb does to a name
+ *     verbs.c   what each verb does to a name
  *     names.c   the names, their memory and their clock
  *
  * To make a store of it: `cp -r tests/skeleton src/store/NAME`, rename, and let
@@ -87,7 +87,7 @@ struct name *skeleton_name_get(struct names *names, const struct moment *now,
 /* The first one, then `next`. */
 struct name *skeleton_names_first(struct names *names);
 
-/* ---- rules.c ------------------------------------------------------------ */
+/* ---- verbs.c ------------------------------------------------------------ */
 
 bool skeleton_is_taken(const struct name *name, const struct moment *now);
 bool skeleton_is_marked(const struct name *name, const struct moment *now);

@@ -99,7 +99,7 @@ struct hf_pg_cursor {
 };
 
 struct hf_pg;
-struct hf_pg_batch; /* renew.c */
+struct hf_pg_batch; /* renew_batch.c */
 
 struct hf_pg_node {
     struct hf_pg_connection connection; /* first: its handlers cast to this */
@@ -265,7 +265,7 @@ bool hf_pg_ask_verb(struct hf_pg_node *node, const struct hf_ask *ask,
 bool hf_pg_ask_refuse(struct hf_pg_node *node,
                       const struct hf_pg_pending *pending);
 
-/* ---- renew.c: many renewals in one request ------------------------------- */
+/* ---- renew_batch.c: many renewals in one request ------------------------- */
 
 /** Keep a CONFIRM, to be sent with others. The order of requests stays: call
  * hf_pg_renew_send() before any other request. @return false: it is to be sent

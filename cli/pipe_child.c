@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "child.h"
+#include "pipe_child.h"
 
 #include "exit_code.h"
 
@@ -79,7 +79,7 @@ static void feed(struct pipes *pipes, const char **data, size_t *len)
 }
 
 /* Read into `text`. The pipe is closed at its end and after an error. */
-static int drain(int *fd, struct cli_child_text *text)
+static int drain(int *fd, struct cli_pipe_child_text *text)
 {
     ssize_t n = read(*fd, text->data + text->len, text->room - text->len);
     int error = n < 0 && errno != EINTR ? errno : 0;
@@ -91,15 +91,15 @@ static int drain(int *fd, struct cli_child_text *text)
 }
 
 /* The same of stderr, of which the first part is kept. */
-static int drain_err(int *fd, struct cli_child_text *text)
+static int drain_err(int *fd, struct cli_pipe_child_text *text)
 {
     char rest[512];
-    struct cli_child_text dropped = {.data = rest, .room = sizeof(rest)};
+    struct cli_pipe_child_text dropped = {.data = rest, .room = sizeof(rest)};
     return drain(fd, text->len < text->room ? text : &dropped);
 }
 
 /* Serve what is ready to read. poll(2) leaves a closed pipe, -1, at 0. */
-static int serve_ready(struct pipes *pipes, struct cli_child *child,
+static int serve_ready(struct pipes *pipes, struct cli_pipe_child *child,
                        const struct pollfd fds[3])
 {
     int error = 0;
@@ -115,7 +115,7 @@ static int serve_ready(struct pipes *pipes, struct cli_child *child,
     return error;
 }
 
-static int serve(struct pipes *pipes, struct cli_child *child)
+static int serve(struct pipes *pipes, struct cli_pipe_child *child)
 {
     const char *data = child->input;
     size_t len = child->input_len;
@@ -149,7 +149,7 @@ static int reap(pid_t pid, int *status)
     return 0;
 }
 
-bool cli_child_run(struct cli_child *child)
+bool cli_pipe_child_run(struct cli_pipe_child *child)
 {
     struct pipes pipes;
     pid_t self = getpid();
@@ -182,7 +182,7 @@ bool cli_child_run(struct cli_child *child)
     return child->error == 0;
 }
 
-int cli_child_error_code(const struct cli_child *child)
+int cli_pipe_child_error_code(const struct cli_pipe_child *child)
 {
     return !child->is_exec_error    ? CLI_EXIT_INTERNAL
            : child->error == ENOENT ? CLI_EXIT_NOT_FOUND

@@ -4,25 +4,26 @@
  * Input and output go on at the same time, in any order: all pipes are served
  * by one poll(2). The command may end without reading its input. If this
  * process dies, the kernel sends it SIGTERM. */
-#ifndef CLI_CHILD_H
-#define CLI_CHILD_H
+#ifndef CLI_PIPE_CHILD_H
+#define CLI_PIPE_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* What the command writes to a stream. */
-struct cli_child_text {
+struct cli_pipe_child_text {
     char *data;
     size_t room, len;
 };
 
-struct cli_child {
+struct cli_pipe_child {
     char **command;    /* ended by NULL; looked for in PATH */
     const void *input; /* its stdin */
     size_t input_len;
-    struct cli_child_text out; /* its stdout; if full, the pipe is closed */
-    struct cli_child_text err; /* its stderr; what is beyond it is dropped.
-                                * No room: it writes to ours */
+    struct cli_pipe_child_text out; /* its stdout; if full, the pipe is closed
+                                     */
+    struct cli_pipe_child_text err; /* its stderr; what is beyond it is dropped.
+                                     * No room: it writes to ours */
     /* the result */
     int error;  /* errno: it could not be started, or talked to */
     int status; /* of waitpid(2) */
@@ -30,9 +31,9 @@ struct cli_child {
 };
 
 /* Run it until it has ended. @return false, with child->error. */
-bool cli_child_run(struct cli_child *child);
+bool cli_pipe_child_run(struct cli_pipe_child *child);
 
 /* The exit code for a child->error. */
-int cli_child_error_code(const struct cli_child *child);
+int cli_pipe_child_error_code(const struct cli_pipe_child *child);
 
 #endif
