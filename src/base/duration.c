@@ -28,7 +28,7 @@ static bool is_digit(char c)
 }
 
 /** Parse digits, and a fraction of at most 9 digits: value = *number / *scale.
- * @return the text behind them; NULL: there is no number. */
+ * @return the rest after them; NULL: there is no number. */
 static const char *read_number(const char *at, int64_t *number, int64_t *scale)
 {
     *number = 0;

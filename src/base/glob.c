@@ -10,7 +10,7 @@ struct pattern {
     const unsigned char *end;
 };
 
-/* Match a class; `at` is behind its '[', and moves behind its ']'. */
+/* Match a class; `at` is after its '[', and moves past its ']'. */
 static bool class_has(struct pattern *pattern, unsigned char c)
 {
     bool is_negated = pattern->at < pattern->end && *pattern->at == '^';
@@ -42,7 +42,7 @@ static bool class_has(struct pattern *pattern, unsigned char c)
     return found != is_negated;
 }
 
-/* Match one byte with one item, which is not `*`; `at` moves behind it. */
+/* Match one byte with one item, which is not `*`; `at` moves past it. */
 static bool item_matches(struct pattern *pattern, unsigned char c)
 {
     unsigned char item = *pattern->at++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time. Instants and spans are different types, so that the compiler finds
- * mistakes. All arithmetic on them is here and saturates, since what a node
- * replies may be any span; elsewhere `ns` is only read, to compare it or to
+ * mistakes. All arithmetic on them is here and saturates, since a node may
+ * reply any span; elsewhere `ns` is only read, to compare it or to
  * pass it to the kernel or a file (scripts/checks/spans). An instant is a
  * reading of CLOCK_BOOTTIME (io/clock.h); the folders below io/ read no clock.
  *

@@ -26,7 +26,7 @@
 #define SLOTS_MAX 64
 
 /* Events that one wait returns: more than the descriptors of nine nodes. The
- * kernel keeps what does not fit for the next wait. */
+ * kernel keeps further events for the next wait. */
 #define FOUND_MAX 32
 
 /* A wait of at least this long uses the timer of CLOCK_BOOTTIME. */

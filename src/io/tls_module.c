@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The module holdfast-tls.so: OpenSSL behind io/tls.h.
+/* The module holdfast-tls.so: OpenSSL, called through io/tls.h.
  *
  * The server's certificate must be signed by a trusted authority and must be
  * valid for the host in the URL; no option disables this. Bytes go through a

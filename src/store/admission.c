@@ -10,8 +10,8 @@
 
 /* ---- The decision ------------------------------------------------------ */
 
-/* The operator's word instead of what was found: is_whole, it has all locks;
- * else it begins a quarantine. */
+/* The operator's declaration instead of the findings: is_whole, it has all
+ * locks; else it begins a quarantine. */
 static enum hf_admission_next declare(struct hf_admission *admission,
                                       bool is_whole)
 {

@@ -13,7 +13,7 @@
  *
  *     hf_admission_begin     a handshake begins; fill `identity`, `marker`
  *     hf_admission_read      both are complete
- *     hf_admission_decide    what to do next
+ *     hf_admission_decide    the next step: WRITE, OPEN or a refusal
  *     hf_admission_wrote     the server has confirmed WRITE: decide again
  *     hf_admission_open      OPEN: the node is ready for requests
  *
@@ -55,7 +55,7 @@ struct hf_admission {
                                          shown; INIT replaces no other */
 };
 
-/* What to do next. */
+/* The next step of the store. */
 enum hf_admission_next {
     HF_ADMISSION_SURVEY, /* begin the survey `surveying`, before the marker
                             changes */
@@ -79,7 +79,7 @@ void hf_admission_read(struct hf_admission *admission);
 /* verdict.marker was written, and is the server's marker now. */
 void hf_admission_wrote(struct hf_admission *admission);
 
-/** Decide what to do next, after hf_admission_read() or hf_admission_wrote().
+/** Decide the next step, after hf_admission_read() or hf_admission_wrote().
  * @param jobs  Pending jobs, a bit per enum hf_job.
  * @param now   Read after the reply: a quarantine begins with it. */
 enum hf_admission_next hf_admission_decide(struct hf_admission *admission,

@@ -33,7 +33,7 @@
 struct hf_store;
 struct hf_loop; /* io/loop.h */
 
-/* What a store can do beyond exclusive leases with a fence. */
+/* Capabilities of a store beyond exclusive leases with a fence. */
 enum hf_capability {
     HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
     HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
@@ -246,7 +246,7 @@ typedef void hf_store_ask_fn(struct hf_store *store, const struct hf_ask *ask,
 typedef void hf_store_flush_fn(struct hf_store *store, struct hf_instant now);
 
 /* An idle client, which runs no timers, has work again. A node whose reconnect
- * was due meanwhile, or whose attempt to connect timed out meanwhile, begins to
+ * came due since then, or whose attempt to connect has timed out, begins to
  * connect again. May be NULL. */
 typedef void hf_store_resume_fn(struct hf_store *store, struct hf_instant now);
 
@@ -304,8 +304,8 @@ struct hf_store_ops {
     const char *name;           /* "redis" */
     const char *const *schemes; /* NULL-terminated */
     uint32_t capabilities;      /* enum hf_capability */
-    /* Back-off of polling; depends on what a poll costs this store. Not 0, and
-     * the cap not less than the base. */
+    /* Back-off of polling; depends on the cost of a poll in this store. Not 0,
+     * and the cap not less than the base. */
     struct hf_span retry_base;
     struct hf_span retry_cap;
     struct hf_span node_timeout; /* of URLs without node_timeout; 0:

@@ -70,7 +70,7 @@ static bool is_scheme(struct hf_piece name)
     return name.len > 0 && name.len <= SCHEME_MAX;
 }
 
-/* @p rest then begins behind the ':'. */
+/* @p rest then begins after the ':'. */
 static enum hf_status read_scheme(struct hf_piece *rest, struct scheme *out,
                                   struct hf_error *error)
 {
@@ -254,7 +254,7 @@ static void show_text(FILE *out, const char *text)
     }
 }
 
-/* Print what a group of endpoints has in common: scheme and user. */
+/* Print the scheme and the user, which a group of endpoints shares. */
 static void show_group(FILE *out, const struct hf_url *url,
                        const struct hf_endpoint *e)
 {

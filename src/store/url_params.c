@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parameters behind '?': those of all stores, and those of a module. */
+/* The parameters after '?': those of all stores, and those of a module. */
 #include "base/assert.h"
 #include "base/duration.h"
 #include "base/fail.h"

@@ -32,7 +32,7 @@ static int hex_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte of the two hex digits behind the '%' at `i`; 0: there are none. */
+/* The byte of the two hex digits after the '%' at `i`; 0: there are none. */
 static int decode_byte(struct hf_piece piece, size_t i)
 {
     if (piece.len - i <= 2) {

@@ -13,7 +13,7 @@ struct hf_piece {
     size_t len;
 };
 
-/** Cut @p whole at the first @p c, and keep the text behind it in @p whole.
+/** Cut @p whole at the first @p c, and keep the rest in @p whole.
  * @param has_rest  set to whether there was a @p c.
  * @return the text before it. */
 struct hf_piece hf_piece_cut(struct hf_piece *whole, char c, bool *has_rest);
@@ -36,7 +36,7 @@ struct hf_params {
     unsigned given;
 };
 
-/* Parse the text behind '?'. */
+/* Parse the text after '?'. */
 enum hf_status hf_params_read(struct hf_params *params, struct hf_piece query,
                               struct hf_url *url, struct hf_error *error);
 

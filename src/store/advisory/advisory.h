@@ -16,12 +16,12 @@
  * deadlines.
  *
  *     key.c       which key a name has
- *     seats.c     what the session holds, and has asked for
+ *     seats.c     the locks that the session holds or has requested
  *     ask.c       requests to statements
  *     answer.c    replies to answers
  *     session.c   the connection, its settings, its end
- *     check.c     what is true between two events of the loop
- *     store.c     what the client calls; the table of operations */
+ *     check.c     the invariants between two events of the loop
+ *     store.c     the entry points for the client; the table of operations */
 #ifndef HF_ADVISORY_ADVISORY_H
 #define HF_ADVISORY_ADVISORY_H
 
@@ -68,7 +68,7 @@ struct hf_advisory_seat {
         HF_ADVISORY_LEAVING /* the unlock is under way, the try perhaps too */
     } state;
     bool is_shared;
-    bool is_unwanted; /* ASKED: released meanwhile */
+    bool is_unwanted; /* ASKED: released before the reply */
     bool has_nothing; /* LEAVING: the try has failed */
     uint64_t counter;
     struct hf_advisory_request acquire;
@@ -147,7 +147,7 @@ static inline bool hf_advisory_is_ready(const struct hf_advisory *store)
 
 /* ---- check.c ------------------------------------------------------------- */
 
-/* Assert what is true between two events of the loop: AD-1 to AD-5. */
+/* Assert AD-1 to AD-5, which hold between two events of the loop. */
 void hf_advisory_check(const struct hf_advisory *store);
 
 /* ---- seats.c ------------------------------------------------------------- */
@@ -185,7 +185,7 @@ void hf_advisory_ask(struct hf_advisory *store, const struct hf_ask *ask,
                      struct hf_instant now);
 
 /** Send the unlock of the seat. @param is_undo  the try was not answered, or
- * failed: unlock only what is locked, since else the server warns. For a key
+ * failed: unlock only if it is locked, since else the server warns. For a key
  * with one seat: others may have been granted what it finds. @return false: it
  * was not sent, and the connection breaks. */
 bool hf_advisory_unlock(struct hf_advisory *store,

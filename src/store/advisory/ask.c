@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A verb as a statement. What the seats already decide is answered at once.
+/* A verb as a statement. A request that the seats already decide is answered at
+ * once.
  *
  *   ACQUIRE   pg_try_advisory_lock[_shared], which never waits: a session that
  *             waits pins the server's oldest snapshot, and joins the deadlocks

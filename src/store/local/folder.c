@@ -230,7 +230,7 @@ int hf_folder_open_flags(const struct hf_folder *folder)
     return folder->is_shared ? flags : flags | O_CREAT;
 }
 
-/* What to do with a file that other users may have written. Values are not
+/* How to treat a file that other users may have written. Values are not
  * made again, as locks are. */
 static const char *remedy_for(const char *path)
 {

@@ -264,7 +264,7 @@ static enum hf_status fail_in_use(const struct hf_gate *gate, const char *boot,
 }
 
 /* Take the exclusive flock and renew the contents, unless another process has
- * done it meanwhile. Returns with the shared flock. */
+ * done it in between. Returns with the shared flock. */
 static enum hf_status set_up(struct hf_gate *gate, const char *boot,
                              hf_gate_renew_fn *make, struct hf_error *error)
 {

@@ -33,7 +33,7 @@ struct hf_gate_values {
     uint64_t n_entries;          /* as in hf_gate_page, like the next two */
     int64_t holder_pid;
     uint64_t holder_space;
-    uint32_t is_unsynced; /* what can be read may not be on the disk yet */
+    uint32_t is_unsynced; /* readable data may not be on the disk yet */
     uint32_t sweep_len;
     unsigned char sweep_key[HF_GATE_KEY_MAX + 1];
     _Alignas(64) pthread_mutex_t mutex;

@@ -24,7 +24,8 @@ struct hf_processes {
     struct hf_process of[HF_LIFE_PROCESSES_MAX];
 };
 
-/* What /proc says of this process, and whether it is usable; one per store. */
+/* This process according to /proc, and whether /proc is usable; one per store.
+ */
 struct hf_proc_view {
     bool is_ready;
     bool can_see; /* /proc is that of our own pid namespace */

@@ -63,7 +63,7 @@ void hf_table_key_init(struct hf_table_key *key, const char *prefix,
     key->len = 1 + CUT_LEN + 16;
 }
 
-/* Is the text behind a record that of this name? */
+/* Is the text after a record that of this name? */
 static bool is_text_of(const unsigned char *text, size_t len,
                        const struct hf_table_key *key)
 {

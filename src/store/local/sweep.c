@@ -45,7 +45,7 @@ static int sweep_one(struct sweep *sweep, MDB_cursor *cursor,
 }
 
 /* Drop the entries of the name at sweep_key, and write its record without them.
- * The text behind the record (names.c) stays. */
+ * The text after the record (names.c) stays. */
 static int drop_litter(struct sweep *sweep)
 {
     const struct hf_gate_page *page = sweep->table->gate->page;

@@ -2,11 +2,11 @@
 /* Records in an LMDB file that all processes map.
  *
  * The file is never synced: its contents end with the boot, and the kernel
- * keeps what a killed process wrote to the map. With MDB_WRITEMAP a transaction
- * takes 0.6 us, while writing pages by system calls takes 4. But a mapped page
- * without disk space raises SIGBUS. So the whole file is allocated before it is
- * mapped; when it is full, posix_fallocate() doubles it first, and a full disk
- * is an error number. MDB_NOLOCK, since the gate is the lock.
+ * keeps the writes of a killed process to the map. With MDB_WRITEMAP a
+ * transaction takes 0.6 us, while writing pages by system calls takes 4. But a
+ * mapped page without disk space raises SIGBUS. So the whole file is allocated
+ * before it is mapped; when it is full, posix_fallocate() doubles it first, and
+ * a full disk is an error number. MDB_NOLOCK, since the gate is the lock.
  *
  * A killed writer: LMDB changes no page that the last commit refers to. It
  * commits by writing the older of two meta pages, with its number last. So the

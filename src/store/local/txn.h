@@ -202,7 +202,7 @@ void hf_txn_dequeue(struct hf_txn *txn, const void *owner, size_t owner_len);
  * that no waiter is before it. */
 void hf_txn_grant(struct hf_txn *txn, struct hf_entry *entry);
 
-/* Fill an entry with what the request says. */
+/* Fill an entry from the request. */
 void hf_txn_introduce(const struct hf_txn *txn, struct hf_entry *out);
 
 /* Is the first live waiter before the asker's ticket? */

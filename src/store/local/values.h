@@ -31,7 +31,7 @@ struct hf_values {
 };
 
 /** Open or make the file, unless it is open. It is opened again if the path
- * leads to another file. What it returns to a reader is on the disk.
+ * leads to another file. A value that a reader gets is on the disk.
  * @return HF_OK, or a status with a text. */
 enum hf_status hf_values_open(struct hf_values *values, struct hf_gate *gate,
                               struct hf_error *error);

@@ -9,7 +9,7 @@
  * is an error and not a SIGBUS, and pages that are not synced yet are not in
  * the map. LMDB reports a short write as EIO; so space is allocated before.
  *
- * What a killed process has committed may be in memory and not on the disk. The
+ * The commit of a killed process may be in memory and not on the disk. The
  * next process syncs it before it replies, so that no value is read that a
  * power cut takes back (`is_unsynced`). */
 #include "store/local/values.h"
@@ -122,7 +122,7 @@ static int sync_all(struct hf_values *values)
 
 /* A file without values was just made, by a process that may have been killed,
  * or by `doctor --init`. One that was cut to two pages names later ones.
- * Of one page it cannot be told. */
+ * One page does not show it. */
 static bool is_new(int fd, off_t size)
 {
     const uint32_t magic = 0xbeefc0de;

@@ -68,7 +68,7 @@ static bool hold_on(struct hf_txn *txn)
     return true;
 }
 
-/* A request that finds waiters must queue behind them, even if the name is
+/* A request that finds waiters must queue after them, even if the name is
  * free: waiters are granted in FIFO order, unless the request is unfair. */
 static bool take(struct hf_txn *txn)
 {

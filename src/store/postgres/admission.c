@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the server is a kind that can be the node, and what the decision of
+/* Whether the server is a kind that can be the node, and how the decision of
  * store/admission.h means for it:
  *
  *     standby, read-only, too old                       refused: HF_CONFIG

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replies as answers. Missing is not refused: an error of the statement itself
  * has changed nothing (ERROR), and an error or a warning at its commit, or a
- * lock that was not got in time, leaves open what has happened (UNKNOWN). */
+ * lock that was not granted in time, leaves the outcome open (UNKNOWN). */
 #include "base/assert.h"
 #include "core/owner.h"
 #include "store/postgres/node.h"

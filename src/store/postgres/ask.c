@@ -19,7 +19,7 @@
 
 struct statement {
     const char *own;    /* prepared when it is first used */
-    const char *pooled; /* behind a pooler: not prepared */
+    const char *pooled; /* through a pooler: not prepared */
 };
 
 #define STATEMENT(call)                                                        \

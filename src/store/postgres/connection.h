@@ -171,8 +171,8 @@ void hf_pg_connection_break(struct hf_pg_connection *connection,
 struct hf_instant
 hf_pg_connection_silent_since(const struct hf_pg_connection *connection);
 
-/* node_check.c: assert what is true of the connection between two events of the
- * loop: PN-1 to PN-4. */
+/* node_check.c: assert the invariants of the connection between two events of
+ * the loop: PN-1 to PN-4. */
 void hf_pg_connection_check(const struct hf_pg_connection *connection);
 
 /* Close. Pending requests stay until they are popped. */

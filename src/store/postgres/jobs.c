@@ -23,9 +23,9 @@
 #define PROBE_MS 1000
 
 /* Old row versions for each row, and besides, before they are reported: at
- * least ten times what autovacuum leaves of 10,000 leases that are renewed
- * (bench/run bloat_postgres), and more than a few names can collect between two
- * of its rounds. */
+ * least ten times the rows that autovacuum leaves of 10,000 leases that are
+ * renewed (bench/run bloat_postgres), and more than a few names can collect
+ * between two of its rounds. */
 #define OLD_PER_ROW 10
 #define OLD_ROWS 20000
 

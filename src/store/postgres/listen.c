@@ -14,7 +14,7 @@
  *
  * Until LISTEN is committed, requests name no channel. Their waiters poll, and
  * their next heartbeat names the channel. A lost notification does no harm,
- * since the heartbeat finds the grant. Behind a pooler waiters poll, because
+ * since the heartbeat finds the grant. Through a pooler waiters poll, because
  * the session that would listen belongs to other clients too.
  *
  * LISTEN takes one request, and UNLISTEN two. */
@@ -123,8 +123,8 @@ void hf_pg_listen_timed(struct hf_pg_node *node, struct hf_instant now)
 
 /* ---- Pushes ------------------------------------------------------------- */
 
-/** Digits up to the end or a blank. @return what follows them; NULL: there are
- * none, or too many. */
+/** Digits up to the end or a blank. @return the rest after them; NULL: there
+ * are none, or too many. */
 static const char *parse_number(const char *at, uint64_t *out)
 {
     const char *start = at;

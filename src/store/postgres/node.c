@@ -3,7 +3,7 @@
  *
  * lose() is the only way back to WAITING. It reports the status before it
  * answers the pending requests, so that no answer leads to a new request here.
- * All of them are UNKNOWN, since libpq does not tell what it has sent.
+ * All of them are UNKNOWN, since libpq does not report which bytes it has sent.
  *
  * Cost: one timer a node. While READY it is armed for the hang alone. */
 #include "store/postgres/node.h"

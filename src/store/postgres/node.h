@@ -20,12 +20,12 @@
  *     hf_pg_node_resume(&node, now)    the client was idle and is not any more
  *     hf_pg_node_close(&node, forked)  pending requests are not answered
  *
- * The rest of this header is what its files call of each other, by file. All
- * of it runs in an event of the loop, or in a call of the store, and returns
- * without blocking. Each event ends with hf_pg_node_check().
+ * The rest of this header declares, by file, the functions that its files call
+ * of each other. All of it runs in an event of the loop, or in a call of the
+ * store, and returns without blocking. Each event ends with hf_pg_node_check().
  *
  * Owner: struct hf_pg owns its node; a node owns its connection and batches.
- * Texts are copied; what a reply has is borrowed until the event ends.
+ * Texts are copied; the data of a reply is borrowed until the event ends.
  * Threads: the thread that holds the client. Errors: none is returned. A broken
  * connection is marked, and lost at the end of the event: its requests are
  * UNKNOWN, and hf_pg_node_set_status() reports the fault and its reason.
@@ -189,7 +189,7 @@ static inline bool hf_pg_is_ready(const struct hf_pg_node *node)
     return node->phase == HF_PG_READY && !node->connection.is_broken;
 }
 
-/* The earliest of what is next in this phase. */
+/* The earliest event that is due in this phase. */
 struct hf_instant hf_pg_node_due(const struct hf_pg_node *node);
 
 /* Set the timer to that. */
@@ -212,7 +212,7 @@ enum hf_status hf_pg_node_cause(const struct hf_pg_node *node,
 
 /* ---- node_check.c -------------------------------------------------------- */
 
-/* Assert what is true between two events of the loop: PN-5 to PN-10. */
+/* Assert PN-5 to PN-10, which hold between two events of the loop. */
 void hf_pg_node_check(const struct hf_pg_node *node);
 
 /* ---- handshake.c --------------------------------------------------------- */
@@ -273,7 +273,7 @@ bool hf_pg_ask_refuse(struct hf_pg_node *node,
 bool hf_pg_renew_gather(struct hf_pg_node *node, const struct hf_ask *ask,
                         struct hf_instant now);
 
-/* Send what was gathered. */
+/* Send the gathered renewals. */
 void hf_pg_renew_send(struct hf_pg_node *node, struct hf_instant now);
 
 /* The same, unless a request is under way: then when it was answered. */

@@ -15,15 +15,13 @@
 
 #include "base/assert.h"
 
-/* PN-1: the ring has room for what is pending, and its size is a power of two.
- *       Results are kept only for the oldest request.
- * PN-2: a connection that is broken is due at once, so that its owner closes
- *       it.
- * PN-3: a request is pending, a statement is prepared and bytes wait in libpq
- *       only on an open connection. When it is closed, each request has been
- *       answered.
- * PN-4: the loop watches a connection that is not closed, or it is broken: else
- *       it would hear nothing before its deadline. */
+/* PN-1: the ring has room for all pending requests, and its size is a power of
+ * two. Results are kept only for the oldest request. PN-2: a connection that is
+ * broken is due at once, so that its owner closes it. PN-3: a request is
+ * pending, a statement is prepared and bytes wait in libpq only on an open
+ * connection. When it is closed, each request has been answered. PN-4: the loop
+ * watches a connection that is not closed, or it is broken: else it would hear
+ * nothing before its deadline. */
 void hf_pg_connection_check(const struct hf_pg_connection *connection)
 {
     bool is_closed = hf_pg_connection_is_closed(connection);
@@ -65,7 +63,7 @@ static void check_phase(const struct hf_pg_node *node)
 }
 
 /* PN-7: the node votes or is in quarantine exactly if its handshake is done.
- * PN-8: what the client is told of the fault fits the status: none if it votes,
+ * PN-8: the fault that the client gets fits the status: none if it votes,
  *       and a quarantine has an end. A node that is down has another reason
  *       than a quarantine. */
 static void check_status(const struct hf_pg_node *node)
@@ -83,7 +81,7 @@ static void check_status(const struct hf_pg_node *node)
     }
 }
 
-/* PN-9: what belongs to one session ends with it: LISTEN, the schema that this
+/* PN-9: the state of a session ends with it: LISTEN, the schema that this
  *       client has made, the examination, and batches that are not answered. */
 static void check_session(const struct hf_pg_node *node)
 {

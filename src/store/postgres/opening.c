@@ -17,7 +17,7 @@
 
 /* ---- Errors ------------------------------------------------------------- */
 
-/* The cause is what failed last: lines before it are of other addresses, those
+/* The cause is the last failure: lines before it are of other addresses, those
  * after it are hints. libpq begins each attempt with the address, which our
  * message has. */
 static const char *cause_of(char *text)

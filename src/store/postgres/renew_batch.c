@@ -9,11 +9,12 @@
  *     sent   a            bcdef         gh
  *     reply             a         bcdef     gh
  *
- * A renewal alone is a plain CONFIRM. holdfast.renew() renews what needs no
- * other rule and is not locked by another session; the rest is sent as CONFIRM.
+ * A renewal alone is a plain CONFIRM. holdfast.renew() renews the locks that
+ * need no other rule and are not locked by another session; the rest is sent as
+ * CONFIRM.
  *
  * The server executes requests in the order in which they are asked: any other
- * request first sends what was gathered. */
+ * request first sends the gathered ones. */
 #include "base/assert.h"
 #include "store/postgres/node.h"
 
@@ -24,7 +25,7 @@
 /* Most renewals of a batch: bounds how long their rows stay locked. */
 #define BATCH_MAX 1000
 
-/* The column behind those of holdfast.answer: which of the batch, from 1. */
+/* The column after those of holdfast.answer: which of the batch, from 1. */
 #define C_NTH 12
 
 #define RENEW "holdfast.renew($1, $2, $3, $4, $5, $6)"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a connection keeps of its requests: the ring of pending ones, and the
+/* The requests that a connection keeps: the ring of pending ones, and the
  * parameters of a statement. */
 #include "base/assert.h"
 #include "store/postgres/connection_parts.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the server is a kind that can be a node, and what the decision of
+/* Whether the server is a kind that can be a node, and how the decision of
  * store/admission.h means for it:
  *
  *     Sentinel, Cluster member, replica, listed twice   refused: HF_CONFIG

@@ -6,8 +6,8 @@
  *          ▲     until `retry_at`                            │
  *          └──────────────────────shut───────────────────────┘
  *
- * Its owner logs in, sends requests, handles the replies, and decides what to
- * do when it breaks. hf_redis_connection_break() only sets `is_broken`, since
+ * Its owner logs in, sends requests, handles the replies, and decides when to
+ * reconnect. hf_redis_connection_break() only sets `is_broken`, since
  * bytes may be being read; the owner closes the connection in `settled`, the
  * last callback of each event. All callbacks come from hf_loop_dispatch(). */
 #ifndef HF_REDIS_CONNECTION_H
@@ -38,8 +38,8 @@ struct hf_redis_connection_events {
     hf_redis_connection_fn *replied; /* a complete reply is in `reply` */
     hf_redis_connection_fn *timed;   /* the timer, CLOSED or OPEN */
     hf_redis_connection_fn *settled; /* last: close if broken, set the timer */
-    hf_redis_connection_check_fn *check; /* between two events: assert what is
-                                            always true then */
+    hf_redis_connection_check_fn *check; /* before and after each event: assert
+                                            the owner's invariants */
 };
 
 struct hf_redis_connection {
@@ -107,7 +107,7 @@ void hf_redis_connection_break(struct hf_redis_connection *connection,
 void hf_redis_connection_starve(struct hf_redis_connection *connection);
 
 /* Since when a reply is pending and none has made progress; HF_NEVER: no reply
- * is pending. The age of the oldest request is no measure: behind 10,000
+ * is pending. The age of the oldest request is no measure: after 10,000
  * renewals in one write a request waits long at a server that replies. */
 struct hf_instant
 hf_redis_connection_silent_since(const struct hf_redis_connection *connection);

@@ -33,7 +33,7 @@ static unsigned slot_of(const char *text, size_t len)
     return crc % SLOTS;
 }
 
-/** The hash tag: the text between the first '{' and the first '}' behind it.
+/** The hash tag: the text between the first '{' and the first '}' after it.
  * @return its length; 0: the key has no hash tag. */
 static size_t find_tag(const char *key, size_t len, const char **tag)
 {

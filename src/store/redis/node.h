@@ -176,8 +176,8 @@ static inline bool hf_redis_is_ready(const struct hf_redis_node *node)
     return node->phase == HF_REDIS_READY && !node->connection.is_broken;
 }
 
-/* The earliest of what is next in this phase: a retry, a timeout, the next read
- * of the marker. */
+/* The earliest event that is due in this phase: a retry, a timeout, the next
+ * read of the marker. */
 struct hf_instant hf_redis_node_due(const struct hf_redis_node *node);
 
 /* Set the timer to that. */
@@ -196,7 +196,7 @@ enum hf_status hf_redis_node_cause(const struct hf_redis_node *node,
 
 /* ---- node_check.c -------------------------------------------------------- */
 
-/* Assert what is true between two events of the loop: RN-1 to RN-11. */
+/* Assert RN-1 to RN-11, which hold between two events of the loop. */
 void hf_redis_node_check(const struct hf_redis_node *node);
 
 /* ---- handshake.c: the handshake --------------------------------------------

@@ -71,7 +71,7 @@ static void check_phase(const struct hf_redis_node *node)
 }
 
 /* RN-7: a node votes or is in quarantine exactly if its handshake is done.
- * RN-8: what the client is told of the fault fits the status: none if it votes,
+ * RN-8: the fault that the client gets fits the status: none if it votes,
  *       and a quarantine has an end. A node that is down has another reason
  *       than a quarantine. */
 static void check_status(const struct hf_redis_node *node)

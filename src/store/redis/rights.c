@@ -2,7 +2,7 @@
 /* Check that the user has each right that a verb needs, by using it once: plain
  * commands as plain requests, the commands of scripts in a script (rights.lua),
  * and SUBSCRIBE on the second connection (listen.c). ACL DRYRUN would not do:
- * Redis 6 lacks it, and a user who may call it can test other users too. */
+ * Redis 6 lacks it, and a user that may call it can test other users too. */
 #include "store/redis/command.h"
 
 #include <ctype.h>

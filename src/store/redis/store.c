@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The store for Redis and Valkey: one or more independent nodes. The .lua files
- * define what each verb does at a node, node.h the states of a connection. */
+ * define each verb at a node, node.h the states of a connection. */
 #include "store/redis/node.h"
 
 #include "base/assert.h"

@@ -7,7 +7,7 @@
  *     ◀── how many are held, and the first of them      ... next page
  *
  * A survey runs after the handshake and before admission.c changes the marker,
- * so the node has no vote meanwhile. Another handshake follows it.
+ * so the node has no vote until then. Another handshake follows it.
  *
  * LOOK reports whether locks of the node are held or have waiters. It reads the
  * lock keys of this client's prefix, and all side keys: these lead to the locks

@@ -18,10 +18,10 @@
  * - When a connection breaks, a request of which no byte was written was never
  *   executed (UNSENT); any other may have been (UNKNOWN). begin and sent tell
  *   them apart.
- * - A repeated request moves behind later ones. An ACQUIRE behind the RELEASE
+ * - A repeated request moves after later ones. An ACQUIRE after the RELEASE
  *   that cancels it would leave a lock without an owner, so
  *   hf_wire_may_resend() refuses that.
- * - What is not in use any more is overwritten after a login: AUTH was in it.
+ * - After a login the unused bytes are overwritten: AUTH was in them.
  *
  * Cost: one write() for all requests of a turn. A request allocates nothing
  * unless more are in flight than ever before; both buffers double, so the
@@ -96,7 +96,7 @@ static bool grow(struct hf_wire *wire, size_t cap)
     return true;
 }
 
-/* Make room for `len` bytes behind `end`: move the unanswered bytes to the
+/* Make room for `len` bytes after `end`: move the unanswered bytes to the
  * front if that leaves at least a quarter of the buffer free, else grow it. */
 static bool reserve_bytes(struct hf_wire *wire, size_t len)
 {

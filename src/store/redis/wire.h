@@ -68,8 +68,8 @@ const struct hf_pending *hf_wire_asked(const struct hf_wire *wire);
 void hf_wire_pop(struct hf_wire *wire);
 
 /* The reply to the oldest request was NOSCRIPT: may it be queued again? Not if
- * a request of `verb` for the same owner is behind it, unless it is of `verb`
- * itself: an ACQUIRE must not move behind the RELEASE that cancels it. */
+ * a request of `verb` for the same owner follows it, unless it is of `verb`
+ * itself: an ACQUIRE must not move after the RELEASE that cancels it. */
 bool hf_wire_may_resend(const struct hf_wire *wire, uint8_t verb);
 
 /** Queue the oldest request again, with its script's text, and pop it. @return
