@@ -70,7 +70,7 @@ struct cli_args {
     bool is_with_version;
     bool is_delete;
     int64_t if_version;
-    /* words that are no options, and what follows "--" */
+    /* words that are no options, and those after "--" */
     const char *words[CLI_WORDS_MAX];
     size_t n_words; /* may be more than were kept */
     char **command; /* NULL without "--" */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Commands: one file each, one word in CLI_CMD_MAP below. No code compares
- * commands: what is special about one stands in its struct cli_cmd.
+ * commands: the differences are in struct cli_cmd of each.
  *
  * To add one:
  * 1. cmd_NAME.c: `const struct cli_cmd cli_cmd_NAME`, with its options, its
@@ -19,7 +19,7 @@
 /* @return the exit code. */
 typedef int cli_cmd_fn(struct cli_args *args);
 
-/* What the completion of shells offers for a word of a command. */
+/* The words that completion of shells offers for a command. */
 enum cli_offer {
     CLI_OFFER_NAMES, /* of locks, from the store */
     CLI_OFFER_COMMANDS,

@@ -72,7 +72,7 @@ static void catch_signals(struct hf_client *client)
     }
 }
 
-/* ---- What is said ------------------------------------------------------ */
+/* ---- Messages ---------------------------------------------------------- */
 
 static void put_name(struct cli_out *out, const struct cli_args *args)
 {
@@ -242,10 +242,10 @@ static int break_name(struct breaking *breaking)
     if (status != HF_OK) {
         return cli_store_fail(status, args->name, &error);
     }
-    /* If that fails it is told as free: the break was done. */
+    /* If that fails it is reported as free: the break was done. */
     (void)look(breaking, &breaking->to, &error);
     if (strcmp(breaking->to.owner, breaking->from.owner) == 0) {
-        breaking->to.kind = HF_HOLDER_NONE; /* told by few servers */
+        breaking->to.kind = HF_HOLDER_NONE; /* reported by few servers */
         breaking->to.owner[0] = '\0';
     }
     return print(breaking);

@@ -120,7 +120,7 @@ static void offer_names(struct completion *it, struct cli_args *args)
         return;
     }
     enum hf_status status = hf_client_list(client, pattern, on_name, it, NULL);
-    (void)status; /* what was listed is offered */
+    (void)status; /* the names listed so far are offered */
     hf_client_close(client);
 }
 
@@ -130,7 +130,7 @@ struct before {
     const struct cli_cmd *cmd;
     const char *url;
     const struct cli_opt *open; /* the option whose value is the last word */
-    unsigned n_words;           /* behind it, that are no options */
+    unsigned n_words;           /* after it, that are no options */
     bool has_dashes;
 };
 

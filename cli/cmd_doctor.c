@@ -77,7 +77,7 @@ struct finding {
     char text[];
 };
 
-/* On a terminal between words, with what follows indented. */
+/* On a terminal between words; later lines are indented. */
 static void put_line(struct cli_out *out, const char *text)
 {
     cli_width_fold(out, text, 4, cli_width(STDOUT_FILENO));

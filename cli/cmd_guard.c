@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast guard: print what makes a database refuse stale fences, or
+/* holdfast guard: print the text that makes a database refuse stale fences, or
  * install it (guard_install.c).
  *
  * The texts are files of cli/guard/; guard_text.c fills them in. */
@@ -286,7 +286,7 @@ static int print(const struct cli_guard *guard, const struct cli_args *args)
                : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);
 }
 
-/* Behind the text, so that it is the last line on a terminal. */
+/* After the text, so that it is the last line on a terminal. */
 static void warn_of_reset(const struct cli_guard *guard,
                           const struct cli_args *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast release: give back what acquire took. */
+/* holdfast release: release a lock of holdfast acquire. */
 #include "cmd.h"
 
 #include "exit_code.h"

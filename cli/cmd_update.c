@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast update: pass a value through a command, and write what comes out. */
+/* holdfast update: pass a value through a command, and write its output. */
 #include "cmd.h"
 
 #include "exit_code.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guards: what a database needs to refuse stale fences (cli/guard/). */
+/* Guards: texts that make a database refuse stale fences (cli/guard/). */
 #ifndef CLI_GUARD_H
 #define CLI_GUARD_H
 
@@ -40,13 +40,13 @@ enum cli_guard_quoting {
 struct cli_guard_program; /* guard_client.h */
 
 struct cli_guard {
-    const char *name;        /* of the database, as typed */
-    const char *product;     /* as written in a sentence */
-    const char *base;        /* the guard itself */
-    const char *table;       /* the trigger of one table, with places to fill;
-                              * NULL: it has none */
-    const char *reset;       /* the reset of one name */
-    const char *state;       /* prints what is installed: NAME=VALUE lines */
+    const char *name;    /* of the database, as typed */
+    const char *product; /* as written in a sentence */
+    const char *base;    /* the guard itself */
+    const char *table;   /* the trigger of one table, with places to fill;
+                          * NULL: it has none */
+    const char *reset;   /* the reset of one name */
+    const char *state;   /* prints the installed version: NAME=VALUE lines */
     const char *table_state; /* the same of a table */
     const struct cli_guard_program *client;
     int version;     /* of these texts, as `state` prints it */

@@ -47,7 +47,7 @@ static bool is_notice(const char *line, size_t len)
     return len == 0;
 }
 
-/* Behind "psql:<stdin>:7: ERROR:  " and the like. */
+/* After "psql:<stdin>:7: ERROR:  " and the like. */
 static const char *without_prefix(const char *line)
 {
     static const char *const prefixes[] = {
@@ -71,7 +71,7 @@ static void keep_error(struct cli_guard_client *client, const char *line)
     cli_out_bytes(&out, line, strcspn(line, "\r\n"));
 }
 
-/* The first line that begins with ERROR, as mariadb's does behind the statement
+/* The first line that begins with ERROR, as mariadb's does after the statement
  * that it repeats; else the first that is no notice. @return false: none. */
 static bool find_error(struct cli_guard_client *client, const char *text)
 {

@@ -15,10 +15,10 @@
 /* Options that are fixed, those of an address, and the program itself. */
 #define CLI_GUARD_WORDS_MAX 40
 
-/* An address, and what is made of it. */
+/* An address, and the command line made from it. */
 #define CLI_GUARD_WORDS_ROOM 8192
 
-/* What a state or a table's triggers have. */
+/* Room for a state, or for the triggers of a table. */
 #define CLI_GUARD_OUT_ROOM 262144
 
 /* The statement that failed, which mariadb repeats, and the error. */
@@ -37,7 +37,7 @@ struct cli_guard_client {
     int code;                       /* its exit code */
 };
 
-/* What a line of an error means. */
+/* The exit code for a line of an error. */
 struct cli_guard_error {
     const char *part; /* of the line; NULL: any */
     int code;

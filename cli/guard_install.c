@@ -2,9 +2,10 @@
 /* holdfast guard --install: run the guard's texts with the database's own
  * client program.
  *
- * First it asks what is installed (cli/guard/DATABASE_state.sql), and refuses a
- * newer guard. It runs the text unless this version is whole there, then that
- * of the table, and asks again: it reports what the database says it has.
+ * First it reads the installed version (cli/guard/DATABASE_state.sql), and
+ * refuses a newer guard. It runs the text unless this version is whole there,
+ * then that of the table, and asks again: it reports the version in the
+ * database.
  *
  * A text ends whole or changes nothing, in PostgreSQL and SQLite by its own
  * transaction. In MySQL each statement is one, so the texts leave a mark, and
@@ -80,7 +81,7 @@ static bool run_texts(struct cli_guard_client *client,
     return cli_guard_client_run(client, text, strlen(text));
 }
 
-/* ---- What is installed ------------------------------------------------- */
+/* ---- The installed version --------------------------------------------- */
 
 static const char *value_of(char *line, const char *name)
 {
@@ -205,7 +206,7 @@ static void report(const struct cli_guard *guard, const struct cli_args *args,
 
 /* ---- Installing -------------------------------------------------------- */
 
-/* What was refused was the guard's own, or the table. */
+/* The database refused the guard itself, or the table. */
 static const char *remedy_of(const struct cli_guard_client *client,
                              const struct state *state, bool is_table)
 {

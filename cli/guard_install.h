@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the installations of all databases share. */
+/* Shared by the installations of all databases. */
 #ifndef CLI_GUARD_INSTALL_H
 #define CLI_GUARD_INSTALL_H
 
@@ -11,7 +11,7 @@
 void cli_guard_install_begin(struct cli_out *out,
                              const struct cli_guard *guard);
 
-/* One line with client->error and, unless NULL, what to do.
+/* One line with client->error and, unless NULL, the remedy.
  * @return client->code. */
 int cli_guard_install_fail(const struct cli_guard_client *client,
                            const char *remedy);

@@ -17,7 +17,7 @@
 
 #define STATE "INFO memory\nINFO replication\nINFO cluster\nSCRIPT EXISTS "
 
-/* The value behind NAME in INFO's lines. "": it is not there. */
+/* The value of NAME in INFO's lines. "": it is not there. */
 static void info_of(const char *text, const char *name, char out[32])
 {
     const char *at = strstr(text, name);
@@ -70,7 +70,7 @@ static int check_server(const struct cli_guard_client *client)
     return 0;
 }
 
-/* In quotes, one line: what redis-cli reads as one argument. */
+/* In quotes, one line: redis-cli reads it as one argument. */
 static size_t put_load(char *text, size_t room, const char *script)
 {
     static const char digits[] = "0123456789abcdef";

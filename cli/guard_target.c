@@ -135,7 +135,7 @@ static int refuse(char *target, const char *reason)
     return cli_message_end(&out, CLI_EXIT_USAGE);
 }
 
-/* BEFORE and the bytes, behind what is kept. @return NULL: no room. */
+/* Append BEFORE and the bytes. @return NULL: no room. */
 static char *keep(struct cli_guard_client *client, const char *before,
                   const char *bytes, size_t len)
 {
@@ -376,7 +376,7 @@ static const struct cli_guard_error mysql_errors[] = {
     {NULL, CLI_EXIT_CONFIG},
 };
 
-/* A URL stands for all: what option files say of another server, such as its
+/* A URL replaces all: settings of another server in option files, such as its
  * password, would go before it. */
 const struct cli_guard_program cli_guard_mariadb = {
     .names = {"mariadb", "mysql"},

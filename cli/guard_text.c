@@ -116,13 +116,13 @@ static void put_identifier(struct cli_out *out, const struct cli_guard *guard,
 
 /* ---- The name of a row's lock ------------------------------------------ */
 
-/* The next text and the column behind it. */
+/* The next text and the column after it. */
 struct part {
     const char *text, *column;
     size_t text_len, column_len; /* no column at the end: 0 */
 };
 
-/* `next` is moved behind the part. @return false: no part is left, or a brace
+/* `next` is moved past the part. @return false: no part is left, or a brace
  * has no counterpart; then **next is no NUL. */
 static bool next_part(const char **next, struct part *part)
 {

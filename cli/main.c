@@ -27,7 +27,7 @@ const struct cli_cmd *cli_cmd_find(const char *name)
     return NULL;
 }
 
-/* Words of other tools for what a command does here. */
+/* Words of other tools for commands of this one. */
 static const char *known_elsewhere(const char *name)
 {
     static const char *const words[][2] = {
@@ -132,7 +132,7 @@ static bool asks_for_help(char **words)
     return false;
 }
 
-/* Without a command, what follows "--" are words like others. */
+/* Without a command, the words after "--" are like others. */
 static void take_rest_as_words(struct cli_args *args)
 {
     char **rest = args->command;

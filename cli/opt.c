@@ -442,7 +442,7 @@ bool cli_opt_takes_next(const struct cli_opt *opts, const char *word)
     return false;
 }
 
-/* Where the help of an option begins: behind nearly all options, and 50 columns
+/* Where the help of an option begins: after nearly all options, and 50 columns
  * are left for it. */
 #define HELP_COLUMN 30
 

@@ -64,7 +64,8 @@ static void become(const struct pipes *pipes, pid_t parent, char **command)
     _exit(n > 0 ? CLI_EXIT_CANNOT_RUN : CLI_EXIT_INTERNAL);
 }
 
-/* Write what the pipe takes. A command that does not read all is no error. */
+/* Write as much as the pipe takes. A command that does not read all is no
+ * error. */
 static void feed(struct pipes *pipes, const char **data, size_t *len)
 {
     ssize_t n = *len > 0 ? write(pipes->in[1], *data, *len) : 0;
@@ -98,7 +99,7 @@ static int drain_err(int *fd, struct cli_pipe_child_text *text)
     return drain(fd, text->len < text->room ? text : &dropped);
 }
 
-/* Serve what is ready to read. poll(2) leaves a closed pipe, -1, at 0. */
+/* Read the pipes that are ready. poll(2) leaves a closed pipe, -1, at 0. */
 static int serve_ready(struct pipes *pipes, struct cli_pipe_child *child,
                        const struct pollfd fds[3])
 {
@@ -110,7 +111,7 @@ static int serve_ready(struct pipes *pipes, struct cli_pipe_child *child,
         error = drain(&pipes->out[0], &child->out);
     }
     if (child->out.len == child->out.room) {
-        shut(&pipes->out[0]); /* what it still writes is SIGPIPE */
+        shut(&pipes->out[0]); /* a further write gets SIGPIPE */
     }
     return error;
 }

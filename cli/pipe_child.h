@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the command writes to a stream. */
+/* The output of the command on one stream. */
 struct cli_pipe_child_text {
     char *data;
     size_t room, len;
@@ -22,7 +22,7 @@ struct cli_pipe_child {
     size_t input_len;
     struct cli_pipe_child_text out; /* its stdout; if full, the pipe is closed
                                      */
-    struct cli_pipe_child_text err; /* its stderr; what is beyond it is dropped.
+    struct cli_pipe_child_text err; /* its stderr; the rest is dropped.
                                      * No room: it writes to ours */
     /* the result */
     int error;  /* errno: it could not be started, or talked to */

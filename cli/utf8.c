@@ -12,7 +12,7 @@ static bool is_tail(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
-/* The second byte decides what the first alone does not. */
+/* The second byte decides where the first alone does not. */
 static bool is_second(unsigned char first, unsigned char second)
 {
     switch (first) {

@@ -28,7 +28,7 @@
 #define WHO_LEAST 16
 #define LABEL_LEAST 5
 
-/* A time, and what is said of it. */
+/* A time, and its text. */
 #define TIME_ROOM 64
 
 /* "1234 ahead, " */
@@ -143,7 +143,7 @@ void cli_line_stop(struct cli_line_gate *gate)
 
 /* ---- Text -------------------------------------------------------------- */
 
-/* What is said of the holder, in parts. */
+/* The text on the holder, in parts. */
 struct holder_parts {
     char who[LINE_ROOM];
     char since[TIME_ROOM];
@@ -152,7 +152,7 @@ struct holder_parts {
     bool is_renewed;
 };
 
-/* `rest`: columns that are needed behind it. */
+/* `rest`: columns that are needed after it. */
 static void put_name(struct cli_out *out, const void *name, size_t name_len,
                      size_t rest)
 {
@@ -167,7 +167,7 @@ static void put_name(struct cli_out *out, const void *name, size_t name_len,
     (void)cli_width_cut(out, shown_name, room > NAME_LEAST ? room : NAME_LEAST);
 }
 
-/* `rest`: columns that are needed behind it. */
+/* `rest`: columns that are needed after it. */
 static void put_head(struct cli_out *out, const struct cli_line *line,
                      const void *name, size_t name_len, size_t rest)
 {
@@ -254,7 +254,7 @@ static void read_holder(struct holder_parts *parts, struct cli_line *line,
     parts->label = holder->kind == HF_HOLDER_NONE ? "" : holder->label;
 }
 
-/* What is left out, or cut, last: all of the holder, and its lease. */
+/* Left out, or cut, last: all of the holder, and its lease. */
 static size_t columns_of(const struct holder_parts *parts)
 {
     return cli_width_of(parts->who) + cli_width_of(parts->lease);

@@ -28,7 +28,7 @@
 /* The pause is at least so many times the duration of a snapshot. */
 #define REST 4
 
-/* The column where a change begins, behind time and name. */
+/* The column where a change begins, after time and name. */
 #define AT_NAME 24
 
 /* Indentation of folded lines. */

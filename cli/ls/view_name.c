@@ -131,7 +131,7 @@ static void put_some(struct shown *shown, int node, bool waits)
     }
 }
 
-/* An exclusive holder stands on the node's own line. */
+/* An exclusive holder is on the node's own line. */
 static void put_places(struct shown *shown, int node)
 {
     if (shown->info.nodes[node].holder.kind == HF_HOLDER_SHARED) {

@@ -143,7 +143,7 @@ static int cover_wrapper(struct cli_keeper *keeper)
                            "the lock was lost again as soon as it was taken");
     }
     return cli_message(CLI_EXIT_UNREACHABLE, keeper->args->name,
-                       "the store could not be told which processes keep the "
+                       "the store did not confirm which processes keep the "
                        "lock; the command was not started");
 }
 

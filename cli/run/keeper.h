@@ -34,7 +34,7 @@ struct cli_keeper {
     int link; /* our end of the socket pair */
     int signals;
     int timer;
-    int64_t timer_ns; /* what it is set to */
+    int64_t timer_ns; /* the time that it is set to */
     struct hf_client *client;
     struct hf_lock *lock; /* NULL: running without (--on-unreachable run) */
     enum hf_state state;  /* as it was last seen */

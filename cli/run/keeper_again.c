@@ -2,7 +2,7 @@
 /* Leader election (--again): rounds of acquiring the lock, running the command,
  * and releasing the lock.
  *
- *     wait in the queue   lead            wait again, behind the others
+ *     wait in the queue   lead            wait again, after the others
  *     |------------------|command-------|-------------------------|command-
  *                        fence 7        ended, or lost            fence 9
  *

@@ -105,7 +105,7 @@ static int cover_process(struct cli_while *keep)
         return 0;
     }
     return cli_message(CLI_EXIT_UNREACHABLE, keep->args->name,
-                       "the store could not be told which process holds the "
+                       "the store did not confirm which process holds the "
                        "lock");
 }
 

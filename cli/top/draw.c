@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define HEAD_ROWS 3 /* store, counts, titles */
-#define FOOT_ROWS 1 /* keys, or what is typed */
+#define FOOT_ROWS 1 /* keys, or the typed text */
 
 /* Longest text of a cell; the screen cuts it to its column. */
 #define CELL_TEXT 1200

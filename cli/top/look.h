@@ -23,7 +23,7 @@ struct top_look {
     struct cli_places places;
 };
 
-/* What to poll. */
+/* The names to poll. */
 struct top_wish {
     int64_t interval_ms;
     bool is_paused;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program behind `holdfast top`: options, signals, the loop. */
+/* The program that `holdfast top` runs: options, signals, the loop. */
 #include "cmd.h"
 #include "exit_code.h"
 #include "message.h"
@@ -137,7 +137,7 @@ static void go_on(struct top *top, struct top_looker *looker, int signals)
     }
 }
 
-/* `holdfast` puts the pattern behind "--". */
+/* `holdfast` puts the pattern after "--". */
 static const char *find_pattern(const struct cli_args *args)
 {
     return args->command != NULL ? args->command[0]

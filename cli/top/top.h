@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* holdfast-top: the program behind `holdfast top`. A program of its own, since
- * a command that runs under a lock must not pay for ncurses at its start.
+/* holdfast-top: the program that `holdfast top` runs. A program of its own,
+ * since a command that runs under a lock must not pay for ncurses at its start.
  *
  *   main.c      options, signals, the loop
  *   look.c      polls the store, in a thread of its own

@@ -346,18 +346,18 @@ open_store() {
     wait $gate_pid 2>/dev/null
 }
 
-start_held untold write9 -n -t 20s --status-fd 9 -- touch "$W/in/untold/ran"
-await_held untold
+start_held unconfirmed write9 -n -t 20s --status-fd 9 -- touch "$W/in/unconfirmed/ran"
+await_held unconfirmed
 close_store
-kill -USR1 "$(pid_of untold tracer)"
-wait "$(pid_of untold tracer)"
+kill -USR1 "$(pid_of unconfirmed tracer)"
+wait "$(pid_of unconfirmed tracer)"
 is $? 69 'not of the wrapper: exit 69'
 open_store
-like "$(cat "$W/in/untold/err")" \
-    '^holdfast: untold: the store could not be told [^'$'\n'']*$' \
+like "$(cat "$W/in/unconfirmed/err")" \
+    '^holdfast: unconfirmed: the store did not confirm [^'$'\n'']*$' \
     'not of the wrapper: one line'
 ok 'not of the wrapper: the command is not started' \
-    test ! -e "$W/in/untold/ran"
+    test ! -e "$W/in/unconfirmed/ran"
 
 # The group is registered after the fork, with the next renewal. From then on a
 # process of the group keeps the lock when all others have been killed.
