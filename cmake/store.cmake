@@ -30,7 +30,7 @@ function(hf_store_objects folders output schemes)
     list(APPEND texts "${text}")
   endforeach()
   list(REMOVE_DUPLICATES texts)
-  if(texts AND EXISTS "${CMAKE_SOURCE_DIR}/${folder}/schema.h") # MySQL's is not used yet
+  if(texts)
     hf_embed_text(text "hf_${scheme}_text" "store/${scheme}/schema.h" ${texts})
     list(APPEND sources "${text}")
   endif()

@@ -165,7 +165,9 @@ static bool deliver(struct hf_mysql_connection *connection,
 {
     struct st_mysql_res *rows = connection->rows;
     struct hf_mysql_reply reply = {.error = mysql_errno(connection->sql),
-                                   .text = mysql_error(connection->sql)};
+                                   .text = mysql_error(connection->sql),
+                                   .sqlstate = mysql_sqlstate(connection->sql),
+                                   .rows = rows};
     MYSQL_ROW row = rows == NULL ? NULL : mysql_fetch_row(rows);
     reply.is_last = reply.error != 0 || !mysql_more_results(connection->sql);
     connection->rows = NULL;
@@ -178,10 +180,7 @@ static bool deliver(struct hf_mysql_connection *connection,
     }
     if (row != NULL) {
         reply.n = mysql_num_fields(rows);
-        HF_ASSERT(reply.n <= HF_MYSQL_COLUMNS_MAX); /* statements are ours */
-        for (unsigned i = 0; i < reply.n; i++) {
-            reply.columns[i] = row[i];
-        }
+        reply.columns = (const char *const *)row;
     }
     connection->heard_at = now;
     connection->events->replied(connection, &reply, now);
@@ -225,7 +224,7 @@ static int begin_call(struct hf_mysql_connection *connection)
     }
     return mysql_real_query_start(&connection->has_failed, sql,
                                   connection->statements,
-                                  strlen(connection->statements));
+                                  connection->statements_len);
 }
 
 static int continue_call(struct hf_mysql_connection *connection, int events)
@@ -280,10 +279,13 @@ static void wait_for(struct hf_mysql_connection *connection, int waits)
 }
 
 void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
+                             const char *statements, size_t len,
                              struct hf_instant now)
 {
     HF_ASSERT(connection->is_open && !connection->is_broken);
     HF_ASSERT(connection->call == HF_MYSQL_REST);
+    connection->statements = statements;
+    connection->statements_len = len;
     connection->call = HF_MYSQL_QUERY;
     connection->sent_at = now;
     wait_for(connection, step_statements(connection, 0, now));

@@ -27,20 +27,18 @@
 struct st_mysql_res; /* MYSQL_RES */
 struct hf_mysql_connection;
 
-/* Bytes of the statements that are sent together. */
-#define HF_MYSQL_STATEMENTS_MAX 32768
-
-/* Columns of a reply that are read, at most. */
-#define HF_MYSQL_COLUMNS_MAX 8
-
-/* The reply to a statement. Texts are borrowed for the callback. */
+/* One reply to a statement: its rows, or its end. A CALL has first the reply of
+ * each query in it, and then one without rows. All is borrowed for the
+ * callback. */
 struct hf_mysql_reply {
     bool is_last;     /* of what was asked: after an error, nothing is executed
                          any more */
     unsigned error;   /* the server's number; 0: none */
     const char *text; /* of the error */
-    unsigned n;       /* columns of the first row; 0: no row */
-    const char *columns[HF_MYSQL_COLUMNS_MAX]; /* NULL: SQL's NULL */
+    const char *sqlstate;
+    struct st_mysql_res *rows;  /* NULL: not of a query, or an error */
+    unsigned n;                 /* columns of the first row; 0: no row */
+    const char *const *columns; /* of it; NULL: SQL's NULL */
 };
 
 typedef void hf_mysql_connection_fn(struct hf_mysql_connection *connection,
@@ -81,8 +79,9 @@ struct hf_mysql_connection {
     int has_failed;            /* the call that has ended */
     struct st_mysql_res *rows; /* the same */
     int waits_for;             /* MYSQL_WAIT_*, while a call is under way */
-    char statements[HF_MYSQL_STATEMENTS_MAX]; /* to execute */
-    struct hf_instant sent_at;                /* when they were sent */
+    const char *statements;    /* under way; borrowed */
+    size_t statements_len;
+    struct hf_instant sent_at;  /* when they were sent */
     struct hf_instant deadline; /* of opening, then of the owner's requests */
     struct hf_reconnect reconnect;
     struct hf_instant heard_at; /* opened, or last reply */
@@ -119,9 +118,11 @@ void hf_mysql_connection_late_text(const struct hf_mysql_connection *connection,
                                    struct hf_instant now, char *out,
                                    size_t size);
 
-/* Execute `statements`, which are separated by ";". The connection must be
- * OPEN, without any under way. */
+/* Execute statements, which are separated by ";". They stay the caller's, and
+ * valid until the last reply. The connection must be OPEN, without any under
+ * way. */
 void hf_mysql_connection_ask(struct hf_mysql_connection *connection,
+                             const char *statements, size_t len,
                              struct hf_instant now);
 
 /* Has the server closed the connection? For connections that were idle. */

@@ -1,220 +1,195 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The store for MySQL and MariaDB: named locks of a session. A module:
- * libmariadb is loaded only by its URL. What the client calls, and the jobs of
- * `holdfast doctor`. */
+/* The store for MySQL and MariaDB: one node, whose rules are procedures in the
+ * database (schema/). A module: libmariadb is loaded only by its URL. */
 #include "base/fail.h"
-#include "store/mysql/named.h"
+#include "io/clock.h"
+#include "store/mysql/node.h"
+#include "store/named/named.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A poll costs the server two looks at its lock table. */
-#define RETRY_BASE_US 100
-#define RETRY_CAP_MS 250
+/* A poll costs the server one call, and the waiter a round trip. */
+#define RETRY_BASE_MS 10
+#define RETRY_CAP_MS 500
 
-/* Milliseconds, as of PostgreSQL: a database is slower than a store in memory.
- */
+/* A commit may wait for a disk, or for a standby, much longer than a reply of
+ * a server in memory. */
 #define NODE_TIMEOUT_MS_DEFAULT 500
 
 static const char *const schemes[] = {"mysql", "mariadb", NULL};
 
 extern const struct hf_store_ops hf_store_mysql;
 
-static struct hf_named *named_of(struct hf_store *store)
+static struct hf_my *my_of(struct hf_store *store)
 {
-    return (struct hf_named *)(void *)store;
+    return (struct hf_my *)(void *)store;
 }
 
-/* ---- Opening ------------------------------------------------------------- */
+/* ---- Opening ------------------------------------------------------------ */
 
-static void free_store(struct hf_named *store)
+static void free_store(struct hf_my *store)
 {
     hf_mysql_target_fini(&store->target);
     free(store->prefix);
+    free(store->names);
+    free(store->seats);
     free(store);
 }
 
-static enum hf_status set_up(struct hf_named *store, const struct hf_url *url,
+static enum hf_status set_up(struct hf_my *store, const struct hf_url *url,
                              const struct hf_store_env *env,
                              struct hf_error *error)
 {
-    enum hf_status status = hf_mysql_key_read(url, &store->rule, error);
-    if (status == HF_OK) {
-        status = hf_mysql_target_init(&store->target, url, error);
-    }
+    char clock[HF_CLOCK_NAME_MAX];
+    enum hf_status status = hf_mysql_target_init(&store->target, url, error);
     if (status != HF_OK) {
         return status;
     }
     store->base = (struct hf_store){&hf_store_mysql, 1};
     store->env = *env;
     store->prefix = strdup(url->prefix);
+    store->prefix_len = strlen(url->prefix);
+    store->fence_keep_ms = url->fence_keep_ms;
+    store->shape = (struct hf_shape){url->max_ttl_ms, 1, url->fence_keep_ms};
+    if (hf_clock_name(clock)) {
+        snprintf(store->host, sizeof(store->host), "at:%s", clock);
+    }
     store->node_timeout = hf_span_ms(
         url->has_node_timeout ? url->node_timeout_ms : NODE_TIMEOUT_MS_DEFAULT);
     store->connect_timeout = hf_span_ms(url->connect_timeout_ms);
-    store->max_ttl_ms = url->max_ttl_ms;
+    store->strict = url->quarantine;
     return store->prefix == NULL ? hf_fail_memory(error) : HF_OK;
 }
 
-static enum hf_status named_open(const struct hf_url *url,
-                                 const struct hf_store_env *env,
-                                 struct hf_store **out, struct hf_error *error)
+static enum hf_status my_open(const struct hf_url *url,
+                              const struct hf_store_env *env,
+                              struct hf_store **out, struct hf_error *error)
 {
+    bool is_named;
+    struct hf_named_rule rule;
     *out = NULL;
-    struct hf_named *store = calloc(1, sizeof(*store));
+    enum hf_status status = hf_named_key_read(url, &is_named, &rule, error);
+    if (status != HF_OK || is_named) {
+        return status != HF_OK ? status
+                               : hf_named_open(url, env, &rule, out, error);
+    }
+    struct hf_my *store = calloc(1, sizeof(*store));
     if (store == NULL) {
         return hf_fail_memory(error);
     }
-    enum hf_status status = set_up(store, url, env, error);
+    status = set_up(store, url, env, error);
     if (status != HF_OK) {
         free_store(store);
         return status;
     }
-    hf_named_session_open(store, hf_clock_now());
+    store->node.store = store;
+    hf_my_node_open(&store->node, hf_clock_now());
     *out = &store->base;
     return HF_OK;
 }
 
-static void named_close(struct hf_store *base, bool forked)
+static void my_close(struct hf_store *base, bool forked)
 {
-    struct hf_named *store = named_of(base);
-    hf_named_session_close(store, forked);
+    struct hf_my *store = my_of(base);
+    hf_my_node_close(&store->node, forked);
     free_store(store);
 }
 
-/* ---- Asking -------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------- */
 
-static void named_ask(struct hf_store *base, const struct hf_ask *ask,
-                      struct hf_instant now)
+static void my_ask(struct hf_store *base, const struct hf_ask *ask,
+                   struct hf_instant now)
 {
-    hf_named_ask(named_of(base), ask, now);
+    hf_my_ask(&my_of(base)->node, ask, now);
 }
 
-static void named_flush(struct hf_store *base, struct hf_instant now)
+static void my_flush(struct hf_store *base, struct hf_instant now)
 {
-    hf_named_flush(named_of(base), now);
+    hf_my_flush(&my_of(base)->node, now);
 }
 
-static void named_resume(struct hf_store *base, struct hf_instant now)
+static void my_resume(struct hf_store *base, struct hf_instant now)
 {
-    hf_named_session_resume(named_of(base), now);
+    hf_my_node_resume(&my_of(base)->node, now);
 }
 
-static void named_describe(const struct hf_store *base, unsigned index,
-                           struct hf_instant now, struct hf_node *out)
+static void my_describe(const struct hf_store *base, unsigned index,
+                        struct hf_instant now, struct hf_node *out)
 {
     static const enum hf_health states[] = {
         [HF_NODE_STATUS_CONNECTING] = HF_NODE_CONNECTING,
         [HF_NODE_STATUS_VOTING] = HF_NODE_UP,
+        [HF_NODE_STATUS_REPAIRING] = HF_NODE_QUARANTINED,
         [HF_NODE_STATUS_DOWN] = HF_NODE_DOWN,
     };
-    const struct hf_named *store = (const struct hf_named *)(const void *)base;
+    const struct hf_my *store = (const struct hf_my *)(const void *)base;
+    const struct hf_my_node *node = &store->node;
     (void)index;
     memset(out, 0, sizeof(*out));
     snprintf(out->address, sizeof(out->address), "%s", store->target.shown);
-    out->health = states[store->status];
-    out->rtt_us = hf_span_us_floor(store->rtt);
-    if (store->phase == HF_NAMED_CONNECTING ||
-        store->phase == HF_NAMED_GREETING || store->phase == HF_NAMED_SETTING) {
-        hf_mysql_connection_late_text(&store->connection, now, out->reason,
+    out->health = states[node->status];
+    out->rtt_us = hf_span_us_floor(node->rtt);
+    if (node->status == HF_NODE_STATUS_REPAIRING) {
+        struct hf_span left =
+            hf_instant_until(now, node->admission.quarantined_until);
+        out->quarantine_left_ms = hf_span_ms_ceil(left);
+        hf_my_quarantine_text(node, out->reason, sizeof(out->reason));
+    } else if (node->status == HF_NODE_STATUS_CONNECTING &&
+               (node->phase == HF_MY_CONNECTING ||
+                node->phase == HF_MY_GREETING)) {
+        hf_mysql_connection_late_text(&node->connection, now, out->reason,
                                       sizeof(out->reason));
     } else {
-        snprintf(out->reason, sizeof(out->reason), "%s", store->reason);
+        snprintf(out->reason, sizeof(out->reason), "%s", node->reason);
     }
 }
 
-/* ---- Jobs ---------------------------------------------------------------- */
+/* ---- Jobs --------------------------------------------------------------- */
 
-static void find(struct hf_named *store, enum hf_severity severity,
-                 const char *text)
+/* Each job begins with a new handshake, or a new attempt to connect. */
+static void my_job(struct hf_store *base, unsigned index, enum hf_job job,
+                   const struct hf_job_sink *sink)
 {
-    if (store->has_sink && store->sink.finding != NULL) {
-        store->sink.finding(store->sink.user, severity, 0, text);
-    }
-}
-
-static void examine(struct hf_named *store)
-{
-    char text[320];
-    snprintf(text, sizeof(text), "%s %s, account %s: named locks of a session",
-             store->is_mariadb ? "MariaDB" : "MySQL", store->version,
-             store->role);
-    find(store, HF_FINDING_OK, text);
-    find(store, HF_FINDING_OK,
-         "no fences, queue, sharers, permits or marks; a restart of the "
-         "server, or the end of a session, frees its locks at once, also while "
-         "their holder is cut off");
-}
-
-void hf_named_jobs_end(struct hf_named *store, enum hf_status status,
-                       const char *reason)
-{
-    if (store->jobs == 0) {
-        return;
-    }
-    store->jobs = 0;
-    if (store->has_sink) {
-        store->sink.done(store->sink.user, 0, status, reason);
-    }
-}
-
-void hf_named_jobs(struct hf_named *store)
-{
-    unsigned declares = 1U << HF_JOB_INIT | 1U << HF_JOB_QUARANTINE;
-    if ((store->jobs & declares) != 0) {
-        hf_named_jobs_end(store, HF_UNSUPPORTED,
-                          "keeps nothing of named locks that could be "
-                          "declared new, or lost");
-        return;
-    }
-    if ((store->jobs & 1U << HF_JOB_EXAMINE) != 0) {
-        examine(store);
-    }
-    hf_named_jobs_end(store, HF_OK, NULL);
-}
-
-/* They end from the loop, not inside job(). */
-static void named_job(struct hf_store *base, unsigned index, enum hf_job job,
-                      const struct hf_job_sink *sink)
-{
-    struct hf_named *store = named_of(base);
+    struct hf_my *store = my_of(base);
+    struct hf_my_node *node = &store->node;
     (void)index;
     store->sink = *sink;
     store->has_sink = true;
-    store->jobs |= 1U << job;
-    if (hf_named_is_ready(store)) {
-        hf_timer_set(&store->connection.timer, HF_LONG_AGO);
-    } else if (store->phase == HF_NAMED_WAITING) {
-        store->connection.reconnect.retry_at = HF_LONG_AGO;
-        hf_named_session_arm(store);
+    node->jobs |= 1U << job;
+    if (hf_my_is_ready(node)) {
+        hf_my_reidentify(node, "being set up or examined", hf_clock_now());
+    } else if (node->phase == HF_MY_WAITING) {
+        node->connection.reconnect.retry_at = HF_LONG_AGO;
+        hf_my_node_arm(node);
     }
 }
 
-static void named_job_cancel(struct hf_store *base)
+static void my_job_cancel(struct hf_store *base)
 {
-    struct hf_named *store = named_of(base);
+    struct hf_my *store = my_of(base);
     store->has_sink = false;
-    store->jobs = 0;
+    store->node.jobs = 0;
 }
-
-/* ---- The table ----------------------------------------------------------- */
 
 const struct hf_store_ops hf_store_mysql = {
     .name = "mysql",
     .schemes = schemes,
-    .capabilities = 0,
-    .retry_base = {RETRY_BASE_US * INT64_C(1000)},
+    .capabilities =
+        HF_CAP_QUEUE | HF_CAP_SHARED | HF_CAP_VALUES | HF_CAP_RECORDS,
+    .retry_base = {RETRY_BASE_MS * INT64_C(1000000)},
     .retry_cap = {RETRY_CAP_MS * INT64_C(1000000)},
     .node_timeout = {NODE_TIMEOUT_MS_DEFAULT * INT64_C(1000000)},
     .is_serial = true,
-    .open = named_open,
-    .close = named_close,
-    .ask = named_ask,
-    .flush = named_flush,
-    .resume = named_resume,
-    .describe = named_describe,
-    .job = named_job,
-    .job_cancel = named_job_cancel,
+    .open = my_open,
+    .close = my_close,
+    .ask = my_ask,
+    .flush = my_flush,
+    .resume = my_resume,
+    .describe = my_describe,
+    .job = my_job,
+    .job_cancel = my_job_cancel,
 };
 
 HF_STORE_MODULE(hf_store_mysql);

@@ -4,7 +4,7 @@
 #include "base/fail.h"
 #include "base/nearest.h"
 #include "base/secret.h"
-#include "store/mysql/key.h"
+#include "store/named/key.h"
 #include "store/url_parts.h"
 
 #include <mysql.h>
@@ -130,7 +130,7 @@ static enum hf_status refuse_unknown(const char *name, struct hf_error *error)
     return hf_fail(error, HF_INVALID,
                    "unknown URL parameter \"%.40s\"%s%s%s (known: lock, key, "
                    "socket, defaults_file, prefix, connect_timeout, "
-                   "node_timeout, max_ttl)",
+                   "node_timeout, max_ttl, fence_keep, quarantine)",
                    name, near == NULL ? "" : ": did you mean \"",
                    near == NULL ? "" : near, near == NULL ? "" : "\"?");
 }
@@ -177,7 +177,7 @@ static enum hf_status read_parameters(struct hf_mysql_target *target,
 {
     enum hf_status status = HF_OK;
     for (unsigned i = 0; status == HF_OK && i < url->n_options; i++) {
-        if (!hf_mysql_key_is_parameter(url->options[i].name)) {
+        if (!hf_named_key_is_parameter(url->options[i].name)) {
             status = read_parameter(target, &url->options[i], error);
         }
     }

@@ -69,3 +69,9 @@ CREATE TABLE IF NOT EXISTS holdfast.sweeper (
     after VARBINARY(1280) NOT NULL
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC//
 INSERT IGNORE INTO holdfast.sweeper (is_only, after) VALUES (1, '')//
+
+-- In memory: a restart of the server empties it, and so shows itself.
+CREATE TABLE IF NOT EXISTS holdfast.run (
+    is_only TINYINT NOT NULL PRIMARY KEY,
+    id CHAR(32) CHARACTER SET ascii NOT NULL
+) ENGINE = MEMORY//

@@ -71,9 +71,14 @@ END//
 
 -- The fields of the marker, and of this server. "durable": commits are on disk
 -- when they return. "statements": replicas execute statements anew, and differ.
+-- "system": a digest of the server; "run": another one after each restart.
 /*!80000 DROP PROCEDURE IF EXISTS holdfast.facts */ //
 CREATE /*M! OR REPLACE */ PROCEDURE holdfast.facts()
 BEGIN
+    IF NOT @@GLOBAL.read_only AND NOT EXISTS (SELECT 1 FROM holdfast.run) THEN
+        INSERT IGNORE INTO holdfast.run (is_only, id)
+            VALUES (1, REPLACE(UUID(), '-', ''));
+    END IF;
     SELECT n.field, n.content FROM holdfast.node n
     UNION ALL SELECT 'server:now_us', holdfast.clock()
     UNION ALL SELECT 'server:version', VERSION()
@@ -85,7 +90,9 @@ BEGIN
             AND (@@GLOBAL.log_bin = 0 OR @@GLOBAL.sync_binlog = 1)
     UNION ALL SELECT 'server:statements',
         @@GLOBAL.log_bin = 1 AND @@GLOBAL.binlog_format = 'STATEMENT'
-    UNION ALL SELECT 'server:system', CONCAT_WS('-', @@GLOBAL.server_id,
-        @@GLOBAL.hostname, @@GLOBAL.port, @@GLOBAL.datadir)
+    UNION ALL SELECT 'server:system', LEFT(SHA2(CONCAT_WS('-',
+        @@GLOBAL.server_id, @@GLOBAL.hostname, @@GLOBAL.port,
+        @@GLOBAL.datadir /*!80000 , @@GLOBAL.server_uuid */), 256), 32)
+    UNION ALL SELECT 'server:run', r.id FROM holdfast.run r
     UNION ALL SELECT 'server:pid', CONNECTION_ID();
 END//

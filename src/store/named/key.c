@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "store/mysql/key.h"
+#include "store/named/key.h"
 
 #include "base/fail.h"
 
@@ -11,14 +11,14 @@
  * in a text below the server's limit. */
 #define DIGEST_USED 24
 
-bool hf_mysql_key_is(const struct hf_mysql_key *a, const struct hf_mysql_key *b)
+bool hf_named_key_is(const struct hf_named_key *a, const struct hf_named_key *b)
 {
     return a->len == b->len && memcmp(a->text, b->text, a->len) == 0;
 }
 
 /* ---- The URL ------------------------------------------------------------ */
 
-bool hf_mysql_key_is_parameter(const char *name)
+bool hf_named_key_is_parameter(const char *name)
 {
     return strcmp(name, "lock") == 0 || strcmp(name, "key") == 0;
 }
@@ -42,13 +42,13 @@ static size_t character_at(const unsigned char *at)
 }
 
 /* A blank at the end: servers differ in whether it counts. */
-static bool read_key(const char *text, struct hf_mysql_key *out)
+static bool read_key(const char *text, struct hf_named_key *out)
 {
     const unsigned char *at = (const unsigned char *)text;
     size_t len = 0, chars = 0;
     while (at[len] != '\0') {
         size_t step = character_at(at + len);
-        if (step == 0 || ++chars > HF_MYSQL_KEY_CHARS_MAX) {
+        if (step == 0 || ++chars > HF_NAMED_KEY_CHARS_MAX) {
             return false;
         }
         len += step;
@@ -61,30 +61,32 @@ static bool read_key(const char *text, struct hf_mysql_key *out)
     return true;
 }
 
-enum hf_status hf_mysql_key_read(const struct hf_url *url,
-                                 struct hf_mysql_rule *out,
+enum hf_status hf_named_key_read(const struct hf_url *url, bool *is_named,
+                                 struct hf_named_rule *out,
                                  struct hf_error *error)
 {
-    const char *key = NULL, *lock = NULL;
+    const char *key = NULL;
+    *is_named = false;
     memset(out, 0, sizeof(*out));
     for (unsigned i = 0; i < url->n_options; i++) {
         const struct hf_url_option *one = &url->options[i];
         if (strcmp(one->name, "key") == 0) {
             key = one->value;
+        } else if (strcmp(one->name, "lock") == 0 &&
+                   strcmp(one->value, "named") == 0) {
+            *is_named = true;
         } else if (strcmp(one->name, "lock") == 0) {
-            lock = one->value;
+            return hf_fail(error, HF_INVALID,
+                           "URL parameter \"lock\": \"%.40s\" is not "
+                           "\"named\"; without it, locks are rows of the "
+                           "database holdfast",
+                           one->value);
         }
     }
-    if (lock == NULL) {
-        return hf_fail(error, HF_UNSUPPORTED,
-                       "on MySQL and MariaDB this version has only the locks "
-                       "of GET_LOCK(): add lock=named to the URL. Locks in "
-                       "rows, with fences and queues, are not part of it");
-    }
-    if (strcmp(lock, "named") != 0) {
+    if (key != NULL && !*is_named) {
         return hf_fail(error, HF_INVALID,
-                       "URL parameter \"lock\": \"%.40s\" is not \"named\"",
-                       lock);
+                       "URL parameter \"key\": it is the name of a lock of "
+                       "GET_LOCK(): add lock=named");
     }
     if (key != NULL && !read_key(key, &out->fixed)) {
         return hf_fail(error, HF_INVALID,
@@ -99,9 +101,9 @@ enum hf_status hf_mysql_key_read(const struct hf_url *url,
 
 /* ---- Keys of names ------------------------------------------------------ */
 
-void hf_mysql_key_of(const struct hf_mysql_rule *rule, const char *prefix,
+void hf_named_key_of(const struct hf_named_rule *rule, const char *prefix,
                      const void *name, size_t name_len,
-                     struct hf_mysql_key *out)
+                     struct hf_named_key *out)
 {
     SHA2_CTX context;
     uint8_t digest[SHA256_DIGEST_LENGTH];

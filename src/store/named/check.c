@@ -2,7 +2,7 @@
 /* INVARIANTS OF A SESSION, ASSERTED WHEN THE LOOP ENTERS AND LEAVES IT
  *
  * Cost: no round trip, and no loop. */
-#include "store/mysql/named.h"
+#include "store/named/named.h"
 
 #include "base/assert.h"
 

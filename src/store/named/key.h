@@ -8,8 +8,8 @@
  *
  * A server's name has at most 64 characters, and in MySQL letters of either
  * case are equal in it. So the names of Holdfast are not used as they are. */
-#ifndef HF_MYSQL_KEY_H
-#define HF_MYSQL_KEY_H
+#ifndef HF_NAMED_KEY_H
+#define HF_NAMED_KEY_H
 
 #include "store/url.h"
 
@@ -17,33 +17,33 @@
 #include <stddef.h>
 
 /* Of a server: characters, each of at most three bytes. */
-#define HF_MYSQL_KEY_CHARS_MAX 64
-#define HF_MYSQL_KEY_MAX (3 * HF_MYSQL_KEY_CHARS_MAX)
+#define HF_NAMED_KEY_CHARS_MAX 64
+#define HF_NAMED_KEY_MAX (3 * HF_NAMED_KEY_CHARS_MAX)
 
-struct hf_mysql_key {
+struct hf_named_key {
     size_t len;
-    char text[HF_MYSQL_KEY_MAX];
+    char text[HF_NAMED_KEY_MAX];
 };
 
-bool hf_mysql_key_is(const struct hf_mysql_key *a,
-                     const struct hf_mysql_key *b);
+bool hf_named_key_is(const struct hf_named_key *a,
+                     const struct hf_named_key *b);
 
-struct hf_mysql_rule {
+struct hf_named_rule {
     bool is_fixed;
-    struct hf_mysql_key fixed;
+    struct hf_named_key fixed;
 };
 
 /* Is the parameter one of these? */
-bool hf_mysql_key_is_parameter(const char *name);
+bool hf_named_key_is_parameter(const char *name);
 
-/** Read them. @return HF_OK; HF_INVALID, HF_UNSUPPORTED with a text in
- * @p error. */
-enum hf_status hf_mysql_key_read(const struct hf_url *url,
-                                 struct hf_mysql_rule *out,
+/** Read them. @p is_named  false: without lock=named, locks are rows.
+ * @return HF_OK; HF_INVALID with a text in @p error. */
+enum hf_status hf_named_key_read(const struct hf_url *url, bool *is_named,
+                                 struct hf_named_rule *out,
                                  struct hf_error *error);
 
-void hf_mysql_key_of(const struct hf_mysql_rule *rule, const char *prefix,
+void hf_named_key_of(const struct hf_named_rule *rule, const char *prefix,
                      const void *name, size_t name_len,
-                     struct hf_mysql_key *out);
+                     struct hf_named_key *out);
 
 #endif

@@ -12,7 +12,7 @@
  * answers a bare SELECT CONNECTION_ID() itself. Names are in hexadecimal, so no
  * sql_mode changes their meaning. */
 #include "base/assert.h"
-#include "store/mysql/named.h"
+#include "store/named/named.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static const char *const statements[] = {
 };
 
 /* The name as a literal that means the same in each sql_mode. */
-static char *put_name(char *at, const struct hf_mysql_key *key)
+static char *put_name(char *at, const struct hf_named_key *key)
 {
     static const char digits[] = "0123456789abcdef";
     at = stpcpy(at, "_utf8mb4 x'");
@@ -54,7 +54,7 @@ static char *put_name(char *at, const struct hf_mysql_key *key)
 }
 
 static char *put_statement(char *out, enum hf_named_statement statement,
-                           const struct hf_mysql_key *key)
+                           const struct hf_named_key *key)
 {
     for (const char *in = statements[statement]; *in != '\0'; in++) {
         if (*in == '?') {
@@ -108,7 +108,7 @@ static struct hf_named_request *push(struct hf_named *store,
         memcpy(request->owner, ask->owner, ask->owner_len);
     }
     memcpy(request->name, ask->name, ask->name_len);
-    hf_mysql_key_of(&store->rule, store->prefix, ask->name, ask->name_len,
+    hf_named_key_of(&store->rule, store->prefix, ask->name, ask->name_len,
                     &request->key);
     *store->last = request;
     store->last = &request->next;
@@ -156,7 +156,7 @@ struct batch {
     unsigned n;
     bool has_id;
     unsigned n_keys;
-    const struct hf_mysql_key *keys[BATCH_MAX];
+    const struct hf_named_key *keys[BATCH_MAX];
 };
 
 /* A request of the same key is not decided before the other is answered. */
@@ -167,7 +167,7 @@ static bool may_join(const struct batch *batch,
         return true;
     }
     for (unsigned i = 0; i < batch->n_keys; i++) {
-        if (hf_mysql_key_is(batch->keys[i], &request->key)) {
+        if (hf_named_key_is(batch->keys[i], &request->key)) {
             return false;
         }
     }
@@ -199,20 +199,20 @@ static void join(struct hf_named *store, struct batch *batch,
 static void send_batch(struct hf_named *store, struct hf_instant now)
 {
     struct hf_mysql_connection *connection = &store->connection;
-    struct batch batch = {.end = connection->statements};
+    struct batch batch = {.end = store->statements};
     store->n_batch = 0;
     for (struct hf_named_request *at = store->first;
          at != NULL && may_join(&batch, at); at = at->next) {
         join(store, &batch, at);
     }
-    *batch.end = '\0';
-    HF_ASSERT(batch.end < connection->statements + HF_MYSQL_STATEMENTS_MAX);
+    HF_ASSERT(batch.end < store->statements + HF_NAMED_STATEMENTS_MAX);
     store->next_reply = store->first;
     connection->sent_at = now; /* of the answers, also without a statement */
     if (batch.n == 0) {
         hf_named_answer_batch(store);
     } else {
-        hf_mysql_connection_ask(connection, now);
+        hf_mysql_connection_ask(connection, store->statements,
+                                (size_t)(batch.end - store->statements), now);
         hf_named_session_arm(store);
     }
 }

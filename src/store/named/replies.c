@@ -7,7 +7,7 @@
  * that failed is undone before it is answered, and if that fails too, the
  * session ends. */
 #include "base/assert.h"
-#include "store/mysql/named.h"
+#include "store/named/named.h"
 
 #include <mysqld_error.h>
 #include <stdio.h>

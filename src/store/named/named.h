@@ -21,8 +21,6 @@
  * been granted, is sent at once, also if the client does not come back soon.
  *
  *     key.c       which name of the server a name has
- *     target.c    the URL
- *     connection.c   libmariadb on the loop
  *     seats.c     what the session holds
  *     requests.c  the queue; requests to statements
  *     replies.c   replies to answers
@@ -34,11 +32,14 @@
 
 #include "io/clock.h"
 #include "store/mysql/connection.h"
-#include "store/mysql/key.h"
+#include "store/named/key.h"
 #include "store/store.h"
 
 /* A power of two: 10,000 locks are found fast. */
 #define HF_NAMED_BUCKETS 4096
+
+/* Bytes of the statements that are sent together. */
+#define HF_NAMED_STATEMENTS_MAX 32768
 
 enum hf_named_phase {
     HF_NAMED_WAITING,
@@ -81,7 +82,7 @@ struct hf_named_request {
     bool shares;     /* ID: the reply to that of an earlier one is its own */
     bool has_failed; /* with `error_text` */
     struct hf_named_outcome outcome;
-    struct hf_mysql_key key;
+    struct hf_named_key key;
     size_t owner_len;
     char owner[HF_OWNER_MAX];
     size_t name_len;
@@ -93,8 +94,9 @@ struct hf_named {
     struct hf_mysql_connection connection; /* session.c has its handlers */
     struct hf_store_env env;
     struct hf_mysql_target target;
-    struct hf_mysql_rule rule;
+    struct hf_named_rule rule;
     char *prefix;
+    char statements[HF_NAMED_STATEMENTS_MAX]; /* under way */
     struct hf_span node_timeout;
     struct hf_span connect_timeout;
     int64_t max_ttl_ms;
@@ -129,6 +131,12 @@ struct hf_named {
 
 /* ---- store.c ------------------------------------------------------------- */
 
+/* Open a store of named locks, as hf_store_open_fn. */
+enum hf_status hf_named_open(const struct hf_url *url,
+                             const struct hf_store_env *env,
+                             const struct hf_named_rule *rule,
+                             struct hf_store **out, struct hf_error *error);
+
 /* The node is READY, or cannot be: end the pending jobs. */
 void hf_named_jobs(struct hf_named *store);
 void hf_named_jobs_end(struct hf_named *store, enum hf_status status,
@@ -158,7 +166,7 @@ void hf_named_check(const struct hf_named *store);
 
 /** The seat of the key. @return NULL: the session does not hold it. */
 struct hf_named_request *hf_named_seat_find(const struct hf_named *store,
-                                            const struct hf_mysql_key *key);
+                                            const struct hf_named_key *key);
 
 /* Is it of the owner and the name of the request? With a fixed key, names that
  * differ have one key. */

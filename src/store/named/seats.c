@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/assert.h"
-#include "store/mysql/named.h"
+#include "store/named/named.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* FNV-1a. */
-static size_t bucket_of(const struct hf_mysql_key *key)
+static size_t bucket_of(const struct hf_named_key *key)
 {
     uint32_t hash = UINT32_C(2166136261);
     for (size_t i = 0; i < key->len; i++) {
@@ -16,10 +16,10 @@ static size_t bucket_of(const struct hf_mysql_key *key)
 }
 
 struct hf_named_request *hf_named_seat_find(const struct hf_named *store,
-                                            const struct hf_mysql_key *key)
+                                            const struct hf_named_key *key)
 {
     struct hf_named_request *seat = store->seats[bucket_of(key)];
-    while (seat != NULL && !hf_mysql_key_is(&seat->key, key)) {
+    while (seat != NULL && !hf_named_key_is(&seat->key, key)) {
         seat = seat->next;
     }
     return seat;

@@ -15,7 +15,7 @@
  * as a lease, since its end would free them. */
 #include "base/assert.h"
 #include "base/fail.h"
-#include "store/mysql/named.h"
+#include "store/named/named.h"
 
 #include <mysqld_error.h>
 #include <stdio.h>
@@ -195,9 +195,9 @@ static void refuse(struct hf_named *store, enum hf_status fault,
 
 static void ask(struct hf_named *store, const char *sql, struct hf_instant now)
 {
-    struct hf_mysql_connection *connection = &store->connection;
-    snprintf(connection->statements, sizeof(connection->statements), "%s", sql);
-    hf_mysql_connection_ask(connection, now);
+    int len = snprintf(store->statements, sizeof(store->statements), "%s", sql);
+    hf_mysql_connection_ask(&store->connection, store->statements, (size_t)len,
+                            now);
 }
 
 static void on_opened(struct hf_mysql_connection *connection,

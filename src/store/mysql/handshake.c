@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE HANDSHAKE: THE SERVER'S IDENTITY, AND WHETHER IT HAS LOST DATA
+ *
+ *     ──▶ the settings of the session, the kind of server, holdfast.facts()
+ *     ◀── the replies; admission.c decides
+ *     ──▶ the schema, if it is missing and the account may create it; then the
+ *         handshake begins again
+ *     ──▶ marker(), if the marker is missing, stale, or lacks our host
+ *     ◀── 1: written, decide again; 0: another client was faster, read again
+ *
+ * core/quarantine.h compares two texts with those of the last handshake:
+ *
+ *   replid   a digest of the server's id, host, port and data directory. A
+ *            promoted replica, and a backup that another server runs, have
+ *            another one, and begin a quarantine (has_replid2).
+ *   run_id   a random text of a table in memory, which a restart empties. A
+ *            restart begins a quarantine, unless each commit was on disk before
+ *            its reply.
+ *
+ * The handshake is repeated when a request reports another marker, when an
+ * error shows that the server has changed, and when a quarantine is over.
+ *
+ * A handshake takes one round trip, and one more for each write of the marker.
+ * The schema is created once for each server. */
+#include "base/assert.h"
+#include "base/fail.h"
+#include "store/marker.h"
+#include "store/mysql/node.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The settings of a session:
+ *  - A COMMIT begins no new transaction, and may write.
+ *  - The server does not end the session because it is idle (a year).
+ *  - A verb waits for two seconds for one that replaces the routines.
+ *  - Rows are deleted without a key: of the marker. */
+static const char *const settings[] = {
+    "SET SESSION autocommit = 1, SESSION completion_type = 0,"
+    " SESSION wait_timeout = 31536000, SESSION lock_wait_timeout = 2,"
+    " SESSION sql_safe_updates = 0",
+    "SET SESSION TRANSACTION READ WRITE"};
+
+enum { C_VERSION, C_READ_ONLY, C_LOG, C_FORMAT, C_USER };
+
+static const char identity_sql[] =
+    "SELECT VERSION(), @@global.read_only, @@global.log_bin,"
+    " @@session.binlog_format, CURRENT_USER()";
+
+/* A row where the server was built for Galera: the name, and ON or OFF. */
+static const char cluster_sql[] = "SHOW GLOBAL VARIABLES LIKE 'wsrep_on'";
+
+static const char facts_sql[] = "CALL holdfast.facts()";
+
+/* ---- Asking ------------------------------------------------------------- */
+
+void hf_my_handshake(struct hf_my_node *node, struct hf_instant now)
+{
+    bool is_first = node->phase == HF_MY_CONNECTING;
+    HF_ASSERT(node->connection.is_open);
+    node->phase = HF_MY_GREETING;
+    node->connection.deadline =
+        hf_instant_add(now, node->store->connect_timeout);
+    node->greet_fault = HF_OK;
+    node->schema = 0;
+    hf_admission_begin(&node->admission);
+    if (!is_first) { /* a query of all nodes then waits for the result */
+        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              node->fault, node->reason);
+    }
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        hf_my_push_ours(node, HF_MY_SET, settings[i], strlen(settings[i]));
+    }
+    hf_my_push_ours(node, HF_MY_IDENTITY, identity_sql, strlen(identity_sql));
+    hf_my_push_ours(node, HF_MY_CLUSTER, cluster_sql, strlen(cluster_sql));
+    hf_my_push_ours(node, HF_MY_FACTS, facts_sql, strlen(facts_sql));
+    hf_my_flush(node, now);
+    hf_my_node_arm(node);
+}
+
+void hf_my_reidentify(struct hf_my_node *node, const char *why,
+                      struct hf_instant now)
+{
+    if (hf_my_is_ready(node)) {
+        hf_my_node_set_status(node, HF_NODE_STATUS_CONNECTING, false,
+                              HF_UNAVAILABLE, why);
+        hf_my_handshake(node, now);
+    }
+}
+
+void hf_my_peek(struct hf_my_node *node, struct hf_instant now)
+{
+    node->peek_at = hf_instant_add(now, hf_span_ms(HF_MY_PEEK_MS));
+    hf_my_push_ours(node, HF_MY_PEEK, facts_sql, strlen(facts_sql));
+}
+
+/* ---- Parsing the replies ------------------------------------------------ */
+
+/* "10.11.19-MariaDB-0+deb12u1", "8.0.36" */
+static unsigned long number_of(const char *version)
+{
+    char *at;
+    unsigned long major = strtoul(version, &at, 10);
+    unsigned long minor = *at == '.' ? strtoul(at + 1, &at, 10) : 0;
+    unsigned long patch = *at == '.' ? strtoul(at + 1, &at, 10) : 0;
+    return major * 10000 + minor * 100 + patch;
+}
+
+static bool is_on(const struct hf_my_row *row, unsigned column)
+{
+    char text[12];
+    hf_my_text_at(row, column, text, sizeof(text));
+    return text[0] != '\0' && strcmp(text, "0") != 0 &&
+           strcasecmp(text, "OFF") != 0;
+}
+
+/* app@% as GRANT takes it: 'app'@'%'. */
+static void read_role(struct hf_my_node *node, const struct hf_my_row *row)
+{
+    char text[90];
+    hf_my_text_at(row, C_USER, text, sizeof(text));
+    char *host = strrchr(text, '@');
+    if (host != NULL) {
+        *host++ = '\0';
+    }
+    snprintf(node->role, sizeof(node->role), "'%.32s'@'%.20s'", text,
+             host == NULL ? "%" : host);
+}
+
+static void read_identity(struct hf_my_node *node,
+                          const struct hf_mysql_reply *reply)
+{
+    char format[20];
+    struct hf_my_row row;
+    (void)hf_my_first(reply, &row);
+    hf_my_text_at(&row, C_VERSION, node->version, sizeof(node->version));
+    hf_my_text_at(&row, C_FORMAT, format, sizeof(format));
+    node->server_version = number_of(node->version);
+    node->is_mariadb = strcasestr(node->version, "mariadb") != NULL;
+    node->is_read_only = is_on(&row, C_READ_ONLY);
+    node->logs_statements =
+        is_on(&row, C_LOG) && strcasecmp(format, "STATEMENT") == 0;
+    read_role(node, &row);
+}
+
+static void read_cluster(struct hf_my_node *node,
+                         const struct hf_mysql_reply *reply)
+{
+    struct hf_my_row row;
+    node->is_cluster = hf_my_first(reply, &row) && is_on(&row, 1);
+}
+
+static void read_server_fact(struct hf_my_node *node, const char *field,
+                             const char *value)
+{
+    struct hf_identity *identity = &node->admission.identity;
+    if (strcmp(field, "system") == 0) {
+        snprintf(identity->replid, sizeof(identity->replid), "%.40s", value);
+    } else if (strcmp(field, "run") == 0) {
+        snprintf(identity->run_id, sizeof(identity->run_id), "%.40s", value);
+    } else if (strcmp(field, "durable") == 0) {
+        identity->knows_durability = true;
+        identity->is_durable = value[0] == '1';
+    } else if (strcmp(field, "now_us") == 0) {
+        node->time_ms = hf_marker_number(strtoll(value, NULL, 10) / 1000);
+    } else if (strcmp(field, "schema") == 0) {
+        node->schema = hf_marker_number(strtoll(value, NULL, 10));
+    }
+}
+
+/* The fields of the marker, and with `is_all` those of the server. */
+static void read_facts(struct hf_my_node *node,
+                       const struct hf_mysql_reply *reply, bool is_all,
+                       struct hf_marker *marker)
+{
+    struct hf_my_row row;
+    memset(marker, 0, sizeof(*marker));
+    for (bool is_there = hf_my_first(reply, &row); is_there;
+         is_there = hf_my_next(reply, &row)) {
+        char field[HF_CLOCK_NAME_MAX + 16];
+        char value[80];
+        hf_my_text_at(&row, 0, field, sizeof(field));
+        hf_my_text_at(&row, 1, value, sizeof(value));
+        if (strncmp(field, "server:", 7) != 0) {
+            hf_marker_read(marker, node->store->host, field, value);
+        } else if (is_all) {
+            read_server_fact(node, field + 7, value);
+        }
+    }
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+static void note_fault(struct hf_my_node *node,
+                       const struct hf_mysql_reply *reply)
+{
+    if (node->greet_fault == HF_OK) {
+        node->greet_fault =
+            hf_my_fault(reply, node->greet_reason, sizeof(node->greet_reason));
+    }
+}
+
+/* The server says the same whether there is no procedure, or no right. */
+static void note_denied(struct hf_my_node *node)
+{
+    node->greet_fault = HF_DENIED;
+    snprintf(node->greet_reason, sizeof(node->greet_reason),
+             "does not let %s use database holdfast: GRANT EXECUTE ON "
+             "holdfast.* TO that account; if there is none, holdfast doctor "
+             "--init",
+             node->role);
+}
+
+static void refuse_schema(struct hf_my_node *node)
+{
+    char why[sizeof(node->reason)];
+    if (node->schema > HF_MY_SCHEMA_VERSION) {
+        snprintf(why, sizeof(why),
+                 "has version %" PRId64 " of database \"holdfast\", and this "
+                 "client knows %d: use a newer holdfast",
+                 node->schema, HF_MY_SCHEMA_VERSION);
+    } else {
+        snprintf(why, sizeof(why),
+                 "has no database \"holdfast\" after it was made: holdfast "
+                 "doctor --print-schema -u mysql: shows what it needs");
+    }
+    hf_my_refuse(node, HF_CONFIG, why);
+}
+
+/* The reply to facts() is the last of the handshake. Create the schema if it is
+ * missing, refuse the server if that is not possible, or judge it. */
+static void complete(struct hf_my_node *node,
+                     const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    char why[sizeof(node->reason)];
+    if (reply->rows != NULL) {
+        read_facts(node, reply, true, &node->admission.marker);
+        node->admission.identity.has_replid2 = true; /* another: a promotion */
+    } else if (hf_my_fault_is_denied(reply)) {
+        note_denied(node);
+    } else if (!hf_my_fault_is_missing(reply)) {
+        note_fault(node, reply);
+    }
+    bool is_usable =
+        node->greet_fault == HF_OK && hf_my_is_eligible(node, why, sizeof(why));
+    if (!is_usable || node->schema == HF_MY_SCHEMA_VERSION) {
+        hf_my_judge(node);
+    } else if (node->schema < HF_MY_SCHEMA_VERSION && !node->has_installed) {
+        hf_my_install(node, now);
+    } else {
+        refuse_schema(node);
+    }
+}
+
+static void take_peek(struct hf_my_node *node,
+                      const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    struct hf_marker marker;
+    if (!hf_my_is_ready(node) || reply->rows == NULL) {
+        return;
+    }
+    read_facts(node, reply, false, &marker);
+    if (strcmp(marker.value, node->admission.known.value) != 0) {
+        hf_my_reidentify(node, "its marker has changed", now);
+    } else if (marker.is_whole && node->status == HF_NODE_STATUS_REPAIRING) {
+        hf_my_handshake(node, now);
+    }
+}
+
+static void
+take_install(struct hf_my_node *node, const struct hf_my_request *request,
+             const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    if (reply->error != 0) {
+        hf_my_install_failed(node, reply);
+    } else if (request->what == HF_MY_INSTALLED) {
+        hf_my_handshake(node, now);
+    }
+}
+
+static void take_identity(struct hf_my_node *node,
+                          const struct hf_my_request *request,
+                          const struct hf_mysql_reply *reply)
+{
+    if (reply->error != 0) {
+        note_fault(node, reply);
+    } else if (request->what == HF_MY_IDENTITY) {
+        read_identity(node, reply);
+    } else if (request->what == HF_MY_CLUSTER) {
+        read_cluster(node, reply);
+    }
+}
+
+void hf_my_handshake_reply(struct hf_my_node *node,
+                           const struct hf_my_request *request,
+                           const struct hf_mysql_reply *reply,
+                           struct hf_instant now)
+{
+    switch (request->what) {
+    case HF_MY_FACTS:
+        complete(node, reply, now);
+        break;
+    case HF_MY_INSTALL:
+    case HF_MY_INSTALLED:
+        take_install(node, request, reply, now);
+        break;
+    case HF_MY_MARK:
+        hf_my_marked(node, reply, now);
+        break;
+    case HF_MY_PEEK:
+        take_peek(node, reply, now);
+        break;
+    default:
+        take_identity(node, request, reply);
+        break;
+    }
+}

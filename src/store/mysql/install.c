@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schema as statements: the text is for the client program of the server,
+ * which takes "DELIMITER //" for itself. A statement ends with the delimiter,
+ * which in our text is the end of a line, and each is sent alone. So other
+ * programs go on meanwhile: they wait for the routine that is being replaced.
+ *
+ * The text takes an install lock in the server, which the end of the session
+ * frees, too: one that fails half-way is closed, and the next begins anew. */
+#include "store/mysql/node.h"
+#include "store/mysql/schema.h"
+
+#include <mysqld_error.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Timeout of the creation of the schema, in milliseconds: it may wait for
+ * another client that creates it, and for verbs. */
+#define INSTALL_MS_MAX 30000
+
+static const char delimiter_word[] = "DELIMITER ";
+
+struct cut {
+    const char *at;    /* of the text */
+    char delimiter[8]; /* of its statements */
+    size_t delimiter_len;
+};
+
+/* A line without its newline. */
+struct line {
+    const char *at;
+    size_t len;
+};
+
+static bool next_line(struct cut *cut, struct line *out)
+{
+    out->at = cut->at;
+    out->len = strcspn(cut->at, "\n");
+    cut->at += out->len + (cut->at[out->len] == '\n');
+    return cut->at > out->at;
+}
+
+static bool begins(const struct line *line, const char *word)
+{
+    return line->len >= strlen(word) &&
+           memcmp(line->at, word, strlen(word)) == 0;
+}
+
+static bool is_delimiter(struct cut *cut, const struct line *line)
+{
+    if (!begins(line, delimiter_word)) {
+        return false;
+    }
+    cut->delimiter_len =
+        (size_t)snprintf(cut->delimiter, sizeof(cut->delimiter), "%.*s",
+                         (int)(line->len - strlen(delimiter_word)),
+                         line->at + strlen(delimiter_word));
+    return true;
+}
+
+/** The next statement, without its delimiter. @return false: the end. */
+static bool next_statement(struct cut *cut, struct line *out)
+{
+    struct line line;
+    out->at = NULL;
+    while (next_line(cut, &line)) {
+        if (out->at == NULL && (line.len == 0 || begins(&line, "--") ||
+                                is_delimiter(cut, &line))) {
+            continue; /* between two statements */
+        }
+        out->at = out->at == NULL ? line.at : out->at;
+        size_t len = (size_t)(line.at + line.len - out->at);
+        if (line.len >= cut->delimiter_len && !begins(&line, "--") &&
+            memcmp(line.at + line.len - cut->delimiter_len, cut->delimiter,
+                   cut->delimiter_len) == 0) {
+            out->len = len - cut->delimiter_len;
+            return true;
+        }
+    }
+    return false;
+}
+
+void hf_my_install(struct hf_my_node *node, struct hf_instant now)
+{
+    struct cut cut = {
+        .at = hf_mysql_text_schema, .delimiter = ";", .delimiter_len = 1};
+    struct line statement, next;
+    node->phase = HF_MY_INSTALLING;
+    node->has_installed = true;
+    node->connection.deadline = hf_instant_add(now, hf_span_ms(INSTALL_MS_MAX));
+    bool is_there = next_statement(&cut, &statement);
+    while (is_there) {
+        is_there = next_statement(&cut, &next);
+        hf_my_push_ours(node, is_there ? HF_MY_INSTALL : HF_MY_INSTALLED,
+                        statement.at, statement.len);
+        statement = next;
+    }
+    hf_my_node_arm(node);
+}
+
+void hf_my_install_failed(struct hf_my_node *node,
+                          const struct hf_mysql_reply *reply)
+{
+    char words[160], why[sizeof(node->reason)];
+    enum hf_status fault = hf_my_fault(reply, words, sizeof(words));
+    if (reply->error == ER_DBACCESS_DENIED_ERROR) {
+        fault = HF_CONFIG;
+        snprintf(why, sizeof(why),
+                 "has no database \"holdfast\", and %s may not create it: run "
+                 "holdfast doctor --init as an account that may",
+                 node->role);
+    } else if (reply->error == ER_BINLOG_CREATE_ROUTINE_NEED_SUPER) {
+        fault = HF_CONFIG;
+        snprintf(why, sizeof(why),
+                 "has a binary log, and then lets no account without SUPER "
+                 "make functions (error %u): SET GLOBAL "
+                 "log_bin_trust_function_creators = 1, or --init with SUPER",
+                 reply->error);
+    } else {
+        snprintf(why, sizeof(why),
+                 "its database \"holdfast\" cannot be made: "
+                 "%.140s",
+                 words);
+    }
+    hf_my_refuse(node, fault, why);
+}

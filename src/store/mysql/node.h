@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The MariaDB or MySQL server as this client knows it: a connection that
+ * reconnects, a queue of statements, and the identity that the server reported.
+ *
+ *     WAITING ──▶ CONNECTING ──▶ GREETING ──▶ MARKING ──▶ READY
+ *        ▲            │           │  ▲  ▲        │          │
+ *        │            │           ▼  │  └────────┼──────────┤ marker changed
+ *        │            │        INSTALLING        │          │
+ *        └────────────┴───────────┴──────────────┴──────────┘ lost
+ *
+ * GREETING sets the session, and reads the server's identity, the schema's
+ * version and the marker. INSTALLING makes the schema, if there is none and the
+ * account may. core/quarantine.h decides whether the server votes; MARKING
+ * writes the marker. Only a READY node gets requests about locks.
+ *
+ * A connection has one text of statements under way. What is asked meanwhile
+ * waits in the queue, and is the next text, one batch of statements: each is a
+ * transaction of its own, answered when its reply has come.
+ *
+ *     asked    a  b c d e f     g h
+ *     sent     a            b;c;d;e;f      g;h
+ *     replies            a            b c d e f    g h
+ *
+ * After an error the server executes nothing more of the text: the statement is
+ * answered, the rest stays in the queue, and a ROLLBACK goes before it, since a
+ * statement that was interrupted may have left its transaction open.
+ *
+ * The rest of this header is what its files call of each other, by file. All
+ * of it runs in an event of the loop, or in a call of the store, and returns
+ * without blocking. Each event ends with hf_my_node_check().
+ *
+ * Owner: struct hf_my owns its node; a node owns its connection and queue.
+ * Texts are copied; what a reply has is borrowed until the event ends.
+ * Threads: the thread that holds the client. Errors: none is returned. A broken
+ * connection is marked, and lost at the end of the event: what was sent of its
+ * queue is UNKNOWN, and hf_my_node_set_status() reports the fault. */
+#ifndef HF_MYSQL_NODE_H
+#define HF_MYSQL_NODE_H
+
+#include "io/clock.h"
+#include "store/admission.h"
+#include "store/mysql/connection.h"
+#include "store/mysql/text.h"
+#include "store/store.h"
+
+/* Bytes of a name with its prefix, in the schema's tables. */
+#define HF_MY_NAME_MAX 1280
+
+/* The version of the schema that this client installs and needs. */
+#define HF_MY_SCHEMA_VERSION 1
+
+/* While the node is in quarantine, how often to read its marker. */
+#define HF_MY_PEEK_MS 500
+
+enum hf_my_phase {
+    HF_MY_WAITING,
+    HF_MY_CONNECTING,
+    HF_MY_GREETING,
+    HF_MY_INSTALLING,
+    HF_MY_MARKING,
+    HF_MY_READY
+};
+
+/* Kinds of statements, in addition to enum hf_verb. */
+enum hf_my_request_kind {
+    HF_MY_ROLLBACK = 32,
+    HF_MY_SET, /* from here on: the handshake */
+    HF_MY_IDENTITY,
+    HF_MY_CLUSTER,
+    HF_MY_FACTS, /* the last of a handshake */
+    HF_MY_INSTALL,
+    HF_MY_INSTALLED, /* the last statement of the schema */
+    HF_MY_MARK,
+    HF_MY_PEEK,
+    HF_MY_SURVEY, /* from here on: jobs */
+    HF_MY_PROBE_ACQUIRE,
+    HF_MY_PROBE_RELEASE
+};
+
+/* A statement in the queue. */
+struct hf_my_request {
+    struct hf_my_request *next;
+    uint64_t cookie;
+    struct hf_instant sent;
+    uint8_t what;     /* enum hf_verb, enum hf_my_request_kind */
+    bool is_query;    /* its rows are its only reply; else one without rows is
+                         the last */
+    bool is_alone;    /* sent with no other */
+    bool is_answered; /* its rows have come */
+    size_t len;
+    char sql[];
+};
+
+/* Where the next page of a SCAN begins. The table is a ring: of so many scans
+ * at once the oldest must begin anew. */
+#define HF_MY_CURSORS 4
+struct hf_my_cursor {
+    uint64_t id; /* 0: free */
+    size_t len;
+    char name[HF_MY_NAME_MAX];
+};
+
+struct hf_my;
+
+struct hf_my_node {
+    struct hf_mysql_connection connection; /* first: its handlers cast to this
+                                            */
+    struct hf_my *store;
+    enum hf_my_phase phase;
+    struct hf_span rtt; /* smoothed; 0: not measured */
+
+    struct hf_my_request *first, **last; /* the queue */
+    size_t n_queued;
+    size_t n_batch;          /* the first of them, which are under way */
+    bool is_busy;            /* a reply is being taken: send nothing */
+    struct hf_my_text batch; /* several statements under way */
+    struct hf_my_text call;  /* a statement that is made */
+
+    /* The server's replies in the last handshake. */
+    bool is_read_only;
+    bool is_cluster;      /* of Galera */
+    bool logs_statements; /* its binary log has no rows */
+    bool is_mariadb;
+    bool has_installed; /* this client made the schema on this connection */
+    unsigned long server_version; /* 101119 */
+    char version[60];
+    char role[60];              /* 'app'@'%' */
+    int64_t schema;             /* its version; 0: there is none */
+    int64_t time_ms;            /* its clock */
+    enum hf_status greet_fault; /* first error of the handshake, or HF_OK */
+    char greet_reason[200];
+
+    struct hf_admission admission; /* also of these replies */
+    enum hf_node_status status;
+    enum hf_status fault;
+    char reason[200];
+    struct hf_instant peek_at;
+
+    unsigned jobs;    /* pending jobs, a bit per enum hf_job */
+    bool is_examined; /* the examination is under way */
+    char probe_fault[160];
+};
+
+struct hf_my {
+    struct hf_store base; /* first */
+    struct hf_store_env env;
+    struct hf_mysql_target target;
+    char *prefix;
+    size_t prefix_len;
+    int64_t fence_keep_ms;
+    struct hf_shape shape;
+    char host[HF_CLOCK_NAME_MAX + 3]; /* "at:" and the name of our clock; empty:
+                                       no name */
+    struct hf_span node_timeout;
+    struct hf_span connect_timeout;
+    bool strict;
+    struct hf_job_sink sink;
+    bool has_sink;
+    struct hf_my_cursor cursors[HF_MY_CURSORS];
+    uint64_t last_cursor;
+    struct hf_bytes *names; /* of the reply to a SCAN */
+    size_t names_cap;
+    struct hf_seat *seats; /* of the reply to a QUEUE */
+    size_t seats_cap;
+    struct hf_my_node node;
+};
+
+/* ---- node.c -------------------------------------------------------------- */
+
+void hf_my_node_open(struct hf_my_node *node, struct hf_instant now);
+void hf_my_node_close(struct hf_my_node *node, bool forked);
+
+/* If a timer was due and could not run, do now what it would have done. */
+void hf_my_node_resume(struct hf_my_node *node, struct hf_instant now);
+
+static inline bool hf_my_is_ready(const struct hf_my_node *node)
+{
+    return node->phase == HF_MY_READY && !node->connection.is_broken;
+}
+
+/* The earliest of what is next in this phase; and set the timer to that. */
+struct hf_instant hf_my_node_due(const struct hf_my_node *node);
+void hf_my_node_arm(struct hf_my_node *node);
+
+/* Set the node's status and its reason, and report both if either changed. */
+void hf_my_node_set_status(struct hf_my_node *node, enum hf_node_status status,
+                           bool is_reset, enum hf_status fault,
+                           const char *reason);
+
+/** Why no request can be sent to a node that is not READY. @return never HF_OK,
+ * and never HF_QUARANTINED: a node in quarantine is READY. */
+enum hf_status hf_my_node_cause(const struct hf_my_node *node,
+                                const char **reason);
+
+/* ---- node_check.c -------------------------------------------------------- */
+
+/* Assert what is true between two events of the loop: MN-1 to MN-8. */
+void hf_my_node_check(const struct hf_my_node *node);
+
+/* ---- queue.c ------------------------------------------------------------- */
+
+/** Append a statement; `like` has all of it but the text. @return false: not
+ * queued, for lack of memory. */
+bool hf_my_push(struct hf_my_node *node, const struct hf_my_request *like,
+                const char *sql, size_t len);
+
+/* Append one of ours. Breaks the connection if that fails. */
+void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind what,
+                     const char *sql, size_t len);
+
+/* The same of `node->call`, which is complete. */
+void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind what);
+
+/* Send what can be sent. */
+void hf_my_flush(struct hf_my_node *node, struct hf_instant now);
+
+/* A reply to the first statement of the batch. */
+void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
+                struct hf_instant now);
+
+/** Remove the first. @return NULL: there is none. The caller's, to be freed. */
+struct hf_my_request *hf_my_pop(struct hf_my_node *node);
+
+/* ---- handshake.c --------------------------------------------------------- */
+
+/* Begin a handshake on an open connection. */
+void hf_my_handshake(struct hf_my_node *node, struct hf_instant now);
+
+/* The server's identity is in doubt: accept no requests, and repeat the
+ * handshake. */
+void hf_my_reidentify(struct hf_my_node *node, const char *why,
+                      struct hf_instant now);
+
+/* In quarantine: has another client ended it? */
+void hf_my_peek(struct hf_my_node *node, struct hf_instant now);
+
+void hf_my_handshake_reply(struct hf_my_node *node,
+                           const struct hf_my_request *request,
+                           const struct hf_mysql_reply *reply,
+                           struct hf_instant now);
+
+/* ---- install.c ----------------------------------------------------------- */
+
+/* Queue the statements of the schema. */
+void hf_my_install(struct hf_my_node *node, struct hf_instant now);
+
+/* One of them has failed: refuse the server. */
+void hf_my_install_failed(struct hf_my_node *node,
+                          const struct hf_mysql_reply *reply);
+
+/* ---- admission.c --------------------------------------------------------- */
+
+/** Can this server be the node? @return false; `why` has the reason. */
+bool hf_my_is_eligible(const struct hf_my_node *node, char *why, size_t size);
+
+/* The handshake is complete: decide whether the server votes. */
+void hf_my_judge(struct hf_my_node *node);
+
+/* The reply to the writing of the marker. */
+void hf_my_marked(struct hf_my_node *node, const struct hf_mysql_reply *reply,
+                  struct hf_instant now);
+
+/* Refuse this server and close the connection. */
+void hf_my_refuse(struct hf_my_node *node, enum hf_status fault,
+                  const char *why);
+
+/* Why it has no vote, to follow the server's address in a message. */
+void hf_my_quarantine_text(const struct hf_my_node *node, char *out,
+                           size_t size);
+
+/* ---- ask.c: requests to statements --------------------------------------- */
+
+void hf_my_ask(struct hf_my_node *node, const struct hf_ask *ask,
+               struct hf_instant now);
+
+/** Queue the statement of a verb, of the kind `what`. @return NULL; or why it
+ * cannot be made. */
+const char *hf_my_ask_verb(struct hf_my_node *node, const struct hf_ask *ask,
+                           uint8_t what);
+
+/* ---- answer.c: replies to answers ---------------------------------------- */
+
+void hf_my_answer(struct hf_my_node *node, const struct hf_my_request *request,
+                  const struct hf_mysql_reply *reply, struct hf_instant now);
+
+/* Report a request that was not executed, or may not have been. */
+void hf_my_answer_none(struct hf_my_node *node,
+                       const struct hf_my_request *request,
+                       enum hf_verdict verdict, enum hf_status fault,
+                       const char *reason);
+
+/* ---- values.c: GET and PUT ----------------------------------------------- */
+
+/* The arguments of PUT, after the name. */
+void hf_my_value_arguments(struct hf_my_text *call,
+                           const struct hf_my_node *node,
+                           const struct hf_ask *ask);
+void hf_my_value_answer(struct hf_my_node *node,
+                        const struct hf_my_request *request,
+                        const struct hf_mysql_reply *reply);
+
+/* ---- fault.c: errors ----------------------------------------------------- */
+
+/** @return the status that an error means; `out` gets its text, one line. */
+enum hf_status hf_my_fault(const struct hf_mysql_reply *reply, char *out,
+                           size_t size);
+
+/* The transaction was rolled back for a row that is locked. */
+bool hf_my_fault_is_undone(const struct hf_mysql_reply *reply);
+
+/* The statement has surely changed nothing, and fails each time. */
+bool hf_my_fault_is_refusal(const struct hf_mysql_reply *reply);
+
+/* There is no schema, or only a part of it. */
+bool hf_my_fault_is_missing(const struct hf_mysql_reply *reply);
+bool hf_my_fault_is_denied(const struct hf_mysql_reply *reply);
+
+/* The server has become another, or read-only. */
+bool hf_my_fault_is_identity(const struct hf_mysql_reply *reply);
+
+/* ---- rows.c: values of a reply ------------------------------------------- */
+
+/* A row, borrowed. */
+struct hf_my_row {
+    unsigned n;
+    char **columns;
+    const unsigned long *lens;
+};
+
+/** The first row of a reply. @return false: there is none. */
+bool hf_my_first(const struct hf_mysql_reply *reply, struct hf_my_row *out);
+bool hf_my_next(const struct hf_mysql_reply *reply, struct hf_my_row *out);
+size_t hf_my_rows(const struct hf_mysql_reply *reply);
+
+/* A column that is not there is NULL, 0 or empty. */
+bool hf_my_is_null(const struct hf_my_row *row, unsigned column);
+int64_t hf_my_integer(const struct hf_my_row *row, unsigned column);
+
+/* Borrowed; not NUL-terminated. */
+struct hf_bytes hf_my_bytes_at(const struct hf_my_row *row, unsigned column);
+
+/* Copy as text, cut to fit, made plain. */
+void hf_my_text_at(const struct hf_my_row *row, unsigned column, char *out,
+                   size_t size);
+
+/* ---- jobs.c -------------------------------------------------------------- */
+
+/* The handshake is complete and the node is READY: run the pending jobs. */
+void hf_my_jobs(struct hf_my_node *node, struct hf_instant now);
+
+/* Begin the survey that a job asks for. */
+void hf_my_survey(struct hf_my_node *node, struct hf_instant now);
+void hf_my_job_reply(struct hf_my_node *node,
+                     const struct hf_my_request *request,
+                     const struct hf_mysql_reply *reply, struct hf_instant now);
+void hf_my_jobs_end(struct hf_my_node *node, enum hf_status status,
+                    const char *reason);
+
+static inline bool hf_my_is_asked(const struct hf_my_node *node,
+                                  enum hf_job job)
+{
+    return (node->jobs & (1U << job)) != 0;
+}
+
+#endif

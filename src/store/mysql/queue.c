@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* THE QUEUE OF STATEMENTS (node.h has a picture)
+ *
+ * One caller costs nothing of it: its statement is the text that is sent.
+ * A CALL has two replies, its row and its end; the row is selected behind the
+ * COMMIT, so it is answered when it comes. */
+#include "base/assert.h"
+#include "store/mysql/node.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Unanswered statements: only a server that hangs has more. */
+#define QUEUED_MAX 65536
+
+/* Statements and bytes of a batch: the first wait for no more than that, and
+ * max_allowed_packet of a server is 1 MiB at the least. */
+#define BATCH_MAX 64
+#define BATCH_BYTES_MAX (256 * 1024)
+
+/* ---- In and out --------------------------------------------------------- */
+
+static struct hf_my_request *make(const struct hf_my_request *like,
+                                  const char *sql, size_t len)
+{
+    struct hf_my_request *request = calloc(1, sizeof(*request) + len);
+    if (request != NULL) {
+        request->cookie = like->cookie;
+        request->what = like->what;
+        request->is_query = like->is_query;
+        request->is_alone = like->is_alone;
+        request->len = len;
+        memcpy(request->sql, sql, len);
+    }
+    return request;
+}
+
+bool hf_my_push(struct hf_my_node *node, const struct hf_my_request *like,
+                const char *sql, size_t len)
+{
+    struct hf_my_request *request =
+        node->n_queued < QUEUED_MAX ? make(like, sql, len) : NULL;
+    if (request == NULL) {
+        return false;
+    }
+    *node->last = request;
+    node->last = &request->next;
+    node->n_queued++;
+    return true;
+}
+
+static void starve(struct hf_my_node *node)
+{
+    hf_mysql_connection_break(&node->connection, HF_NO_MEMORY, "out of memory");
+}
+
+void hf_my_push_ours(struct hf_my_node *node, enum hf_my_request_kind what,
+                     const char *sql, size_t len)
+{
+    struct hf_my_request like = {
+        .what = (uint8_t)what,
+        .is_query = what == HF_MY_IDENTITY || what == HF_MY_CLUSTER,
+        .is_alone = what == HF_MY_INSTALL || what == HF_MY_INSTALLED};
+    if (!hf_my_push(node, &like, sql, len)) {
+        starve(node);
+    }
+}
+
+void hf_my_push_call(struct hf_my_node *node, enum hf_my_request_kind what)
+{
+    if (node->call.has_failed) {
+        starve(node);
+    } else {
+        hf_my_push_ours(node, what, node->call.data, node->call.len);
+    }
+}
+
+struct hf_my_request *hf_my_pop(struct hf_my_node *node)
+{
+    struct hf_my_request *request = node->first;
+    if (request != NULL) {
+        node->first = request->next;
+        node->n_queued--;
+        if (node->first == NULL) {
+            node->last = &node->first;
+        }
+        request->next = NULL;
+    }
+    return request;
+}
+
+/* Before all others: an interrupted statement may have left a transaction. */
+static void roll_back_first(struct hf_my_node *node)
+{
+    static const char sql[] = "ROLLBACK";
+    struct hf_my_request like = {.what = HF_MY_ROLLBACK};
+    struct hf_my_request *request = make(&like, sql, strlen(sql));
+    if (request == NULL) {
+        starve(node);
+        return;
+    }
+    request->next = node->first;
+    node->first = request;
+    node->n_queued++;
+    if (request->next == NULL) {
+        node->last = &request->next;
+    }
+}
+
+/* ---- Sending ------------------------------------------------------------ */
+
+/* How many of the first are sent together. */
+static size_t batch_size(const struct hf_my_node *node, size_t *bytes)
+{
+    size_t n = 0;
+    bool is_alone = false;
+    *bytes = 0;
+    for (const struct hf_my_request *at = node->first; at != NULL;
+         at = at->next) {
+        if (n > 0 && (is_alone || at->is_alone || n == BATCH_MAX ||
+                      *bytes + at->len >= BATCH_BYTES_MAX)) {
+            break;
+        }
+        is_alone = at->is_alone;
+        *bytes += at->len + 1;
+        n++;
+    }
+    return n;
+}
+
+/** @return false: no memory. */
+static bool join(struct hf_my_node *node, size_t n)
+{
+    const struct hf_my_request *at = node->first;
+    hf_my_text_clear(&node->batch);
+    for (size_t i = 0; i < n; i++, at = at->next) {
+        hf_my_text_add(&node->batch, ";", i > 0 ? 1 : 0);
+        hf_my_text_add(&node->batch, at->sql, at->len);
+    }
+    return !node->batch.has_failed;
+}
+
+static void send_batch(struct hf_my_node *node, struct hf_instant now)
+{
+    size_t bytes;
+    size_t n = batch_size(node, &bytes);
+    if (n > 1 && !join(node, n)) {
+        n = 1; /* no memory for more at a time */
+    }
+    struct hf_my_request *at = node->first;
+    for (size_t i = 0; i < n; i++, at = at->next) {
+        at->sent = now;
+    }
+    node->n_batch = n;
+    hf_mysql_connection_ask(&node->connection,
+                            n > 1 ? node->batch.data : node->first->sql,
+                            n > 1 ? node->batch.len : node->first->len, now);
+}
+
+void hf_my_flush(struct hf_my_node *node, struct hf_instant now)
+{
+    struct hf_mysql_connection *connection = &node->connection;
+    while (!node->is_busy && connection->is_open && !connection->is_broken &&
+           !hf_mysql_connection_is_busy(connection) && node->first != NULL) {
+        send_batch(node, now);
+        hf_my_node_arm(node);
+    }
+}
+
+/* ---- Replies ------------------------------------------------------------ */
+
+static void give(struct hf_my_node *node, const struct hf_my_request *request,
+                 const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    if (request->what <= HF_VERB_SCAN) {
+        node->rtt =
+            hf_span_smooth(node->rtt, hf_instant_until(request->sent, now));
+        hf_my_answer(node, request, reply, now);
+    } else if (request->what >= HF_MY_SURVEY) {
+        hf_my_job_reply(node, request, reply, now);
+    } else if (request->what > HF_MY_ROLLBACK) {
+        hf_my_handshake_reply(node, request, reply, now);
+    } else if (reply->error != 0) {
+        hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
+                                  reply->text);
+    }
+}
+
+/* The last reply to a statement: its error, its end, or the rows of a query. */
+static void take_end(struct hf_my_node *node,
+                     const struct hf_mysql_reply *reply, struct hf_instant now)
+{
+    struct hf_my_request *request = hf_my_pop(node);
+    node->n_batch--;
+    if (reply->error != 0) {
+        node->n_batch = 0;
+        roll_back_first(node);
+    }
+    if (!request->is_answered) {
+        give(node, request, reply, now);
+    }
+    free(request);
+}
+
+void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
+                struct hf_instant now)
+{
+    HF_ASSERT(!node->is_busy);
+    node->is_busy = true;
+    if (node->n_batch == 0) {
+        hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
+                                  "an answer to no statement");
+    } else if (reply->error == 0 && reply->rows != NULL &&
+               !node->first->is_query) {
+        struct hf_my_request *request = node->first;
+        request->is_answered = true;
+        give(node, request, reply, now);
+    } else {
+        take_end(node, reply, now);
+    }
+    if (reply->is_last && node->n_batch > 0) {
+        hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
+                                  "no answer to a statement");
+    }
+    node->is_busy = false;
+}
