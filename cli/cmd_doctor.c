@@ -365,7 +365,25 @@ static bool has_scheme(const char *url, const char *scheme)
     return strncmp(url, scheme, len) == 0 && url[len] == ':';
 }
 
-/* Only the scheme of the URL counts, so "postgres:" is enough. */
+/* Only the scheme counts, so "postgres:" is enough. @return NULL: none. */
+static const char *schema_of(const char *url)
+{
+    static const struct {
+        const char *scheme, *schema;
+    } schemas[] = {
+        {"postgres", cli_postgres_schema},
+        {"postgresql", cli_postgres_schema},
+        {"mysql", cli_mysql_schema},
+        {"mariadb", cli_mysql_schema},
+    };
+    for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {
+        if (has_scheme(url, schemas[i].scheme)) {
+            return schemas[i].schema;
+        }
+    }
+    return NULL;
+}
+
 static int print_schema(const struct cli_args *args)
 {
     struct cli_config config;
@@ -374,16 +392,15 @@ static int print_schema(const struct cli_args *args)
     if (code != 0) {
         return code;
     }
-    bool is_there = has_scheme(config.url, "postgres") ||
-                    has_scheme(config.url, "postgresql");
+    const char *schema = schema_of(config.url);
     cli_config_forget(&config);
-    if (!is_there) {
+    if (schema == NULL) {
         return cli_message(CLI_EXIT_USAGE, "doctor",
-                           "--print-schema: only PostgreSQL has one: add -u "
-                           "postgres:");
+                           "--print-schema: only PostgreSQL and MySQL have "
+                           "one: add -u postgres: or -u mysql:");
     }
     cli_out_init(&out, STDOUT_FILENO);
-    cli_out_text(&out, cli_postgres_schema);
+    cli_out_text(&out, schema);
     return cli_out_flush(&out)
                ? 0
                : cli_message_errno(CLI_EXIT_INTERNAL, "stdout", out.error);

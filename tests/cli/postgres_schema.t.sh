@@ -20,7 +20,7 @@ HOLDFAST_URL=postgres: gives 0 'of HOLDFAST_URL' doctor --print-schema
 like "$out" 'CREATE SCHEMA IF NOT EXISTS holdfast' 'prints it, too'
 for url in local: redis://127.0.0.1:1 postgresque:; do
     gives 64 "--print-schema of $url" doctor --print-schema -u "$url"
-    is "$out:$err" ':holdfast: doctor: --print-schema: only PostgreSQL has one: add -u postgres:' \
+    is "$out:$err" ':holdfast: doctor: --print-schema: only PostgreSQL and MySQL have one: add -u postgres: or -u mysql:' \
         'is refused'
 done
 for option in --init --force --quarantine; do

@@ -66,7 +66,6 @@ taken_for_mariadb() { [ "$(sql -e "SELECT GET_LOCK('$1', 0)")" = 0 ]; }
 refuses() { # PATTERN WHAT PARAMETERS
     says 64 "$1" "$2" holdfast run -n -u "$plain${3:-}" job -- true
 }
-refuses 'only the locks of GET_LOCK\(\): add lock=named' 'without lock='
 refuses 'add lock=named' 'a key alone' '&key=a'
 refuses 'lock": "advisory" is not "named"' 'another kind' '&lock=advisory'
 refuses 'unknown URL parameter "sockt": did you mean "socket"' 'a typing error' '&lock=named&sockt=/s'

@@ -159,7 +159,18 @@ static void become_open(struct hf_mysql_connection *connection,
     connection->events->opened(connection, now);
 }
 
-/** The reply to one statement. @return whether more follow. */
+void hf_mysql_connection_keep(struct hf_mysql_connection *connection)
+{
+    connection->rows = NULL;
+}
+
+static void free_rows(struct hf_mysql_connection *connection)
+{
+    mysql_free_result(connection->rows);
+    connection->rows = NULL;
+}
+
+/** One reply. @return whether more follow. */
 static bool deliver(struct hf_mysql_connection *connection,
                     struct hf_instant now)
 {
@@ -170,7 +181,6 @@ static bool deliver(struct hf_mysql_connection *connection,
                                    .rows = rows};
     MYSQL_ROW row = rows == NULL ? NULL : mysql_fetch_row(rows);
     reply.is_last = reply.error != 0 || !mysql_more_results(connection->sql);
-    connection->rows = NULL;
     if (reply.is_last) {
         connection->call = HF_MYSQL_REST;
     }
@@ -184,7 +194,7 @@ static bool deliver(struct hf_mysql_connection *connection,
     }
     connection->heard_at = now;
     connection->events->replied(connection, &reply, now);
-    mysql_free_result(rows);
+    free_rows(connection);
     return !reply.is_last && !connection->is_broken;
 }
 
@@ -504,11 +514,11 @@ void hf_mysql_connection_shut(struct hf_mysql_connection *connection)
     unwatch(connection);
     hf_resolve_drop(connection->resolve);
     connection->resolve = NULL;
+    free_rows(connection);
     if (connection->sql != NULL) {
         silence(connection);
         mysql_close(connection->sql);
     }
-    connection->rows = NULL;
     connection->sql = NULL;
     hf_mysql_login_fini(&connection->login);
     connection->call = HF_MYSQL_REST;

@@ -41,6 +41,10 @@ struct hf_mysql_reply {
     const char *const *columns; /* of it; NULL: SQL's NULL */
 };
 
+/* The rows of this reply are the owner's from now on: mysql_free_result(). Call
+ * it in `replied`. */
+void hf_mysql_connection_keep(struct hf_mysql_connection *connection);
+
 typedef void hf_mysql_connection_fn(struct hf_mysql_connection *connection,
                                     struct hf_instant now);
 typedef void hf_mysql_reply_fn(struct hf_mysql_connection *connection,
@@ -77,7 +81,7 @@ struct hf_mysql_connection {
         HF_MYSQL_NEXT     /* mysql_next_result() */
     } call;
     int has_failed;            /* the call that has ended */
-    struct st_mysql_res *rows; /* the same */
+    struct st_mysql_res *rows; /* the same; then of the reply */
     int waits_for;             /* MYSQL_WAIT_*, while a call is under way */
     const char *statements;    /* under way; borrowed */
     size_t statements_len;

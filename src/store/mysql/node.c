@@ -11,7 +11,6 @@
 #include "base/assert.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A server that owes a reply and sends nothing for this long hangs, or the
@@ -117,18 +116,18 @@ static void answer_queue(struct hf_my_node *node, enum hf_status fault,
 {
     struct hf_my_request *request;
     size_t n_sent = node->n_batch;
-    node->n_batch = 0;
+    node->n_batch = node->n_ended = 0;
     for (; (request = hf_my_pop(node)) != NULL; n_sent -= n_sent > 0) {
         if (n_sent == 0) {
             request->sent = now;
         }
-        if (request->what <= HF_VERB_SCAN && !request->is_answered) {
+        if (request->what <= HF_VERB_SCAN) {
             hf_my_answer_none(node, request,
                               n_sent > 0 ? HF_VERDICT_UNKNOWN
                                          : HF_VERDICT_UNSENT,
                               fault, reason);
         }
-        free(request);
+        hf_my_request_free(request);
     }
 }
 
@@ -322,7 +321,7 @@ void hf_my_node_close(struct hf_my_node *node, bool forked)
     struct hf_my_request *request;
     hf_mysql_connection_fini(&node->connection, forked);
     while ((request = hf_my_pop(node)) != NULL) {
-        free(request);
+        hf_my_request_free(request);
     }
     hf_my_text_fini(&node->batch);
     hf_my_text_fini(&node->call);

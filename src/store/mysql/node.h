@@ -15,7 +15,9 @@
  *
  * A connection has one text of statements under way. What is asked meanwhile
  * waits in the queue, and is the next text, one batch of statements: each is a
- * transaction of its own, answered when its reply has come.
+ * transaction of its own. They are answered together, when all replies have
+ * come: then what the client asks for in turn is sent at once, also if it does
+ * not come back soon.
  *
  *     asked    a  b c d e f     g h
  *     sent     a            b;c;d;e;f      g;h
@@ -82,11 +84,11 @@ struct hf_my_request {
     struct hf_my_request *next;
     uint64_t cookie;
     struct hf_instant sent;
-    uint8_t what;     /* enum hf_verb, enum hf_my_request_kind */
-    bool is_query;    /* its rows are its only reply; else one without rows is
-                         the last */
-    bool is_alone;    /* sent with no other */
-    bool is_answered; /* its rows have come */
+    uint8_t what;  /* enum hf_verb, enum hf_my_request_kind */
+    bool is_query; /* its rows are its only reply; else one without rows is
+                      the last */
+    bool is_alone; /* sent with no other */
+    struct st_mysql_res *rows; /* of the reply */
     size_t len;
     char sql[];
 };
@@ -111,10 +113,12 @@ struct hf_my_node {
 
     struct hf_my_request *first, **last; /* the queue */
     size_t n_queued;
-    size_t n_batch;          /* the first of them, which are under way */
-    bool is_busy;            /* a reply is being taken: send nothing */
-    struct hf_my_text batch; /* several statements under way */
-    struct hf_my_text call;  /* a statement that is made */
+    size_t n_batch; /* the first of them, which are under way */
+    size_t n_ended; /* of these, replied to */
+    struct hf_my_request *next_reply; /* the one whose reply is next */
+    bool is_busy;                     /* a reply is being taken: send nothing */
+    struct hf_my_text batch;          /* several statements under way */
+    struct hf_my_text call;           /* a statement that is made */
 
     /* The server's replies in the last handshake. */
     bool is_read_only;
@@ -218,8 +222,9 @@ void hf_my_flush(struct hf_my_node *node, struct hf_instant now);
 void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
                 struct hf_instant now);
 
-/** Remove the first. @return NULL: there is none. The caller's, to be freed. */
+/** Remove the first. @return NULL: there is none. The caller's. */
 struct hf_my_request *hf_my_pop(struct hf_my_node *node);
+void hf_my_request_free(struct hf_my_request *request);
 
 /* ---- handshake.c --------------------------------------------------------- */
 

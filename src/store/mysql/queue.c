@@ -2,11 +2,11 @@
 /* THE QUEUE OF STATEMENTS (node.h has a picture)
  *
  * One caller costs nothing of it: its statement is the text that is sent.
- * A CALL has two replies, its row and its end; the row is selected behind the
- * COMMIT, so it is answered when it comes. */
+ * A CALL has two replies, its rows and its end. */
 #include "base/assert.h"
 #include "store/mysql/node.h"
 
+#include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +90,12 @@ struct hf_my_request *hf_my_pop(struct hf_my_node *node)
     return request;
 }
 
+void hf_my_request_free(struct hf_my_request *request)
+{
+    mysql_free_result(request->rows);
+    free(request);
+}
+
 /* Before all others: an interrupted statement may have left a transaction. */
 static void roll_back_first(struct hf_my_node *node)
 {
@@ -153,6 +159,8 @@ static void send_batch(struct hf_my_node *node, struct hf_instant now)
         at->sent = now;
     }
     node->n_batch = n;
+    node->n_ended = 0;
+    node->next_reply = node->first;
     hf_mysql_connection_ask(&node->connection,
                             n > 1 ? node->batch.data : node->first->sql,
                             n > 1 ? node->batch.len : node->first->len, now);
@@ -187,41 +195,66 @@ static void give(struct hf_my_node *node, const struct hf_my_request *request,
     }
 }
 
-/* The last reply to a statement: its error, its end, or the rows of a query. */
-static void take_end(struct hf_my_node *node,
-                     const struct hf_mysql_reply *reply, struct hf_instant now)
+/* Answer what has ended, and the one that has failed; the rest of the batch was
+ * not executed, and stays. */
+static void end_batch(struct hf_my_node *node,
+                      const struct hf_mysql_reply *last, struct hf_instant now)
 {
-    struct hf_my_request *request = hf_my_pop(node);
-    node->n_batch--;
-    if (reply->error != 0) {
-        node->n_batch = 0;
+    size_t n_ended = node->n_ended;
+    struct hf_my_request *failed = last->error == 0 ? NULL : node->next_reply;
+    node->n_batch = 0;
+    for (size_t i = 0; i < n_ended; i++) {
+        struct hf_my_request *request = hf_my_pop(node);
+        const struct hf_mysql_reply reply = {.rows = request->rows};
+        give(node, request, &reply, now);
+        hf_my_request_free(request);
+    }
+    if (failed != NULL) {
+        HF_ASSERT(failed == node->first);
+        (void)hf_my_pop(node);
         roll_back_first(node);
+        give(node, failed, last, now);
+        hf_my_request_free(failed);
     }
-    if (!request->is_answered) {
-        give(node, request, reply, now);
+}
+
+/* Its rows, or its end, or both. */
+static void take_one(struct hf_my_node *node,
+                     const struct hf_mysql_reply *reply)
+{
+    struct hf_my_request *request = node->next_reply;
+    if (reply->error != 0) {
+        return;
     }
-    free(request);
+    if (reply->rows != NULL && request->rows == NULL) {
+        hf_mysql_connection_keep(&node->connection);
+        request->rows = reply->rows;
+    }
+    if (reply->rows == NULL || request->is_query) {
+        node->next_reply = request->next;
+        node->n_ended++;
+    }
 }
 
 void hf_my_take(struct hf_my_node *node, const struct hf_mysql_reply *reply,
                 struct hf_instant now)
 {
     HF_ASSERT(!node->is_busy);
-    node->is_busy = true;
-    if (node->n_batch == 0) {
+    if (node->n_ended == node->n_batch) {
         hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
                                   "an answer to no statement");
-    } else if (reply->error == 0 && reply->rows != NULL &&
-               !node->first->is_query) {
-        struct hf_my_request *request = node->first;
-        request->is_answered = true;
-        give(node, request, reply, now);
-    } else {
-        take_end(node, reply, now);
+        return;
     }
-    if (reply->is_last && node->n_batch > 0) {
+    take_one(node, reply);
+    if (!reply->is_last) {
+        return;
+    }
+    if (reply->error == 0 && node->n_ended < node->n_batch) {
         hf_mysql_connection_break(&node->connection, HF_UNAVAILABLE,
                                   "no answer to a statement");
+        return;
     }
+    node->is_busy = true;
+    end_batch(node, reply, now);
     node->is_busy = false;
 }

@@ -4,11 +4,17 @@
 -- Tested on MariaDB 10.11 alone. What differs on MySQL is in the comments that
 -- begin with an exclamation mark: it drops a routine before it makes it anew.
 --
---   cat src/store/mysql/schema/*.sql | mariadb        (or: | mysql)
+--   holdfast doctor --print-schema -u mysql: | mariadb     (or: | mysql)
+--
+-- makes them in the database holdfast, beside the guard's, with rights to create
+-- that database, tables and routines in it. Each account whose programs use
+-- locks needs one right:
+--
 --   GRANT EXECUTE ON holdfast.* TO worker;
 --
--- makes them in the database holdfast, beside the guard's. They run with the
--- rights of the user who installs them; other users need none on the tables.
+-- It needs none on the tables, since the routines run with the rights of the
+-- account that made them, which must stay. New locks count when holdfast doctor
+-- --init has declared them, as any account with that right, or after max_ttl.
 -- Running this again replaces the routines and keeps the rows. MySQL drops the
 -- rights on single routines with these, and a verb that is called just then
 -- fails (1305) and has changed nothing.

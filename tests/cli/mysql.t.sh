@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 240
+# Commands on a MariaDB server: its URL, the schema, rights, and each command.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/mariadb.sh"
+. "$(dirname "$0")/../lib/values.sh"
+
+# Exit code, and a pattern of what it prints and says.
+gives() { # CODE PATTERN WHAT COMMAND...
+    local want=$1 pattern=$2 what=$3
+    shift 3
+    capture timeout 60 "$@"
+    is "$code" "$want" "$what: exit $want"
+    like "$err$out" "$pattern" "$what: the message"
+}
+sql_is() { # CONDITION
+    [ "$(sql -e "SELECT $1" 2>/dev/null)" = 1 ]
+}
+
+# ---- The URL, and the schema as a text -----------------------------------------------
+
+refuses() { # CODE PATTERN WHAT URL
+    gives "$1" "$2" "$3" holdfast run -n -u "$4" job -- echo ran
+    unlike "$err$out" 'secret|^ran' "$3: no password is shown, and nothing runs"
+}
+h='mysql://root:secret@/?socket=/nowhere'
+refuses 64 'lock": "rows" is not "named"' 'another lock=' "$h&lock=rows"
+refuses 64 'key": .* add lock=named' 'key=' "$h&key=1"
+refuses 69 '/nowhere .*connect' 'no server' "$h"
+for url in mysql: mariadb://u:secret@nowhere.invalid/db; do
+    capture holdfast doctor --print-schema -u "$url"
+    is "$code" 0 "--print-schema of $url"
+    is "$out" "$(cat "$HF_SOURCE"/src/store/mysql/schema/*.sql)" 'is the schema'
+done
+capture ldd "$HF_BUILD/holdfast"
+unlike "$out" 'libmariadb' 'the command is not linked with libmariadb'
+
+# ---- The schema, made at first use by an account that may ------------------------------
+
+mariadb_start || skip_all "no MariaDB"
+query="socket=$W/maria/s&node_timeout=3s&connect_timeout=10s"
+export HOLDFAST_URL="mysql://root@/?$query"
+app="mariadb://app@/app?$query"
+sql -e "CREATE USER app@localhost"
+sql -e 'GRANT SELECT ON app.* TO app@localhost'
+refuses 77 "does not let 'app'@'localhost' use database holdfast: GRANT EXECUTE" \
+    'an account that may not create the schema' "$app"
+shows_no_trace() { # a slow server is still making it: "connecting"
+    capture holdfast run -n job -- echo ran
+    [[ $code = 69 && $err = *'shows no trace of Holdfast'* && $out = '' ]]
+}
+ok 'a schema that was made just now does not count' wait_until 60 shows_no_trace
+gives 0 'counts' 'doctor --init' holdfast doctor --init
+gives 0 '' 'the server counts' holdfast run -n job -- true
+gives 77 "does not let 'app'@'localhost' use" 'an account without rights' \
+    holdfast run -n -u "$app" job -- true
+grant=$(holdfast doctor --print-schema -u mysql: | sed -n 's/^-- *\(GRANT .*;\)$/\1/p')
+is "$grant" 'GRANT EXECUTE ON holdfast.* TO worker;' 'the rights that the schema prints'
+sql -e "${grant/worker/app@localhost}"
+gives 0 'ran' 'an account with the one right that it needs' \
+    holdfast run -n -u "$app" job -- echo ran
+gives 1 "MariaDB 1.*account 'app'@'localhost'.*commits may be lost.*fit for locks" \
+    'doctor, without syncs to disk' holdfast doctor -u "$app"
+for table in lock sharer waiter once node value run version; do
+    capture sql_as app -e "DELETE FROM holdfast.$table"
+    like "$err" 'denied' "holdfast.$table is not open"
+done
+capture sql_as app -e 'DROP PROCEDURE holdfast.acquire'
+like "$err" 'denied' 'nor are the routines'
+sql -e "SET GLOBAL sql_safe_updates = 1; SET GLOBAL completion_type = 1;
+    SET GLOBAL tx_isolation = 'SERIALIZABLE'; SET GLOBAL autocommit = 0;
+    SET GLOBAL sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'"
+gives 0 'ran' "the server's defaults for sessions are replaced" \
+    holdfast run -n -u "$app" job -- echo ran
+sql -e "SET GLOBAL sql_safe_updates = 0; SET GLOBAL completion_type = 0;
+    SET GLOBAL tx_isolation = DEFAULT; SET GLOBAL autocommit = 1; SET GLOBAL sql_mode = DEFAULT"
+gives 78 'max_ttl=1m, this client says 2m' 'another max_ttl' \
+    holdfast run -n -u "$HOLDFAST_URL&max_ttl=2m" job -- true
+
+# ---- Each command ------------------------------------------------------------------
+
+token=$(holdfast acquire --ttl 60 job | cut -d ' ' -f 1)
+like "$token" '@[0-9]+/60000$' 'acquire prints a token'
+gives 75 'held by' 'another process is refused' holdfast run -n job -- true
+gives 0 '' 'extend in a third process' holdfast extend job --owner "$token"
+capture holdfast ls
+like "$out" 'job +exclusive' 'ls has the name'
+waits() { # NAME N
+    sql_is "(SELECT COUNT(*) FROM holdfast.waiter WHERE name = 'lock:$1') = $2"
+}
+waiters=()
+for i in 1 2 3; do
+    holdfast run job -- sh -c "echo $i \$HOLDFAST_FENCE" >>"$W/order" &
+    waiters+=($!)
+    ok "waiter $i is in the queue" wait_until 20 waits job "$i"
+done
+capture holdfast ls job
+like "$out" '3 waiting' 'ls NAME counts the waiters'
+like "$out" '3\. .*waiting since' 'and names them'
+gives 0 '' 'release' holdfast release job --owner "$token"
+ok 'the waiters run' wait "${waiters[@]}"
+is "$(cut -d ' ' -f 1 "$W/order" | tr '\n' ' ')" '1 2 3 ' 'in their order'
+fence=${token##*@}
+is "$(sort -n -k 2 "$W/order")" "$(cat "$W/order")" 'the fences increase'
+ok 'from the first' test "$(head -n 1 "$W/order" | cut -d ' ' -f 2)" -gt "${fence%/*}"
+
+holdfast acquire --ttl 60 job >"$W/token"
+gives 0 'was taken from' 'break --now' holdfast break --now job
+gives 0 'ran' 'the name is free' holdfast run -n job -- echo ran
+
+shared=$(holdfast acquire --ttl 60 --shared book | cut -d ' ' -f 1)
+gives 0 'ran' 'two readers share' holdfast run -n --shared book -- echo ran
+gives 75 'held' 'a writer waits for them' holdfast run -n book -- true
+holdfast release book --owner "$shared" >/dev/null
+gives 0 'ran' 'a writer after them' holdfast run -n book -- echo ran
+
+permits=()
+for i in 1 2; do
+    holdfast run -p 2 slots -- sleep 60 &
+    permits+=($!)
+done
+end_permits() {
+    kill "${permits[@]}" 2>/dev/null
+    wait "${permits[@]}"
+}
+at_exit end_permits
+both_run() {
+    sql_is "(SELECT COUNT(*) FROM holdfast.sharer WHERE name = 'lock:slots') = 2"
+}
+ok 'two permits' wait_until 20 both_run
+gives 75 'held' 'a third permit of two' holdfast run -n -p 2 slots -- true
+kill "${permits[0]}"
+wait "${permits[0]}"
+gives 0 'ran' 'the permit that was returned' holdfast run -n -p 2 slots -- echo ran
+
+gives 0 'ran' 'once' holdfast run --once 1h nightly -- echo ran
+gives 0 '' 'once, again' holdfast run --once 1h nightly -- echo ran
+unlike "$out" ran 'once, again: it does not run'
+holdfast run --again again -- sh -c 'echo ran; exec sleep 60' >"$W/again" &
+again=$!
+end_again() {
+    kill "$again" 2>/dev/null
+    wait "$again"
+}
+at_exit end_again
+has_run() { [ "$(wc -l <"$W/again")" = "$1" ]; }
+ok 'run --again runs' wait_until 20 has_run 1
+holdfast break --now again >/dev/null
+ok 'and again after the lock was taken' wait_until 60 has_run 2
+gives 0 'ran' 'min-hold' holdfast run -n --min-hold 30s kept -- echo ran
+gives 75 'kept' 'min-hold keeps the name' holdfast run -n kept -- true
+gives 0 'ran' 'several names' holdfast run -n a b c -- echo ran
+odd=$'it\'s "odd" \\ $1; %s ü\n'
+gives 0 'ran' 'any bytes in a name' holdfast run -n "$odd" -- echo ran
+for name in Upper upper 'upper '; do
+    holdfast acquire --ttl 60 "$name" >/dev/null
+    is $? 0 "\"$name\" is a name of its own"
+done
+test_values
+
+# ---- Pages of names ----------------------------------------------------------------
+
+sql -e "INSERT INTO holdfast.lock (name, owner, until)
+    SELECT CONCAT('lock:many', seq), 'by hand', holdfast.clock() DIV 1000 + 60000
+    FROM app.seq_1_to_2500"
+capture holdfast ls 'many*'
+is "$(grep -c '^many' <<<"$out")" 2500 'ls reads every page'
+capture holdfast ls 'many12?'
+is "$(grep -c '^many' <<<"$out")" 10 'ls with a pattern'
+
+# ---- Servers that are refused -------------------------------------------------------
+
+sql -e 'SET GLOBAL read_only = 1'
+gives 78 'is read-only, as replicas are' 'a read-only server' \
+    holdfast run -n -u "$app" job -- true
+sql -e 'SET GLOBAL read_only = 0; UPDATE holdfast.version SET version = 7'
+gives 78 'version 7 of database "holdfast".* knows 1: use a newer' 'a newer schema' \
+    holdfast run -n job -- true
+sql -e 'UPDATE holdfast.version SET version = 1'
+mariadb_restart --log-bin --binlog-format=STATEMENT
+gives 78 'logs statements' 'a log of statements' holdfast run -n job -- true
+sql -e "SET GLOBAL binlog_format = 'MIXED'"
+gives 0 'counts' 'another format' holdfast doctor --init --force
+gives 0 'ran' 'is no reason' holdfast run -n job -- echo ran
+sql -e "DROP DATABASE holdfast; CREATE USER maker@localhost; GRANT ALL ON holdfast.* TO maker@localhost"
+gives 78 'log_bin_trust_function_creators' 'error 1419 is explained' \
+    holdfast run -n -u "${HOLDFAST_URL/root@/maker@}" job -- true
+sql -e 'DROP DATABASE IF EXISTS holdfast; SET GLOBAL log_bin_trust_function_creators = 1'
+gives 0 'counts' 'an account without SUPER makes the schema' \
+    holdfast doctor --init -u "${HOLDFAST_URL/root@/maker@}"
+gives 0 'ran' 'for others, too' holdfast run -n job -- echo ran
+finish
