@@ -6,9 +6,9 @@
 --
 --   holdfast doctor --print-schema -u mysql: | mariadb     (or: | mysql)
 --
--- makes them in the database holdfast, beside the guard's, with rights to create
--- that database, tables and routines in it. Each account whose programs use
--- locks needs one right:
+-- makes them in the database holdfast, beside the guard's. The account needs
+-- the rights to create it, tables and routines. Each account whose programs use
+-- locks needs one:
 --
 --   GRANT EXECUTE ON holdfast.* TO worker;
 --
