@@ -37,7 +37,8 @@ struct hf_loop; /* io/loop.h */
 enum hf_capability {
     HF_CAP_LIVENESS = (1 << 0), /* notices the end of the holder's process */
     HF_CAP_QUEUE = (1 << 1),    /* ACQUIRE can wait at the node, in FIFO order;
-                                   the node pushes grants */
+                                   the node pushes grants, or waiters poll:
+                                   hf_store_listen_fn */
     HF_CAP_SHARED = (1 << 2),   /* shared locks and semaphores */
     HF_CAP_VALUES = (1 << 3),   /* GET and PUT, if it has one node. Without it
                                    neither is asked */
