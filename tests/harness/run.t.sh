@@ -28,8 +28,16 @@ trial 'echo "ok 1 - a"'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "no plan"
 trial 'echo 1..2; echo "ok 1 - a"'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "fewer cases than planned"
-trial $'# timeout: 4\necho "ok 1 - a"; echo 1..1; sleep 60'
+options=(-t 4)
+trial 'echo "ok 1 - a"; echo 1..1; sleep 60'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a test that hangs"
+options=(-t 1)
+limited='echo "ok 1 - a"; sleep 3; echo 1..1' # sleeps: longer than -t 1
+trial $'# timeout: 50\n'"$limited"
+is "$code $out" "0 1 passed, 0 failed, 0 skipped" "one that may take longer"
+trial $'# timeout: 1\n'"$limited"
+is "$code" 1 "and no longer than that"
+options=()
 trial 'echo "ok 1 - a"; echo 1..1; setsid sleep 61 & sleep 0.1'
 is "$code $out" "1 1 passed, 1 failed, 0 skipped" "a process left behind"
 # The child of tests/run that runs this test: its topmost subshell.
@@ -65,4 +73,98 @@ is "$code $out" "1 0 passed, 1 failed, 1 skipped" "and of a whole test"
 trial 'echo "ok 1 - a"; echo "# 20 seeds, 7"; echo "# 3 seeds, 1"; echo 1..1'
 is "$code $out" "0 1 passed, 0 failed, 0 skipped" "nothing skipped is well, too"
 like "$lines" $'\n1 programs, 23 seeds of the simulator\n' "programs and seeds"
+
+# Several builds in one run.
+mkdir "$W/tree/build-b"
+options=(-b "$W/tree/build" -j 1 cli/ --and -b "$W/tree/build-b" -s 'cli/x: b' cli/)
+trial 'echo "ok 1 - ${HF_BUILD##*/}"
+[ "${HF_BUILD##*/}" = build ] || echo "ok 2 # SKIP b"
+[ "${HF_BUILD##*/}" = build ] || echo "not ok 3 - c"
+[ "${HF_BUILD##*/}" = build ] && echo 1..1 || echo 1..3'
+is "$code $out" "1 2 passed, 1 failed, 1 skipped" "two builds: the sum"
+like "$lines" $'\nbuild: 1 passed, 0 failed, 0 skipped in 1 programs; 0 seeds; ' \
+    "the first one's"
+like "$lines" $'\nbuild-b: 1 passed, 1 failed, 1 skipped in 1 programs; 0 seeds; ' \
+    "the second one's, with skips of its own"
+like "$lines" $'\nfailed: cli/x \\(build-b\\):\n    not ok 3 - c' "which build failed"
+
+options=(-b "$W/tree/build" -j 1 --and -b "$W/tree/build-c" -w "$W/made" none)
+echo 1 >"$W/made"
+trial 'echo "ok 1 - a"; echo 1..1'
+is "$code $out" "0 1 passed, 0 failed, 0 skipped" "a build without a test is not awaited"
+options=("${options[@]/none/cli}")
+trial 'echo "ok 1 - a"; echo 1..1'
+is "$code $out" "1 1 passed, 1 failed, 0 skipped" "one that was not made has failed"
+like "$lines" $'\nfailed: build-c: not built' "by name"
+rm "$W/made"
+trial '[ "${HF_BUILD##*/}" = build-c ] || echo 0 >'"'$W/made'"'
+[ -e '"'$W/made'"' ] && echo "ok 1 - a"; echo 1..1'
+is "$code $out" "0 2 passed, 0 failed, 0 skipped" "one that is made meanwhile is awaited"
+
+# What is alone begins when all else has ended, of all builds.
+cat >"$W/tree/tests/cli/y.t.sh" <<END
+#!/bin/bash
+# alone
+[ -e '$W/quiet' ] && [ "\$(cat '$W/count')" = 2 ] && echo "ok 1 - a"
+echo 1..1
+END
+chmod +x "$W/tree/tests/cli/y.t.sh"
+options=(-b "$W/tree/build" -q "$W/quiet" -j 8 --and -b "$W/tree/build-b")
+(sleep 3 && : >"$W/quiet") & # sleeps: what it writes is awaited
+: >"$W/count"
+trial "sleep 1; echo \$((\$(cat '$W/count') + 1)) >'$W/count.new'
+mv '$W/count.new' '$W/count'; echo 'ok 1 - a'; echo 1..1"
+wait
+like "$lines" $'\n4 programs' "two builds of two tests"
+unlike "$lines" 'FAILED cli/y' "what is alone waits for the rest, and for quiet"
+rm "$W/tree/tests/cli/y.t.sh"
+
+# More at a time while a processor is free, by a /proc/stat that counts up.
+processors() { # IDLE-TICKS BUSY-TICKS
+    local i n=0
+    while :; do
+        n=$((n + 1))
+        for ((i = 0; i < 64; i++)); do
+            echo "cpu$i $((n * $2)) 0 0 $((n * $1)) 0 0 0 0 0 0"
+        done >"$W/stat.new"
+        mv "$W/stat.new" "$W/stat"
+        sleep 0.1 # sleeps: ticks
+    done
+}
+peak() { # TESTS OPTION... : of 4 tests, each until TESTS run, how many ran at a time
+    local i at=$1
+    shift
+    rm -rf "$W/now" "$W/peak"
+    mkdir "$W/now"
+    for i in 1 2 3 4; do
+        cat >"$W/tree/tests/cli/p$i.t.sh" <<END
+#!/bin/bash
+: >'$W/now/$i'
+for i in {1..600}; do
+    ls '$W/now' | wc -l >>'$W/peak'
+    [ "\$(tail -n 1 '$W/peak')" -lt $at ] || break
+    sleep 0.1 # sleeps: at most a minute, and looks again
+done
+sleep 1 # sleeps: for one more, which must not come
+rm '$W/now/$i'
+echo "ok 1 - a"
+echo 1..1
+END
+        chmod +x "$W/tree/tests/cli/p$i.t.sh"
+    done
+    HF_STAT=$W/stat "$W/tree/tests/run" -b "$W/tree/build" "$@" cli/p >"$W/out"
+    sort -n "$W/peak" | tail -n 1
+}
+processors 10 0 &
+ticking=$!
+wait_until 10 test -e "$W/stat"
+is "$(peak 2 -j 2)" 2 "no more than -j without -J"
+is "$(peak 4 -j 1 -J 4)" 4 "up to -J while a processor is free"
+kill $ticking
+wait
+processors 0 10 &
+ticking=$!
+is "$(peak 1 -j 1 -J 4)" 1 "-j while none is"
+kill $ticking
+wait
 finish
