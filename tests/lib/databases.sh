@@ -36,17 +36,23 @@ as_database_user() { # USER COMMAND...
     exec "$@"
 }
 
+# shellcheck source=/dev/null
+. "$(dirname "${BASH_SOURCE[0]}")/template.sh"
+
+postgres_make() { # FOLDER
+    mkdir -m 700 "$1" || return
+    [ "$(id -u)" != 0 ] || chown postgres:postgres "$1"
+    (cd "$1" && as_database_user postgres "$PG_BIN/initdb" -D "$1/data" \
+        -A trust -U postgres -N --locale=C.UTF-8 -E UTF8) >"$W/pg.log" 2>&1 && return
+    diag "initdb: $(tail -n 5 "$W/pg.log")"
+    return 1
+}
+
 postgres_start() {
     local dir=$W/pg
     postgres_find || { diag "no PostgreSQL below /usr/lib/postgresql"; return 1; }
     chmod 711 "$W"
-    mkdir -m 700 "$dir"
-    [ "$(id -u)" != 0 ] || chown postgres:postgres "$dir"
-    if ! (cd "$dir" && as_database_user postgres "$PG_BIN/initdb" -D "$dir/data" \
-        -A trust -U postgres -N --locale=C.UTF-8 -E UTF8) >"$W/pg.log" 2>&1; then
-        diag "initdb: $(tail -n 5 "$W/pg.log")"
-        return 1
-    fi
+    copy_of postgres "$dir" postgres_make || return
     at_exit postgres_stop
     export PGHOST=$dir PGDATABASE=postgres PGCONNECT_TIMEOUT=10
     unset PGUSER PGPORT PGSERVICE PGOPTIONS

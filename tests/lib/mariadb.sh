@@ -23,6 +23,19 @@ mariadb_run() { # COMMAND...
     exec "$@"
 }
 
+# shellcheck source=/dev/null
+. "$(dirname "${BASH_SOURCE[0]}")/template.sh"
+
+mariadb_make() { # FOLDER
+    mkdir -m 700 "$1" || return
+    [ "$(id -u)" != 0 ] || chown mysql:mysql "$1"
+    (cd "$1" && mariadb_run mariadb-install-db --no-defaults \
+        --datadir="$1/data" --auth-root-authentication-method=normal \
+        --innodb-log-file-size=8M --skip-test-db) >"$W/maria.log" 2>&1 && return
+    diag "mariadb-install-db: $(head -n 30 "$W/maria.log")"
+    return 1
+}
+
 mariadb_start() {
     local dir=$W/maria
     command -v mariadb-install-db mariadb >/dev/null || {
@@ -30,14 +43,7 @@ mariadb_start() {
         return 1
     }
     chmod 711 "$W"
-    mkdir -m 700 "$dir"
-    [ "$(id -u)" != 0 ] || chown mysql:mysql "$dir"
-    if ! (cd "$dir" && mariadb_run mariadb-install-db --no-defaults \
-        --datadir="$dir/data" --auth-root-authentication-method=normal \
-        --skip-test-db) >"$W/maria.log" 2>&1; then
-        diag "mariadb-install-db: $(head -n 30 "$W/maria.log")"
-        return 1
-    fi
+    copy_of mariadb "$dir" mariadb_make || return
     at_exit mariadb_stop
     mariadb_restart "$@" && sql -e 'CREATE DATABASE app' && MARIADB_DB=app
 }
