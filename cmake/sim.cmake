@@ -49,7 +49,7 @@ if(EXISTS "${HF_SIM_MAIN}")
       open close mkdir fstat stat lstat statfs readlink flock posix_fallocate
       kill pthread_mutex_init pthread_mutex_trylock pthread_mutex_clocklock
       pthread_mutex_unlock pthread_mutex_consistent clock_gettime nanosleep
-      socket setsockopt bind sendto recv
+      socket setsockopt bind sendto recv mmap munmap madvise
       hf_txn_acquire hf_txn_yield hf_txn_confirm hf_txn_release
       hf_txn_break hf_txn_inspect hf_txn_mark hf_local_scan
       hf_local_queue_entries mdb_env_open mdb_txn_begin mdb_txn_abort mdb_txn_commit mdb_put)

@@ -130,6 +130,40 @@ static void switch_to_outside(struct sim_fiber *fiber)
 }
 #endif
 
+/* ---- Stacks ------------------------------------------------------------ */
+
+/* Stacks of fibers that have ended are used again: the kernel need not clear
+ * their pages anew. Sanitizers have marked parts of a used stack, so under them
+ * each fiber gets a new one. */
+#define SPARE_MAX 16
+
+static struct {
+    void *stacks[SPARE_MAX];
+    unsigned n;
+} spare;
+
+static void *take_stack(void)
+{
+    if (spare.n > 0) {
+        return spare.stacks[--spare.n];
+    }
+    void *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    HF_ASSERT(stack != MAP_FAILED);
+    return stack;
+}
+
+static void put_stack(void *stack)
+{
+#ifdef FIBER_JUMPS
+    if (spare.n < SPARE_MAX) {
+        spare.stacks[spare.n++] = stack;
+        return;
+    }
+#endif
+    munmap(stack, STACK_BYTES);
+}
+
 /* ---- The fiber --------------------------------------------------------- */
 
 /* makecontext() passes only ints. */
@@ -147,9 +181,7 @@ struct sim_fiber *sim_fiber_new(void (*body)(void *user), void *user)
 {
     struct sim_fiber *fiber = calloc(1, sizeof(*fiber));
     HF_ASSERT(fiber != NULL);
-    fiber->stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    HF_ASSERT(fiber->stack != MAP_FAILED);
+    fiber->stack = take_stack();
     fiber->body = body;
     fiber->user = user;
     getcontext(&fiber->inside);
@@ -165,7 +197,7 @@ struct sim_fiber *sim_fiber_new(void (*body)(void *user), void *user)
 void sim_fiber_free(struct sim_fiber *fiber)
 {
     if (fiber != NULL) {
-        munmap(fiber->stack, STACK_BYTES);
+        put_stack(fiber->stack);
         free(fiber);
     }
 }
