@@ -10,6 +10,14 @@ if(NOT LUA51_FOUND)
   message(STATUS "no Lua 5.1: hfsim is not built")
   return()
 endif()
+# From its archive, where there is one: calls within Lua are direct then, and
+# sim/redis/libc_numbers.c can take the place of libc's functions in it.
+find_library(LUA51_ARCHIVE NAMES liblua5.1.a HINTS ${LUA51_LIBRARY_DIRS})
+if(LUA51_ARCHIVE)
+  set(LUA51_CHEAP ${LUA51_ARCHIVE} m ${CMAKE_DL_LIBS})
+else()
+  set(LUA51_CHEAP PkgConfig::LUA51)
+endif()
 
 set(HF_SIM_MAIN "${CMAKE_SOURCE_DIR}/sim/hfsim/main.c")
 hf_glob(HF_SIM_REDIS_SOURCES "sim/redis/*.c")
@@ -18,14 +26,18 @@ hf_glob(HF_SIM_SOURCES "sim/hfsim/*.c" "sim/world/*.c" "sim/local/*.c"
 list(REMOVE_ITEM HF_SIM_SOURCES "${HF_SIM_MAIN}")
 
 function(hf_sim_settings target)
-  target_link_libraries(${target} PRIVATE hf_settings PkgConfig::LUA51)
+  target_link_libraries(${target} PRIVATE hf_settings)
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/sim")
+  target_include_directories(${target} SYSTEM PRIVATE ${LUA51_INCLUDE_DIRS})
 endfunction()
 
 # The simulated server alone: tests compare it with a real one.
 if(HF_SIM_REDIS_SOURCES)
   add_library(hf_sim_redis STATIC ${HF_SIM_REDIS_SOURCES})
   hf_sim_settings(hf_sim_redis)
+  target_link_libraries(hf_sim_redis PRIVATE ${LUA51_CHEAP})
+  target_link_options(hf_sim_redis INTERFACE -Wl,--wrap=strtod
+    -Wl,--wrap=sprintf -Wl,--wrap=__sprintf_chk)
   target_include_directories(hf_sim_redis INTERFACE "${CMAKE_SOURCE_DIR}/sim")
 endif()
 

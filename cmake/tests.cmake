@@ -130,7 +130,7 @@ foreach(folder tests/unit tests/conformance tests/cli tests/interop tests/chaos
   hf_programs(${folder})
 endforeach()
 if(TARGET hf_sim)
-  hf_programs(tests/sim hf_sim hf_sim_redis PkgConfig::LUA51 m)
+  hf_programs(tests/sim hf_sim hf_sim_redis m)
 endif()
 if(libpq_FOUND)
   hf_programs(tests/postgres PkgConfig::libpq)
