@@ -13,7 +13,6 @@
         name, sizeof(name) - 1, arity, flags, run                              \
     }
 
-/* The commands that the scripts call come first. */
 static const struct sim_command commands[] = {
     COMMAND("hget", 3, 0, sim_hget),
     COMMAND("time", 1, 0, sim_time),
@@ -65,6 +64,37 @@ static const struct sim_command subcommands[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* ---- Finding ------------------------------------------------------------- */
+
+/* The commands by length and last letter: a list for each. */
+#define LISTS 64
+#define END COUNT(commands)
+
+static struct {
+    bool is_made;
+    size_t first[LISTS];
+    size_t next[COUNT(commands)];
+} lists;
+
+static size_t list_of(const char *word, size_t len)
+{
+    unsigned last = len == 0 ? 0 : (unsigned char)word[len - 1] | 0x20U;
+    return (last * 7 + len) % LISTS;
+}
+
+static void make_lists(void)
+{
+    for (size_t i = 0; i < LISTS; i++) {
+        lists.first[i] = END;
+    }
+    for (size_t i = END; i-- > 0;) {
+        size_t list = list_of(commands[i].name, commands[i].len);
+        lists.next[i] = lists.first[list];
+        lists.first[list] = i;
+    }
+    lists.is_made = true;
+}
+
 static const struct sim_command *find_sub(const struct sim_command *container,
                                           const struct sim_arg *word)
 {
@@ -85,10 +115,13 @@ const struct sim_command *sim_command_find(const struct sim_arg *argv,
 {
     const struct sim_arg *word = &argv[0];
     *is_container = false;
-    for (size_t i = 0; i < COUNT(commands); i++) {
+    if (!lists.is_made) {
+        make_lists();
+    }
+    size_t i = lists.first[list_of(word->data, word->len)];
+    for (; i != END; i = lists.next[i]) {
         const struct sim_command *command = &commands[i];
         if (command->len != word->len ||
-            (word->data[0] | 0x20) != command->name[0] ||
             strncasecmp(command->name, word->data, word->len) != 0) {
             continue;
         }

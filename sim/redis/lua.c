@@ -474,7 +474,7 @@ static void close_globals(struct sim_lua *lua)
 /* A garbage collection starts when memory is this large, in percent of that in
  * use after the last one. With more garbage the heap leaves the processor's
  * cache: at 1000 a run takes a quarter longer. */
-#define GC_PAUSE 130
+#define GC_PAUSE 200
 
 struct sim_lua *sim_lua_new(void)
 {
@@ -513,6 +513,8 @@ void sim_lua_free(struct sim_lua *lua)
         lua->chunks = chunk->next;
         free(chunk);
     }
+    free(lua->keys.strings);
+    free(lua->args.strings);
     free(lua->argv);
     free(lua->numbers);
     sim_text_fini(&lua->reply);

@@ -22,6 +22,13 @@ enum { SIM_LUA_UNIT = 16, SIM_LUA_SIZES = 32 };
 
 struct sim_piece;
 
+/* The strings that a table has now. They are Lua's own. */
+struct sim_filled {
+    struct sim_arg *strings;
+    size_t n;
+    size_t cap;
+};
+
 struct sim_lua {
     lua_State *state;
     struct sim_piece *spare[SIM_LUA_SIZES];
@@ -30,8 +37,8 @@ struct sim_lua {
     size_t chunk_left;
     struct sim_script *scripts;
     struct sim_call *running; /* the EVAL; NULL: none */
-    size_t n_keys;            /* in KEYS now */
-    size_t n_args;
+    struct sim_filled keys;   /* in KEYS now */
+    struct sim_filled args;
     struct sim_arg *argv; /* of a command in a script */
     struct number *numbers;
     size_t cap_args;

@@ -51,18 +51,36 @@ const struct sim_script *sim_script_compile(struct sim_lua *lua,
     return script;
 }
 
-static void fill(lua_State *state, int table, const struct sim_arg *args,
-                 size_t n, size_t *had)
+static void reserve(struct sim_filled *filled, size_t n)
 {
+    if (n > filled->cap) {
+        filled->cap = 2 * n;
+        filled->strings =
+            sim_realloc(filled->strings, filled->cap * sizeof(struct sim_arg));
+    }
+}
+
+/* Put the arguments into the table. Most are those of the last run: a client
+ * sends the same request to several nodes. These stay. */
+static void fill(lua_State *state, int table, const struct sim_arg *args,
+                 size_t n, struct sim_filled *filled)
+{
+    reserve(filled, n);
     for (size_t i = 0; i < n; i++) {
+        struct sim_arg *had = &filled->strings[i];
+        if (i < filled->n && had->len == args[i].len &&
+            memcmp(had->data, args[i].data, had->len) == 0) {
+            continue;
+        }
         lua_pushlstring(state, args[i].data, args[i].len);
+        had->data = lua_tolstring(state, -1, &had->len);
         lua_rawseti(state, table, (int)i + 1);
     }
-    for (size_t i = n; i < *had; i++) {
+    for (size_t i = n; i < filled->n; i++) {
         lua_pushnil(state);
         lua_rawseti(state, table, (int)i + 1);
     }
-    *had = n;
+    filled->n = n;
 }
 
 /* ---- A script's value becomes a reply ------------------------------------ */
@@ -199,9 +217,9 @@ void sim_script_run(struct sim_call *call, const struct sim_script *script,
 {
     struct sim_lua *lua = call->redis->lua;
     lua_State *state = lua->state;
-    fill(state, AT_KEYS, call->argv + 3, n_keys, &lua->n_keys);
+    fill(state, AT_KEYS, call->argv + 3, n_keys, &lua->keys);
     fill(state, AT_ARGV, call->argv + 3 + n_keys, call->argc - 3 - n_keys,
-         &lua->n_args);
+         &lua->args);
     call->redis->running = (struct sim_running){
         .session = call->session, .is_full = call->redis->is_full};
     lua->running = call;
