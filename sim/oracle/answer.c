@@ -309,7 +309,8 @@ void sim_oracle_executed(struct sim_oracle *oracle, int node,
     }
     const struct sim_chain *chain =
         sim_oracle_chain(oracle, key->data + prefix, key->len - prefix);
-    for (unsigned p = 0; chain != NULL && p < SIM_PROCESSES_MAX; p++) {
+    unsigned n = chain == NULL ? 0 : oracle->world->story->n_processes;
+    for (unsigned p = 0; p < n; p++) {
         for (unsigned lane = 0; lane < SIM_LANES_MAX; lane++) {
             note_call(oracle, &oracle->answers->calls[p][lane], chain, node,
                       run);

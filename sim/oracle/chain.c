@@ -10,6 +10,7 @@
 #include "base/assert.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,8 @@ static struct sim_chain *new_chain(const char *name, size_t len)
     struct sim_chain *chain = calloc(1, sizeof(*chain));
     HF_ASSERT(chain != NULL && len < sizeof(chain->text));
     memcpy(chain->text, name, len);
+    chain->lock_len = (size_t)snprintf(chain->lock, sizeof(chain->lock),
+                                       "lock:%s", chain->text);
     chain->is_slot = len > 1;
     return chain;
 }

@@ -54,9 +54,7 @@ int sim_owner_process(const char *text, size_t len)
 struct view {
     const struct sim_redis *redis;
     int64_t wall_ms;
-    char lock[24];
-    size_t lock_len;
-    const char *chain;
+    const struct sim_chain *chain;
 };
 
 struct key {
@@ -69,13 +67,11 @@ static struct view view_of(const struct sim_oracle *oracle,
                            const struct sim_chain *chain, int node)
 {
     struct sim_node *at = &oracle->world->nodes[node];
-    struct view view = {.redis = at->redis, .chain = chain->text};
+    struct view view = {.redis = at->redis, .chain = chain};
     if (at->world != NULL) {
         sim_node_tick(at);
     }
     view.wall_ms = sim_redis_clock(at->redis) / 1000;
-    view.lock_len =
-        (size_t)snprintf(view.lock, sizeof(view.lock), "lock:%s", chain->text);
     return view;
 }
 
@@ -83,14 +79,15 @@ static struct key side(const struct view *view, const char *what)
 {
     struct key key;
     key.len = (size_t)snprintf(key.text, sizeof(key.text), "hf:{lock:%s}:%s",
-                               view->chain, what);
+                               view->chain->text, what);
     return key;
 }
 
 /* The remaining time of the lock key; -1: the name is free. */
 static int64_t lock_left_ms(const struct view *view)
 {
-    int64_t end_ms = sim_redis_end_ms(view->redis, view->lock, view->lock_len);
+    int64_t end_ms =
+        sim_redis_end_ms(view->redis, view->chain->lock, view->chain->lock_len);
     if (end_ms < 0 || end_ms < view->wall_ms) {
         return -1;
     }
@@ -108,8 +105,8 @@ static bool holds_alone(const struct view *view, const struct sim_owner *owner,
                         uint64_t fence, int64_t *left_ms)
 {
     size_t len;
-    const char *text =
-        sim_redis_get(view->redis, view->lock, view->lock_len, &len);
+    const char *text = sim_redis_get(view->redis, view->chain->lock,
+                                     view->chain->lock_len, &len);
     struct key key = side(view, "fence");
     size_t fence_len = 0;
     const char *counter =
@@ -125,8 +122,8 @@ static bool holds_shared(const struct view *view, const struct sim_owner *owner,
                          uint64_t fence, int64_t *left_ms)
 {
     size_t len;
-    const char *text =
-        sim_redis_get(view->redis, view->lock, view->lock_len, &len);
+    const char *text = sim_redis_get(view->redis, view->chain->lock,
+                                     view->chain->lock_len, &len);
     struct key votes = side(view, "votes");
     struct key holders = side(view, "holders");
     size_t n;
@@ -213,7 +210,7 @@ int64_t sim_memory_taken_until(const struct sim_oracle *oracle,
     } else {
         struct view view = view_of(oracle, chain, node);
         int64_t left_ms = lock_left_ms(&view);
-        text = sim_redis_get(view.redis, view.lock, view.lock_len, &len);
+        text = sim_redis_get(view.redis, chain->lock, chain->lock_len, &len);
         left_ns = left_ms < 0 ? -1 : left_ms * MS;
     }
     bool is_mine =

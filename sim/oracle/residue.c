@@ -24,7 +24,6 @@
 #include "redis/redis.h"
 #include "world/node.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,24 +43,29 @@ const char *sim_owner_at(const struct sim_oracle *oracle,
                          const struct sim_chain *chain, unsigned node,
                          size_t *len)
 {
-    char key[sizeof("lock:") + sizeof(chain->text)];
     int64_t left_ns;
     if (oracle->world->machine != NULL) {
         return sim_machine_owner(oracle->world->machine, chain->text, len,
                                  &left_ns);
     }
     struct sim_node *at = &oracle->world->nodes[node];
-    int n = snprintf(key, sizeof(key), "lock:%s", chain->text);
     if (at->world != NULL) {
         sim_node_tick(at);
     }
-    return sim_redis_get(at->redis, key, (size_t)n, len);
+    return sim_redis_get(at->redis, chain->lock, chain->lock_len, len);
+}
+
+/* Owners from there on are free. */
+static unsigned n_known(const struct sim_oracle *oracle)
+{
+    return oracle->n_owners < SIM_OWNERS ? oracle->n_owners : SIM_OWNERS;
 }
 
 static struct sim_asker *find(struct sim_oracle *oracle,
                               const struct sim_chain *chain, uint64_t digest)
 {
-    for (unsigned i = 0; i < SIM_OWNERS; i++) {
+    unsigned n = n_known(oracle);
+    for (unsigned i = 0; i < n; i++) {
         struct sim_asker *owner = &oracle->owners[i];
         if (owner->digest == digest && owner->chain == chain) {
             return owner;
@@ -207,7 +211,8 @@ void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
     const struct sim_process *process =
         &oracle->world->processes[live->process];
     bool is_brief = (oracle->world->story->brief >> live->process & 1) != 0;
-    for (unsigned i = 0; i < SIM_OWNERS && !is_brief; i++) {
+    unsigned n = is_brief ? 0 : n_known(oracle);
+    for (unsigned i = 0; i < n; i++) {
         struct sim_asker *owner = &oracle->owners[i];
         if (owner->digest == 0 || owner->ended_ns >= 0 || !owner->is_heard ||
             owner->done == UINT8_MAX) {
@@ -228,7 +233,8 @@ void sim_owner_ended(struct sim_oracle *oracle, const struct sim_live *live,
 
 void sim_owner_handed_on(struct sim_oracle *oracle, const struct sim_live *live)
 {
-    for (unsigned i = 0; i < SIM_OWNERS; i++) {
+    unsigned n = n_known(oracle);
+    for (unsigned i = 0; i < n; i++) {
         struct sim_asker *owner = &oracle->owners[i];
         if (owner->digest != 0 && owner->ended_ns < 0 &&
             part_of(live, owner) != NULL) {
@@ -274,11 +280,14 @@ static void look_at(struct sim_oracle *oracle, struct sim_asker *owner,
 void sim_owner_look(struct sim_oracle *oracle)
 {
     unsigned n_nodes = oracle->world->story->n_nodes;
-    for (unsigned i = 0; i < SIM_OWNERS && oracle->n_ended > 0; i++) {
+    unsigned n = n_known(oracle);
+    unsigned left = oracle->n_ended;
+    for (unsigned i = 0; i < n && left > 0; i++) {
         struct sim_asker *owner = &oracle->owners[i];
         if (owner->digest == 0 || owner->ended_ns < 0) {
             continue;
         }
+        left--;
         const struct sim_process *process =
             &oracle->world->processes[owner->process];
         for (unsigned j = 0; j < n_nodes; j++) {

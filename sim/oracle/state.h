@@ -59,7 +59,9 @@ struct sim_served {
 };
 
 struct sim_chain {
-    char text[8]; /* "a", "a#2" */
+    char text[8];  /* "a", "a#2" */
+    char lock[16]; /* the key of its lock at a node: "lock:a" */
+    size_t lock_len;
     bool is_slot;
     /* C1: key: fence; value: process << 1 | is_shared */
     struct sim_series fences;
