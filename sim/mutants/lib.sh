@@ -33,6 +33,7 @@ mutants_compile() { # DIR FILE
         source=$1/lua_scripts.c
         original=$build/generated/lua_scripts.c
         [ ! -e "$source" ] || return 0
+        cp -n "$root"/src/store/redis/*.lua "$1/src/store/redis" || return
         cmake "-DOUT=$source" -DHEADER=store/redis/scripts.h \
             "-DSCRIPTS=$(printf '%s|' "$1"/src/store/redis/*.lua |
                 sed 's/|$//')" -P "$root/cmake/embed_lua.cmake" || return
@@ -47,11 +48,13 @@ mutants_compile() { # DIR FILE
 }
 
 # TARGET, which the build calls PROGRAM, with the changed objects; as DIR/NAME.
-# Where the original comes from an archive, ours stands before that.
+# Where the original comes from an archive, ours stands before that. Without
+# symbols, and by gold if it is there: that takes a third of the CPU time.
 mutants_link() { # DIR TARGET PROGRAM
-    local link original object
+    local link original object flags='-s'
+    ! command -v ld.gold >/dev/null || flags+=' -fuse-ld=gold'
     link=$(tail -n 1 "$mutants_work/$2.link")
-    link=${link/"-o $3 "/"-o $1/$(basename "$3") "}
+    link=${link/"-o $3 "/"$flags -o $1/$(basename "$3") "}
     while read -r original object; do
         if [[ $link == *" $original "* ]]; then
             link=${link/" $original "/" $object "}
