@@ -48,6 +48,12 @@ static void test_acquire(struct rig *rig, struct server *server)
     acquire(rig, "a", "owner-a", 0);
     ok(told_number(server, "PTTL", "lock:a") > 49000, "never a shorter one");
 
+    told(server, "DEL hf:{lock:a}:fence");
+    again = acquire(rig, "a", "owner-a", 0);
+    ok(again.verdict == HF_VERDICT_OK && again.counter >= floor,
+       "if the counter was evicted, its owner gets a new one");
+    a.counter = again.counter;
+
     told(server, "DEL lock:a");
     b = acquire(rig, "a", "owner-b", 0);
     ok(b.verdict == HF_VERDICT_OK && b.counter > a.counter,

@@ -471,7 +471,7 @@ static const struct planted planted[] = {
     {&hf_script_acquire, "every grant moves the counter",
      "math.max(c + 1, hint,", "math.max(c, hint,"},
     {&hf_script_acquire, "a hint beyond the bound is ignored",
-     "if hint > math.max(c, us) + AHEAD_MAX", "if false and 0 > 0"},
+     "(hint > math.max(c, us) + AHEAD_MAX", "(false"},
     {&hf_script_acquire, "no grant below the floor",
      ", hint, us - us % FLOOR_STEP)", ", hint)"},
     {&hf_script_acquire, "a request that is repeated refreshes the expiry",

@@ -7,8 +7,8 @@
 --      and, except for a plain try:
 --      6 mode, 7 "1": acquire it if it is free, even if clients wait, 8 ms to
 --      keep a place in the queue (0: no place), 9 ticket (0: the node's time),
---      10 channel and 11 cookie of pushes, 12 the counter of the grant that is
---      returned (0: none)
+--      10 channel and 11 cookie of pushes, 12 YIELD: the counter of the grant
+--      that is returned (absent or 0: none)
 -- -> c                                  yours, at c
 --    {1, c, left ms, owner, 0, 0, node time us or 0, 1 or 0}
 --                                       the same; node time: c is far ahead of
@@ -40,8 +40,9 @@ local c = 0
 if fence then
     c = string.sub(fence, 1, 16) + 0
 end
-local hint = ARGV[3] + 0
-if hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX then
+local hint = ARGV[3] == '0' and 0 or ARGV[3] + 0
+if hint > 0 and
+    (hint > math.max(c, us) + AHEAD_MAX or hint > FENCE_MAX) then
     hint = 0 -- from a server whose clock is far ahead; no order depends on it
 end
 local next = math.max(c + 1, hint, us - us % FLOOR_STEP)
@@ -50,15 +51,16 @@ if next > FENCE_MAX then
 end
 local keep = ARGV[5]
 local mode = ARGV[6] or 'x'
-local given = tonumber(ARGV[12] or 0)
-local is_simple = mode == 'x' and given == 0 and
-    redis.call('EXISTS', KEYS[3]) == 0
+local given = ARGV[12] and tonumber(ARGV[12]) or 0
+local place = ARGV[8] and tonumber(ARGV[8]) or 0
+local is_usual = mode == 'x' and given == 0
+local is_simple = is_usual and redis.call('EXISTS', KEYS[3]) == 0
 if is_simple and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     if next > us then
         keep = math.ceil((next - us) / 1000) + keep
     end
-    redis.call('SET', KEYS[2], string.format('%016.0f ', next) .. ARGV[1],
-        'PX', keep)
+    redis.call('SET', KEYS[2], string.format('%08d%08d ', next / HALF,
+        next % HALF) .. ARGV[1], 'PX', keep)
     if next > us + AHEAD_MAX then
         return {1, next, tonumber(ARGV[2]), ARGV[1], 0, 0, us}
     end
@@ -72,9 +74,8 @@ if is_simple and owner == ARGV[1] and c > 0 then
     end
     return c
 end
-local place = tonumber(ARGV[8] or 0)
-if is_simple and place == 0 and type(owner) == 'string' and
-    string.sub(owner, 1, 7) ~= 'shared:' then
+if is_usual and place == 0 and type(owner) == 'string' and
+    owner ~= ARGV[1] and string.sub(owner, 1, 7) ~= 'shared:' then
     return {0, c, redis.call('PTTL', KEYS[1]), string.sub(owner, 1, 512), 0, 0,
         us}
 end

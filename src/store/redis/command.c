@@ -97,7 +97,9 @@ static void acquire(struct hf_redis_command *command,
     hf_redis_command_add_number(command, ask->ticket);
     add_text(command, node->store->channel);
     hf_redis_command_add_number(command, ask->cookie);
-    hf_redis_command_add_number(command, is_yield ? ask->counter : 0);
+    if (is_yield) {
+        hf_redis_command_add_number(command, ask->counter);
+    }
 }
 
 static void confirm(struct hf_redis_command *command,

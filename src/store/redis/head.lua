@@ -6,6 +6,10 @@
 --   FENCE_MAX   greatest counter: HF_FENCE_MAX
 --   FLOOR_STEP  microseconds from one clock floor to the next: HF_FLOOR_BITS
 --   AHEAD_MAX   most by which a counter may be raised: HF_FENCE_AHEAD_MAX
+--   HALF        divides a counter into halves of eight digits. Most requests
+--               write one: '%08d%08d' of both takes a third of the time of
+--               '%016.0f', and eight digits fit %d on every server.
 local FENCE_MAX = 9007199254740991
 local FLOOR_STEP = 4194304
 local AHEAD_MAX = 4294967296
+local HALF = 100000000

@@ -20,12 +20,10 @@
 --@include head.lua
 local owner = redis.pcall('GET', KEYS[1])
 local fence = redis.call('GET', KEYS[2])
-local c = 0
-if fence then
-    c = string.sub(fence, 1, 16) + 0
-end
+local digits = fence and string.sub(fence, 1, 16)
+local c = fence and digits + 0 or 0
 local me = ARGV[1]
-local T = ARGV[2] + 0
+local T = ARGV[2] == digits and c or ARGV[2] + 0
 local keep = ARGV[4]
 local is_mine = owner == me
 local gives = is_mine and ARGV[3] == '0'
@@ -55,7 +53,7 @@ if gives and first[1] and first[1] ~= me and
     local v = math.max(aligned + 1, us - us % FLOOR_STEP)
     if till and tonumber(till) > math.floor(us / 1000) and
         v <= FENCE_MAX then
-        local text = string.format('%016.0f', v)
+        local text = string.format('%08d%08d', v / HALF, v % HALF)
         local told = redis.pcall('PUBLISH', channel, cookie .. ' ' .. text)
         if type(told) == 'number' and told > 0 then
             if v > us then
@@ -80,7 +78,7 @@ elseif is_mine then
     owner = 'ended:' .. me
     redis.call('SET', KEYS[1], owner, 'PX', ARGV[3])
 end
-local is_ended = owner == 'ended:' .. me
+local is_ended = owner and owner == 'ended:' .. me
 local is_type = type(owner) == 'table'
 local is_last = fence and #fence > 16 and
     (is_mine or string.sub(fence, 18) == me)
@@ -107,7 +105,7 @@ if not first[1] and
         end
     end
     if is_last then
-        redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
+        redis.call('SET', KEYS[2], digits, 'KEEPTTL')
     end
     return is_mine and c or {0, c, -2, ''}
 end
@@ -141,6 +139,6 @@ end
 if is_raised then
     write_counter(c)
 elseif is_last and (is_mine or not owner) then
-    redis.call('SET', KEYS[2], string.sub(fence, 1, 16), 'KEEPTTL')
+    redis.call('SET', KEYS[2], digits, 'KEEPTTL')
 end
 return reply
