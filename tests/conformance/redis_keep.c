@@ -29,12 +29,14 @@ static const struct trace_line hinted_together[] = {
 static const struct trace_line raised[] = {
     {"x try", "ok new"},
     {"x raise T=own+2000000000", "ok new"},
+    {"! PTTL $L", "<10001"}, /* the lease is another time */
     KEPT,
 };
 
 static const struct trace_line raised_together[] = {
     {"x try s", "ok new"},
     {"x raise T=own+2000000000", "ok new"},
+    {"! PTTL $L", "<10001"},
     KEPT,
 };
 

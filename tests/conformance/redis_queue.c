@@ -453,6 +453,14 @@ static void test_changed(struct script_trace *trace)
     ok(rig_votes(&trace->rig, 0), "known again");
     TRACE_RUN(trace, "changed for a holder", holder);
     ok(rig_votes(&trace->rig, 0), "and again");
+    uint64_t fence = acquire(&trace->rig, "changed", "x", 0).counter;
+    told(trace->server, "HSET hf:node v a-fourth");
+    struct said said = confirm(&trace->rig, "changed", "x", fence, true);
+    ok(said.verdict == HF_VERDICT_ERROR &&
+           strstr(said.reason, "its marker has changed") != NULL,
+       "CONFIRM alone finds the change: %s", said.reason);
+    ok(rig_votes(&trace->rig, 0), "and the node is identified anew");
+    told(trace->server, "DEL lock:changed");
 }
 
 /* Commands of the one EVALSHA since CONFIG RESETSTAT. */

@@ -106,9 +106,10 @@ static void test_confirm(struct rig *rig, struct server *server)
     uint64_t t = a.counter;
     told(server, "PEXPIRE lock:c 500");
     struct said said = confirm(rig, "c", "a", t, true);
-    ok(said.verdict == HF_VERDICT_OK && said.counter == t &&
-           told_number(server, "PTTL", "lock:c") > 9000,
-       "the owner extends, and keeps its counter");
+    long long left_ms = told_number(server, "PTTL", "lock:c");
+    ok(said.verdict == HF_VERDICT_OK && said.counter == t && said.floor == 0 &&
+           left_ms > 9000 && left_ms <= 10000,
+       "the owner extends to its ttl, and keeps its counter");
     told(server, "PEXPIRE lock:c 50000");
     confirm(rig, "c", "a", t, true);
     ok(told_number(server, "PTTL", "lock:c") > 49000, "never shorter");
@@ -156,6 +157,9 @@ static void test_confirm(struct rig *rig, struct server *server)
     said = confirm(rig, "c2", "d", own + 2 * FAR, true);
     ok(said.verdict == HF_VERDICT_OK && said.counter == own,
        "which raises nothing of its owner's either");
+    ok(said.floor == 0 && said.kind == HF_HOLDER_FOREIGN && said.bound > own &&
+           said.bound < own + 2 * FAR,
+       "the reply has the bound");
 }
 
 static void test_floor(struct rig *rig, struct server *server)
@@ -164,7 +168,8 @@ static void test_floor(struct rig *rig, struct server *server)
     told(server, "SET hf:{lock:f}:fence %s PX 100000", "0000000000000005 a");
     struct said said = confirm(rig, "f", "a", 7, true);
     ok(said.verdict == HF_VERDICT_OK && said.counter == 5 &&
-           said.floor >= server_floor(server) - BUCKET && said.floor > 7,
+           said.floor >= server_floor(server) - BUCKET && said.floor > 7 &&
+           said.floor <= server_floor(server),
        "a raise below the floor: yours, but at the old counter");
     told(server, "DEL lock:f");
     said = confirm(rig, "f", "a", 7, true);

@@ -272,6 +272,7 @@ struct said {
     size_t n_names;
     size_t n_seats;
     uint64_t ticket;
+    uint64_t bound;
     uint32_t ahead;
     uint16_t permits;
     uint32_t sharers;
@@ -338,6 +339,7 @@ static inline void rig_answer(void *client, const struct hf_answer *answer)
     said->n_names = answer->n_names;
     said->n_seats = answer->n_seats;
     said->ticket = answer->ticket;
+    said->bound = answer->bound;
     said->ahead = answer->ahead;
     said->permits = answer->permits;
     said->sharers = answer->sharers;
