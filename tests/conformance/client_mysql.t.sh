@@ -30,10 +30,8 @@ keeps async
 keeps look
 keeps break
 rows >"$W/before"
-keeps multi_name_deadlock
 keeps multi_name_handle
-keeps permits
 keeps share
 left=$(rows | comm -13 "$W/before" -)
-is "$left" "" "several names and permits leave no row"
+is "$left" "" "several names and sharers leave no row"
 finish
