@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 300
+# timeout: 600
 # tests/run must notice each way in which a test can fail.
 . "$(dirname "$0")/../lib/tap.sh"
 
